@@ -1,0 +1,110 @@
+//! One error type. Every complaint names the argument, the value, what was expected and how to mend it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What was wrong, with what, and what to do about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Complaint {
+    /// The argument (or operand, or object) that is at fault.
+    pub argument: Cow<'static, str>,
+    /// Its value.
+    pub value: String,
+    /// What was expected in its place.
+    pub expected: Cow<'static, str>,
+    /// How to mend it.
+    pub help: Cow<'static, str>,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is {}; expected {}; help: {}", self.argument, self.value, self.expected, self.help)
+    }
+}
+
+macro_rules! define_errors {
+    ($($(#[$doc:meta])* $variant:ident $constructor:ident $text:literal;)*) => {
+        /// Everything that can go wrong. Cheap to clone: an event's error is inherited by its dependents.
+        #[derive(Clone, Debug, thiserror::Error)]
+        #[non_exhaustive]
+        pub enum Error {
+            $($(#[$doc])* #[error($text)] $variant(Arc<Complaint>),)*
+            /// Operands live on different queues (compute follows data).
+            #[error(transparent)]
+            ExecutionPlacement(Arc<ExecutionPlacementError>),
+            /// A task that this one depends on failed; nothing was executed.
+            #[error("a task that this one depends on failed: {0}")]
+            Dependency(Arc<Error>),
+        }
+
+        impl Error {
+            $(
+                $(#[$doc])*
+                pub fn $constructor(
+                    argument: impl Into<Cow<'static, str>>,
+                    value: impl fmt::Display,
+                    expected: impl Into<Cow<'static, str>>,
+                    help: impl Into<Cow<'static, str>>,
+                ) -> Self {
+                    Self::$variant(Arc::new(Complaint {
+                        argument: argument.into(),
+                        value: value.to_string(),
+                        expected: expected.into(),
+                        help: help.into(),
+                    }))
+                }
+            )*
+        }
+    };
+}
+
+define_errors! {
+    /// A value is outside what an argument accepts.
+    Value value "invalid value: {0}";
+    /// Shapes do not fit each other or their argument.
+    Shape shape "shape mismatch: {0}";
+    /// An axis or the number of dimensions is out of range.
+    Axis axis "axis out of range: {0}";
+    /// An index, range, stride or offset reaches outside its array or allocation.
+    OutOfBounds out_of_bounds "out of bounds: {0}";
+    /// Arithmetic on sizes, strides or offsets does not fit the machine.
+    Overflow overflow "size overflow: {0}";
+    /// A dtype is unknown, not supported by the operation or unable to hold the result.
+    Dtype dtype "dtype: {0}";
+    /// Memory could not be allocated.
+    Alloc alloc "allocation failed: {0}";
+    /// The host asked for memory that it may not touch.
+    HostAccess host_access "host access refused: {0}";
+    /// Memory is lent to a host view, or an array is read-only.
+    Borrow borrow "access conflict: {0}";
+    /// No device answers to a filter string, or a device cannot be divided as asked.
+    DeviceSelection device_selection "device selection: {0}";
+    /// A device, queue or backend cannot do what was asked.
+    Unsupported unsupported "not supported: {0}";
+    /// A task failed or panicked.
+    Task task "task failed: {0}";
+    /// Reading or writing a file failed, or its contents are not what they should be.
+    Io io "input/output: {0}";
+}
+
+/// Operands are associated with different queues, so none of them says where to compute.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "execution placement: `{first_argument}` is on {first_queue}, `{second_argument}` is on {second_queue}; \
+     expected one queue for all operands (compute follows data); help: migrate one operand with \
+     `.to_queue(&queue)` or `.to_device(\"…\")`, or create both on the same queue"
+)]
+pub struct ExecutionPlacementError {
+    /// Name of the first operand.
+    pub first_argument: String,
+    /// Its queue.
+    pub first_queue: String,
+    /// Name of the operand that disagrees.
+    pub second_argument: String,
+    /// Its queue.
+    pub second_queue: String,
+}

@@ -1,0 +1,187 @@
+//! One value of a run-time dtype.
+
+use crate::dtype::{Dtype, Element};
+use crate::{Complex, bf16, f16};
+
+macro_rules! define_scalar {
+    ($($variant:ident, $ty:ty, $name:literal, $kind:ident, $code:literal;)*) => {
+        /// One value of a run-time dtype: a constant of a program, a fill value, an element read from an array.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        pub enum Scalar {
+            $(#[doc = concat!("A `", $name, "`.")] $variant($ty),)*
+        }
+
+        impl Scalar {
+            /// Its dtype.
+            #[must_use]
+            pub const fn dtype(&self) -> Dtype {
+                match self { $(Self::$variant(_) => Dtype::$variant,)* }
+            }
+            /// The bytes of the value in native order, in the first [`Dtype::size`] bytes.
+            #[must_use]
+            pub fn to_bytes(&self) -> [u8; 16] {
+                let mut bytes = [0; 16];
+                match self { $(Self::$variant(v) => bytes[..size_of::<$ty>()].copy_from_slice(&ToNative::native(*v)[..size_of::<$ty>()]),)* }
+                bytes
+            }
+            /// The value read from the first [`Dtype::size`] bytes, in native order; the inverse of
+            /// [`to_bytes`](Self::to_bytes). A byte other than zero is `true`.
+            #[must_use]
+            pub fn from_bytes(dtype: Dtype, bytes: &[u8; 16]) -> Self {
+                match dtype { $(Dtype::$variant => Self::$variant(ToNative::from_native(bytes)),)* }
+            }
+        }
+    };
+}
+crate::for_each_dtype!(define_scalar);
+
+/// A value to and from its native-order bytes.
+trait ToNative: Sized {
+    fn native(self) -> [u8; 16];
+    fn from_native(bytes: &[u8; 16]) -> Self;
+}
+
+macro_rules! native_pod {
+    ($($ty:ty)*) => {$(
+        impl ToNative for $ty {
+            fn native(self) -> [u8; 16] {
+                let mut bytes = [0; 16];
+                bytes[..size_of::<Self>()].copy_from_slice(bytemuck::bytes_of(&self));
+                bytes
+            }
+            fn from_native(bytes: &[u8; 16]) -> Self {
+                bytemuck::pod_read_unaligned(&bytes[..size_of::<Self>()])
+            }
+        }
+    )*};
+}
+native_pod!(i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 Complex<f32> Complex<f64>);
+
+impl ToNative for bool {
+    fn native(self) -> [u8; 16] {
+        u8::from(self).native()
+    }
+    fn from_native(bytes: &[u8; 16]) -> Self {
+        bytes[0] != 0
+    }
+}
+
+impl Scalar {
+    /// The value converted to another dtype by the rules of [`Op::Cast`](crate::Op): integers wrap, floats
+    /// round to nearest, floats to integers truncate and saturate (NaN is 0), anything but zero is `true`, complex
+    /// to real drops the imaginary part.
+    #[must_use]
+    pub fn cast(self, to: Dtype) -> Self {
+        macro_rules! target {
+            ($($variant:ident, $ty:ty, $name:literal, $kind:ident, $code:literal;)*) => {
+                match to { $(Dtype::$variant => Self::$variant(CastTo::<$ty>::cast(self)),)* }
+            };
+        }
+        crate::for_each_dtype!(target)
+    }
+
+    /// The value as an array API "complex" pair of doubles, exact for all dtypes but large 64-bit integers.
+    #[must_use]
+    pub fn to_c128(self) -> Complex<f64> {
+        match self.cast(Dtype::C128) {
+            Self::C128(z) => z,
+            _ => unreachable!("cast returns the dtype it was asked for"),
+        }
+    }
+
+    /// The real part as a double; exact for all dtypes but large 64-bit integers.
+    #[must_use]
+    pub fn to_f64(self) -> f64 {
+        self.to_c128().re
+    }
+
+    /// A typed value.
+    ///
+    /// # Errors
+    /// `None` when the dtype is another.
+    #[must_use]
+    pub fn get<T: Element>(self) -> Option<T> {
+        // Both sides are the same type behind `Any` exactly when the dtypes agree.
+        macro_rules! pick {
+            ($($variant:ident, $ty:ty, $name:literal, $kind:ident, $code:literal;)*) => {
+                match self { $(Self::$variant(v) => (&v as &dyn std::any::Any).downcast_ref::<T>().copied(),)* }
+            };
+        }
+        crate::for_each_dtype!(pick)
+    }
+}
+
+trait CastTo<T> {
+    fn cast(self) -> T;
+}
+
+macro_rules! cast_to_number {
+    ($($to:ty)*) => {$(
+        impl CastTo<$to> for Scalar {
+            fn cast(self) -> $to {
+                match self {
+                    Self::Bool(v) => u8::from(v) as $to,
+                    Self::I8(v) => v as $to,
+                    Self::I16(v) => v as $to,
+                    Self::I32(v) => v as $to,
+                    Self::I64(v) => v as $to,
+                    Self::U8(v) => v as $to,
+                    Self::U16(v) => v as $to,
+                    Self::U32(v) => v as $to,
+                    Self::U64(v) => v as $to,
+                    Self::F16(v) => v.to_f32() as $to,
+                    Self::Bf16(v) => v.to_f32() as $to,
+                    Self::F32(v) => v as $to,
+                    Self::F64(v) => v as $to,
+                    Self::C64(v) => v.re as $to,
+                    Self::C128(v) => v.re as $to,
+                }
+            }
+        }
+    )*};
+}
+cast_to_number!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+
+impl CastTo<bool> for Scalar {
+    fn cast(self) -> bool {
+        match self {
+            Self::U64(v) => v != 0,
+            Self::I64(v) => v != 0,
+            other => other.to_c128() != Complex::new(0.0, 0.0),
+        }
+    }
+}
+
+macro_rules! cast_to_half {
+    ($($to:ty)*) => {$(
+        impl CastTo<$to> for Scalar {
+            fn cast(self) -> $to {
+                match self {
+                    Self::F64(v) => <$to>::from_f64(v),
+                    Self::C128(v) => <$to>::from_f64(v.re),
+                    Self::I32(v) => <$to>::from_f64(f64::from(v)),
+                    Self::U32(v) => <$to>::from_f64(f64::from(v)),
+                    // 64-bit integers round twice, through f32, as the kernels do.
+                    other => <$to>::from_f32(CastTo::<f32>::cast(other)),
+                }
+            }
+        }
+    )*};
+}
+cast_to_half!(f16 bf16);
+
+macro_rules! cast_to_complex {
+    ($($part:ty)*) => {$(
+        impl CastTo<Complex<$part>> for Scalar {
+            fn cast(self) -> Complex<$part> {
+                let im = match self {
+                    Self::C64(v) => v.im as $part,
+                    Self::C128(v) => v.im as $part,
+                    _ => 0.0,
+                };
+                Complex::new(CastTo::<$part>::cast(self), im)
+            }
+        }
+    )*};
+}
+cast_to_complex!(f32 f64);

@@ -1,0 +1,2 @@
+//! Stridewise.
+pub use stridewise_core::*;
