@@ -94,7 +94,9 @@ mod sealed {
 }
 
 /// A Rust type that can be an array's element. Sealed: the list is [`Dtype`]'s.
-pub trait Element: sealed::Sealed + Copy + Send + Sync + PartialEq + fmt::Debug + fmt::Display + Default + 'static {
+pub trait Element:
+    sealed::Sealed + Copy + Send + Sync + PartialEq + fmt::Debug + fmt::Display + Default + 'static
+{
     /// The run-time name of this type.
     const DTYPE: Dtype;
     /// The value as an untyped [`Scalar`](crate::Scalar) of this dtype.
@@ -197,7 +199,6 @@ impl FromStr for Dtype {
             })
     }
 }
-
 
 #[cfg(test)]
 mod tests {

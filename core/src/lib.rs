@@ -1,12 +1,21 @@
 //! The core of Stridewise: dtypes, layouts, USM memory, programs, the scheduler, and the traits that a backend
 //! implements. Nothing in here knows a particular backend.
 
+pub mod backend;
+pub mod memory;
+pub mod ops;
+
 mod dtype;
 mod error;
+mod plan;
+mod program;
 mod scalar;
 
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};
 pub use half::{bf16, f16};
 pub use num_complex::Complex;
+pub use ops::Op;
+pub use plan::{Family, LaunchPlan, MAX_PLAN_DIMS, Operand};
+pub use program::{Arg, Fold, MAX_CONSTS, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Program, ProgramBuilder, Step};
 pub use scalar::Scalar;

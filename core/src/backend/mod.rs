@@ -1,0 +1,274 @@
+//! The backend boundary: four object-safe traits, and the plain data that crosses them.
+//!
+//! A [`Driver`] lists devices; a [`Device`] allocates and makes queues; a [`Queue`] takes [`Command`]s and the events
+//! they wait for; an [`Event`] tells when one is done. Core calls them once per launch, never per element.
+//!
+//! Definitions. *Terminal*: complete or failed. *Driver*: everything that one [`Driver`] listed; pointers and events
+//! of one driver mean nothing to another.
+//!
+//! What core guarantees to a backend:
+//! - the waits of a submission are events of the same driver (core bridges foreign ones by [`Device::signal`]);
+//! - the command is valid: see [`LaunchPlan`](crate::LaunchPlan); copies and fills are in bounds;
+//! - memory that a command touches stays allocated until its event is terminal; a backend keeps nothing alive.
+//!
+//! What a backend guarantees to core:
+//! - `Err` from [`Queue::submit`] means that nothing was enqueued; a later failure makes the event fail, and every
+//!   event whose submission named it as a [`Dependency::Data`] wait;
+//! - there is no order but the waits, unless the queue is in-order;
+//! - when an event is complete, the effects of its command are visible to the host (host and shared memory) and to
+//!   every command that waited for it;
+//! - callbacks given to [`Event::on_complete`] run exactly once, soon after the event is terminal, on any thread
+//!   (the caller's where it is terminal already); they never block;
+//! - every method may be called from any thread, dropping included; dropping a queue with work pending loses no work.
+
+mod info;
+mod signal;
+
+pub use info::{
+    AffinityDomain, Aspect, Cache, DeviceInfo, DeviceType, Limits, Partition, Topology, UsmSupport,
+};
+pub use signal::Signal;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::memory::{UsmKind, UsmPtr};
+use crate::plan::LaunchPlan;
+
+/// Lists the devices that one runtime offers.
+pub trait Driver: Send + Sync {
+    /// The first part of the devices' filter strings: `host`, `opencl`.
+    fn name(&self) -> &'static str;
+    /// The root devices. A missing runtime is an empty list, never an error.
+    fn devices(&self) -> Vec<Arc<dyn Device>>;
+}
+
+/// Registers a driver in a `static`, so that its devices are found by filter strings and the default-device choice:
+/// the one line of the facade crate per backend.
+#[derive(Debug)]
+pub struct Registration {
+    /// Makes the driver; called once.
+    pub driver: fn() -> Arc<dyn Driver>,
+}
+inventory::collect!(Registration);
+
+/// Whether a device can run a plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Support {
+    /// It can.
+    Native,
+    /// It cannot, and why.
+    No(String),
+}
+
+/// Memory as a backend gives it to core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RawAllocation {
+    /// Start of the memory.
+    pub ptr: UsmPtr,
+    /// Its length.
+    pub bytes: usize,
+    /// Its kind.
+    pub kind: UsmKind,
+}
+
+/// One device: what it is, its memory and its queues.
+pub trait Device: Send + Sync {
+    /// What the device is.
+    fn info(&self) -> &DeviceInfo;
+    /// Whether it can run a plan.
+    fn supports(&self, plan: &LaunchPlan) -> Support;
+    /// Allocates `bytes` (not 0) at an address that is a multiple of `align` (a power of two). Core pools what it gets,
+    /// so this is called for large blocks and rarely.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`] when there is no memory, [`Error::Unsupported`] where the device has no memory of the kind.
+    fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation>;
+    /// Frees memory.
+    ///
+    /// # Safety
+    /// `memory` came from [`alloc`](Self::alloc) of this device, was not freed, and no pending command touches it.
+    unsafe fn free(&self, memory: RawAllocation);
+    /// Gives the contents of free memory back to the system while keeping its addresses; a hint.
+    ///
+    /// # Safety
+    /// As for [`free`](Self::free), but the memory stays allocated; its contents become undefined.
+    unsafe fn discard(&self, memory: RawAllocation) {
+        let _ = memory;
+    }
+    /// Makes a queue.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for properties that the device lacks, or what the runtime reports.
+    fn create_queue(&self, properties: QueueProperties) -> Result<Arc<dyn Queue>>;
+    /// Divides the device.
+    ///
+    /// # Errors
+    /// [`Error::DeviceSelection`] where it cannot be divided so.
+    fn sub_devices(&self, partition: &Partition) -> Result<Vec<Arc<dyn Device>>>;
+    /// An event of this device's driver that core completes: how work of another driver, or of the host, is waited for.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    fn signal(&self) -> Result<SignalHandle>;
+}
+
+/// An event and the means to complete it.
+pub struct SignalHandle {
+    /// Usable as a wait on the device that made it.
+    pub event: Arc<dyn Event>,
+    /// Called once, with the outcome; must not block.
+    pub complete: Box<dyn FnOnce(Result<()>) + Send>,
+}
+
+impl fmt::Debug for SignalHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignalHandle").finish_non_exhaustive()
+    }
+}
+
+/// How a queue behaves.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct QueueProperties {
+    /// Every command also waits for the one submitted before it.
+    pub in_order: bool,
+    /// Events carry time stamps.
+    pub profiling: bool,
+}
+
+/// What a wait means for a command.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Dependency {
+    /// The command uses what the event's command produced: a failure is inherited.
+    Data,
+    /// The command must only come later (it overwrites what the other one reads or writes): a failure is not inherited.
+    Order,
+}
+
+/// An event that a command waits for.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// The event.
+    pub event: Arc<dyn Event>,
+    /// What the wait means.
+    pub dependency: Dependency,
+}
+
+/// Work for a queue.
+#[non_exhaustive]
+pub enum Command {
+    /// One or several passes that do not depend on each other, as one unit with one event.
+    Launch(Vec<LaunchPlan>),
+    /// Copies bytes between memory of this driver, or between it and host memory; the ranges do not overlap.
+    Copy {
+        /// Where to.
+        dst: UsmPtr,
+        /// Where from.
+        src: UsmPtr,
+        /// How many bytes.
+        bytes: usize,
+    },
+    /// Repeats a pattern of 1, 2, 4, 8 or 16 bytes.
+    Fill {
+        /// Where to, a multiple of the pattern's length.
+        dst: UsmPtr,
+        /// How many bytes, a multiple of the pattern's length.
+        bytes: usize,
+        /// The pattern; the first `pattern_bytes` of it count.
+        pattern: [u8; 16],
+        /// Length of the pattern.
+        pattern_bytes: usize,
+    },
+    /// Nothing: complete when its waits are.
+    Barrier,
+    /// A function on the host; it may block. Its error or panic fails the event.
+    HostTask(Box<dyn FnOnce() -> Result<()> + Send>),
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Launch(plans) => f.debug_tuple("Launch").field(plans).finish(),
+            Self::Copy { dst, src, bytes } => write!(f, "Copy({bytes} bytes {src:?} → {dst:?})"),
+            Self::Fill { dst, bytes, .. } => write!(f, "Fill({bytes} bytes at {dst:?})"),
+            Self::Barrier => f.write_str("Barrier"),
+            Self::HostTask(_) => f.write_str("HostTask"),
+        }
+    }
+}
+
+/// Takes commands. Dropping it loses no submitted work.
+pub trait Queue: Send + Sync {
+    /// Enqueues a command behind its waits.
+    ///
+    /// # Errors
+    /// Nothing was enqueued; the error says why.
+    ///
+    /// # Safety
+    /// The command is valid (see the module's contract) and its memory stays allocated, and is accessed by nothing else
+    /// in conflict, from when its waits are terminal until its event is.
+    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Arc<dyn Event>>;
+    /// Starts whatever the queue holds back; a backend that holds nothing back does nothing.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    fn flush(&self) -> Result<()>;
+    /// Waits until every command submitted so far is terminal.
+    ///
+    /// # Errors
+    /// What the runtime reports; failures of commands are their events'.
+    fn finish(&self) -> Result<()>;
+}
+
+/// Where a command is on its way (SYCL 2020, `info::event_command_status`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum EventStatus {
+    /// Waiting for its waits or for the device.
+    Submitted,
+    /// Being executed.
+    Running,
+    /// Done.
+    Complete,
+    /// Failed, or not executed because something it depends on failed.
+    Failed,
+}
+
+impl EventStatus {
+    /// Whether the status is final.
+    #[must_use]
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Complete | Self::Failed)
+    }
+}
+
+/// Time stamps of a command, measured from one origin per device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Profile {
+    /// When it was submitted.
+    pub submitted: Duration,
+    /// When its execution began.
+    pub started: Duration,
+    /// When its execution ended.
+    pub ended: Duration,
+}
+
+/// The completion of one command.
+pub trait Event: Send + Sync + fmt::Debug {
+    /// Where the command is. Never blocks.
+    fn status(&self) -> EventStatus;
+    /// The failure of a failed command.
+    fn error(&self) -> Option<Error>;
+    /// Blocks until the command is terminal.
+    ///
+    /// # Errors
+    /// The command's failure.
+    fn wait(&self) -> Result<()>;
+    /// Calls back once the command is terminal: exactly once, at once if it is already. The callback must not block.
+    fn on_complete(&self, callback: Box<dyn FnOnce() + Send>);
+    /// Time stamps, where the queue was made with profiling and the command is terminal.
+    fn profile(&self) -> Option<Profile>;
+    /// The driver that the event belongs to.
+    fn driver(&self) -> &'static str;
+}

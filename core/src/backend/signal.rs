@@ -1,0 +1,200 @@
+//! An event in software: the completion of work that this process does itself.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Event, EventStatus, Profile};
+use crate::error::{Error, Result};
+
+/// How long a waiter spins before it sleeps: waking a sleeping thread costs 20 to 26 µs, so shorter work is best
+/// waited for awake.
+const SPIN: Duration = Duration::from_micros(50);
+
+const SUBMITTED: u8 = 0;
+const RUNNING: u8 = 1;
+const COMPLETE: u8 = 2;
+const FAILED: u8 = 3;
+
+/// An [`Event`] that software completes: the host backend's events, the null backend's, and the bridges between
+/// drivers. It goes submitted → running → complete or failed, and its final state is set once.
+pub struct Signal {
+    driver: &'static str,
+    status: AtomicU8,
+    inner: Mutex<Inner>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Inner {
+    error: Option<Error>,
+    profile: Option<Profile>,
+    callbacks: Vec<Box<dyn FnOnce() + Send>>,
+    sleepers: usize,
+}
+
+impl Signal {
+    /// An event of a driver, just submitted.
+    #[must_use]
+    pub fn new(driver: &'static str) -> Self {
+        Self { driver, status: AtomicU8::new(SUBMITTED), inner: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// An event of work that is done already.
+    #[must_use]
+    pub fn completed(driver: &'static str, profile: Option<Profile>) -> Self {
+        let signal = Self::new(driver);
+        signal.lock().profile = profile;
+        signal.status.store(COMPLETE, Ordering::Release);
+        signal
+    }
+
+    /// Marks the execution as begun.
+    pub fn start(&self) {
+        // A lost race means that the event is terminal already, which stands.
+        let _ = self.status.compare_exchange(SUBMITTED, RUNNING, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Sets the outcome, wakes the waiters and calls the callbacks. The first call counts; returns whether it was.
+    pub fn complete(&self, outcome: Result<()>, profile: Option<Profile>) -> bool {
+        let callbacks = {
+            let mut inner = self.lock();
+            if self.status().is_terminal() {
+                return false;
+            }
+            inner.profile = profile;
+            let status = match outcome {
+                Ok(()) => COMPLETE,
+                Err(error) => {
+                    inner.error = Some(error);
+                    FAILED
+                }
+            };
+            self.status.store(status, Ordering::Release);
+            if inner.sleepers > 0 {
+                self.changed.notify_all();
+            }
+            std::mem::take(&mut inner.callbacks)
+        };
+        // Outside the lock: a callback may ask the event for its status.
+        for callback in callbacks {
+            callback();
+        }
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Nothing in here panics while the lock is held, so poison means nothing.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn outcome(&self) -> Result<()> {
+        match self.error() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Event for Signal {
+    fn status(&self) -> EventStatus {
+        match self.status.load(Ordering::Acquire) {
+            SUBMITTED => EventStatus::Submitted,
+            RUNNING => EventStatus::Running,
+            COMPLETE => EventStatus::Complete,
+            _ => EventStatus::Failed,
+        }
+    }
+
+    fn error(&self) -> Option<Error> {
+        match self.status() {
+            EventStatus::Failed => self.lock().error.clone(),
+            _ => None,
+        }
+    }
+
+    fn wait(&self) -> Result<()> {
+        let begin = Instant::now();
+        while !self.status().is_terminal() {
+            if begin.elapsed() < SPIN {
+                std::hint::spin_loop();
+                continue;
+            }
+            let mut inner = self.lock();
+            inner.sleepers += 1;
+            while !self.status().is_terminal() {
+                inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            }
+            inner.sleepers -= 1;
+        }
+        self.outcome()
+    }
+
+    fn on_complete(&self, callback: Box<dyn FnOnce() + Send>) {
+        let mut inner = self.lock();
+        if self.status().is_terminal() {
+            drop(inner);
+            callback();
+        } else {
+            inner.callbacks.push(callback);
+        }
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        if self.status().is_terminal() { self.lock().profile } else { None }
+    }
+
+    fn driver(&self) -> &'static str {
+        self.driver
+    }
+}
+
+impl fmt::Debug for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Signal({}, {:?})", self.driver, self.status())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    #[test]
+    fn callbacks_run_exactly_once_and_the_first_outcome_stands() {
+        let signal = Signal::new("test");
+        let count = Arc::new(AtomicUsize::new(0));
+        let add = |c: &Arc<AtomicUsize>| {
+            let c = Arc::clone(c);
+            Box::new(move || {
+                c.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        signal.on_complete(add(&count));
+        assert!(signal.complete(Err(Error::task("task", "1", "2", "3")), None));
+        assert!(!signal.complete(Ok(()), None));
+        signal.on_complete(add(&count));
+        assert_eq!(count.load(Ordering::Relaxed), 2);
+        assert_eq!(signal.status(), EventStatus::Failed);
+        assert!(signal.wait().is_err());
+    }
+
+    #[test]
+    fn sleepers_wake() {
+        let signal = Arc::new(Signal::new("test"));
+        let waiters: Vec<_> = (0..4)
+            .map(|_| {
+                let signal = Arc::clone(&signal);
+                std::thread::spawn(move || signal.wait().is_ok())
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(5));
+        signal.start();
+        assert_eq!(signal.status(), EventStatus::Running);
+        signal.complete(Ok(()), None);
+        assert!(waiters.into_iter().all(|w| w.join().unwrap()));
+    }
+}
