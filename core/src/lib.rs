@@ -9,11 +9,17 @@ mod dtype;
 mod error;
 mod plan;
 mod program;
+pub mod layout;
 mod scalar;
 
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};
 pub use half::{bf16, f16};
+pub use layout::{
+    Coalesced, Dims, Ellipsis, Indices, Layout, MAX_NDIM, NewAxis, Order, SliceItem, SliceRange, Strides,
+    broadcast_shapes, coalesce, normalize_axes, normalize_axis, overlaps, resolve_shape, same_view,
+    self_overlaps,
+};
 pub use num_complex::Complex;
 pub use ops::Op;
 pub use plan::{Family, LaunchPlan, MAX_PLAN_DIMS, Operand};
