@@ -10,6 +10,7 @@ mod error;
 mod plan;
 mod program;
 pub mod layout;
+mod promotion;
 mod scalar;
 
 pub use dtype::{Dtype, DtypeKind, Element};
@@ -24,4 +25,7 @@ pub use num_complex::Complex;
 pub use ops::Op;
 pub use plan::{Family, LaunchPlan, MAX_PLAN_DIMS, Operand};
 pub use program::{Arg, Fold, MAX_CONSTS, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Program, ProgramBuilder, Step};
+pub use promotion::{
+    Casting, DtypeSupport, FloatInfo, IntInfo, Weak, can_cast, comparison_type, promote_types, result_type,
+};
 pub use scalar::Scalar;

@@ -237,3 +237,42 @@ pub fn same_view(a: &Layout, b: &Layout) -> bool {
     };
     a.shape == b.shape && (a.is_empty() || (a.offset == b.offset && same_strides()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Terms of bound 1 with large, unrelated coefficients: a subset-sum problem.
+    fn subset_sum(count: u32) -> Terms {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        (0..count)
+            .map(|_| {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                Term { coefficient: i128::from(state >> 8), bound: 1 }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_search_beyond_the_work_limit_answers_yes() {
+        let terms = subset_sum(40);
+        let half = terms.iter().map(|term| term.coefficient).sum::<i128>() / 2;
+        assert!(matches!(Equation::new(terms.clone()).solve(0, half), Err(OutOfWork)));
+        assert!(Equation::new(terms).may_equal(half));
+        // The same problem in a size that is searched to the end.
+        let terms = subset_sum(12);
+        let half = terms.iter().map(|term| term.coefficient).sum::<i128>() / 2;
+        assert!(matches!(Equation::new(terms).solve(0, half), Ok(false)));
+    }
+
+    #[test]
+    fn products_beyond_the_word_are_reduced() {
+        let m = (1_i128 << 100) + 277;
+        let (a, b) = ((1_i128 << 99) + 12345, (1_i128 << 98) + 999);
+        // (m - a)·(m - b) ≡ a·b, and 2·(a·b) ≡ (2a)·b.
+        assert_eq!(mul_mod(m - a, m - b, m), mul_mod(a, b, m));
+        assert_eq!(mul_mod(2 * a % m, b, m), 2 * mul_mod(a, b, m) % m);
+        let (g, x) = inverse(a, m);
+        assert_eq!(mul_mod(a % m, x, m), g % m);
+    }
+}

@@ -170,11 +170,17 @@ from_ranges!(isize, i32, usize);
 #[macro_export]
 macro_rules! s {
     (@items [$($done:expr),*]) => { &[$($done),*] };
+    (@stepped $range:expr ; $step:expr) => {{
+        // `5..2` is not empty with a negative step.
+        #[allow(clippy::reversed_empty_ranges)]
+        let range = $range;
+        $crate::SliceRange::with_step(range, $step)
+    }};
     (@items [$($done:expr),*] $range:expr ; $step:expr) => {
-        $crate::s!(@items [$($done,)* $crate::SliceRange::with_step($range, $step)])
+        $crate::s!(@items [$($done,)* $crate::s!(@stepped $range; $step)])
     };
     (@items [$($done:expr),*] $range:expr ; $step:expr, $($rest:tt)*) => {
-        $crate::s!(@items [$($done,)* $crate::SliceRange::with_step($range, $step)] $($rest)*)
+        $crate::s!(@items [$($done,)* $crate::s!(@stepped $range; $step)] $($rest)*)
     };
     (@items [$($done:expr),*] $item:expr) => {
         $crate::s!(@items [$($done,)* $crate::SliceItem::from($item)])

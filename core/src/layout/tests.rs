@@ -114,6 +114,8 @@ fn slice_macro_reads_as_numpy() {
     assert_eq!(picked(s![100..-100;-4]), [9, 5, 1]);
     assert_eq!(picked(s![3..3]), []);
     assert_eq!(picked(s![20..]), []);
+    let lasting = s![8..2;-3, NewAxis];
+    assert_eq!(picked(lasting), [8, 5]);
     assert_eq!(picked(s![2_usize..usize::MAX;isize::MAX]), [2]);
     assert_eq!(picked(s![isize::MIN..isize::MAX]), picked(s![]));
     assert_eq!(picked(s![-1]), [9]);
@@ -374,7 +376,7 @@ proptest! {
             let indices: Vec<usize> = layout.indices().collect();
             prop_assert_eq!(&indices, &elements(&layout));
             prop_assert_eq!(indices.len(), layout.len());
-            prop_assert_eq!(layout.is_empty(), layout.len() == 0);
+            prop_assert_eq!(layout.is_empty(), indices.is_empty());
             if let (Some(&low), Some(&high)) = (indices.iter().min(), indices.iter().max()) {
                 prop_assert_eq!(layout.byte_range(size), low * size..(high + 1) * size);
                 prop_assert_eq!(layout.required_elements(), high + 1);
@@ -592,14 +594,4 @@ fn coalescing_reduces_usual_operands_to_one_dimension() {
     assert_eq!(one(&[5, 0], &[&[0, 1]], true), [0]);
     let reversed = coalesce(&[6], &[&[-1], &[-2]], true);
     assert_eq!((reversed.strides[1].as_slice(), reversed.offsets.as_slice()), (&[2][..], &[-5, -10][..]));
-}
-
-#[test]
-fn an_undecided_search_answers_yes() {
-    // Twelve unrelated strides, as no real view has them: any answer but a false "no" within the work limit.
-    let strides: Vec<isize> = (0..12).map(|k| 1_000_003 + 7919 * k * k + 31 * k).collect();
-    let a = automatic(&[40; 6], &strides[..6]);
-    let b = strided(&[40; 6], &strides[6..], 123_457);
-    let found = overlaps(&a, 1, &b, 1);
-    assert!(found, "{found}");
 }
