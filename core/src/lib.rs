@@ -2,6 +2,7 @@
 //! implements. Nothing in here knows a particular backend.
 
 pub mod backend;
+pub mod layout;
 pub mod memory;
 pub mod ops;
 
@@ -9,7 +10,6 @@ mod dtype;
 mod error;
 mod plan;
 mod program;
-pub mod layout;
 mod promotion;
 mod scalar;
 
