@@ -266,6 +266,19 @@ mod tests {
     }
 
     #[test]
+    fn sums_beyond_the_reach_have_no_solution() {
+        let solve = |terms: &[(i128, i128)], sum| {
+            let terms = terms.iter().map(|&(coefficient, bound)| Term { coefficient, bound }).collect();
+            Equation::new(terms).may_equal(sum)
+        };
+        assert!(solve(&[], 0) && !solve(&[], 1) && !solve(&[], -1));
+        assert!(solve(&[(3, 2)], 6) && !solve(&[(3, 2)], 9) && !solve(&[(3, 2)], 4));
+        assert!(
+            solve(&[(3, 2), (5, 1)], 11) && !solve(&[(3, 2), (5, 1)], 9) && !solve(&[(3, 2), (5, 1)], 14)
+        );
+    }
+
+    #[test]
     fn products_beyond_the_word_are_reduced() {
         let m = (1_i128 << 100) + 277;
         let (a, b) = ((1_i128 << 99) + 12345, (1_i128 << 98) + 999);

@@ -594,4 +594,9 @@ fn coalescing_reduces_usual_operands_to_one_dimension() {
     assert_eq!(one(&[5, 0], &[&[0, 1]], true), [0]);
     let reversed = coalesce(&[6], &[&[-1], &[-2]], true);
     assert_eq!((reversed.strides[1].as_slice(), reversed.offsets.as_slice()), (&[2][..], &[-5, -10][..]));
+    // One operand walks upwards, or the first does not move: nothing is turned round.
+    let opposed = coalesce(&[6], &[&[-1], &[2]], true);
+    assert_eq!((opposed.strides[1].as_slice(), opposed.offsets.as_slice()), (&[2][..], &[0, 0][..]));
+    assert_eq!(coalesce(&[6], &[&[0], &[-2]], true).offsets.as_slice(), [0, 0]);
+    assert_eq!(coalesce(&[6], &[&[-1], &[0]], true).offsets.as_slice(), [-5, 0]);
 }
