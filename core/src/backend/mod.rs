@@ -57,6 +57,16 @@ pub struct Registration {
 }
 inventory::collect!(Registration);
 
+/// Registers a driver, given as a function that makes it: `register_driver!(stridewise_host::driver);`.
+#[macro_export]
+macro_rules! register_driver {
+    ($driver:path) => {
+        $crate::backend::inventory::submit! { $crate::backend::Registration { driver: $driver } }
+    };
+}
+#[doc(hidden)]
+pub use inventory;
+
 /// Whether a device can run a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Support {
