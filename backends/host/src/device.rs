@@ -252,11 +252,9 @@ impl Device for HostDevice {
                 }
                 Ok(self.parts_by_counts(counts))
             }
-            Partition::ByAffinityDomain(domain) => {
-                self.domains(*domain).ok_or_else(|| {
-                    self.indivisible(partition, "a domain that is known and divides the device into two or more")
-                })
-            }
+            Partition::ByAffinityDomain(domain) => self.domains(*domain).ok_or_else(|| {
+                self.indivisible(partition, "a domain that is known and divides the device into two or more")
+            }),
             _ => Err(self.indivisible(partition, "a partition that this driver knows")),
         }
     }

@@ -44,7 +44,10 @@ pub fn device_with(isa: Option<&str>, threads: usize) -> Result<Arc<dyn Device>>
             "isa",
             format!("{name:?}"),
             "an instruction set level of this processor",
-            format!("use one of: {}", Isa::available().iter().map(|l| l.name()).collect::<Vec<_>>().join(", ")),
+            format!(
+                "use one of: {}",
+                Isa::available().iter().map(|l| l.name()).collect::<Vec<_>>().join(", ")
+            ),
         )),
     }
 }

@@ -60,7 +60,8 @@ pub(crate) fn enabled() -> bool {
     let wanted = cfg!(unix) && std::env::var_os(GUARD_VARIABLE).is_some_and(|value| value == "1");
     let mode = if wanted { ON } else { OFF };
     // A lost race was decided by another thread.
-    MODE.compare_exchange(UNDECIDED, mode, Ordering::AcqRel, Ordering::Acquire).unwrap_or_else(|decided| decided);
+    MODE.compare_exchange(UNDECIDED, mode, Ordering::AcqRel, Ordering::Acquire)
+        .unwrap_or_else(|decided| decided);
     MODE.load(Ordering::Acquire) == ON
 }
 

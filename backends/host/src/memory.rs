@@ -3,10 +3,10 @@
 //! Core pools what it gets from here, so these calls are rare and their blocks large; huge pages matter most, because a
 //! page fault per 4 KiB costs more than any kernel.
 
-#[cfg(unix)]
-pub(crate) use mapping::{discard, map, page_bytes, unmap};
 #[cfg(not(unix))]
 pub(crate) use heap::{discard, map, unmap};
+#[cfg(unix)]
+pub(crate) use mapping::{discard, map, page_bytes, unmap};
 
 #[cfg(unix)]
 mod mapping {
@@ -147,7 +147,9 @@ mod tests {
 
     #[test]
     fn blocks_are_aligned_zeroed_and_writable_to_the_end() {
-        for (bytes, align) in [(1, 1), (100, 64), (4097, 8), (5000, 1 << 16), (2 << 20, 64), ((5 << 20) + 3, 1 << 22)] {
+        for (bytes, align) in
+            [(1, 1), (100, 64), (4097, 8), (5000, 1 << 16), (2 << 20, 64), ((5 << 20) + 3, 1 << 22)]
+        {
             let ptr = map(bytes, align, true).unwrap();
             assert_eq!(ptr.as_ptr().addr() % align, 0, "{bytes} {align}");
             #[cfg(unix)]

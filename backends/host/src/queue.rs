@@ -116,8 +116,13 @@ impl Queue for HostQueue {
             inline
         };
 
-        let task =
-            Task { device: Arc::clone(&self.device), signal: Arc::clone(&signal), command, inherits, submitted };
+        let task = Task {
+            device: Arc::clone(&self.device),
+            signal: Arc::clone(&signal),
+            command,
+            inherits,
+            submitted,
+        };
         if inline {
             task.run_inline();
         } else if pending.is_empty() {

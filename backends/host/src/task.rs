@@ -207,7 +207,8 @@ fn launch(plans: &[LaunchPlan], tuning: &Tuning) {
     if tuning.threads == 1 || plans.len() == 1 {
         return plans.iter().for_each(|plan| run(plan, tuning));
     }
-    let (small, large): (Vec<_>, Vec<_>) = plans.iter().partition(|plan| kernels::estimate_ns(plan) < SPLIT_NS);
+    let (small, large): (Vec<_>, Vec<_>) =
+        plans.iter().partition(|plan| kernels::estimate_ns(plan) < SPLIT_NS);
     for plan in large {
         run(plan, tuning);
     }

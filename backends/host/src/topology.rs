@@ -95,7 +95,12 @@ fn read_sysfs(system: &Path, cpus: Vec<usize>) -> Topology {
 fn ordered(mut topology: Topology) -> Topology {
     let mut cpus = std::mem::take(&mut topology.cpus);
     let place = |cpu: usize, level: u8| {
-        topology.caches.iter().filter(|c| c.level == level && c.cpus.contains(&cpu)).flat_map(|c| c.cpus.first()).min()
+        topology
+            .caches
+            .iter()
+            .filter(|c| c.level == level && c.cpus.contains(&cpu))
+            .flat_map(|c| c.cpus.first())
+            .min()
     };
     cpus.sort_by_cached_key(|&cpu| {
         let node = topology.numa_nodes.iter().position(|n| n.contains(&cpu));

@@ -127,11 +127,31 @@ fn a_diamond_meets_after_both_sides() {
         let mut cells = [0u64; 4];
         let [a, b, c, d] = [0, 1, 2, 3].map(|i| Cell(cells.as_mut_ptr().wrapping_add(i)));
         let gate = device(1).signal().unwrap();
-        let top = submit(&queue, task(move || Ok(a.set(5))), &[after(&gate.event)]);
+        let top = submit(
+            &queue,
+            task(move || {
+                a.set(5);
+                Ok(())
+            }),
+            &[after(&gate.event)],
+        );
         let left = submit(&queue, copy(b.0, a.0, 1), &[after(&top)]);
-        let right = submit(&queue, task(move || Ok(c.set(a.get() + 1))), &[after(&top)]);
-        let bottom =
-            submit(&queue, task(move || Ok(d.set(b.get() * c.get()))), &[after(&left), after(&right)]);
+        let right = submit(
+            &queue,
+            task(move || {
+                c.set(a.get() + 1);
+                Ok(())
+            }),
+            &[after(&top)],
+        );
+        let bottom = submit(
+            &queue,
+            task(move || {
+                d.set(b.get() * c.get());
+                Ok(())
+            }),
+            &[after(&left), after(&right)],
+        );
         assert_eq!(bottom.status(), EventStatus::Submitted);
         (gate.complete)(Ok(()));
         bottom.wait().unwrap();
