@@ -119,16 +119,15 @@ impl HostDevice {
         Self { info, state: Arc::new(state) }
     }
 
-    /// A device of some threads on some of this one's processors.
-    fn part(&self, threads: usize, cpus: &[usize]) -> Arc<dyn Device> {
+    /// A device of some threads on some of this one's processors; pinned, there are as many of the one as of the other.
+    fn part(&self, threads: usize, cpus: &[usize], pinned: bool) -> Arc<dyn Device> {
         let mut info = self.info.clone();
         info.limits.compute_units = threads;
         info.topology = topology::restricted(&self.info.topology, cpus);
         info.limits.last_cache_bytes = topology::last_cache_bytes(&info.topology);
         let last_cache_bytes = info.limits.last_cache_bytes;
         let tuning = Tuning { threads, last_cache_bytes, ..self.state.tuning };
-        // Whoever divides a device asks for these processors, so its threads stay on them.
-        Arc::new(Self::new(info, tuning, self.state.origin, threads == cpus.len()))
+        Arc::new(Self::new(info, tuning, self.state.origin, pinned))
     }
 
     /// Consecutive runs of compute units; each has its processors, where there are enough for all.
@@ -141,7 +140,8 @@ impl HostDevice {
             .map(|&count| {
                 let run = if enough { &cpus[first..first + count] } else { cpus.as_slice() };
                 first += count;
-                self.part(count, run)
+                // Whoever divides a device asks for these processors, so its threads stay on them.
+                self.part(count, run, enough)
             })
             .collect()
     }
@@ -276,7 +276,7 @@ impl HostDevice {
         // A device of fewer threads than processors is divided as if it had the first ones only.
         let used = topology::restricted(&self.info.topology, &cpus[..units.min(cpus.len())]);
         let groups = topology::groups(&used, domain);
-        (groups.len() > 1).then(|| groups.iter().map(|group| self.part(group.len(), group)).collect())
+        (groups.len() > 1).then(|| groups.iter().map(|group| self.part(group.len(), group, true)).collect())
     }
 }
 

@@ -85,7 +85,7 @@ impl Task {
     // complete them, and in a pool of one thread wait for itself. So each has a thread of its own.
     fn run_on_own_thread(self) {
         let signal = Arc::clone(&self.signal);
-        let device = Arc::clone(&self.device);
+        let (device, submitted) = (Arc::clone(&self.device), self.submitted);
         let spawned = std::thread::Builder::new().name("stridewise-host-task".into()).spawn(move || {
             // The starting thread may be a pinned worker, whose binding is inherited.
             topology::bind_current(&self.device.cpus);
@@ -100,7 +100,11 @@ impl Task {
                 "have fewer host tasks ready at a time, or raise the limit of processes (ulimit -u)",
             );
             let now = device.origin.elapsed();
-            settle(signal, Err(error), Some(Profile { submitted: now, started: now, ended: now }));
+            settle(
+                signal,
+                Err(error),
+                submitted.map(|submitted| Profile { submitted, started: now, ended: now }),
+            );
         }
     }
 
