@@ -16,7 +16,7 @@ pub(crate) type F16 = super::half::F16<F32>;
 /// Eight bf16, computed in f32.
 pub(crate) type Bf16 = super::half::Bf16<F32>;
 
-const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT;
 
 macro_rules! lanes {
     ($name:ident, $elem:ident, $int:ty, $reg:ty, $mask:ident, $len:literal, add: $add:ident, sub: $sub:ident,

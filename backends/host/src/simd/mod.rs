@@ -14,6 +14,8 @@ pub(crate) mod base;
 mod half;
 mod lane;
 mod math;
+#[cfg(test)]
+mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
