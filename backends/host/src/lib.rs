@@ -1,4 +1,6 @@
 //! host
-#![allow(dead_code)]
+
+#[allow(dead_code)]
 mod kernels;
+#[allow(dead_code)]
 mod simd;
