@@ -103,7 +103,7 @@ impl HostDevice {
         // Workers are bound only where they fill the process's processors. With fewer, several processes (or containers
         // under a quota) would all bind to the same first ones; with more, binding only keeps the system from balancing.
         let pinned = threads == whole.cpus.len();
-        let tuning = Tuning { isa, threads, last_cache_bytes };
+        let tuning = Tuning { isa, threads, last_cache_bytes: cache_or_endless(last_cache_bytes) };
         Self::new(info, tuning, Instant::now(), pinned)
     }
 
@@ -125,7 +125,7 @@ impl HostDevice {
         info.limits.compute_units = threads;
         info.topology = topology::restricted(&self.info.topology, cpus);
         info.limits.last_cache_bytes = topology::last_cache_bytes(&info.topology);
-        let last_cache_bytes = info.limits.last_cache_bytes;
+        let last_cache_bytes = cache_or_endless(info.limits.last_cache_bytes);
         let tuning = Tuning { threads, last_cache_bytes, ..self.state.tuning };
         Arc::new(Self::new(info, tuning, self.state.origin, pinned))
     }
@@ -278,6 +278,11 @@ impl HostDevice {
         let groups = topology::groups(&used, domain);
         (groups.len() > 1).then(|| groups.iter().map(|group| self.part(group.len(), group, true)).collect())
     }
+}
+
+/// For kernels, which store past the cache what does not fit: a cache of unknown size takes everything.
+fn cache_or_endless(bytes: usize) -> usize {
+    if bytes == 0 { usize::MAX } else { bytes }
 }
 
 /// An event that somebody promised to complete.

@@ -3,9 +3,11 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command as Process, Output};
+use std::sync::Arc;
 
-use stridewise_core::backend::{Command, QueueProperties};
+use stridewise_core::backend::{Command, Device, Queue, QueueProperties};
 use stridewise_core::memory::{UsmKind, UsmPtr};
+use stridewise_core::{Dtype, Family, LaunchPlan, Op, Operand, Program};
 use stridewise_host::{device_with, guard_device_memory};
 
 const CHILD: &str = "STRIDEWISE_TEST_CHILD";
@@ -82,11 +84,39 @@ fn commands_work_on_guarded_memory() {
                 }
             }
         }
+        launch_backwards(&device, &queue);
         assert!(guard_device_memory(true).is_ok());
         assert!(guard_device_memory(false).is_err());
         return;
     };
     assert!(output.status.success(), "{}", errors(&output));
+}
+
+/// A launch whose input pointer is the last element of a guarded allocation, and its output the first of another.
+fn launch_backwards(device: &Arc<dyn Device>, queue: &Arc<dyn Queue>) {
+    let values: Vec<i32> = (0..1024).collect();
+    let mut back = vec![0i32; 1024];
+    let bytes = 4096;
+    let [a, b] = [(); 2].map(|()| device.alloc(UsmKind::Device, bytes, 64).unwrap());
+    let operand = |ptr, stride| Operand { ptr, strides: [stride].into_iter().collect() };
+    let plan = LaunchPlan {
+        program: Arc::new(Program::single(Op::Negative, Dtype::I32).unwrap()),
+        family: Family::Map,
+        dims: [1024].into_iter().collect(),
+        inputs: [operand(a.ptr.byte_offset(4092), -1)].into_iter().collect(),
+        outputs: [operand(b.ptr, 1)].into_iter().collect(),
+    };
+    // SAFETY: everything lives until the last command is done; the queue is in-order.
+    unsafe {
+        let src = UsmPtr::new(values.as_ptr().cast_mut().cast());
+        queue.submit(Command::Copy { dst: a.ptr, src, bytes }, &[]).unwrap();
+        queue.submit(Command::Launch(vec![plan]), &[]).unwrap();
+        let dst = UsmPtr::new(back.as_mut_ptr().cast());
+        queue.submit(Command::Copy { dst, src: b.ptr, bytes }, &[]).unwrap().wait().unwrap();
+        device.free(a);
+        device.free(b);
+    }
+    assert!(back.iter().zip(values.iter().rev()).all(|(b, v)| *b == -v));
 }
 
 #[test]
