@@ -1,0 +1,339 @@
+//! A program compiled for one plan: functions over slots.
+//!
+//! A slot is an address: of an input, an output, a constant or a tile of scratch memory, in this order. Running the
+//! code on a tile is calling each step's function on the addresses that its slots hold at that time.
+
+use smallvec::SmallVec;
+use stridewise_core::{Arg, Dtype, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Op, Program};
+
+use super::entry::{STREAM, StepFn};
+use super::step::{copy, resolve};
+use super::stream;
+use crate::simd::Isa;
+
+/// Bytes of a tile of the widest dtype in a program.
+pub(super) const TILE_BYTES: usize = 4096;
+/// Distance of two tiles. Not a power of two, so that a step's tiles do not fall on the same lines of the cache.
+pub(super) const SLOT_BYTES: usize = TILE_BYTES + 256;
+/// Slots that a code has at most: inputs, outputs, constants; a tile per step, packed input and scattered output.
+pub(super) const MAX_SLOTS: usize = 2 * (MAX_INPUTS + MAX_OUTPUTS) + 2 * MAX_STEPS + 8;
+
+/// How an operand lies along a tile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Access {
+    /// Element after element: used where it is.
+    Direct,
+    /// One element for the whole tile.
+    Uniform,
+    /// Anything else: moved from or to a tile.
+    Packed,
+}
+
+/// Where the results go.
+pub(super) enum Target<'a> {
+    /// To the plan's outputs.
+    Outputs {
+        /// How each lies.
+        access: &'a [Access],
+        /// Whether an input is exactly an output.
+        alias: &'a dyn Fn(usize, usize) -> bool,
+        /// Whether to store past the caches.
+        stream: bool,
+    },
+    /// To wherever [`Code::value`] says, as a dtype: the first output is folded by the caller.
+    Value(Dtype),
+}
+
+#[derive(Clone, Copy)]
+struct Call {
+    run: StepFn,
+    dst: u8,
+    src: [u8; 3],
+    flags: u32,
+    /// All operands are uniform, so one element is the result for the whole tile.
+    once: bool,
+}
+
+/// A constant's bytes, aligned for every dtype.
+#[derive(Clone, Copy)]
+#[repr(align(16))]
+struct Constant([u8; 16]);
+
+/// The compiled program.
+pub(super) struct Code {
+    calls: SmallVec<[Call; 6]>,
+    constants: SmallVec<[Constant; 2]>,
+    inputs: u8,
+    outputs: u8,
+    tiles: u8,
+    /// Inputs to be gathered, and the slots they go to.
+    pub(super) packs: SmallVec<[(u8, u8); 4]>,
+    /// Outputs to be scattered, and the slots they come from.
+    pub(super) scatters: SmallVec<[(u8, u8); 1]>,
+    /// The slot of the value, for [`Target::Value`].
+    pub(super) value: u8,
+    /// Elements that a call of [`run`](Self::run) may cover.
+    pub(super) tile_len: usize,
+}
+
+/// Hands out tile slots.
+struct Tiles {
+    first: u8,
+    free: u64,
+    count: u8,
+}
+impl Tiles {
+    fn take(&mut self) -> u8 {
+        let found = self.free.trailing_zeros();
+        let tile = if found < 64 {
+            self.free &= !(1 << found);
+            u8::try_from(found).unwrap_or(0)
+        } else {
+            self.count += 1;
+            self.count - 1
+        };
+        self.first + tile
+    }
+    fn give(&mut self, slot: u8) {
+        self.free |= 1 << (slot - self.first);
+    }
+}
+
+impl Code {
+    /// Compiles a program; `None` for an operation that does not take its dtype (see [`supports`](super::supports)).
+    pub(super) fn compile(program: &Program, isa: Isa, inputs: &[Access], target: &Target<'_>) -> Option<Self> {
+        let steps = program.steps();
+        let outputs = if let Target::Outputs { access, .. } = target { access.len() } else { 0 };
+        let small = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
+        let first_const = small(inputs.len() + outputs);
+        let mut tiles = Tiles { first: first_const + small(program.consts().len()), free: 0, count: 0 };
+        let mut code = Self {
+            calls: SmallVec::new(),
+            constants: program.consts().iter().map(|c| Constant(c.to_bytes())).collect(),
+            inputs: small(inputs.len()),
+            outputs: small(outputs),
+            tiles: 0,
+            packs: SmallVec::new(),
+            scatters: SmallVec::new(),
+            value: 0,
+            tile_len: usize::MAX,
+        };
+
+        // The step that reads a value last; beyond the last step for what is needed at the end.
+        let mut input_until = [None; MAX_INPUTS];
+        let mut step_until = [0; MAX_STEPS];
+        for (s, step) in steps.iter().enumerate() {
+            for &arg in step.operands() {
+                match arg {
+                    Arg::Input(i) => input_until[usize::from(i)] = Some(s),
+                    Arg::Step(i) => step_until[usize::from(i)] = s,
+                    Arg::Const(_) => {}
+                }
+            }
+        }
+
+        let mut input_slot = [0; MAX_INPUTS];
+        let mut widest = 1;
+        for (i, &access) in inputs.iter().enumerate() {
+            input_slot[i] = small(i);
+            if access == Access::Packed && input_until[i].is_some() {
+                input_slot[i] = tiles.take();
+                code.packs.push((small(i), input_slot[i]));
+                widest = widest.max(program.inputs()[i].size());
+            }
+        }
+        if let Target::Value(dtype) = target {
+            // What only hands its input on is folded where it lies.
+            if let [step] = steps
+                && let (Op::Copy, &[Arg::Input(i)]) = (step.op, step.operands())
+                && step.out == *dtype
+                && inputs[usize::from(i)] != Access::Uniform
+            {
+                code.value = input_slot[usize::from(i)];
+                return Some(code.finish(&tiles, widest));
+            }
+        }
+
+        let mut uniform = [false; MAX_STEPS];
+        let mut step_slot = [0; MAX_STEPS];
+        let mut done = [false; MAX_OUTPUTS];
+        let wanted = |s: usize, done: &[bool; MAX_OUTPUTS]| {
+            let is = |(o, &a): (usize, &Arg)| a == Arg::Step(small(s)) && !done[o];
+            program.outputs().iter().enumerate().any(is)
+        };
+        for (s, step) in steps.iter().enumerate() {
+            let resolved = resolve(step.op, step.dtype, step.out, isa)?;
+            let mut call = Call { run: resolved.run, dst: 0, src: [0; 3], flags: 0, once: true };
+            for (k, &arg) in step.operands().iter().enumerate() {
+                let (slot, same) = match arg {
+                    Arg::Input(i) => (input_slot[usize::from(i)], inputs[usize::from(i)] == Access::Uniform),
+                    Arg::Const(i) => (first_const + i, true),
+                    Arg::Step(i) => (step_slot[usize::from(i)], uniform[usize::from(i)]),
+                };
+                call.src[k] = slot;
+                call.flags |= u32::from(same) << k;
+                call.once &= same;
+            }
+            for k in step.operands().len()..3 {
+                call.src[k] = call.src[0];
+            }
+            if call.once {
+                call.flags = 0;
+            }
+            uniform[s] = call.once;
+
+            let mut direct = None;
+            if let Target::Outputs { access, alias, stream } = target
+                && !call.once
+            {
+                direct = program.outputs().iter().enumerate().position(|(o, &arg)| {
+                    let reads = |step: &stridewise_core::Step| {
+                        step.operands().iter().any(|&a| matches!(a, Arg::Input(i) if alias(usize::from(i), o)))
+                    };
+                    let last = step_until[s] <= s && program.outputs().iter().filter(|&&a| a == arg).count() == 1;
+                    arg == Arg::Step(small(s))
+                        && access[o] == Access::Direct
+                        && !steps[s + 1..].iter().any(reads)
+                        && (resolved.lanes || !reads(step))
+                        && (!stream || (resolved.lanes && last))
+                });
+                if direct.is_some() && *stream {
+                    call.flags |= STREAM;
+                }
+            }
+            call.dst = match direct {
+                Some(o) => {
+                    done[o] = true;
+                    code.inputs + small(o)
+                }
+                None => {
+                    if !call.once {
+                        widest = widest.max(step.out.size());
+                    }
+                    tiles.take()
+                }
+            };
+            step_slot[s] = call.dst;
+            code.calls.push(call);
+
+            // Tiles that nothing needs any more; a result that nothing needs at all is among them.
+            for (k, &arg) in step.operands().iter().enumerate() {
+                let slot = call.src[k];
+                let dead = match arg {
+                    Arg::Input(i) => input_until[usize::from(i)] == Some(s),
+                    Arg::Step(i) => step_until[usize::from(i)] == s && !wanted(usize::from(i), &done),
+                    Arg::Const(_) => false,
+                };
+                if dead && slot >= tiles.first {
+                    tiles.give(slot);
+                }
+            }
+        }
+
+        match target {
+            Target::Outputs { access, stream, .. } => {
+                for (o, &arg) in program.outputs().iter().enumerate() {
+                    let (false, Arg::Step(s)) = (done[o], arg) else { continue };
+                    let (from, same) = (step_slot[usize::from(s)], uniform[usize::from(s)]);
+                    let size = program.output_dtype(o).size();
+                    let flags = u32::from(same);
+                    let run = if *stream && !same { stream::copy_entry(size) } else { copy(size, isa) };
+                    let mut call = Call { run, dst: code.inputs + small(o), src: [from; 3], flags, once: false };
+                    if access[o] == Access::Direct {
+                        code.calls.push(call);
+                        continue;
+                    }
+                    widest = widest.max(size);
+                    if same {
+                        call.dst = tiles.take();
+                        code.calls.push(call);
+                    }
+                    code.scatters.push((small(o), if same { call.dst } else { from }));
+                }
+            }
+            Target::Value(dtype) => {
+                let Some(&Arg::Step(s)) = program.outputs().first() else { return None };
+                let (mut from, same) = (step_slot[usize::from(s)], uniform[usize::from(s)]);
+                let out = program.output_dtype(0);
+                if out != *dtype {
+                    let run = resolve(Op::Cast, out, *dtype, isa)?.run;
+                    let dst = tiles.take();
+                    code.calls.push(Call { run, dst, src: [from; 3], flags: 0, once: same });
+                    widest = widest.max(dtype.size());
+                    from = dst;
+                }
+                if same {
+                    let dst = tiles.take();
+                    let run = copy(dtype.size(), isa);
+                    code.calls.push(Call { run, dst, src: [from; 3], flags: 1, once: false });
+                    widest = widest.max(dtype.size());
+                    from = dst;
+                }
+                code.value = from;
+            }
+        }
+        Some(code.finish(&tiles, widest))
+    }
+
+    fn finish(mut self, tiles: &Tiles, widest: usize) -> Self {
+        self.tiles = tiles.count;
+        let whole = |c: &Call| c.once || c.dst < tiles.first;
+        if !self.packs.is_empty() || !self.scatters.is_empty() || !self.calls.iter().all(whole) {
+            self.tile_len = TILE_BYTES / widest;
+        }
+        self
+    }
+
+    /// Bytes of scratch memory that the tiles take.
+    pub(super) fn scratch_bytes(&self) -> usize {
+        usize::from(self.tiles) * SLOT_BYTES
+    }
+
+    /// Sets the slots of constants and tiles.
+    pub(super) fn prepare(&self, slots: &mut Slots, scratch: *mut u8) {
+        let mut next = usize::from(self.inputs + self.outputs);
+        for constant in &self.constants {
+            slots.0[next] = constant.0.as_ptr().cast_mut();
+            next += 1;
+        }
+        for tile in 0..usize::from(self.tiles) {
+            slots.0[next] = scratch.wrapping_add(tile * SLOT_BYTES);
+            next += 1;
+        }
+    }
+
+    /// Number of inputs and outputs.
+    pub(super) fn operands(&self) -> usize {
+        usize::from(self.inputs + self.outputs)
+    }
+
+    /// Number of the first output's slot.
+    pub(super) fn first_output(&self) -> usize {
+        usize::from(self.inputs)
+    }
+
+    /// Runs every step on `len` elements.
+    ///
+    /// # Safety
+    /// `1 ≤ len ≤ tile_len`; [`prepare`](Self::prepare) was called with enough scratch memory; the slots of inputs and
+    /// outputs hold addresses of `len` elements as compiled, packed ones are gathered.
+    #[inline]
+    pub(super) unsafe fn run(&self, slots: &Slots, len: usize) {
+        for call in &self.calls {
+            let at = |k: usize| slots.0[usize::from(call.src[k])].cast_const();
+            let len = if call.once { 1 } else { len };
+            // SAFETY: the caller's contract, and the compiler's: tiles are disjoint from everything, an output that is
+            // written while an input of the same address is still needed goes through a tile.
+            unsafe { (call.run)(slots.0[usize::from(call.dst)], at(0), at(1), at(2), call.flags, len) };
+        }
+    }
+}
+
+/// The addresses that a code's slots hold.
+pub(super) struct Slots(pub(super) [*mut u8; MAX_SLOTS]);
+
+impl Slots {
+    pub(super) const fn new() -> Self {
+        Self([std::ptr::null_mut(); MAX_SLOTS])
+    }
+}

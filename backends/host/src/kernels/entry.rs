@@ -1,0 +1,114 @@
+//! Entry points: one function per kernel and instruction set, the only places that carry `#[target_feature]`.
+
+use stridewise_core::Dtype;
+
+use crate::simd::{self, Isa, Lane};
+
+/// A compiled kernel over unit-stride memory: reads up to three sources of `len` elements, writes `dst`.
+///
+/// `flags`: bit `k` says that source `k` is one element for all; [`STREAM`] asks for non-temporal stores, where the
+/// kernel has them. `len` is at least 1. `dst` may be exactly one of the sources where the element sizes agree.
+pub(super) type StepFn =
+    unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize);
+
+/// Flag: store past the caches.
+pub(super) const STREAM: u32 = 1 << 3;
+/// Bytes of the widest vector; scratch memory is aligned to it.
+pub(super) const VECTOR_BYTES: usize = 64;
+
+/// The body of an entry point. Everything that it calls is inlined into each of them.
+pub(super) trait Kernel {
+    /// # Safety
+    /// As [`StepFn`] says: `len ≥ 1` elements are readable at every source (one where the flag says so) and writable
+    /// at `dst`, aligned to their types; a source is exactly `dst` or disjoint from it.
+    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize);
+}
+
+/// A kernel for each vector type.
+pub(super) trait LaneKernel {
+    /// The kernel over one of them.
+    type At<V: Lane>: Kernel;
+}
+
+macro_rules! level {
+    ($name:ident $($feature:literal)?) => {
+        mod $name {
+            use super::Kernel;
+            /// The body compiled for this level.
+            ///
+            /// # Safety
+            /// The contract of [`Kernel::run`]; the processor has the level's features.
+            $(#[target_feature(enable = $feature)])?
+            pub(super) unsafe fn enter<K: Kernel>(
+                dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize,
+            ) {
+                // SAFETY: the caller's contract is the body's.
+                unsafe { K::run(dst, [a, b, c], flags, len) }
+            }
+        }
+    };
+}
+level!(base);
+#[cfg(target_arch = "x86_64")]
+level!(avx2 "avx2,fma,f16c");
+#[cfg(target_arch = "x86_64")]
+level!(avx512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c");
+
+/// A kernel's entry point of a level.
+pub(super) fn entry<K: Kernel>(isa: Isa) -> StepFn {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => avx512::enter::<K>,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => avx2::enter::<K>,
+        _ => base::enter::<K>,
+    }
+}
+
+/// The entry point over a level's vectors of a dtype; `None` for dtypes that are not real floating point.
+pub(super) fn lane_entry<K: LaneKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn> {
+    macro_rules! of {
+        ($level:ident) => {
+            match dtype {
+                Dtype::F16 => $level::enter::<K::At<simd::$level::F16>>,
+                Dtype::Bf16 => $level::enter::<K::At<simd::$level::Bf16>>,
+                Dtype::F32 => $level::enter::<K::At<simd::$level::F32>>,
+                Dtype::F64 => $level::enter::<K::At<simd::$level::F64>>,
+                _ => return None,
+            }
+        };
+    }
+    Some(match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => of!(avx512),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => of!(avx2),
+        _ => of!(base),
+    })
+}
+
+/// As [`lane_entry`] for kernels that only handle bits or wide accumulators: `float32` and `float64` alone.
+pub(super) fn wide_entry<K: WideKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn> {
+    macro_rules! of {
+        ($level:ident) => {
+            match dtype {
+                Dtype::F32 => $level::enter::<K::At<simd::$level::F32, f32>>,
+                Dtype::F64 => $level::enter::<K::At<simd::$level::F64, f64>>,
+                _ => return None,
+            }
+        };
+    }
+    Some(match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => of!(avx512),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => of!(avx2),
+        _ => of!(base),
+    })
+}
+
+/// A kernel for the vectors of `float32` and `float64`.
+pub(super) trait WideKernel {
+    /// The kernel over one of them.
+    type At<V: Lane<Elem = T>, T: stridewise_core::ops::Float>: Kernel;
+}

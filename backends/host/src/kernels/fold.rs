@@ -1,0 +1,292 @@
+//! The loops of reductions.
+//!
+//! A run of elements is folded into [`ACC_BYTES`] of accumulators, element `i` into accumulator `i` modulo their number,
+//! and these pairwise into one: the same order of operations whatever the width of vectors.
+
+use std::marker::PhantomData;
+
+use stridewise_core::ops::{Alg, Float, Real, define};
+use stridewise_core::{Complex, Dtype, Op, Scalar};
+
+use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
+use super::map::{Apply, ByNum, ByReal, LaneFn, Plain, Truth};
+use super::step::resolve;
+use crate::simd::{Isa, Lane};
+
+/// Bytes of the accumulators of one run.
+pub(super) const ACC_BYTES: usize = 256;
+/// Flag: the accumulators are not yet in use.
+pub(super) const FIRST: u32 = 1;
+/// Flag: fold the accumulators into the first.
+pub(super) const LAST: u32 = 2;
+
+/// A fold over vectors. `dst`: the accumulators; sources: the elements, the identity. A call without [`LAST`] has a
+/// multiple of the accumulators' number as its length.
+struct FoldLanes<V, T, W>(PhantomData<(V, T, W)>);
+
+#[repr(align(64))]
+struct Accumulators(#[allow(dead_code)] [u8; ACC_BYTES]);
+
+/// Vectors of accumulators at most: of four `float32`, or one scalar each where a target has no vectors.
+const MOST: usize = ACC_BYTES / 4;
+
+impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for FoldLanes<V, T, W> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, identity, _]: [*const u8; 3], flags: u32, len: usize) {
+        let (acc, src) = (dst.cast::<T>(), src.cast::<T>());
+        let all = ACC_BYTES / size_of::<T>();
+        let vectors = all / V::LEN;
+        // SAFETY (all of this function): `acc` has room for `all` elements, `src` for `len`; parts of both are taken in
+        // whole vectors, the end of `src` by way of a buffer of as many.
+        unsafe {
+            let neutral = V::splat(*identity.cast::<T>());
+            let mut sums = [neutral; MOST];
+            if flags & FIRST == 0 {
+                for k in 0..vectors {
+                    sums[k] = V::load(acc.add(k * V::LEN));
+                }
+            }
+            let mut i = 0;
+            while i + all <= len {
+                for k in 0..vectors {
+                    sums[k] = W::f([sums[k], V::load(src.add(i + k * V::LEN))]);
+                }
+                i += all;
+            }
+            if i < len {
+                let mut buffer = Accumulators([0; ACC_BYTES]);
+                let end = (&raw mut buffer).cast::<T>();
+                for k in 0..vectors {
+                    neutral.store(end.add(k * V::LEN));
+                }
+                std::ptr::copy_nonoverlapping(src.add(i), end, len - i);
+                for k in 0..vectors {
+                    sums[k] = W::f([sums[k], V::load(end.add(k * V::LEN))]);
+                }
+            }
+            if flags & LAST == 0 {
+                for k in 0..vectors {
+                    sums[k].store(acc.add(k * V::LEN));
+                }
+                return;
+            }
+            let mut half = vectors / 2;
+            while half > 0 {
+                for k in 0..half {
+                    sums[k] = W::f([sums[k], sums[k + half]]);
+                }
+                half /= 2;
+            }
+            let mut buffer = Accumulators([0; ACC_BYTES]);
+            let values = (&raw mut buffer).cast::<T>();
+            sums[0].store(values);
+            let mut half = V::LEN / 2;
+            while half > 0 {
+                for k in 0..half {
+                    *values.add(k) = W::f([*values.add(k), *values.add(k + half)]);
+                }
+                half /= 2;
+            }
+            *acc = *values;
+        }
+    }
+}
+
+struct FoldWide<W>(PhantomData<W>);
+impl<W: LaneFn<2>> WideKernel for FoldWide<W> {
+    type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W>;
+}
+
+/// A fold over scalars, `N` accumulators. No identity takes part: there is none for the product of complex numbers, as
+/// infinity times 1 + 0i is not infinity.
+struct FoldPlain<P, W, const N: usize>(PhantomData<(P, W)>);
+
+impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for FoldPlain<P, W, N> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], flags: u32, len: usize) {
+        let (acc, src) = (dst.cast::<P::Mem>(), src.cast::<P::Mem>());
+        // SAFETY (all of this function): `acc` has room for `N` elements, `src` for `len`.
+        unsafe {
+            let mut sums = [P::get(*src); N];
+            let (mut i, mut used) = (0, N);
+            if flags & FIRST == 0 {
+                for (j, sum) in sums.iter_mut().enumerate() {
+                    *sum = P::get(*acc.add(j));
+                }
+            } else {
+                used = N.min(len);
+                for (j, sum) in sums[..used].iter_mut().enumerate() {
+                    *sum = P::get(*src.add(j));
+                }
+                i = used;
+            }
+            while i + N <= len {
+                for (j, sum) in sums.iter_mut().enumerate() {
+                    *sum = W::f([*sum, P::get(*src.add(i + j))]);
+                }
+                i += N;
+            }
+            for (j, sum) in sums[..len - i].iter_mut().enumerate() {
+                *sum = W::f([*sum, P::get(*src.add(i + j))]);
+            }
+            if flags & LAST == 0 {
+                for (j, &sum) in sums.iter().enumerate() {
+                    *acc.add(j) = P::put(sum);
+                }
+                return;
+            }
+            let mut half = N / 2;
+            while half > 0 {
+                for j in 0..half.min(used.saturating_sub(half)) {
+                    sums[j] = W::f([sums[j], sums[j + half]]);
+                }
+                half /= 2;
+            }
+            *acc = P::put(sums[0]);
+        }
+    }
+}
+
+/// What a fold needs: the fold of a run, and of two rows of accumulators.
+#[derive(Clone, Copy)]
+pub(super) struct Folding {
+    pub(super) run: StepFn,
+    pub(super) combine: StepFn,
+    pub(super) identity: [u8; 16],
+}
+
+/// The functions for a fold by `Add`, `Multiply`, `Minimum` or `Maximum`; accumulators are never 16-bit floats.
+pub(super) fn folding(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
+    let combine = resolve(op, dtype, dtype, isa)?.run;
+    let identity = identity(op, dtype)?.to_bytes();
+    macro_rules! run {
+        (num $O:ty) => {
+            wide_entry::<FoldWide<ByNum<$O>>>(isa, dtype).or_else(|| {
+                Some(match dtype {
+                    Dtype::C64 => entry::<FoldPlain<Complex<f32>, ByNum<$O>, 32>>(isa),
+                    Dtype::C128 => entry::<FoldPlain<Complex<f64>, ByNum<$O>, 16>>(isa),
+                    _ => return run!(integers ByNum<$O>),
+                })
+            })
+        };
+        (real $O:ty) => {
+            wide_entry::<FoldWide<ByReal<$O>>>(isa, dtype).or_else(|| {
+                Some(match dtype {
+                    Dtype::Bool => entry::<FoldPlain<Truth, ByReal<$O>, 256>>(isa),
+                    _ => return run!(integers ByReal<$O>),
+                })
+            })
+        };
+        (integers $W:ty) => {
+            Some(match dtype {
+                Dtype::I8 => entry::<FoldPlain<i8, $W, 256>>(isa),
+                Dtype::I16 => entry::<FoldPlain<i16, $W, 128>>(isa),
+                Dtype::I32 => entry::<FoldPlain<i32, $W, 64>>(isa),
+                Dtype::I64 => entry::<FoldPlain<i64, $W, 32>>(isa),
+                Dtype::U8 => entry::<FoldPlain<u8, $W, 256>>(isa),
+                Dtype::U16 => entry::<FoldPlain<u16, $W, 128>>(isa),
+                Dtype::U32 => entry::<FoldPlain<u32, $W, 64>>(isa),
+                Dtype::U64 => entry::<FoldPlain<u64, $W, 32>>(isa),
+                _ => return None,
+            })
+        };
+    }
+    let run = match op {
+        Op::Add => run!(num define::Add),
+        Op::Multiply => run!(num define::Multiply),
+        Op::Minimum => run!(real define::Minimum),
+        Op::Maximum => run!(real define::Maximum),
+        _ => None,
+    }?;
+    Some(Folding { run, combine, identity })
+}
+
+/// The value that changes no other, bit by bit: for sums of floats −0, as −0 + 0 is 0.
+fn identity(op: Op, dtype: Dtype) -> Option<Scalar> {
+    match (op, dtype) {
+        (Op::Add, Dtype::F32) => Some(Scalar::F32(-0.0)),
+        (Op::Add, Dtype::F64) => Some(Scalar::F64(-0.0)),
+        _ => stridewise_core::Fold::Op(op).identity(dtype),
+    }
+}
+
+/// Keeps the better of two rows of values and its index. `dst`: the values; sources: the indices (also written), the
+/// other values, their indices (one for all where the flag says so). Equal values keep the first.
+struct Better<P, const MAX: bool>(PhantomData<P>);
+
+impl<P: Plain<Value: Real + Alg<Mask = bool>>, const MAX: bool> Kernel for Better<P, MAX> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [index, other, other_index]: [*const u8; 3], flags: u32, len: usize) {
+        let (best, index) = (dst.cast::<P::Mem>(), index.cast_mut().cast::<i64>());
+        let (other, other_index) = (other.cast::<P::Mem>(), other_index.cast::<i64>());
+        // SAFETY (all of this function): `len` elements of each, one index where the flag says so.
+        unsafe {
+            let one = *other_index;
+            for i in 0..len {
+                let (old, new) = (*best.add(i), *other.add(i));
+                let (a, b) = (P::get(old), P::get(new));
+                let nan = !b.equal(b) & a.equal(a);
+                let better = if MAX { a.less(b) } else { b.less(a) } | nan;
+                let at = if flags & 4 != 0 { one } else { *other_index.add(i) };
+                *best.add(i) = if better { new } else { old };
+                *index.add(i) = if better { at } else { *index.add(i) };
+            }
+        }
+    }
+}
+
+/// Where a value, or a NaN if it is one, is first: `dst` gets the position as `u64`. It is among the elements.
+struct Find<P>(PhantomData<P>);
+
+impl<P: Plain<Value: Alg<Mask = bool>>> Kernel for Find<P> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, value, _]: [*const u8; 3], _flags: u32, len: usize) {
+        const STRETCH: usize = VECTOR_BYTES;
+        let src = src.cast::<P::Mem>();
+        // SAFETY (all of this function): `len` elements at `src`, one at `value`.
+        unsafe {
+            let value = P::get(*value.cast::<P::Mem>());
+            let nan = !value.equal(value);
+            let hit = |i: usize| {
+                let x = P::get(*src.add(i));
+                x.equal(value) | (nan & !x.equal(x))
+            };
+            let mut start = 0;
+            while start + STRETCH <= len {
+                let mut any = false;
+                for i in start..start + STRETCH {
+                    any |= hit(i);
+                }
+                if any {
+                    break;
+                }
+                start += STRETCH;
+            }
+            let found = (start..len).find(|&i| hit(i)).unwrap_or(0);
+            *dst.cast::<u64>() = found as u64;
+        }
+    }
+}
+
+/// What an index fold needs besides the fold of values.
+#[derive(Clone, Copy)]
+pub(super) struct Indexing {
+    pub(super) better: StepFn,
+    pub(super) find: StepFn,
+}
+
+/// The functions for an index fold; accumulators are never 16-bit floats.
+pub(super) fn indexing(max: bool, dtype: Dtype, isa: Isa) -> Option<Indexing> {
+    macro_rules! of {
+        ($($variant:ident $P:ty),*) => {
+            match dtype {
+                $(Dtype::$variant => Indexing {
+                    better: if max { entry::<Better<$P, true>>(isa) } else { entry::<Better<$P, false>>(isa) },
+                    find: entry::<Find<$P>>(isa),
+                },)*
+                _ => return None,
+            }
+        };
+    }
+    Some(of!(Bool Truth, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64))
+}

@@ -1,0 +1,563 @@
+//! The elementwise loops: over vectors for floats, over scalars (which the compiler vectorises) for all else.
+
+use std::marker::PhantomData;
+use std::num::Wrapping;
+use std::ops::{BitAnd, BitOr, BitXor, Not};
+
+use stridewise_core::Complex;
+use stridewise_core::ops::{
+    Alg, Bits, BitsOp, Field, FieldOp, Float, FloatOp, FloatTest, Int, IntOp, NumOp, NumTest, Real, RealOp,
+    RealTest,
+};
+
+use super::entry::{Kernel, LaneKernel, STREAM, VECTOR_BYTES};
+use crate::simd::Lane;
+
+/// An operation on scalars of one type.
+pub(super) trait Apply<A, const K: usize> {
+    type Out;
+    fn f(x: [A; K]) -> Self::Out;
+}
+
+/// An operation on any vector of floats.
+pub(super) trait LaneFn<const K: usize> {
+    /// A long body: one copy per loop suffices.
+    const HEAVY: bool;
+    fn f<V: Float>(x: [V; K]) -> V;
+}
+
+/// A test of any vector of floats.
+pub(super) trait LaneTest<const K: usize> {
+    fn f<V: Float>(x: [V; K]) -> V::Mask;
+}
+
+/// Names the class of an operation, so that one trait serves all classes.
+macro_rules! class {
+    ($($By:ident $Op:ident $Alg:ident;)*) => {$(
+        pub(super) struct $By<O>(PhantomData<O>);
+        impl<A: $Alg, O: $Op<K>, const K: usize> Apply<A, K> for $By<O> {
+            type Out = A;
+            #[inline(always)]
+            fn f(x: [A; K]) -> A { O::f(x) }
+        }
+    )*};
+    (test $($By:ident $Op:ident $Alg:ident;)*) => {$(
+        pub(super) struct $By<O>(PhantomData<O>);
+        impl<A: $Alg, O: $Op<K>, const K: usize> Apply<A, K> for $By<O> {
+            type Out = A::Mask;
+            #[inline(always)]
+            fn f(x: [A; K]) -> A::Mask { O::f(x) }
+        }
+        impl<O: $Op<K>, const K: usize> LaneTest<K> for $By<O> {
+            #[inline(always)]
+            fn f<V: Float>(x: [V; K]) -> V::Mask { O::f(x) }
+        }
+    )*};
+    (lanes $($By:ident $Op:ident $heavy:literal;)*) => {$(
+        impl<O: $Op<K>, const K: usize> LaneFn<K> for $By<O> {
+            const HEAVY: bool = $heavy;
+            #[inline(always)]
+            fn f<V: Float>(x: [V; K]) -> V { O::f(x) }
+        }
+    )*};
+}
+class! { ByNum NumOp Alg; ByField FieldOp Field; ByReal RealOp Real; ByFloat FloatOp Float; ByBits BitsOp Bits; ByInt IntOp Int; }
+class! { test ByNumTest NumTest Alg; ByRealTest RealTest Real; ByFloatTest FloatTest Float; }
+class! { lanes ByNum NumOp false; ByField FieldOp false; ByReal RealOp false; ByFloat FloatOp true; }
+
+/// A scalar that is computed with, and how it lies in memory.
+pub(super) trait Plain: Copy {
+    type Mem: Copy;
+    type Value: Copy;
+    fn get(mem: Self::Mem) -> Self::Value;
+    fn put(value: Self::Value) -> Self::Mem;
+}
+
+macro_rules! plain_int {
+    ($($t:ty)*) => {$(
+        impl Plain for $t {
+            type Mem = $t;
+            type Value = Wrapping<$t>;
+            #[inline(always)]
+            fn get(mem: $t) -> Wrapping<$t> { Wrapping(mem) }
+            #[inline(always)]
+            fn put(value: Wrapping<$t>) -> $t { value.0 }
+        }
+    )*};
+}
+plain_int!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+macro_rules! plain_itself {
+    ($($t:ty)*) => {$(
+        impl Plain for $t {
+            type Mem = $t;
+            type Value = $t;
+            #[inline(always)]
+            fn get(mem: $t) -> $t { mem }
+            #[inline(always)]
+            fn put(value: $t) -> $t { value }
+        }
+    )*};
+}
+plain_itself!(f32 f64 Complex<f32> Complex<f64>);
+
+/// `bool` as an ordered number. In memory any byte but 0 is true, so it is never read as Rust's `bool`.
+#[derive(Clone, Copy)]
+pub(super) struct Truth;
+impl Plain for Truth {
+    type Mem = u8;
+    type Value = Wrapping<u8>;
+    #[inline(always)]
+    fn get(mem: u8) -> Wrapping<u8> {
+        Wrapping(u8::from(mem != 0))
+    }
+    #[inline(always)]
+    fn put(value: Wrapping<u8>) -> u8 {
+        value.0
+    }
+}
+
+/// `bool` as one bit, kept in a byte that is 0 or 1.
+#[derive(Clone, Copy)]
+pub(super) struct Flag(u8);
+impl Plain for Flag {
+    type Mem = u8;
+    type Value = Self;
+    #[inline(always)]
+    fn get(mem: u8) -> Self {
+        Self(u8::from(mem != 0))
+    }
+    #[inline(always)]
+    fn put(value: Self) -> u8 {
+        value.0
+    }
+}
+impl BitAnd for Flag {
+    type Output = Self;
+    #[inline(always)]
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+impl BitOr for Flag {
+    type Output = Self;
+    #[inline(always)]
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+impl BitXor for Flag {
+    type Output = Self;
+    #[inline(always)]
+    fn bitxor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+}
+impl Not for Flag {
+    type Output = Self;
+    #[inline(always)]
+    fn not(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
+
+/// One vector per operand, at element `i`; the operands in `M` are the same everywhere.
+///
+/// # Safety
+/// A vector is readable at element `i` of every operand not in `M`.
+#[inline(always)]
+unsafe fn operands<V: Lane, const K: usize, const M: u32>(
+    src: [*const V::Elem; K],
+    same: [V; K],
+    i: usize,
+) -> [V; K] {
+    let mut x = same;
+    let mut k = 0;
+    while k < K {
+        if M >> k & 1 == 0 {
+            // SAFETY: the caller's contract.
+            x[k] = unsafe { V::load(src[k].add(i)) };
+        }
+        k += 1;
+    }
+    x
+}
+
+/// As [`operands`] for the `len` elements at a loop's end.
+///
+/// # Safety
+/// `len` elements are readable, fewer than a vector.
+#[inline(always)]
+unsafe fn operands_part<V: Lane, const K: usize, const M: u32>(
+    src: [*const V::Elem; K],
+    same: [V; K],
+    i: usize,
+    len: usize,
+) -> [V; K] {
+    let mut x = same;
+    let mut k = 0;
+    while k < K {
+        if M >> k & 1 == 0 {
+            // SAFETY: the caller's contract.
+            x[k] = unsafe { V::load_part(src[k].add(i), len) };
+        }
+        k += 1;
+    }
+    x
+}
+
+/// The operands in `M` as vectors of one value; the others hold something harmless.
+///
+/// # Safety
+/// At least one element is readable at every operand.
+#[inline(always)]
+unsafe fn splats<V: Lane, const K: usize, const M: u32>(src: [*const V::Elem; K]) -> [V; K] {
+    // SAFETY: the caller's contract; so for the loop's reads.
+    let mut same = [unsafe { V::splat(*src[0]) }; K];
+    let mut k = 1;
+    while k < K {
+        if M >> k & 1 == 1 {
+            // SAFETY: as above.
+            same[k] = unsafe { V::splat(*src[k]) };
+        }
+        k += 1;
+    }
+    same
+}
+
+#[inline(always)]
+unsafe fn lane_map<V: Lane, W: LaneFn<K>, const K: usize, const M: u32>(
+    dst: *mut V::Elem,
+    src: [*const V::Elem; K],
+    stream: bool,
+    len: usize,
+) {
+    let n = V::LEN;
+    // SAFETY (all of this function): `Kernel::run`'s contract; `i + …` stays at or below `len`, parts are shorter
+    // than a vector, and streamed addresses are aligned by the first part.
+    unsafe {
+        let same = splats::<V, K, M>(src);
+        let mut i = 0;
+        if stream {
+            let misaligned = dst.addr() % (n * size_of::<V::Elem>());
+            if misaligned != 0 {
+                let part = (n - misaligned / size_of::<V::Elem>()).min(len);
+                W::f(operands_part::<V, K, M>(src, same, 0, part)).store_part(dst, part);
+                i = part;
+            }
+        }
+        if !W::HEAVY {
+            while i + 4 * n <= len {
+                let a = W::f(operands::<V, K, M>(src, same, i));
+                let b = W::f(operands::<V, K, M>(src, same, i + n));
+                let c = W::f(operands::<V, K, M>(src, same, i + 2 * n));
+                let d = W::f(operands::<V, K, M>(src, same, i + 3 * n));
+                let to = dst.add(i);
+                if stream {
+                    a.stream(to);
+                    b.stream(to.add(n));
+                    c.stream(to.add(2 * n));
+                    d.stream(to.add(3 * n));
+                } else {
+                    a.store(to);
+                    b.store(to.add(n));
+                    c.store(to.add(2 * n));
+                    d.store(to.add(3 * n));
+                }
+                i += 4 * n;
+            }
+        }
+        while i + n <= len {
+            let y = W::f(operands::<V, K, M>(src, same, i));
+            if stream {
+                y.stream(dst.add(i));
+            } else {
+                y.store(dst.add(i));
+            }
+            i += n;
+        }
+        if i < len {
+            W::f(operands_part::<V, K, M>(src, same, i, len - i)).store_part(dst.add(i), len - i);
+        }
+    }
+}
+
+/// Memory for one vector of any level.
+#[repr(align(64))]
+struct Splat(#[allow(dead_code)] [u8; VECTOR_BYTES]);
+
+/// Scalar operands in any combination: they are written out as a vector that is read again and again.
+#[inline(always)]
+unsafe fn lane_map_any<V: Lane, W: LaneFn<K>, const K: usize>(
+    dst: *mut V::Elem,
+    src: [*const V::Elem; K],
+    flags: u32,
+    len: usize,
+) {
+    let mut memory = [const { Splat([0; VECTOR_BYTES]) }; K];
+    // SAFETY (all of this function): `Kernel::run`'s contract; a splat holds one vector and is read at element 0.
+    unsafe {
+        let mut from = src;
+        let mut index = [usize::MAX; K];
+        for k in 0..K {
+            if flags >> k & 1 == 1 {
+                let p = (&raw mut memory[k]).cast::<V::Elem>();
+                V::splat(*src[k]).store(p);
+                from[k] = p;
+                index[k] = 0;
+            }
+        }
+        let mut x = [V::splat(*src[0]); K];
+        let mut i = 0;
+        while i + V::LEN <= len {
+            for k in 0..K {
+                x[k] = V::load(from[k].add(i & index[k]));
+            }
+            W::f(x).store(dst.add(i));
+            i += V::LEN;
+        }
+        if i < len {
+            for k in 0..K {
+                x[k] = V::load_part(from[k].add(i & index[k]), len - i);
+            }
+            W::f(x).store_part(dst.add(i), len - i);
+        }
+    }
+}
+
+/// A map over vectors of floats.
+pub(super) struct LaneMap<V, W, const K: usize>(PhantomData<(V, W)>);
+impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneMap<V, W, K> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+        let mut from = [src[0].cast(); K];
+        for k in 1..K {
+            from[k] = src[k].cast();
+        }
+        let (dst, stream) = (dst.cast(), flags & STREAM != 0);
+        // SAFETY: the same contract.
+        unsafe {
+            match (flags & 7, W::HEAVY) {
+                (0, _) => lane_map::<V, W, K, 0>(dst, from, stream, len),
+                (1, false) if K == 2 => lane_map::<V, W, K, 1>(dst, from, stream, len),
+                (2, false) if K == 2 => lane_map::<V, W, K, 2>(dst, from, stream, len),
+                (6, false) if K == 3 => lane_map::<V, W, K, 6>(dst, from, stream, len),
+                (flags, _) => lane_map_any::<V, W, K>(dst, from, flags, len),
+            }
+        }
+    }
+}
+
+/// [`LaneMap`] for any vectors.
+pub(super) struct LaneMaps<W, const K: usize>(PhantomData<W>);
+impl<W: LaneFn<K>, const K: usize> LaneKernel for LaneMaps<W, K> {
+    type At<V: Lane> = LaneMap<V, W, K>;
+}
+
+#[inline(always)]
+unsafe fn lane_test<V: Lane, W: LaneTest<K>, const K: usize, const M: u32>(
+    dst: *mut u8,
+    src: [*const V::Elem; K],
+    len: usize,
+) {
+    let n = V::LEN;
+    // SAFETY (all of this function): as in `lane_map`.
+    unsafe {
+        let same = splats::<V, K, M>(src);
+        let mut i = 0;
+        while i + 4 * n <= len {
+            let a = W::f(operands::<V, K, M>(src, same, i));
+            let b = W::f(operands::<V, K, M>(src, same, i + n));
+            let c = W::f(operands::<V, K, M>(src, same, i + 2 * n));
+            let d = W::f(operands::<V, K, M>(src, same, i + 3 * n));
+            V::mask_to_bytes(a, dst.add(i), n);
+            V::mask_to_bytes(b, dst.add(i + n), n);
+            V::mask_to_bytes(c, dst.add(i + 2 * n), n);
+            V::mask_to_bytes(d, dst.add(i + 3 * n), n);
+            i += 4 * n;
+        }
+        while i + n <= len {
+            V::mask_to_bytes(W::f(operands::<V, K, M>(src, same, i)), dst.add(i), n);
+            i += n;
+        }
+        if i < len {
+            V::mask_to_bytes(W::f(operands_part::<V, K, M>(src, same, i, len - i)), dst.add(i), len - i);
+        }
+    }
+}
+
+/// A test over vectors of floats: one byte per element.
+pub(super) struct LaneTestMap<V, W, const K: usize>(PhantomData<(V, W)>);
+impl<V: Lane, W: LaneTest<K>, const K: usize> Kernel for LaneTestMap<V, W, K> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+        let mut from = [src[0].cast(); K];
+        for k in 1..K {
+            from[k] = src[k].cast();
+        }
+        // SAFETY: the same contract; tests have at most two operands, of which one may be a scalar (see `Code`).
+        unsafe {
+            match flags & 7 {
+                1 => lane_test::<V, W, K, 1>(dst, from, len),
+                2 => lane_test::<V, W, K, 2>(dst, from, len),
+                _ => lane_test::<V, W, K, 0>(dst, from, len),
+            }
+        }
+    }
+}
+
+/// [`LaneTestMap`] for any vectors.
+pub(super) struct LaneTestMaps<W, const K: usize>(PhantomData<W>);
+impl<W: LaneTest<K>, const K: usize> LaneKernel for LaneTestMaps<W, K> {
+    type At<V: Lane> = LaneTestMap<V, W, K>;
+}
+
+#[inline(always)]
+unsafe fn plain_map<P: Plain, O: Copy, const K: usize, const M: u32>(
+    dst: *mut O,
+    src: [*const P::Mem; K],
+    f: impl Fn([P::Value; K]) -> O,
+    len: usize,
+) {
+    // SAFETY (all of this function): `Kernel::run`'s contract; `i` is below `len`.
+    unsafe {
+        let mut same = [P::get(*src[0]); K];
+        for k in 1..K {
+            if M >> k & 1 == 1 {
+                same[k] = P::get(*src[k]);
+            }
+        }
+        for i in 0..len {
+            let mut x = same;
+            for k in 0..K {
+                if M >> k & 1 == 0 {
+                    x[k] = P::get(*src[k].add(i));
+                }
+            }
+            *dst.add(i) = f(x);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn plain_map_any<P: Plain, O: Copy, const K: usize>(
+    dst: *mut O,
+    src: [*const P::Mem; K],
+    f: impl Fn([P::Value; K]) -> O,
+    flags: u32,
+    len: usize,
+) {
+    // SAFETY (all of this function): `Kernel::run`'s contract; `i` is below `len`, scalars are read at element 0.
+    unsafe {
+        let mut x = [P::get(*src[0]); K];
+        for i in 0..len {
+            for k in 0..K {
+                x[k] = P::get(*src[k].add(if flags >> k & 1 == 1 { 0 } else { i }));
+            }
+            *dst.add(i) = f(x);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn plain_forms<P: Plain, O: Copy, const K: usize>(
+    dst: *mut O,
+    src: [*const u8; 3],
+    f: impl Fn([P::Value; K]) -> O,
+    flags: u32,
+    len: usize,
+) {
+    let mut from = [src[0].cast(); K];
+    for k in 1..K {
+        from[k] = src[k].cast();
+    }
+    // SAFETY: the caller's contract is `Kernel::run`'s.
+    unsafe {
+        match flags & 7 {
+            0 => plain_map::<P, O, K, 0>(dst, from, f, len),
+            1 if K == 2 => plain_map::<P, O, K, 1>(dst, from, f, len),
+            2 if K == 2 => plain_map::<P, O, K, 2>(dst, from, f, len),
+            6 if K == 3 => plain_map::<P, O, K, 6>(dst, from, f, len),
+            flags => plain_map_any::<P, O, K>(dst, from, f, flags, len),
+        }
+    }
+}
+
+/// A map over scalars.
+pub(super) struct PlainMap<P, W, const K: usize>(PhantomData<(P, W)>);
+impl<P: Plain, W: Apply<P::Value, K, Out = P::Value>, const K: usize> Kernel for PlainMap<P, W, K> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+        // SAFETY: the same contract.
+        unsafe {
+            plain_forms::<P, P::Mem, K>(dst.cast(), src, #[inline(always)] |x| P::put(W::f(x)), flags, len);
+        }
+    }
+}
+
+/// A test over scalars: one byte per element.
+pub(super) struct PlainTest<P, W, const K: usize>(PhantomData<(P, W)>);
+impl<P: Plain, W: Apply<P::Value, K, Out = bool>, const K: usize> Kernel for PlainTest<P, W, K> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+        // SAFETY: the same contract.
+        unsafe {
+            plain_forms::<P, u8, K>(dst, src, #[inline(always)] |x| u8::from(W::f(x)), flags, len);
+        }
+    }
+}
+
+/// `where` over elements of one size: a byte mask and two values, moved as bits.
+pub(super) struct Choose<T>(PhantomData<T>);
+impl<T: Copy> Kernel for Choose<T> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [mask, yes, no]: [*const u8; 3], flags: u32, len: usize) {
+        let (dst, yes, no) = (dst.cast::<T>(), yes.cast::<T>(), no.cast::<T>());
+        // SAFETY (all of this function): `Kernel::run`'s contract; `i` is below `len`, scalars are read at element 0.
+        unsafe {
+            macro_rules! form {
+                ($mask:expr, $yes:expr, $no:expr) => {{
+                    for i in 0..len {
+                        let (y, n) = ($yes(i), $no(i));
+                        *dst.add(i) = if $mask(i) != 0 { y } else { n };
+                    }
+                }};
+            }
+            match flags & 7 {
+                0 => form!(|i| *mask.add(i), |i| *yes.add(i), |i| *no.add(i)),
+                2 => {
+                    let value = *yes;
+                    form!(|i| *mask.add(i), |_| value, |i| *no.add(i))
+                }
+                4 => {
+                    let value = *no;
+                    form!(|i| *mask.add(i), |i| *yes.add(i), |_| value)
+                }
+                flags => {
+                    let index = |k: u32, i: usize| if flags >> k & 1 == 1 { 0 } else { i };
+                    form!(|i| *mask.add(index(0, i)), |i| *yes.add(index(1, i)), |i| *no.add(index(2, i)))
+                }
+            }
+        }
+    }
+}
+
+/// Copies elements of one size, or repeats one.
+pub(super) struct Move<T>(PhantomData<T>);
+impl<T: Copy> Kernel for Move<T> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], flags: u32, len: usize) {
+        let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
+        // SAFETY (all of this function): `Kernel::run`'s contract; `i` is below `len`.
+        unsafe {
+            if flags & 1 == 1 {
+                let value = *src;
+                for i in 0..len {
+                    *dst.add(i) = value;
+                }
+            } else if !std::ptr::eq(dst, src) {
+                std::ptr::copy_nonoverlapping(src, dst, len);
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The host's kernels: maps and reductions over strided memory, copies and fills.
+//!
+//! [`step`](self::step) finds the function for an operation, dtype and instruction set; [`code`](self::code) compiles a
+//! program to a list of such functions over slots; [`tile`](self::tile) runs the list tile by tile;
+//! [`reduce`](self::reduce) folds what it computes; [`split`](self::split) divides the work between threads.
+
+mod cast;
+mod code;
+mod entry;
+mod fold;
+mod map;
+mod pack;
+mod reduce;
+mod space;
+mod split;
+mod step;
+mod stream;
+mod tile;
+
+#[cfg(test)]
+mod tests;
+
+use stridewise_core::backend::Support;
+use stridewise_core::ops::OpClass;
+use stridewise_core::{Arg, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program};
+
+use crate::simd::Isa;
+
+/// What a plan is run with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuning {
+    /// Instruction set; the processor must have it.
+    pub(crate) isa: Isa,
+    /// Threads to use at most. 1: the calling thread, without touching rayon.
+    pub(crate) threads: usize,
+    /// Size of the last-level cache: larger outputs are stored past it.
+    pub(crate) last_cache_bytes: usize,
+}
+
+/// Rough time of a plan on one thread, in nanoseconds: for the choice between the calling thread and the pool.
+pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
+    let mut picoseconds = 0;
+    for (operand, dtype) in plan.inputs.iter().zip(plan.program.inputs()) {
+        let strided = operand.strides.last().is_some_and(|&s| !(0..=1).contains(&s));
+        picoseconds += 20 * dtype.size() + if strided { 600 } else { 0 };
+    }
+    for step in plan.program.steps() {
+        let per_byte = match step.op {
+            Op::Sqrt | Op::Divide | Op::Cast | Op::Where => 25,
+            Op::Exp | Op::Log | Op::Tanh | Op::Atan => 60,
+            Op::Sin | Op::Cos | Op::Atan2 => 120,
+            op if op.class() == OpClass::int => 250,
+            _ => 8,
+        };
+        picoseconds += per_byte * step.dtype.size();
+    }
+    let total = u64::try_from(plan.len()).unwrap_or(u64::MAX);
+    50 + total.saturating_mul(u64::try_from(picoseconds).unwrap_or(u64::MAX)) / 1000
+}
+
+/// Runs a plan to the end. With one thread it runs on the calling one; else the caller must be a worker of the pool whose
+/// threads share the work.
+///
+/// # Safety
+/// The contract of [`LaunchPlan`] holds, [`supports`] accepts the plan, and nothing else accesses its memory in conflict.
+pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
+    if plan.is_empty() {
+        return;
+    }
+    // SAFETY: the same contract.
+    unsafe {
+        match &plan.family {
+            Family::Reduce { fold, reduced, finish } => {
+                reduce::reduce(plan, *fold, *reduced, finish.as_deref(), tuning);
+            }
+            _ => tile::map(plan, tuning),
+        }
+    }
+}
+
+/// Copies bytes.
+///
+/// # Safety
+/// `bytes` are readable at `src` and writable at `dst`, the ranges are disjoint, and nothing else accesses them in
+/// conflict.
+pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, bytes: usize, tuning: &Tuning) {
+    let past = bytes > tuning.last_cache_bytes / 2;
+    let (dst, src) = (Address(dst), Address(src.cast_mut()));
+    split::ranges(bytes, 1, 2, split::GRAIN, tuning.threads, &|start, end| {
+        // SAFETY: the caller's contract; parts are disjoint.
+        unsafe {
+            let (to, from) = (dst.at(start), src.at(start));
+            if past {
+                stream::copy(to, from, end - start);
+                stream::fence();
+            } else {
+                std::ptr::copy_nonoverlapping(from, to, end - start);
+            }
+        }
+    });
+}
+
+/// Repeats a pattern of 1, 2, 4, 8 or 16 bytes.
+///
+/// # Safety
+/// `bytes`, a multiple of the pattern's length, are writable at `dst`, and nothing else accesses them.
+pub(crate) unsafe fn fill(dst: *mut u8, bytes: usize, pattern: &[u8], tuning: &Tuning) {
+    // A block of whole patterns, copied again and again.
+    const BLOCK: usize = 4096;
+    if pattern.is_empty() {
+        return;
+    }
+    let mut block = [0; BLOCK];
+    for (to, &from) in block.iter_mut().zip(pattern.iter().cycle()) {
+        *to = from;
+    }
+    let past = bytes > tuning.last_cache_bytes / 2;
+    let dst = Address(dst);
+    // Parts begin at multiples of 64 bytes, so of the pattern.
+    split::ranges(bytes, 1, 1, split::GRAIN, tuning.threads, &|start, end| {
+        let mut at = start;
+        while at < end {
+            let len = BLOCK.min(end - at);
+            // SAFETY: the caller's contract; parts are disjoint.
+            unsafe {
+                if past {
+                    stream::copy(dst.at(at), block.as_ptr(), len);
+                } else {
+                    std::ptr::copy_nonoverlapping(block.as_ptr(), dst.at(at), len);
+                }
+            }
+            at += len;
+        }
+        if past {
+            stream::fence();
+        }
+    });
+}
+
+/// An address that threads share, each using its own part of what lies there.
+#[derive(Clone, Copy)]
+struct Address(*mut u8);
+// SAFETY: an address only; whoever dereferences it says why that is sound.
+unsafe impl Send for Address {}
+// SAFETY: as above.
+unsafe impl Sync for Address {}
+impl Address {
+    fn at(self, offset: usize) -> *mut u8 {
+        self.0.wrapping_add(offset)
+    }
+}
+
+/// Whether the kernels can run a plan: every operation takes its dtype, and a fold is one of those that exist.
+pub(crate) fn supports(plan: &LaunchPlan) -> Support {
+    let refused = match &plan.family {
+        Family::Map => program_refused(&plan.program),
+        Family::Reduce { fold, reduced, finish } => program_refused(&plan.program)
+            .or_else(|| fold_refused(&plan.program, *fold, *reduced, plan.dims.len()))
+            .or_else(|| finish.as_deref().and_then(|f| finish_refused(&plan.program, *fold, f))),
+        _ => Some("the host runs maps and reductions".to_owned()),
+    };
+    let refused = refused.or_else(|| {
+        (plan.dims.len() > MAX_PLAN_DIMS).then(|| format!("{} dimensions; at most {MAX_PLAN_DIMS}", plan.dims.len()))
+    });
+    refused.map_or(Support::Native, Support::No)
+}
+
+fn program_refused(program: &Program) -> Option<String> {
+    let step = program.steps().iter().find(|s| !s.op.allows(s.dtype))?;
+    Some(format!("`{}` is not defined for {}", step.op.name(), step.dtype))
+}
+
+fn fold_refused(program: &Program, fold: Fold, reduced: usize, dims: usize) -> Option<String> {
+    let dtype = program.output_dtype(0);
+    let op = match fold {
+        Fold::Op(op @ (Op::Add | Op::Multiply | Op::Minimum | Op::Maximum)) => op,
+        // An index fold needs an order, as these do.
+        Fold::ArgMin => Op::Minimum,
+        Fold::ArgMax => Op::Maximum,
+        _ => return Some(format!("no fold by {fold:?}")),
+    };
+    if program.outputs().len() != 1 || reduced == 0 || reduced > dims {
+        return Some(format!(
+            "a fold over {reduced} of {dims} dimensions of a program with {} outputs",
+            program.outputs().len()
+        ));
+    }
+    (!op.allows(dtype)).then(|| format!("no fold by {fold:?} for {dtype}"))
+}
+
+fn finish_refused(program: &Program, fold: Fold, finish: &Program) -> Option<String> {
+    let folded = fold.result(program.output_dtype(0));
+    if finish.inputs() != [folded] || !matches!(finish.outputs(), [Arg::Step(_)]) {
+        return Some(format!("a finish of other operands than one {folded}"));
+    }
+    program_refused(finish)
+}

@@ -1,0 +1,546 @@
+//! Reductions: what a program computes tile by tile is folded in a fixed order.
+//!
+//! The folded points of an output are cut into segments that depend on the plan alone, segments are folded each by
+//! itself, and their results pairwise along a binary tree. Threads take subtrees or outputs, so that the bits of a result
+//! do not depend on their number, nor on the width of vectors.
+
+use smallvec::SmallVec;
+use stridewise_core::{Dtype, Fold, LaunchPlan, Op, Program};
+
+use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
+use super::entry::StepFn;
+use super::fold::{ACC_BYTES, FIRST, Folding, Indexing, LAST, folding, indexing};
+use super::space::{Cursor, MAX_OPERANDS, Space, View};
+use super::step::{copy, resolve};
+use super::tile::{Scratch, Tiles};
+use super::{Address, Tuning, split};
+
+/// Points of a segment where tiles run along folded dimensions.
+const SEGMENT: usize = 8192;
+/// Rows of a segment where tiles run along kept dimensions.
+const SEGMENT_ROWS: usize = 64;
+/// Bytes of accumulators where tiles run along kept dimensions and nothing needs a tile.
+const ROW_BYTES: usize = 16 << 10;
+/// Folding fewer points than this is done by rows of outputs.
+const FEW: usize = 32;
+/// Kept rows shorter than this are not worth tiles of their own.
+const SHORT: usize = 16;
+/// Segments that one thread folds at least.
+const SEGMENTS_PER_TASK: usize = 8;
+
+/// How values are combined.
+enum Kind {
+    Value(Folding),
+    Index(Folding, Indexing),
+}
+
+/// A reduction ready to run.
+struct Reduction {
+    /// The program, over the space along which tiles run. Its views are the inputs; along kept dimensions, the output is
+    /// the last.
+    lane: Tiles,
+    /// The other dimensions, with the same views.
+    other: Space,
+    /// Whether tiles run along kept dimensions.
+    rows: bool,
+    kind: Kind,
+    /// Dtype of the accumulators.
+    acc: Dtype,
+    /// Segments of one output.
+    segments: usize,
+    /// Segments of a row of folded dimensions, where tiles run along these.
+    per_row: usize,
+    /// Outputs that are folded together at most.
+    width: usize,
+    /// Conversion of the accumulators to the folded value's dtype.
+    narrow: Option<StepFn>,
+    /// From the folded value to the output.
+    post: Code,
+}
+
+/// Memory of one thread.
+struct Worker {
+    slots: Slots,
+    scratch: Scratch,
+    /// Where the planes of accumulators begin, behind the code's tiles.
+    planes: *mut u8,
+}
+
+/// One or several outputs that are folded together.
+struct Place<'a> {
+    /// Along kept dimensions: of the first output.
+    cursor: &'a Cursor,
+    len: usize,
+}
+
+// SAFETY: addresses only; see `Space`.
+unsafe impl Sync for Place<'_> {}
+
+/// Runs a reduction.
+///
+/// # Safety
+/// The contract of [`run`](super::run).
+pub(super) unsafe fn reduce(
+    plan: &LaunchPlan,
+    fold: Fold,
+    reduced: usize,
+    finish: Option<&Program>,
+    tuning: &Tuning,
+) {
+    // `supports` refuses what cannot be compiled.
+    let Some(reduction) = Reduction::new(plan, fold, reduced, finish, tuning) else { return };
+    let kept = reduction.kept();
+    let (outputs, row) = (kept.len(), if kept.across { 1 } else { kept.row() });
+    let folded = if reduction.rows { reduction.other.len() } else { reduction.lane.space.len() };
+    let bytes: usize = plan.program.inputs().iter().map(|d| d.size()).sum();
+    let grain = if reduction.rows { split::GRAIN } else { 1 };
+    if outputs >= tuning.threads * grain * 4 {
+        let bytes = bytes.max(1).saturating_mul(folded);
+        let run = |start: usize, end: usize| {
+            // SAFETY: the caller's contract; ranges are disjoint parts of the outputs.
+            unsafe { reduction.outputs(start, end, 1) };
+        };
+        split::ranges(outputs, row, bytes, grain, tuning.threads, &run);
+    } else {
+        // SAFETY: the caller's contract.
+        unsafe { reduction.outputs(0, outputs, tuning.threads) };
+    }
+}
+
+impl Reduction {
+    fn new(
+        plan: &LaunchPlan,
+        fold: Fold,
+        reduced: usize,
+        finish: Option<&Program>,
+        tuning: &Tuning,
+    ) -> Option<Self> {
+        let program = &*plan.program;
+        let value = program.output_dtype(0);
+        // 16-bit floats are folded as `float32` and rounded once.
+        let acc = if matches!(value, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { value };
+        let folded = fold.result(value);
+        let kind = match fold {
+            Fold::Op(op) => Kind::Value(folding(op, acc, tuning.isa)?),
+            Fold::ArgMin => {
+                Kind::Index(folding(Op::Minimum, acc, tuning.isa)?, indexing(false, acc, tuning.isa)?)
+            }
+            Fold::ArgMax => {
+                Kind::Index(folding(Op::Maximum, acc, tuning.isa)?, indexing(true, acc, tuning.isa)?)
+            }
+            _ => return None,
+        };
+        let output = plan.outputs.first()?;
+        let split = plan.dims.len().checked_sub(reduced)?;
+        let post_program = Program::convert(folded, folded);
+        let post_program = finish.unwrap_or(&post_program);
+        let out_size = post_program.output_dtype(0).size();
+
+        let views = |dims: std::ops::Range<usize>| -> SmallVec<[View; 4]> {
+            let one = |(o, d): (&_, &Dtype)| View::new(o, d.size(), dims.clone());
+            plan.inputs.iter().zip(program.inputs()).map(one).collect()
+        };
+        let mut kept_views = views(0..split);
+        kept_views.push(View::new(output, out_size, 0..split));
+        let mut kept = Space::new(&plan.dims[..split], kept_views);
+        kept.sort_by(plan.inputs.len());
+        kept.merge();
+        // Addresses along folded dimensions are offsets: the kept dimensions' cursor has the bases.
+        let mut folded_views = views(split..plan.dims.len());
+        for v in &mut folded_views {
+            v.ptr = std::ptr::null_mut();
+        }
+        let mut along = Space::new(&plan.dims[split..], folded_views);
+        if matches!(fold, Fold::Op(_)) && !plan.inputs.is_empty() {
+            along.sort_by(0);
+        }
+        along.merge();
+
+        let step = |space: &Space| {
+            let strides = space.views[..plan.inputs.len()].iter().filter_map(|v| v.strides.last());
+            strides.map(|s| s.unsigned_abs()).find(|&s| s != 0).unwrap_or(0)
+        };
+        let (outputs, points) = (kept.len(), along.len());
+        let rows = if outputs == 1 {
+            false
+        } else if points < FEW && outputs > points {
+            true
+        } else {
+            step(&along) > step(&kept) && kept.row() >= SHORT
+        };
+
+        let lane = if rows { &kept } else { &along };
+        let access: SmallVec<[Access; 8]> = (0..plan.inputs.len()).map(|v| lane.access(v)).collect();
+        let code = Code::compile(program, tuning.isa, &access, &Target::Value(acc))?;
+        let target = Target::Outputs {
+            access: &[kept.access(plan.inputs.len())],
+            alias: &|_, _| false,
+            stream: false,
+        };
+        let post = Code::compile(post_program, tuning.isa, &[Access::Direct], &target)?;
+        let narrow = match &kind {
+            Kind::Value(_) if acc != value => Some(resolve(Op::Cast, acc, value, tuning.isa)?.run),
+            _ => None,
+        };
+
+        let (per_row, segments, width);
+        if rows {
+            (per_row, segments) = (1, points.div_ceil(SEGMENT_ROWS));
+            let widest = acc.size().max(folded.size()).max(out_size);
+            width = (ROW_BYTES / widest).min(code.tile_len).min(post.tile_len);
+        } else {
+            per_row = if along.across { points } else { along.row() }.div_ceil(SEGMENT);
+            segments = if along.across { per_row } else { points / along.row() * per_row };
+            width = (TILE_BYTES / 16).min(post.tile_len);
+        }
+        let (lane, other) = if rows { (kept, along) } else { (along, kept) };
+        let lane = Tiles { code, space: lane };
+        Some(Self { lane, other, rows, kind, acc, segments, per_row, width, narrow, post })
+    }
+
+    fn kept(&self) -> &Space {
+        if self.rows { &self.lane.space } else { &self.other }
+    }
+
+    /// Elements of a plane of accumulators.
+    fn plane_len(&self) -> usize {
+        if self.rows { self.width } else { 1 }
+    }
+    /// Bytes from a plane's values to its indices.
+    fn index_offset(&self) -> usize {
+        (self.plane_len() * self.acc.size()).next_multiple_of(64)
+    }
+    /// Bytes of a plane: values, and indices where these are asked for.
+    fn plane_bytes(&self) -> usize {
+        let index = if matches!(self.kind, Kind::Index(..)) { self.plane_len() * 8 } else { 0 };
+        // The fold of a run needs room for all its accumulators.
+        (self.index_offset().max(ACC_BYTES) + index.next_multiple_of(64)).next_multiple_of(64) + 64
+    }
+    /// Bytes of the folded values that wait for [`post`](Self::post), twice: before and after narrowing.
+    fn values_bytes(&self) -> usize {
+        (self.width * 16).next_multiple_of(64)
+    }
+
+    fn worker(&self) -> Worker {
+        // One plane per level of the tree, one to alternate with and one for the result.
+        let planes = usize::BITS as usize - self.segments.leading_zeros() as usize + 3;
+        let tiles = self.lane.code.scratch_bytes() + self.post.scratch_bytes();
+        let bytes = tiles + planes * self.plane_bytes() + 2 * self.values_bytes();
+        let mut scratch = Scratch::take(bytes.next_multiple_of(SLOT_BYTES));
+        let mut slots = Slots::new();
+        let start = scratch.ptr();
+        self.lane.code.prepare(&mut slots, start);
+        Worker { slots, planes: start.wrapping_add(tiles), scratch }
+    }
+
+    /// Computes the outputs `start..end`, in row-major order of the kept dimensions.
+    ///
+    /// # Safety
+    /// As for [`reduce`]; with more than one thread the caller is a worker of the pool.
+    unsafe fn outputs(&self, start: usize, end: usize, threads: usize) {
+        let mut worker = self.worker();
+        let kept = self.kept();
+        let output = self.lane.code.operands();
+        let result = worker.planes;
+        let values = worker.scratch.ptr().wrapping_add(
+            self.lane.code.scratch_bytes()
+                + self.post.scratch_bytes()
+                + (usize::BITS as usize - self.segments.leading_zeros() as usize + 3) * self.plane_bytes(),
+        );
+        let narrowed = values.wrapping_add(self.values_bytes());
+        let mut post_slots = Slots::new();
+        self.post.prepare(
+            &mut post_slots,
+            worker.scratch.ptr().wrapping_add(self.lane.code.scratch_bytes()),
+        );
+        let is_index = matches!(self.kind, Kind::Index(..));
+        let size = if is_index { 8 } else { self.acc.size() };
+        let mut at = start;
+        while at < end {
+            let cursor = kept.seek(at);
+            let mut len = self.width.min(end - at);
+            if !kept.across {
+                len = len.min(kept.row() - cursor.index[kept.dims.len().saturating_sub(1)]);
+            }
+            let mut from = result;
+            // SAFETY (of the calls below): planes, values and tiles are disjoint parts of the scratch memory, sized by
+            // `worker`; the rest is the caller's contract.
+            if self.rows {
+                let place = Place { cursor: &cursor, len };
+                unsafe { self.tree(&mut worker, &place, 0, self.segments, result, 1, threads) };
+                if is_index {
+                    from = result.wrapping_add(self.index_offset());
+                }
+            } else {
+                for o in 0..len {
+                    let cursor = kept.seek(at + o);
+                    let place = Place { cursor: &cursor, len: 1 };
+                    unsafe {
+                        self.tree(&mut worker, &place, 0, self.segments, result, 1, threads);
+                        let one = result.wrapping_add(if is_index { self.index_offset().max(ACC_BYTES) } else { 0 });
+                        std::ptr::copy_nonoverlapping(one, values.add(o * size), size);
+                    }
+                }
+                from = values;
+            }
+            if let Some(narrow) = self.narrow {
+                // SAFETY: as above.
+                unsafe { narrow(narrowed, from, from, from, 0, len) };
+                from = narrowed;
+            }
+            let mut write = Cursor { index: cursor.index, at: [std::ptr::null_mut(); MAX_OPERANDS] };
+            write.at[0] = from;
+            write.at[1] = cursor.at[output];
+            // SAFETY: the output's `len` elements from the cursor on are this call's to write.
+            unsafe { self.write(&write, &mut post_slots, len) };
+            at += len;
+        }
+    }
+
+    /// Applies the finish to `len` folded values and writes them.
+    ///
+    /// # Safety
+    /// As for [`Tiles::tile`].
+    unsafe fn write(&self, cursor: &Cursor, slots: &mut Slots, len: usize) {
+        slots.0[..2].copy_from_slice(&cursor.at[..2]);
+        let kept = self.kept();
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.post.run(slots, len);
+            for &(_, slot) in &self.post.scatters {
+                let src = slots.0[usize::from(slot)];
+                kept.scatter(self.lane.code.operands(), cursor.at[1], &cursor.index, src, len);
+            }
+        }
+    }
+
+    /// Folds the segments `low..high` of a place into a plane. `level` is the number of planes in use.
+    ///
+    /// # Safety
+    /// As for [`outputs`](Self::outputs); `acc` is a plane.
+    #[allow(clippy::too_many_arguments)] // The tree's state; a struct of it would be taken apart at once.
+    unsafe fn tree(
+        &self,
+        worker: &mut Worker,
+        place: &Place<'_>,
+        low: usize,
+        high: usize,
+        acc: *mut u8,
+        level: usize,
+        threads: usize,
+    ) {
+        let count = high - low;
+        // SAFETY (all of this function): the caller's contract; each half has planes of its own.
+        unsafe {
+            if count == 1 {
+                if self.rows {
+                    self.segment_of_rows(worker, place, low, acc, level);
+                } else {
+                    self.segment(worker, place, low, acc);
+                }
+                return;
+            }
+            let middle = low + count.next_power_of_two() / 2;
+            if threads > 1 && count > SEGMENTS_PER_TASK {
+                let left = Address(acc);
+                // The right half's worker outlives the join: its first plane holds the result.
+                let mut right = None;
+                let own = SendWorker(worker);
+                rayon::join(
+                    || {
+                        let own = own;
+                        self.tree(&mut *own.0, place, low, middle, left.at(0), level, threads);
+                    },
+                    || {
+                        let mut other = self.worker();
+                        let plane = other.planes;
+                        self.tree(&mut other, place, middle, high, plane, 1, threads);
+                        let mut kept = vec![0_u8; self.plane_bytes()];
+                        std::ptr::copy_nonoverlapping(plane, kept.as_mut_ptr(), kept.len());
+                        right = Some(kept);
+                    },
+                );
+                if let Some(right) = right {
+                    self.combine(worker, acc, right.as_ptr(), place.len, level);
+                }
+                return;
+            }
+            let spare = worker.planes.wrapping_add(level * self.plane_bytes());
+            self.tree(worker, place, low, middle, acc, level + 1, 1);
+            self.tree(worker, place, middle, high, spare, level + 1, 1);
+            self.combine_planes(acc, spare, place.len);
+        }
+    }
+
+    /// Combines a plane with one that may not be aligned, by way of a plane of the worker.
+    unsafe fn combine(&self, worker: &Worker, acc: *mut u8, other: *const u8, len: usize, level: usize) {
+        let spare = worker.planes.wrapping_add(level * self.plane_bytes());
+        // SAFETY: `other` is a whole plane; the worker's plane of this level is free.
+        unsafe {
+            std::ptr::copy_nonoverlapping(other, spare, self.plane_bytes());
+            self.combine_planes(acc, spare, len);
+        }
+    }
+
+    /// Combines two planes into the first, whose points come first.
+    unsafe fn combine_planes(&self, acc: *mut u8, other: *const u8, len: usize) {
+        // SAFETY: both are planes of `len` accumulators.
+        unsafe {
+            match &self.kind {
+                Kind::Value(f) => (f.combine)(acc, acc, other, other, 0, len),
+                Kind::Index(_, i) => {
+                    let at = self.indices();
+                    (i.better)(acc, acc.wrapping_add(at), other, other.wrapping_add(at), 0, len);
+                }
+            }
+        }
+    }
+
+    /// Bytes from a plane's start to its indices.
+    fn indices(&self) -> usize {
+        self.index_offset().max(if self.rows { 0 } else { ACC_BYTES })
+    }
+
+    /// Folds one segment of a place's points, tiles running along folded dimensions.
+    ///
+    /// # Safety
+    /// As for [`tree`](Self::tree).
+    unsafe fn segment(&self, worker: &mut Worker, place: &Place<'_>, segment: usize, acc: *mut u8) {
+        let Tiles { code, space } = &self.lane;
+        let row = if space.across { space.len() } else { space.row() };
+        let start = segment / self.per_row * row + segment % self.per_row * SEGMENT;
+        let end = (segment / self.per_row * row + row).min(start + SEGMENT);
+        let limit = code.tile_len;
+        let mut cursor = space.seek(start);
+        for (at, base) in cursor.at[..code.operands()].iter_mut().zip(&place.cursor.at) {
+            *at = base.wrapping_add(at.addr());
+        }
+        let mut at = start;
+        while at < end {
+            let len = limit.min(end - at);
+            // SAFETY: the caller's contract; the tile is within the row, or tiles run across rows.
+            unsafe {
+                self.lane.load(&cursor, &mut worker.slots, len);
+                code.run(&worker.slots, len);
+                let value = worker.slots.0[usize::from(code.value)].cast_const();
+                self.fold_run(value, acc, at, at == start, at + len == end, len);
+            }
+            at += len;
+            if at < end {
+                if space.across {
+                    cursor = space.seek(at);
+                    for (at, base) in cursor.at[..code.operands()].iter_mut().zip(&place.cursor.at) {
+                        *at = base.wrapping_add(at.addr());
+                    }
+                } else {
+                    space.advance(&mut cursor, len);
+                }
+            }
+        }
+    }
+
+    /// Folds a run of values into a plane of one output.
+    ///
+    /// # Safety
+    /// `len` values are readable; `acc` is a plane.
+    unsafe fn fold_run(&self, value: *const u8, acc: *mut u8, at: usize, first: bool, last: bool, len: usize) {
+        // SAFETY (all of this function): the caller's contract; a plane has room for the fold's accumulators.
+        unsafe {
+            match &self.kind {
+                Kind::Value(f) => {
+                    let flags = if first { FIRST } else { 0 } | if last { LAST } else { 0 };
+                    (f.run)(acc, value, f.identity.as_ptr().cast(), value, flags, len);
+                }
+                Kind::Index(f, i) => {
+                    let mut best = Aligned([0; ACC_BYTES]);
+                    let best = (&raw mut best).cast::<u8>();
+                    (f.run)(best, value, f.identity.as_ptr().cast(), value, FIRST | LAST, len);
+                    let index = acc.wrapping_add(self.indices()).cast::<i64>();
+                    if first {
+                        std::ptr::copy_nonoverlapping(best, acc, self.acc.size());
+                        *index = -1;
+                    } else {
+                        // Where the run's best wins, the index becomes −1, and is then looked for.
+                        let unknown = -1_i64;
+                        (i.better)(acc, index.cast(), best, (&raw const unknown).cast(), 0, 1);
+                    }
+                    if *index == -1 {
+                        let mut found = 0_u64;
+                        (i.find)((&raw mut found).cast(), value, best, best, 0, len);
+                        *index = (at + found as usize).cast_signed() as i64;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Folds one segment of the rows of a place's outputs, tiles running along kept dimensions.
+    ///
+    /// # Safety
+    /// As for [`tree`](Self::tree).
+    unsafe fn segment_of_rows(
+        &self,
+        worker: &mut Worker,
+        place: &Place<'_>,
+        segment: usize,
+        acc: *mut u8,
+        level: usize,
+    ) {
+        let code = &self.lane.code;
+        let len = place.len;
+        let start = segment * SEGMENT_ROWS;
+        let end = (start + SEGMENT_ROWS).min(self.other.len());
+        let mut offsets = self.other.seek(start);
+        let (mut into, mut spare) = (acc, worker.planes.wrapping_add(level * self.plane_bytes()));
+        let mut cursor = Cursor { index: place.cursor.index, at: place.cursor.at };
+        for row in start..end {
+            for (k, at) in cursor.at[..code.operands()].iter_mut().enumerate() {
+                *at = place.cursor.at[k].wrapping_add(offsets.at[k].addr());
+            }
+            // SAFETY: the caller's contract; the spare plane of this level is free.
+            unsafe {
+                self.lane.load(&cursor, &mut worker.slots, len);
+                code.run(&worker.slots, len);
+                let value = worker.slots.0[usize::from(code.value)].cast_const();
+                match &self.kind {
+                    _ if row == start => {
+                        copy(1, crate::simd::Isa::Scalar)(into, value, value, value, 0, len * self.acc.size());
+                        if matches!(self.kind, Kind::Index(..)) {
+                            let index = into.wrapping_add(self.indices()).cast::<i64>();
+                            for o in 0..len {
+                                *index.add(o) = row as i64;
+                            }
+                        }
+                    }
+                    Kind::Value(f) => {
+                        // Between two planes, as plain loops are slow in place.
+                        (f.combine)(spare, into, value, value, 0, len);
+                        std::mem::swap(&mut into, &mut spare);
+                    }
+                    Kind::Index(_, i) => {
+                        let row = row as i64;
+                        let index = into.wrapping_add(self.indices());
+                        (i.better)(into, index, value, (&raw const row).cast(), 4, len);
+                    }
+                }
+            }
+            if row + 1 < end {
+                self.other.advance(&mut offsets, 1);
+            }
+        }
+        if into != acc {
+            // SAFETY: two planes.
+            unsafe { std::ptr::copy_nonoverlapping(into, acc, len * self.acc.size()) };
+        }
+    }
+}
+
+/// Memory for the accumulators of one run.
+#[repr(align(64))]
+struct Aligned(#[allow(dead_code)] [u8; ACC_BYTES]);
+
+/// A worker lent to the left half of a join.
+struct SendWorker<'a>(&'a mut Worker);
+// SAFETY: the worker is used by one thread at a time: the left half's, while the caller waits in the join. Its scratch
+// memory goes back to the thread that took it, after the join.
+unsafe impl Send for SendWorker<'_> {}

@@ -1,0 +1,225 @@
+//! Iteration spaces: extents and how operands lie in them.
+
+use smallvec::SmallVec;
+use stridewise_core::{MAX_INPUTS, MAX_OUTPUTS, MAX_PLAN_DIMS, Operand};
+
+use super::code::Access;
+use super::pack::{self, Walk};
+
+/// Operands that a plan has at most.
+pub(super) const MAX_OPERANDS: usize = MAX_INPUTS + MAX_OUTPUTS;
+/// Innermost extents below this are handled across rows.
+const SHORT_ROW: usize = 64;
+
+/// One operand.
+#[derive(Clone)]
+pub(super) struct View {
+    /// Address of the element at multi-index zero.
+    pub(super) ptr: *mut u8,
+    /// Bytes of an element.
+    pub(super) size: usize,
+    /// Bytes to step per dimension.
+    pub(super) strides: SmallVec<[isize; MAX_PLAN_DIMS]>,
+}
+
+impl View {
+    /// The operand of a plan, with the strides of `dims` only.
+    pub(super) fn new(operand: &Operand, size: usize, dims: std::ops::Range<usize>) -> Self {
+        let bytes = |s: &isize| s.wrapping_mul(size.cast_signed());
+        Self { ptr: operand.ptr.as_ptr(), size, strides: operand.strides[dims].iter().map(bytes).collect() }
+    }
+}
+
+/// Extents and operands; extents of 1 are left out, adjacent dimensions are merged where every operand allows it.
+#[derive(Clone)]
+pub(super) struct Space {
+    pub(super) dims: SmallVec<[usize; MAX_PLAN_DIMS]>,
+    pub(super) views: SmallVec<[View; 4]>,
+    /// Whether tiles run across rows.
+    pub(super) across: bool,
+}
+
+// SAFETY: the pointers are addresses only; whoever uses them does so under the contract of `kernels::run`, which gives
+// the plan's memory to all threads that take part, each for its own outputs.
+unsafe impl Sync for Space {}
+// SAFETY: as above.
+unsafe impl Send for Space {}
+
+impl Space {
+    /// The space of some extents, outermost first.
+    pub(super) fn new(dims: &[usize], views: SmallVec<[View; 4]>) -> Self {
+        let mut space = Self { dims: SmallVec::from_slice(dims), views, across: false };
+        for d in (0..space.dims.len()).rev() {
+            if space.dims[d] == 1 {
+                space.remove(d);
+            }
+        }
+        space
+    }
+
+    /// Orders the dimensions by the steps of one operand, the largest outermost.
+    pub(super) fn sort_by(&mut self, view: usize) {
+        for end in (1..self.dims.len()).rev() {
+            for d in 0..end {
+                let strides = &self.views[view].strides;
+                if strides[d].unsigned_abs() < strides[d + 1].unsigned_abs() {
+                    self.dims.swap(d, d + 1);
+                    for v in &mut self.views {
+                        v.strides.swap(d, d + 1);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Merges dimensions and chooses the direction of tiles.
+    pub(super) fn merge(&mut self) {
+        for d in (1..self.dims.len()).rev() {
+            let extent = self.dims[d].cast_signed();
+            if self.views.iter().all(|v| v.strides[d - 1] == v.strides[d].wrapping_mul(extent)) {
+                self.dims[d - 1] *= self.dims[d];
+                for v in &mut self.views {
+                    v.strides[d - 1] = v.strides[d];
+                }
+                self.remove(d);
+            }
+        }
+        self.across = self.dims.len() > 1 && self.dims[self.dims.len() - 1] < SHORT_ROW;
+    }
+
+    fn remove(&mut self, d: usize) {
+        self.dims.remove(d);
+        for v in &mut self.views {
+            v.strides.remove(d);
+        }
+    }
+
+    /// Number of points.
+    pub(super) fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// Extent of the innermost dimension.
+    pub(super) fn row(&self) -> usize {
+        self.dims.last().copied().unwrap_or(1)
+    }
+
+    /// How a view lies along tiles.
+    pub(super) fn access(&self, view: usize) -> Access {
+        let v = &self.views[view];
+        let Some(&inner) = v.strides.last() else { return Access::Direct };
+        if self.across {
+            let mut dense = v.size.cast_signed();
+            let mut contiguous = true;
+            for (&stride, &extent) in v.strides.iter().zip(&self.dims).rev() {
+                contiguous &= stride == dense;
+                dense = dense.wrapping_mul(extent.cast_signed());
+            }
+            return match contiguous {
+                true => Access::Direct,
+                false if v.strides.iter().all(|&s| s == 0) => Access::Uniform,
+                false => Access::Packed,
+            };
+        }
+        match inner {
+            0 => Access::Uniform,
+            s if s == v.size.cast_signed() => Access::Direct,
+            _ => Access::Packed,
+        }
+    }
+
+    /// Writes `len` elements of a tile to a view whose element at a multi-index is at `at`.
+    ///
+    /// # Safety
+    /// The view's addresses are writable and disjoint from the tile; the elements stay in the row unless tiles run
+    /// across rows.
+    pub(super) unsafe fn scatter(
+        &self,
+        view: usize,
+        at: *mut u8,
+        index: &[usize; MAX_PLAN_DIMS],
+        src: *const u8,
+        len: usize,
+    ) {
+        let v = &self.views[view];
+        // SAFETY: the caller's contract; only views with dimensions are scattered.
+        unsafe {
+            if self.across {
+                pack::scatter_rows(at, src, &self.walk(v, index), v.size, len);
+            } else {
+                pack::scatter(at, src, v.strides[v.strides.len() - 1], v.size, len);
+            }
+        }
+    }
+
+    /// Reads `len` elements of a view, from where its element at a multi-index is `at`, into a tile.
+    ///
+    /// # Safety
+    /// As for [`scatter`](Self::scatter), readable.
+    pub(super) unsafe fn gather(
+        &self,
+        view: usize,
+        dst: *mut u8,
+        at: *const u8,
+        index: &[usize; MAX_PLAN_DIMS],
+        len: usize,
+    ) {
+        let v = &self.views[view];
+        // SAFETY: as in `scatter`.
+        unsafe {
+            if self.across {
+                pack::gather_rows(dst, at, &self.walk(v, index), v.size, len);
+            } else {
+                pack::gather(dst, at, v.strides[v.strides.len() - 1], v.size, len);
+            }
+        }
+    }
+
+    fn walk<'a>(&'a self, view: &'a View, index: &'a [usize; MAX_PLAN_DIMS]) -> Walk<'a> {
+        Walk { dims: &self.dims, strides: &view.strides, index: &index[..self.dims.len()] }
+    }
+
+    /// A cursor at a position in row-major order.
+    pub(super) fn seek(&self, position: usize) -> Cursor {
+        let mut cursor = Cursor { index: [0; MAX_PLAN_DIMS], at: [std::ptr::null_mut(); MAX_OPERANDS] };
+        let mut rest = position;
+        for d in (0..self.dims.len()).rev() {
+            cursor.index[d] = rest % self.dims[d];
+            rest /= self.dims[d];
+        }
+        for (at, v) in cursor.at.iter_mut().zip(&self.views) {
+            let offset: isize = v.strides.iter().zip(&cursor.index).map(|(&s, &i)| s * i.cast_signed()).sum();
+            *at = v.ptr.wrapping_offset(offset);
+        }
+        cursor
+    }
+
+    /// Moves a cursor by `len` points, which stay in its row or end it.
+    pub(super) fn advance(&self, cursor: &mut Cursor, len: usize) {
+        let Some(inner) = self.dims.len().checked_sub(1) else { return };
+        cursor.index[inner] += len;
+        for (at, v) in cursor.at.iter_mut().zip(&self.views) {
+            *at = at.wrapping_offset(v.strides[inner] * len.cast_signed());
+        }
+        for d in (0..=inner).rev() {
+            if cursor.index[d] < self.dims[d] {
+                break;
+            }
+            let extent = self.dims[d].cast_signed();
+            cursor.index[d] = 0;
+            for (at, v) in cursor.at.iter_mut().zip(&self.views) {
+                let carry = if d > 0 { v.strides[d - 1] } else { 0 };
+                *at = at.wrapping_offset(carry - v.strides[d] * extent);
+            }
+            if d > 0 {
+                cursor.index[d - 1] += 1;
+            }
+        }
+    }
+}
+
+/// A place in a [`Space`]: the multi-index, and the address of each operand's element there.
+pub(super) struct Cursor {
+    pub(super) index: [usize; MAX_PLAN_DIMS],
+    pub(super) at: [*mut u8; MAX_OPERANDS],
+}

@@ -1,0 +1,143 @@
+//! From an operation, its dtypes and an instruction set to the function that runs it: once per plan and step.
+
+use stridewise_core::ops::{
+    BitsOp, FieldOp, FloatOp, FloatTest, IntOp, NumOp, NumTest, RealOp, RealTest, Visitor,
+};
+use stridewise_core::{Complex, Dtype, Op};
+
+use super::cast;
+use super::entry::{StepFn, entry, lane_entry};
+use super::map::{
+    ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumTest, ByReal, ByRealTest, Choose, Flag, LaneMaps,
+    LaneTestMaps, Move, PlainMap, PlainTest, Truth,
+};
+use crate::simd::Isa;
+
+/// A step's function and what the compiler of plans must know of it.
+#[derive(Clone, Copy)]
+pub(super) struct Resolved {
+    /// The function.
+    pub(super) run: StepFn,
+    /// Whether it is as fast in place, and can store past the caches. Loops that the compiler vectorised check for
+    /// overlap and fall back to one element at a time.
+    pub(super) lanes: bool,
+}
+
+/// The function for an operation on operands of a dtype; `None` where the operation does not take the dtype.
+pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Resolved> {
+    if !op.allows(dtype) {
+        return None;
+    }
+    op.visit(Resolve { dtype, out, isa })
+}
+
+struct Resolve {
+    dtype: Dtype,
+    out: Dtype,
+    isa: Isa,
+}
+
+/// Arms of a match over the integers, or over a dtype and its scalar.
+macro_rules! plain {
+    ($self:ident, $Kernel:ident, $W:ty, $K:ident, integers $($more:ident $P:ty),*) => {
+        match $self.dtype {
+            Dtype::I8 => plain!(@ $self, $Kernel, i8, $W, $K),
+            Dtype::I16 => plain!(@ $self, $Kernel, i16, $W, $K),
+            Dtype::I32 => plain!(@ $self, $Kernel, i32, $W, $K),
+            Dtype::I64 => plain!(@ $self, $Kernel, i64, $W, $K),
+            Dtype::U8 => plain!(@ $self, $Kernel, u8, $W, $K),
+            Dtype::U16 => plain!(@ $self, $Kernel, u16, $W, $K),
+            Dtype::U32 => plain!(@ $self, $Kernel, u32, $W, $K),
+            Dtype::U64 => plain!(@ $self, $Kernel, u64, $W, $K),
+            $(Dtype::$more => plain!(@ $self, $Kernel, $P, $W, $K),)*
+            _ => None,
+        }
+    };
+    ($self:ident, $Kernel:ident, $W:ty, $K:ident, $($more:ident $P:ty),*) => {
+        match $self.dtype {
+            $(Dtype::$more => plain!(@ $self, $Kernel, $P, $W, $K),)*
+            _ => None,
+        }
+    };
+    (@ $self:ident, $Kernel:ident, $P:ty, $W:ty, $K:ident) => {
+        Some(Resolved { run: entry::<$Kernel<$P, $W, $K>>($self.isa), lanes: false })
+    };
+}
+
+impl Resolve {
+    fn lanes(run: Option<StepFn>) -> Option<Resolved> {
+        run.map(|run| Resolved { run, lanes: true })
+    }
+    fn test(run: Option<StepFn>) -> Option<Resolved> {
+        run.map(|run| Resolved { run, lanes: false })
+    }
+}
+
+impl Visitor for Resolve {
+    type Out = Option<Resolved>;
+
+    fn num<O: NumOp<K>, const K: usize>(self) -> Self::Out {
+        Self::lanes(lane_entry::<LaneMaps<ByNum<O>, K>>(self.isa, self.dtype)).or_else(
+            || plain!(self, PlainMap, ByNum<O>, K, integers C64 Complex<f32>, C128 Complex<f64>),
+        )
+    }
+    fn num_test<O: NumTest<K>, const K: usize>(self) -> Self::Out {
+        Self::test(lane_entry::<LaneTestMaps<ByNumTest<O>, K>>(self.isa, self.dtype)).or_else(
+            || plain!(self, PlainTest, ByNumTest<O>, K, integers Bool Truth, C64 Complex<f32>, C128 Complex<f64>),
+        )
+    }
+    fn field<O: FieldOp<K>, const K: usize>(self) -> Self::Out {
+        Self::lanes(lane_entry::<LaneMaps<ByField<O>, K>>(self.isa, self.dtype))
+            .or_else(|| plain!(self, PlainMap, ByField<O>, K, C64 Complex<f32>, C128 Complex<f64>))
+    }
+    fn real<O: RealOp<K>, const K: usize>(self) -> Self::Out {
+        Self::lanes(lane_entry::<LaneMaps<ByReal<O>, K>>(self.isa, self.dtype))
+            .or_else(|| plain!(self, PlainMap, ByReal<O>, K, integers Bool Truth))
+    }
+    fn real_test<O: RealTest<K>, const K: usize>(self) -> Self::Out {
+        Self::test(lane_entry::<LaneTestMaps<ByRealTest<O>, K>>(self.isa, self.dtype))
+            .or_else(|| plain!(self, PlainTest, ByRealTest<O>, K, integers Bool Truth))
+    }
+    fn float<O: FloatOp<K>, const K: usize>(self) -> Self::Out {
+        Self::lanes(lane_entry::<LaneMaps<ByFloat<O>, K>>(self.isa, self.dtype))
+    }
+    fn float_test<O: FloatTest<K>, const K: usize>(self) -> Self::Out {
+        Self::test(lane_entry::<LaneTestMaps<ByFloatTest<O>, K>>(self.isa, self.dtype))
+    }
+    fn bits<O: BitsOp<K>, const K: usize>(self) -> Self::Out {
+        plain!(self, PlainMap, ByBits<O>, K, integers Bool Flag)
+    }
+    fn int<O: IntOp<K>, const K: usize>(self) -> Self::Out {
+        plain!(self, PlainMap, ByInt<O>, K, integers)
+    }
+
+    fn cast(self) -> Self::Out {
+        Some(Resolved { run: cast::convert(self.dtype, self.out, self.isa), lanes: false })
+    }
+    fn copy(self) -> Self::Out {
+        Some(Resolved { run: copy(self.dtype.size(), self.isa), lanes: false })
+    }
+    fn select(self) -> Self::Out {
+        let run = match (self.dtype, self.dtype.size()) {
+            // Complex numbers are aligned to their parts.
+            (Dtype::C64, _) => entry::<Choose<[u32; 2]>>(self.isa),
+            (_, 1) => entry::<Choose<u8>>(self.isa),
+            (_, 2) => entry::<Choose<u16>>(self.isa),
+            (_, 4) => entry::<Choose<u32>>(self.isa),
+            (_, 8) => entry::<Choose<u64>>(self.isa),
+            _ => entry::<Choose<[u64; 2]>>(self.isa),
+        };
+        Some(Resolved { run, lanes: false })
+    }
+}
+
+/// Copies elements of 1, 2, 4, 8 or 16 bytes; repeats a scalar operand.
+pub(super) fn copy(size: usize, isa: Isa) -> StepFn {
+    match size {
+        1 => entry::<Move<u8>>(isa),
+        2 => entry::<Move<u16>>(isa),
+        4 => entry::<Move<u32>>(isa),
+        8 => entry::<Move<[u32; 2]>>(isa),
+        _ => entry::<Move<[u64; 2]>>(isa),
+    }
+}

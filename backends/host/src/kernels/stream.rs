@@ -1,0 +1,77 @@
+//! Copies that store past the caches.
+
+use super::entry::StepFn;
+
+/// The streaming copy for elements of a size.
+pub(super) fn copy_entry(size: usize) -> StepFn {
+    match size {
+        1 => elements::<1>,
+        2 => elements::<2>,
+        4 => elements::<4>,
+        8 => elements::<8>,
+        _ => elements::<16>,
+    }
+}
+
+/// # Safety
+/// [`StepFn`]'s contract for elements of `SIZE` bytes; no scalar operand; source and target are disjoint.
+unsafe fn elements<const SIZE: usize>(
+    dst: *mut u8,
+    a: *const u8,
+    _: *const u8,
+    _: *const u8,
+    _: u32,
+    len: usize,
+) {
+    // SAFETY: the same contract.
+    unsafe { copy(dst, a, len * SIZE) }
+}
+
+/// Copies bytes past the caches, where the target has such stores. A [`fence`] must follow.
+///
+/// # Safety
+/// `bytes` are readable at `src` and writable at `dst`; the ranges are disjoint.
+#[cfg(target_arch = "x86_64")]
+pub(super) unsafe fn copy(dst: *mut u8, src: *const u8, bytes: usize) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+    const LINE: usize = 64;
+    let head = dst.align_offset(LINE).min(bytes);
+    let body = (bytes - head) / LINE * LINE;
+    // SAFETY: SSE2 is in every x86-64 processor; `head + body` stays at or below `bytes`, and `dst + head` is aligned.
+    unsafe {
+        std::ptr::copy_nonoverlapping(src, dst, head);
+        let (mut to, mut from) = (dst.add(head).cast::<__m128i>(), src.add(head).cast::<__m128i>());
+        let end = dst.add(head + body).cast::<__m128i>();
+        while to < end {
+            let line = [
+                _mm_loadu_si128(from),
+                _mm_loadu_si128(from.add(1)),
+                _mm_loadu_si128(from.add(2)),
+                _mm_loadu_si128(from.add(3)),
+            ];
+            _mm_stream_si128(to, line[0]);
+            _mm_stream_si128(to.add(1), line[1]);
+            _mm_stream_si128(to.add(2), line[2]);
+            _mm_stream_si128(to.add(3), line[3]);
+            to = to.add(4);
+            from = from.add(4);
+        }
+        let rest = head + body;
+        std::ptr::copy_nonoverlapping(src.add(rest), dst.add(rest), bytes - rest);
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe fn copy(dst: *mut u8, src: *const u8, bytes: usize) {
+    // SAFETY: the caller's contract.
+    unsafe { std::ptr::copy_nonoverlapping(src, dst, bytes) }
+}
+
+/// Orders streaming stores before whatever tells others that the work is done.
+pub(super) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is in every x86-64 processor.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}

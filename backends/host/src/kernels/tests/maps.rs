@@ -1,0 +1,280 @@
+//! Every operation, dtype, instruction set and length of tail.
+
+use stridewise_core::ops::{apply, evaluate};
+use stridewise_core::{Dtype, Family, Op, Program, ProgramBuilder, Scalar};
+
+use super::{Array, Rng, canonical, close, execute, plan, specials, untouched, value};
+use crate::simd::Isa;
+
+const CACHE: usize = 1 << 25;
+
+#[test]
+fn every_operation_on_every_dtype_and_tail() {
+    let mut rng = Rng(1);
+    for &op in Op::ALL {
+        for &dtype in Dtype::ALL.iter().filter(|&&d| op.allows(d) && op != Op::Cast) {
+            for (round, len) in (1..=65).chain([127, 129, 255, 257, 1030]).enumerate() {
+                // Each operand in turn is one element for all.
+                let scalars = round % (1 << op.arity());
+                let program = Program::single(op, dtype).unwrap();
+                let strides = |k: usize| vec![isize::from(scalars >> k & 1 == 0)];
+                let mut inputs: Vec<_> = (0..op.arity())
+                    .map(|k| Array::new(&[len], strides(k), program.inputs()[k], &mut rng))
+                    .collect();
+                let before = Array::dense(&[len], program.output_dtype(0), &mut rng);
+                for &isa in Isa::available() {
+                    let mut outputs = [before.clone()];
+                    // A cache of no size makes every store a streaming one.
+                    let cache = if round % 2 == 0 { CACHE } else { 0 };
+                    execute(&plan(program.clone(), Family::Map, &[len], &mut inputs, &mut outputs), isa, 1, cache);
+                    untouched(&before, &outputs[0], &[len]);
+                    for i in 0..len {
+                        let x: Vec<_> = inputs.iter().map(|a| a.get(&[i])).collect();
+                        let expected = apply(op, &x).unwrap();
+                        let found = outputs[0].get(&[i]);
+                        assert!(
+                            close(op, found, expected),
+                            "{op:?} {x:?} on {}: {found:?}, not {expected:?}",
+                            isa.name()
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_pair_of_bytes() {
+    let mut rng = Rng(2);
+    let pairs = 1 << 16;
+    for dtype in [Dtype::I8, Dtype::U8] {
+        let mut x = Array::dense(&[pairs], dtype, &mut rng);
+        let mut y = Array::dense(&[pairs], dtype, &mut rng);
+        for i in 0..pairs {
+            x.memory.write(x.byte(&[i]), Scalar::I32((i & 255) as i32).cast(dtype));
+            y.memory.write(y.byte(&[i]), Scalar::I32((i >> 8) as i32).cast(dtype));
+        }
+        for &op in Op::ALL.iter().filter(|o| o.arity() == 2 && o.allows(dtype)) {
+            for &isa in Isa::available() {
+                let program = Program::single(op, dtype).unwrap();
+                let mut out = [Array::dense(&[pairs], program.output_dtype(0), &mut rng)];
+                let mut inputs = [x.clone(), y.clone()];
+                execute(&plan(program, Family::Map, &[pairs], &mut inputs, &mut out), isa, 1, CACHE);
+                for i in 0..pairs {
+                    let expected = apply(op, &[x.get(&[i]), y.get(&[i])]).unwrap();
+                    assert_eq!(out[0].get(&[i]), expected, "{op:?} {:?} {:?}", x.get(&[i]), y.get(&[i]));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_nan_in_any_place_reaches_exactly_its_result() {
+    for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64] {
+        let mut rng = Rng(3);
+        let len = 67;
+        for op in [Op::Add, Op::Minimum, Op::Maximum] {
+            for place in 0..len {
+                for side in 0..2 {
+                    let mut inputs = [0; 2].map(|_| Array::dense(&[len], dtype, &mut rng));
+                    for a in &mut inputs {
+                        for i in 0..len {
+                            a.memory.write(a.byte(&[i]), Scalar::I32(i as i32 - 30).cast(dtype));
+                        }
+                    }
+                    let at = inputs[side].byte(&[place]);
+                    inputs[side].memory.write(at, Scalar::F64(f64::NAN).cast(dtype));
+                    for &isa in Isa::available() {
+                        let mut out = [Array::dense(&[len], dtype, &mut rng)];
+                        let program = Program::single(op, dtype).unwrap();
+                        execute(&plan(program, Family::Map, &[len], &mut inputs, &mut out), isa, 1, CACHE);
+                        for i in 0..len {
+                            assert_eq!(out[0].get(&[i]).to_f64().is_nan(), i == place, "{op:?} {dtype} {i}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_conversion() {
+    let mut rng = Rng(4);
+    for &from in Dtype::ALL {
+        let mut values: Vec<Scalar> = specials().iter().map(|&v| Scalar::F64(v).cast(from)).collect();
+        values.extend((0..3000).map(|_| value(from, &mut rng)));
+        if from.size() == 2 {
+            values.extend((0..=u16::MAX).map(|bits| {
+                let mut bytes = [0; 16];
+                bytes[..2].copy_from_slice(&bits.to_le_bytes());
+                Scalar::from_bytes(from, &bytes)
+            }));
+        }
+        // Doubles next to the ties of 16-bit floats, which a rounding by way of float32 would miss.
+        if from == Dtype::F64 {
+            for half in 0..2000_u64 {
+                let tie = f64::from_bits(0x3f00_0000_0000_0000 + (half << 41));
+                values.extend([tie, tie.next_up(), tie.next_down()].map(Scalar::F64));
+                let tie = f64::from_bits(0x3e60_0000_0000_0000 + (half << 44));
+                values.extend([tie, tie.next_up(), tie.next_down()].map(Scalar::F64));
+            }
+        }
+        let len = values.len();
+        let mut inputs = [Array::dense(&[len], from, &mut rng)];
+        for (i, &v) in values.iter().enumerate() {
+            let at = inputs[0].byte(&[i]);
+            inputs[0].memory.write(at, v);
+        }
+        for &to in Dtype::ALL {
+            for &isa in Isa::available() {
+                let mut out = [Array::dense(&[len], to, &mut rng)];
+                let program = Program::convert(from, to);
+                execute(&plan(program, Family::Map, &[len], &mut inputs, &mut out), isa, 1, CACHE);
+                for (i, &v) in values.iter().enumerate() {
+                    let (found, expected) = (out[0].get(&[i]), v.cast(to));
+                    assert_eq!(
+                        canonical(found),
+                        canonical(expected),
+                        "{v:?} to {to} on {}: {found:?}, not {expected:?}",
+                        isa.name()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn any_byte_but_zero_is_true() {
+    let mut rng = Rng(5);
+    let len = 256;
+    for &op in Op::ALL.iter().filter(|o| o.allows(Dtype::Bool) && **o != Op::Cast && **o != Op::Copy) {
+        let program = Program::single(op, Dtype::Bool).unwrap();
+        let mut inputs: Vec<_> =
+            (0..op.arity()).map(|_| Array::dense(&[len], Dtype::Bool, &mut rng)).collect();
+        for (k, a) in inputs.iter_mut().enumerate() {
+            for i in 0..len {
+                a.memory.write(a.byte(&[i]), Scalar::U8(if k == 0 { i as u8 } else { (i % 3) as u8 }));
+            }
+        }
+        for &isa in Isa::available() {
+            let mut out = [Array::dense(&[len], Dtype::Bool, &mut rng)];
+            execute(&plan(program.clone(), Family::Map, &[len], &mut inputs, &mut out), isa, 1, CACHE);
+            for i in 0..len {
+                let x: Vec<_> = inputs.iter().map(|a| a.get(&[i])).collect();
+                let found = out[0].memory.read(out[0].byte(&[i]), Dtype::U8);
+                let expected = apply(op, &x).unwrap();
+                if op == Op::Where {
+                    assert_eq!(found.cast(Dtype::Bool), expected);
+                } else {
+                    assert_eq!(found, expected.cast(Dtype::U8), "{op:?} {x:?}");
+                }
+            }
+        }
+    }
+}
+
+/// sqrt(a·a + b·b)·c − d, and the comparison of its parts as a second output.
+fn chain(dtype: Dtype) -> Program {
+    let mut p = ProgramBuilder::new();
+    let [a, b, c, d] = [0; 4].map(|_| p.input(dtype).unwrap());
+    let (aa, bb) = (p.push(Op::Multiply, &[a, a]).unwrap(), p.push(Op::Multiply, &[b, b]).unwrap());
+    let sum = p.push(Op::Add, &[aa, bb]).unwrap();
+    let root = p.push(Op::Sqrt, &[sum]).unwrap();
+    let scaled = p.push(Op::Multiply, &[root, c]).unwrap();
+    let result = p.push(Op::Subtract, &[scaled, d]).unwrap();
+    let test = p.push(Op::Less, &[aa, bb]).unwrap();
+    p.output(result).unwrap();
+    p.output(test).unwrap();
+    p.output(root).unwrap();
+    p.finish().unwrap()
+}
+
+#[test]
+fn an_output_may_be_any_of_the_inputs() {
+    let mut rng = Rng(6);
+    for dtype in [Dtype::F16, Dtype::F32, Dtype::F64] {
+        let program = chain(dtype);
+        for len in [1, 63, 1000, 70_000] {
+            let originals = [0; 4].map(|_| Array::dense(&[len], dtype, &mut rng));
+            for shared in 0..16 {
+                let (first, third) = (shared % 4, shared / 4);
+                if first == third {
+                    continue;
+                }
+                for (&isa, threads) in Isa::available().iter().zip([1, 4, 1]) {
+                    let mut inputs = originals.clone();
+                    let mut tests = Array::dense(&[len], Dtype::Bool, &mut rng);
+                    let mut launch = plan(program.clone(), Family::Map, &[len], &mut inputs, &mut []);
+                    launch.outputs =
+                        [launch.inputs[first].clone(), tests.operand(), launch.inputs[third].clone()].into_iter().collect();
+                    execute(&launch, isa, threads, if len == 1000 { 0 } else { CACHE });
+                    for i in 0..len {
+                        let x: Vec<_> = originals.iter().map(|a| a.get(&[i])).collect();
+                        let expected = evaluate(&program, &x).unwrap();
+                        let found = [inputs[first].get(&[i]), tests.get(&[i]), inputs[third].get(&[i])];
+                        for (f, e) in found.iter().zip(&expected) {
+                            assert_eq!(canonical(*f), canonical(*e), "{x:?} into {first}, {third}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn integers_in_place() {
+    let mut rng = Rng(7);
+    for dtype in [Dtype::I8, Dtype::I32, Dtype::U64, Dtype::Bool, Dtype::C64] {
+        for len in [1, 100, 5000] {
+            let op = if dtype == Dtype::Bool { Op::BitwiseXor } else { Op::Add };
+            let (x, y) = (Array::dense(&[len], dtype, &mut rng), Array::dense(&[len], dtype, &mut rng));
+            for &isa in Isa::available() {
+                let mut inputs = [x.clone(), y.clone()];
+                let program = Program::single(op, dtype).unwrap();
+                let mut launch = plan(program, Family::Map, &[len], &mut inputs, &mut []);
+                launch.outputs = [launch.inputs[1].clone()].into_iter().collect();
+                execute(&launch, isa, 1, CACHE);
+                for i in 0..len {
+                    let expected = apply(op, &[x.get(&[i]), y.get(&[i])]).unwrap();
+                    assert_eq!(canonical(inputs[1].get(&[i])), canonical(expected));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn copies_and_fills() {
+    let mut rng = Rng(8);
+    for bytes in [1, 16, 64, 100, 4096, 1 << 20, (1 << 20) + 48] {
+        for (threads, last_cache_bytes) in [(1, CACHE), (1, 0), (4, CACHE), (4, 0)] {
+            let tuning = super::Tuning { isa: Isa::best(), threads, last_cache_bytes };
+            let mut src = Array::dense(&[bytes], Dtype::U8, &mut rng);
+            let before = Array::dense(&[bytes], Dtype::U8, &mut rng);
+            let mut dst = before.clone();
+            let (to, from) = (dst.operand().ptr.as_ptr() as usize, src.operand().ptr.as_ptr() as usize);
+            super::pool().install(|| {
+                // SAFETY: both have as many bytes.
+                unsafe { super::super::copy(to as *mut u8, from as *const u8, bytes, &tuning) }
+            });
+            untouched(&before, &dst, &[bytes]);
+            assert!((0..bytes).all(|i| dst.get(&[i]) == src.get(&[i])));
+            for pattern in [1, 2, 4, 8, 16].map(|n| (0..n).map(|b| b as u8 + 1).collect::<Vec<_>>()) {
+                let whole = bytes / pattern.len() * pattern.len();
+                if whole > 0 {
+                    super::pool().install(|| {
+                        // SAFETY: the array has as many bytes.
+                        unsafe { super::super::fill(to as *mut u8, whole, &pattern, &tuning) }
+                    });
+                    untouched(&before, &dst, &[bytes]);
+                    assert!((0..whole).all(|i| dst.get(&[i]) == Scalar::U8(pattern[i % pattern.len()])));
+                }
+            }
+        }
+    }
+}

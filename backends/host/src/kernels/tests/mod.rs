@@ -1,0 +1,250 @@
+//! The kernels against the scalar oracle, element by element.
+
+mod maps;
+mod random;
+mod reductions;
+
+use smallvec::SmallVec;
+use std::sync::{Arc, OnceLock};
+
+use stridewise_core::memory::UsmPtr;
+use stridewise_core::{Complex, Dtype, Family, LaunchPlan, Op, Operand, Program, Scalar, bf16, f16};
+
+use super::{Tuning, run, supports};
+use crate::simd::Isa;
+
+/// A small generator of reproducible numbers (splitmix64).
+pub(super) struct Rng(pub(super) u64);
+impl Rng {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// Values worth testing, of every magnitude and kind.
+pub(super) fn specials() -> Vec<f64> {
+    let mut all = vec![
+        0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0, 100.0, 127.0, 128.0, 255.0, 256.0, 32767.0, 32768.0, 65504.0, 65519.9,
+        65520.0, 65535.0, 65536.0, 2_147_483_647.0, 2_147_483_648.0, 4_294_967_295.0, 4_294_967_296.0, 16_777_217.0,
+        9.223_372_036_854_776e18, 1.844_674_407_370_955_2e19, 1e20, 1e-8, 6e-8, 5.96e-8, 2.98e-8, 6.1e-5, 1e-40,
+        1e-300, 5e-324, 3.402_823_5e38, 3.402_823_6e38, 3.41e38, 1e300, f64::MAX, f64::INFINITY, f64::NAN,
+        1.000_488_281_25, 1.000_488_281_250_1, 1.003_906_25, 1.003_906_250_1, 1.011_718_75, 2049.0, 2051.0,
+    ];
+    all.extend(all.clone().iter().map(|v| -v));
+    all
+}
+
+/// A value of a dtype: special, small or random bits.
+pub(super) fn value(dtype: Dtype, rng: &mut Rng) -> Scalar {
+    let mut real = |dtype: Dtype| match rng.below(4) {
+        0 => Scalar::F64(specials()[rng.below(specials().len())]).cast(dtype),
+        1 | 2 => Scalar::F64((rng.below(2001) as f64 - 1000.0) / 8.0).cast(dtype),
+        _ => {
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&rng.next().to_le_bytes());
+            Scalar::from_bytes(dtype, &bytes)
+        }
+    };
+    match dtype {
+        Dtype::C64 => Scalar::C64(Complex::new(
+            real(Dtype::F32).get().unwrap_or_default(),
+            real(Dtype::F32).get().unwrap_or_default(),
+        )),
+        Dtype::C128 => Scalar::C128(Complex::new(
+            real(Dtype::F64).get().unwrap_or_default(),
+            real(Dtype::F64).get().unwrap_or_default(),
+        )),
+        other => real(other),
+    }
+}
+
+/// Memory with guard bytes around what operands address.
+#[derive(Clone)]
+pub(super) struct Memory(Vec<u128>);
+impl Memory {
+    pub(super) fn new(bytes: usize) -> Self {
+        Self(vec![0x5a5a_5a5a_5a5a_5a5a_5a5a_5a5a_5a5a_5a5a; bytes.div_ceil(16) + 16])
+    }
+    pub(super) fn ptr(&mut self, byte: usize) -> *mut u8 {
+        self.0.as_mut_ptr().cast::<u8>().wrapping_add(128 + byte)
+    }
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+    pub(super) fn read(&self, byte: isize, dtype: Dtype) -> Scalar {
+        let at = 128_usize.checked_add_signed(byte).unwrap();
+        let mut bytes = [0; 16];
+        bytes[..dtype.size()].copy_from_slice(&self.bytes()[at..at + dtype.size()]);
+        Scalar::from_bytes(dtype, &bytes)
+    }
+    pub(super) fn write(&mut self, byte: isize, value: Scalar) {
+        let at = 128_usize.checked_add_signed(byte).unwrap();
+        let size = value.dtype().size();
+        self.bytes_mut()[at..at + size].copy_from_slice(&value.to_bytes()[..size]);
+    }
+}
+
+/// An operand with memory of its own.
+#[derive(Clone)]
+pub(super) struct Array {
+    pub(super) dtype: Dtype,
+    pub(super) memory: Memory,
+    /// Byte of the element at multi-index zero.
+    pub(super) origin: isize,
+    /// In elements.
+    pub(super) strides: Vec<isize>,
+}
+
+impl Array {
+    /// An array with given strides, filled with values.
+    pub(super) fn new(dims: &[usize], strides: Vec<isize>, dtype: Dtype, rng: &mut Rng) -> Self {
+        let (mut low, mut high) = (0, 0);
+        for (&extent, &stride) in dims.iter().zip(&strides) {
+            let reach = (extent as isize - 1) * stride;
+            if reach < 0 { low += reach } else { high += reach }
+        }
+        let size = dtype.size() as isize;
+        let elements = (high - low + 1) as usize;
+        // An offset by whole elements, so that vectors are not aligned.
+        let lead = rng.below(4) as isize;
+        let mut memory = Memory::new((elements + 8) * dtype.size());
+        for e in 0..elements as isize {
+            memory.write((lead + e) * size, value(dtype, rng));
+        }
+        Self { dtype, memory, origin: (lead - low) * size, strides }
+    }
+    /// Row-major.
+    pub(super) fn dense(dims: &[usize], dtype: Dtype, rng: &mut Rng) -> Self {
+        let mut strides = vec![0; dims.len()];
+        let mut next = 1;
+        for d in (0..dims.len()).rev() {
+            strides[d] = next;
+            next *= dims[d] as isize;
+        }
+        Self::new(dims, strides, dtype, rng)
+    }
+    pub(super) fn byte(&self, index: &[usize]) -> isize {
+        let offset: isize = index.iter().zip(&self.strides).map(|(&i, &s)| i as isize * s).sum();
+        self.origin + offset * self.dtype.size() as isize
+    }
+    pub(super) fn get(&self, index: &[usize]) -> Scalar {
+        self.memory.read(self.byte(index), self.dtype)
+    }
+    pub(super) fn operand(&mut self) -> Operand {
+        let ptr = self.memory.ptr(0).wrapping_offset(self.origin);
+        Operand { ptr: UsmPtr::new(ptr), strides: self.strides.iter().copied().collect() }
+    }
+}
+
+/// Every multi-index of some extents, in row-major order.
+pub(super) fn indices(dims: &[usize]) -> Vec<Vec<usize>> {
+    let mut all = vec![vec![]];
+    for &extent in dims {
+        all = all.iter().flat_map(|i| (0..extent).map(move |j| [&i[..], &[j]].concat())).collect();
+    }
+    all
+}
+
+pub(super) fn pool() -> &'static rayon::ThreadPool {
+    static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
+    POOL.get_or_init(|| rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap())
+}
+
+pub(super) fn execute(plan: &LaunchPlan, isa: Isa, threads: usize, last_cache_bytes: usize) {
+    assert_eq!(supports(plan), stridewise_core::backend::Support::Native);
+    let tuning = Tuning { isa, threads, last_cache_bytes };
+    // SAFETY: the tests build plans over live memory that nothing else uses.
+    let work = || unsafe { run(plan, &tuning) };
+    if threads > 1 { pool().install(work) } else { work() }
+}
+
+/// Bits, with all NaNs made one.
+pub(super) fn canonical(value: Scalar) -> [u8; 16] {
+    let value = match value {
+        Scalar::F16(v) if v.is_nan() => Scalar::F16(f16::NAN),
+        Scalar::Bf16(v) if v.is_nan() => Scalar::Bf16(bf16::NAN),
+        Scalar::F32(v) if v.is_nan() => Scalar::F32(f32::NAN),
+        Scalar::F64(v) if v.is_nan() => Scalar::F64(f64::NAN),
+        Scalar::C64(v) => Scalar::C64(Complex::new(
+            if v.re.is_nan() { f32::NAN } else { v.re },
+            if v.im.is_nan() { f32::NAN } else { v.im },
+        )),
+        Scalar::C128(v) => Scalar::C128(Complex::new(
+            if v.re.is_nan() { f64::NAN } else { v.re },
+            if v.im.is_nan() { f64::NAN } else { v.im },
+        )),
+        other => other,
+    };
+    value.to_bytes()
+}
+
+/// Whether an operation's results may differ from the standard library's in their last bits.
+pub(super) fn rounds_freely(op: Op) -> bool {
+    use Op::{Atan, Atan2, Cos, Exp, Log, Sin, Tanh};
+    matches!(op, Exp | Log | Sin | Cos | Tanh | Atan | Atan2)
+}
+
+/// Units in the last place between two floats of one dtype.
+pub(super) fn ulps(a: Scalar, b: Scalar) -> u64 {
+    let ordered = |s: Scalar| -> i64 {
+        let fold = |bits: i64, sign: i64| if bits & sign != 0 { sign - bits } else { bits };
+        match s {
+            Scalar::F16(v) => fold(i64::from(v.to_bits()), 0x8000),
+            Scalar::Bf16(v) => fold(i64::from(v.to_bits()), 0x8000),
+            Scalar::F32(v) => fold(i64::from(v.to_bits()), 0x8000_0000),
+            Scalar::F64(v) => {
+                let bits = v.to_bits().cast_signed();
+                if bits < 0 { i64::MIN - bits } else { bits }
+            }
+            _ => 0,
+        }
+    };
+    ordered(a).abs_diff(ordered(b))
+}
+
+pub(super) fn close(op: Op, found: Scalar, expected: Scalar) -> bool {
+    canonical(found) == canonical(expected) || (rounds_freely(op) && {
+        let nan = |s: Scalar| s.to_f64().is_nan();
+        !nan(found) && !nan(expected) && ulps(found, expected) <= 2
+    })
+}
+
+pub(super) fn plan(
+    program: Program,
+    family: Family,
+    dims: &[usize],
+    inputs: &mut [Array],
+    outputs: &mut [Array],
+) -> LaunchPlan {
+    LaunchPlan {
+        program: Arc::new(program),
+        family,
+        dims: SmallVec::from_slice(dims),
+        inputs: inputs.iter_mut().map(Array::operand).collect(),
+        outputs: outputs.iter_mut().map(Array::operand).collect(),
+    }
+}
+
+/// Asserts that two memories agree but for the elements of an array.
+pub(super) fn untouched(before: &Array, after: &Array, dims: &[usize]) {
+    let (mut a, mut b) = (before.memory.clone(), after.memory.clone());
+    for index in indices(dims) {
+        let at = (128 + before.byte(&index)) as usize;
+        a.bytes_mut()[at..at + before.dtype.size()].fill(0);
+        b.bytes_mut()[at..at + before.dtype.size()].fill(0);
+    }
+    assert_eq!(a.bytes(), b.bytes(), "bytes beside the output were written");
+}

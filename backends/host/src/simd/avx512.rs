@@ -1,0 +1,164 @@
+//! The AVX-512 level: 512-bit registers, mask registers for comparisons and tails.
+
+use std::arch::x86_64::*;
+
+use super::x86::{float_bits, level};
+use super::{FloatBits, HalfMemory, Lane, MAX_LEN, float_lane};
+
+/// Sixteen f32.
+#[derive(Clone, Copy)]
+pub(crate) struct F32(__m512);
+/// Eight f64.
+#[derive(Clone, Copy)]
+pub(crate) struct F64(__m512d);
+/// Sixteen f16, computed in f32.
+pub(crate) type F16 = super::half::F16<F32>;
+/// Sixteen bf16, computed in f32.
+pub(crate) type Bf16 = super::half::Bf16<F32>;
+
+const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+
+macro_rules! lanes {
+    ($name:ident, $elem:ty, $int:ty, $reg:ty, $mask:ty, $len:literal, add: $add:ident, sub: $sub:ident, mul: $mul:ident,
+     div: $div:ident, fma: $fma:ident, sqrt: $sqrt:ident, abs: $abs:ident, min: $min:ident, max: $max:ident,
+     cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
+     store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, scale: $scale:ident,
+     and: $and:ident, or: $or:ident, xor: $xor:ident, mask_mov: $mask_mov:ident; $equal_bits:ident, $from:ident; $($bits:tt)*) => {
+        float_lane!($name, $elem, $mask,
+            add: |a, b| level!($add(a, b)), sub: |a, b| level!($sub(a, b)), mul: |a, b| level!($mul(a, b)),
+            div: |a, b| level!($div(a, b)), neg: |a| level!($xor(a, $set(-0.0))),
+            fma: |a, b, c| level!($fma(a, b, c)), sqrt: |a| level!($sqrt(a)), abs: |a| level!($abs(a)),
+            // Each order of operands gives the other zero and the other NaN: their union has −0 and NaN if any.
+            minimum: |a, b| level!($or($min(a, b), $min(b, a))),
+            maximum: |a, b| level!($mask_mov(
+                $and($max(a, b), $max(b, a)), $cmp::<_CMP_UNORD_Q>(a, b), $add(a, b))),
+            equal: |a, b| level!($cmp::<_CMP_EQ_OQ>(a, b)), less: |a, b| level!($cmp::<_CMP_LT_OQ>(a, b)),
+            less_equal: |a, b| level!($cmp::<_CMP_LE_OQ>(a, b)), select: |m, yes, no| level!($blend(m, no, yes)),
+            lit: |c| level!($set(c)));
+
+        impl Lane for $name {
+            type Elem = $elem;
+            const LEN: usize = $len;
+            #[inline(always)]
+            unsafe fn load(p: *const $elem) -> Self {
+                Self(level!($load(p)))
+            }
+            #[inline(always)]
+            unsafe fn load_part(p: *const $elem, len: usize) -> Self {
+                Self(level!($load_part(first(len) as $mask, p)))
+            }
+            #[inline(always)]
+            unsafe fn store(self, p: *mut $elem) {
+                level!($store(p, self.0));
+            }
+            #[inline(always)]
+            unsafe fn store_part(self, p: *mut $elem, len: usize) {
+                level!($store_part(p, first(len) as $mask, self.0));
+            }
+            #[inline(always)]
+            unsafe fn stream(self, p: *mut $elem) {
+                level!($stream(p, self.0));
+            }
+            #[inline(always)]
+            unsafe fn splat(v: $elem) -> Self {
+                Self(level!($set(v)))
+            }
+            #[inline(always)]
+            unsafe fn mask_to_bytes(mask: $mask, p: *mut u8, len: usize) {
+                level!(_mm_mask_storeu_epi8(p.cast(), first(len), _mm_maskz_set1_epi8(mask.into(), 1)));
+            }
+            #[inline(always)]
+            unsafe fn mask_from_bytes(p: *const u8, len: usize) -> $mask {
+                level!({
+                    let bytes = _mm_maskz_loadu_epi8(first(len), p.cast());
+                    _mm_test_epi8_mask(bytes, bytes) as $mask
+                })
+            }
+        }
+
+        impl FloatBits for $name {
+            float_bits!(__m512i, $elem, $int, $($bits)* from: $from, and: _mm512_and_si512, or: _mm512_or_si512,
+                xor: _mm512_xor_si512, min: $min, max: $max);
+            #[inline(always)]
+            fn bits_equal(a: __m512i, b: __m512i) -> $mask {
+                level!($equal_bits(a, b))
+            }
+            #[inline(always)]
+            fn any(mask: $mask) -> bool {
+                mask != 0
+            }
+            #[inline(always)]
+            fn scale(self, k: Self) -> Self {
+                Self(level!($scale(self.0, k.0)))
+            }
+        }
+    };
+}
+
+/// A mask of the first `len ≤ 16` lanes.
+#[inline(always)]
+fn first(len: usize) -> u16 {
+    ((1u32 << len) - 1) as u16
+}
+
+lanes! { F32, f32, i32, __m512, __mmask16, 16, add: _mm512_add_ps, sub: _mm512_sub_ps, mul: _mm512_mul_ps,
+div: _mm512_div_ps, fma: _mm512_fmadd_ps, sqrt: _mm512_sqrt_ps, abs: _mm512_abs_ps, min: _mm512_min_ps,
+max: _mm512_max_ps, cmp: _mm512_cmp_ps_mask, blend: _mm512_mask_blend_ps, set: _mm512_set1_ps,
+load: _mm512_loadu_ps, load_part: _mm512_maskz_loadu_ps, store: _mm512_storeu_ps,
+store_part: _mm512_mask_storeu_ps, stream: _mm512_stream_ps, scale: _mm512_scalef_ps,
+and: _mm512_and_ps, or: _mm512_or_ps, xor: _mm512_xor_ps, mask_mov: _mm512_mask_mov_ps;
+_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps; to: _mm512_castps_si512, set: _mm512_set1_epi32,
+add: _mm512_add_epi32, sub: _mm512_sub_epi32, sll: _mm512_sll_epi32, srl: _mm512_srl_epi32, }
+
+lanes! { F64, f64, i64, __m512d, __mmask8, 8, add: _mm512_add_pd, sub: _mm512_sub_pd, mul: _mm512_mul_pd,
+div: _mm512_div_pd, fma: _mm512_fmadd_pd, sqrt: _mm512_sqrt_pd, abs: _mm512_abs_pd, min: _mm512_min_pd,
+max: _mm512_max_pd, cmp: _mm512_cmp_pd_mask, blend: _mm512_mask_blend_pd, set: _mm512_set1_pd,
+load: _mm512_loadu_pd, load_part: _mm512_maskz_loadu_pd, store: _mm512_storeu_pd,
+store_part: _mm512_mask_storeu_pd, stream: _mm512_stream_pd, scale: _mm512_scalef_pd,
+and: _mm512_and_pd, or: _mm512_or_pd, xor: _mm512_xor_pd, mask_mov: _mm512_mask_mov_pd;
+_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
+add: _mm512_add_epi64, sub: _mm512_sub_epi64, sll: _mm512_sll_epi64, srl: _mm512_srl_epi64, }
+
+/// The bf16 nearest to each f32, ties to even, in the upper half of each 32-bit lane moved down. A NaN keeps its
+/// upper bits and becomes quiet.
+#[inline(always)]
+fn round_bf16(x: F32) -> __m256i {
+    level!({
+        let bits = _mm512_castps_si512(x.0);
+        let odd = _mm512_and_si512(_mm512_srli_epi32::<16>(bits), _mm512_set1_epi32(1));
+        let rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+        let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x.0, x.0);
+        let chosen = _mm512_mask_or_epi32(rounded, nan, bits, _mm512_set1_epi32(0x0040_0000));
+        _mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(chosen))
+    })
+}
+
+impl HalfMemory for F32 {
+    #[inline(always)]
+    unsafe fn load_f16(p: *const u16) -> Self {
+        Self(level!(_mm512_cvtph_ps(_mm256_loadu_si256(p.cast()))))
+    }
+    #[inline(always)]
+    unsafe fn store_f16(self, p: *mut u16) {
+        level!(_mm256_storeu_si256(p.cast(), _mm512_cvtps_ph::<NEAREST>(self.0)));
+    }
+    #[inline(always)]
+    unsafe fn load_bf16(p: *const u16) -> Self {
+        level!({
+            let wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(p.cast()));
+            Self(_mm512_castsi512_ps(_mm512_slli_epi32::<16>(wide)))
+        })
+    }
+    #[inline(always)]
+    unsafe fn store_bf16(self, p: *mut u16) {
+        level!(_mm256_storeu_si256(p.cast(), round_bf16(self)));
+    }
+    #[inline(always)]
+    unsafe fn stream_f16(self, p: *mut u16) {
+        level!(_mm256_stream_si256(p.cast(), _mm512_cvtps_ph::<NEAREST>(self.0)));
+    }
+    #[inline(always)]
+    unsafe fn stream_bf16(self, p: *mut u16) {
+        level!(_mm256_stream_si256(p.cast(), round_bf16(self)));
+    }
+}

@@ -1,0 +1,258 @@
+//! The base level: `wide`'s vectors of 128 bits, on every target.
+
+use wide::{f32x4, f64x2, i32x4, i64x2, u32x4, u64x2};
+
+use super::{FloatBits, HalfMemory, Lane, MAX_LEN, float_lane, mask_type};
+
+/// Four f32.
+#[derive(Clone, Copy)]
+pub(crate) struct F32(f32x4);
+/// Two f64.
+#[derive(Clone, Copy)]
+pub(crate) struct F64(f64x2);
+/// Four f16, computed in f32.
+pub(crate) type F16 = super::half::F16<F32>;
+/// Four bf16, computed in f32.
+pub(crate) type Bf16 = super::half::Bf16<F32>;
+
+/// Whether `wide`'s `mul_add` rounds once on the target that this is built for.
+const FUSED: bool = cfg!(any(
+    all(target_arch = "x86_64", target_feature = "fma"),
+    all(target_arch = "aarch64", target_feature = "neon")
+));
+
+macro_rules! lanes {
+    ($name:ident, $elem:ident, $reg:ident, $mask:ident, $len:literal, $bits:ident, $signed:ident, $int:ty,
+     $fma:ident, $stream:ident) => {
+        mask_type!($mask, $reg, and: |a, b| a & b, or: |a, b| a | b, xor: |a, b| a ^ b, not: |a| !a);
+
+        float_lane!($name, $elem, $mask,
+            add: |a, b| a + b, sub: |a, b| a - b, mul: |a, b| a * b, div: |a, b| a / b,
+            neg: |a| a ^ $reg::splat(-0.0),
+            fma: |a, b, c| if FUSED { a.mul_add(b, c) } else { $fma(a, b, c) },
+            sqrt: |a| a.sqrt(), abs: |a| a & !$reg::splat(-0.0),
+            minimum: |a, b| {
+                // Zeros of unlike sign are equal: their union is −0.
+                let smaller = a.simd_lt(b).bitselect(a, a.simd_eq(b).bitselect(a | b, b));
+                a.is_nan().bitselect(a, smaller)
+            },
+            maximum: |a, b| {
+                let larger = b.simd_lt(a).bitselect(a, a.simd_eq(b).bitselect(a & b, b));
+                a.is_nan().bitselect(a, larger)
+            },
+            equal: |a, b| $mask(a.simd_eq(b)), less: |a, b| $mask(a.simd_lt(b)),
+            less_equal: |a, b| $mask(a.simd_le(b)), select: |m, yes, no| m.0.bitselect(yes, no),
+            lit: |c| $reg::splat(c));
+
+        impl Lane for $name {
+            type Elem = $elem;
+            const LEN: usize = $len;
+            #[inline(always)]
+            unsafe fn load(p: *const $elem) -> Self {
+                // SAFETY: the caller's contract.
+                Self($reg::from(unsafe { p.cast::<[$elem; $len]>().read_unaligned() }))
+            }
+            #[inline(always)]
+            unsafe fn load_part(p: *const $elem, len: usize) -> Self {
+                let mut array = [0.0; $len];
+                debug_assert!(len <= $len);
+                // SAFETY: the caller's contract; len < LEN.
+                unsafe { std::ptr::copy_nonoverlapping(p, array.as_mut_ptr(), len) };
+                Self($reg::from(array))
+            }
+            #[inline(always)]
+            unsafe fn store(self, p: *mut $elem) {
+                // SAFETY: the caller's contract.
+                unsafe { p.cast::<[$elem; $len]>().write_unaligned(self.0.to_array()) };
+            }
+            #[inline(always)]
+            unsafe fn store_part(self, p: *mut $elem, len: usize) {
+                let array = self.0.to_array();
+                debug_assert!(len <= $len);
+                // SAFETY: the caller's contract; len < LEN.
+                unsafe { std::ptr::copy_nonoverlapping(array.as_ptr(), p, len) };
+            }
+            #[inline(always)]
+            unsafe fn stream(self, p: *mut $elem) {
+                // SAFETY: the caller's contract; SSE2 belongs to every x86-64.
+                #[cfg(target_arch = "x86_64")]
+                unsafe {
+                    std::arch::x86_64::$stream(p, bytemuck::cast(self.0));
+                }
+                // SAFETY: the caller's contract.
+                #[cfg(not(target_arch = "x86_64"))]
+                unsafe {
+                    self.store(p);
+                }
+            }
+            #[inline(always)]
+            unsafe fn splat(v: $elem) -> Self {
+                Self($reg::splat(v))
+            }
+            #[inline(always)]
+            unsafe fn mask_to_bytes(mask: $mask, p: *mut u8, len: usize) {
+                let lanes: [$int; $len] = bytemuck::cast(mask.0);
+                let bytes = lanes.map(|lane| (lane & 1) as u8);
+                debug_assert!(len <= $len);
+                // SAFETY: the caller's contract; len ≤ LEN.
+                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), p, len) };
+            }
+            #[inline(always)]
+            unsafe fn mask_from_bytes(p: *const u8, len: usize) -> $mask {
+                let mut bytes = [0u8; $len];
+                debug_assert!(len <= $len);
+                // SAFETY: the caller's contract; len ≤ LEN.
+                unsafe { std::ptr::copy_nonoverlapping(p, bytes.as_mut_ptr(), len) };
+                $mask(bytemuck::cast(bytes.map(|byte| if byte == 0 { 0 } else { <$int>::MAX })))
+            }
+        }
+
+        impl FloatBits for $name {
+            type Bits = $bits;
+            #[inline(always)]
+            fn to_bits(self) -> $bits {
+                bytemuck::cast(self.0)
+            }
+            #[inline(always)]
+            fn from_bits(bits: $bits) -> Self {
+                Self(bytemuck::cast(bits))
+            }
+            #[inline(always)]
+            fn bits(self, value: i64) -> $bits {
+                $bits::splat(value as $int)
+            }
+            #[inline(always)]
+            fn bits_and(a: $bits, b: $bits) -> $bits {
+                a & b
+            }
+            #[inline(always)]
+            fn bits_or(a: $bits, b: $bits) -> $bits {
+                a | b
+            }
+            #[inline(always)]
+            fn bits_xor(a: $bits, b: $bits) -> $bits {
+                a ^ b
+            }
+            #[inline(always)]
+            fn bits_add(a: $bits, b: $bits) -> $bits {
+                a + b
+            }
+            #[inline(always)]
+            fn bits_sub(a: $bits, b: $bits) -> $bits {
+                a - b
+            }
+            #[inline(always)]
+            fn bits_shl(a: $bits, count: u32) -> $bits {
+                a << count
+            }
+            #[inline(always)]
+            fn bits_shr(a: $bits, count: u32) -> $bits {
+                a >> count
+            }
+            #[inline(always)]
+            fn bits_equal(a: $bits, b: $bits) -> $mask {
+                let signed: ($signed, $signed) = (bytemuck::cast(a), bytemuck::cast(b));
+                $mask(bytemuck::cast(signed.0.simd_eq(signed.1)))
+            }
+            #[inline(always)]
+            fn any(mask: $mask) -> bool {
+                mask.0.any()
+            }
+            #[inline(always)]
+            fn at_most(self, limit: Self) -> Self {
+                Self(limit.0.simd_lt(self.0).bitselect(limit.0, self.0))
+            }
+            #[inline(always)]
+            fn at_least(self, limit: Self) -> Self {
+                Self(self.0.simd_lt(limit.0).bitselect(limit.0, self.0))
+            }
+            #[inline(always)]
+            fn scale(self, k: Self) -> Self {
+                super::math::scale(self, k)
+            }
+            #[inline(always)]
+            fn to_array(self) -> [$elem; MAX_LEN] {
+                let mut array = [0.0; MAX_LEN];
+                array[..$len].copy_from_slice(&self.0.to_array());
+                array
+            }
+            #[inline(always)]
+            fn from_array(array: &[$elem; MAX_LEN]) -> Self {
+                Self($reg::from(std::array::from_fn::<$elem, $len, _>(|i| array[i])))
+            }
+        }
+    };
+}
+
+lanes!(F32, f32, f32x4, Mask32, 4, u32x4, i32x4, u32, fma_f32, _mm_stream_ps);
+lanes!(F64, f64, f64x2, Mask64, 2, u64x2, i64x2, u64, fma_f64, _mm_stream_pd);
+
+/// `a·b + c` rounded once, without fused hardware: the product is exact in f64; the sum is rounded to odd there, so
+/// that rounding it to f32 sees on which side of a tie the exact sum lies.
+#[inline(always)]
+fn fma_f32(a: f32x4, b: f32x4, c: f32x4) -> f32x4 {
+    let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());
+    let pair = |i: usize| -> [f64; 2] {
+        let wide = |v: [f32; 4]| f64x2::from([f64::from(v[i]), f64::from(v[i + 1])]);
+        let (p, c) = (wide(a) * wide(b), wide(c));
+        let sum = p + c;
+        // The error of the sum, exactly; NaN where the sum is not finite, which no comparison below takes for one.
+        let c_part = sum - p;
+        let error = (p - (sum - c_part)) + (c - c_part);
+        let bits: u64x2 = bytemuck::cast(sum);
+        // One step away from zero where the error has the sum's sign, else one step towards zero.
+        let step = |mask: f64x2| -> u64x2 { bytemuck::cast(mask) };
+        let zero = f64x2::splat(0.0);
+        let inexact = step(error.simd_lt(zero) | zero.simd_lt(error));
+        let outwards = step((error ^ sum).simd_lt(zero) ^ f64x2::splat(f64::from_bits(u64::MAX)));
+        let even = (bits & u64x2::splat(1)) ^ u64x2::splat(1);
+        let delta = ((even & outwards) - (even & !outwards)) & inexact;
+        bytemuck::cast(bits + delta)
+    };
+    let (low, high) = (pair(0), pair(2));
+    f32x4::from([low[0] as f32, low[1] as f32, high[0] as f32, high[1] as f32])
+}
+
+/// `a·b + c` rounded once: the standard library's, which is exact on every target.
+#[inline(always)]
+fn fma_f64(a: f64x2, b: f64x2, c: f64x2) -> f64x2 {
+    let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());
+    f64x2::from([a[0].mul_add(b[0], c[0]), a[1].mul_add(b[1], c[1])])
+}
+
+impl HalfMemory for F32 {
+    #[inline(always)]
+    unsafe fn load_f16(p: *const u16) -> Self {
+        // SAFETY: the caller's contract.
+        let bits = unsafe { p.cast::<[u16; 4]>().read_unaligned() };
+        Self(f32x4::from(bits.map(|v| half::f16::from_bits(v).to_f32())))
+    }
+    #[inline(always)]
+    unsafe fn store_f16(self, p: *mut u16) {
+        let bits = self.0.to_array().map(|v| half::f16::from_f32(v).to_bits());
+        // SAFETY: the caller's contract.
+        unsafe { p.cast::<[u16; 4]>().write_unaligned(bits) };
+    }
+    #[inline(always)]
+    unsafe fn load_bf16(p: *const u16) -> Self {
+        // SAFETY: the caller's contract.
+        let bits = unsafe { p.cast::<[u16; 4]>().read_unaligned() };
+        Self(f32x4::from(bits.map(|v| f32::from_bits(u32::from(v) << 16))))
+    }
+    #[inline(always)]
+    unsafe fn store_bf16(self, p: *mut u16) {
+        let bits = self.0.to_array().map(|v| half::bf16::from_f32(v).to_bits());
+        // SAFETY: the caller's contract.
+        unsafe { p.cast::<[u16; 4]>().write_unaligned(bits) };
+    }
+    #[inline(always)]
+    unsafe fn stream_f16(self, p: *mut u16) {
+        // SAFETY: the caller's contract.
+        unsafe { self.store_f16(p) }
+    }
+    #[inline(always)]
+    unsafe fn stream_bf16(self, p: *mut u16) {
+        // SAFETY: the caller's contract.
+        unsafe { self.store_bf16(p) }
+    }
+}

@@ -1,0 +1,125 @@
+//! Lanes of 16-bit floats: f32 lanes with converting loads and stores.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use half::{bf16, f16};
+use stridewise_core::ops::{Alg, Field, Float, Real};
+
+use super::{HalfMemory, Lane, MAX_LEN};
+
+macro_rules! half_lane {
+    ($name:ident, $elem:ident, $load:ident, $store:ident, $stream:ident, $doc:literal) => {
+        #[doc = $doc]
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name<V>(V);
+
+        half_lane!(@operators $name, Add add +, Sub sub -, Mul mul *, Div div /);
+        impl<V: HalfMemory> Neg for $name<V> {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                Self(-self.0)
+            }
+        }
+        impl<V: HalfMemory> Alg for $name<V> {
+            type Mask = V::Mask;
+            #[inline(always)]
+            fn lit(self, c: f64) -> Self {
+                Self(self.0.lit(c))
+            }
+            #[inline(always)]
+            fn equal(self, b: Self) -> V::Mask {
+                self.0.equal(b.0)
+            }
+            #[inline(always)]
+            fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
+                Self(V::select(mask, yes.0, no.0))
+            }
+        }
+        impl<V: HalfMemory> Field for $name<V> {}
+        impl<V: HalfMemory> Real for $name<V> {
+            #[inline(always)]
+            fn less(self, b: Self) -> V::Mask {
+                self.0.less(b.0)
+            }
+            #[inline(always)]
+            fn less_equal(self, b: Self) -> V::Mask {
+                self.0.less_equal(b.0)
+            }
+            half_lane!(@forward abs(); minimum(b); maximum(b););
+        }
+        impl<V: HalfMemory> Float for $name<V> {
+            half_lane!(@forward mul_add(b, c); sqrt(); exp(); log(); sin(); cos(); tanh(); atan(); atan2(x););
+        }
+        impl<V: HalfMemory> Lane for $name<V> {
+            type Elem = $elem;
+            const LEN: usize = V::LEN;
+            #[inline(always)]
+            unsafe fn load(p: *const $elem) -> Self {
+                // SAFETY: the caller's contract; f16 and bf16 are u16 in memory.
+                Self(unsafe { V::$load(p.cast()) })
+            }
+            #[inline(always)]
+            unsafe fn load_part(p: *const $elem, len: usize) -> Self {
+                let mut buffer = [$elem::from_bits(0); MAX_LEN];
+                // SAFETY: `p` is readable for len < LEN ≤ MAX_LEN elements, and the buffer has MAX_LEN.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(p, buffer.as_mut_ptr(), len);
+                    Self::load(buffer.as_ptr())
+                }
+            }
+            #[inline(always)]
+            unsafe fn store(self, p: *mut $elem) {
+                // SAFETY: the caller's contract; f16 and bf16 are u16 in memory.
+                unsafe { self.0.$store(p.cast()) }
+            }
+            #[inline(always)]
+            unsafe fn store_part(self, p: *mut $elem, len: usize) {
+                let mut buffer = [$elem::from_bits(0); MAX_LEN];
+                // SAFETY: the buffer has MAX_LEN ≥ LEN elements, and `p` is writable for len < LEN.
+                unsafe {
+                    self.store(buffer.as_mut_ptr());
+                    std::ptr::copy_nonoverlapping(buffer.as_ptr(), p, len);
+                }
+            }
+            #[inline(always)]
+            unsafe fn stream(self, p: *mut $elem) {
+                // SAFETY: the caller's contract.
+                unsafe { self.0.$stream(p.cast()) }
+            }
+            #[inline(always)]
+            unsafe fn splat(v: $elem) -> Self {
+                // SAFETY: the caller's contract.
+                Self(unsafe { V::splat(v.to_f32()) })
+            }
+            #[inline(always)]
+            unsafe fn mask_to_bytes(mask: V::Mask, p: *mut u8, len: usize) {
+                // SAFETY: the caller's contract.
+                unsafe { V::mask_to_bytes(mask, p, len) }
+            }
+            #[inline(always)]
+            unsafe fn mask_from_bytes(p: *const u8, len: usize) -> V::Mask {
+                // SAFETY: the caller's contract.
+                unsafe { V::mask_from_bytes(p, len) }
+            }
+        }
+    };
+    (@operators $name:ident, $($Trait:ident $method:ident $op:tt),*) => {$(
+        impl<V: HalfMemory> $Trait for $name<V> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, b: Self) -> Self {
+                Self(self.0 $op b.0)
+            }
+        }
+    )*};
+    (@forward $($method:ident($($arg:ident),*);)*) => {$(
+        #[inline(always)]
+        fn $method(self, $($arg: Self),*) -> Self {
+            Self(self.0.$method($($arg.0),*))
+        }
+    )*};
+}
+
+half_lane!(F16, f16, load_f16, store_f16, stream_f16, "IEEE half-precision floats in f32 lanes `V`.");
+half_lane!(Bf16, bf16, load_bf16, store_bf16, stream_bf16, "bfloat16 floats in f32 lanes `V`.");

@@ -1,0 +1,185 @@
+//! Vectors of floats at each instruction-set level, and the vector mathematics over them.
+//!
+//! A level is a module with the lanes `F32`, `F64`, `F16` and `Bf16`: [`base`] works on every target, `avx2` and
+//! `avx512` on x86-64 processors that have them. Every level runs the same sequence of operations with the same
+//! roundings, so that results are equal in every bit whichever level runs (but for the payload and the sign of a NaN).
+
+use stridewise_core::ops::{Alg, Float};
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
+pub(crate) mod base;
+mod half;
+mod lane;
+mod math;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use lane::{float_lane, mask_type};
+
+/// An instruction-set level that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Isa {
+    /// The baseline of the target: SSE2 on x86-64, NEON on AArch64, …
+    Scalar,
+    /// AVX2, FMA and F16C.
+    Avx2,
+    /// AVX-512 F, BW, DQ and VL, with all of [`Isa::Avx2`].
+    Avx512,
+}
+
+impl Isa {
+    /// The highest level that this processor has.
+    pub(crate) fn best() -> Isa {
+        Self::available().last().copied().unwrap_or(Isa::Scalar)
+    }
+
+    /// The levels that this processor has, lowest first.
+    pub(crate) fn available() -> &'static [Isa] {
+        const LEVELS: [Isa; 3] = [Isa::Scalar, Isa::Avx2, Isa::Avx512];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let v3 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("f16c");
+            let v4 = v3
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            match (v3, v4) {
+                (_, true) => return &LEVELS,
+                (true, false) => return &LEVELS[..2],
+                _ => {}
+            }
+        }
+        &LEVELS[..1]
+    }
+
+    /// `scalar`, `avx2` or `avx512`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Isa::Scalar => "scalar",
+            Isa::Avx2 => "avx2",
+            Isa::Avx512 => "avx512",
+        }
+    }
+}
+
+/// A vector of floats. A value must exist only inside the `#[target_feature]` entry points of its level: that is the
+/// fact that makes the intrinsics behind its safe operators sound.
+pub(crate) trait Lane: Float {
+    /// What is in memory; f16 and bf16 lanes compute in f32.
+    type Elem: Copy;
+    /// Elements per vector.
+    const LEN: usize;
+
+    /// # Safety
+    /// The processor has the level's features; `p` is readable for [`LEN`](Self::LEN) elements, at any alignment.
+    unsafe fn load(p: *const Self::Elem) -> Self;
+    /// The first `len` lanes come from memory; the others are 0.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load), with `len < LEN` elements; nothing beyond them is read.
+    unsafe fn load_part(p: *const Self::Elem, len: usize) -> Self;
+    /// # Safety
+    /// `p` is writable for [`LEN`](Self::LEN) elements, at any alignment.
+    unsafe fn store(self, p: *mut Self::Elem);
+    /// # Safety
+    /// As [`store`](Self::store), with `len < LEN` elements; nothing beyond them is written.
+    unsafe fn store_part(self, p: *mut Self::Elem, len: usize);
+    /// A store that goes past the caches where the level has one. The caller orders it with a fence.
+    ///
+    /// # Safety
+    /// As [`store`](Self::store), with `p` aligned to `LEN · size_of::<Elem>()` bytes.
+    unsafe fn stream(self, p: *mut Self::Elem);
+    /// # Safety
+    /// The processor has the level's features.
+    unsafe fn splat(v: Self::Elem) -> Self;
+    /// Writes one byte, 0 or 1, per lane.
+    ///
+    /// # Safety
+    /// `p` is writable for `len ≤ LEN` bytes; nothing beyond them is written.
+    unsafe fn mask_to_bytes(mask: Self::Mask, p: *mut u8, len: usize);
+    /// True where the byte is not 0; lanes from `len` on are false.
+    ///
+    /// # Safety
+    /// The processor has the level's features; `p` is readable for `len ≤ LEN` bytes; nothing beyond is read.
+    unsafe fn mask_from_bytes(p: *const u8, len: usize) -> Self::Mask;
+}
+
+/// The most lanes that a vector has at any level.
+const MAX_LEN: usize = 16;
+
+/// What the mathematics needs besides arithmetic: the bits of the floats as integer lanes of the same width.
+trait FloatBits: Lane<Elem: math::Row> {
+    /// Integer lanes, as wide as the floats; arithmetic wraps.
+    type Bits: Copy;
+
+    /// The bits of each float.
+    fn to_bits(self) -> Self::Bits;
+    /// The floats of these bits.
+    fn from_bits(bits: Self::Bits) -> Self;
+    /// The same integer in every lane; upper bits are cut off at the lane's width.
+    fn bits(self, value: i64) -> Self::Bits;
+    fn bits_and(a: Self::Bits, b: Self::Bits) -> Self::Bits;
+    fn bits_or(a: Self::Bits, b: Self::Bits) -> Self::Bits;
+    fn bits_xor(a: Self::Bits, b: Self::Bits) -> Self::Bits;
+    fn bits_add(a: Self::Bits, b: Self::Bits) -> Self::Bits;
+    fn bits_sub(a: Self::Bits, b: Self::Bits) -> Self::Bits;
+    fn bits_shl(a: Self::Bits, count: u32) -> Self::Bits;
+    /// Shifts zeros in.
+    fn bits_shr(a: Self::Bits, count: u32) -> Self::Bits;
+    fn bits_equal(a: Self::Bits, b: Self::Bits) -> Self::Mask;
+
+    /// Whether any lane is true.
+    fn any(mask: Self::Mask) -> bool;
+    /// The smaller one; NaN if `self` is NaN. `limit` is no NaN, and the two are not zeros of unlike sign.
+    fn at_most(self, limit: Self) -> Self;
+    /// The larger one; as [`at_most`](Self::at_most).
+    fn at_least(self, limit: Self) -> Self;
+    /// `self · 2ᵏ` rounded once, for a finite `self` of magnitude in [½, 4), and an integral `k` that leaves it
+    /// between 2⁻² of the least subnormal number and 2² of the greatest number.
+    fn scale(self, k: Self) -> Self;
+
+    /// The lanes, from 0 on.
+    fn to_array(self) -> [Self::Elem; MAX_LEN];
+    /// Takes the first [`LEN`](Lane::LEN) elements.
+    fn from_array(array: &[Self::Elem; MAX_LEN]) -> Self;
+}
+
+/// Memory access of 16-bit floats through f32 lanes.
+trait HalfMemory: Lane<Elem = f32> {
+    /// # Safety
+    /// `p` is readable for `LEN` elements of 2 bytes.
+    unsafe fn load_f16(p: *const u16) -> Self;
+    /// # Safety
+    /// `p` is writable for `LEN` elements of 2 bytes.
+    unsafe fn store_f16(self, p: *mut u16);
+    /// # Safety
+    /// `p` is readable for `LEN` elements of 2 bytes.
+    unsafe fn load_bf16(p: *const u16) -> Self;
+    /// # Safety
+    /// `p` is writable for `LEN` elements of 2 bytes.
+    unsafe fn store_bf16(self, p: *mut u16);
+    /// As [`store_f16`](Self::store_f16), past the caches.
+    ///
+    /// # Safety
+    /// As [`store_f16`](Self::store_f16), with `p` aligned to `2 · LEN` bytes.
+    unsafe fn stream_f16(self, p: *mut u16);
+    /// As [`store_bf16`](Self::store_bf16), past the caches.
+    ///
+    /// # Safety
+    /// As [`store_bf16`](Self::store_bf16), with `p` aligned to `2 · LEN` bytes.
+    unsafe fn stream_bf16(self, p: *mut u16);
+}
+
+/// A constant of the lane's kind.
+#[inline(always)]
+fn lit<V: Alg>(like: V, c: f64) -> V {
+    like.lit(c)
+}

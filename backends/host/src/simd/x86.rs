@@ -1,0 +1,84 @@
+//! What the x86-64 levels share: the wrapper of their intrinsics, and the parts written alike with other names.
+
+/// An expression of intrinsics of the level.
+macro_rules! level {
+    ($($e:tt)*) => {{
+        // SAFETY: values of a level's types exist only inside functions that enable its target features (the rule of
+        // `Lane`), and this expression reads no memory but that whose validity the surrounding function's contract
+        // states.
+        #[allow(unused_unsafe, clippy::macro_metavars_in_unsafe)]
+        unsafe { $($e)* }
+    }};
+}
+pub(super) use level;
+
+/// The integer side of a lane and its arrays, alike but for the names of the intrinsics.
+macro_rules! float_bits {
+    ($bits:ty, $elem:ty, $int:ty, to: $to:ident, set: $set:ident, add: $add:ident, sub: $sub:ident,
+     sll: $sll:ident, srl: $srl:ident, from: $from:ident, and: $and:ident, or: $or:ident, xor: $xor:ident,
+     min: $min:ident, max: $max:ident) => {
+        type Bits = $bits;
+        #[inline(always)]
+        fn to_bits(self) -> $bits {
+            level!($to(self.0))
+        }
+        #[inline(always)]
+        fn from_bits(bits: $bits) -> Self {
+            Self(level!($from(bits)))
+        }
+        #[inline(always)]
+        fn bits(self, value: i64) -> $bits {
+            level!($set(value as $int))
+        }
+        #[inline(always)]
+        fn bits_and(a: $bits, b: $bits) -> $bits {
+            level!($and(a, b))
+        }
+        #[inline(always)]
+        fn bits_or(a: $bits, b: $bits) -> $bits {
+            level!($or(a, b))
+        }
+        #[inline(always)]
+        fn bits_xor(a: $bits, b: $bits) -> $bits {
+            level!($xor(a, b))
+        }
+        #[inline(always)]
+        fn bits_add(a: $bits, b: $bits) -> $bits {
+            level!($add(a, b))
+        }
+        #[inline(always)]
+        fn bits_sub(a: $bits, b: $bits) -> $bits {
+            level!($sub(a, b))
+        }
+        #[inline(always)]
+        fn bits_shl(a: $bits, count: u32) -> $bits {
+            level!($sll(a, _mm_cvtsi32_si128(count as i32)))
+        }
+        #[inline(always)]
+        fn bits_shr(a: $bits, count: u32) -> $bits {
+            level!($srl(a, _mm_cvtsi32_si128(count as i32)))
+        }
+        // min and max give their second operand where either is NaN.
+        #[inline(always)]
+        fn at_most(self, limit: Self) -> Self {
+            Self(level!($min(limit.0, self.0)))
+        }
+        #[inline(always)]
+        fn at_least(self, limit: Self) -> Self {
+            Self(level!($max(limit.0, self.0)))
+        }
+        #[inline(always)]
+        fn to_array(self) -> [$elem; MAX_LEN] {
+            let mut array = [0.0; MAX_LEN];
+            // SAFETY: the array has at least LEN elements.
+            unsafe { self.store(array.as_mut_ptr()) };
+            array
+        }
+        #[inline(always)]
+        fn from_array(array: &[$elem; MAX_LEN]) -> Self {
+            // SAFETY: the array has at least LEN elements.
+            unsafe { Self::load(array.as_ptr()) }
+        }
+    };
+}
+pub(super) use float_bits;
