@@ -58,7 +58,7 @@ pub(crate) fn run(bench: &mut Bench, len: usize) -> Result<(), Box<dyn Error>> {
         ..case("copy", "transposed", 2, Traffic::Copy)
     })?;
     let parts: Vec<&UsmArray> = quarters.iter().collect();
-    let views: Vec<_> = peer.iter().map(Array2::view).collect();
+    let views: Vec<_> = peer.iter().map(|a| a.view()).collect();
     bench.row(Case {
         ours: Box::new(|| concat(&parts, Some(0))?.wait()),
         peers: vec![(
@@ -68,7 +68,7 @@ pub(crate) fn run(bench: &mut Bench, len: usize) -> Result<(), Box<dyn Error>> {
         ..case("concat of four", "axis 0", 2, Traffic::Copy)
     })?;
     let parts: Vec<&UsmArray> = columns.iter().collect();
-    let views: Vec<_> = peer_columns.iter().map(Array2::view).collect();
+    let views: Vec<_> = peer_columns.iter().map(|a| a.view()).collect();
     bench.row(Case {
         ours: Box::new(|| concat(&parts, Some(1))?.wait()),
         peers: vec![(

@@ -14,6 +14,7 @@ mod device;
 mod driver;
 mod guard;
 mod kernels;
+pub mod limit;
 mod memory;
 mod pool;
 mod queue;
