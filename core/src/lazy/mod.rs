@@ -196,19 +196,35 @@ impl PendingNodes {
 
     fn push(&self, node: &Arc<Node>) {
         let mut nodes = self.lock();
-        if nodes.len() == nodes.capacity() {
-            // Amortised: settled ones go before the list grows. Nothing is upgraded here: dropping the last reference
-            // of a node under this lock could come back to it.
-            nodes.retain(|node| node.strong_count() > 0);
-        }
+        // Amortised: what is settled goes before the list grows.
+        let settled = if nodes.len() == nodes.capacity() { Self::prune(&mut nodes) } else { Vec::new() };
         nodes.push(Arc::downgrade(node));
+        drop(nodes);
+        drop(settled);
     }
 
-    /// A snapshot, latest first; the list forgets what is gone.
+    /// Forgets what is gone or has memory. The references looked at are returned, to be dropped when the list is
+    /// unlocked: the last one of a node ends the node.
+    fn prune(nodes: &mut Vec<Weak<Node>>) -> Vec<Arc<Node>> {
+        let mut seen = Vec::new();
+        nodes.retain(|node| {
+            node.upgrade().is_some_and(|node| {
+                let pending = !node.is_ready();
+                seen.push(node);
+                pending
+            })
+        });
+        seen
+    }
+
+    /// A snapshot, latest first.
     fn snapshot(&self) -> Vec<Weak<Node>> {
         let mut nodes = self.lock();
-        nodes.retain(|node| node.strong_count() > 0);
-        nodes.iter().rev().cloned().collect()
+        let settled = Self::prune(&mut nodes);
+        let snapshot = nodes.iter().rev().cloned().collect();
+        drop(nodes);
+        drop(settled);
+        snapshot
     }
 
     /// Calls a function with every node that is still pending, latest first. One at a time is held, so that the others
