@@ -112,7 +112,9 @@ fn check(
                 assert!(
                     same,
                     "{fold:?} of {:?} {dims:?} ({reduced}) strides {:?} at {index:?} on {} with {threads}: {found:?}, not {want:?}",
-                    input.dtype, input.strides, isa.name()
+                    input.dtype,
+                    input.strides,
+                    isa.name()
                 );
             }
         }
@@ -123,8 +125,19 @@ fn check(
 fn every_fold_dtype_and_shape() {
     let mut rng = Rng(1);
     let shapes: [(&[usize], usize); 14] = [
-        (&[1], 1), (&[7], 1), (&[257], 1), (&[300, 3], 1), (&[3, 300], 1), (&[5, 70], 2), (&[40, 20], 1),
-        (&[2, 65, 5], 2), (&[4, 3, 2, 5], 3), (&[4, 3, 2, 5], 1), (&[2, 100, 2], 1), (&[1, 1, 9], 2), (&[64, 64], 1),
+        (&[1], 1),
+        (&[7], 1),
+        (&[257], 1),
+        (&[300, 3], 1),
+        (&[3, 300], 1),
+        (&[5, 70], 2),
+        (&[40, 20], 1),
+        (&[2, 65, 5], 2),
+        (&[4, 3, 2, 5], 3),
+        (&[4, 3, 2, 5], 1),
+        (&[2, 100, 2], 1),
+        (&[1, 1, 9], 2),
+        (&[64, 64], 1),
         (&[130, 33], 1),
     ];
     for &dtype in Dtype::ALL {
@@ -219,8 +232,7 @@ fn the_same_bits_from_any_threads_and_instruction_set() {
                 let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced, finish: None };
                 let mut outputs = [output(&dims, reduced, dtype, &mut rng)];
                 let mut inputs = [input];
-                let launch =
-                    plan(Program::convert(dtype, dtype), family, &dims, &mut inputs, &mut outputs);
+                let launch = plan(Program::convert(dtype, dtype), family, &dims, &mut inputs, &mut outputs);
                 let first = bits(&launch, &outputs, Isa::Scalar, 1);
                 for &isa in Isa::available() {
                     for threads in [1, 2, 3, 4] {
