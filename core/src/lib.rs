@@ -2,20 +2,42 @@
 //! implements. Nothing in here knows a particular backend.
 
 pub mod backend;
+pub mod layout;
 pub mod memory;
 pub mod ops;
 
+mod array;
 mod dtype;
 mod error;
+mod lazy;
 mod plan;
 mod program;
+mod promotion;
+mod runtime;
 mod scalar;
 
+pub use array::{
+    ArrayOrScalar, Buffer, Flags, Reduction, UsmArray, UsmArrayBuilder, concat, elementwise, stack, where_,
+};
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};
 pub use half::{bf16, f16};
+pub use layout::{
+    Coalesced, Dims, Ellipsis, Indices, Layout, MAX_NDIM, NewAxis, Order, SliceItem, SliceRange, Strides,
+    broadcast_shapes, coalesce, normalize_axes, normalize_axis, overlaps, resolve_shape, same_view,
+    self_overlaps,
+};
+pub use memory::{
+    HostView, HostViewMut, PointerInfo, PointerKind, PoolStatistics, UsmKind, UsmMemory, UsmPtr, pointer_info,
+};
 pub use num_complex::Complex;
 pub use ops::Op;
 pub use plan::{Family, LaunchPlan, MAX_PLAN_DIMS, Operand};
 pub use program::{Arg, Fold, MAX_CONSTS, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Program, ProgramBuilder, Step};
+pub use promotion::{
+    Casting, DtypeSupport, FloatInfo, IntInfo, Weak, can_cast, comparison_type, promote_types, result_type,
+};
+pub use runtime::{
+    Context, Device, Event, Filter, FilterTerm, Queue, default_device, devices, get_execution_queue,
+};
 pub use scalar::Scalar;

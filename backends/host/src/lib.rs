@@ -1,6 +1,31 @@
-//! host
+//! The CPU backend of Stridewise: a rayon pool per device, kernels dispatched at run time to the best instruction set
+//! level of the processor, and USM memory from anonymous mappings.
+//!
+//! How a command travels: [`Queue::submit`](stridewise_core::backend::Queue::submit) collects the waits that are not
+//! terminal yet. Where there are none and the work is small, it is done on the calling thread. Else the command becomes
+//! a task; the last wait to finish hands it to the device's pool, which runs at most as many commands at a time as it
+//! has threads and lets each of them use all its threads. Host tasks have threads of their own.
+//!
+//! Device memory is ordinary memory here that the engine does not show to host code. Under [`guard_device_memory`] (or
+//! `STRIDEWISE_GUARD=1`) host code that touches it nevertheless dies with a message, as it would beside a real
+//! accelerator.
 
-#[allow(dead_code)]
+mod device;
+mod driver;
+mod guard;
 mod kernels;
+pub mod limit;
+mod memory;
+mod pool;
+mod queue;
+// The lanes have operations that no kernel uses so far.
 #[allow(dead_code)]
 mod simd;
+mod task;
+mod topology;
+
+pub use driver::{device_with, driver};
+pub use guard::guard_device_memory;
+
+/// The driver's name, as events and filter strings carry it.
+const DRIVER: &str = "host";

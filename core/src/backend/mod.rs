@@ -15,15 +15,18 @@
 //! - `Err` from [`Queue::submit`] means that nothing was enqueued; a later failure makes the event fail, and every
 //!   event whose submission named it as a [`Dependency::Data`] wait;
 //! - there is no order but the waits, unless the queue is in-order;
+//! - an event becomes terminal, failed included, only when all its waits are terminal;
 //! - when an event is complete, the effects of its command are visible to the host (host and shared memory) and to
 //!   every command that waited for it;
 //! - callbacks given to [`Event::on_complete`] run exactly once, soon after the event is terminal, on any thread
 //!   (the caller's where it is terminal already); they never block;
 //! - every method may be called from any thread, dropping included; dropping a queue with work pending loses no work.
 
+mod all;
 mod info;
 mod signal;
 
+pub use all::when_all;
 pub use info::{
     AffinityDomain, Aspect, Cache, DeviceInfo, DeviceType, Limits, Partition, Topology, UsmSupport,
 };
@@ -53,6 +56,16 @@ pub struct Registration {
     pub driver: fn() -> Arc<dyn Driver>,
 }
 inventory::collect!(Registration);
+
+/// Registers a driver, given as a function that makes it: `register_driver!(stridewise_host::driver);`.
+#[macro_export]
+macro_rules! register_driver {
+    ($driver:path) => {
+        $crate::backend::inventory::submit! { $crate::backend::Registration { driver: $driver } }
+    };
+}
+#[doc(hidden)]
+pub use inventory;
 
 /// Whether a device can run a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]

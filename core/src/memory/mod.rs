@@ -1,5 +1,28 @@
-//! USM memory. The only module of this crate with `unsafe` code.
+//! USM memory: allocation, ownership, the order of accesses, and host access. The only module of this crate with
+//! `unsafe` code: what keeps a pointer valid, and who may follow it, is decided here.
+//!
+//! - [`pool`]: size-classed blocks from a device, reused;
+//! - [`registry`]: which address belongs to which allocation;
+//! - [`allocation`]: one allocation and its end;
+//! - [`track`] and [`schedule`]: which work must wait for which;
+//! - [`host`]: lending memory to host code;
+//! - [`usm`]: the public memory object.
+
+pub(crate) mod allocation;
+pub(crate) mod host;
+pub(crate) mod pool;
+pub(crate) mod registry;
+pub(crate) mod schedule;
+pub(crate) mod track;
 
 mod pointer;
+mod usm;
 
+pub use allocation::Deleter;
+pub use host::{HostView, HostViewMut};
 pub use pointer::{PointerKind, UsmKind, UsmPtr};
+pub use pool::{BLOCK_ALIGN_BYTES, PoolStatistics};
+pub use registry::{PointerInfo, pointer_info};
+pub use usm::UsmMemory;
+
+pub(crate) use schedule::last_write;

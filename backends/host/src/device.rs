@@ -1,0 +1,312 @@
+//! Host devices and their division.
+
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use stridewise_core::backend::{
+    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Event, Limits, Partition, Queue, QueueProperties,
+    RawAllocation, Signal, SignalHandle, Support, UsmSupport,
+};
+use stridewise_core::memory::{UsmKind, UsmPtr};
+use stridewise_core::{Error, LaunchPlan, Result};
+
+use crate::kernels::{self, Tuning};
+use crate::pool::Pool;
+use crate::queue::HostQueue;
+use crate::simd::Isa;
+use crate::{DRIVER, guard, memory, topology};
+
+/// What a work-group may count on where the second-level cache is unknown.
+const LOCAL_MEMORY_BYTES: u64 = 256 << 10;
+/// Work-items of a group are iterations of a loop here; this is what CPU runtimes of OpenCL commonly offer.
+const MAX_WORK_GROUP_SIZE: usize = 4096;
+
+/// A processor, or part of one.
+pub(crate) struct HostDevice {
+    info: DeviceInfo,
+    state: Arc<DeviceState>,
+}
+
+/// What queues and tasks share of a device.
+pub(crate) struct DeviceState {
+    /// For kernels on the pool.
+    pub(crate) tuning: Tuning,
+    /// Zero of all time stamps; sub-devices have their parent's.
+    pub(crate) origin: Instant,
+    /// The processors that the device's threads run on.
+    pub(crate) cpus: Vec<usize>,
+    pinned: bool,
+    pool: OnceLock<Pool>,
+    building: Mutex<()>,
+}
+
+impl DeviceState {
+    /// The device's pool; the first call starts its threads.
+    ///
+    /// # Errors
+    /// The system cannot start the threads.
+    pub(crate) fn pool(&self) -> Result<&Pool> {
+        if let Some(pool) = self.pool.get() {
+            return Ok(pool);
+        }
+        let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = self.pool.get() {
+            return Ok(pool);
+        }
+        let pool = Pool::new(self.tuning.threads, self.pinned.then_some(self.cpus.as_slice()))?;
+        Ok(self.pool.get_or_init(|| pool))
+    }
+}
+
+impl HostDevice {
+    /// The whole machine, or as much of it as this process may use.
+    pub(crate) fn root(isa: Isa, variant: Option<&'static str>, threads: usize) -> Self {
+        let machine = topology::machine();
+        let whole = &machine.topology;
+        let last_cache_bytes = topology::last_cache_bytes(whole);
+        let second = whole.caches.iter().filter(|c| c.level == 2).map(|c| c.bytes as u64).min();
+        let info = DeviceInfo {
+            backend: DRIVER,
+            name: machine.model.clone(),
+            vendor: machine.vendor.clone(),
+            driver_version: env!("CARGO_PKG_VERSION").to_owned(),
+            device_type: DeviceType::Cpu,
+            variant,
+            isa: isa.name(),
+            aspects: vec![
+                Aspect::Fp16,
+                Aspect::Fp64,
+                Aspect::Atomic64,
+                Aspect::UsmDeviceAllocations,
+                Aspect::UsmHostAllocations,
+                Aspect::UsmSharedAllocations,
+                Aspect::QueueProfiling,
+                Aspect::HostDebuggable,
+            ],
+            limits: Limits {
+                compute_units: threads,
+                global_memory_bytes: machine.memory_bytes,
+                local_memory_bytes: second.filter(|b| *b > 0).unwrap_or(LOCAL_MEMORY_BYTES),
+                max_allocation_bytes: machine.memory_bytes,
+                max_work_group_size: MAX_WORK_GROUP_SIZE,
+                vector_bytes: match isa {
+                    Isa::Scalar => 16,
+                    Isa::Avx2 => 32,
+                    Isa::Avx512 => 64,
+                },
+                last_cache_bytes,
+            },
+            usm: [UsmSupport::Native, UsmSupport::Guarded, UsmSupport::Native],
+            topology: whole.clone(),
+        };
+        // Workers are bound only where they fill the process's processors. With fewer, several processes (or containers
+        // under a quota) would all bind to the same first ones; with more, binding only keeps the system from balancing.
+        let pinned = threads == whole.cpus.len();
+        let tuning = Tuning { isa, threads, last_cache_bytes: cache_or_endless(last_cache_bytes) };
+        Self::new(info, tuning, Instant::now(), pinned)
+    }
+
+    fn new(info: DeviceInfo, tuning: Tuning, origin: Instant, pinned: bool) -> Self {
+        let state = DeviceState {
+            tuning,
+            origin,
+            cpus: info.topology.cpus.clone(),
+            pinned,
+            pool: OnceLock::new(),
+            building: Mutex::new(()),
+        };
+        Self { info, state: Arc::new(state) }
+    }
+
+    /// A device of some threads on some of this one's processors; pinned, there are as many of the one as of the other.
+    fn part(&self, threads: usize, cpus: &[usize], pinned: bool) -> Arc<dyn Device> {
+        let mut info = self.info.clone();
+        info.limits.compute_units = threads;
+        info.topology = topology::restricted(&self.info.topology, cpus);
+        info.limits.last_cache_bytes = topology::last_cache_bytes(&info.topology);
+        let last_cache_bytes = cache_or_endless(info.limits.last_cache_bytes);
+        let tuning = Tuning { threads, last_cache_bytes, ..self.state.tuning };
+        Arc::new(Self::new(info, tuning, self.state.origin, pinned))
+    }
+
+    /// Consecutive runs of compute units; each has its processors, where there are enough for all.
+    fn parts_by_counts(&self, counts: &[usize]) -> Vec<Arc<dyn Device>> {
+        let cpus = &self.info.topology.cpus;
+        let enough = self.state.tuning.threads <= cpus.len();
+        let mut first = 0;
+        counts
+            .iter()
+            .map(|&count| {
+                let run = if enough { &cpus[first..first + count] } else { cpus.as_slice() };
+                first += count;
+                // Whoever divides a device asks for these processors, so its threads stay on them.
+                self.part(count, run, enough)
+            })
+            .collect()
+    }
+
+    fn indivisible(&self, partition: &Partition, expected: &'static str) -> Error {
+        let units = self.state.tuning.threads;
+        Error::device_selection(
+            "partition",
+            format!("{partition:?} of a host device of {units} compute units"),
+            expected,
+            format!(
+                "use Partition::Equally(n) with n from 1 to {units}, or counts that add up to {units} at most; \
+                 DeviceInfo::topology lists the nodes and caches"
+            ),
+        )
+    }
+
+    fn refused(kind: UsmKind, bytes: usize, device: &str, help: &'static str) -> Error {
+        Error::alloc(
+            "bytes",
+            format!("{bytes} bytes of {kind} memory on {device}"),
+            "no more than the system has left",
+            help,
+        )
+    }
+}
+
+impl Device for HostDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn supports(&self, plan: &LaunchPlan) -> Support {
+        kernels::supports(plan)
+    }
+
+    fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
+        if bytes == 0 || !align.is_power_of_two() {
+            return Err(Error::value(
+                "bytes, align",
+                format!("{bytes}, {align}"),
+                "at least one byte, at a multiple of a power of two",
+                "allocate one byte for an empty array; use the dtype's alignment or 64",
+            ));
+        }
+        let most = self.info.limits.max_allocation_bytes;
+        if bytes as u64 > most {
+            return Err(Error::alloc(
+                "bytes",
+                format!("{bytes} bytes of {kind} memory on {}", self.info.name),
+                format!("at most {most} bytes in one allocation"),
+                "work on the data in parts, or on a machine with more memory",
+            ));
+        }
+        let start = if kind == UsmKind::Device && guard::enabled() {
+            guard::map(bytes, align)
+        } else {
+            memory::map(bytes, align, true)
+        };
+        let Some(start) = start else {
+            let help = "free arrays, trim the pool of unused memory, or work on the data in parts";
+            return Err(Self::refused(kind, bytes, &self.info.name, help));
+        };
+        Ok(RawAllocation { ptr: UsmPtr::new(start.as_ptr()), bytes, kind })
+    }
+
+    unsafe fn free(&self, allocation: RawAllocation) {
+        let Some(start) = NonNull::new(allocation.ptr.as_ptr()) else { return };
+        // SAFETY: the caller's promise: `alloc` of this device mapped this memory with this length (directly or
+        // guarded, which the first call finds out), it was not freed, and no pending command touches it.
+        unsafe {
+            if !guard::unmap(start) {
+                memory::unmap(start, allocation.bytes);
+            }
+        }
+    }
+
+    unsafe fn discard(&self, allocation: RawAllocation) {
+        let Some(start) = NonNull::new(guard::resolve(allocation.ptr).as_ptr()) else { return };
+        // SAFETY: the caller's promise, as for `free`; the contents are not needed. A guarded allocation's memory is its
+        // alias, of the same length.
+        unsafe { memory::discard(start, allocation.bytes) };
+    }
+
+    fn create_queue(&self, properties: QueueProperties) -> Result<Arc<dyn Queue>> {
+        Ok(Arc::new(HostQueue::new(Arc::clone(&self.state), properties)))
+    }
+
+    fn sub_devices(&self, partition: &Partition) -> Result<Vec<Arc<dyn Device>>> {
+        let units = self.state.tuning.threads;
+        match partition {
+            Partition::Equally(count) => {
+                if !(1..=units).contains(count) {
+                    return Err(self.indivisible(
+                        partition,
+                        "at least one and at most all compute units in each sub-device",
+                    ));
+                }
+                Ok(self.parts_by_counts(&vec![*count; units / count]))
+            }
+            Partition::ByCounts(counts) => {
+                let sum = counts.iter().try_fold(0usize, |sum, count| sum.checked_add(*count));
+                if counts.is_empty() || counts.contains(&0) || sum.is_none_or(|sum| sum > units) {
+                    return Err(self.indivisible(
+                        partition,
+                        "one or more counts, none of them 0, that add up to no more than the device has",
+                    ));
+                }
+                Ok(self.parts_by_counts(counts))
+            }
+            Partition::ByAffinityDomain(domain) => self.domains(*domain).ok_or_else(|| {
+                self.indivisible(partition, "a domain that is known and divides the device into two or more")
+            }),
+            _ => Err(self.indivisible(partition, "a partition that this driver knows")),
+        }
+    }
+
+    fn signal(&self) -> Result<SignalHandle> {
+        let signal = Arc::new(Signal::new(DRIVER));
+        let promise = Promise(Some(Arc::clone(&signal)));
+        Ok(SignalHandle {
+            event: signal as Arc<dyn Event>,
+            complete: Box::new(move |outcome| promise.keep(outcome)),
+        })
+    }
+}
+
+impl HostDevice {
+    fn domains(&self, domain: AffinityDomain) -> Option<Vec<Arc<dyn Device>>> {
+        let units = self.state.tuning.threads;
+        let cpus = &self.info.topology.cpus;
+        // A device of fewer threads than processors is divided as if it had the first ones only.
+        let used = topology::restricted(&self.info.topology, &cpus[..units.min(cpus.len())]);
+        let groups = topology::groups(&used, domain);
+        (groups.len() > 1).then(|| groups.iter().map(|group| self.part(group.len(), group, true)).collect())
+    }
+}
+
+/// For kernels, which store past the cache what does not fit: a cache of unknown size takes everything.
+fn cache_or_endless(bytes: usize) -> usize {
+    if bytes == 0 { usize::MAX } else { bytes }
+}
+
+/// An event that somebody promised to complete.
+struct Promise(Option<Arc<Signal>>);
+
+impl Promise {
+    fn keep(mut self, outcome: Result<()>) {
+        if let Some(signal) = self.0.take() {
+            signal.complete(outcome, None);
+        }
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        // A broken promise must not leave its dependents waiting for ever.
+        if let Some(signal) = self.0.take() {
+            let error = Error::task(
+                "signal",
+                "dropped without an outcome",
+                "a call of `complete`",
+                "keep the handle until the work that it stands for is done",
+            );
+            signal.complete(Err(error), None);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What the memory can do: bare loops to measure kernels against, in the same process and at the same footprint.
+//!
+//! Each loop does as little per element as its traffic allows, at the best instruction set level, with ordinary or
+//! non-temporal stores; the fastest of the forms is the limit.
+
+use rayon::prelude::*;
+
+use crate::simd::Isa;
+
+/// The memory traffic of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Traffic {
+    /// One array is read.
+    Read,
+    /// One array is written.
+    Write,
+    /// One array is read, one written.
+    Copy,
+    /// Two arrays are read, one written.
+    Triad,
+}
+
+impl Traffic {
+    /// Arrays that the loop reads and writes.
+    #[must_use]
+    pub const fn arrays(self) -> usize {
+        match self {
+            Self::Read | Self::Write => 1,
+            Self::Copy => 2,
+            Self::Triad => 3,
+        }
+    }
+}
+
+/// Buffers and threads for the loops of one footprint.
+pub struct Probe {
+    arrays: [Vec<f32>; 3],
+    pool: rayon::ThreadPool,
+    isa: Isa,
+}
+
+impl Probe {
+    /// Buffers of `len` `f32` each, written once so that their pages are there.
+    ///
+    /// # Errors
+    /// Where the threads cannot be started.
+    pub fn new(len: usize, threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let fill = |value: f32| vec![value; len];
+        Ok(Self { arrays: [fill(1.0), fill(2.0), fill(3.0)], pool, isa: Isa::best() })
+    }
+
+    /// The forms of a loop: on one thread or all, with ordinary or non-temporal stores.
+    #[must_use]
+    pub fn forms(&self, traffic: Traffic) -> Vec<Form> {
+        let threads: &[bool] = if self.pool.current_num_threads() > 1 { &[false, true] } else { &[false] };
+        let streaming: &[bool] = if traffic == Traffic::Read { &[false] } else { &[false, true] };
+        threads
+            .iter()
+            .flat_map(|&parallel| streaming.iter().map(move |&streaming| Form { parallel, streaming }))
+            .collect()
+    }
+
+    /// Runs one form of a loop once; returns a value that depends on what was read.
+    pub fn run(&mut self, traffic: Traffic, form: Form) -> f32 {
+        let isa = self.isa;
+        let [a, b, c] = &mut self.arrays;
+        if !form.parallel {
+            return pass(isa, traffic, form.streaming, a, b, c);
+        }
+        let chunk = a.len().div_ceil(self.pool.current_num_threads()).next_multiple_of(64).max(64);
+        self.pool.install(|| {
+            a.par_chunks_mut(chunk)
+                .zip(b.par_chunks(chunk))
+                .zip(c.par_chunks(chunk))
+                .map(|((a, b), c)| pass(isa, traffic, form.streaming, a, b, c))
+                .sum()
+        })
+    }
+}
+
+/// How a loop is run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Form {
+    /// On all threads.
+    pub parallel: bool,
+    /// With non-temporal stores.
+    pub streaming: bool,
+}
+
+fn pass(isa: Isa, traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: this level was detected (`Isa::best`).
+        Isa::Avx512 => unsafe { avx512(traffic, streaming, a, b, c) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: this level was detected (`Isa::best`).
+        Isa::Avx2 => unsafe { avx2(traffic, streaming, a, b, c) },
+        _ => plain(traffic, streaming, a, b, c),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn avx512(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
+    plain(traffic, streaming, a, b, c)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
+    plain(traffic, streaming, a, b, c)
+}
+
+#[inline(always)]
+fn plain(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
+    match traffic {
+        Traffic::Read => {
+            let mut sums = [0.0f32; 128];
+            for chunk in a.chunks_exact(128) {
+                for (sum, x) in sums.iter_mut().zip(chunk) {
+                    *sum += x;
+                }
+            }
+            sums.iter().sum()
+        }
+        Traffic::Write if streaming => stream(a, |_| 1.0),
+        Traffic::Write => {
+            a.fill(1.0);
+            1.0
+        }
+        Traffic::Copy if streaming => stream(a, |i| b[i]),
+        Traffic::Copy => {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a = *b);
+            1.0
+        }
+        Traffic::Triad if streaming => stream(a, |i| b[i] + c[i]),
+        Traffic::Triad => {
+            a.iter_mut().zip(b).zip(c).for_each(|((a, b), c)| *a = *b + *c);
+            1.0
+        }
+    }
+}
+
+/// Writes values with non-temporal stores, 16 at a time.
+#[inline(always)]
+fn stream(a: &mut [f32], value: impl Fn(usize) -> f32) -> f32 {
+    const LINE: usize = 16;
+    let lead = a.as_ptr().align_offset(64).min(a.len());
+    for (i, a) in a[..lead].iter_mut().enumerate() {
+        *a = value(i);
+    }
+    let lines = (a.len() - lead) / LINE;
+    for line in 0..lines {
+        let at = lead + line * LINE;
+        let values: [f32; LINE] = std::array::from_fn(|i| value(at + i));
+        stream_line(&mut a[at..at + LINE], &values);
+    }
+    for i in lead + lines * LINE..a.len() {
+        a[i] = value(i);
+    }
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of the target.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+    1.0
+}
+
+#[inline(always)]
+fn stream_line(target: &mut [f32], values: &[f32; 16]) {
+    #[cfg(target_arch = "x86_64")]
+    for quarter in 0..4 {
+        use std::arch::x86_64::{_mm_loadu_ps, _mm_stream_ps};
+        let target = &mut target[quarter * 4..quarter * 4 + 4];
+        // SAFETY: four floats each; the target is 16-byte aligned, since `stream` begins at a multiple of 64 bytes.
+        unsafe { _mm_stream_ps(target.as_mut_ptr(), _mm_loadu_ps(values[quarter * 4..].as_ptr())) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    target.copy_from_slice(values);
+}

@@ -1,0 +1,176 @@
+//! Anonymous mappings: what USM allocations of the host are made of.
+//!
+//! Core pools what it gets from here, so these calls are rare and their blocks large; huge pages matter most, because a
+//! page fault per 4 KiB costs more than any kernel.
+
+#[cfg(not(unix))]
+pub(crate) use heap::{discard, map, unmap};
+#[cfg(unix)]
+pub(crate) use mapping::{discard, map, page_bytes, unmap};
+
+#[cfg(unix)]
+mod mapping {
+    use std::ptr::{NonNull, null_mut};
+    use std::sync::OnceLock;
+
+    /// Blocks from this size on are aligned to it and ask for huge pages of it (x86-64 and AArch64 with 4 KiB pages).
+    const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+    /// Bytes of a page of memory.
+    pub(crate) fn page_bytes() -> usize {
+        static BYTES: OnceLock<usize> = OnceLock::new();
+        *BYTES.get_or_init(|| {
+            // SAFETY: asks for a number; touches no memory.
+            let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+            usize::try_from(bytes).ok().filter(|b| b.is_power_of_two()).unwrap_or(4096)
+        })
+    }
+
+    /// Maps fresh zeroed memory, or reserves addresses without access, at a multiple of `align` (a power of two).
+    /// `None`: there is no memory, or the sizes overflow.
+    pub(crate) fn map(bytes: usize, align: usize, accessible: bool) -> Option<NonNull<u8>> {
+        let page = page_bytes();
+        let huge = bytes >= HUGE_PAGE_BYTES;
+        let align = align.max(if huge { HUGE_PAGE_BYTES } else { page });
+        let length = mapped_bytes(bytes)?;
+        // Too long by the alignment; both ends are given back below.
+        let reserved = length.checked_add(align - page)?;
+        let protection = if accessible { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANON | if accessible { 0 } else { libc::MAP_NORESERVE };
+        // SAFETY: a new anonymous mapping at an address of the system's choice touches no existing memory.
+        let start = unsafe { libc::mmap(null_mut(), reserved, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return None;
+        }
+        let start = start.cast::<u8>();
+        let before = start.align_offset(align);
+        let ptr = start.wrapping_add(before);
+        let after = reserved - before - length;
+        // SAFETY: both ranges are whole pages of the mapping just made (`start` and all lengths are multiples of the
+        // page, and `before` ≤ `align - page`), outside what is handed out.
+        unsafe {
+            if before > 0 {
+                libc::munmap(start.cast(), before);
+            }
+            if after > 0 {
+                libc::munmap(ptr.wrapping_add(length).cast(), after);
+            }
+        }
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if huge && accessible {
+            // SAFETY: the range is the mapping just made; this is a hint that changes no contents, so its failure
+            // (a kernel without huge pages) does not matter.
+            unsafe { libc::madvise(ptr.cast(), length, libc::MADV_HUGEPAGE) };
+        }
+        NonNull::new(ptr)
+    }
+
+    /// Unmaps what [`map`] returned.
+    ///
+    /// # Safety
+    /// `ptr` came from `map` with the same `bytes`, and nothing uses the memory any more.
+    pub(crate) unsafe fn unmap(ptr: NonNull<u8>, bytes: usize) {
+        if let Some(length) = mapped_bytes(bytes) {
+            // SAFETY: by the caller's promise this is exactly the mapping that `map` left, and nobody uses it.
+            unsafe { libc::munmap(ptr.as_ptr().cast(), length) };
+        }
+    }
+
+    /// Gives the pages back while keeping the addresses.
+    ///
+    /// # Safety
+    /// As for [`unmap`], and nobody counts on the contents.
+    pub(crate) unsafe fn discard(ptr: NonNull<u8>, bytes: usize) {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        const ADVICE: libc::c_int = libc::MADV_DONTNEED;
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        const ADVICE: libc::c_int = libc::MADV_FREE;
+        if let Some(length) = mapped_bytes(bytes) {
+            // SAFETY: the range is a live mapping of ours (the caller's promise) whose contents nobody needs.
+            unsafe { libc::madvise(ptr.as_ptr().cast(), length, ADVICE) };
+        }
+    }
+
+    fn mapped_bytes(bytes: usize) -> Option<usize> {
+        bytes.max(1).checked_next_multiple_of(page_bytes())
+    }
+}
+
+#[cfg(not(unix))]
+mod heap {
+    use std::alloc::{Layout, alloc, dealloc};
+    use std::ptr::NonNull;
+
+    /// What stands just before each block: how it was allocated.
+    #[derive(Clone, Copy)]
+    struct Header {
+        start: *mut u8,
+        layout: Layout,
+    }
+
+    /// Allocates memory at a multiple of `align` (a power of two).
+    pub(crate) fn map(bytes: usize, align: usize, _accessible: bool) -> Option<NonNull<u8>> {
+        let align = align.max(align_of::<Header>());
+        let before = size_of::<Header>().checked_next_multiple_of(align)?;
+        let layout = Layout::from_size_align(bytes.max(1).checked_add(before)?, align).ok()?;
+        // SAFETY: the layout's size is not 0.
+        let start = NonNull::new(unsafe { alloc(layout) })?;
+        let ptr = start.as_ptr().wrapping_add(before);
+        // SAFETY: `before` is at least the header's size and a multiple of its alignment, as is `start`, so the header
+        // lies in the allocation, before the block.
+        unsafe { ptr.cast::<Header>().sub(1).write(Header { start: start.as_ptr(), layout }) };
+        NonNull::new(ptr)
+    }
+
+    /// Frees what [`map`] returned.
+    ///
+    /// # Safety
+    /// `ptr` came from `map`, and nothing uses the memory any more.
+    pub(crate) unsafe fn unmap(ptr: NonNull<u8>, _bytes: usize) {
+        // SAFETY: `map` put the header there, with the layout that it allocated.
+        unsafe {
+            let header = ptr.as_ptr().cast::<Header>().sub(1).read();
+            dealloc(header.start, header.layout);
+        }
+    }
+
+    /// Does nothing: the heap keeps its pages.
+    ///
+    /// # Safety
+    /// None beyond [`unmap`]'s.
+    pub(crate) unsafe fn discard(_ptr: NonNull<u8>, _bytes: usize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_aligned_zeroed_and_writable_to_the_end() {
+        for (bytes, align) in
+            [(1, 1), (100, 64), (4097, 8), (5000, 1 << 16), (2 << 20, 64), ((5 << 20) + 3, 1 << 22)]
+        {
+            let ptr = map(bytes, align, true).unwrap();
+            assert_eq!(ptr.as_ptr().addr() % align, 0, "{bytes} {align}");
+            #[cfg(unix)]
+            assert_eq!(ptr.as_ptr().addr() % if bytes >= 2 << 20 { 2 << 20 } else { page_bytes() }, 0);
+            // SAFETY: the block was just mapped with this length; it is unmapped once, at the end.
+            unsafe {
+                #[cfg(unix)]
+                assert!(ptr.as_ptr().read() == 0 && ptr.as_ptr().add(bytes - 1).read() == 0);
+                ptr.as_ptr().write_bytes(7, bytes);
+                assert_eq!(ptr.as_ptr().add(bytes - 1).read(), 7);
+                discard(ptr, bytes);
+                ptr.as_ptr().write_bytes(8, bytes);
+                unmap(ptr, bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_none() {
+        assert!(map(usize::MAX, 64, true).is_none());
+        assert!(map(1 << (usize::BITS - 4), 64, true).is_none());
+        assert!(map(usize::MAX - 8192, 1 << 21, true).is_none());
+    }
+}

@@ -1,0 +1,259 @@
+//! A submitted command: waiting for its waits, executed, settled.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rayon::prelude::*;
+use smallvec::SmallVec;
+use stridewise_core::backend::{Command, Event, Profile, Signal};
+use stridewise_core::{Error, LaunchPlan, Result};
+
+use crate::device::DeviceState;
+use crate::kernels::{self, Tuning};
+use crate::topology;
+
+/// Plans below this estimate are not worth splitting (two to three times the cost of waking a worker); several of them
+/// in one command are spread over the workers whole.
+const SPLIT_NS: u64 = 50_000;
+/// Bytes that one thread copies or fills per nanosecond, roughly.
+const BYTES_PER_NS: u64 = 8;
+
+/// A command with its event.
+pub(crate) struct Task {
+    pub(crate) device: Arc<DeviceState>,
+    pub(crate) signal: Arc<Signal>,
+    pub(crate) command: Command,
+    /// The waits whose failure it inherits.
+    pub(crate) inherits: SmallVec<[Arc<dyn Event>; 4]>,
+    /// When it was submitted, where the queue has profiling.
+    pub(crate) submitted: Option<Duration>,
+}
+
+impl Task {
+    /// Sends the task on its way once all of `waits` are terminal.
+    pub(crate) fn after(self, waits: &[Arc<dyn Event>]) {
+        // One more than there are waits, for this function itself: a wait that ends while others are still being
+        // registered must not see zero.
+        let pending =
+            Arc::new(Pending { count: AtomicUsize::new(waits.len() + 1), task: Mutex::new(Some(self)) });
+        for wait in waits {
+            let pending = Arc::clone(&pending);
+            wait.on_complete(Box::new(move || pending.arrive()));
+        }
+        pending.arrive();
+    }
+
+    /// Sends a task whose waits are terminal to where it runs.
+    pub(crate) fn dispatch(self) {
+        if let Some(error) = self.inherited() {
+            return self.settle(Err(error), None);
+        }
+        match self.command {
+            Command::Barrier => self.settle(Ok(()), None),
+            Command::HostTask(_) => self.run_on_own_thread(),
+            _ => {
+                let device = Arc::clone(&self.device);
+                match device.pool() {
+                    Ok(pool) => pool.enqueue(&device, self),
+                    Err(error) => self.settle(Err(error), None),
+                }
+            }
+        }
+    }
+
+    /// Runs a small task to the end on this thread; its waits are terminal.
+    pub(crate) fn run_inline(self) {
+        if let Some(error) = self.inherited() {
+            return self.settle(Err(error), None);
+        }
+        let tuning = Tuning { threads: 1, ..self.device.tuning };
+        self.run(&tuning);
+    }
+
+    /// Runs the task on a worker of the device's pool.
+    pub(crate) fn run_on_worker(self) {
+        let tuning = self.device.tuning;
+        self.run(&tuning);
+    }
+
+    // A host task may block, also on events of this very device: on a worker it would take away the thread that could
+    // complete them, and in a pool of one thread wait for itself. So each has a thread of its own.
+    fn run_on_own_thread(self) {
+        let signal = Arc::clone(&self.signal);
+        let (device, submitted) = (Arc::clone(&self.device), self.submitted);
+        let spawned = std::thread::Builder::new().name("stridewise-host-task".into()).spawn(move || {
+            // The starting thread may be a pinned worker, whose binding is inherited.
+            topology::bind_current(&self.device.cpus);
+            let tuning = self.device.tuning;
+            self.run(&tuning);
+        });
+        if let Err(error) = spawned {
+            let error = Error::task(
+                "host task",
+                format!("not started ({error})"),
+                "a thread of its own",
+                "have fewer host tasks ready at a time, or raise the limit of processes (ulimit -u)",
+            );
+            let now = device.origin.elapsed();
+            settle(
+                signal,
+                Err(error),
+                submitted.map(|submitted| Profile { submitted, started: now, ended: now }),
+            );
+        }
+    }
+
+    fn run(mut self, tuning: &Tuning) {
+        let started = self.submitted.map(|_| self.device.origin.elapsed());
+        self.signal.start();
+        let command = std::mem::replace(&mut self.command, Command::Barrier);
+        let outcome = catch_unwind(AssertUnwindSafe(|| execute(command, tuning)))
+            .unwrap_or_else(|payload| Err(panicked(payload.as_ref())));
+        self.settle(outcome, started);
+    }
+
+    fn inherited(&self) -> Option<Error> {
+        self.inherits.iter().find_map(|event| event.error()).map(inherit)
+    }
+
+    fn settle(self, outcome: Result<()>, started: Option<Duration>) {
+        let profile = self.submitted.map(|submitted| {
+            let ended = self.device.origin.elapsed();
+            Profile { submitted, started: started.unwrap_or(ended), ended }
+        });
+        let signal = Arc::clone(&self.signal);
+        // Before the event is terminal: whoever waits for it may count on the task's hold on other events being gone.
+        drop(self);
+        settle(signal, outcome, profile);
+    }
+}
+
+/// The error of a task that depends on one that failed with `error`. Only the root cause is kept, so that long chains
+/// neither read nor drop as deep recursions.
+fn inherit(error: Error) -> Error {
+    match error {
+        Error::Dependency(_) => error,
+        cause => Error::Dependency(Arc::new(cause)),
+    }
+}
+
+fn panicked(payload: &(dyn Any + Send)) -> Error {
+    let message = payload
+        .downcast_ref::<&str>()
+        .map(|m| (*m).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "of a value that is not a string".to_owned());
+    Error::task(
+        "command",
+        format!("a panic: {message}"),
+        "an execution to the end",
+        "see the panic's message and place on the standard error output",
+    )
+}
+
+/// A task that counts down to its start.
+struct Pending {
+    count: AtomicUsize,
+    task: Mutex<Option<Task>>,
+}
+
+impl Pending {
+    fn arrive(&self) {
+        // Acquire and release: the last one sees what every earlier one did.
+        if self.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(task) = task {
+                task.dispatch();
+            }
+        }
+    }
+}
+
+/// Whether a command needs the pool, and its rough time on one thread if so.
+pub(crate) fn estimate_ns(command: &Command) -> Option<u64> {
+    match command {
+        Command::Launch(plans) => {
+            Some(plans.iter().fold(0, |sum: u64, plan| sum.saturating_add(kernels::estimate_ns(plan))))
+        }
+        Command::Copy { bytes, .. } | Command::Fill { bytes, .. } => Some(*bytes as u64 / BYTES_PER_NS),
+        _ => None,
+    }
+}
+
+fn execute(command: Command, tuning: &Tuning) -> Result<()> {
+    match command {
+        Command::Launch(plans) => launch(&plans, tuning),
+        Command::Copy { dst, src, bytes } => {
+            // SAFETY: `Queue::submit`'s contract: the ranges are allocated, disjoint, and nothing else accesses them
+            // until the event of this command is terminal.
+            unsafe { kernels::copy(dst.as_ptr(), src.as_ptr(), bytes, tuning) };
+        }
+        Command::Fill { dst, bytes, pattern, pattern_bytes } => {
+            // SAFETY: as for a copy; the pattern's length divides the address and the length.
+            unsafe { kernels::fill(dst.as_ptr(), bytes, &pattern[..pattern_bytes], tuning) };
+        }
+        Command::HostTask(task) => task()?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn launch(plans: &[LaunchPlan], tuning: &Tuning) {
+    // SAFETY: `Queue::submit`'s contract: the plans are valid, independent of each other, and nothing else accesses
+    // their memory in conflict until the event of this command is terminal. More than one thread is asked for on
+    // workers of the device's pool only (`run_on_worker`).
+    let run = |plan: &LaunchPlan, tuning: &Tuning| unsafe { kernels::run(plan, tuning) };
+    if tuning.threads == 1 || plans.len() == 1 {
+        return plans.iter().for_each(|plan| run(plan, tuning));
+    }
+    let (small, large): (Vec<_>, Vec<_>) =
+        plans.iter().partition(|plan| kernels::estimate_ns(plan) < SPLIT_NS);
+    for plan in large {
+        run(plan, tuning);
+    }
+    let whole = Tuning { threads: 1, ..*tuning };
+    small.into_par_iter().for_each(|plan| run(plan, &whole));
+}
+
+type Settled = (Arc<Signal>, Result<()>, Option<Profile>);
+
+thread_local! {
+    static SETTLING: RefCell<Option<VecDeque<Settled>>> = const { RefCell::new(None) };
+}
+
+/// Completes an event. Completing one may settle the next (a barrier, an inherited failure), whose completion may settle
+/// another: within a thread they are done one after the other, because a chain of a hundred thousand would not fit on
+/// the stack.
+fn settle(signal: Arc<Signal>, outcome: Result<()>, profile: Option<Profile>) {
+    let mut next = Some((signal, outcome, profile));
+    // An error here means that this thread is ending and its storage gone; then the event is completed at once.
+    let _ = SETTLING.try_with(|settling| {
+        let mut settling = settling.borrow_mut();
+        match settling.as_mut() {
+            Some(queue) => queue.extend(next.take()),
+            None => *settling = Some(VecDeque::new()),
+        }
+    });
+    while let Some((signal, outcome, profile)) = next.take() {
+        // A callback that panics breaks its contract; the others' events must become terminal all the same. The panic
+        // was reported where it happened.
+        let _ = catch_unwind(AssertUnwindSafe(|| signal.complete(outcome, profile)));
+        // The thread's storage is gone when the thread is ending; then nothing was queued either.
+        next = SETTLING
+            .try_with(|settling| {
+                let mut settling = settling.borrow_mut();
+                let following = settling.as_mut().and_then(VecDeque::pop_front);
+                if following.is_none() {
+                    *settling = None;
+                }
+                following
+            })
+            .ok()
+            .flatten();
+    }
+}

@@ -1,0 +1,176 @@
+//! What was submitted.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use stridewise_core::backend::{Command, Dependency, Event, EventStatus};
+use stridewise_core::memory::UsmPtr;
+use stridewise_core::{Dtype, Error, LaunchPlan, Operand, Result};
+
+/// A command as the log keeps it: without the function of a host task.
+#[derive(Clone, Debug)]
+pub enum Logged {
+    /// A launch's plans.
+    Launch(Vec<LaunchPlan>),
+    /// A copy.
+    Copy {
+        /// Where to.
+        dst: UsmPtr,
+        /// Where from.
+        src: UsmPtr,
+        /// How many bytes.
+        bytes: usize,
+    },
+    /// A fill.
+    Fill {
+        /// Where to.
+        dst: UsmPtr,
+        /// How many bytes.
+        bytes: usize,
+        /// The pattern, of 1 to 16 bytes.
+        pattern: Vec<u8>,
+    },
+    /// A barrier.
+    Barrier,
+    /// A host task; what it touches is not known.
+    HostTask,
+}
+
+impl Logged {
+    /// The log's form of a command.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a kind of command that this crate does not know.
+    pub(crate) fn of(command: &Command) -> Result<Self> {
+        Ok(match command {
+            Command::Launch(plans) => Self::Launch(plans.clone()),
+            Command::Copy { dst, src, bytes } => Self::Copy { dst: *dst, src: *src, bytes: *bytes },
+            Command::Fill { dst, bytes, pattern, pattern_bytes } => {
+                let pattern = pattern.iter().take(*pattern_bytes).copied().collect();
+                Self::Fill { dst: *dst, bytes: *bytes, pattern }
+            }
+            Command::Barrier => Self::Barrier,
+            Command::HostTask(_) => Self::HostTask,
+            other => {
+                return Err(Error::unsupported(
+                    "command",
+                    format!("{other:?}"),
+                    "a launch, copy, fill, barrier or host task",
+                    "teach the null backend's log the new kind",
+                ));
+            }
+        })
+    }
+
+    /// The addresses that the command reads: exact, ascending, adjacent ones merged. Lists every element, so it is for
+    /// the small arrays of tests.
+    #[must_use]
+    pub fn reads(&self) -> Vec<Range<usize>> {
+        match self {
+            Self::Launch(plans) => merged(plans.iter().flat_map(|plan| {
+                let inputs = plan.inputs.iter().zip(plan.program.inputs());
+                inputs.flat_map(move |(operand, &dtype)| elements(plan, operand, dtype))
+            })),
+            Self::Copy { src, bytes, .. } => merged([range(*src, *bytes)]),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The addresses that the command writes, as [`reads`](Self::reads) lists them.
+    #[must_use]
+    pub fn writes(&self) -> Vec<Range<usize>> {
+        match self {
+            Self::Launch(plans) => merged(plans.iter().flat_map(|plan| {
+                plan.outputs
+                    .iter()
+                    .enumerate()
+                    .flat_map(move |(i, operand)| elements(plan, operand, output_dtype(plan, i)))
+            })),
+            Self::Copy { dst, bytes, .. } | Self::Fill { dst, bytes, .. } => merged([range(*dst, *bytes)]),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What is written for a plan's output: the program's value, its fold, or what finishes the fold.
+fn output_dtype(plan: &LaunchPlan, output: usize) -> Dtype {
+    let value = plan.program.output_dtype(output);
+    match &plan.family {
+        stridewise_core::Family::Reduce { fold, finish, .. } => match finish {
+            Some(finish) => finish.output_dtype(0),
+            None => fold.result(value),
+        },
+        _ => value,
+    }
+}
+
+fn range(ptr: UsmPtr, bytes: usize) -> Range<usize> {
+    ptr.addr()..ptr.addr() + bytes
+}
+
+/// The address range of each element that an operand's strides reach.
+fn elements(plan: &LaunchPlan, operand: &Operand, dtype: Dtype) -> Vec<Range<usize>> {
+    let size = dtype.size();
+    let mut addresses = vec![operand.ptr.addr()];
+    for (&extent, &stride) in plan.dims.iter().zip(&operand.strides) {
+        // A broadcast dimension adds no address.
+        let extent = if stride == 0 { extent.min(1) } else { extent };
+        let step = stride.wrapping_mul(size.cast_signed());
+        addresses = addresses
+            .iter()
+            .flat_map(|&first| {
+                (0..extent).map(move |i| first.wrapping_add_signed(step.wrapping_mul(i.cast_signed())))
+            })
+            .collect();
+    }
+    addresses.into_iter().map(|address| address..address + size).collect()
+}
+
+fn merged(ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut ranges: Vec<_> = ranges.into_iter().filter(|r| !r.is_empty()).collect();
+    ranges.sort_by_key(|r| (r.start, r.end));
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
+/// A wait of a submission.
+#[derive(Clone, Debug)]
+pub struct LoggedWait {
+    /// The submission waited for; `None` for an event that no submission to this device made, such as a signal.
+    pub id: Option<usize>,
+    /// The event.
+    pub event: Arc<dyn Event>,
+    /// What the wait means; the wait that an in-order queue adds is [`Dependency::Order`].
+    pub dependency: Dependency,
+}
+
+/// A submission, as it was when the log was read.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    /// Its number: 0, 1, … over all queues of the device.
+    pub id: usize,
+    /// The number of its queue, in the order in which the device made them.
+    pub queue: usize,
+    /// What was submitted.
+    pub command: Logged,
+    /// What it waits for.
+    pub waits: Vec<LoggedWait>,
+    /// Where it is.
+    pub status: EventStatus,
+    /// Its event.
+    pub event: Arc<dyn Event>,
+}
+
+impl Submission {
+    /// The submissions that it waits for, those of an in-order queue included.
+    #[must_use]
+    pub fn wait_ids(&self) -> Vec<usize> {
+        self.waits.iter().filter_map(|wait| wait.id).collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! Joining arrays. Every input is a strided copy into its part of the output; all of them are one submission.
+
+use smallvec::SmallVec;
+
+use super::UsmArray;
+use crate::error::{Error, Result};
+use crate::layout::{Dims, SliceItem, normalize_axis};
+use crate::lazy::{Part, concat_parts};
+use crate::memory::UsmKind;
+use crate::promotion::result_type;
+use crate::runtime::{Event, Queue, common_queue};
+
+fn placement(arrays: &[&UsmArray]) -> Result<Queue> {
+    let names: Vec<String> = (0..arrays.len()).map(|i| format!("arrays[{i}]")).collect();
+    let queues: Vec<(&str, &Queue)> =
+        names.iter().map(String::as_str).zip(arrays.iter().map(|a| a.queue())).collect();
+    common_queue(&queues).cloned()
+}
+
+/// Joins arrays along an axis that exists; with `None`, all elements in row-major order. Dtypes are promoted, the result
+/// inherits the queue and the strongest USM kind.
+///
+/// # Errors
+/// [`Error::Shape`] where the other extents differ, [`Error::Axis`], [`Error::ExecutionPlacement`], [`Error::Value`] for
+/// no arrays.
+pub fn concat(arrays: &[&UsmArray], axis: Option<isize>) -> Result<UsmArray> {
+    let queue = placement(arrays)?;
+    let Some(axis) = axis else {
+        let flat: Vec<UsmArray> = arrays.iter().map(|a| a.reshape(&[-1])).collect::<Result<_>>()?;
+        return concat(&flat.iter().collect::<Vec<_>>(), Some(0));
+    };
+    let axis = normalize_axis("axis", axis, arrays[0].ndim())?;
+    let mut shape: Dims = arrays[0].shape().into();
+    shape[axis] = 0;
+    for (number, array) in arrays.iter().enumerate() {
+        let fits = array.ndim() == shape.len()
+            && array.shape().iter().zip(&shape).enumerate().all(|(a, (x, y))| a == axis || x == y);
+        let longer = if fits { shape[axis].checked_add(array.shape()[axis]) } else { None };
+        let Some(longer) = longer else {
+            return Err(Error::shape(
+                format!("arrays[{number}]"),
+                format!("of shape {:?}", array.shape()),
+                format!("the shape of arrays[0], {:?}, but for axis {axis}", arrays[0].shape()),
+                "reshape or slice the arrays so that the other extents agree",
+            ));
+        };
+        shape[axis] = longer;
+    }
+    let dtypes: SmallVec<[_; 4]> = arrays.iter().map(|a| a.dtype()).collect();
+    let dtype = result_type(&dtypes, &[], queue.device().dtype_support())?;
+    let kind = arrays.iter().map(|a| a.usm_kind()).fold(UsmKind::Host, UsmKind::combine);
+    let out = UsmArray::builder(&shape).dtype(dtype).buffer(kind).queue(&queue).build()?;
+    concat_into(arrays, axis, &out)?;
+    Ok(out)
+}
+
+/// Joins arrays along a new axis, at this place of the result.
+///
+/// # Errors
+/// As for [`concat`].
+pub fn stack(arrays: &[&UsmArray], axis: isize) -> Result<UsmArray> {
+    let expanded: Vec<UsmArray> = arrays.iter().map(|a| a.expand_dims(&[axis])).collect::<Result<_>>()?;
+    if let Some((number, other)) = arrays.iter().enumerate().find(|(_, a)| a.shape() != arrays[0].shape()) {
+        return Err(Error::shape(
+            format!("arrays[{number}]"),
+            format!("of shape {:?}", other.shape()),
+            format!("the shape of arrays[0], {:?}", arrays[0].shape()),
+            "arrays are stacked only if their shapes agree",
+        ));
+    }
+    concat(&expanded.iter().collect::<Vec<_>>(), Some(axis))
+}
+
+/// Copies each array into its part of `out`, one after the other along an axis.
+fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<Event> {
+    let mut parts = Vec::with_capacity(arrays.len());
+    let mut start = 0;
+    for array in arrays {
+        let stop = start + array.shape()[axis];
+        let mut items = vec![SliceItem::Slice { start: None, stop: None, step: 1 }; axis];
+        items.push(SliceItem::Slice {
+            start: Some(start.cast_signed()),
+            stop: Some(stop.cast_signed()),
+            step: 1,
+        });
+        start = stop;
+        let target = out.slice(&items)?;
+        let recorded = array.as_expression(out.dtype())?;
+        parts.push(Part { recorded, target: target.as_target()? });
+    }
+    concat_parts(out.queue(), &parts, &[])
+}

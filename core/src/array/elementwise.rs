@@ -1,0 +1,319 @@
+//! Elementwise operations: promotion, broadcasting, placement, recording; in-place and `out` forms.
+
+use smallvec::SmallVec;
+
+use super::UsmArray;
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::layout::{Layout, Order, broadcast_shapes};
+use crate::lazy::{self, Node, Recorded, Source, Target};
+use crate::memory::UsmKind;
+use crate::ops::Op;
+use crate::promotion::{Casting, Weak, can_cast, comparison_type, result_type};
+use crate::runtime::{Event, Queue, common_queue};
+use crate::scalar::Scalar;
+
+/// An operand of an elementwise operation.
+#[derive(Clone, Debug)]
+pub enum ArrayOrScalar<'a> {
+    /// An array.
+    Array(&'a UsmArray),
+    /// A Rust scalar, which takes the arrays' dtype (NEP 50, "weak").
+    Weak(Weak),
+    /// A value of a dtype, which takes part in promotion as an array of no dimensions does.
+    Scalar(Scalar),
+}
+
+impl<'a> From<&'a UsmArray> for ArrayOrScalar<'a> {
+    fn from(array: &'a UsmArray) -> Self {
+        Self::Array(array)
+    }
+}
+impl From<Scalar> for ArrayOrScalar<'_> {
+    fn from(value: Scalar) -> Self {
+        Self::Scalar(value)
+    }
+}
+impl From<Weak> for ArrayOrScalar<'_> {
+    fn from(value: Weak) -> Self {
+        Self::Weak(value)
+    }
+}
+
+/// Names of operands for errors.
+const NAMES: [&str; 3] = ["x1", "x2", "x3"];
+
+/// Records an elementwise operation on arrays and scalars: operands are broadcast against each other and converted to
+/// their common dtype (floating-point operations on integers: the default floating dtype), the result inherits their
+/// queue and the strongest of their USM kinds.
+///
+/// # Errors
+/// [`Error::ExecutionPlacement`] where the queues differ, [`Error::Shape`] where the shapes do not broadcast,
+/// [`Error::Dtype`] where the operation is not defined for the dtype or a scalar does not fit it, [`Error::Value`] for a
+/// wrong number of operands or no array among them.
+pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
+    let (recorded, queue, kind) = prepare(op, operands)?;
+    let (layout, dtype) = (recorded.layout.clone(), recorded.out);
+    let node = Node::record(&queue, kind, recorded)?;
+    Ok(UsmArray::from_node(node, layout, dtype, queue))
+}
+
+/// `yes` where `condition` (a `bool` array) holds, else `no`.
+///
+/// # Errors
+/// As for [`elementwise`]; [`Error::Dtype`] where the condition is not `bool`.
+pub fn where_<'a>(
+    condition: &'a UsmArray,
+    yes: impl Into<ArrayOrScalar<'a>>,
+    no: impl Into<ArrayOrScalar<'a>>,
+) -> Result<UsmArray> {
+    elementwise(Op::Where, &[condition.into(), yes.into(), no.into()])
+}
+
+fn prepare(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<(Recorded, Queue, UsmKind)> {
+    if operands.len() != op.arity() || op == Op::Cast {
+        return Err(Error::value(
+            "operands",
+            format!("{} for `{}`", operands.len(), op.name()),
+            format!("{} operands", op.arity()),
+            "conversions have a method of their own, `astype`",
+        ));
+    }
+    let mut queues: SmallVec<[(&str, &Queue); 3]> = SmallVec::new();
+    let mut dtypes: SmallVec<[Dtype; 3]> = SmallVec::new();
+    let mut weak: SmallVec<[Weak; 3]> = SmallVec::new();
+    let mut shapes: SmallVec<[&[usize]; 3]> = SmallVec::new();
+    let mut kind = UsmKind::Host;
+    for (position, operand) in operands.iter().enumerate() {
+        let condition = op == Op::Where && position == 0;
+        let dtype = match operand {
+            ArrayOrScalar::Array(array) => {
+                queues.push((NAMES[position], &array.queue));
+                shapes.push(array.shape());
+                kind = kind.combine(array.usm_kind());
+                array.dtype
+            }
+            ArrayOrScalar::Scalar(value) => value.dtype(),
+            ArrayOrScalar::Weak(value) if !condition => {
+                weak.push(*value);
+                continue;
+            }
+            ArrayOrScalar::Weak(_) => Dtype::I64,
+        };
+        if !condition {
+            dtypes.push(dtype);
+        } else if dtype != Dtype::Bool {
+            return Err(Error::dtype(
+                "condition",
+                dtype,
+                "an array of bool",
+                "compare first: `x.not_equal(0)` says where a number is not zero",
+            ));
+        }
+    }
+    let queue = common_queue(&queues)?.clone();
+    let support = queue.device().dtype_support();
+    let test = op.result(Dtype::I64) == Dtype::Bool;
+    let mut dtype = match test {
+        true => comparison_type(&dtypes, &weak, support)?,
+        false => result_type(&dtypes, &weak, support)?,
+    };
+    if op.wants_float() && !dtype.kind().is_inexact() {
+        dtype = support.default_float();
+    }
+    if !op.allows(dtype) {
+        return Err(Error::dtype(
+            "x1",
+            format!("{dtype} for `{}`", op.name()),
+            "a dtype that the operation is defined for",
+            "convert the operands first, with `astype`",
+        ));
+    }
+    let shape = broadcast_shapes(&shapes)?;
+    let settled = settled_comparison(op, operands, dtype);
+    let mut sources: SmallVec<[Source; 3]> = SmallVec::new();
+    let (mut column_major, mut row_major) = (false, false);
+    for operand in operands {
+        sources.push(match operand {
+            ArrayOrScalar::Array(array) => {
+                if array.shape() == &shape[..] {
+                    match array.result_order() {
+                        Order::F => column_major = true,
+                        Order::C => row_major = true,
+                    }
+                    Source::Array((*array).clone())
+                } else {
+                    Source::Array(array.broadcast_to(&shape)?)
+                }
+            }
+            ArrayOrScalar::Scalar(value) => Source::Scalar(*value),
+            ArrayOrScalar::Weak(_) if settled.is_some() => continue,
+            ArrayOrScalar::Weak(value) => Source::Scalar(value.to_scalar(dtype)?),
+        });
+    }
+    let order = if column_major && !row_major { Order::F } else { Order::C };
+    let layout = Layout::contiguous(&shape, order)?;
+    if let Some(outcome) = settled {
+        let operands = smallvec::smallvec![Source::Scalar(Scalar::Bool(outcome))];
+        let recorded = Recorded { op: Op::Copy, dtype: Dtype::Bool, out: Dtype::Bool, layout, operands };
+        return Ok((recorded, queue, kind));
+    }
+    Ok((Recorded { op, dtype, out: op.result(dtype), layout, operands: sources }, queue, kind))
+}
+
+/// The outcome, the same for every element, of comparing an array's integers with a weak integer that is out of their
+/// range.
+fn settled_comparison(op: Op, operands: &[ArrayOrScalar<'_>], dtype: Dtype) -> Option<bool> {
+    let (position, order) = operands.iter().enumerate().find_map(|(position, operand)| match operand {
+        ArrayOrScalar::Weak(value) => Some((position, value.order_against(dtype)?)),
+        _ => None,
+    })?;
+    // The order of the first operand relative to the second.
+    let order = if position == 0 { order } else { order.reverse() };
+    match op {
+        Op::Equal => Some(false),
+        Op::NotEqual => Some(true),
+        Op::Less | Op::LessEqual => Some(order.is_lt()),
+        Op::Greater | Op::GreaterEqual => Some(order.is_gt()),
+        _ => None,
+    }
+}
+
+impl UsmArray {
+    /// Applies a unary operation.
+    ///
+    /// # Errors
+    /// As for [`elementwise`].
+    pub fn unary(&self, op: Op) -> Result<Self> {
+        elementwise(op, &[self.into()])
+    }
+
+    /// Applies a binary operation with this array as the first operand.
+    ///
+    /// # Errors
+    /// As for [`elementwise`].
+    pub fn binary<'a>(&'a self, op: Op, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
+        elementwise(op, &[self.into(), other.into()])
+    }
+
+    /// The elements converted to a dtype; this array where it has the dtype already.
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] where the device lacks the dtype.
+    pub fn astype(&self, dtype: Dtype) -> Result<Self> {
+        if dtype == self.dtype {
+            return Ok(self.clone());
+        }
+        let support = self.device().dtype_support();
+        if !support.supports(dtype) {
+            return Err(Error::dtype(
+                "dtype",
+                dtype,
+                format!("a dtype that {} computes in", self.device()),
+                format!("use {}, or another device", support.downgrade(dtype)),
+            ));
+        }
+        let recorded = self.as_expression(dtype)?;
+        let layout = recorded.layout.clone();
+        let node = Node::record(&self.queue, self.usm_kind(), recorded)?;
+        Ok(Self::from_node(node, layout, dtype, self.queue.clone()))
+    }
+
+    /// A copy in memory of its own, in this array's order where it is contiguous.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`] where there is no memory.
+    pub fn copy(&self) -> Result<Self> {
+        self.copy_in(self.result_order())
+    }
+
+    /// A copy in memory of its own, row-major or column-major.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`] where there is no memory.
+    pub fn copy_in(&self, order: Order) -> Result<Self> {
+        let out = Self::builder(self.shape())
+            .dtype(self.dtype)
+            .buffer(self.usm_kind())
+            .order(order)
+            .queue(&self.queue)
+            .build()?;
+        out.assign(self)?;
+        Ok(out)
+    }
+
+    /// Copies elements from an array (or scalar) that broadcasts to this one's shape, converting them.
+    ///
+    /// # Errors
+    /// [`Error::Borrow`] where this array is read-only, [`Error::Shape`], [`Error::ExecutionPlacement`];
+    /// [`Error::Dtype`] for a scalar that does not fit.
+    pub fn assign<'a>(&self, source: impl Into<ArrayOrScalar<'a>>) -> Result<Event> {
+        let source = match source.into() {
+            ArrayOrScalar::Array(array) => {
+                common_queue(&[("self", &self.queue), ("source", &array.queue)])?;
+                Source::Array(array.broadcast_to(self.shape())?)
+            }
+            ArrayOrScalar::Scalar(value) => Source::Scalar(value),
+            ArrayOrScalar::Weak(value) => Source::Scalar(value.to_scalar(self.dtype)?),
+        };
+        let dtype = match &source {
+            Source::Array(array) => array.dtype,
+            Source::Scalar(value) => value.dtype(),
+        };
+        let recorded = Recorded {
+            op: if dtype == self.dtype { Op::Copy } else { Op::Cast },
+            dtype,
+            out: self.dtype,
+            layout: Layout::contiguous(self.shape(), self.result_order())?,
+            operands: smallvec::smallvec![source],
+        };
+        self.write("self", &recorded, &[])
+    }
+
+    /// Applies an operation and writes the result into `self`, now, after the events named. Operands may overlap `self`
+    /// in any way: the result is what a copy of them first would give.
+    ///
+    /// # Errors
+    /// As for [`elementwise`]; [`Error::Borrow`] where `self` is read-only, [`Error::Shape`] where the result has another
+    /// shape, [`Error::Dtype`] where its dtype is of a richer kind than `self`'s (as NumPy's `same_kind`).
+    pub fn write_elementwise(
+        &self,
+        op: Op,
+        operands: &[ArrayOrScalar<'_>],
+        depends: &[Event],
+    ) -> Result<Event> {
+        let (recorded, queue, _) = prepare(op, operands)?;
+        common_queue(&[("out", &self.queue), ("x1", &queue)])?;
+        if recorded.layout.shape() != self.shape() {
+            return Err(Error::shape(
+                "out",
+                format!("of shape {:?}", self.shape()),
+                format!("the shape of the result, {:?}", recorded.layout.shape()),
+                "make `out` of that shape, or broadcast it away from the operands",
+            ));
+        }
+        if !can_cast(recorded.out, self.dtype, Casting::SameKind) {
+            return Err(Error::dtype(
+                "out",
+                self.dtype,
+                format!("a dtype that can hold the result's {}", recorded.out),
+                "use an `out` of that dtype, or convert the operands first",
+            ));
+        }
+        self.write("out", &recorded, depends)
+    }
+
+    fn write(&self, argument: &'static str, recorded: &Recorded, depends: &[Event]) -> Result<Event> {
+        self.check_writable(argument)?;
+        lazy::assign(&self.queue, recorded, self.as_target()?, depends)
+    }
+
+    /// This array's memory as the place of a result.
+    pub(crate) fn as_target(&self) -> Result<Target> {
+        Ok(Target::Existing {
+            allocation: self.node.memory()?.clone(),
+            layout: self.layout.clone(),
+            dtype: self.dtype,
+        })
+    }
+}

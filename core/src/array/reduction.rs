@@ -1,0 +1,191 @@
+//! Reductions over all axes, one or several.
+
+use smallvec::SmallVec;
+
+use super::UsmArray;
+use crate::dtype::{Dtype, DtypeKind};
+use crate::error::{Error, Result};
+use crate::layout::{Dims, Layout, Order, normalize_axes};
+use crate::lazy::{self, Node, Target};
+use crate::ops::Op;
+use crate::program::{Fold, Program, ProgramBuilder};
+use crate::promotion::DtypeSupport;
+use crate::scalar::Scalar;
+
+/// A reduction of the array API.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Reduction {
+    /// Sum; of small integers and `bool` in the default integer of their sign.
+    Sum,
+    /// Product; dtypes as for the sum.
+    Prod,
+    /// Smallest element; NaN if there is one.
+    Min,
+    /// Largest element; NaN if there is one.
+    Max,
+    /// Index of the first smallest element, in row-major order; of the first NaN if there is one. At most one axis.
+    ArgMin,
+    /// Index of the first largest element, in row-major order; of the first NaN if there is one. At most one axis.
+    ArgMax,
+    /// Arithmetic mean; of integers in the default floating dtype.
+    Mean,
+    /// Whether any element is not zero.
+    Any,
+    /// Whether all elements are not zero.
+    All,
+}
+
+impl Reduction {
+    /// The array API's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Prod => "prod",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::ArgMin => "argmin",
+            Self::ArgMax => "argmax",
+            Self::Mean => "mean",
+            Self::Any => "any",
+            Self::All => "all",
+        }
+    }
+
+    const fn fold(self) -> Fold {
+        match self {
+            Self::Sum | Self::Mean => Fold::Op(Op::Add),
+            Self::Prod => Fold::Op(Op::Multiply),
+            Self::Min | Self::All => Fold::Op(Op::Minimum),
+            Self::Max | Self::Any => Fold::Op(Op::Maximum),
+            Self::ArgMin => Fold::ArgMin,
+            Self::ArgMax => Fold::ArgMax,
+        }
+    }
+
+    /// Whether the reduction of no elements has no value.
+    const fn needs_elements(self) -> bool {
+        matches!(self, Self::Min | Self::Max | Self::ArgMin | Self::ArgMax)
+    }
+
+    /// The dtype that elements are accumulated in.
+    fn accumulator(self, dtype: Dtype, support: DtypeSupport) -> Result<Dtype> {
+        let complex = dtype.kind() == DtypeKind::Complex;
+        match self {
+            Self::Sum | Self::Prod => Ok(match dtype.kind() {
+                DtypeKind::Bool | DtypeKind::Signed => support.default_int(),
+                DtypeKind::Unsigned => Dtype::U64,
+                _ => dtype,
+            }),
+            Self::Mean if !dtype.kind().is_inexact() => Ok(support.default_float()),
+            Self::Mean => Ok(dtype),
+            Self::Any | Self::All => Ok(Dtype::Bool),
+            Self::Min | Self::Max | Self::ArgMin | Self::ArgMax if complex => Err(Error::dtype(
+                "x",
+                format!("{dtype} for `{}`", self.name()),
+                "a dtype with an order",
+                "reduce the real part, the imaginary part or the magnitude",
+            )),
+            Self::Min | Self::Max | Self::ArgMin | Self::ArgMax => Ok(dtype),
+        }
+    }
+}
+
+impl UsmArray {
+    /// Reduces over axes (`None`: all). With `keepdims` the reduced axes stay, with extent 1. A result of elementwise
+    /// work that is only recorded is computed in the same pass.
+    ///
+    /// # Errors
+    /// [`Error::Axis`] for an axis out of range or named twice, [`Error::Dtype`] where the dtype has no order,
+    /// [`Error::Value`] for the smallest or largest of no elements, or an index over several axes.
+    pub fn reduce(&self, reduction: Reduction, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
+        self.reduce_as(reduction, axes, keepdims, None)
+    }
+
+    /// Reduces with the elements converted to a dtype first.
+    ///
+    /// # Errors
+    /// As for [`reduce`](Self::reduce); [`Error::Dtype`] where the reduction or the device does not take the dtype.
+    pub fn reduce_as(
+        &self,
+        reduction: Reduction,
+        axes: Option<&[isize]>,
+        keepdims: bool,
+        dtype: Option<Dtype>,
+    ) -> Result<Self> {
+        let axes: Dims = match axes {
+            Some(axes) => normalize_axes("axis", axes, self.ndim())?,
+            None => (0..self.ndim()).collect(),
+        };
+        let count: usize = axes.iter().map(|&a| self.shape()[a]).product();
+        let indexed = matches!(reduction.fold(), Fold::ArgMin | Fold::ArgMax);
+        if indexed && axes.len() > 1 && axes.len() != self.ndim() {
+            return Err(Error::value(
+                "axis",
+                format!("{axes:?} for `{}`", reduction.name()),
+                "one axis, or all of them",
+                "an index over several axes has no single meaning: permute and reshape them into one",
+            ));
+        }
+        let kept = |axis: &usize| !axes.contains(axis);
+        let shape: Dims = (0..self.ndim()).filter(kept).map(|a| self.shape()[a]).collect();
+        if count == 0 && reduction.needs_elements() && !shape.contains(&0) {
+            return Err(Error::value(
+                "x",
+                format!("of shape {:?}", self.shape()),
+                format!("at least one element to take `{}` of", reduction.name()),
+                "check for size 0 first",
+            ));
+        }
+        let support = self.device().dtype_support();
+        let source = dtype.unwrap_or(self.dtype);
+        let accumulator = match (dtype, reduction) {
+            (Some(dtype), Reduction::Sum | Reduction::Prod) if dtype != Dtype::Bool => dtype,
+            _ => reduction.accumulator(source, support)?,
+        };
+        if !support.supports(accumulator) {
+            return Err(Error::dtype(
+                "dtype",
+                accumulator,
+                format!("a dtype that {} computes in", self.device()),
+                format!("use {}, or another device", support.downgrade(accumulator)),
+            ));
+        }
+        let finish = match reduction {
+            Reduction::Mean => Some(division(accumulator, count)?),
+            _ => None,
+        };
+        let recorded = self.as_expression(accumulator)?;
+        let fold = reduction.fold();
+        // A reduction over no axes is the elements themselves.
+        let reduced = if axes.is_empty() && indexed {
+            return Self::zeros(&self.queue, &shape, Dtype::I64, self.usm_kind());
+        } else if axes.is_empty() {
+            let copy = self.astype(accumulator)?;
+            return if accumulator == self.dtype { copy.copy() } else { Ok(copy) };
+        } else {
+            let target = Target::New(self.usm_kind());
+            lazy::reduce(&self.queue, &recorded, fold, finish, &axes, target, &[])?.0
+        };
+        let out_shape: SmallVec<[usize; 4]> = if keepdims {
+            (0..self.ndim()).map(|a| if kept(&a) { self.shape()[a] } else { 1 }).collect()
+        } else {
+            shape
+        };
+        let layout = Layout::contiguous(&out_shape, Order::C)?;
+        let node = Node::ready(reduced, &self.queue);
+        Ok(Self::from_node(node, layout, fold.result(accumulator), self.queue.clone()))
+    }
+}
+
+/// The program that divides a sum by the number of its terms.
+fn division(dtype: Dtype, count: usize) -> Result<Program> {
+    let mut builder = ProgramBuilder::new();
+    let sum = builder.input(dtype)?;
+    // The number of terms is exact in a double up to 2⁵³.
+    let terms = builder.constant(Scalar::F64(count as f64).cast(dtype))?;
+    let mean = builder.push(Op::Divide, &[sum, terms])?;
+    builder.output(mean)?;
+    builder.finish()
+}

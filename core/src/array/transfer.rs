@@ -1,0 +1,168 @@
+//! Creation, and moving elements between host, kinds, queues and devices.
+
+use std::sync::Arc;
+
+use super::UsmArray;
+use crate::dtype::{Dtype, Element};
+use crate::error::{Error, Result};
+use crate::layout::Order;
+use crate::memory::{HostViewMut, UsmKind, UsmMemory};
+use crate::runtime::{Device, Queue};
+use crate::scalar::Scalar;
+
+impl UsmArray {
+    /// New memory with arbitrary contents.
+    ///
+    /// # Errors
+    /// As for [`build`](super::UsmArrayBuilder::build).
+    pub fn empty(queue: &Queue, shape: &[usize], dtype: Dtype, kind: UsmKind) -> Result<Self> {
+        Self::builder(shape).dtype(dtype).buffer(kind).queue(queue).build()
+    }
+
+    /// A shape filled with a value.
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    pub fn full(queue: &Queue, shape: &[usize], value: Scalar, kind: UsmKind) -> Result<Self> {
+        let array = Self::empty(queue, shape, value.dtype(), kind)?;
+        if !array.is_empty() {
+            queue.fill(&array.usm_data()?, 0, value, array.len(), &[])?;
+        }
+        Ok(array)
+    }
+
+    /// A shape filled with zeros.
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    pub fn zeros(queue: &Queue, shape: &[usize], dtype: Dtype, kind: UsmKind) -> Result<Self> {
+        Self::full(queue, shape, Scalar::I8(0).cast(dtype), kind)
+    }
+
+    /// An array of a shape from elements in row-major order.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where the number of elements is not the shape's; as for [`empty`](Self::empty).
+    pub fn from_slice<T: Element>(queue: &Queue, shape: &[usize], data: &[T], kind: UsmKind) -> Result<Self> {
+        let array = Self::empty(queue, shape, T::DTYPE, kind)?;
+        if data.len() != array.len() {
+            return Err(Error::shape(
+                "data",
+                format!("{} elements", data.len()),
+                format!("{} elements, as shape {shape:?} has", array.len()),
+                "give as many elements as the product of the extents",
+            ));
+        }
+        if array.is_empty() {
+            return Ok(array);
+        }
+        let staging = if kind.host_accessible() {
+            array.clone()
+        } else {
+            Self::empty(queue, shape, T::DTYPE, UsmKind::Host)?
+        };
+        {
+            let mut view = HostViewMut::<T>::open_fresh(staging.node.memory()?, &staging.layout)?;
+            if let Some(target) = view.as_mut_slice() {
+                target.copy_from_slice(data);
+            }
+        }
+        if !kind.host_accessible() {
+            array.usm_data()?.copy_from_device(&staging.usm_data()?)?;
+        }
+        Ok(array)
+    }
+
+    /// The elements in row-major order. Waits for the work that computes them; memory of any kind.
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] where `T` is another dtype; the failure of the work waited for.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let visible = self.to_kind(UsmKind::Host)?;
+        Ok(visible.host_view::<T>()?.to_vec())
+    }
+
+    /// The element of an array that has exactly one.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where there are more or none.
+    pub fn item(&self) -> Result<Scalar> {
+        if self.len() != 1 {
+            return Err(Error::shape(
+                "array",
+                format!("of shape {:?}", self.shape()),
+                "an array of exactly one element",
+                "select an element first, with `slice`",
+            ));
+        }
+        let mut bytes = [0; 16];
+        let memory = self.usm_data()?;
+        memory.copy_to_host(self.layout.offset() * self.itemsize(), &mut bytes[..self.itemsize()])?;
+        Ok(Scalar::from_bytes(self.dtype, &bytes))
+    }
+
+    /// The array where the host may see it: itself where it is in memory of the host or shared and `kind` is host;
+    /// otherwise the array in memory of the kind, copied where it is of another.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`], [`Error::Unsupported`] where the device lacks the kind.
+    pub fn to_kind(&self, kind: UsmKind) -> Result<Self> {
+        let have = self.usm_kind();
+        if have == kind || (kind == UsmKind::Host && have.host_accessible()) {
+            return Ok(self.clone());
+        }
+        let out = Self::builder(self.shape())
+            .dtype(self.dtype)
+            .buffer(kind)
+            .order(self.result_order())
+            .queue(&self.queue)
+            .build()?;
+        out.assign(self)?;
+        Ok(out)
+    }
+
+    /// The array associated with another queue: a view where both queues share a context, else a copy of the same kind
+    /// on the other device.
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] where the other device lacks the dtype; [`Error::Alloc`]; what the copy reports.
+    pub fn to_queue(&self, queue: &Queue) -> Result<Self> {
+        if *queue == self.queue {
+            return Ok(self.clone());
+        }
+        if queue.context() == self.context() {
+            let memory = UsmMemory::from_allocation(Arc::clone(self.node.memory()?), queue.clone());
+            let node = crate::lazy::Node::ready(Arc::clone(memory.allocation()), queue);
+            let mut view = Self::from_node(node, self.layout.clone(), self.dtype, queue.clone());
+            view.writable = self.writable;
+            return Ok(view);
+        }
+        let order = self.result_order();
+        let source = if self.layout.is_c_contiguous() || self.layout.is_f_contiguous() {
+            self.clone()
+        } else {
+            self.copy_in(Order::C)?
+        };
+        let out = Self::builder(self.shape())
+            .dtype(self.dtype)
+            .buffer(self.usm_kind())
+            .order(order)
+            .queue(queue)
+            .build()?;
+        let (from, to) = (source.usm_data()?, out.usm_data()?);
+        let start = source.layout.offset() * self.itemsize();
+        queue.memcpy((&to, 0), (&from, start), self.bytes(), &[])?;
+        Ok(out)
+    }
+
+    /// The array on another device, associated with that device's cached queue.
+    ///
+    /// # Errors
+    /// As for [`to_queue`](Self::to_queue).
+    pub fn to_device(&self, device: &Device) -> Result<Self> {
+        self.to_queue(&device.queue()?)
+    }
+}

@@ -1,0 +1,527 @@
+//! Flushing: from recorded operations to one submission.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use smallvec::SmallVec;
+
+use super::plan::{self, Placed};
+use super::{Node, Recorded, Source};
+use crate::array::UsmArray;
+use crate::backend::Support;
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::layout::{self, Layout, Order};
+use crate::memory::UsmKind;
+use crate::memory::allocation::Allocation;
+use crate::memory::schedule;
+use crate::memory::track::Mode;
+use crate::ops::{self, Op};
+use crate::plan::LaunchPlan;
+use crate::program::{Arg, Fold, MAX_OUTPUTS, Program, ProgramBuilder};
+use crate::runtime::{Event, Queue};
+
+/// Where the result of an expression goes.
+pub(crate) enum Target {
+    /// Into memory of its own.
+    New(UsmKind),
+    /// Into part of an allocation, converted to its dtype.
+    Existing { allocation: Arc<Allocation>, layout: Layout, dtype: Dtype },
+}
+
+/// Submits a pending node. The caller holds the queue's flush lock. `None` where there was nothing to do.
+pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
+    let guard = node.recorded();
+    let Some(recorded) = &*guard else { return Ok(None) };
+    let part = evaluate_part(&node.queue, recorded, Target::New(node.kind))?;
+    let memory = Arc::clone(&part.output.allocation);
+    let event = submit(&node.queue, vec![part], &[])?;
+    // Set before the recorded operation goes, so that there is no moment with neither.
+    let _ = node.memory.set(memory);
+    let mut guard = guard;
+    let recorded = guard.take();
+    drop(guard);
+    // Drops the operands: interior nodes that were fused end here, consumed.
+    drop(recorded);
+    Ok(Some(event))
+}
+
+/// Runs an expression into existing memory, now.
+pub(crate) fn assign(queue: &Queue, recorded: &Recorded, target: Target, depends: &[Event]) -> Result<Event> {
+    if let Target::Existing { allocation, .. } = &target {
+        flush_foreign_readers(queue, allocation)?;
+    }
+    let _lock = queue.flush_lock();
+    let part = evaluate_part(queue, recorded, target)?;
+    let exported = part.is_exported();
+    let event = submit(queue, vec![part], depends)?;
+    if exported {
+        event.wait()?;
+    }
+    Ok(event)
+}
+
+/// One source and one destination of a concatenation.
+pub(crate) struct Part {
+    pub(crate) recorded: Recorded,
+    pub(crate) target: Target,
+}
+
+/// Runs several expressions into parts of existing memory that do not overlap, as one submission.
+pub(crate) fn concat_parts(queue: &Queue, parts: &[Part], depends: &[Event]) -> Result<Event> {
+    for part in parts {
+        if let Target::Existing { allocation, .. } = &part.target {
+            flush_foreign_readers(queue, allocation)?;
+        }
+    }
+    let _lock = queue.flush_lock();
+    let mut evaluated = Vec::with_capacity(parts.len());
+    for part in parts {
+        let target = match &part.target {
+            Target::New(kind) => Target::New(*kind),
+            Target::Existing { allocation, layout, dtype } => {
+                Target::Existing { allocation: Arc::clone(allocation), layout: layout.clone(), dtype: *dtype }
+            }
+        };
+        // An intermediate that two parts keep is computed by both; the first one's memory stays.
+        evaluated.push(evaluate_part(queue, &part.recorded, target)?);
+    }
+    let exported = evaluated.iter().any(Evaluated::is_exported);
+    let event = submit(queue, evaluated, depends)?;
+    if exported {
+        event.wait()?;
+    }
+    Ok(event)
+}
+
+/// Folds an expression (usually a plain array) over axes.
+pub(crate) fn reduce(
+    queue: &Queue,
+    recorded: &Recorded,
+    fold: Fold,
+    finish: Option<Program>,
+    axes: &[usize],
+    target: Target,
+    depends: &[Event],
+) -> Result<(Arc<Allocation>, Event)> {
+    if let Target::Existing { allocation, .. } = &target {
+        flush_foreign_readers(queue, allocation)?;
+    }
+    let _lock = queue.flush_lock();
+    let shape = recorded.layout.shape();
+    let settled = settle(queue, recorded, shape, true, target_allocation(&target))?;
+    let mut emission = Emission::new(&settled);
+    let value = emission.value(recorded)?;
+    let accumulator = emission.builder.dtype(value)?;
+    emission.builder.output(value)?;
+    let Emission { builder, inputs, .. } = emission;
+    let program = Arc::new(builder.finish()?);
+    let mut inputs: SmallVec<[Placed; 4]> = inputs;
+
+    let folded = fold.result(accumulator);
+    let kept: Vec<usize> = (0..shape.len()).filter(|a| !axes.contains(a)).map(|a| shape[a]).collect();
+    let out_dtype = finish.as_ref().map_or(folded, |program| program.output_dtype(0));
+    let output = place(queue, target, &kept, Order::C, out_dtype)?;
+    if output.dtype != out_dtype {
+        return Err(Error::dtype(
+            "out",
+            output.dtype,
+            format!("the dtype of the result, {out_dtype}"),
+            "make `out` of that dtype, or convert the result with `astype`",
+        ));
+    }
+    separate(queue, &mut inputs, &output, false)?;
+
+    let mut plans = Vec::new();
+    if output.layout.is_empty() {
+        // Nothing to compute.
+    } else if recorded.layout.is_empty() {
+        let Some(identity) = fold.identity(accumulator) else {
+            return Err(Error::value(
+                "axis",
+                "of extent 0",
+                "at least one element to choose from",
+                "an index of the smallest or largest of no elements does not exist",
+            ));
+        };
+        let value = match &finish {
+            Some(program) => ops::evaluate(program, &[identity]).and_then(|v| v.first().copied()),
+            None => Some(identity),
+        };
+        let Some(value) = value else {
+            return Err(Error::unsupported(
+                "fold",
+                format!("{fold:?}"),
+                "a fold with a value for no elements",
+                "check for size 0 first",
+            ));
+        };
+        let fill = Arc::new(Program::constant(value));
+        plan::map(&fill, &kept, &[], std::slice::from_ref(&output), &mut plans);
+        inputs.clear();
+    } else {
+        let folding = plan::Folding { fold, axes, finish: finish.map(Arc::new) };
+        plan::reduce(&program, &folding, shape, &inputs, &output, &mut plans)?;
+    }
+    for array in recorded.operands.iter().filter_map(Source::array) {
+        array.node().peeked.store(true, Ordering::Relaxed);
+    }
+    let allocation = Arc::clone(&output.allocation);
+    let part = Evaluated { plans, inputs, output, extras: SmallVec::new() };
+    let exported = part.is_exported();
+    let event = submit(queue, vec![part], depends)?;
+    if exported {
+        event.wait()?;
+    }
+    Ok((allocation, event))
+}
+
+/// Plans with what they read and write.
+struct Evaluated {
+    plans: Vec<LaunchPlan>,
+    inputs: SmallVec<[Placed; 4]>,
+    output: Placed,
+    /// Intermediates that somebody holds, written by the same pass.
+    extras: SmallVec<[(Arc<Node>, Placed); 2]>,
+}
+
+impl Evaluated {
+    fn is_exported(&self) -> bool {
+        self.inputs.iter().chain([&self.output]).any(|p| p.allocation.is_exported())
+    }
+}
+
+/// Submits evaluated expressions as one command and gives their kept intermediates memory.
+fn submit(queue: &Queue, parts: Vec<Evaluated>, depends: &[Event]) -> Result<Event> {
+    let mut accesses = Vec::new();
+    let mut plans = Vec::new();
+    let mut extras = Vec::new();
+    for part in parts {
+        accesses.extend(part.inputs.iter().map(|p| p.access(Mode::Read)));
+        accesses.push(part.output.access(Mode::Write));
+        accesses.extend(part.extras.iter().map(|(_, p)| p.access(Mode::Write)));
+        plans.extend(part.plans);
+        extras.extend(part.extras);
+    }
+    for plan in &plans {
+        if let Support::No(reason) = queue.device().backend().supports(plan) {
+            return Err(Error::unsupported(
+                "operation",
+                reason,
+                format!("one that {} can run", queue.device()),
+                "convert the operands to another dtype, or move them to another device with `to_device`",
+            ));
+        }
+    }
+    let event = if plans.is_empty() {
+        match depends {
+            [] => Event::ready(),
+            _ => schedule::barrier(queue, depends)?,
+        }
+    } else {
+        schedule::launch(queue, plans, accesses, depends)?
+    };
+    for (node, placed) in extras {
+        let _ = node.memory.set(placed.allocation);
+        let recorded = node.recorded().take();
+        drop(recorded);
+    }
+    Ok(event)
+}
+
+/// Evaluates one elementwise expression: everything but the submission.
+fn evaluate_part(queue: &Queue, recorded: &Recorded, target: Target) -> Result<Evaluated> {
+    let shape = recorded.layout.shape();
+    let settled = settle(queue, recorded, shape, false, target_allocation(&target))?;
+    let mut emission = Emission::new(&settled);
+    let value = emission.value(recorded)?;
+    let order = if recorded.layout.is_c_contiguous() { Order::C } else { Order::F };
+    let output = place(queue, target, shape, order, recorded.out)?;
+    let value = emission.builder.cast(value, output.dtype)?;
+    emission.builder.output(value)?;
+    let mut extras = SmallVec::new();
+    for (node, value, layout, dtype) in std::mem::take(&mut emission.kept) {
+        emission.builder.output(value)?;
+        let placed = place_new(queue, node.kind, layout, dtype)?;
+        extras.push((node, placed));
+    }
+    let Emission { builder, mut inputs, .. } = emission;
+    let program = Arc::new(builder.finish()?);
+    if layout::self_overlaps(&output.layout) {
+        return Err(Error::borrow(
+            "out",
+            format!(
+                "a view of shape {shape:?} with strides {:?} that addresses elements twice",
+                output.layout.strides()
+            ),
+            "memory where every element has its own place",
+            "copy the array first",
+        ));
+    }
+    separate(queue, &mut inputs, &output, true)?;
+    let mut plans = Vec::new();
+    if !recorded.layout.is_empty() {
+        let outputs: SmallVec<[Placed; 2]> =
+            std::iter::once(&output).chain(extras.iter().map(|(_, p)| p)).cloned().collect();
+        plan::map(&program, shape, &inputs, &outputs, &mut plans);
+    }
+    Ok(Evaluated { plans, inputs, output, extras })
+}
+
+fn target_allocation(target: &Target) -> Option<&Arc<Allocation>> {
+    match target {
+        Target::New(_) => None,
+        Target::Existing { allocation, .. } => Some(allocation),
+    }
+}
+
+fn place(queue: &Queue, target: Target, shape: &[usize], order: Order, dtype: Dtype) -> Result<Placed> {
+    match target {
+        Target::New(kind) => place_new(queue, kind, Layout::contiguous(shape, order)?, dtype),
+        Target::Existing { allocation, layout, dtype } => Ok(Placed { allocation, layout, dtype }),
+    }
+}
+
+fn place_new(queue: &Queue, kind: UsmKind, layout: Layout, dtype: Dtype) -> Result<Placed> {
+    let bytes = layout.len().max(1).checked_mul(dtype.size()).ok_or_else(|| {
+        Error::overflow(
+            "shape",
+            format!("{:?}", layout.shape()),
+            "a size that fits the address space",
+            "use a smaller shape",
+        )
+    })?;
+    let allocation = Allocation::new(queue.device(), kind, bytes, crate::memory::BLOCK_ALIGN_BYTES)?;
+    Ok(Placed { allocation, layout, dtype })
+}
+
+/// Copies inputs that overlap the output other than exactly, so that the result is what a copy first would give.
+fn separate(queue: &Queue, inputs: &mut [Placed], output: &Placed, in_place: bool) -> Result<()> {
+    for input in inputs {
+        let (size, out_size) = (input.dtype.size(), output.dtype.size());
+        let clash = Arc::ptr_eq(&input.allocation, &output.allocation)
+            && layout::overlaps(&input.layout, size, &output.layout, out_size);
+        let exact = in_place && size == out_size && layout::same_view(&input.layout, &output.layout);
+        if clash && !exact {
+            let shape = input.layout.shape();
+            let copy =
+                place_new(queue, input.allocation.kind(), Layout::contiguous(shape, Order::C)?, input.dtype)?;
+            let mut plans = Vec::new();
+            let program = Arc::new(Program::convert(input.dtype, input.dtype));
+            plan::map(&program, shape, std::slice::from_ref(input), std::slice::from_ref(&copy), &mut plans);
+            let accesses = vec![input.access(Mode::Read), copy.access(Mode::Write)];
+            schedule::launch(queue, plans, accesses, &[])?;
+            *input = copy;
+        }
+    }
+    Ok(())
+}
+
+/// Flushes what other queues have recorded on an allocation. Done before the own queue's lock is taken: no thread holds
+/// two.
+fn flush_foreign_readers(queue: &Queue, allocation: &Arc<Allocation>) -> Result<()> {
+    allocation
+        .pending_reads
+        .0
+        .for_each_pending(|node| if node.queue == *queue { Ok(()) } else { node.queue.pending().flush() })
+}
+
+/// The pending nodes of an expression that can be fused, with the references found to each.
+struct Settled {
+    references: HashMap<*const Node, usize>,
+    /// In a reduction nothing is kept: a held node is computed on the way, once.
+    reduction: bool,
+}
+
+/// Finds the fusible nodes of an expression; flushes the others, and whatever else reads the memory that is about to be
+/// overwritten.
+fn settle(
+    queue: &Queue,
+    root: &Recorded,
+    shape: &[usize],
+    reduction: bool,
+    overwritten: Option<&Arc<Allocation>>,
+) -> Result<Settled> {
+    loop {
+        let mut settled = Settled { references: HashMap::new(), reduction };
+        let mut obstacles: Vec<Arc<Node>> = Vec::new();
+        settled.visit(root, shape, &mut obstacles, true);
+        if obstacles.is_empty()
+            && let Some(allocation) = overwritten
+        {
+            let reads = |node: &Arc<Node>| !settled.references.contains_key(&Arc::as_ptr(node));
+            let mut found = false;
+            allocation.pending_reads.0.for_each_pending(|node| {
+                found |= node.queue == *queue && reads(node);
+                Ok(())
+            })?;
+            if found {
+                queue.pending().0.for_each_pending(|node| {
+                    if reads(node) { flush_locked(node).map(drop) } else { Ok(()) }
+                })?;
+                continue;
+            }
+        }
+        if obstacles.is_empty() {
+            return Ok(settled);
+        }
+        for node in obstacles {
+            flush_locked(&node)?;
+        }
+    }
+}
+
+impl Settled {
+    fn visit(&mut self, recorded: &Recorded, shape: &[usize], obstacles: &mut Vec<Arc<Node>>, root: bool) {
+        for array in recorded.operands.iter().filter_map(Source::array) {
+            let node = array.node();
+            if node.is_ready() {
+                continue;
+            }
+            let key = Arc::as_ptr(node);
+            if let Some(count) = self.references.get_mut(&key) {
+                *count += 1;
+                continue;
+            }
+            let guard = node.recorded();
+            match &*guard {
+                // Settled between the look above and the lock.
+                None => {}
+                Some(inner) if inner.layout == *array.layout() && inner.layout.shape() == shape => {
+                    self.references.insert(key, 1);
+                    self.visit(inner, shape, obstacles, false);
+                }
+                Some(_) => obstacles.push(Arc::clone(node)),
+            }
+        }
+        if root {
+            self.find_held(recorded, obstacles, true);
+        }
+    }
+
+    /// Nodes that are held from outside and cannot be kept by the pass: all but the first few, and in a reduction all
+    /// but an operand that is computed on the way for the first time.
+    fn find_held(&self, root: &Recorded, obstacles: &mut Vec<Arc<Node>>, at_root: bool) {
+        let mut held: Vec<Arc<Node>> = Vec::new();
+        self.collect_held(root, &mut held);
+        for (number, node) in held.into_iter().enumerate() {
+            let direct = at_root
+                && root.operands.iter().filter_map(Source::array).any(|a| Arc::ptr_eq(a.node(), &node));
+            let keep = if self.reduction {
+                direct && !node.peeked.load(Ordering::Relaxed)
+            } else {
+                number + 1 < MAX_OUTPUTS
+            };
+            if !keep {
+                obstacles.push(node);
+            }
+        }
+    }
+
+    fn collect_held(&self, recorded: &Recorded, held: &mut Vec<Arc<Node>>) {
+        for array in recorded.operands.iter().filter_map(Source::array) {
+            let node = array.node();
+            if !self.references.contains_key(&Arc::as_ptr(node)) {
+                continue;
+            }
+            if self.is_held(node) && !held.iter().any(|h| Arc::ptr_eq(h, node)) {
+                held.push(Arc::clone(node));
+            }
+            if let Some(inner) = &*node.recorded() {
+                self.collect_held(inner, held);
+            }
+        }
+    }
+
+    fn is_held(&self, node: &Arc<Node>) -> bool {
+        self.references.get(&Arc::as_ptr(node)).is_some_and(|&inside| Arc::strong_count(node) > inside)
+    }
+}
+
+/// Writes the program of an expression.
+struct Emission<'a> {
+    settled: &'a Settled,
+    builder: ProgramBuilder,
+    inputs: SmallVec<[Placed; 4]>,
+    values: HashMap<*const Node, Arg>,
+    /// Held nodes: further outputs, with their value, layout and dtype.
+    kept: Vec<(Arc<Node>, Arg, Layout, Dtype)>,
+}
+
+impl<'a> Emission<'a> {
+    fn new(settled: &'a Settled) -> Self {
+        Self {
+            settled,
+            builder: ProgramBuilder::new(),
+            inputs: SmallVec::new(),
+            values: HashMap::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    fn value(&mut self, recorded: &Recorded) -> Result<Arg> {
+        let mut args: SmallVec<[Arg; 3]> = SmallVec::new();
+        for (position, operand) in recorded.operands.iter().enumerate() {
+            let condition = recorded.op == Op::Where && position == 0;
+            let wanted = if condition { Dtype::Bool } else { recorded.dtype };
+            let arg = match operand {
+                Source::Scalar(value) => self.builder.constant(value.cast(wanted))?,
+                Source::Array(array) => {
+                    let arg = self.array(array)?;
+                    self.builder.cast(arg, wanted)?
+                }
+            };
+            args.push(arg);
+        }
+        match recorded.op {
+            Op::Copy => Ok(args[0]),
+            Op::Cast => self.builder.cast(args[0], recorded.out),
+            op => self.builder.push(op, &args),
+        }
+    }
+
+    fn array(&mut self, array: &UsmArray) -> Result<Arg> {
+        let node = array.node();
+        if let Some(&arg) = self.values.get(&Arc::as_ptr(node)) {
+            return Ok(arg);
+        }
+        if self.settled.references.contains_key(&Arc::as_ptr(node)) {
+            let held = !self.settled.reduction && self.settled.is_held(node);
+            let guard = node.recorded();
+            if let Some(inner) = &*guard {
+                let arg = self.value(inner)?;
+                self.values.insert(Arc::as_ptr(node), arg);
+                if held {
+                    self.kept.push((Arc::clone(node), arg, inner.layout.clone(), inner.out));
+                }
+                return Ok(arg);
+            }
+        }
+        let allocation = node.memory.get().ok_or_else(|| {
+            Error::value(
+                "array",
+                "neither recorded nor in memory",
+                "one of both",
+                "this is a defect of the engine: please report it",
+            )
+        })?;
+        let placed = Placed {
+            allocation: Arc::clone(allocation),
+            layout: array.layout().clone(),
+            dtype: array.dtype(),
+        };
+        let same = |p: &Placed| {
+            Arc::ptr_eq(&p.allocation, &placed.allocation)
+                && p.layout == placed.layout
+                && p.dtype == placed.dtype
+        };
+        if let Some(number) = self.inputs.iter().position(same) {
+            // As many inputs as a program can have fit a byte.
+            return Ok(Arg::Input(number as u8));
+        }
+        let arg = self.builder.input(placed.dtype)?;
+        self.inputs.push(placed);
+        Ok(arg)
+    }
+}

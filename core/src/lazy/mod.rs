@@ -1,0 +1,246 @@
+//! Lazy recording. An elementwise operation is not run but recorded as a [`Node`]; a read, a wait, an event request, a
+//! reduction, an in-place write or a long chain *flushes*: recorded nodes whose references all come from inside the
+//! expression become one program and one pass, intermediates that nobody holds are never written to memory, and those
+//! that somebody does hold become further outputs of the same pass.
+//!
+//! Invariants.
+//! - A node is pending (it has a [`Recorded`]), or ready (it has memory), or *consumed*: fused into another node's
+//!   program while nobody held it; nobody can ask for its memory.
+//! - Flushing is done under the queue's flush lock; operands of a recorded node are of the same queue. Whether a node
+//!   is held from outside is decided by its strong count under that lock: when it equals the references found inside
+//!   the expression, no one outside has a handle from which to make another. (A weak reference may be upgraded
+//!   meanwhile, but whoever upgrades one then waits for the flush lock and finds the node settled.)
+//! - A pending node is registered with every allocation it reads; what writes to one flushes its readers first.
+
+mod evaluate;
+mod plan;
+
+pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use smallvec::SmallVec;
+
+use crate::array::UsmArray;
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use crate::memory::UsmKind;
+use crate::memory::allocation::Allocation;
+use crate::ops::Op;
+use crate::runtime::Queue;
+use crate::scalar::Scalar;
+
+/// Operations that a recorded expression has at most before its operands are flushed.
+const MAX_RECORDED_STEPS: usize = 16;
+/// Arrays that a recorded expression reads at most before its operands are flushed.
+const MAX_RECORDED_LEAVES: usize = 12;
+/// Results of at most this many bytes are computed at once if their operands are ready: recording costs more than it
+/// saves there.
+const EAGER_BYTES: usize = 4 << 10;
+
+/// What an array's elements come from: memory, or a recorded operation.
+pub(crate) struct Node {
+    memory: OnceLock<Arc<Allocation>>,
+    recorded: Mutex<Option<Recorded>>,
+    kind: UsmKind,
+    queue: Queue,
+    steps: usize,
+    leaves: usize,
+    /// Whether a reduction has already computed this pending node on the way, without keeping it: the next one keeps it.
+    peeked: AtomicBool,
+}
+
+/// An elementwise operation that has not been run.
+pub(crate) struct Recorded {
+    pub(crate) op: Op,
+    /// Dtype that the operands are converted to.
+    pub(crate) dtype: Dtype,
+    /// Dtype of the result.
+    pub(crate) out: Dtype,
+    /// Layout of the result in memory of its own.
+    pub(crate) layout: Layout,
+    /// Arrays are broadcast to the result's shape.
+    pub(crate) operands: SmallVec<[Source; 3]>,
+}
+
+/// An operand of a recorded operation.
+#[derive(Clone)]
+pub(crate) enum Source {
+    Array(UsmArray),
+    Scalar(Scalar),
+}
+
+impl Source {
+    fn array(&self) -> Option<&UsmArray> {
+        match self {
+            Self::Array(array) => Some(array),
+            Self::Scalar(_) => None,
+        }
+    }
+}
+
+impl Node {
+    /// A node that has memory.
+    pub(crate) fn ready(allocation: Arc<Allocation>, queue: &Queue) -> Arc<Self> {
+        Arc::new(Self {
+            kind: allocation.kind(),
+            memory: OnceLock::from(allocation),
+            recorded: Mutex::new(None),
+            queue: queue.clone(),
+            steps: 0,
+            leaves: 1,
+            peeked: AtomicBool::new(false),
+        })
+    }
+
+    /// Records an operation, or runs it at once where that is cheaper or memory involved is known outside.
+    pub(crate) fn record(queue: &Queue, kind: UsmKind, recorded: Recorded) -> Result<Arc<Self>> {
+        let mut operands: SmallVec<[&Arc<Self>; 3]> =
+            recorded.operands.iter().filter_map(Source::array).map(UsmArray::node).collect();
+        operands.sort_by_key(|node| std::cmp::Reverse(node.steps));
+        let size = |nodes: &[&Arc<Self>]| {
+            let pending = |n: &&&Arc<Self>| n.memory.get().is_none();
+            let steps: usize = nodes.iter().filter(pending).map(|n| n.steps).sum();
+            let leaves: usize = nodes.iter().map(|n| if pending(&n) { n.leaves } else { 1 }).sum();
+            (steps + 1, leaves)
+        };
+        let (mut steps, mut leaves) = size(&operands);
+        for node in &operands {
+            if steps <= MAX_RECORDED_STEPS && leaves <= MAX_RECORDED_LEAVES {
+                break;
+            }
+            node.memory()?;
+            (steps, leaves) = size(&operands);
+        }
+        let memories: SmallVec<[Arc<Allocation>; 3]> =
+            operands.iter().filter_map(|n| n.memory.get().cloned()).collect();
+        let exported = memories.iter().any(|m| m.is_exported());
+        let bytes = recorded.layout.len() * recorded.out.size();
+        let eager = exported || (memories.len() == operands.len() && bytes <= EAGER_BYTES);
+        drop(operands);
+        let node = Arc::new(Self {
+            memory: OnceLock::new(),
+            recorded: Mutex::new(Some(recorded)),
+            kind,
+            queue: queue.clone(),
+            steps,
+            leaves,
+            peeked: AtomicBool::new(false),
+        });
+        if eager {
+            let event = node.flush()?;
+            if let (true, Some(event)) = (exported, event) {
+                event.wait()?;
+            }
+        } else {
+            for memory in &memories {
+                memory.pending_reads.0.push(&node);
+            }
+            queue.pending().0.push(&node);
+        }
+        Ok(node)
+    }
+
+    /// The memory, after a flush where there is none yet. Work that writes it may be under way.
+    pub(crate) fn memory(self: &Arc<Self>) -> Result<&Arc<Allocation>> {
+        if self.memory.get().is_none() {
+            self.flush()?;
+        }
+        self.memory.get().ok_or_else(|| {
+            Error::value(
+                "array",
+                "consumed by a fused operation",
+                "an array that somebody holds",
+                "this is a defect of the engine: please report it",
+            )
+        })
+    }
+
+    pub(crate) fn usm_kind(&self) -> UsmKind {
+        self.kind
+    }
+
+    /// Whether the elements have memory, so that nothing is recorded.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.memory.get().is_some()
+    }
+
+    fn recorded(&self) -> MutexGuard<'_, Option<Recorded>> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Submits the recorded operation, if there is one, and returns its event. On an error it stays recorded.
+    fn flush(self: &Arc<Self>) -> Result<Option<crate::runtime::Event>> {
+        let _lock = self.queue.flush_lock();
+        evaluate::flush_locked(self)
+    }
+}
+
+/// Recorded nodes, held weakly.
+#[derive(Default)]
+struct PendingNodes(Mutex<Vec<Weak<Node>>>);
+
+/// The recorded nodes of a queue.
+#[derive(Default)]
+pub(crate) struct PendingWork(PendingNodes);
+/// The recorded nodes that read an allocation.
+#[derive(Default)]
+pub(crate) struct PendingReads(PendingNodes);
+
+impl PendingNodes {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Node>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, node: &Arc<Node>) {
+        let mut nodes = self.lock();
+        if nodes.len() == nodes.capacity() {
+            // Amortised: settled ones go before the list grows. Nothing is upgraded here: dropping the last reference
+            // of a node under this lock could come back to it.
+            nodes.retain(|node| node.strong_count() > 0);
+        }
+        nodes.push(Arc::downgrade(node));
+    }
+
+    /// A snapshot, latest first; the list forgets what is gone.
+    fn snapshot(&self) -> Vec<Weak<Node>> {
+        let mut nodes = self.lock();
+        nodes.retain(|node| node.strong_count() > 0);
+        nodes.iter().rev().cloned().collect()
+    }
+
+    /// Calls a function with every node that is still pending, latest first. One at a time is held, so that the others
+    /// can still be seen to be held by nobody.
+    fn for_each_pending(&self, mut f: impl FnMut(&Arc<Node>) -> Result<()>) -> Result<()> {
+        let mut outcome = Ok(());
+        for weak in self.snapshot() {
+            if let Some(node) = weak.upgrade().filter(|node| !node.is_ready()) {
+                outcome = outcome.and(f(&node));
+            }
+        }
+        outcome
+    }
+}
+
+impl PendingWork {
+    /// Submits all recorded work of a queue. Later nodes go first: they take earlier ones into their pass.
+    ///
+    /// # Errors
+    /// The first failure; what failed stays recorded.
+    pub(crate) fn flush(&self) -> Result<()> {
+        self.0.for_each_pending(|node| node.flush().map(drop))
+    }
+}
+
+impl PendingReads {
+    /// Submits recorded work that reads an allocation, and with it everything recorded on the same queue, so that what
+    /// can be one pass is.
+    ///
+    /// # Errors
+    /// The first failure; what failed stays recorded.
+    pub(crate) fn flush(&self) -> Result<()> {
+        self.0.for_each_pending(|node| node.queue.pending().flush())
+    }
+}

@@ -1,0 +1,147 @@
+//! From operands with layouts to the plain data that a backend takes.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::layout::{Dims, Layout, Strides, coalesce};
+use crate::memory::allocation::Allocation;
+use crate::memory::schedule::Access;
+use crate::memory::track::{Mode, Region};
+use crate::plan::{Family, LaunchPlan, MAX_PLAN_DIMS, Operand};
+use crate::program::{Fold, Program};
+
+/// Memory with a layout: an input (broadcast to the iteration space) or an output.
+#[derive(Clone)]
+pub(crate) struct Placed {
+    pub(crate) allocation: Arc<Allocation>,
+    pub(crate) layout: Layout,
+    pub(crate) dtype: Dtype,
+}
+
+impl Placed {
+    pub(crate) fn access(&self, mode: Mode) -> Access {
+        let region = Region::of(&self.layout, self.dtype.size());
+        Access { allocation: Arc::clone(&self.allocation), region, mode }
+    }
+
+    /// The operand that starts `elements` after the layout's offset.
+    fn operand(&self, elements: isize, strides: &[isize]) -> Operand {
+        let bytes = (self.layout.offset().cast_signed() + elements) * self.dtype.size().cast_signed();
+        Operand { ptr: self.allocation.ptr().byte_offset(bytes), strides: strides.into() }
+    }
+}
+
+/// The plans of an elementwise pass: one, or several where more dimensions stay than a plan has.
+pub(crate) fn map(
+    program: &Arc<Program>,
+    shape: &[usize],
+    inputs: &[Placed],
+    outputs: &[Placed],
+    plans: &mut Vec<LaunchPlan>,
+) {
+    let operands: SmallVec<[&Placed; 6]> = outputs.iter().chain(inputs).collect();
+    let strides: SmallVec<[&[isize]; 6]> = operands.iter().map(|p| p.layout.strides()).collect();
+    let space = coalesce(shape, &strides, true);
+    let outer = space.shape.len().saturating_sub(MAX_PLAN_DIMS);
+    for_each_index(&space.shape[..outer], |index| {
+        let place = |number: usize| {
+            let steps: &Strides = &space.strides[number];
+            let outer_elements: isize = index.iter().zip(steps).map(|(&i, &s)| i.cast_signed() * s).sum();
+            operands[number].operand(space.offsets[number] + outer_elements, &steps[outer..])
+        };
+        plans.push(LaunchPlan {
+            program: Arc::clone(program),
+            family: Family::Map,
+            dims: space.shape[outer..].into(),
+            outputs: (0..outputs.len()).map(place).collect(),
+            inputs: (outputs.len()..operands.len()).map(place).collect(),
+        });
+    });
+}
+
+/// How a reduction folds, over which axes, and what is done with each folded value.
+pub(crate) struct Folding<'a> {
+    pub(crate) fold: Fold,
+    pub(crate) axes: &'a [usize],
+    pub(crate) finish: Option<Arc<Program>>,
+}
+
+/// The plans of a reduction of `shape`. The output has the shape without the folded axes.
+pub(crate) fn reduce(
+    program: &Arc<Program>,
+    folding: &Folding<'_>,
+    shape: &[usize],
+    inputs: &[Placed],
+    output: &Placed,
+    plans: &mut Vec<LaunchPlan>,
+) -> Result<()> {
+    let (inner, kept): (Vec<usize>, Vec<usize>) =
+        (0..shape.len()).partition(|axis| folding.axes.contains(axis));
+    let extents = |axes: &[usize]| axes.iter().map(|&a| shape[a]).collect::<Dims>();
+    let along =
+        |axes: &[usize], layout: &Layout| axes.iter().map(|&a| layout.strides()[a]).collect::<Strides>();
+
+    let kept_strides: Vec<Strides> = std::iter::once(output.layout.strides().into())
+        .chain(inputs.iter().map(|p| along(&kept, &p.layout)))
+        .collect();
+    let outer = coalesce(&extents(&kept), &kept_strides.iter().map(|s| &s[..]).collect::<Vec<_>>(), true);
+    let inner_strides: Vec<Strides> = inputs.iter().map(|p| along(&inner, &p.layout)).collect();
+    // An index fold numbers the elements in row-major order, which reordering would change.
+    let free_order = matches!(folding.fold, Fold::Op(_));
+    let mut folded =
+        coalesce(&extents(&inner), &inner_strides.iter().map(|s| &s[..]).collect::<Vec<_>>(), free_order);
+    if folded.shape.is_empty() {
+        folded.shape.push(1);
+        folded.strides.iter_mut().for_each(|s| s.push(0));
+    }
+    let Some(room) = MAX_PLAN_DIMS.checked_sub(folded.shape.len()) else {
+        return Err(Error::unsupported(
+            "axis",
+            format!("{} dimensions that cannot be merged", folded.shape.len()),
+            format!("at most {MAX_PLAN_DIMS}"),
+            "reduce over some of the axes first, or copy the array to row-major order",
+        ));
+    };
+    let split = outer.shape.len().saturating_sub(room);
+    for_each_index(&outer.shape[..split], |index| {
+        let ahead = |number: usize| {
+            let steps = &outer.strides[number];
+            let sum: isize = index.iter().zip(steps).map(|(&i, &s)| i.cast_signed() * s).sum();
+            outer.offsets[number] + sum
+        };
+        let mut strides: Strides = outer.strides[0][split..].into();
+        strides.extend(folded.shape.iter().map(|_| 0));
+        let out = output.operand(ahead(0), &strides);
+        let ins = inputs.iter().enumerate().map(|(i, placed)| {
+            let mut strides: Strides = outer.strides[i + 1][split..].into();
+            strides.extend_from_slice(&folded.strides[i]);
+            placed.operand(ahead(i + 1) + folded.offsets[i], &strides)
+        });
+        plans.push(LaunchPlan {
+            program: Arc::clone(program),
+            family: Family::Reduce {
+                fold: folding.fold,
+                reduced: folded.shape.len(),
+                finish: folding.finish.clone(),
+            },
+            dims: outer.shape[split..].iter().chain(&folded.shape).copied().collect(),
+            inputs: ins.collect(),
+            outputs: SmallVec::from_elem(out, 1),
+        });
+    });
+    Ok(())
+}
+
+/// Calls a function with every multi-index of a shape, in row-major order.
+fn for_each_index(shape: &[usize], mut f: impl FnMut(&[usize])) {
+    let mut index: Dims = SmallVec::from_elem(0, shape.len());
+    loop {
+        f(&index);
+        let Some(axis) = (0..shape.len()).rev().find(|&axis| index[axis] + 1 < shape[axis]) else { return };
+        index[axis] += 1;
+        index[axis + 1..].fill(0);
+    }
+}

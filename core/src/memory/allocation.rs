@@ -1,0 +1,158 @@
+//! One allocation: who owns it, who accesses it, and when it may be freed.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::pool::Block;
+use super::registry::Chunk;
+use super::track::Track;
+use super::{UsmKind, UsmPtr};
+use crate::backend::{RawAllocation, when_all};
+use crate::error::{Error, Result};
+use crate::lazy::PendingReads;
+use crate::runtime::Device;
+
+/// Frees foreign memory; called once, when the last owner is gone and no work is pending. It must not block.
+pub type Deleter = Box<dyn FnOnce() + Send>;
+
+enum Owner {
+    /// A block of the device's pool.
+    Pool(Block),
+    /// Memory from elsewhere.
+    /// The mutex is for sharing only: the deleter is taken out once, in `drop`.
+    Foreign(Arc<Chunk>, Mutex<Option<Deleter>>),
+    /// Dropped.
+    Gone,
+}
+
+/// One USM allocation. It lives until its last owner is gone *and* the work that was submitted on it is done.
+pub(crate) struct Allocation {
+    ptr: UsmPtr,
+    bytes: usize,
+    kind: UsmKind,
+    device: Device,
+    owner: Owner,
+    track: Mutex<Track>,
+    /// Recorded work that has not been submitted and reads this memory.
+    pub(crate) pending_reads: PendingReads,
+    exported: AtomicBool,
+}
+
+impl Allocation {
+    /// Memory from the device's pool.
+    pub(crate) fn new(device: &Device, kind: UsmKind, bytes: usize, align: usize) -> Result<Arc<Self>> {
+        if bytes == 0 {
+            return Err(Error::value(
+                "bytes",
+                0,
+                "at least one byte",
+                "an allocation cannot be empty; an array of size zero can",
+            ));
+        }
+        if !align.is_power_of_two() {
+            return Err(Error::value(
+                "alignment",
+                align,
+                "a power of two",
+                "use 64, which suits every dtype",
+            ));
+        }
+        let block = device.pool().acquire(device.downgrade(), kind, bytes, align)?;
+        Ok(Self::owned(block.ptr(), bytes, kind, device, Owner::Pool(block), false))
+    }
+
+    /// Memory from elsewhere, kept until its last owner is gone and then given to its deleter.
+    ///
+    /// # Safety
+    /// `bytes` from `ptr` on stay readable (and writable, unless every array on it is read-only) by the device, and,
+    /// for host and shared kinds, by the host, until the deleter is called; nothing outside accesses them in conflict
+    /// with work that is submitted here.
+    pub(crate) unsafe fn adopt(
+        device: &Device,
+        kind: UsmKind,
+        ptr: UsmPtr,
+        bytes: usize,
+        deleter: Option<Deleter>,
+    ) -> Arc<Self> {
+        let chunk = Chunk::register(RawAllocation { ptr, bytes, kind }, device.downgrade(), bytes);
+        chunk.set_live(0, bytes);
+        // Someone else knows the pointer, so nothing may be left pending on it.
+        Self::owned(ptr, bytes, kind, device, Owner::Foreign(chunk, Mutex::new(deleter)), true)
+    }
+
+    fn owned(
+        ptr: UsmPtr,
+        bytes: usize,
+        kind: UsmKind,
+        device: &Device,
+        owner: Owner,
+        exported: bool,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            ptr,
+            bytes,
+            kind,
+            device: device.clone(),
+            owner,
+            track: Mutex::default(),
+            pending_reads: PendingReads::default(),
+            exported: AtomicBool::new(exported),
+        })
+    }
+
+    pub(crate) fn ptr(&self) -> UsmPtr {
+        self.ptr
+    }
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+    pub(crate) fn kind(&self) -> UsmKind {
+        self.kind
+    }
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(self.owner, Owner::Foreign(..))
+    }
+
+    /// Whether the pointer is known outside: then work on it is never left pending.
+    pub(crate) fn is_exported(&self) -> bool {
+        self.exported.load(Ordering::Acquire)
+    }
+    pub(crate) fn mark_exported(&self) {
+        self.exported.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn track(&self) -> MutexGuard<'_, Track> {
+        // Nothing panics while the lock is held, so poison means nothing.
+        self.track.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        let events = self.track.get_mut().unwrap_or_else(PoisonError::into_inner).unfinished();
+        let device = self.device.clone();
+        let owner = std::mem::replace(&mut self.owner, Owner::Gone);
+        let free = move || match owner {
+            Owner::Pool(block) => device.pool().release(block),
+            Owner::Foreign(chunk, deleter) => {
+                chunk.unregister();
+                if let Some(deleter) = deleter.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                    deleter();
+                }
+            }
+            Owner::Gone => {}
+        };
+        // Work that was submitted keeps the memory alive: it is freed by whoever completes the last of it.
+        if events.is_empty() { free() } else { when_all(&events, free) }
+    }
+}
+
+impl fmt::Debug for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of {} memory at {:?} on {}", self.bytes, self.kind, self.ptr, self.device)
+    }
+}

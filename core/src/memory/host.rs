@@ -1,0 +1,296 @@
+//! Lending memory to host code.
+//!
+//! A view counts itself in the allocation's track; while one is open, work that would conflict with it is refused, and
+//! opening one waits for conflicting work. So a view's memory is never raced.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Index;
+use std::sync::Arc;
+
+use super::allocation::Allocation;
+use super::track::{Mode, Region};
+use crate::dtype::{Dtype, Element};
+use crate::error::{Error, Result};
+use crate::layout::{Indices, Layout};
+
+/// An open loan of an allocation to the host; closed on drop.
+struct Loan {
+    allocation: Arc<Allocation>,
+    mode: Mode,
+}
+
+impl Loan {
+    /// Waits until host access is safe and opens the loan.
+    fn open(allocation: &Arc<Allocation>, region: &Region, mode: Mode) -> Result<Self> {
+        if !allocation.kind().host_accessible() {
+            return Err(Error::host_access(
+                "array",
+                format!("in {} memory of {}", allocation.kind(), allocation.device()),
+                "memory that the host may touch: host or shared",
+                "copy it first, with `to_vec`, `to_kind(UsmKind::Shared)` or `Memory::copy_to_host`",
+            ));
+        }
+        if mode == Mode::Write {
+            allocation.pending_reads.flush()?;
+        }
+        loop {
+            let waits = allocation.track().open_host_view(region, mode)?;
+            let Some(waits) = waits else { break };
+            for wait in waits {
+                let outcome = wait.event.wait();
+                // What a host view overwrites may have failed; what it reads must not.
+                if mode == Mode::Read {
+                    outcome.map_err(|error| Error::Dependency(Arc::new(error)))?;
+                }
+            }
+        }
+        Ok(Self { allocation: Arc::clone(allocation), mode })
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        self.allocation.track().close_host_view(self.mode);
+    }
+}
+
+/// Copies bytes of host-accessible memory out, from `offset` on.
+pub(crate) fn read_bytes(allocation: &Arc<Allocation>, offset: usize, out: &mut [u8]) -> Result<()> {
+    let range = offset..offset + out.len();
+    let _loan = Loan::open(allocation, &Region::bytes(range.clone()), Mode::Read)?;
+    assert!(range.end <= allocation.bytes(), "the caller has checked the range");
+    let source = allocation.ptr().byte_offset(offset as isize).as_ptr();
+    // SAFETY: the range is inside the allocation (asserted), whose kind the host may read and which no work writes
+    // (`Loan::open`); `out` is a distinct Rust slice.
+    unsafe { std::ptr::copy_nonoverlapping(source, out.as_mut_ptr(), out.len()) };
+    Ok(())
+}
+
+/// Copies bytes into host-accessible memory, from `offset` on.
+pub(crate) fn write_bytes(allocation: &Arc<Allocation>, offset: usize, data: &[u8]) -> Result<()> {
+    let range = offset..offset + data.len();
+    let _loan = Loan::open(allocation, &Region::bytes(range.clone()), Mode::Write)?;
+    assert!(range.end <= allocation.bytes(), "the caller has checked the range");
+    let target = allocation.ptr().byte_offset(offset as isize).as_ptr();
+    // SAFETY: as in `read_bytes`, and nothing else accesses the range while the loan for writing is open.
+    unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), target, data.len()) };
+    Ok(())
+}
+
+fn check_dtype<T: Element>(dtype: Dtype) -> Result<()> {
+    if T::DTYPE == dtype {
+        return Ok(());
+    }
+    Err(Error::dtype(
+        "T",
+        T::DTYPE,
+        format!("the array's dtype, {dtype}"),
+        format!("ask for a view of {dtype}, or convert with `astype`"),
+    ))
+}
+
+/// Memory from elsewhere, or written as bytes, may hold bytes that are no Rust `bool`.
+fn check_bools(allocation: &Allocation, layout: &Layout, dtype: Dtype) -> Result<()> {
+    if dtype != Dtype::Bool {
+        return Ok(());
+    }
+    let base = allocation.ptr().as_ptr();
+    // SAFETY: the layout was checked against this allocation when its array was made, the loan is open (the callers
+    // hold it), and any byte is a valid `u8`.
+    let bad = layout.indices().find(|&i| unsafe { base.add(i).read() } > 1);
+    match bad {
+        None => Ok(()),
+        Some(index) => Err(Error::value(
+            "array",
+            format!("a byte other than 0 and 1 at element {index} of the allocation"),
+            "bytes that are bools",
+            "view the memory as uint8, or compute `x != 0` first",
+        )),
+    }
+}
+
+macro_rules! view {
+    ($(#[$doc:meta])* $View:ident, $pointer:ty) => {
+        $(#[$doc])*
+        pub struct $View<'a, T: Element> {
+            /// The element with multi-index zero.
+            start: $pointer,
+            /// The layout with its offset taken out.
+            layout: Layout,
+            _loan: Loan,
+            _array: PhantomData<&'a T>,
+        }
+
+        // SAFETY: a view is a borrow of elements, which are Send and Sync; the loan is closed from any thread.
+        unsafe impl<T: Element> Send for $View<'_, T> {}
+        // SAFETY: as for Send; shared access only reads.
+        unsafe impl<T: Element> Sync for $View<'_, T> {}
+
+        impl<T: Element> $View<'_, T> {
+            /// The extents.
+            #[must_use]
+            pub fn shape(&self) -> &[usize] {
+                self.layout.shape()
+            }
+            /// Number of elements.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.layout.len()
+            }
+            /// Whether there are no elements.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.layout.is_empty()
+            }
+            /// The elements as a slice, where they lie one after the other in row-major order.
+            #[must_use]
+            pub fn as_slice(&self) -> Option<&[T]> {
+                if !self.layout.is_c_contiguous() {
+                    return None;
+                }
+                if self.is_empty() {
+                    return Some(&[]);
+                }
+                // SAFETY: contiguous, so the elements are the `len` ones from `start`; they are initialised memory of a
+                // live allocation, of dtype T, valid for T (`check_bools`), and no one writes while the loan is open.
+                Some(unsafe { std::slice::from_raw_parts(self.start, self.len()) })
+            }
+            /// Elements from the start to the one at a multi-index; `None` outside the shape.
+            fn offset(&self, index: &[usize]) -> Option<isize> {
+                let inside = index.len() == self.layout.ndim()
+                    && index.iter().zip(self.layout.shape()).all(|(i, n)| i < n);
+                inside.then(|| index.iter().zip(self.layout.strides()).map(|(&i, &s)| i as isize * s).sum())
+            }
+            /// The element at a multi-index; `None` outside.
+            #[must_use]
+            pub fn get(&self, index: &[usize]) -> Option<&T> {
+                // SAFETY: the multi-index is inside the shape, so the element is inside the allocation (checked when the
+                // layout was made); initialised, valid and not written as in `as_slice`.
+                self.offset(index).map(|offset| unsafe { &*self.start.offset(offset) })
+            }
+            /// The elements in row-major order.
+            pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> + '_ {
+                let zero = self.layout.offset() as isize;
+                let left = self.len();
+                Elements { indices: self.layout.indices(), left }.map(move |index| {
+                    // SAFETY: the layout's own indices are inside the allocation; otherwise as in `as_slice`.
+                    unsafe { &*self.start.offset(index as isize - zero) }
+                })
+            }
+            /// A copy of the elements in row-major order.
+            #[must_use]
+            pub fn to_vec(&self) -> Vec<T> {
+                self.as_slice().map_or_else(|| self.iter().copied().collect(), <[T]>::to_vec)
+            }
+        }
+
+        impl<T: Element, const N: usize> Index<[usize; N]> for $View<'_, T> {
+            type Output = T;
+            /// The element at a multi-index.
+            ///
+            /// # Panics
+            /// Outside the shape; [`get`](Self::get) does not.
+            fn index(&self, index: [usize; N]) -> &T {
+                match self.get(&index) {
+                    Some(element) => element,
+                    None => panic!("index {index:?} is outside shape {:?}", self.shape()),
+                }
+            }
+        }
+
+        impl<T: Element> fmt::Debug for $View<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_list().entries(self.iter()).finish()
+            }
+        }
+    };
+}
+
+struct Elements {
+    indices: Indices,
+    left: usize,
+}
+
+impl Iterator for Elements {
+    type Item = usize;
+    fn next(&mut self) -> Option<usize> {
+        let next = self.indices.next()?;
+        self.left -= 1;
+        Some(next)
+    }
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+impl ExactSizeIterator for Elements {}
+
+view! {
+    /// The elements of an array, lent to the host for reading. Work that would write to the allocation is refused while
+    /// it is open.
+    HostView, *const T
+}
+view! {
+    /// The elements of an array, lent to the host for reading and writing. Other work on the allocation is refused
+    /// while it is open.
+    HostViewMut, *mut T
+}
+
+impl<T: Element> HostView<'_, T> {
+    pub(crate) fn open(allocation: &Arc<Allocation>, layout: &Layout, dtype: Dtype) -> Result<Self> {
+        check_dtype::<T>(dtype)?;
+        let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Read)?;
+        check_bools(allocation, layout, dtype)?;
+        let start = allocation.ptr().as_ptr().cast::<T>().wrapping_add(layout.offset());
+        Ok(Self { start, layout: layout.clone(), _loan: loan, _array: PhantomData })
+    }
+}
+
+impl<T: Element> HostViewMut<'_, T> {
+    /// As [`open`](Self::open), for memory whose elements are about to be written and have not been read: `bool`s need
+    /// not be valid yet, so they are zeroed.
+    pub(crate) fn open_fresh(allocation: &Arc<Allocation>, layout: &Layout) -> Result<Self> {
+        if T::DTYPE == Dtype::Bool {
+            write_bytes(allocation, 0, &vec![0; allocation.bytes()])?;
+        }
+        Self::open(allocation, layout, T::DTYPE)
+    }
+
+    pub(crate) fn open(allocation: &Arc<Allocation>, layout: &Layout, dtype: Dtype) -> Result<Self> {
+        check_dtype::<T>(dtype)?;
+        let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Write)?;
+        check_bools(allocation, layout, dtype)?;
+        let start = allocation.ptr().as_ptr().cast::<T>().wrapping_add(layout.offset());
+        Ok(Self { start, layout: layout.clone(), _loan: loan, _array: PhantomData })
+    }
+
+    /// The elements as a slice, where they lie one after the other in row-major order.
+    #[must_use]
+    pub fn as_mut_slice(&mut self) -> Option<&mut [T]> {
+        if !self.layout.is_c_contiguous() {
+            return None;
+        }
+        if self.is_empty() {
+            return Some(&mut []);
+        }
+        // SAFETY: as in `as_slice`; and the loan for writing excludes every other access, `&mut self` other borrows.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.start, self.len()) })
+    }
+
+    /// The element at a multi-index; `None` outside.
+    #[must_use]
+    pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut T> {
+        // SAFETY: `offset` proved the element to be inside; the loan for writing and `&mut self` make the access exclusive.
+        self.offset(index).map(|offset| unsafe { &mut *self.start.offset(offset) })
+    }
+
+    /// Calls a function on every element in row-major order.
+    pub fn for_each_mut(&mut self, mut f: impl FnMut(&mut T)) {
+        let zero = self.layout.offset() as isize;
+        for index in self.layout.indices() {
+            // SAFETY: the layout's own indices are inside the allocation; exclusive as in `as_mut_slice`, one element at
+            // a time.
+            f(unsafe { &mut *self.start.offset(index as isize - zero) });
+        }
+    }
+}

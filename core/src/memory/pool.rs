@@ -1,0 +1,240 @@
+//! The pooling allocator of one device.
+//!
+//! Fresh pages are the dominant cost of large arrays (a page fault costs more than computing the page's contents), so
+//! freed blocks are kept by size class and reused, up to a cap. Classes are an eighth of a power of two apart, which
+//! wastes at most 12.5 %. Blocks up to [`SLAB_BLOCK_BYTES`] are cut from slabs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::registry::Chunk;
+use super::{UsmKind, UsmPtr};
+use crate::backend::{self, RawAllocation};
+use crate::error::{Error, Result};
+use crate::runtime::WeakDevice;
+
+/// Alignment of every block: a cache line, and the widest vector.
+pub const BLOCK_ALIGN_BYTES: usize = 64;
+/// Larger blocks are allocations of their own.
+const SLAB_BLOCK_BYTES: usize = 64 << 10;
+const SLAB_BYTES: usize = 1 << 20;
+
+/// What a pool has done and holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PoolStatistics {
+    /// Bytes handed out and not returned, rounded up to size classes.
+    pub live_bytes: usize,
+    /// The most that `live_bytes` has been.
+    pub peak_live_bytes: usize,
+    /// Bytes held for reuse.
+    pub cached_bytes: usize,
+    /// Bytes obtained from the device.
+    pub reserved_bytes: usize,
+    /// Allocations served from held blocks.
+    pub hits: u64,
+    /// Allocations that needed memory from the device.
+    pub misses: u64,
+}
+
+/// A block of a chunk; returned to its pool by [`Pool::release`].
+pub(crate) struct Block {
+    chunk: Arc<Chunk>,
+    index: usize,
+}
+
+impl Block {
+    pub(crate) fn ptr(&self) -> UsmPtr {
+        self.chunk.block_ptr(self.index)
+    }
+}
+
+#[derive(Default)]
+struct State {
+    free: HashMap<(UsmKind, usize), Vec<Block>>,
+    slabs: Vec<Arc<Chunk>>,
+    statistics: PoolStatistics,
+    cap_bytes: usize,
+}
+
+/// The pool of one device.
+pub(crate) struct Pool {
+    device: Arc<dyn backend::Device>,
+    state: Mutex<State>,
+}
+
+/// Bytes of the size class that holds `bytes`.
+fn class_bytes(bytes: usize) -> Option<usize> {
+    let bytes = bytes.max(1).checked_next_multiple_of(BLOCK_ALIGN_BYTES)?;
+    if bytes <= 8 * BLOCK_ALIGN_BYTES {
+        return Some(bytes);
+    }
+    let step = 1usize << (bytes.ilog2() - 3);
+    bytes.checked_next_multiple_of(step.max(BLOCK_ALIGN_BYTES))
+}
+
+impl Pool {
+    pub(crate) fn new(device: Arc<dyn backend::Device>) -> Self {
+        let memory = usize::try_from(device.info().limits.global_memory_bytes).unwrap_or(usize::MAX);
+        let state = State { cap_bytes: memory / 4, ..State::default() };
+        Self { device, state: Mutex::new(state) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A block of at least `bytes`, of which the start is a multiple of `align`.
+    pub(crate) fn acquire(
+        &self,
+        owner: WeakDevice,
+        kind: UsmKind,
+        bytes: usize,
+        align: usize,
+    ) -> Result<Block> {
+        let device_name = &self.device.info().name;
+        let class = class_bytes(bytes).filter(|&class| isize::try_from(class).is_ok()).ok_or_else(|| {
+            Error::overflow(
+                "bytes",
+                bytes,
+                "a size that fits the address space",
+                format!("allocate less on {device_name}"),
+            )
+        })?;
+        let mut state = self.lock();
+        // A larger alignment than every block has anyway gets memory of its own.
+        let pooled = align <= BLOCK_ALIGN_BYTES;
+        if pooled && let Some(block) = state.free.get_mut(&(kind, class)).and_then(Vec::pop) {
+            state.statistics.hits += 1;
+            state.statistics.cached_bytes -= class;
+            return Ok(Self::hand_out(&mut state, block, bytes));
+        }
+        state.statistics.misses += 1;
+        if pooled && class <= SLAB_BLOCK_BYTES {
+            let raw = self.device.alloc(kind, SLAB_BYTES, BLOCK_ALIGN_BYTES)?;
+            let chunk = Chunk::register(raw, owner, class);
+            state.statistics.reserved_bytes += raw.bytes;
+            state.statistics.cached_bytes += (chunk.blocks() - 1) * class;
+            // Highest first, so that the lowest addresses are handed out next.
+            let rest = (1..chunk.blocks()).rev().map(|index| Block { chunk: Arc::clone(&chunk), index });
+            state.free.entry((kind, class)).or_default().extend(rest);
+            state.slabs.push(Arc::clone(&chunk));
+            return Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes));
+        }
+        let raw = match self.device.alloc(kind, class, align.max(BLOCK_ALIGN_BYTES)) {
+            Ok(raw) => raw,
+            // What the pool holds may be what is missing.
+            Err(_) if state.statistics.cached_bytes > 0 => {
+                self.trim_locked(&mut state, 0);
+                self.device.alloc(kind, class, align.max(BLOCK_ALIGN_BYTES))?
+            }
+            Err(error) => return Err(error),
+        };
+        let chunk = Chunk::register(raw, owner, raw.bytes);
+        state.statistics.reserved_bytes += raw.bytes;
+        Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes))
+    }
+
+    fn hand_out(state: &mut State, block: Block, bytes: usize) -> Block {
+        block.chunk.set_live(block.index, bytes);
+        let statistics = &mut state.statistics;
+        statistics.live_bytes += block.chunk.block_bytes;
+        statistics.peak_live_bytes = statistics.peak_live_bytes.max(statistics.live_bytes);
+        block
+    }
+
+    /// Takes a block back. No pending work touches it any more.
+    pub(crate) fn release(&self, block: Block) {
+        let mut state = self.lock();
+        let class = block.chunk.block_bytes;
+        block.chunk.set_live(block.index, 0);
+        state.statistics.live_bytes -= class;
+        let slab = block.chunk.blocks() > 1;
+        if !slab && state.statistics.cached_bytes.saturating_add(class) > state.cap_bytes {
+            self.give_back(&mut state.statistics, &block.chunk);
+            return;
+        }
+        state.statistics.cached_bytes += class;
+        state.free.entry((block.chunk.raw.kind, class)).or_default().push(block);
+    }
+
+    pub(crate) fn statistics(&self) -> PoolStatistics {
+        self.lock().statistics
+    }
+
+    pub(crate) fn set_cap(&self, bytes: usize) {
+        let mut state = self.lock();
+        state.cap_bytes = bytes;
+        self.trim_locked(&mut state, bytes);
+    }
+
+    pub(crate) fn cap(&self) -> usize {
+        self.lock().cap_bytes
+    }
+
+    /// Gives held memory back until at most `keep_bytes` are held.
+    pub(crate) fn trim(&self, keep_bytes: usize) {
+        self.trim_locked(&mut self.lock(), keep_bytes);
+    }
+
+    fn trim_locked(&self, state: &mut State, keep_bytes: usize) {
+        // The largest blocks first: fewest calls for most memory.
+        let mut keys: Vec<_> =
+            state.free.keys().copied().filter(|&(_, class)| class > SLAB_BLOCK_BYTES).collect();
+        keys.sort_by_key(|&(_, class)| std::cmp::Reverse(class));
+        for key in keys {
+            while state.statistics.cached_bytes > keep_bytes
+                && let Some(block) = state.free.get_mut(&key).and_then(Vec::pop)
+            {
+                state.statistics.cached_bytes -= block.chunk.block_bytes;
+                self.give_back(&mut state.statistics, &block.chunk);
+            }
+        }
+        if state.statistics.cached_bytes <= keep_bytes {
+            return;
+        }
+        let (idle, used): (Vec<_>, Vec<_>) = state.slabs.drain(..).partition(|slab| slab.is_idle());
+        state.slabs = used;
+        for slab in idle {
+            if let Some(list) = state.free.get_mut(&(slab.raw.kind, slab.block_bytes)) {
+                list.retain(|block| !Arc::ptr_eq(&block.chunk, &slab));
+            }
+            state.statistics.cached_bytes -= slab.blocks() * slab.block_bytes;
+            self.give_back(&mut state.statistics, &slab);
+        }
+    }
+
+    fn give_back(&self, statistics: &mut PoolStatistics, chunk: &Arc<Chunk>) {
+        chunk.unregister();
+        statistics.reserved_bytes -= chunk.raw.bytes;
+        let memory: RawAllocation = chunk.raw;
+        // SAFETY: the chunk's memory came from this device's `alloc` (in `acquire`, the only place that makes a block),
+        // is given back once (its blocks have just left the free lists, or never entered them), and nothing pending
+        // touches it: `release` is called only when the events of all accesses are terminal (`Allocation::drop`).
+        unsafe { self.device.free(memory) }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // Every allocation keeps its device, and so this pool, alive: all blocks are back.
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut state = std::mem::take(state);
+        self.trim_locked(&mut state, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::class_bytes;
+
+    #[test]
+    fn classes_hold_their_size_and_waste_little() {
+        for bytes in (1..5000).chain([1 << 20, (1 << 20) + 1, 123_456_789]) {
+            let class = class_bytes(bytes).unwrap();
+            assert!(class >= bytes && class % 64 == 0);
+            assert!(bytes <= 512 || class <= bytes + bytes / 8 + 64, "{bytes} -> {class}");
+            assert_eq!(class_bytes(class), Some(class));
+        }
+        assert_eq!(class_bytes(usize::MAX), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! The scheduler: what a command must wait for, from what it accesses.
+//!
+//! For every allocation it knows the accesses that are not finished. A new command waits for exactly those that it
+//! conflicts with (read after write, write after read, write after write, on overlapping elements), plus the events
+//! that the caller names. Deriving the waits, submitting and recording happen under the locks of all allocations
+//! involved, so no other submission comes between.
+
+use std::sync::{Arc, MutexGuard};
+
+use smallvec::SmallVec;
+
+use super::allocation::Allocation;
+use super::track::{Mode, Region, Track};
+use crate::backend::{self, Command, Dependency, EventStatus, Wait};
+use crate::error::{Error, Result};
+use crate::plan::{Family, LaunchPlan, Operand};
+use crate::runtime::{Event, Queue};
+
+/// One access of a command.
+pub(crate) struct Access {
+    pub(crate) allocation: Arc<Allocation>,
+    pub(crate) region: Region,
+    pub(crate) mode: Mode,
+}
+
+/// Submits a command that accesses memory as stated.
+///
+/// # Errors
+/// Nothing was submitted: an open host view forbids an access, or what the backend reports.
+///
+/// # Safety
+/// The command touches no memory but that of `accesses`, within their regions and modes, and is valid in the sense of
+/// the backend contract.
+pub(crate) unsafe fn submit(
+    queue: &Queue,
+    command: Command,
+    accesses: Vec<Access>,
+    depends: &[Event],
+) -> Result<Event> {
+    // In the order of addresses, so that two submissions cannot lock in opposite orders.
+    let mut allocations: SmallVec<[&Arc<Allocation>; 6]> = accesses.iter().map(|a| &a.allocation).collect();
+    allocations.sort_by_key(|a| Arc::as_ptr(a));
+    allocations.dedup_by_key(|a| Arc::as_ptr(a));
+    let mut tracks: SmallVec<[MutexGuard<'_, Track>; 6]> = allocations.iter().map(|a| a.track()).collect();
+    let position = |access: &Access| {
+        let found = allocations.binary_search_by_key(&Arc::as_ptr(&access.allocation), |a| Arc::as_ptr(a));
+        found.unwrap_or_else(|_| unreachable!("every access's allocation is in the list"))
+    };
+
+    let mut waits: Vec<Wait> = Vec::new();
+    add_depends(&mut waits, depends);
+    for access in &accesses {
+        let track = &tracks[position(access)];
+        track.check_host_views(access.mode)?;
+        track.conflicts(&access.region, access.mode, &mut waits);
+    }
+    settle(queue, &mut waits)?;
+
+    // SAFETY: the command is valid, and touches what `accesses` says, by this function's contract. Its memory stays
+    // allocated: the event is recorded below in the track of every allocation it touches, before the locks are given
+    // up, and `Allocation::drop` frees only after recorded events are terminal. Conflicting accesses are ordered: they
+    // are in the waits, or they are host views, which were checked above.
+    let event = unsafe { queue.backend().submit(command, &waits) }?;
+    for access in &accesses {
+        let position = position(access);
+        tracks[position].record(access.region.clone(), access.mode, &event);
+    }
+    drop(tracks);
+    queue.note(&event);
+    Ok(Event::new(event, waits.into_iter().map(|w| w.event).collect()))
+}
+
+/// Submits plans that access memory as stated.
+///
+/// # Errors
+/// As for [`submit`]; [`Error::OutOfBounds`] where a plan reaches memory that is not stated, which is a defect of the
+/// engine.
+pub(crate) fn launch(
+    queue: &Queue,
+    plans: Vec<LaunchPlan>,
+    accesses: Vec<Access>,
+    depends: &[Event],
+) -> Result<Event> {
+    for plan in &plans {
+        let dtypes = plan.program.inputs();
+        let reads =
+            plan.inputs.iter().enumerate().map(|(i, operand)| (operand, dtypes[i].size(), Mode::Read));
+        let out_size = |i: usize| match &plan.family {
+            Family::Map => plan.program.output_dtype(i).size(),
+            Family::Reduce { fold, finish, .. } => match finish {
+                Some(finish) => finish.output_dtype(0).size(),
+                None => fold.result(plan.program.output_dtype(0)).size(),
+            },
+        };
+        let writes = plan.outputs.iter().enumerate().map(|(i, operand)| (operand, out_size(i), Mode::Write));
+        for (operand, size, mode) in reads.chain(writes) {
+            if !accesses.iter().any(|access| access.contains(operand, &plan.dims, size, mode)) {
+                return Err(Error::out_of_bounds(
+                    "plan",
+                    format!("an operand at {:?} over {:?}", operand.ptr, plan.dims),
+                    "operands inside the memory that the submission names",
+                    "this is a defect of the engine: please report it",
+                ));
+            }
+        }
+    }
+    // SAFETY: every operand reaches only into the region of an access of its mode, as was just checked; the rest of the
+    // contract of a plan (merged dimensions, exact or no overlap) is `lazy`'s, and no memory safety hangs on it but the
+    // exclusion of overlapping outputs, which `lazy::evaluate` has separated.
+    unsafe { submit(queue, Command::Launch(plans), accesses, depends) }
+}
+
+impl Access {
+    /// Whether an operand of a plan stays inside this access.
+    fn contains(&self, operand: &Operand, dims: &[usize], size: usize, mode: Mode) -> bool {
+        let (mut low, mut high) = (operand.ptr.addr() as i128, (operand.ptr.addr() + size) as i128);
+        for (&extent, &stride) in dims.iter().zip(&operand.strides) {
+            let reach = (extent as i128 - 1) * stride as i128 * size as i128;
+            if reach < 0 { low += reach } else { high += reach }
+        }
+        let start = self.allocation.ptr().addr() as i128;
+        let range = self.region.range();
+        mode == self.mode && start + range.start as i128 <= low && high <= start + range.end as i128
+    }
+}
+
+/// A command that waits for the events named, or for all unfinished work of the queue where none is.
+pub(crate) fn barrier(queue: &Queue, depends: &[Event]) -> Result<Event> {
+    let earlier = if depends.is_empty() { queue.unfinished() } else { Vec::new() };
+    let order = earlier.into_iter().map(|event| Wait { event, dependency: Dependency::Order });
+    submit_plain(queue, Command::Barrier, order.collect(), depends)
+}
+
+/// An event that is complete when all writes to an allocation that are under way now are.
+pub(crate) fn last_write(allocation: &Arc<Allocation>, queue: &Queue) -> Result<Event> {
+    let mut waits = Vec::new();
+    allocation.track().conflicts(&Region::bytes(0..allocation.bytes()), Mode::Read, &mut waits);
+    merge(&mut waits);
+    match waits.len() {
+        0 => Ok(Event::ready()),
+        1 => Ok(Event::new(waits.remove(0).event, Vec::new())),
+        _ => submit_plain(queue, Command::Barrier, waits, &[]),
+    }
+}
+
+/// A function on the host behind events.
+pub(crate) fn host_task(
+    queue: &Queue,
+    task: Box<dyn FnOnce() -> Result<()> + Send>,
+    depends: &[Event],
+) -> Result<Event> {
+    submit_plain(queue, Command::HostTask(task), Vec::new(), depends)
+}
+
+fn submit_plain(queue: &Queue, command: Command, mut waits: Vec<Wait>, depends: &[Event]) -> Result<Event> {
+    add_depends(&mut waits, depends);
+    settle(queue, &mut waits)?;
+    // SAFETY: barriers and host tasks access no memory of the engine.
+    let event = unsafe { queue.backend().submit(command, &waits) }?;
+    queue.note(&event);
+    Ok(Event::new(event, waits.into_iter().map(|w| w.event).collect()))
+}
+
+fn add_depends(waits: &mut Vec<Wait>, depends: &[Event]) {
+    let unfinished = depends.iter().filter(|event| event.status() != EventStatus::Complete);
+    waits.extend(unfinished.map(|e| Wait { event: Arc::clone(e.backend()), dependency: Dependency::Data }));
+}
+
+/// Makes the waits what the backend expects: each event once, all of the queue's driver.
+fn settle(queue: &Queue, waits: &mut Vec<Wait>) -> Result<()> {
+    merge(waits);
+    let driver = queue.device().info().backend;
+    for wait in waits {
+        if wait.event.driver() != driver {
+            wait.event = bridge(queue, &wait.event)?;
+        }
+    }
+    Ok(())
+}
+
+/// One wait per event; a data dependency is the stronger one.
+fn merge(waits: &mut Vec<Wait>) {
+    waits.sort_by_key(|w| (Arc::as_ptr(&w.event).addr(), w.dependency == Dependency::Order));
+    waits.dedup_by_key(|w| Arc::as_ptr(&w.event).addr());
+}
+
+/// An event of the queue's driver that follows a foreign one.
+fn bridge(queue: &Queue, foreign: &Arc<dyn backend::Event>) -> Result<Arc<dyn backend::Event>> {
+    let handle = queue.device().backend().signal()?;
+    let source = Arc::clone(foreign);
+    foreign.on_complete(Box::new(move || {
+        (handle.complete)(source.error().map_or(Ok(()), Err));
+    }));
+    Ok(handle.event)
+}

@@ -1,0 +1,147 @@
+//! Who accesses an allocation: the order that work must keep.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::backend::{Dependency, Event, EventStatus, Wait};
+use crate::error::{Error, Result};
+use crate::layout::{self, Layout};
+
+/// Part of an allocation: its byte range, and the exact elements where they are not dense in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    bytes: Range<usize>,
+    view: Option<(Layout, usize)>,
+}
+
+impl Region {
+    pub(crate) fn bytes(range: Range<usize>) -> Self {
+        Self { bytes: range, view: None }
+    }
+
+    pub(crate) fn of(layout: &Layout, itemsize: usize) -> Self {
+        let bytes = layout.byte_range(itemsize);
+        let dense = layout.len() * itemsize >= bytes.len();
+        Self { view: (!dense).then(|| (layout.clone(), itemsize)), bytes }
+    }
+
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.bytes.clone()
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        if self.bytes.start.max(other.bytes.start) >= self.bytes.end.min(other.bytes.end) {
+            return false;
+        }
+        match (&self.view, &other.view) {
+            (Some((a, a_size)), Some((b, b_size))) => layout::overlaps(a, *a_size, b, *b_size),
+            // One is dense: only a gap of the other could keep them apart, which is rarely worth the search.
+            _ => true,
+        }
+    }
+
+    fn covers(&self, other: &Self) -> bool {
+        self.view.is_none() && self.bytes.start <= other.bytes.start && other.bytes.end <= self.bytes.end
+    }
+}
+
+/// Whether an access reads or writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    Read,
+    Write,
+}
+
+struct Recorded {
+    region: Region,
+    mode: Mode,
+    event: Arc<dyn Event>,
+}
+
+/// The accesses to one allocation that later ones may have to wait for, and the host views that are open.
+#[derive(Default)]
+pub(crate) struct Track {
+    accesses: SmallVec<[Recorded; 2]>,
+    host_readers: usize,
+    host_writer: bool,
+}
+
+impl Track {
+    /// Refuses an access that an open host view forbids.
+    pub(crate) fn check_host_views(&self, mode: Mode) -> Result<()> {
+        let held = match (mode, self.host_writer, self.host_readers) {
+            (_, true, _) => "a host view for writing",
+            (Mode::Write, false, 1..) => "a host view for reading",
+            _ => return Ok(()),
+        };
+        Err(Error::borrow(
+            "array",
+            format!("lent to {held}"),
+            "memory that no host view forbids to access so",
+            "drop the host view first",
+        ))
+    }
+
+    /// Appends the waits of a new access: what it reads after a write, or overwrites.
+    pub(crate) fn conflicts(&self, region: &Region, mode: Mode, waits: &mut Vec<Wait>) {
+        for access in &self.accesses {
+            if (mode == Mode::Read && access.mode == Mode::Read) || !access.region.overlaps(region) {
+                continue;
+            }
+            let data = mode == Mode::Read;
+            let status = access.event.status();
+            // A failure counts where its data is read; what is overwritten may have failed.
+            if status == EventStatus::Complete || (status == EventStatus::Failed && !data) {
+                continue;
+            }
+            let dependency = if data { Dependency::Data } else { Dependency::Order };
+            waits.push(Wait { event: Arc::clone(&access.event), dependency });
+        }
+    }
+
+    /// Records an access, and forgets those that no later one needs to know: complete ones, reads that failed, and
+    /// what a write covers.
+    pub(crate) fn record(&mut self, region: Region, mode: Mode, event: &Arc<dyn Event>) {
+        self.accesses.retain(|old| {
+            let status = old.event.status();
+            let settled =
+                status == EventStatus::Complete || (status == EventStatus::Failed && old.mode == Mode::Read);
+            // A write waits for what it covers, so whoever waits for the write waits for that too.
+            !(settled || (mode == Mode::Write && region.covers(&old.region)))
+        });
+        if event.status() != EventStatus::Complete {
+            self.accesses.push(Recorded { region, mode, event: Arc::clone(event) });
+        }
+    }
+
+    /// The events of all accesses that are not terminal.
+    pub(crate) fn unfinished(&self) -> SmallVec<[Arc<dyn Event>; 2]> {
+        let events = self.accesses.iter().map(|a| &a.event).filter(|e| !e.status().is_terminal());
+        events.cloned().collect()
+    }
+
+    /// Opens a host view, or returns the events to wait for first.
+    pub(crate) fn open_host_view(&mut self, region: &Region, mode: Mode) -> Result<Option<Vec<Wait>>> {
+        self.check_host_views(mode)?;
+        let mut waits = Vec::new();
+        self.conflicts(region, mode, &mut waits);
+        if !waits.is_empty() {
+            return Ok(Some(waits));
+        }
+        match mode {
+            Mode::Read => self.host_readers += 1,
+            Mode::Write => self.host_writer = true,
+        }
+        Ok(None)
+    }
+
+    /// Closes a host view.
+    pub(crate) fn close_host_view(&mut self, mode: Mode) {
+        match mode {
+            Mode::Read => self.host_readers -= 1,
+            Mode::Write => self.host_writer = false,
+        }
+    }
+}

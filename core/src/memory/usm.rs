@@ -1,0 +1,330 @@
+//! The public memory object: an allocation and the queue that works on it by default.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::allocation::{Allocation, Deleter};
+use super::schedule::{self, Access};
+use super::track::{Mode, Region};
+use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, host};
+use crate::Scalar;
+use crate::backend::Command;
+use crate::error::{Error, Result};
+use crate::runtime::{Context, Device, Event, Queue};
+
+/// A USM allocation of bytes, associated with a queue (dpctl's `MemoryUSMHost`, `MemoryUSMDevice`, `MemoryUSMShared`).
+/// Clones share the memory; it is freed when the last owner is gone and the work submitted on it is done.
+#[derive(Clone)]
+pub struct UsmMemory {
+    allocation: Arc<Allocation>,
+    queue: Queue,
+}
+
+impl UsmMemory {
+    /// Allocates `bytes` of a kind on the queue's device, 64-byte aligned. The contents are arbitrary.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for 0 bytes, [`Error::Alloc`] or [`Error::Overflow`] where there is not so much memory,
+    /// [`Error::Unsupported`] where the device lacks the kind.
+    pub fn new(kind: UsmKind, bytes: usize, queue: &Queue) -> Result<Self> {
+        Self::aligned(kind, bytes, BLOCK_ALIGN_BYTES, queue)
+    }
+
+    /// Allocates memory at a multiple of `alignment`, a power of two; 64 is the least.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new); [`Error::Value`] where the alignment is no power of two.
+    pub fn aligned(kind: UsmKind, bytes: usize, alignment: usize, queue: &Queue) -> Result<Self> {
+        let allocation = Allocation::new(queue.device(), kind, bytes, alignment)?;
+        Ok(Self { allocation, queue: queue.clone() })
+    }
+
+    /// Adopts memory that something else allocated. The deleter is called once, when the last owner is gone and the work
+    /// submitted on the memory is done; it must not block.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a null pointer or 0 bytes.
+    ///
+    /// # Safety
+    /// Until the deleter is called, `bytes` bytes from `ptr` on are memory that the queue's device can use and, for host
+    /// and shared kinds, the host; nothing outside accesses them while work submitted here may, unless both only read.
+    pub unsafe fn from_foreign(
+        kind: UsmKind,
+        ptr: UsmPtr,
+        bytes: usize,
+        queue: &Queue,
+        deleter: Option<Deleter>,
+    ) -> Result<Self> {
+        if ptr.is_null() || bytes == 0 {
+            return Err(Error::value(
+                "ptr",
+                format!("{ptr:?} of {bytes} bytes"),
+                "memory of at least one byte",
+                "make a fresh array where there is nothing to adopt",
+            ));
+        }
+        // SAFETY: the caller's promise is the same.
+        let allocation = unsafe { Allocation::adopt(queue.device(), kind, ptr, bytes, deleter) };
+        Ok(Self { allocation, queue: queue.clone() })
+    }
+
+    pub(crate) fn from_allocation(allocation: Arc<Allocation>, queue: Queue) -> Self {
+        Self { allocation, queue }
+    }
+    pub(crate) fn allocation(&self) -> &Arc<Allocation> {
+        &self.allocation
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> UsmKind {
+        self.allocation.kind()
+    }
+    /// The size.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.allocation.bytes()
+    }
+    /// The address. To let something outside use it, see [`export`](Self::export).
+    #[must_use]
+    pub fn ptr(&self) -> UsmPtr {
+        self.allocation.ptr()
+    }
+    /// The queue that works on this memory by default.
+    #[must_use]
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+    /// The device that the memory belongs to.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.allocation.device()
+    }
+    /// The context that the memory is bound to.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        self.queue.context()
+    }
+    /// Whether the memory came from elsewhere.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.allocation.is_foreign()
+    }
+
+    /// The same memory, associated with another queue of the same context.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a queue of another context.
+    pub fn with_queue(&self, queue: &Queue) -> Result<Self> {
+        if queue.context() != self.queue.context() {
+            return Err(Error::value(
+                "queue",
+                queue,
+                format!("a queue of the context of {}", self.queue),
+                "copy the memory to the other context instead",
+            ));
+        }
+        Ok(Self { allocation: Arc::clone(&self.allocation), queue: queue.clone() })
+    }
+
+    /// The address, for use outside: recorded and submitted work on the memory is finished, and from now on no work on
+    /// it is left pending: on the host it is complete when a call returns.
+    ///
+    /// # Errors
+    /// The failure of work on the memory.
+    pub fn export(&self) -> Result<UsmPtr> {
+        self.allocation.mark_exported();
+        self.allocation.pending_reads.flush()?;
+        let unfinished = self.allocation.track().unfinished();
+        for event in unfinished {
+            event.wait()?;
+        }
+        Ok(self.ptr())
+    }
+
+    /// Copies bytes to host memory, from `offset` on; waits for the work on them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] beyond the end; the failure of the work waited for.
+    pub fn copy_to_host(&self, offset: usize, out: &mut [u8]) -> Result<()> {
+        self.check("out", offset, out.len())?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        if self.kind().host_accessible() {
+            return host::read_bytes(&self.allocation, offset, out);
+        }
+        let staging = Self::new(UsmKind::Host, out.len(), &self.queue)?;
+        self.queue.memcpy((&staging, 0), (self, offset), out.len(), &[])?;
+        host::read_bytes(&staging.allocation, 0, out)
+    }
+
+    /// Copies bytes from host memory, to `offset` and on. The bytes are taken when the call returns; the copy to device
+    /// memory may still be under way.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] beyond the end, [`Error::Borrow`] while a host view is open.
+    pub fn copy_from_host(&self, offset: usize, data: &[u8]) -> Result<()> {
+        self.check("data", offset, data.len())?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        if self.kind().host_accessible() {
+            return host::write_bytes(&self.allocation, offset, data);
+        }
+        let staging = Self::new(UsmKind::Host, data.len(), &self.queue)?;
+        host::write_bytes(&staging.allocation, 0, data)?;
+        self.queue.memcpy((self, offset), (&staging, 0), data.len(), &[]).map(drop)
+    }
+
+    /// Copies the start of other memory, of any kind and device, over the start of this; as many bytes as both have.
+    ///
+    /// # Errors
+    /// As for [`Queue::memcpy`].
+    pub fn copy_from_device(&self, source: &Self) -> Result<Event> {
+        self.queue.memcpy((self, 0), (source, 0), self.bytes().min(source.bytes()), &[])
+    }
+
+    /// All bytes.
+    ///
+    /// # Errors
+    /// As for [`copy_to_host`](Self::copy_to_host).
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; self.bytes()];
+        self.copy_to_host(0, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn check(&self, argument: &'static str, offset: usize, bytes: usize) -> Result<()> {
+        if offset.checked_add(bytes).is_some_and(|end| end <= self.bytes()) {
+            return Ok(());
+        }
+        Err(Error::out_of_bounds(
+            argument,
+            format!("{bytes} bytes at offset {offset}"),
+            format!("a range inside the allocation of {} bytes", self.bytes()),
+            "copy fewer bytes or start earlier",
+        ))
+    }
+
+    fn access(&self, offset: usize, bytes: usize, mode: Mode) -> Access {
+        Access {
+            allocation: Arc::clone(&self.allocation),
+            region: Region::bytes(offset..offset + bytes),
+            mode,
+        }
+    }
+}
+
+impl fmt::Debug for UsmMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "UsmMemory({:?}, {})", self.allocation, self.queue)
+    }
+}
+
+impl Queue {
+    /// Copies bytes between allocations of any kinds and devices, each given with an offset, after the events named.
+    /// Overlapping ranges are copied as if through a buffer.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] where a range leaves its allocation; [`Error::Borrow`] while a host view forbids it; what
+    /// the runtime reports.
+    pub fn memcpy(
+        &self,
+        dst: (&UsmMemory, usize),
+        src: (&UsmMemory, usize),
+        bytes: usize,
+        depends: &[Event],
+    ) -> Result<Event> {
+        let ((dst, dst_offset), (src, src_offset)) = (dst, src);
+        dst.check("dst", dst_offset, bytes)?;
+        src.check("src", src_offset, bytes)?;
+        if bytes == 0 {
+            return self.submit_barrier(depends);
+        }
+        let same = Arc::ptr_eq(&dst.allocation, &src.allocation);
+        if same && dst_offset.abs_diff(src_offset) < bytes {
+            let buffer = UsmMemory::new(src.kind(), bytes, self)?;
+            self.copy_once((&buffer, 0), (src, src_offset), bytes, depends)?;
+            return self.copy_once((dst, dst_offset), (&buffer, 0), bytes, depends);
+        }
+        let backend = |memory: &UsmMemory| memory.device().info().backend;
+        if backend(dst) == backend(src) || (dst.kind().host_accessible() && backend(dst) == "host") {
+            return self.copy_once((dst, dst_offset), (src, src_offset), bytes, depends);
+        }
+        // Between drivers: through memory of the host that both can reach.
+        let buffer = UsmMemory::new(UsmKind::Host, bytes, src.queue())?;
+        src.queue().copy_once((&buffer, 0), (src, src_offset), bytes, depends)?;
+        dst.queue().copy_once((dst, dst_offset), (&buffer, 0), bytes, depends)
+    }
+
+    fn copy_once(
+        &self,
+        (dst, dst_offset): (&UsmMemory, usize),
+        (src, src_offset): (&UsmMemory, usize),
+        bytes: usize,
+        depends: &[Event],
+    ) -> Result<Event> {
+        dst.allocation.pending_reads.flush()?;
+        let at = |memory: &UsmMemory, offset: usize| memory.ptr().byte_offset(offset as isize);
+        let command = Command::Copy { dst: at(dst, dst_offset), src: at(src, src_offset), bytes };
+        let accesses =
+            vec![dst.access(dst_offset, bytes, Mode::Write), src.access(src_offset, bytes, Mode::Read)];
+        // SAFETY: both ranges are inside their allocations (`check`, by the caller), do not overlap, and are what
+        // `accesses` says.
+        unsafe { schedule::submit(self, command, accesses, depends) }
+    }
+
+    /// Repeats a value over `len` elements from `offset` bytes on, after the events named.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] where the range leaves the allocation, [`Error::Value`] where the offset is no multiple of
+    /// the value's size; as for [`memcpy`](Self::memcpy).
+    pub fn fill(
+        &self,
+        memory: &UsmMemory,
+        offset: usize,
+        value: Scalar,
+        len: usize,
+        depends: &[Event],
+    ) -> Result<Event> {
+        let size = value.dtype().size();
+        let bytes = len.checked_mul(size).ok_or_else(|| {
+            Error::overflow("len", len, "a size that fits the address space", "fill fewer elements")
+        })?;
+        memory.check("len", offset, bytes)?;
+        if !offset.is_multiple_of(size) {
+            return Err(Error::value(
+                "offset",
+                offset,
+                format!("a multiple of the value's {size} bytes"),
+                "start at an element",
+            ));
+        }
+        if bytes == 0 {
+            return self.submit_barrier(depends);
+        }
+        memory.allocation.pending_reads.flush()?;
+        let dst = memory.ptr().byte_offset(offset as isize);
+        let command = Command::Fill { dst, bytes, pattern: value.to_bytes(), pattern_bytes: size };
+        let accesses = vec![memory.access(offset, bytes, Mode::Write)];
+        // SAFETY: the range is inside the allocation (checked above), aligned to the pattern, and is what `accesses`
+        // says.
+        unsafe { schedule::submit(self, command, accesses, depends) }
+    }
+
+    /// Sets `bytes` bytes from `offset` on to a value, after the events named.
+    ///
+    /// # Errors
+    /// As for [`fill`](Self::fill).
+    pub fn memset(
+        &self,
+        memory: &UsmMemory,
+        offset: usize,
+        value: u8,
+        bytes: usize,
+        depends: &[Event],
+    ) -> Result<Event> {
+        self.fill(memory, offset, Scalar::U8(value), bytes, depends)
+    }
+}

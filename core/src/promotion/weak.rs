@@ -1,0 +1,124 @@
+//! Rust scalars as operands.
+
+use std::cmp::Ordering;
+
+use crate::dtype::{Dtype, DtypeKind};
+use crate::error::{Error, Result};
+use crate::{Complex, Scalar, bf16, f16};
+
+/// A Rust scalar beside arrays: it has a kind, but leaves the dtype to them.
+///
+/// ```
+/// use stridewise_core::{result_type, Dtype, DtypeSupport, Weak};
+/// let with = |dtype, weak: Weak| result_type(&[dtype], &[weak], DtypeSupport::ALL);
+/// assert_eq!(with(Dtype::U8, 3.into())?, Dtype::U8);
+/// assert_eq!(with(Dtype::F32, 0.5.into())?, Dtype::F32);
+/// assert!(with(Dtype::U8, (-1).into()).is_err());
+/// # Ok::<(), stridewise_core::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Weak {
+    /// A truth value.
+    Bool(bool),
+    /// An integer of any Rust type.
+    Int(i128),
+    /// A real number.
+    Float(f64),
+    /// A complex number.
+    Complex(Complex<f64>),
+}
+
+macro_rules! from_scalars {
+    ($($variant:ident($($ty:ty),*) $value:ident => $as:expr;)*) => {$($(
+        impl From<$ty> for Weak {
+            fn from($value: $ty) -> Self {
+                Self::$variant($as)
+            }
+        }
+    )*)*};
+}
+from_scalars! {
+    Bool(bool) value => value;
+    Int(i8, i16, i32, i64, u8, u16, u32, u64) value => value.into();
+    // Pointers have at most 64 bits.
+    Int(isize, usize) value => value as i128;
+    Float(f64) value => value;
+    Float(f16, bf16, f32) value => value.into();
+    Complex(Complex<f64>) value => value;
+    Complex(Complex<f32>) value => Complex::new(value.re.into(), value.im.into());
+}
+
+impl Weak {
+    /// The kind; integers are [`DtypeKind::Signed`].
+    #[must_use]
+    pub const fn kind(&self) -> DtypeKind {
+        match self {
+            Self::Bool(_) => DtypeKind::Bool,
+            Self::Int(_) => DtypeKind::Signed,
+            Self::Float(_) => DtypeKind::Float,
+            Self::Complex(_) => DtypeKind::Complex,
+        }
+    }
+
+    /// The value in a dtype of its kind or a richer one. Floats round to nearest.
+    ///
+    /// # Errors
+    /// An integer outside the range of an integer `dtype`; a `dtype` of a poorer kind, which would lose the
+    /// fraction, the imaginary part or the number.
+    pub fn to_scalar(&self, dtype: Dtype) -> Result<Scalar> {
+        if super::class(self.kind()) > super::class(dtype.kind()) {
+            return Err(Error::dtype(
+                "scalar",
+                format!("{self}, which {dtype} does not represent"),
+                "a scalar of the array's kind or a poorer one (bool, integer, real, complex)",
+                "cast the array to a richer dtype first, or convert the scalar explicitly",
+            ));
+        }
+        Ok(match *self {
+            Self::Bool(value) => Scalar::Bool(value).cast(dtype),
+            Self::Int(value) => match dtype.iinfo() {
+                Ok(range) if value < range.min || value > range.max => {
+                    return Err(Error::dtype(
+                        "scalar",
+                        format!("{value}, outside the range of {dtype}"),
+                        format!("an integer from {} to {}", range.min, range.max),
+                        "cast the array to a wider integer or to a floating-point dtype first",
+                    ));
+                }
+                // In range of `dtype`, and thus of one of these.
+                Ok(range) if range.min < 0 => Scalar::I64(value as i64).cast(dtype),
+                Ok(_) => Scalar::U64(value as u64).cast(dtype),
+                // Rounded once for the dtypes with single precision, twice (through double) for the shorter ones.
+                Err(_) if dtype.real_part() == Dtype::F32 => Scalar::F32(value as f32).cast(dtype),
+                Err(_) => Scalar::F64(value as f64).cast(dtype),
+            },
+            Self::Float(value) => Scalar::F64(value).cast(dtype),
+            Self::Complex(value) => Scalar::C128(value).cast(dtype),
+        })
+    }
+
+    /// How this integer compares with every value of an integer `dtype` that it is out of range of: `Less` when it
+    /// is below all of them, `Greater` when above. `None` when `dtype` holds the value or no integer is involved.
+    #[must_use]
+    pub fn order_against(&self, dtype: Dtype) -> Option<Ordering> {
+        let (Self::Int(value), Ok(range)) = (*self, dtype.iinfo()) else { return None };
+        if value < range.min {
+            Some(Ordering::Less)
+        } else if value > range.max {
+            Some(Ordering::Greater)
+        } else {
+            None
+        }
+    }
+}
+
+impl std::fmt::Display for Weak {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool(value) => value.fmt(f),
+            Self::Int(value) => value.fmt(f),
+            Self::Float(value) => write!(f, "{value:?}"),
+            Self::Complex(value) => value.fmt(f),
+        }
+    }
+}

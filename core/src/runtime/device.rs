@@ -1,0 +1,290 @@
+//! Devices: finding one, asking what it is, dividing it.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+
+use super::context::WeakContext;
+use super::{Context, Filter, FilterTerm, Queue};
+use crate::backend::{self, Aspect, DeviceInfo, DeviceType, Driver, Partition, Registration};
+use crate::error::{Error, Result};
+use crate::memory::PoolStatistics;
+use crate::memory::pool::Pool;
+use crate::promotion::DtypeSupport;
+
+/// Environment variable that names the default device by a filter string.
+const DEFAULT_DEVICE_VARIABLE: &str = "STRIDEWISE_DEVICE";
+
+/// A device. Cheap to clone; equal to itself and its clones only.
+#[derive(Clone)]
+pub struct Device(Arc<Inner>);
+
+/// A device that does not keep itself alive.
+#[derive(Clone)]
+pub(crate) struct WeakDevice(Weak<Inner>);
+
+impl WeakDevice {
+    pub(crate) fn upgrade(&self) -> Option<Device> {
+        self.0.upgrade().map(Device)
+    }
+}
+
+struct Inner {
+    backend: Arc<dyn backend::Device>,
+    pool: Pool,
+    /// Number among the devices of its backend and type, or of its variant.
+    index: usize,
+    parent: Option<Device>,
+    /// Weak, since a context holds its devices.
+    context: Mutex<WeakContext>,
+    /// Keeps the cached queue of a registered device, which lives as long as the process anyway.
+    kept: OnceLock<Queue>,
+    registered: bool,
+}
+
+struct Registry {
+    backends: Vec<&'static str>,
+    devices: Vec<Device>,
+}
+
+/// Drivers are asked once, at the first use of any device.
+static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+    let mut drivers: Vec<Arc<dyn Driver>> =
+        inventory::iter::<Registration>.into_iter().map(|r| (r.driver)()).collect();
+    // Link order is no order: by name.
+    drivers.sort_by_key(|d| d.name());
+    let mut devices: Vec<Device> = Vec::new();
+    for driver in &drivers {
+        for backend in driver.devices() {
+            let alike = |d: &&Device| {
+                let (a, b) = (d.info(), backend.info());
+                a.backend == b.backend && a.variant == b.variant && a.device_type == b.device_type
+            };
+            let index = devices.iter().filter(alike).count();
+            devices.push(Device::make(backend, index, None, true));
+        }
+    }
+    Registry { backends: drivers.iter().map(|d| d.name()).collect(), devices }
+});
+
+/// The root devices of this machine, without the variants that are found by name only.
+#[must_use]
+pub fn devices() -> Vec<Device> {
+    REGISTRY.devices.iter().filter(|d| d.info().variant.is_none()).cloned().collect()
+}
+
+/// The device that arrays are made on where none is named: the one that the environment variable `STRIDEWISE_DEVICE`
+/// names, else the first GPU, else the host, else the first there is. Chosen once.
+///
+/// # Errors
+/// [`Error::DeviceSelection`] where the variable names no device, or there is none at all.
+pub fn default_device() -> Result<Device> {
+    static DEFAULT: OnceLock<Result<Device>> = OnceLock::new();
+    let choose = || match std::env::var(DEFAULT_DEVICE_VARIABLE) {
+        Ok(filter) => Device::select(&filter).map_err(|error| match error {
+            Error::DeviceSelection(c) => Error::device_selection(
+                format!("environment variable {DEFAULT_DEVICE_VARIABLE}"),
+                &c.value,
+                c.expected.clone(),
+                c.help.clone(),
+            ),
+            other => other,
+        }),
+        Err(_) => {
+            let listed = devices();
+            let gpu = listed.iter().find(|d| d.info().device_type == DeviceType::Gpu);
+            let host = listed.iter().find(|d| d.info().has(Aspect::HostDebuggable));
+            gpu.or(host).or(listed.first()).cloned().ok_or_else(|| {
+                Error::device_selection(
+                    "device",
+                    "none",
+                    "at least one device",
+                    "use the `stridewise` crate, which brings the host backend, rather than its core alone",
+                )
+            })
+        }
+    };
+    DEFAULT.get_or_init(choose).clone()
+}
+
+impl Device {
+    /// A root device from a backend's own object, for backends that are not registered.
+    #[must_use]
+    pub fn from_backend(backend: Arc<dyn backend::Device>) -> Self {
+        Self::make(backend, 0, None, false)
+    }
+
+    fn make(backend: Arc<dyn backend::Device>, index: usize, parent: Option<Self>, registered: bool) -> Self {
+        let pool = Pool::new(Arc::clone(&backend));
+        Self(Arc::new(Inner {
+            backend,
+            pool,
+            index,
+            parent,
+            context: Mutex::default(),
+            kept: OnceLock::new(),
+            registered,
+        }))
+    }
+
+    /// The first device that matches a filter string: `backend:type:index`, each part optional, or a comma list of
+    /// such. A device's variant stands in place of the type: `host:avx2`.
+    ///
+    /// # Errors
+    /// [`Error::DeviceSelection`] where the string is wrong or nothing matches; the devices there are, are named.
+    pub fn select(filter: &str) -> Result<Self> {
+        let registry = &*REGISTRY;
+        let parsed = Filter::parse(filter, &registry.backends)?;
+        let found = parsed.terms.iter().find_map(|term| {
+            registry.devices.iter().filter(|d| d.answers_to(term)).nth(term.index.unwrap_or(0))
+        });
+        found.cloned().ok_or_else(|| {
+            let there: Vec<String> = registry.devices.iter().map(Self::filter_string).collect();
+            Error::device_selection(
+                "filter",
+                format!("{filter:?}"),
+                "a filter string that a device of this machine answers to",
+                format!("use one of: {}", there.join(", ")),
+            )
+        })
+    }
+
+    fn answers_to(&self, term: &FilterTerm) -> bool {
+        let info = self.info();
+        term.backend.as_deref().is_none_or(|backend| backend == info.backend)
+            && match (&term.kind, info.variant) {
+                (Some(kind), Some(variant)) => kind == variant,
+                (Some(kind), None) => kind == info.device_type.name(),
+                (None, variant) => variant.is_none(),
+            }
+    }
+
+    /// The filter string that selects a root device; a sub-device has its root's, and its place below it.
+    #[must_use]
+    pub fn filter_string(&self) -> String {
+        let info = self.info();
+        match &self.0.parent {
+            Some(parent) => format!("{}/{}", parent.filter_string(), self.0.index),
+            None => match info.variant {
+                Some(variant) => format!("{}:{variant}", info.backend),
+                None => format!("{}:{}:{}", info.backend, info.device_type, self.0.index),
+            },
+        }
+    }
+
+    /// What the device is.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        self.0.backend.info()
+    }
+
+    /// Which dtypes it computes in.
+    #[must_use]
+    pub fn dtype_support(&self) -> DtypeSupport {
+        DtypeSupport { f16: self.info().has(Aspect::Fp16), f64: self.info().has(Aspect::Fp64) }
+    }
+
+    /// Divides the device.
+    ///
+    /// # Errors
+    /// [`Error::DeviceSelection`] where it cannot be divided so.
+    pub fn create_sub_devices(&self, partition: &Partition) -> Result<Vec<Self>> {
+        let parts = self.0.backend.sub_devices(partition)?;
+        let parent = || Some(self.clone());
+        Ok(parts.into_iter().enumerate().map(|(i, part)| Self::make(part, i, parent(), false)).collect())
+    }
+
+    /// The device that this one is a part of.
+    #[must_use]
+    pub fn parent_device(&self) -> Option<&Self> {
+        self.0.parent.as_ref()
+    }
+
+    /// The device's default context: the same one as long as anything uses it.
+    #[must_use]
+    pub fn default_context(&self) -> Context {
+        let mut kept = self.0.context.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.upgrade().unwrap_or_else(|| {
+            let Ok(context) = Context::new(std::slice::from_ref(self)) else {
+                unreachable!("one device is a valid list of devices")
+            };
+            *kept = context.downgrade();
+            context
+        })
+    }
+
+    /// The device's cached queue, always the same one, so that arrays made "on this device" can be combined.
+    ///
+    /// # Errors
+    /// What the runtime reports when the queue is first made.
+    pub fn queue(&self) -> Result<Queue> {
+        if let Some(queue) = self.0.kept.get() {
+            return Ok(queue.clone());
+        }
+        let queue = self.default_context().queue(self)?;
+        Ok(if self.0.registered { self.0.kept.get_or_init(|| queue).clone() } else { queue })
+    }
+
+    /// What the device's memory pool has done and holds.
+    #[must_use]
+    pub fn pool_statistics(&self) -> PoolStatistics {
+        self.0.pool.statistics()
+    }
+    /// Bytes that the pool may hold for reuse.
+    #[must_use]
+    pub fn pool_cap(&self) -> usize {
+        self.0.pool.cap()
+    }
+    /// Sets how many bytes the pool may hold for reuse, and gives back what is more.
+    pub fn set_pool_cap(&self, bytes: usize) {
+        self.0.pool.set_cap(bytes);
+    }
+    /// Gives memory back to the device until the pool holds at most so many bytes for reuse.
+    pub fn trim_pool(&self, keep_bytes: usize) {
+        self.0.pool.trim(keep_bytes);
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.0.pool
+    }
+    pub(crate) fn backend(&self) -> &Arc<dyn backend::Device> {
+        &self.0.backend
+    }
+    pub(crate) fn downgrade(&self) -> WeakDevice {
+        WeakDevice(Arc::downgrade(&self.0))
+    }
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+impl Eq for Device {}
+
+impl std::hash::Hash for Device {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.id().hash(state);
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.filter_string())
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({}, {:?})", self.filter_string(), self.info().name)
+    }
+}
+
+impl std::str::FromStr for Device {
+    type Err = Error;
+    fn from_str(filter: &str) -> Result<Self> {
+        Self::select(filter)
+    }
+}

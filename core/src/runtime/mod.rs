@@ -1,0 +1,17 @@
+//! Devices, contexts, queues and events, as the user sees them.
+
+mod context;
+mod device;
+mod event;
+mod filter;
+mod placement;
+mod queue;
+
+pub use context::Context;
+pub(crate) use device::WeakDevice;
+pub use device::{Device, default_device, devices};
+pub use event::Event;
+pub use filter::{Filter, FilterTerm};
+pub(crate) use placement::common_queue;
+pub use placement::get_execution_queue;
+pub use queue::Queue;

@@ -1,0 +1,223 @@
+//! Queues: where work is submitted.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use super::{Context, Device, Event, default_device};
+use crate::backend::{self, QueueProperties};
+use crate::error::{Error, Result};
+use crate::lazy::PendingWork;
+use crate::memory::schedule;
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A queue of one device in one context. Cheap to clone. Queues are equal by identity: two made separately are
+/// different and their arrays do not combine; the cached one of a device is always the same.
+///
+/// Work is ordered by what it reads and writes and by the events that the caller names, not by when it was submitted,
+/// unless the queue is in-order.
+#[derive(Clone)]
+pub struct Queue(Arc<Inner>);
+
+struct Inner {
+    id: u64,
+    context: Context,
+    device: Device,
+    properties: QueueProperties,
+    backend: Arc<dyn backend::Queue>,
+    /// Recorded work of arrays of this queue that has not been submitted.
+    pending: PendingWork,
+    /// Held while recorded work is turned into a plan and submitted.
+    flush: Mutex<()>,
+    /// Events of submitted work that may be unfinished.
+    unfinished: Mutex<Vec<Arc<dyn backend::Event>>>,
+}
+
+/// A queue that does not keep itself alive.
+pub(super) struct WeakQueue(Weak<Inner>);
+
+impl WeakQueue {
+    pub(super) fn upgrade(&self) -> Option<Queue> {
+        self.0.upgrade().map(Queue)
+    }
+    pub(super) fn is_alive(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}
+
+impl Queue {
+    /// The cached queue of the default device.
+    ///
+    /// # Errors
+    /// As for [`default_device`].
+    pub fn default_queue() -> Result<Self> {
+        static DEFAULT: OnceLock<Queue> = OnceLock::new();
+        if let Some(queue) = DEFAULT.get() {
+            return Ok(queue.clone());
+        }
+        let queue = default_device()?.queue()?;
+        Ok(DEFAULT.get_or_init(|| queue).clone())
+    }
+
+    /// A new queue on the device that a filter string selects.
+    ///
+    /// # Errors
+    /// As for [`Device::select`], and what the runtime reports.
+    pub fn select(filter: &str) -> Result<Self> {
+        Self::new(&Device::select(filter)?, QueueProperties::default())
+    }
+
+    /// A new queue on a device, in its default context.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    pub fn new(device: &Device, properties: QueueProperties) -> Result<Self> {
+        Self::in_context(&device.default_context(), device, properties)
+    }
+
+    /// A new queue on a device, in a context that has the device (or the device it is a part of).
+    ///
+    /// # Errors
+    /// [`Error::DeviceSelection`] where the context has it not; what the runtime reports.
+    pub fn in_context(context: &Context, device: &Device, properties: QueueProperties) -> Result<Self> {
+        let mut ancestors = std::iter::successors(Some(device), |d| d.parent_device());
+        if !ancestors.any(|d| context.devices().contains(d)) {
+            return Err(Error::device_selection(
+                "device",
+                device,
+                "a device of the context, or a part of one",
+                format!("use one of {:?}", context.devices()),
+            ));
+        }
+        let backend = device.backend().create_queue(properties)?;
+        Ok(Self(Arc::new(Inner {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            context: context.clone(),
+            device: device.clone(),
+            properties,
+            backend,
+            pending: PendingWork::default(),
+            flush: Mutex::default(),
+            unfinished: Mutex::default(),
+        })))
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+    /// The context.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+    /// How the queue behaves.
+    #[must_use]
+    pub fn properties(&self) -> QueueProperties {
+        self.0.properties
+    }
+    /// Whether commands run in the order of submission.
+    #[must_use]
+    pub fn is_in_order(&self) -> bool {
+        self.0.properties.in_order
+    }
+
+    /// Submits all recorded work of arrays of this queue.
+    ///
+    /// # Errors
+    /// What the submission of any of it reports; the arrays concerned report it too.
+    pub fn flush(&self) -> Result<()> {
+        let flushed = self.0.pending.flush();
+        flushed.and(self.0.backend.flush())
+    }
+
+    /// Submits all recorded work and waits until everything submitted to this queue is done.
+    ///
+    /// # Errors
+    /// What the submission of recorded work, or the runtime, reports. The failure of a command is its event's.
+    pub fn wait(&self) -> Result<()> {
+        let flushed = self.flush();
+        flushed.and(self.0.backend.finish())
+    }
+
+    /// A command that is complete when the events named are, or, where none is named, when everything submitted so far
+    /// to this queue is (SYCL, `ext_oneapi_submit_barrier`).
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    pub fn submit_barrier(&self, depends: &[Event]) -> Result<Event> {
+        self.flush()?;
+        schedule::barrier(self, depends)
+    }
+
+    /// Runs a function on the host once the events named are complete. It may block. Its error or panic is the event's.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    pub fn submit_host_task(
+        &self,
+        task: impl FnOnce() -> Result<()> + Send + 'static,
+        depends: &[Event],
+    ) -> Result<Event> {
+        schedule::host_task(self, Box::new(task), depends)
+    }
+
+    pub(crate) fn backend(&self) -> &dyn backend::Queue {
+        &*self.0.backend
+    }
+    pub(crate) fn pending(&self) -> &PendingWork {
+        &self.0.pending
+    }
+    pub(crate) fn flush_lock(&self) -> MutexGuard<'_, ()> {
+        // What it guards is each node's own; poison means nothing.
+        self.0.flush.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps an event for barriers until it is finished.
+    pub(crate) fn note(&self, event: &Arc<dyn backend::Event>) {
+        if !event.status().is_terminal() {
+            let mut unfinished = self.0.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+            if unfinished.len() == unfinished.capacity() {
+                unfinished.retain(|e| !e.status().is_terminal());
+            }
+            unfinished.push(Arc::clone(event));
+        }
+    }
+
+    pub(crate) fn unfinished(&self) -> Vec<Arc<dyn backend::Event>> {
+        let mut unfinished = self.0.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        unfinished.retain(|e| !e.status().is_terminal());
+        unfinished.clone()
+    }
+
+    pub(super) fn downgrade(&self) -> WeakQueue {
+        WeakQueue(Arc::downgrade(&self.0))
+    }
+}
+
+impl PartialEq for Queue {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+impl Eq for Queue {}
+
+impl std::hash::Hash for Queue {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "queue {} of {}", self.0.id, self.0.device)
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Queue({self}, {:?})", self.0.properties)
+    }
+}
