@@ -30,7 +30,6 @@ macro_rules! from_number {
 }
 macro_rules! numbers {
     ($($S:ty)*) => {$(
-        from_number!($S: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
         impl To<Byte> for $S {
             #[inline(always)]
             fn to(self) -> Byte { Byte(u8::from(self != (0 as $S))) }
@@ -46,21 +45,118 @@ macro_rules! numbers {
     )*};
 }
 numbers!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+from_number!(i8: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+from_number!(i16: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+from_number!(i32: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+from_number!(i64: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+from_number!(u8: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+from_number!(u16: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+from_number!(u32: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+from_number!(u64: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+from_number!(f32: f32 f64);
+from_number!(f64: f32 f64);
 
-macro_rules! halves {
-    ($via:ty, $convert:ident: $($S:ty)*) => {$(
-        impl To<f16> for $S {
+/// Floats to integers. Rust's `as` says the same, but the compiler makes a chain of scalar branches of it.
+macro_rules! saturating {
+    ($S:ty: $($D:ty)*) => {$(
+        impl To<$D> for $S {
             #[inline(always)]
-            fn to(self) -> f16 { f16::$convert(self as $via) }
-        }
-        impl To<bf16> for $S {
-            #[inline(always)]
-            fn to(self) -> bf16 { bf16::$convert(self as $via) }
+            fn to(self) -> $D {
+                const LOW: $S = <$D>::MIN as $S;
+                // Half of the first power of two that is too large is exact in every float.
+                const HIGH: $S = (<$D>::MAX / 2 + 1) as $S * 2.0;
+                const TOP: $S = HIGH.next_down();
+                let x = if self > LOW { self } else { LOW };
+                let x = if x < TOP { x } else { TOP };
+                // SAFETY: `x` is no NaN and lies from the smallest integer to the float below the first one that is
+                // too large.
+                let inside: $D = unsafe { x.to_int_unchecked() };
+                let number = if self >= HIGH { <$D>::MAX } else { inside };
+                if self.is_nan() { 0 } else { number }
+            }
         }
     )*};
 }
-halves!(f32, from_f32: i8 i16 i64 u8 u16 u64 f32);
-halves!(f64, from_f64: i32 u32 f64);
+saturating!(f32: i8 i16 i32 i64 u8 u16 u32 u64);
+saturating!(f64: i8 i16 i32 i64 u8 u16 u32 u64);
+
+macro_rules! halves {
+    ($via:ty, $half:ident, $bhalf:ident: $($S:ty)*) => {$(
+        impl To<f16> for $S {
+            #[inline(always)]
+            fn to(self) -> f16 { f16::from_bits($half(self as $via)) }
+        }
+        impl To<bf16> for $S {
+            #[inline(always)]
+            fn to(self) -> bf16 { bf16::from_bits($bhalf(self as $via)) }
+        }
+    )*};
+}
+halves!(f32, half, bhalf: i8 i16 i64 u8 u16 u64 f32);
+halves!(f64, half_of_double, bhalf_of_double: i32 u32 f64);
+
+/// The bits of the nearest `float16`, ties to even. Without branches, so that loops over it become vector code; the
+/// `half` crate asks the processor's features at each element.
+#[inline(always)]
+fn half(x: f32) -> u16 {
+    let bits = x.to_bits();
+    let magnitude = bits & 0x7fff_ffff;
+    // Below the smallest normal number the addition of ½ rounds at the place of the last bit.
+    let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5_f32.to_bits());
+    let odd = magnitude >> 13 & 1;
+    let normal = magnitude.wrapping_add(0xc800_0fff).wrapping_add(odd) >> 13;
+    let finite = if magnitude < 0x3880_0000 { subnormal } else { normal };
+    let huge = if magnitude > 0x7f80_0000 { 0x7e00 } else { 0x7c00 };
+    let value = if magnitude >= 0x4780_0000 { huge } else { finite };
+    (value | bits >> 16 & 0x8000) as u16
+}
+
+/// The bits of the nearest `bfloat16`, ties to even.
+#[inline(always)]
+fn bhalf(x: f32) -> u16 {
+    let bits = x.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    (if x.is_nan() { bits >> 16 | 0x40 } else { rounded }) as u16
+}
+
+/// The `float32` whose last bit says whether anything was cut off ("rounding to odd"): rounding it again to a narrower
+/// float is rounding once.
+#[inline(always)]
+fn to_odd(x: f64) -> f32 {
+    let near = x as f32;
+    let back = f64::from(near);
+    let bits = near.to_bits();
+    let cut = bits.wrapping_sub(u32::from(back.abs() > x.abs())) | 1;
+    let exact = back == x || x.is_nan();
+    f32::from_bits(if exact { bits } else { cut })
+}
+
+#[inline(always)]
+fn half_of_double(x: f64) -> u16 {
+    half(to_odd(x))
+}
+
+#[inline(always)]
+fn bhalf_of_double(x: f64) -> u16 {
+    bhalf(to_odd(x))
+}
+
+/// The value of a `float16`, exact.
+#[inline(always)]
+fn from_half(x: f16) -> f32 {
+    let bits = u32::from(x.to_bits());
+    let magnitude = (bits & 0x7fff) << 13;
+    // 2¹¹²: the difference of the exponents' biases. Subnormal numbers become normal.
+    let scaled = (f32::from_bits(magnitude) * f32::from_bits(0x7780_0000)).to_bits();
+    let value = if bits & 0x7c00 == 0x7c00 { magnitude | 0x7f80_0000 } else { scaled };
+    f32::from_bits(value | (bits & 0x8000) << 16)
+}
+
+/// The value of a `bfloat16`, exact.
+#[inline(always)]
+fn from_bhalf(x: bf16) -> f32 {
+    f32::from_bits(u32::from(x.to_bits()) << 16)
+}
 
 /// A source that is first made another number without loss.
 macro_rules! through {
@@ -72,8 +168,8 @@ macro_rules! through {
     )*};
 }
 through!(Byte, |v| u8::from(v.0 != 0) => u8: Byte i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 Complex<f32> Complex<f64>);
-through!(f16, |v| v.to_f32() => f32: Byte i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 Complex<f32> Complex<f64>);
-through!(bf16, |v| v.to_f32() => f32: Byte i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 Complex<f32> Complex<f64>);
+through!(f16, |v| from_half(v) => f32: Byte i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 Complex<f32> Complex<f64>);
+through!(bf16, |v| from_bhalf(v) => f32: Byte i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 Complex<f32> Complex<f64>);
 through!(Complex<f32>, |v| v.re => f32: i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64);
 through!(Complex<f64>, |v| v.re => f64: i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64);
 

@@ -7,6 +7,7 @@ use stridewise_core::LaunchPlan;
 
 use super::code::{Access, Code, Slots, Target};
 use super::entry::VECTOR_BYTES;
+use super::pack;
 use super::space::{Cursor, Space, View};
 use super::{Tuning, split, stream};
 
@@ -47,6 +48,21 @@ impl Drop for Scratch {
     }
 }
 
+/// Rows that are gathered together from a turned input.
+const PANEL_ROWS: usize = 16;
+/// Elements of such a row at a time.
+const PANEL_LEN: usize = 256;
+/// Bytes of a panel of the widest dtype.
+const PANEL_BYTES: usize = PANEL_ROWS * PANEL_LEN * 16;
+
+/// An input whose neighbours in memory are in neighbouring rows.
+struct Turned {
+    input: usize,
+    /// Bytes from one element of a row to the next.
+    along: isize,
+    size: usize,
+}
+
 /// A code and the space that it runs over; the space's views are the code's inputs, then its outputs.
 pub(super) struct Tiles {
     pub(super) code: Code,
@@ -80,7 +96,15 @@ impl Tiles {
         unsafe {
             self.load(cursor, slots, len);
             self.code.run(slots, len);
+            self.store(cursor, slots, len);
         }
+    }
+
+    /// Scatters the outputs that must be.
+    ///
+    /// # Safety
+    /// As for [`load`](Self::load), after the code ran.
+    unsafe fn store(&self, cursor: &Cursor, slots: &Slots, len: usize) {
         for &(output, slot) in &self.code.scatters {
             let k = self.code.first_output() + usize::from(output);
             let src = slots.0[usize::from(slot)];
@@ -89,12 +113,90 @@ impl Tiles {
         }
     }
 
+    /// The packed inputs that lie element after element along the last dimension but one, as a transposed matrix does:
+    /// their cache lines hold elements of several rows, so several rows are gathered at once.
+    fn turned(&self) -> SmallVec<[Turned; 2]> {
+        let mut turned = SmallVec::new();
+        let dims = self.space.dims.len();
+        if self.space.across || dims < 2 || self.space.dims[dims - 2] < PANEL_ROWS {
+            return turned;
+        }
+        for &(input, _) in &self.code.packs {
+            let view = &self.space.views[usize::from(input)];
+            let (along, between) = (view.strides[dims - 1], view.strides[dims - 2]);
+            if between == view.size.cast_signed() && along.unsigned_abs() >= 64 {
+                turned.push(Turned { input: usize::from(input), along, size: view.size });
+            }
+        }
+        turned
+    }
+
+    /// Whether a panel may begin at a cursor.
+    fn panel_fits(&self, cursor: &Cursor, left: usize) -> bool {
+        let dims = self.space.dims.len();
+        cursor.index[dims - 1] == 0
+            && cursor.index[dims - 2] + PANEL_ROWS <= self.space.dims[dims - 2]
+            && left >= PANEL_ROWS * self.space.row()
+    }
+
+    /// Computes `PANEL_ROWS` rows from a cursor on, which is at the start of a row.
+    ///
+    /// # Safety
+    /// As for [`range`](Self::range); the rows differ in the last dimension but one only; the panel has room for
+    /// [`PANEL_BYTES`] per turned input.
+    unsafe fn panel(&self, start: &Cursor, slots: &mut Slots, turned: &[Turned], panel: *mut u8) {
+        let dims = self.space.dims.len();
+        let row = self.space.row();
+        let limit = self.code.tile_len.min(PANEL_LEN);
+        let mut column = 0;
+        let mut cursor = Cursor { index: start.index, at: start.at };
+        while column < row {
+            let len = limit.min(row - column);
+            for (k, t) in turned.iter().enumerate() {
+                let to = panel.wrapping_add(k * PANEL_BYTES);
+                // SAFETY: the plan's addresses are readable; the panel holds `PANEL_ROWS` rows of `PANEL_LEN` elements.
+                unsafe {
+                    pack::gather_panel(to, PANEL_LEN, cursor.at[t.input], t.along, t.size, PANEL_ROWS, len)
+                };
+            }
+            for r in 0..PANEL_ROWS {
+                let mut at = Cursor { index: cursor.index, at: cursor.at };
+                for (at, v) in at.at.iter_mut().zip(&self.space.views) {
+                    *at = at.wrapping_offset(v.strides[dims - 2] * r.cast_signed());
+                }
+                let operands = self.code.operands();
+                slots.0[..operands].copy_from_slice(&at.at[..operands]);
+                for &(input, slot) in &self.code.packs {
+                    let (k, slot) = (usize::from(input), usize::from(slot));
+                    if let Some(t) = turned.iter().position(|t| t.input == k) {
+                        slots.0[slot] = panel.wrapping_add(t * PANEL_BYTES + r * PANEL_LEN * turned[t].size);
+                    } else {
+                        // SAFETY: the plan's addresses are readable; a tile holds `tile_len` elements.
+                        unsafe { self.space.gather(k, slots.0[slot], at.at[k], &at.index, len) };
+                    }
+                }
+                // SAFETY: every slot is set; see `load` and `store`.
+                unsafe {
+                    self.code.run(slots, len);
+                    self.store(&at, slots, len);
+                }
+            }
+            column += len;
+            for (at, v) in cursor.at.iter_mut().zip(&self.space.views) {
+                *at = at.wrapping_offset(v.strides[dims - 1] * len.cast_signed());
+            }
+        }
+    }
+
     /// Computes the points `start..end` in row-major order.
     ///
     /// # Safety
     /// The plan's memory is accessed by nothing else in conflict; `start < end ≤` the space's length.
     pub(super) unsafe fn range(&self, start: usize, end: usize) {
-        let mut scratch = Scratch::take(self.code.scratch_bytes());
+        let turned = self.turned();
+        let bytes = self.code.scratch_bytes();
+        let mut scratch = Scratch::take(bytes + turned.len() * PANEL_BYTES);
+        let panel = scratch.ptr().wrapping_add(bytes);
         let mut slots = Slots::new();
         self.code.prepare(&mut slots, scratch.ptr());
         let limit = self.code.tile_len;
@@ -106,6 +208,15 @@ impl Tiles {
                 // SAFETY: the caller's contract; the tile is within the space.
                 unsafe { self.tile(&cursor, &mut slots, len) };
                 at += len;
+                if at < end {
+                    cursor = self.space.seek(at);
+                }
+            } else if !turned.is_empty() && self.panel_fits(&cursor, end - at) {
+                // SAFETY: the caller's contract; the rows are within the space.
+                unsafe { self.panel(&cursor, &mut slots, &turned, panel) };
+                // Tiles have their own addresses again.
+                self.code.prepare(&mut slots, scratch.ptr());
+                at += PANEL_ROWS * row;
                 if at < end {
                     cursor = self.space.seek(at);
                 }

@@ -3,7 +3,7 @@
 use stridewise_core::ops::{apply, evaluate};
 use stridewise_core::{Dtype, Family, Op, Program, ProgramBuilder, Scalar};
 
-use super::{Array, Rng, canonical, close, execute, plan, specials, untouched, value};
+use super::{Array, Rng, canonical, close, execute, indices, plan, specials, untouched, value};
 use crate::simd::Isa;
 
 const CACHE: usize = 1 << 25;
@@ -226,6 +226,50 @@ fn an_output_may_be_any_of_the_inputs() {
                         for (f, e) in found.iter().zip(&expected) {
                             assert_eq!(canonical(*f), canonical(*e), "{x:?} into {first}, {third}");
                         }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn transposed_operands() {
+    let mut rng = Rng(9);
+    for dtype in [Dtype::U8, Dtype::F16, Dtype::F32, Dtype::I64, Dtype::C128] {
+        for dims in [vec![40, 300], vec![16, 64], vec![3, 35, 700], vec![2, 2, 17, 65]] {
+            let mut turned = dims.clone();
+            turned.reverse();
+            for which in 1..4 {
+                let program = Program::single(Op::Equal, dtype).unwrap();
+                let mut inputs = [0, 1].map(|k| {
+                    if which >> k & 1 == 0 {
+                        return Array::dense(&dims, dtype, &mut rng);
+                    }
+                    let mut strides = Array::dense(&turned, dtype, &mut rng).strides;
+                    strides.reverse();
+                    Array::new(&dims, strides, dtype, &mut rng)
+                });
+                // Half of the elements are equal.
+                for (n, index) in indices(&dims).iter().enumerate() {
+                    if n % 2 == 0 {
+                        let (v, at) = (inputs[0].get(index), inputs[1].byte(index));
+                        inputs[1].memory.write(at, v);
+                    }
+                }
+                let before = Array::dense(&dims, Dtype::Bool, &mut rng);
+                for (&isa, threads) in Isa::available().iter().zip([1, 4, 4]) {
+                    let mut out = [before.clone()];
+                    execute(
+                        &plan(program.clone(), Family::Map, &dims, &mut inputs, &mut out),
+                        isa,
+                        threads,
+                        CACHE,
+                    );
+                    untouched(&before, &out[0], &dims);
+                    for index in indices(&dims) {
+                        let expected = apply(Op::Equal, &[inputs[0].get(&index), inputs[1].get(&index)]);
+                        assert_eq!(Some(out[0].get(&index)), expected, "{dtype} {dims:?} {which} {index:?}");
                     }
                 }
             }
