@@ -26,7 +26,7 @@ pub(super) const F32: Constants = Constants {
 };
 
 pub(super) const F64: Constants = Constants {
-    log2_e: 1.4426950408889634,
+    log2_e: std::f64::consts::LOG2_E,
     ln_2: [0.693147180559663, 2.8235290563031577e-13],
     range: [-746.0, 710.0],
     poly: &[

@@ -88,11 +88,14 @@ impl Row for f64 {
 /// The polynomial with these coefficients, lowest degree first.
 #[inline(always)]
 fn polynomial<V: FloatBits>(x: V, coefficients: &'static [f64]) -> V {
-    let (last, rest) = match coefficients.split_last() {
-        Some(parts) => parts,
-        None => return x.lit(0.0),
-    };
-    rest.iter().rev().fold(x.lit(*last), |sum, &c| sum.mul_add(x, x.lit(c)))
+    // A plain loop: iterator adaptors are not always inlined into the entry points.
+    let mut i = coefficients.len() - 1;
+    let mut sum = x.lit(coefficients[i]);
+    while i > 0 {
+        i -= 1;
+        sum = sum.mul_add(x, x.lit(coefficients[i]));
+    }
+    sum
 }
 
 /// 2ᵏ from `MAGIC + k`, for a `k` whose power is a normal number.
