@@ -19,11 +19,12 @@ pub(crate) type Bf16 = super::half::Bf16<F32>;
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
 macro_rules! lanes {
-    ($name:ident, $elem:ty, $int:ty, $reg:ty, $mask:ty, $len:literal, add: $add:ident, sub: $sub:ident, mul: $mul:ident,
-     div: $div:ident, fma: $fma:ident, sqrt: $sqrt:ident, abs: $abs:ident, min: $min:ident, max: $max:ident,
+    ($name:ident, $elem:ty, $int:ty, $reg:ty, $mask:ty, $len:literal, add: $add:ident, sub: $sub:ident,
+     mul: $mul:ident, div: $div:ident, fma: $fma:ident, sqrt: $sqrt:ident, abs: $abs:ident, min: $min:ident, max: $max:ident,
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, scale: $scale:ident,
-     and: $and:ident, or: $or:ident, xor: $xor:ident, mask_mov: $mask_mov:ident; $equal_bits:ident, $from:ident; $($bits:tt)*) => {
+     and: $and:ident, or: $or:ident, xor: $xor:ident, mask_mov: $mask_mov:ident;
+     $equal_bits:ident, $from:ident; $($bits:tt)*) => {
         float_lane!($name, $elem, $mask,
             add: |a, b| level!($add(a, b)), sub: |a, b| level!($sub(a, b)), mul: |a, b| level!($mul(a, b)),
             div: |a, b| level!($div(a, b)), neg: |a| level!($xor(a, $set(-0.0))),

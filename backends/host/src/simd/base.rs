@@ -192,25 +192,30 @@ lanes!(F64, f64, f64x2, Mask64, 2, u64x2, i64x2, u64, fma_f64, _mm_stream_pd);
 #[inline(always)]
 fn fma_f32(a: f32x4, b: f32x4, c: f32x4) -> f32x4 {
     let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());
-    let pair = |i: usize| -> [f64; 2] {
-        let wide = |v: [f32; 4]| f64x2::from([f64::from(v[i]), f64::from(v[i + 1])]);
-        let (p, c) = (wide(a) * wide(b), wide(c));
-        let sum = p + c;
-        // The error of the sum, exactly; NaN where the sum is not finite, which no comparison below takes for one.
-        let c_part = sum - p;
-        let error = (p - (sum - c_part)) + (c - c_part);
-        let bits: u64x2 = bytemuck::cast(sum);
-        // One step away from zero where the error has the sum's sign, else one step towards zero.
-        let step = |mask: f64x2| -> u64x2 { bytemuck::cast(mask) };
-        let zero = f64x2::splat(0.0);
-        let inexact = step(error.simd_lt(zero) | zero.simd_lt(error));
-        let outwards = step((error ^ sum).simd_lt(zero) ^ f64x2::splat(f64::from_bits(u64::MAX)));
-        let even = (bits & u64x2::splat(1)) ^ u64x2::splat(1);
-        let delta = ((even & outwards) - (even & !outwards)) & inexact;
-        bytemuck::cast(bits + delta)
-    };
-    let (low, high) = (pair(0), pair(2));
-    f32x4::from([low[0] as f32, low[1] as f32, high[0] as f32, high[1] as f32])
+    let low = fma_to_odd(f64x2::new([a[0].into(), a[1].into()]), [b[0], b[1]], [c[0], c[1]]);
+    let high = fma_to_odd(f64x2::new([a[2].into(), a[3].into()]), [b[2], b[3]], [c[2], c[3]]);
+    f32x4::new([low[0] as f32, low[1] as f32, high[0] as f32, high[1] as f32])
+}
+
+/// `a·b + c` in f64, rounded to odd, for numbers of f32.
+#[inline(always)]
+fn fma_to_odd(a: f64x2, b: [f32; 2], c: [f32; 2]) -> [f64; 2] {
+    let (p, c) = (a * f64x2::new([b[0].into(), b[1].into()]), f64x2::new([c[0].into(), c[1].into()]));
+    let sum = p + c;
+    // The error of the sum, exactly; NaN where the sum is not finite, which is not less than anything.
+    let c_part = sum - p;
+    let error = (p - (sum - c_part)) + (c - c_part);
+    // Where the sum is inexact and even, it goes one step away from zero if the error has its sign, else one step
+    // towards zero.
+    let zero = f64x2::splat(0.0);
+    let inexact: u64x2 = bytemuck::cast(zero.simd_lt(error.abs()));
+    let bits: u64x2 = bytemuck::cast(sum);
+    let signs: u64x2 = bytemuck::cast(error ^ sum);
+    let inwards = signs >> 63;
+    let even = (bits & u64x2::splat(1)) ^ u64x2::splat(1);
+    let step = (even - ((even & inwards) << 1)) & inexact;
+    let rounded: f64x2 = bytemuck::cast(bits + step);
+    rounded.to_array()
 }
 
 /// `a·b + c` rounded once: the standard library's, which is exact on every target.

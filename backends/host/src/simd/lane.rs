@@ -44,8 +44,8 @@ macro_rules! mask_type {
 }
 pub(super) use mask_type;
 
-/// The operators and core's algebra for a lane type, from the register operations written like closures over registers but
-/// expanded in place (a closure could stay out of line); comparisons give a `$mask`, `select` takes one.
+/// The operators and core's algebra for a lane type, from the register operations. These are written like closures
+/// but expanded in place (a closure could stay out of line); comparisons give a `$mask`, `select` takes one.
 macro_rules! float_lane {
     ($name:ident, $elem:ty, $mask:ty,
      add: |$add0:ident, $add1:ident| $add:expr,

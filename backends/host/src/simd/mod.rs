@@ -4,7 +4,7 @@
 //! `avx512` on x86-64 processors that have them. Every level runs the same sequence of operations with the same
 //! roundings, so that results are equal in every bit whichever level runs (but for the payload and the sign of a NaN).
 
-use stridewise_core::ops::{Alg, Float};
+use stridewise_core::ops::Float;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -176,10 +176,4 @@ trait HalfMemory: Lane<Elem = f32> {
     /// # Safety
     /// As [`store_bf16`](Self::store_bf16), with `p` aligned to `2 · LEN` bytes.
     unsafe fn stream_bf16(self, p: *mut u16);
-}
-
-/// A constant of the lane's kind.
-#[inline(always)]
-fn lit<V: Alg>(like: V, c: f64) -> V {
-    like.lit(c)
 }

@@ -1,5 +1,7 @@
 //! Angles: the quotient of the smaller by the larger coordinate, folded once more at π/8.
 
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+
 use super::{FloatBits, Row, flip, polynomial, sign};
 
 pub(in super::super) struct Constants {
@@ -38,10 +40,10 @@ pub(super) const F32: Constants = Constants {
 pub(super) const F64: Constants = Constants {
     tan_eighth: 0.41421356237309503,
     angles: [
-        [0.7853981633974483, 3.061616997868383e-17],
-        [1.5707963267948966, 6.123233995736766e-17],
+        [FRAC_PI_4, 3.061616997868383e-17],
+        [FRAC_PI_2, 6.123233995736766e-17],
         [2.356194490192345, 9.184850993605148e-17],
-        [3.141592653589793, 1.2246467991473532e-16],
+        [PI, 1.2246467991473532e-16],
     ],
     poly: &[
         -0.333333333333332,

@@ -8,7 +8,7 @@ pub(in super::super) struct Constants {
     ln_2: [f64; 2],
     /// Arguments beyond these overflow, or round to 0.
     range: [f64; 2],
-    /// (eʳ − 1 − r) / r².
+    /// (eʳ − 1 − r − r²/2) / r³.
     poly: &'static [f64],
 }
 
@@ -17,29 +17,29 @@ pub(super) const F32: Constants = Constants {
     ln_2: [0.693145751953125, 1.428606765330187e-06],
     range: [-104.5, 89.0],
     poly: &[
-        0.4999999403953552,
-        0.16666515171527863,
-        0.04166845604777336,
-        0.00836941134184599,
-        0.0013813197147101164,
+        0.1666666567325592,
+        0.04166628047823906,
+        0.00833350419998169,
+        0.0013945727841928601,
+        0.0001978915825020522,
     ],
 };
 
 pub(super) const F64: Constants = Constants {
-    log2_e: 1.4426950408889634,
+    log2_e: std::f64::consts::LOG2_E,
     ln_2: [0.693147180559663, 2.8235290563031577e-13],
     range: [-746.0, 710.0],
     poly: &[
-        0.5000000000000011,
-        0.16666666666666388,
-        0.041666666666519706,
-        0.008333333333507541,
-        0.0013888888946796145,
-        0.0001984126948611624,
-        2.480148946488338e-05,
-        2.7557597412286183e-06,
-        2.763165145640616e-07,
-        2.4998880043749562e-08,
+        0.16666666666666685,
+        0.04166666666666604,
+        0.008333333333315745,
+        0.0013888888889133327,
+        0.00019841269899641982,
+        2.4801586904829432e-05,
+        2.755723155351049e-06,
+        2.755759187744495e-07,
+        2.51132049299723e-08,
+        2.0825725177995385e-09,
     ],
 };
 
@@ -48,12 +48,12 @@ pub(super) struct Reduced<V> {
     /// `MAGIC + k`.
     pub(super) magic_k: V,
     pub(super) k: V,
-    /// r is `head` − k·`ln_2_low`; the head is exact.
+    /// x − k·(the upper part of ln 2), exactly.
     pub(super) head: V,
-    pub(super) ln_2_low: V,
-    /// (eʳ − 1 − r) / r², and r².
+    /// The head − k·(the lower part of ln 2), rounded.
+    pub(super) r: V,
+    /// (eʳ − 1 − r − r²/2) / r³.
     pub(super) poly: V,
-    pub(super) square: V,
 }
 
 #[inline(always)]
@@ -63,19 +63,25 @@ pub(super) fn reduce<V: FloatBits>(x: V) -> Reduced<V> {
     let magic_k = x.mul_add(x.lit(c.log2_e), magic);
     let k = magic_k - magic;
     let head = k.mul_add(x.lit(-c.ln_2[0]), x);
-    let ln_2_low = x.lit(c.ln_2[1]);
-    let r = k.mul_add(x.lit(-c.ln_2[1]), head);
-    Reduced { magic_k, k, head, ln_2_low, poly: polynomial(r, c.poly), square: r * r }
+    let r = less_lower(k, head);
+    Reduced { magic_k, k, head, r, poly: polynomial(r, c.poly) }
+}
+
+/// `from` − k·(the lower part of ln 2).
+#[inline(always)]
+pub(super) fn less_lower<V: FloatBits>(k: V, from: V) -> V {
+    let c = const { <V::Elem as Row>::EXP };
+    k.mul_add(k.lit(-c.ln_2[1]), from)
 }
 
 /// eˣ.
 #[inline(always)]
 pub(in super::super) fn exp<V: FloatBits>(x: V) -> V {
     let [least, greatest] = const { <V::Elem as Row>::EXP.range };
-    let r = reduce(x.at_most(x.lit(greatest)).at_least(x.lit(least)));
+    let Reduced { k, head, r, poly, .. } = reduce(x.at_most(x.lit(greatest)).at_least(x.lit(least)));
     // 1 + head, and what that sum lost.
     let one = x.lit(1.0);
-    let sum = one + r.head;
-    let lost = r.k.mul_add(-r.ln_2_low, r.head - (sum - one));
-    (sum + r.square.mul_add(r.poly, lost)).scale(r.k)
+    let sum = one + head;
+    let lost = less_lower(k, head - (sum - one));
+    (sum + (r * r).mul_add(r.mul_add(poly, x.lit(0.5)), lost)).scale(k)
 }

@@ -3,7 +3,7 @@
 //!
 //! The polynomials are minimax in the relative error of the function (Remez exchange in 200-bit arithmetic), their
 //! coefficients rounded to the dtype, lowest degree first. Results are the sum of a head and a small tail, so that
-//! the rounding of that sum is nearly the only error: the largest measured ones stand with the tests.
+//! the rounding of that sum is most of the error; subnormal results are rounded twice, to at most ¾ unit and that error.
 
 mod atan;
 mod exp;
@@ -88,11 +88,14 @@ impl Row for f64 {
 /// The polynomial with these coefficients, lowest degree first.
 #[inline(always)]
 fn polynomial<V: FloatBits>(x: V, coefficients: &'static [f64]) -> V {
-    let (last, rest) = match coefficients.split_last() {
-        Some(parts) => parts,
-        None => return x.lit(0.0),
-    };
-    rest.iter().rev().fold(x.lit(*last), |sum, &c| sum.mul_add(x, x.lit(c)))
+    // A plain loop: iterator adaptors are not always inlined into the entry points.
+    let mut i = coefficients.len() - 1;
+    let mut sum = x.lit(coefficients[i]);
+    while i > 0 {
+        i -= 1;
+        sum = sum.mul_add(x, x.lit(coefficients[i]));
+    }
+    sum
 }
 
 /// 2ᵏ from `MAGIC + k`, for a `k` whose power is a normal number.

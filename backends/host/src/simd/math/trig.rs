@@ -1,5 +1,7 @@
 //! Sine and cosine: x = n·π/2 + r with |r| ≤ π/4.
 
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+
 use super::{FloatBits, Row, flip, polynomial};
 
 pub(in super::super) struct Constants {
@@ -23,8 +25,8 @@ pub(super) const F32: Constants = Constants {
 };
 
 pub(super) const F64: Constants = Constants {
-    two_over_pi: 0.6366197723675814,
-    half_pi: [1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33],
+    two_over_pi: FRAC_2_PI,
+    half_pi: [FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33],
     limit: 134_217_728.0,
     sine: &[
         -0.16666666666666624,

@@ -151,7 +151,25 @@ fn parts_leave_their_surroundings_alone() {
     check::<bf16>();
 }
 
-/// Every f32 in steps through a 16-bit store, and every 16-bit float through a load and a store.
+#[test]
+fn streams_write_every_element() {
+    #[repr(align(64))]
+    struct Aligned<T>([T; 64]);
+    fn check<T: Kind>() {
+        for &isa in Isa::available() {
+            let mut out = Aligned([T::of(0.0); 64]);
+            T::flood(isa, T::of(2.5), &mut out.0[..48]);
+            let expected: Vec<T> = (0..64).map(|i| T::of(if i < 48 { 2.5 } else { 0.0 })).collect();
+            assert_eq!(out.0[..], expected, "{}", isa.name());
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+    check::<f16>();
+    check::<bf16>();
+}
+
+/// Every 16-bit float through a load and a store, and the rounding of f32 results.
 #[test]
 fn halves_convert_as_the_scalars_do() {
     macro_rules! check {

@@ -121,18 +121,37 @@ unsafe fn choose<V: Lane>(test: Test, x: &[V::Elem], y: &[V::Elem], bytes: &mut 
     }
 }
 
+/// Streams `value` into `out` as far as whole vectors fit.
+///
+/// # Safety
+/// The processor has the level of `V`; `out` is aligned to a vector.
+#[inline(always)]
+unsafe fn flood<V: Lane>(value: V::Elem, out: &mut [V::Elem]) {
+    // SAFETY: whole vectors while they fit.
+    unsafe {
+        for i in (0..out.len() / V::LEN * V::LEN).step_by(V::LEN) {
+            V::splat(value).stream(out.as_mut_ptr().add(i));
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: SSE belongs to every x86-64.
+        unsafe { std::arch::x86_64::_mm_sfence() };
+    }
+}
+
 macro_rules! level {
     ($module:ident, $lanes:ident, $(#[$feature:meta])*) => {
         mod $module {
-            use super::{Test, Fun, bf16, choose, f16, map};
+            use super::{Fun, Test, bf16, choose, f16, flood, map};
             use super::$lanes::{Bf16, F16, F32, F64};
-            level!(@kind f32_map f32_choose f32 F32, $(#[$feature])*);
-            level!(@kind f64_map f64_choose f64 F64, $(#[$feature])*);
-            level!(@kind f16_map f16_choose f16 F16, $(#[$feature])*);
-            level!(@kind bf16_map bf16_choose bf16 Bf16, $(#[$feature])*);
+            level!(@kind f32_map f32_choose f32_flood f32 F32, $(#[$feature])*);
+            level!(@kind f64_map f64_choose f64_flood f64 F64, $(#[$feature])*);
+            level!(@kind f16_map f16_choose f16_flood f16 F16, $(#[$feature])*);
+            level!(@kind bf16_map bf16_choose bf16_flood bf16 Bf16, $(#[$feature])*);
         }
     };
-    (@kind $map:ident $choose:ident $elem:ident $lane:ident, $(#[$feature:meta])*) => {
+    (@kind $map:ident $choose:ident $flood:ident $elem:ident $lane:ident, $(#[$feature:meta])*) => {
         $(#[$feature])*
         pub(super) unsafe fn $map(fun: Fun, x: [&[$elem]; 3], out: &mut [$elem]) {
             // SAFETY: the caller's contract.
@@ -142,6 +161,11 @@ macro_rules! level {
         pub(super) unsafe fn $choose(test: Test, x: &[$elem], y: &[$elem], bytes: &mut [u8], out: &mut [$elem]) {
             // SAFETY: the caller's contract.
             unsafe { choose::<$lane>(test, x, y, bytes, out) }
+        }
+        $(#[$feature])*
+        pub(super) unsafe fn $flood(value: $elem, out: &mut [$elem]) {
+            // SAFETY: the caller's contract.
+            unsafe { flood::<$lane>(value, out) }
         }
     };
 }
@@ -155,6 +179,8 @@ level!(at_avx512, avx512, #[target_feature(enable = "avx512f,avx512bw,avx512dq,a
 trait Kind: Copy + PartialEq + std::fmt::Debug + PartialOrd {
     fn map(isa: Isa, fun: Fun, x: [&[Self]; 3], out: &mut [Self]);
     fn choose(isa: Isa, test: Test, x: &[Self], y: &[Self], bytes: &mut [u8], out: &mut [Self]);
+    /// `out` is aligned to 64 bytes and as long as whole vectors.
+    fn flood(isa: Isa, value: Self, out: &mut [Self]);
     /// The bits, with one pattern for every NaN.
     fn key(self) -> u64;
     fn of_bits(bits: u64) -> Self;
@@ -163,7 +189,7 @@ trait Kind: Copy + PartialEq + std::fmt::Debug + PartialOrd {
 }
 
 macro_rules! kind {
-    ($elem:ident, $bits:ty, $map:ident, $choose:ident, $of:expr, $to:expr) => {
+    ($elem:ident, $bits:ty, $map:ident, $choose:ident, $flood:ident, $of:expr, $to:expr) => {
         impl Kind for $elem {
             fn map(isa: Isa, fun: Fun, x: [&[$elem]; 3], out: &mut [$elem]) {
                 assert!(Isa::available().contains(&isa) && x.iter().all(|x| x.len() == out.len()));
@@ -192,6 +218,21 @@ macro_rules! kind {
                     }
                 }
             }
+            fn flood(isa: Isa, value: $elem, out: &mut [$elem]) {
+                assert!(
+                    Isa::available().contains(&isa) && out.as_ptr().addr() % 64 == 0 && out.len() % 16 == 0
+                );
+                // SAFETY: the processor has the level; 64 bytes are the greatest alignment of a vector.
+                unsafe {
+                    match isa {
+                        #[cfg(target_arch = "x86_64")]
+                        Isa::Avx2 => at_avx2::$flood(value, out),
+                        #[cfg(target_arch = "x86_64")]
+                        Isa::Avx512 => at_avx512::$flood(value, out),
+                        _ => at_base::$flood(value, out),
+                    }
+                }
+            }
             fn key(self) -> u64 {
                 if self.is_nan() { u64::MAX } else { self.to_bits().into() }
             }
@@ -207,10 +248,10 @@ macro_rules! kind {
         }
     };
 }
-kind!(f32, u32, f32_map, f32_choose, |v| v as f32, f64::from);
-kind!(f64, u64, f64_map, f64_choose, |v| v, |v| v);
-kind!(f16, u16, f16_map, f16_choose, |v| f16::from_f32(v as f32), f64::from);
-kind!(bf16, u16, bf16_map, bf16_choose, |v| bf16::from_f32(v as f32), f64::from);
+kind!(f32, u32, f32_map, f32_choose, f32_flood, |v| v as f32, f64::from);
+kind!(f64, u64, f64_map, f64_choose, f64_flood, |v| v, |v| v);
+kind!(f16, u16, f16_map, f16_choose, f16_flood, |v| f16::from_f32(v as f32), f64::from);
+kind!(bf16, u16, bf16_map, bf16_choose, bf16_flood, |v| bf16::from_f32(v as f32), f64::from);
 
 fn map1<T: Kind>(isa: Isa, fun: Fun, x: &[T]) -> Vec<T> {
     map3(isa, fun, [x; 3])
