@@ -10,7 +10,11 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    pub(crate) fn new(len: usize, threads: usize, traffic: Traffic) -> Result<Self, Box<dyn std::error::Error>> {
+    pub(crate) fn new(
+        len: usize,
+        threads: usize,
+        traffic: Traffic,
+    ) -> Result<Self, Box<dyn std::error::Error>> {
         let probe = Probe::new(len, threads)?;
         let forms = probe.forms(traffic);
         Ok(Self { probe, traffic, forms })

@@ -5,12 +5,17 @@ mod concat;
 mod elementwise;
 mod reduction;
 mod transfer;
+mod typed;
 mod views;
 
 pub use build::{Buffer, UsmArrayBuilder};
 pub use concat::{concat, stack};
 pub use elementwise::{ArrayOrScalar, elementwise, where_};
 pub use reduction::Reduction;
+pub use typed::{
+    Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, NumElement,
+    OrderedElement, RealElement, Reducible,
+};
 
 use std::sync::Arc;
 

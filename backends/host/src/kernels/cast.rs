@@ -109,8 +109,12 @@ impl<S: To<D> + Copy, D: Copy> Kernel for Convert<S, D> {
 
 /// The Rust type that a dtype's elements are read as.
 macro_rules! memory {
-    (Bool $t:ty) => { Byte };
-    ($variant:ident $t:ty) => { $t };
+    (Bool $t:ty) => {
+        Byte
+    };
+    ($variant:ident $t:ty) => {
+        $t
+    };
 }
 
 macro_rules! targets {

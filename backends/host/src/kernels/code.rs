@@ -101,7 +101,12 @@ impl Tiles {
 
 impl Code {
     /// Compiles a program; `None` for an operation that does not take its dtype (see [`supports`](super::supports)).
-    pub(super) fn compile(program: &Program, isa: Isa, inputs: &[Access], target: &Target<'_>) -> Option<Self> {
+    pub(super) fn compile(
+        program: &Program,
+        isa: Isa,
+        inputs: &[Access],
+        target: &Target<'_>,
+    ) -> Option<Self> {
         let steps = program.steps();
         let outputs = if let Target::Outputs { access, .. } = target { access.len() } else { 0 };
         let small = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
@@ -188,9 +193,12 @@ impl Code {
             {
                 direct = program.outputs().iter().enumerate().position(|(o, &arg)| {
                     let reads = |step: &stridewise_core::Step| {
-                        step.operands().iter().any(|&a| matches!(a, Arg::Input(i) if alias(usize::from(i), o)))
+                        step.operands()
+                            .iter()
+                            .any(|&a| matches!(a, Arg::Input(i) if alias(usize::from(i), o)))
                     };
-                    let last = step_until[s] <= s && program.outputs().iter().filter(|&&a| a == arg).count() == 1;
+                    let last =
+                        step_until[s] <= s && program.outputs().iter().filter(|&&a| a == arg).count() == 1;
                     arg == Arg::Step(small(s))
                         && access[o] == Access::Direct
                         && !steps[s + 1..].iter().any(reads)
@@ -238,7 +246,8 @@ impl Code {
                     let size = program.output_dtype(o).size();
                     let flags = u32::from(same);
                     let run = if *stream && !same { stream::copy_entry(size) } else { copy(size, isa) };
-                    let mut call = Call { run, dst: code.inputs + small(o), src: [from; 3], flags, once: false };
+                    let mut call =
+                        Call { run, dst: code.inputs + small(o), src: [from; 3], flags, once: false };
                     if access[o] == Access::Direct {
                         code.calls.push(call);
                         continue;

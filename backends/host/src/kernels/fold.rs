@@ -288,5 +288,7 @@ pub(super) fn indexing(max: bool, dtype: Dtype, isa: Isa) -> Option<Indexing> {
             }
         };
     }
-    Some(of!(Bool Truth, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64))
+    Some(
+        of!(Bool Truth, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+    )
 }

@@ -490,7 +490,14 @@ impl<P: Plain, W: Apply<P::Value, K, Out = P::Value>, const K: usize> Kernel for
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
         // SAFETY: the same contract.
         unsafe {
-            plain_forms::<P, P::Mem, K>(dst.cast(), src, #[inline(always)] |x| P::put(W::f(x)), flags, len);
+            plain_forms::<P, P::Mem, K>(
+                dst.cast(),
+                src,
+                #[inline(always)]
+                |x| P::put(W::f(x)),
+                flags,
+                len,
+            );
         }
     }
 }
@@ -502,7 +509,14 @@ impl<P: Plain, W: Apply<P::Value, K, Out = bool>, const K: usize> Kernel for Pla
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
         // SAFETY: the same contract.
         unsafe {
-            plain_forms::<P, u8, K>(dst, src, #[inline(always)] |x| u8::from(W::f(x)), flags, len);
+            plain_forms::<P, u8, K>(
+                dst,
+                src,
+                #[inline(always)]
+                |x| u8::from(W::f(x)),
+                flags,
+                len,
+            );
         }
     }
 }

@@ -160,7 +160,8 @@ pub(crate) fn supports(plan: &LaunchPlan) -> Support {
         _ => Some("the host runs maps and reductions".to_owned()),
     };
     let refused = refused.or_else(|| {
-        (plan.dims.len() > MAX_PLAN_DIMS).then(|| format!("{} dimensions; at most {MAX_PLAN_DIMS}", plan.dims.len()))
+        (plan.dims.len() > MAX_PLAN_DIMS)
+            .then(|| format!("{} dimensions; at most {MAX_PLAN_DIMS}", plan.dims.len()))
     });
     refused.map_or(Support::Native, Support::No)
 }

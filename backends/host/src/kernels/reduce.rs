@@ -249,10 +249,7 @@ impl Reduction {
         );
         let narrowed = values.wrapping_add(self.values_bytes());
         let mut post_slots = Slots::new();
-        self.post.prepare(
-            &mut post_slots,
-            worker.scratch.ptr().wrapping_add(self.lane.code.scratch_bytes()),
-        );
+        self.post.prepare(&mut post_slots, worker.scratch.ptr().wrapping_add(self.lane.code.scratch_bytes()));
         let is_index = matches!(self.kind, Kind::Index(..));
         let size = if is_index { 8 } else { self.acc.size() };
         let mut at = start;
@@ -277,7 +274,11 @@ impl Reduction {
                     let place = Place { cursor: &cursor, len: 1 };
                     unsafe {
                         self.tree(&mut worker, &place, 0, self.segments, result, 1, threads);
-                        let one = result.wrapping_add(if is_index { self.index_offset().max(ACC_BYTES) } else { 0 });
+                        let one = result.wrapping_add(if is_index {
+                            self.index_offset().max(ACC_BYTES)
+                        } else {
+                            0
+                        });
                         std::ptr::copy_nonoverlapping(one, values.add(o * size), size);
                     }
                 }
@@ -443,7 +444,15 @@ impl Reduction {
     ///
     /// # Safety
     /// `len` values are readable; `acc` is a plane.
-    unsafe fn fold_run(&self, value: *const u8, acc: *mut u8, at: usize, first: bool, last: bool, len: usize) {
+    unsafe fn fold_run(
+        &self,
+        value: *const u8,
+        acc: *mut u8,
+        at: usize,
+        first: bool,
+        last: bool,
+        len: usize,
+    ) {
         // SAFETY (all of this function): the caller's contract; a plane has room for the fold's accumulators.
         unsafe {
             match &self.kind {
@@ -504,7 +513,14 @@ impl Reduction {
                 let value = worker.slots.0[usize::from(code.value)].cast_const();
                 match &self.kind {
                     _ if row == start => {
-                        copy(1, crate::simd::Isa::Scalar)(into, value, value, value, 0, len * self.acc.size());
+                        copy(1, crate::simd::Isa::Scalar)(
+                            into,
+                            value,
+                            value,
+                            value,
+                            0,
+                            len * self.acc.size(),
+                        );
                         if matches!(self.kind, Kind::Index(..)) {
                             let index = into.wrapping_add(self.indices()).cast::<i64>();
                             for o in 0..len {

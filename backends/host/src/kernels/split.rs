@@ -26,7 +26,14 @@ pub(super) fn ranges(
     }
 }
 
-fn halve(start: usize, end: usize, row: usize, part: usize, grain: usize, run: &(dyn Fn(usize, usize) + Sync)) {
+fn halve(
+    start: usize,
+    end: usize,
+    row: usize,
+    part: usize,
+    grain: usize,
+    run: &(dyn Fn(usize, usize) + Sync),
+) {
     if end - start <= part {
         return run(start, end);
     }
@@ -66,7 +73,9 @@ mod tests {
             let mut seen = seen.into_inner().unwrap();
             seen.sort_unstable();
             assert_eq!((seen[0].0, seen[seen.len() - 1].1), (0, total));
-            assert!(seen.windows(2).all(|w| w[0].1 == w[1].0 && (w[0].1 % row == 0 || w[0].1 % row % GRAIN == 0)));
+            assert!(
+                seen.windows(2).all(|w| w[0].1 == w[1].0 && (w[0].1 % row == 0 || w[0].1 % row % GRAIN == 0))
+            );
         }
     }
 }

@@ -8,8 +8,8 @@ use stridewise_core::{Complex, Dtype, Op};
 use super::cast;
 use super::entry::{StepFn, entry, lane_entry};
 use super::map::{
-    ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumTest, ByReal, ByRealTest, Choose, Flag, LaneMaps,
-    LaneTestMaps, Move, PlainMap, PlainTest, Truth,
+    ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumTest, ByReal, ByRealTest, Choose, Flag,
+    LaneMaps, LaneTestMaps, Move, PlainMap, PlainTest, Truth,
 };
 use crate::simd::Isa;
 
@@ -77,9 +77,8 @@ impl Visitor for Resolve {
     type Out = Option<Resolved>;
 
     fn num<O: NumOp<K>, const K: usize>(self) -> Self::Out {
-        Self::lanes(lane_entry::<LaneMaps<ByNum<O>, K>>(self.isa, self.dtype)).or_else(
-            || plain!(self, PlainMap, ByNum<O>, K, integers C64 Complex<f32>, C128 Complex<f64>),
-        )
+        Self::lanes(lane_entry::<LaneMaps<ByNum<O>, K>>(self.isa, self.dtype))
+            .or_else(|| plain!(self, PlainMap, ByNum<O>, K, integers C64 Complex<f32>, C128 Complex<f64>))
     }
     fn num_test<O: NumTest<K>, const K: usize>(self) -> Self::Out {
         Self::test(lane_entry::<LaneTestMaps<ByNumTest<O>, K>>(self.isa, self.dtype)).or_else(

@@ -26,7 +26,12 @@ fn every_operation_on_every_dtype_and_tail() {
                     let mut outputs = [before.clone()];
                     // A cache of no size makes every store a streaming one.
                     let cache = if round % 2 == 0 { CACHE } else { 0 };
-                    execute(&plan(program.clone(), Family::Map, &[len], &mut inputs, &mut outputs), isa, 1, cache);
+                    execute(
+                        &plan(program.clone(), Family::Map, &[len], &mut inputs, &mut outputs),
+                        isa,
+                        1,
+                        cache,
+                    );
                     untouched(&before, &outputs[0], &[len]);
                     for i in 0..len {
                         let x: Vec<_> = inputs.iter().map(|a| a.get(&[i])).collect();
@@ -210,7 +215,9 @@ fn an_output_may_be_any_of_the_inputs() {
                     let mut tests = Array::dense(&[len], Dtype::Bool, &mut rng);
                     let mut launch = plan(program.clone(), Family::Map, &[len], &mut inputs, &mut []);
                     launch.outputs =
-                        [launch.inputs[first].clone(), tests.operand(), launch.inputs[third].clone()].into_iter().collect();
+                        [launch.inputs[first].clone(), tests.operand(), launch.inputs[third].clone()]
+                            .into_iter()
+                            .collect();
                     execute(&launch, isa, threads, if len == 1000 { 0 } else { CACHE });
                     for i in 0..len {
                         let x: Vec<_> = originals.iter().map(|a| a.get(&[i])).collect();
