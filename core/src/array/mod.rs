@@ -2,6 +2,7 @@
 
 mod build;
 mod concat;
+mod display;
 mod elementwise;
 mod reduction;
 mod transfer;
@@ -218,20 +219,5 @@ impl UsmArray {
             return Ok(());
         };
         Err(Error::borrow(argument, complaint, "an array that may be written", "copy it first, with `copy`"))
-    }
-}
-
-impl std::fmt::Debug for UsmArray {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "UsmArray<{}, {}>{:?} strides={:?} offset={} on {}",
-            self.dtype,
-            self.usm_kind(),
-            self.shape(),
-            self.strides(),
-            self.offset(),
-            self.device()
-        )
     }
 }

@@ -289,9 +289,3 @@ fn typed_item<T: Element>(array: &UsmArray) -> Result<T> {
         Error::dtype("array", value.dtype(), format!("{}", T::DTYPE), "ask for the array's own element type")
     })
 }
-
-impl<T: Element> std::fmt::Debug for Array<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.inner.fmt(f)
-    }
-}
