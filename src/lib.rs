@@ -11,5 +11,16 @@
 
 pub use stridewise_core::*;
 
+/// What programs with arrays use, for `use stridewise::prelude::*`.
+pub mod prelude {
+    pub use stridewise_core::{
+        Array, Complex, Device, Dtype, Ellipsis, Error, Event, NewAxis, Op, Order, Queue, Reduction, Result,
+        UsmArray, UsmKind, array, bf16, concat, elementwise, f16, s, stack, where_,
+    };
+    pub use stridewise_core::{
+        BitsElement, Element, FieldElement, FloatElement, NumElement, OrderedElement, RealElement, Reducible,
+    };
+}
+
 // The drivers of this build, one line each.
 stridewise_core::register_driver!(stridewise_host::driver);

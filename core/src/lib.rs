@@ -17,7 +17,9 @@ mod runtime;
 mod scalar;
 
 pub use array::{
-    ArrayOrScalar, Buffer, Flags, Reduction, UsmArray, UsmArrayBuilder, concat, elementwise, stack, where_,
+    Array, ArrayOrScalar, ArrayOrValue, Axes, BitsElement, Buffer, Creator, Extents, FieldElement, Flags,
+    FloatElement, NumElement, OrderedElement, RealElement, Reducible, Reduction, UsmArray, UsmArrayBuilder,
+    concat, elementwise, stack, where_,
 };
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};

@@ -2,15 +2,21 @@
 
 mod build;
 mod concat;
+mod display;
 mod elementwise;
 mod reduction;
 mod transfer;
+mod typed;
 mod views;
 
 pub use build::{Buffer, UsmArrayBuilder};
 pub use concat::{concat, stack};
 pub use elementwise::{ArrayOrScalar, elementwise, where_};
 pub use reduction::Reduction;
+pub use typed::{
+    Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, NumElement,
+    OrderedElement, RealElement, Reducible,
+};
 
 use std::sync::Arc;
 
@@ -213,20 +219,5 @@ impl UsmArray {
             return Ok(());
         };
         Err(Error::borrow(argument, complaint, "an array that may be written", "copy it first, with `copy`"))
-    }
-}
-
-impl std::fmt::Debug for UsmArray {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "UsmArray<{}, {}>{:?} strides={:?} offset={} on {}",
-            self.dtype,
-            self.usm_kind(),
-            self.shape(),
-            self.strides(),
-            self.offset(),
-            self.device()
-        )
     }
 }

@@ -1,0 +1,341 @@
+//! Creation.
+
+use std::marker::PhantomData;
+
+use super::classes::{Steps, small};
+use super::{Array, FloatElement, NumElement, RealElement, demand};
+use crate::array::UsmArray;
+use crate::backend::UsmSupport;
+use crate::dtype::Element;
+use crate::error::{Error, Result};
+use crate::layout::Order;
+use crate::memory::{HostViewMut, UsmKind};
+use crate::runtime::Queue;
+
+/// Makes arrays on a queue, in memory of a kind and in an order; see [`Array::on`].
+#[derive(Clone, Debug)]
+#[must_use = "call one of the functions that make an array"]
+pub struct Creator<T: Element> {
+    queue: Queue,
+    kind: UsmKind,
+    order: Order,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> Array<T> {
+    /// Begins the creation of an array on a queue; in shared memory where the device has its own, else in device memory,
+    /// and row-major, unless told otherwise.
+    ///
+    /// ```no_run
+    /// # use stridewise_core::{Array, Order, Queue, UsmKind};
+    /// let queue = Queue::select("cpu")?;
+    /// let a = Array::<f32>::on(&queue).kind(UsmKind::Device).order(Order::F).zeros([2, 3])?;
+    /// # Ok::<(), stridewise_core::Error>(())
+    /// ```
+    pub fn on(queue: &Queue) -> Creator<T> {
+        let native = queue.device().info().usm(UsmKind::Shared) == UsmSupport::Native;
+        let kind = if native { UsmKind::Shared } else { UsmKind::Device };
+        Creator { queue: queue.clone(), kind, order: Order::C, element: PhantomData }
+    }
+
+    /// A creator of arrays like this one.
+    fn like(&self) -> Creator<T> {
+        let order = self.inner.result_order();
+        Creator { queue: self.queue().clone(), kind: self.usm_kind(), order, element: PhantomData }
+    }
+
+    /// An array of this one's shape, queue, kind and order, with arbitrary elements.
+    ///
+    /// # Errors
+    /// As for [`Creator::empty`].
+    pub fn empty_like(&self) -> Result<Self> {
+        self.like().empty(self.shape())
+    }
+    /// An array of this one's shape, queue, kind and order, filled with a value.
+    ///
+    /// # Errors
+    /// As for [`Creator::empty`].
+    pub fn full_like(&self, value: T) -> Result<Self> {
+        self.like().full(self.shape(), value)
+    }
+    /// An array of this one's shape, queue, kind and order, filled with zeros.
+    ///
+    /// # Errors
+    /// As for [`Creator::empty`].
+    pub fn zeros_like(&self) -> Result<Self> {
+        self.like().zeros(self.shape())
+    }
+    /// An array of this one's shape, queue, kind and order, filled with ones.
+    ///
+    /// # Errors
+    /// As for [`Creator::empty`].
+    pub fn ones_like(&self) -> Result<Self> {
+        self.like().ones(self.shape())
+    }
+}
+
+/// Writes every function twice: for a creator, and with the default queue for [`Array`].
+macro_rules! creation {
+    ($($(#[$doc:meta])* fn $name:ident $(<$B:ident>)? ($self:ident $(, $arg:ident: $ty:ty)*) $body:block)*) => {$(
+        creation!(@ [$($B)?] $(#[$doc])* fn $name($self $(, $arg: $ty)*) $body);
+    )*};
+    (@ [] $($rest:tt)*) => { creation!(@ [Element] $($rest)*); };
+    (@ [$B:ident] $(#[$doc:meta])* fn $name:ident($self:ident $(, $arg:ident: $ty:ty)*) $body:block) => {
+        impl<T: $B> Creator<T> {
+            $(#[$doc])*
+            pub fn $name(&$self $(, $arg: $ty)*) -> Result<Array<T>> $body
+        }
+        impl<T: $B> Array<T> {
+            $(#[$doc])*
+            ///
+            /// On the default queue; to choose another, a kind or an order, use [`on`](Self::on).
+            pub fn $name($($arg: $ty),*) -> Result<Self> {
+                Self::on(&Queue::default_queue()?).$name($($arg),*)
+            }
+        }
+    };
+}
+
+creation! {
+    /// An array of a shape with arbitrary elements.
+    ///
+    /// # Errors
+    /// [`Error::Axis`] or [`Error::Overflow`] for an impossible shape, [`Error::Dtype`] where the device lacks the dtype,
+    /// [`Error::Alloc`], [`Error::Unsupported`] where the device lacks the kind.
+    fn empty(self, shape: impl AsRef<[usize]>) {
+        let array = UsmArray::builder(shape).dtype(T::DTYPE).buffer(self.kind).order(self.order).queue(&self.queue);
+        array.build()?.try_into()
+    }
+
+    /// An array of a shape, filled with a value.
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    fn full(self, shape: impl AsRef<[usize]>, value: T) {
+        let array = self.empty(shape)?;
+        if !array.is_empty() {
+            self.queue.fill(&array.usm_data()?, 0, value.to_scalar(), array.len(), &[])?;
+        }
+        Ok(array)
+    }
+
+    /// An array of a shape, filled with a value; another name of [`full`](Self::full).
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    fn from_elem(self, shape: impl AsRef<[usize]>, value: T) {
+        self.full(shape, value)
+    }
+
+    /// An array of a shape, filled with zeros (`false`).
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    fn zeros(self, shape: impl AsRef<[usize]>) {
+        self.full(shape, small(0))
+    }
+
+    /// An array of a shape, filled with ones (`true`).
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    fn ones(self, shape: impl AsRef<[usize]>) {
+        self.full(shape, small(1))
+    }
+
+    /// An array of no dimensions.
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    fn scalar(self, value: T) {
+        self.full([], value)
+    }
+
+    /// An array of a shape from elements in row-major order.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where there are not as many elements as the shape has; as for [`empty`](Self::empty).
+    fn from_slice(self, shape: impl AsRef<[usize]>, data: &[T]) {
+        let shape = shape.as_ref();
+        if self.order == Order::C {
+            return UsmArray::from_slice(&self.queue, shape, data, self.kind)?.try_into();
+        }
+        let len = crate::layout::Layout::contiguous(shape, Order::C)?.len();
+        if data.len() != len {
+            return Err(Error::shape(
+                "data",
+                format!("{} elements", data.len()),
+                format!("{len} elements, as shape {shape:?} has"),
+                "give as many elements as the product of the extents",
+            ));
+        }
+        self.written(shape, |view| {
+            let mut data = data.iter();
+            view.for_each_mut(|element| {
+                if let Some(&value) = data.next() {
+                    *element = value;
+                }
+            });
+        })
+    }
+
+    /// An array of a shape from elements in row-major order.
+    ///
+    /// # Errors
+    /// As for [`from_slice`](Self::from_slice).
+    fn from_vec(self, shape: impl AsRef<[usize]>, data: Vec<T>) {
+        self.from_slice(shape, &data)
+    }
+
+    /// A square matrix with ones on the diagonal and zeros elsewhere.
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    fn eye<NumElement>(self, rows: usize) {
+        self.eye_at(rows, rows, 0)
+    }
+
+    /// A matrix with ones on a diagonal – `diagonal` columns to the right of the main one, to the left where negative –
+    /// and zeros elsewhere.
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    fn eye_at<NumElement>(self, rows: usize, columns: usize, diagonal: isize) {
+        let array = self.zeros([rows, columns])?;
+        let right = usize::try_from(diagonal).unwrap_or(0);
+        let down = if diagonal < 0 { diagonal.unsigned_abs() } else { 0 };
+        let len = rows.saturating_sub(down).min(columns.saturating_sub(right));
+        if len > 0 {
+            let (row, column) = (array.strides()[0], array.strides()[1]);
+            // The diagonal starts inside the array, as it has elements, so both products are offsets in it.
+            let start = down * row.unsigned_abs() + right * column.unsigned_abs();
+            let line = UsmArray::builder([len]).dtype(T::DTYPE).buffer(array.as_untyped());
+            line.strides([row + column]).offset(start).build()?.assign(small::<T>(1).to_scalar())?;
+        }
+        Ok(array)
+    }
+
+    /// `start`, `start + step`, `start + 2 step`, … before `stop`: ⌈(stop − start) / step⌉ elements, none where `stop`
+    /// lies the other way (array API). Floating point is computed in double precision.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a step of 0 or numbers that are not finite, [`Error::Overflow`] for too many elements; as for
+    /// [`empty`](Self::empty).
+    fn arange<RealElement>(self, start: T, stop: T, step: T) {
+        match T::steps(start, stop, step) {
+            Steps::Count(len) => self.written(&[len], |view| {
+                for (i, element) in view.as_mut_slice().unwrap_or_default().iter_mut().enumerate() {
+                    *element = T::step_at(start, step, i);
+                }
+            }),
+            Steps::Invalid => Err(Error::value(
+                "step",
+                format!("{step} from {start} to {stop}"),
+                "a finite step other than 0 between finite numbers",
+                "use `linspace` to name the number of elements instead",
+            )),
+            Steps::TooMany => Err(Error::overflow(
+                "step",
+                format!("{step} from {start} to {stop}"),
+                format!("at most {} elements", isize::MAX),
+                "use a larger step",
+            )),
+        }
+    }
+
+    /// `num` numbers at equal distances from `start` to `stop`, both included exactly; one number is `start`. Computed in
+    /// double precision.
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    fn linspace<FloatElement>(self, start: T, stop: T, num: usize) {
+        let (from, to) = (start.to_double(), stop.to_double());
+        let gaps = num.saturating_sub(1).max(1) as f64;
+        // Twice the range is beyond double precision only if the ends are near its limits.
+        let scale = if (to - from).is_finite() || !from.is_finite() || !to.is_finite() { 1.0 } else { 0.5 };
+        let step = (to * scale - from * scale) / gaps;
+        self.written(&[num], |view| {
+            let elements = view.as_mut_slice().unwrap_or_default();
+            for (i, element) in elements.iter_mut().enumerate() {
+                let way = i as f64 * step;
+                *element = T::from_double(if scale == 1.0 { from + way } else { (from * scale + way) / scale });
+            }
+            if let [_, .., last] = elements {
+                *last = stop;
+            }
+        })
+    }
+}
+
+impl<T: Element> Creator<T> {
+    /// The USM kind of the memory.
+    pub fn kind(mut self, kind: UsmKind) -> Self {
+        self.kind = kind;
+        self
+    }
+    /// Row-major or column-major.
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// An array that host code fills, through memory of the host where its own is out of reach.
+    fn written(&self, shape: &[usize], write: impl FnOnce(&mut HostViewMut<'_, T>)) -> Result<Array<T>> {
+        let array = self.empty(shape)?;
+        if array.is_empty() {
+            return Ok(array);
+        }
+        let visible = array.usm_kind().host_accessible();
+        let staging = if visible { array.clone() } else { self.clone().kind(UsmKind::Host).empty(shape)? };
+        let inner = staging.as_untyped();
+        write(&mut HostViewMut::open_fresh(inner.node().memory()?, inner.layout())?);
+        if !visible {
+            array.usm_data()?.copy_from_device(&staging.usm_data()?)?;
+        }
+        Ok(array)
+    }
+}
+
+/// Makes an array of 1 to 3 dimensions on the default queue from literals in brackets.
+///
+/// ```no_run
+/// use stridewise_core::array;
+/// let a = array![[1.0, 2.0], [3.0, 4.0]];
+/// assert_eq!(a.shape(), [2, 2]);
+/// assert_eq!(array![[[1_u8, 2]]].shape(), [1, 1, 2]);
+/// ```
+///
+/// Rows of different lengths do not compile:
+///
+/// ```compile_fail
+/// let a = stridewise_core::array![[1.0, 2.0], [3.0]];
+/// ```
+///
+/// An array of no dimensions is `Array::scalar(1.0)?`.
+///
+/// # Panics
+/// Where there is no device or no memory, with the message of the error. [`Array::from_slice`] returns it.
+#[macro_export]
+macro_rules! array {
+    ($([$([$($x:expr),* $(,)?]),+ $(,)?]),+ $(,)?) => {
+        $crate::Array::__from_cubes(&[$([$([$($x),*]),+]),+])
+    };
+    ($([$($x:expr),* $(,)?]),+ $(,)?) => { $crate::Array::__from_rows(&[$([$($x),*]),+]) };
+    ($($x:expr),* $(,)?) => { $crate::Array::__from_row(&[$($x),*]) };
+}
+
+#[doc(hidden)]
+impl<T: Element> Array<T> {
+    #[track_caller]
+    pub fn __from_row<const N: usize>(data: &[T; N]) -> Self {
+        demand(Self::from_slice([N], data))
+    }
+    #[track_caller]
+    pub fn __from_rows<const M: usize, const N: usize>(data: &[[T; N]; M]) -> Self {
+        demand(Self::from_slice([M, N], data.as_flattened()))
+    }
+    #[track_caller]
+    pub fn __from_cubes<const L: usize, const M: usize, const N: usize>(data: &[[[T; N]; M]; L]) -> Self {
+        demand(Self::from_slice([L, M, N], data.as_flattened().as_flattened()))
+    }
+}

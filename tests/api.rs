@@ -1,0 +1,267 @@
+//! The typed interface on the default device.
+
+use stridewise::prelude::*;
+
+#[test]
+fn creation_has_the_values_asked_for() -> Result<()> {
+    assert_eq!(Array::<f32>::zeros([2, 3])?.to_vec()?, [0.0; 6]);
+    assert_eq!(Array::<u8>::ones([2])?.to_vec()?, [1, 1]);
+    assert_eq!(Array::<bool>::ones([2])?.to_vec()?, [true, true]);
+    assert_eq!(Array::full([2, 2], Complex::new(1.0_f64, 2.0))?.to_vec()?, [Complex::new(1.0, 2.0); 4]);
+    assert_eq!(Array::scalar(7_i16)?.item()?, 7);
+    assert_eq!(Array::<i64>::zeros([0, 3])?.to_vec()?, []);
+    let a = Array::from_vec([2, 3], vec![1, 2, 3, 4, 5, 6])?;
+    assert_eq!((a.shape(), a.get([1, 0])?, a.get([-1, -1])?), (&[2, 3][..], 4, 6));
+    assert!(matches!(a.get([2, 0]), Err(Error::OutOfBounds(_))));
+    assert!(matches!(a.get([0]), Err(Error::Axis(_))));
+    assert!(matches!(Array::from_slice([2, 3], &[1.0]), Err(Error::Shape(_))));
+    assert_eq!(array![[1.0, 2.0], [3.0, 4.0]].shape(), [2, 2]);
+    assert_eq!(array![[[1, 2], [3, 4], [5, 6]]].shape(), [1, 3, 2]);
+    assert_eq!(array![1_u8, 2, 3].to_vec()?, [1, 2, 3]);
+    let none: Array<f32> = array![];
+    assert_eq!(none.shape(), [0]);
+    Ok(())
+}
+
+#[test]
+fn creators_choose_kind_order_and_queue() -> Result<()> {
+    let queue = Queue::default_queue()?;
+    for kind in UsmKind::ALL {
+        for order in [Order::C, Order::F] {
+            let make = Array::<f64>::on(&queue).kind(kind).order(order);
+            let data = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+            let a = make.from_slice([2, 3], &data)?;
+            assert_eq!(a.to_vec()?, data);
+            assert_eq!(a.usm_kind(), kind);
+            assert_eq!(a.strides(), if order == Order::C { [3, 1] } else { [1, 2] });
+            assert_eq!(make.arange(0.0, 1.0, 0.25)?.to_vec()?, [0.0, 0.25, 0.5, 0.75]);
+            assert_eq!(make.eye(2)?.to_vec()?, [1.0, 0.0, 0.0, 1.0]);
+            assert_eq!(make.ones([2])?.to_vec()?, [1.0, 1.0]);
+            let like = a.full_like(3.0)?;
+            assert_eq!((like.usm_kind(), like.strides()), (kind, a.strides()));
+            assert!(make.from_slice([2, 2], &data).is_err());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn eye_places_its_diagonal() -> Result<()> {
+    let expected = |rows: usize, columns: usize, k: isize| -> Vec<i32> {
+        let at = |i: usize| i32::from((i % columns) as isize - (i / columns) as isize == k);
+        (0..rows * columns).map(at).collect()
+    };
+    for order in [Order::C, Order::F] {
+        for (rows, columns) in [(1, 1), (2, 4), (4, 2), (3, 3)] {
+            for k in -5..=5 {
+                let make = Array::<i32>::on(&Queue::default_queue()?).order(order);
+                assert_eq!(make.eye_at(rows, columns, k)?.to_vec()?, expected(rows, columns, k));
+            }
+        }
+    }
+    assert_eq!(Array::<f32>::eye(0)?.len(), 0);
+    Ok(())
+}
+
+#[test]
+fn arange_counts_as_the_array_api_says() -> Result<()> {
+    assert_eq!(Array::arange(0, 5, 2)?.to_vec()?, [0, 2, 4]);
+    assert_eq!(Array::arange(5, 0, -2)?.to_vec()?, [5, 3, 1]);
+    assert_eq!(Array::arange(0, 5, -1)?.len(), 0);
+    assert_eq!(Array::arange(-128_i8, 127, 100)?.to_vec()?, [-128, -28, 72]);
+    assert_eq!(Array::arange(127_i8, -128, -127)?.to_vec()?, [127, 0, -127]);
+    assert_eq!(Array::arange(u64::MAX - 2, u64::MAX, 1)?.to_vec()?, [u64::MAX - 2, u64::MAX - 1]);
+    assert_eq!(Array::arange(0.0_f32, 1.0, 0.3)?.len(), 4);
+    assert_eq!(
+        Array::arange(f16::from_f32(0.0), f16::from_f32(2.0), f16::ONE)?.to_vec()?,
+        [f16::ZERO, f16::ONE]
+    );
+    assert!(matches!(Array::arange(0, 5, 0), Err(Error::Value(_))));
+    assert!(matches!(Array::arange(0.0, 5.0, f64::NAN), Err(Error::Value(_))));
+    assert!(matches!(Array::arange(0.0, f64::INFINITY, 1.0), Err(Error::Overflow(_))));
+    assert!(matches!(Array::arange(i64::MIN, i64::MAX, 1), Err(Error::Overflow(_))));
+    assert!(Array::arange(0, i64::MAX, 1).is_err());
+    Ok(())
+}
+
+#[test]
+fn linspace_includes_both_ends() -> Result<()> {
+    let a = Array::<f32>::linspace(0.0, 0.7, 1001)?.to_vec()?;
+    assert_eq!((a[0], a[1000], a.len()), (0.0, 0.7, 1001));
+    assert!(a.is_sorted());
+    assert_eq!(Array::linspace(2.0, 3.0, 1)?.to_vec()?, [2.0]);
+    assert_eq!(Array::linspace(2.0, 3.0, 0)?.len(), 0);
+    assert_eq!(Array::linspace(-f64::MAX, f64::MAX, 3)?.to_vec()?, [-f64::MAX, 0.0, f64::MAX]);
+    assert_eq!(Array::linspace(1.0, -1.0, 3)?.to_vec()?, [1.0, 0.0, -1.0]);
+    Ok(())
+}
+
+#[test]
+fn operators_take_arrays_and_values_on_both_sides() -> Result<()> {
+    let (a, b) = (array![1.0_f32, 2.0, 3.0], array![4.0, 5.0, 6.0]);
+    assert_eq!((&a + &b).to_vec()?, [5.0, 7.0, 9.0]);
+    assert_eq!((a.clone() - &b).to_vec()?, [-3.0; 3]);
+    assert_eq!((&a * b.clone()).to_vec()?, [4.0, 10.0, 18.0]);
+    assert_eq!((b.clone() / a.clone()).to_vec()?, [4.0, 2.5, 2.0]);
+    assert_eq!((&a - 1.0).to_vec()?, [0.0, 1.0, 2.0]);
+    assert_eq!((1.0 - &a).to_vec()?, [0.0, -1.0, -2.0]);
+    assert_eq!((6.0 / a.clone()).to_vec()?, [6.0, 3.0, 2.0]);
+    assert_eq!((-&a).to_vec()?, [-1.0, -2.0, -3.0]);
+    assert_eq!((&a * &a + 1.0).sqrt().to_vec()?, [2.0_f32.sqrt(), 5.0_f32.sqrt(), 10.0_f32.sqrt()]);
+    assert_eq!((&array![1_u8, 255] + 1).to_vec()?, [2, 0]);
+    assert_eq!((array![true, false] & true).to_vec()?, [true, false]);
+    assert_eq!((!array![true, false]).to_vec()?, [false, true]);
+    assert_eq!((!array![0_u8, 15]).to_vec()?, [255, 240]);
+    assert_eq!((6_i32 ^ &(array![3, 5] | 8)).to_vec()?, [13, 11]);
+    let z = Complex::new(0.0_f32, 1.0);
+    assert_eq!((z * &array![z]).to_vec()?, [Complex::new(-1.0, 0.0)]);
+    assert_eq!((f16::ONE + &array![f16::ONE]).to_vec()?, [f16::from_f32(2.0)]);
+    Ok(())
+}
+
+#[test]
+fn operators_broadcast_and_work_in_place() -> Result<()> {
+    let rows = array![[1], [2]];
+    let mut table = &rows * array![[10, 20, 30]];
+    assert_eq!(table.to_vec()?, [10, 20, 30, 20, 40, 60]);
+    table += 1;
+    table -= &rows;
+    table *= array![[1, 2, 3]];
+    assert_eq!(table.to_vec()?, [10, 40, 90, 19, 78, 177]);
+    let mut out = Array::<i64>::zeros([2, 3])?;
+    table.add_into(&rows, &mut out)?.wait()?;
+    assert_eq!(out.to_vec()?, [11, 41, 91, 21, 80, 179]);
+    let mut mask = array![true, true];
+    mask &= array![true, false];
+    mask ^= true;
+    assert_eq!(mask.to_vec()?, [false, true]);
+    let whole = array![1.0, 2.0, 3.0, 4.0];
+    let mut tail = whole.slice(s![1..])?;
+    tail += &whole.slice(s![..-1])?;
+    assert_eq!(whole.to_vec()?, [1.0, 3.0, 5.0, 7.0], "operands are read before they are overwritten");
+    Ok(())
+}
+
+#[test]
+fn failures_are_returned_by_try_and_panic_in_operators() -> Result<()> {
+    let (a, b) = (array![1.0, 2.0], array![1.0, 2.0, 3.0]);
+    let error = a.try_add(&b).unwrap_err();
+    assert!(matches!(error, Error::Shape(_)));
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| &a + &b)).unwrap_err();
+    assert_eq!(panic.downcast_ref::<String>(), Some(&error.to_string()));
+    let other = Queue::new(a.device(), Default::default())?;
+    let c = Array::on(&other).ones([2])?;
+    assert!(matches!(a.try_mul(&c), Err(Error::ExecutionPlacement(_))));
+    assert!(matches!(a.try_minimum(&b), Err(Error::Shape(_))));
+    let mut wide = a.broadcast_to([3, 2])?;
+    assert!(matches!(wide.try_add_assign(1.0), Err(Error::Borrow(_))));
+    let mut short = array![1.0_f32];
+    assert!(matches!(short.try_add_assign(&array![1.0, 2.0]), Err(Error::Shape(_))));
+    let mut ints = array![1, 2];
+    assert!(matches!(a.sqrt_into(&mut ints), Err(Error::Dtype(_))));
+    Ok(())
+}
+
+#[test]
+fn functions_agree_with_rust() -> Result<()> {
+    let values = [0.25_f64, 1.0, 2.5];
+    let a = array![0.25, 1.0, 2.5];
+    let near = |found: Array<f64>, expected: fn(f64) -> f64| -> Result<()> {
+        for (found, value) in found.to_vec()?.into_iter().zip(values) {
+            let expected = expected(value);
+            assert!((found - expected).abs() <= 4e-16 * expected.abs(), "{found} is not {expected}");
+        }
+        Ok(())
+    };
+    near(a.sqrt(), f64::sqrt)?;
+    near(a.exp(), f64::exp)?;
+    near(a.log(), f64::ln)?;
+    near(a.sin(), f64::sin)?;
+    near(a.cos(), f64::cos)?;
+    near(a.tanh(), f64::tanh)?;
+    near(a.atan(), f64::atan)?;
+    near(a.square(), |x| x * x)?;
+    near((-&a).abs(), f64::abs)?;
+    near(a.atan2(2.0), |y| y.atan2(2.0))?;
+    assert_eq!(a.clip(0.5, 2.0).to_vec()?, [0.5, 1.0, 2.0]);
+    assert_eq!(a.minimum(1.0).to_vec()?, [0.25, 1.0, 1.0]);
+    assert_eq!(a.maximum(&array![1.0, 0.0, 9.0]).to_vec()?, [1.0, 1.0, 9.0]);
+    assert_eq!(a.astype::<i8>().to_vec()?, [0, 1, 2]);
+    Ok(())
+}
+
+#[test]
+fn comparisons_logic_and_selection() -> Result<()> {
+    let a = array![1, 2, 3];
+    assert_eq!(a.less(2).to_vec()?, [true, false, false]);
+    assert_eq!(a.less_equal(2).to_vec()?, [true, true, false]);
+    assert_eq!(a.greater(&array![0, 2, 4]).to_vec()?, [true, false, false]);
+    assert_eq!(a.greater_equal(2).to_vec()?, [false, true, true]);
+    assert_eq!(a.equal(2).to_vec()?, [false, true, false]);
+    assert_eq!(a.not_equal(2).to_vec()?, [true, false, true]);
+    assert_eq!(array![1.0, f64::NAN].isnan().to_vec()?, [false, true]);
+    assert_eq!(array![0, 2, 4].logical_and(&array![1.0, 0.0, f64::NAN]).to_vec()?, [false, false, true]);
+    assert_eq!(array![0, 2].logical_or(&array![0, 0]).to_vec()?, [false, true]);
+    assert_eq!(array![0, 2].logical_xor(&array![0_u8, 4]).to_vec()?, [false, false]);
+    assert_eq!(array![0.0, 0.5].logical_not().to_vec()?, [true, false]);
+    assert_eq!(a.less(2).where_(&a, 0).to_vec()?, [1, 0, 0]);
+    assert_eq!(a.less(2).where_(1.5_f32, 2.5).to_vec()?, [1.5, 2.5, 2.5]);
+    Ok(())
+}
+
+#[test]
+fn reductions_have_three_forms() -> Result<()> {
+    let a = array![[1_u8, 200, 3], [4, 250, 6]];
+    let sum: u64 = a.sum()?;
+    assert_eq!(sum, 464);
+    assert_eq!(a.sum_axis(0)?.to_vec()?, [5, 450, 9]);
+    assert_eq!(a.sum_axis_keepdims(-1)?.shape(), [2, 1]);
+    assert_eq!(a.sum_axis([0, 1])?.item()?, 464);
+    assert_eq!(a.sum_axis(..)?.item()?, 464);
+    assert_eq!(a.prod_axis(1)?.to_vec()?, [600, 6000]);
+    assert_eq!((a.min()?, a.max()?, a.argmin()?, a.argmax()?), (1, 250, 0, 4));
+    assert_eq!(a.argmax_axis(1)?.to_vec()?, [1, 1]);
+    assert_eq!(a.mean()?, 464.0 / 6.0);
+    assert_eq!(a.mean_axis(1)?.to_vec()?, [68.0, 260.0 / 3.0]);
+    assert_eq!(array![1.0_f32, 2.0].mean()?, 1.5_f32);
+    assert_eq!(array![true, true].sum()?, 2);
+    assert!(a.all()? && a.any()? && !array![0, 1].all()?);
+    assert_eq!(array![[0, 1], [1, 1]].all_axis(0)?.to_vec()?, [false, true]);
+    assert!(matches!(a.sum_axis(2), Err(Error::Axis(_))));
+    assert!(matches!(Array::<f32>::zeros([0])?.max(), Err(Error::Value(_))));
+    assert_eq!(Array::<f32>::zeros([0])?.sum()?, 0.0);
+    Ok(())
+}
+
+#[test]
+fn views_share_memory() -> Result<()> {
+    let a = array![[1, 2, 3], [4, 5, 6]];
+    assert_eq!(a.t().to_vec()?, [1, 4, 2, 5, 3, 6]);
+    assert_eq!(a.permute_dims([1, 0])?.shape(), [3, 2]);
+    assert_eq!(a.reshape([3, -1])?.to_vec()?, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(a.reshape(-1)?.shape(), [6]);
+    assert_eq!(a.reshape(a.shape())?.shape(), [2, 3]);
+    assert_eq!(a.expand_dims(0)?.squeeze(0)?.shape(), [2, 3]);
+    assert_eq!(a.flip(..)?.to_vec()?, [6, 5, 4, 3, 2, 1]);
+    assert_eq!(a.flip(1)?.to_vec()?, [3, 2, 1, 6, 5, 4]);
+    assert_eq!(a.broadcast_to([2, 2, 3])?.shape(), [2, 2, 3]);
+    assert_eq!(a.swap_axes(0, 1)?.shape(), a.move_axis(0, 1)?.shape());
+    a.slice(s![.., 1..;2])?.assign(&array![20, 50].reshape([2, 1])?)?;
+    a.slice(s![0, 0])?.fill(10)?;
+    assert_eq!(a.to_vec()?, [10, 20, 3, 4, 50, 6]);
+    let mut b = a.copy()?;
+    b.view_mut()?.for_each_mut(|x| *x = -*x);
+    assert_eq!(b.view()?[[1, 1]], -50);
+    assert_eq!(a.get([1, 1])?, 50);
+    assert_eq!(Array::concat(&[&a, &b], 0)?.shape(), [4, 3]);
+    assert_eq!(Array::stack(&[&a, &b], -1)?.shape(), [2, 3, 2]);
+    Ok(())
+}
+
+#[test]
+fn types_are_named_where_they_differ() -> Result<()> {
+    let untyped: UsmArray = array![1_u8].into();
+    let error = Array::<f32>::try_from(untyped).unwrap_err().to_string();
+    assert!(error.contains("uint8") && error.contains("float32"), "{error}");
+    Ok(())
+}
