@@ -6,10 +6,10 @@ use stridewise_core::ops::{
 use stridewise_core::{Complex, Dtype, Op};
 
 use super::cast;
-use super::entry::{StepFn, entry, lane_entry};
+use super::entry::{StepFn, entry, lane_entry, wide_entry};
 use super::map::{
     ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumTest, ByReal, ByRealTest, Choose, Flag,
-    LaneMaps, LaneTestMaps, Move, PlainMap, PlainTest, Truth,
+    LaneChooses, LaneMaps, LaneTestMaps, Move, PlainMap, PlainTest, Truth,
 };
 use crate::simd::Isa;
 
@@ -117,13 +117,21 @@ impl Visitor for Resolve {
         Some(Resolved { run: copy(self.dtype.size(), self.isa), lanes: false })
     }
     fn select(self) -> Self::Out {
+        // As vectors of floats of the size; complex64 is aligned to its parts, so a scalar of it is no float64.
+        let floats = match (self.dtype, self.dtype.size()) {
+            (Dtype::C64, _) => None,
+            (_, 4) => Some(Dtype::F32),
+            (_, 8) => Some(Dtype::F64),
+            _ => None,
+        };
+        if let Some(run) = floats.and_then(|d| wide_entry::<LaneChooses>(self.isa, d)) {
+            return Some(Resolved { run, lanes: false });
+        }
         let run = match (self.dtype, self.dtype.size()) {
             // Complex numbers are aligned to their parts.
             (Dtype::C64, _) => entry::<Choose<[u32; 2]>>(self.isa),
             (_, 1) => entry::<Choose<u8>>(self.isa),
             (_, 2) => entry::<Choose<u16>>(self.isa),
-            (_, 4) => entry::<Choose<u32>>(self.isa),
-            (_, 8) => entry::<Choose<u64>>(self.isa),
             _ => entry::<Choose<[u64; 2]>>(self.isa),
         };
         Some(Resolved { run, lanes: false })

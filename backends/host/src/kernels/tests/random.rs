@@ -1,1 +1,128 @@
+//! Random programs over random layouts.
 
+use proptest::prelude::*;
+use stridewise_core::ops::evaluate;
+use stridewise_core::{Arg, Dtype, Family, Op, Program, ProgramBuilder};
+
+use super::{Array, Rng, canonical, execute, indices, plan, rounds_freely, untouched, value};
+use crate::simd::Isa;
+
+/// A program of a few steps over up to three inputs and a constant, with one or two outputs.
+fn program(rng: &mut Rng) -> Program {
+    let mut p = ProgramBuilder::new();
+    let dtype = rng.pick(Dtype::ALL);
+    let mut args: Vec<Arg> = (0..=rng.below(3))
+        .map(|_| {
+            let d = if rng.below(3) == 0 { rng.pick(Dtype::ALL) } else { dtype };
+            p.input(d).unwrap()
+        })
+        .collect();
+    args.push(p.constant(value(dtype, rng)).unwrap());
+    for _ in 0..1 + rng.below(7) {
+        let op = rng.pick(Op::ALL);
+        let first = rng.pick(&args);
+        if op == Op::Cast || !op.allows(p.dtype(first).unwrap()) {
+            let to = rng.pick(Dtype::ALL);
+            let cast = p.cast(first, to).unwrap();
+            args.push(cast);
+            continue;
+        }
+        // Functions that round freely would make a comparison after them ambiguous.
+        if rounds_freely(op) {
+            continue;
+        }
+        let dtype = p.dtype(first).unwrap();
+        let mut operands = vec![first];
+        while operands.len() < op.arity() {
+            let other = rng.pick(&args);
+            operands.push(p.cast(other, dtype).unwrap());
+        }
+        if op == Op::Where {
+            operands[0] = p.cast(rng.pick(&args), Dtype::Bool).unwrap();
+        }
+        if op == Op::Where && p.dtype(operands[1]).unwrap() != p.dtype(operands[2]).unwrap() {
+            continue;
+        }
+        args.push(p.push(op, &operands).unwrap());
+    }
+    for _ in 0..=rng.below(2) {
+        // Late values, so that most steps count.
+        let late = args[args.len() - 1 - rng.below(args.len().min(3))];
+        p.output(late).unwrap();
+    }
+    p.finish().unwrap()
+}
+
+/// Strides over some extents: the dimensions in any order, some reversed or spread, for inputs some broadcast.
+fn strides(dims: &[usize], input: bool, rng: &mut Rng) -> Vec<isize> {
+    let mut order: Vec<usize> = (0..dims.len()).collect();
+    if rng.below(2) == 0 {
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.below(i + 1));
+        }
+    }
+    let mut strides = vec![0; dims.len()];
+    let mut next = rng.pick(&[1, 1, 1, 2, 3]);
+    for &d in order.iter().rev() {
+        if input && rng.below(4) == 0 {
+            continue;
+        }
+        strides[d] = if rng.below(5) == 0 { -next } else { next };
+        next = next * dims[d] as isize + rng.pick(&[0, 0, 0, 1, 5]);
+    }
+    strides
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn programs_over_layouts(
+        seed in any::<u64>(),
+        mut dims in prop::collection::vec(1_usize..10, 0..6),
+        long in prop_oneof![Just(0), 60_usize..70, 1000_usize..1100, Just(4100_usize)],
+        place in any::<prop::sample::Index>(),
+        threads in prop_oneof![Just(1_usize), Just(4)],
+        cache in prop_oneof![Just(0_usize), Just(1 << 25)],
+    ) {
+        if long > 0 && !dims.is_empty() {
+            let place = place.index(dims.len());
+            dims.truncate(3);
+            let last = dims.len() - 1;
+            dims[place.min(last)] = long;
+        }
+        let mut rng = Rng(seed);
+        let program = program(&mut rng);
+        let mut inputs: Vec<_> = program
+            .inputs()
+            .iter()
+            .map(|&d| { let s = strides(&dims, true, &mut rng); Array::new(&dims, s, d, &mut rng) })
+            .collect();
+        let before: Vec<_> = (0..program.outputs().len())
+            .map(|o| {
+                let s = strides(&dims, false, &mut rng);
+                Array::new(&dims, s, program.output_dtype(o), &mut rng)
+            })
+            .collect();
+        let all = indices(&dims);
+        let expected: Vec<Vec<_>> = all
+            .iter()
+            .map(|i| evaluate(&program, &inputs.iter().map(|a| a.get(i)).collect::<Vec<_>>()).unwrap())
+            .collect();
+        for &isa in Isa::available() {
+            let mut outputs = before.clone();
+            execute(&plan(program.clone(), Family::Map, &dims, &mut inputs, &mut outputs), isa, threads, cache);
+            for (o, (before, after)) in before.iter().zip(&outputs).enumerate() {
+                untouched(before, after, &dims);
+                for (index, expected) in all.iter().zip(&expected) {
+                    let (found, expected) = (after.get(index), expected[o]);
+                    prop_assert!(
+                        canonical(found) == canonical(expected),
+                        "output {} at {:?} of {:?} on {}: {:?}, not {:?}; {:?}",
+                        o, index, dims, isa.name(), found, expected, program
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,1 +1,262 @@
+//! Reductions against a fold of scalars, and their bits across threads and instruction sets.
 
+use std::sync::Arc;
+
+use stridewise_core::ops::apply;
+use stridewise_core::{Complex, Dtype, Family, Fold, LaunchPlan, Op, Program, ProgramBuilder, Scalar};
+
+use super::{Array, Rng, canonical, execute, indices, plan, untouched, value};
+use crate::simd::Isa;
+
+/// The folded value by its definition, in the order of the points; sums of floats in double precision.
+fn expected(fold: Fold, values: &[Scalar]) -> Scalar {
+    let dtype = values[0].dtype();
+    match fold {
+        Fold::Op(op) => values[1..].iter().fold(values[0], |a, &b| apply(op, &[a, b]).unwrap()),
+        _ => {
+            let mut best = 0;
+            let nan = |s: Scalar| dtype.kind() == stridewise_core::DtypeKind::Float && s.to_f64().is_nan();
+            for (i, &v) in values.iter().enumerate() {
+                let pair = if fold == Fold::ArgMin { [v, values[best]] } else { [values[best], v] };
+                let better = apply(Op::Less, &pair).unwrap() == Scalar::Bool(true);
+                if better && !nan(values[best]) || nan(v) && !nan(values[best]) {
+                    best = i;
+                }
+            }
+            Scalar::I64(best as i64)
+        }
+    }
+}
+
+const FOLDS: [Fold; 6] = [
+    Fold::Op(Op::Add),
+    Fold::Op(Op::Multiply),
+    Fold::Op(Op::Minimum),
+    Fold::Op(Op::Maximum),
+    Fold::ArgMin,
+    Fold::ArgMax,
+];
+
+fn allowed(fold: Fold, dtype: Dtype) -> bool {
+    match fold {
+        Fold::Op(op) => op.allows(dtype),
+        _ => Op::Minimum.allows(dtype),
+    }
+}
+
+/// Values whose sums and products of a few hundred are exact in every dtype, so that any order gives the same bits.
+fn exact(fold: Fold, dtype: Dtype, rng: &mut Rng) -> Scalar {
+    let wild = matches!(fold, Fold::ArgMin | Fold::ArgMax | Fold::Op(Op::Minimum | Op::Maximum));
+    if wild || dtype.kind().is_integer() {
+        // Few NaNs, or nothing else would ever win.
+        let v = value(dtype, rng);
+        return if v.to_f64().is_nan() && rng.below(50) != 0 { Scalar::I8(1).cast(dtype) } else { v };
+    }
+    let number = match fold {
+        Fold::Op(Op::Multiply) => rng.pick(&[1.0, -1.0, 1.0, 1.0]),
+        _ if matches!(dtype, Dtype::F16 | Dtype::Bf16) => rng.pick(&[0.0, 1.0, -1.0]),
+        _ => rng.below(33) as f64 - 16.0,
+    };
+    match dtype {
+        Dtype::C64 => Scalar::C64(Complex::new(number as f32, 0.0)),
+        Dtype::C128 => Scalar::C128(Complex::new(number, 0.0)),
+        _ => Scalar::F64(number).cast(dtype),
+    }
+}
+
+/// The output's strides, row-major over the kept dimensions, 0 along the folded ones.
+fn output(dims: &[usize], reduced: usize, dtype: Dtype, rng: &mut Rng) -> Array {
+    let kept = &dims[..dims.len() - reduced];
+    let mut strides = Array::dense(kept, dtype, rng).strides;
+    strides.resize(dims.len(), 0);
+    Array::new(dims, strides, dtype, rng)
+}
+
+fn check(
+    fold: Fold,
+    program: &Program,
+    finish: Option<&Program>,
+    dims: &[usize],
+    reduced: usize,
+    input: &Array,
+    rng: &mut Rng,
+) {
+    let kept = &dims[..dims.len() - reduced];
+    let folded = fold.result(program.output_dtype(0));
+    let out = finish.map_or(folded, |f| f.output_dtype(0));
+    let before = output(dims, reduced, out, rng);
+    let family = Family::Reduce { fold, reduced, finish: finish.cloned().map(Arc::new) };
+    for &isa in Isa::available() {
+        for threads in [1, 4] {
+            let mut outputs = [before.clone()];
+            let mut inputs = [input.clone()];
+            let launch = plan(program.clone(), family.clone(), dims, &mut inputs, &mut outputs);
+            execute(&launch, isa, threads, 1 << 25);
+            untouched(&before, &outputs[0], &[kept, &vec![1; reduced][..]].concat());
+            for index in indices(kept) {
+                let values: Vec<_> = indices(&dims[kept.len()..])
+                    .iter()
+                    .map(|j| {
+                        let x = input.get(&[&index[..], j].concat());
+                        stridewise_core::ops::evaluate(program, &[x]).unwrap()[0]
+                    })
+                    .collect();
+                let mut want = expected(fold, &values);
+                if let Some(finish) = finish {
+                    want = stridewise_core::ops::evaluate(finish, &[want]).unwrap()[0];
+                }
+                let found = outputs[0].get(&[&index[..], &vec![0; reduced][..]].concat());
+                // The sign of a zero among sums and products depends on the order.
+                let arithmetic = matches!(fold, Fold::Op(Op::Add | Op::Multiply));
+                let same = canonical(found) == canonical(want) || (arithmetic && found == want);
+                assert!(
+                    same,
+                    "{fold:?} of {:?} {dims:?} ({reduced}) strides {:?} at {index:?} on {} with {threads}: {found:?}, not {want:?}",
+                    input.dtype,
+                    input.strides,
+                    isa.name()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_fold_dtype_and_shape() {
+    let mut rng = Rng(1);
+    let shapes: [(&[usize], usize); 14] = [
+        (&[1], 1),
+        (&[7], 1),
+        (&[257], 1),
+        (&[300, 3], 1),
+        (&[3, 300], 1),
+        (&[5, 70], 2),
+        (&[40, 20], 1),
+        (&[2, 65, 5], 2),
+        (&[4, 3, 2, 5], 3),
+        (&[4, 3, 2, 5], 1),
+        (&[2, 100, 2], 1),
+        (&[1, 1, 9], 2),
+        (&[64, 64], 1),
+        (&[130, 33], 1),
+    ];
+    for &dtype in Dtype::ALL {
+        let program = Program::convert(dtype, dtype);
+        for &fold in FOLDS.iter().filter(|&&f| allowed(f, dtype)) {
+            for (dims, reduced) in shapes {
+                // As it is, with the folded dimensions outermost in memory, strided, and reversed.
+                for layout in 0..4 {
+                    let mut strides = Array::dense(dims, dtype, &mut rng).strides;
+                    if layout == 1 {
+                        let turned: Vec<usize> =
+                            [&dims[dims.len() - reduced..], &dims[..dims.len() - reduced]].concat();
+                        strides = Array::dense(&turned, dtype, &mut rng).strides;
+                        strides.rotate_left(reduced);
+                    }
+                    for s in &mut strides {
+                        *s *= [1, 1, 3, -1][layout];
+                    }
+                    let mut input = Array::new(dims, strides, dtype, &mut rng);
+                    for index in indices(dims) {
+                        let at = input.byte(&index);
+                        input.memory.write(at, exact(fold, dtype, &mut rng));
+                    }
+                    check(fold, &program, None, dims, reduced, &input, &mut rng);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn programs_before_and_after_the_fold() {
+    let mut rng = Rng(2);
+    // The mean of squares of int16, in float32.
+    let mut p = ProgramBuilder::new();
+    let x = p.input(Dtype::I16).unwrap();
+    let x = p.cast(x, Dtype::F32).unwrap();
+    let y = p.push(Op::Multiply, &[x, x]).unwrap();
+    p.output(y).unwrap();
+    let program = p.finish().unwrap();
+    let mut p = ProgramBuilder::new();
+    let x = p.input(Dtype::F32).unwrap();
+    let n = p.constant(Scalar::F32(0.5)).unwrap();
+    let y = p.push(Op::Multiply, &[x, n]).unwrap();
+    let y = p.cast(y, Dtype::F16).unwrap();
+    p.output(y).unwrap();
+    let finish = p.finish().unwrap();
+    for (dims, reduced) in [(vec![10_000], 1), (vec![3, 2000], 1), (vec![300, 5], 1), (vec![30, 40, 7], 2)] {
+        for transposed in [false, true] {
+            let mut strides = Array::dense(&dims, Dtype::I16, &mut rng).strides;
+            if transposed {
+                let reversed: Vec<_> = dims.iter().rev().copied().collect();
+                strides = Array::dense(&reversed, Dtype::I16, &mut rng).strides;
+                strides.reverse();
+            }
+            let mut input = Array::new(&dims, strides, Dtype::I16, &mut rng);
+            for index in indices(&dims) {
+                let at = input.byte(&index);
+                input.memory.write(at, Scalar::I16(rng.below(5) as i16 - 2));
+            }
+            check(Fold::Op(Op::Add), &program, Some(&finish), &dims, reduced, &input, &mut rng);
+        }
+    }
+}
+
+fn bits(launch: &LaunchPlan, outputs: &[Array], isa: Isa, threads: usize) -> Vec<[u8; 16]> {
+    execute(launch, isa, threads, 1 << 25);
+    indices(&launch.dims).iter().map(|i| canonical(outputs[0].get(i))).collect()
+}
+
+#[test]
+fn the_same_bits_from_any_threads_and_instruction_set() {
+    let mut rng = Rng(3);
+    for dtype in [Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C64] {
+        for (dims, reduced) in
+            [(vec![300_000], 1), (vec![5, 50_000], 1), (vec![2000, 100], 1), (vec![33, 40, 50], 2)]
+        {
+            for transposed in [false, true] {
+                let mut strides = Array::dense(&dims, dtype, &mut rng).strides;
+                if transposed {
+                    let reversed: Vec<_> = dims.iter().rev().copied().collect();
+                    strides = Array::dense(&reversed, dtype, &mut rng).strides;
+                    strides.reverse();
+                }
+                let mut input = Array::new(&dims, strides, dtype, &mut rng);
+                let size = dtype.size() as isize;
+                let first = input.byte(&vec![0; dims.len()]);
+                for e in 0..dims.iter().product::<usize>() as isize {
+                    let number = (rng.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.4;
+                    input.memory.write(first + e * size, Scalar::F64(number).cast(dtype));
+                }
+                let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced, finish: None };
+                let mut outputs = [output(&dims, reduced, dtype, &mut rng)];
+                let mut inputs = [input];
+                let launch = plan(Program::convert(dtype, dtype), family, &dims, &mut inputs, &mut outputs);
+                let first = bits(&launch, &outputs, Isa::Scalar, 1);
+                for &isa in Isa::available() {
+                    for threads in [1, 2, 3, 4] {
+                        let found = bits(&launch, &outputs, isa, threads);
+                        assert!(found == first, "{dtype} {dims:?} on {} with {threads}", isa.name());
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_sums_are_pairwise() {
+    let mut rng = Rng(4);
+    // Added one after the other in float32, ones stop counting at 2²⁴.
+    let n = (1 << 24) + 4096;
+    let mut inputs = [Array::new(&[1], vec![0], Dtype::F32, &mut rng)];
+    let at = inputs[0].byte(&[0]);
+    inputs[0].memory.write(at, Scalar::F32(1.0));
+    let mut outputs = [Array::new(&[1], vec![0], Dtype::F32, &mut rng)];
+    let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None };
+    let program = Program::convert(Dtype::F32, Dtype::F32);
+    let launch = plan(program, family, &[n], &mut inputs, &mut outputs);
+    execute(&launch, Isa::best(), 1, 1 << 25);
+    assert_eq!(outputs[0].get(&[0]), Scalar::F32(n as f32));
+}
