@@ -57,7 +57,7 @@ struct Call {
 /// A constant's bytes, aligned for every dtype.
 #[derive(Clone, Copy)]
 #[repr(align(16))]
-struct Constant([u8; 16]);
+pub(super) struct Constant(pub(super) [u8; 16]);
 
 /// The compiled program.
 pub(super) struct Code {

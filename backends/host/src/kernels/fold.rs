@@ -30,13 +30,14 @@ struct Accumulators(#[allow(dead_code)] [u8; ACC_BYTES]);
 /// Vectors of accumulators at most: of four `float32`, or one scalar each where a target has no vectors.
 const MOST: usize = ACC_BYTES / 4;
 
+#[allow(clippy::needless_range_loop)] // The bounds are constants of the vector type; the array is longer.
 impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for FoldLanes<V, T, W> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, identity, _]: [*const u8; 3], flags: u32, len: usize) {
         let (acc, src) = (dst.cast::<T>(), src.cast::<T>());
         let all = ACC_BYTES / size_of::<T>();
         let vectors = all / V::LEN;
-        // SAFETY (all of this function): `acc` has room for `all` elements, `src` for `len`; parts of both are taken in
+        // SAFETY: for all of this function: `acc` has room for `all` elements, `src` for `len`; parts of both are taken in
         // whole vectors, the end of `src` by way of a buffer of as many.
         unsafe {
             let neutral = V::splat(*identity.cast::<T>());
@@ -105,7 +106,7 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], flags: u32, len: usize) {
         let (acc, src) = (dst.cast::<P::Mem>(), src.cast::<P::Mem>());
-        // SAFETY (all of this function): `acc` has room for `N` elements, `src` for `len`.
+        // SAFETY: for all of this function: `acc` has room for `N` elements, `src` for `len`.
         unsafe {
             let mut sums = [P::get(*src); N];
             let (mut i, mut used) = (0, N);
@@ -219,7 +220,7 @@ impl<P: Plain<Value: Real + Alg<Mask = bool>>, const MAX: bool> Kernel for Bette
     unsafe fn run(dst: *mut u8, [index, other, other_index]: [*const u8; 3], flags: u32, len: usize) {
         let (best, index) = (dst.cast::<P::Mem>(), index.cast_mut().cast::<i64>());
         let (other, other_index) = (other.cast::<P::Mem>(), other_index.cast::<i64>());
-        // SAFETY (all of this function): `len` elements of each, one index where the flag says so.
+        // SAFETY: for all of this function: `len` elements of each, one index where the flag says so.
         unsafe {
             let one = *other_index;
             for i in 0..len {
@@ -243,7 +244,7 @@ impl<P: Plain<Value: Alg<Mask = bool>>> Kernel for Find<P> {
     unsafe fn run(dst: *mut u8, [src, value, _]: [*const u8; 3], _flags: u32, len: usize) {
         const STRETCH: usize = VECTOR_BYTES;
         let src = src.cast::<P::Mem>();
-        // SAFETY (all of this function): `len` elements at `src`, one at `value`.
+        // SAFETY: for all of this function: `len` elements at `src`, one at `value`.
         unsafe {
             let value = P::get(*value.cast::<P::Mem>());
             let nan = !value.equal(value);

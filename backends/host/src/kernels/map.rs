@@ -233,7 +233,7 @@ unsafe fn lane_map<V: Lane, W: LaneFn<K>, const K: usize, const M: u32>(
     len: usize,
 ) {
     let n = V::LEN;
-    // SAFETY (all of this function): `Kernel::run`'s contract; `i + …` stays at or below `len`, parts are shorter
+    // SAFETY: for all of this function: `Kernel::run`'s contract; `i + …` stays at or below `len`, parts are shorter
     // than a vector, and streamed addresses are aligned by the first part.
     unsafe {
         let same = splats::<V, K, M>(src);
@@ -295,7 +295,7 @@ unsafe fn lane_map_any<V: Lane, W: LaneFn<K>, const K: usize>(
     len: usize,
 ) {
     let mut memory = [const { Splat([0; VECTOR_BYTES]) }; K];
-    // SAFETY (all of this function): `Kernel::run`'s contract; a splat holds one vector and is read at element 0.
+    // SAFETY: for all of this function: `Kernel::run`'s contract; a splat holds one vector and is read at element 0.
     unsafe {
         let mut from = src;
         let mut index = [usize::MAX; K];
@@ -361,7 +361,7 @@ unsafe fn lane_test<V: Lane, W: LaneTest<K>, const K: usize, const M: u32>(
     len: usize,
 ) {
     let n = V::LEN;
-    // SAFETY (all of this function): as in `lane_map`.
+    // SAFETY: for all of this function: as in `lane_map`.
     unsafe {
         let same = splats::<V, K, M>(src);
         let mut i = 0;
@@ -419,7 +419,7 @@ unsafe fn plain_map<P: Plain, O: Copy, const K: usize, const M: u32>(
     f: impl Fn([P::Value; K]) -> O,
     len: usize,
 ) {
-    // SAFETY (all of this function): `Kernel::run`'s contract; `i` is below `len`.
+    // SAFETY: for all of this function: `Kernel::run`'s contract; `i` is below `len`.
     unsafe {
         let mut same = [P::get(*src[0]); K];
         for k in 1..K {
@@ -447,7 +447,7 @@ unsafe fn plain_map_any<P: Plain, O: Copy, const K: usize>(
     flags: u32,
     len: usize,
 ) {
-    // SAFETY (all of this function): `Kernel::run`'s contract; `i` is below `len`, scalars are read at element 0.
+    // SAFETY: for all of this function: `Kernel::run`'s contract; `i` is below `len`, scalars are read at element 0.
     unsafe {
         let mut x = [P::get(*src[0]); K];
         for i in 0..len {
@@ -527,7 +527,7 @@ impl<T: Copy> Kernel for Choose<T> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [mask, yes, no]: [*const u8; 3], flags: u32, len: usize) {
         let (dst, yes, no) = (dst.cast::<T>(), yes.cast::<T>(), no.cast::<T>());
-        // SAFETY (all of this function): `Kernel::run`'s contract; `i` is below `len`, scalars are read at element 0.
+        // SAFETY: for all of this function: `Kernel::run`'s contract; `i` is below `len`, scalars are read at element 0.
         unsafe {
             macro_rules! form {
                 ($mask:expr, $yes:expr, $no:expr) => {{
@@ -571,7 +571,7 @@ unsafe fn choose<V: Lane, const M: u32>(
     i: usize,
     len: usize,
 ) {
-    // SAFETY (all of this function): the caller's contract.
+    // SAFETY: for all of this function: the caller's contract.
     unsafe {
         let mask = V::mask_from_bytes(mask.add(i), len);
         if len == V::LEN {
@@ -592,7 +592,7 @@ unsafe fn choose_all<V: Lane, const M: u32>(
     src: (*const u8, *const V::Elem, *const V::Elem),
     len: usize,
 ) {
-    // SAFETY (all of this function): `Kernel::run`'s contract; `i + n` stays at or below `len`.
+    // SAFETY: for all of this function: `Kernel::run`'s contract; `i + n` stays at or below `len`.
     unsafe {
         let same = (V::splat(*src.1), V::splat(*src.2));
         let n = V::LEN;
@@ -615,7 +615,7 @@ impl<V: Lane> Kernel for LaneChoose<V> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [mask, yes, no]: [*const u8; 3], flags: u32, len: usize) {
         let src = (mask, yes.cast(), no.cast());
-        // SAFETY (all of this function): the same contract; a scalar condition chooses one of the operands for all.
+        // SAFETY: for all of this function: the same contract; a scalar condition chooses one of the operands for all.
         unsafe {
             match flags & 7 {
                 0 => choose_all::<V, 0>(dst.cast(), src, len),
@@ -640,7 +640,7 @@ impl<T: Copy> Kernel for Move<T> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], flags: u32, len: usize) {
         let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
-        // SAFETY (all of this function): `Kernel::run`'s contract; `i` is below `len`.
+        // SAFETY: for all of this function: `Kernel::run`'s contract; `i` is below `len`.
         unsafe {
             if flags & 1 == 1 {
                 let value = *src;

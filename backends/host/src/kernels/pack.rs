@@ -88,7 +88,7 @@ pub(super) unsafe fn scatter(dst: *mut u8, src: *const u8, stride: isize, size: 
 
 #[inline(always)]
 unsafe fn gather_run<T: Copy>(dst: *mut T, src: *const u8, stride: isize, len: usize) {
-    // SAFETY (all of this function): the caller's contract; address arithmetic stays among its elements.
+    // SAFETY: for all of this function: the caller's contract; address arithmetic stays among its elements.
     unsafe {
         if stride == size_of::<T>().cast_signed() && len >= 16 {
             std::ptr::copy_nonoverlapping(src, dst.cast::<u8>(), len * size_of::<T>());
@@ -103,7 +103,7 @@ unsafe fn gather_run<T: Copy>(dst: *mut T, src: *const u8, stride: isize, len: u
 
 #[inline(always)]
 unsafe fn scatter_run<T: Copy>(dst: *mut u8, src: *const T, stride: isize, len: usize) {
-    // SAFETY (all of this function): the caller's contract.
+    // SAFETY: for all of this function: the caller's contract.
     unsafe {
         if stride == size_of::<T>().cast_signed() && len >= 16 {
             std::ptr::copy_nonoverlapping(src.cast::<u8>(), dst, len * size_of::<T>());

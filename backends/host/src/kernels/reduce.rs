@@ -260,10 +260,10 @@ impl Reduction {
                 len = len.min(kept.row() - cursor.index[kept.dims.len().saturating_sub(1)]);
             }
             let mut from = result;
-            // SAFETY (of the calls below): planes, values and tiles are disjoint parts of the scratch memory, sized by
-            // `worker`; the rest is the caller's contract.
             if self.rows {
                 let place = Place { cursor: &cursor, len };
+                // SAFETY: planes, values and tiles are disjoint parts of the scratch memory, sized by `worker`; the rest
+                // is the caller's contract.
                 unsafe { self.tree(&mut worker, &place, 0, self.segments, result, 1, threads) };
                 if is_index {
                     from = result.wrapping_add(self.index_offset());
@@ -272,6 +272,7 @@ impl Reduction {
                 for o in 0..len {
                     let cursor = kept.seek(at + o);
                     let place = Place { cursor: &cursor, len: 1 };
+                    // SAFETY: as above; `values` has room for `width` results.
                     unsafe {
                         self.tree(&mut worker, &place, 0, self.segments, result, 1, threads);
                         let one = result.wrapping_add(if is_index {
@@ -331,7 +332,7 @@ impl Reduction {
         threads: usize,
     ) {
         let count = high - low;
-        // SAFETY (all of this function): the caller's contract; each half has planes of its own.
+        // SAFETY: for all of this function: the caller's contract; each half has planes of its own.
         unsafe {
             if count == 1 {
                 if self.rows {
@@ -453,7 +454,7 @@ impl Reduction {
         last: bool,
         len: usize,
     ) {
-        // SAFETY (all of this function): the caller's contract; a plane has room for the fold's accumulators.
+        // SAFETY: for all of this function: the caller's contract; a plane has room for the fold's accumulators.
         unsafe {
             match &self.kind {
                 Kind::Value(f) => {

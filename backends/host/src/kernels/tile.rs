@@ -3,12 +3,14 @@
 use std::cell::Cell;
 
 use smallvec::SmallVec;
-use stridewise_core::LaunchPlan;
+use stridewise_core::ops::MAX_ARITY;
+use stridewise_core::{Arg, LaunchPlan, Op, Program};
 
-use super::code::{Access, Code, Slots, Target};
+use super::code::{Access, Code, Constant, Slots, Target};
 use super::entry::VECTOR_BYTES;
 use super::pack;
 use super::space::{Cursor, Space, View};
+use super::step::resolve;
 use super::{Tuning, split, stream};
 
 /// Aligned scratch memory of a thread, kept from one plan to the next.
@@ -239,6 +241,10 @@ impl Tiles {
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     let program = &*plan.program;
+    // SAFETY: the same contract.
+    if unsafe { call(plan, program, tuning) } {
+        return;
+    }
     let all = 0..plan.dims.len();
     let mut views: SmallVec<[View; 4]> = SmallVec::new();
     for (operand, dtype) in plan.inputs.iter().zip(program.inputs()) {
@@ -273,4 +279,62 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
         }
     };
     split::ranges(total, row, moved, split::GRAIN, tuning.threads, &run);
+}
+
+/// Elements up to which a single operation is called without a compiled program.
+const SMALL: usize = 16 << 10;
+
+/// Runs a small plan of one operation over dense operands by calling the operation's function: the preparation of tiles
+/// would take longer than the work. Answers whether the plan was of this kind.
+///
+/// # Safety
+/// The contract of [`run`](super::run).
+unsafe fn call(plan: &LaunchPlan, program: &Program, tuning: &Tuning) -> bool {
+    let ([step], [output]) = (program.steps(), &plan.outputs[..]) else { return false };
+    let len = match plan.dims[..] {
+        [] => 1,
+        [len] if len == 1 || output.strides[0] == 1 => len,
+        _ => return false,
+    };
+    if len > SMALL || len * step.out.size() > tuning.last_cache_bytes / 2 {
+        return false;
+    }
+    let Some(resolved) = resolve(step.op, step.dtype, step.out, tuning.isa) else { return false };
+    let mut constants = [Constant([0; 16]); MAX_ARITY];
+    let (mut from, mut flags) = ([std::ptr::null::<u8>(); MAX_ARITY], 0);
+    for (k, &arg) in step.operands().iter().enumerate() {
+        match arg {
+            Arg::Input(i) => {
+                let operand = &plan.inputs[usize::from(i)];
+                from[k] = operand.ptr.as_ptr();
+                match operand.strides.first() {
+                    _ if len == 1 => {}
+                    Some(1) => {}
+                    Some(0) => flags |= 1 << k,
+                    _ => return false,
+                }
+                if !resolved.lanes && operand.ptr == output.ptr {
+                    return false;
+                }
+            }
+            Arg::Const(i) => {
+                constants[k] = Constant(program.consts()[usize::from(i)].to_bytes());
+                from[k] = constants[k].0.as_ptr();
+                flags |= u32::from(len != 1) << k;
+            }
+            Arg::Step(_) => return false,
+        }
+    }
+    let arity = step.operands().len();
+    // Functions expect an operand that is no scalar; only a copy repeats one.
+    if flags == (1 << arity) - 1 && step.op != Op::Copy {
+        return false;
+    }
+    for k in arity..MAX_ARITY {
+        from[k] = from[0];
+    }
+    // SAFETY: the plan's addresses are `len` dense elements, or one where the flag says so; an input that is exactly the
+    // output is allowed.
+    unsafe { (resolved.run)(output.ptr.as_ptr(), from[0], from[1], from[2], flags, len) };
+    true
 }
