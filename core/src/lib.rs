@@ -16,6 +16,9 @@ mod promotion;
 mod runtime;
 mod scalar;
 
+/// The crate whose arrays are converted, in the version that fits.
+#[cfg(feature = "ndarray")]
+pub use ::ndarray;
 pub use array::{
     Array, ArrayOrScalar, ArrayOrValue, Axes, BitsElement, Buffer, Creator, Extents, FieldElement, Flags,
     FloatElement, NumElement, OrderedElement, RealElement, Reducible, Reduction, UsmArray, UsmArrayBuilder,

@@ -5,9 +5,10 @@
 //! the first and last three along each axis are written, and only those are read from the device.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::{Array, UsmArray};
-use crate::dtype::{DtypeKind, Element};
+use crate::dtype::{Dtype, DtypeKind, Element};
 use crate::error::Result;
 use crate::layout::SliceItem;
 use crate::memory::UsmKind;
@@ -189,16 +190,24 @@ fn gather(
 
 /// Each value in the common form of all.
 fn words(values: &[Scalar], precision: usize) -> Vec<String> {
-    let kind = values.first().map_or(DtypeKind::Bool, |value| value.dtype().kind());
-    match kind {
+    let dtype = values.first().map_or(Dtype::Bool, Scalar::dtype);
+    // Numbers outside are scientific: above, a power of ten with no more digits than the dtype holds, and at most 8.
+    let high = match dtype.real_part() {
+        Dtype::Bf16 => 1e2,
+        Dtype::F16 => 1e3,
+        Dtype::F32 => 1e6,
+        _ => 1e8,
+    };
+    let plain = Scalar::F64(1e-4).cast(dtype.real_part()).to_f64()..high;
+    match dtype.kind() {
         DtypeKind::Float => {
             let parts: Vec<Real> = values.iter().filter_map(|v| Real::parts(*v)).map(|(re, _)| re).collect();
-            Form::of(&parts, precision, false).write(&parts)
+            Form::of(&parts, precision, false, &plain).write(&parts)
         }
         DtypeKind::Complex => {
             let (re, im): (Vec<Real>, Vec<Real>) = values.iter().filter_map(|v| Real::parts(*v)).unzip();
-            let (re, im) =
-                (Form::of(&re, precision, false).write(&re), Form::of(&im, precision, true).write(&im));
+            let re = Form::of(&re, precision, false, &plain).write(&re);
+            let im = Form::of(&im, precision, true, &plain).write(&im);
             let joined = re.into_iter().zip(im).map(|(re, im)| {
                 // The unit goes before the blanks that align.
                 let digits = im.trim_end();
@@ -327,11 +336,11 @@ struct Form {
 }
 
 impl Form {
-    fn of(numbers: &[Real], precision: usize, signed: bool) -> Self {
+    fn of(numbers: &[Real], precision: usize, signed: bool, plain: &Range<f64>) -> Self {
         let finite: Vec<&Real> = numbers.iter().filter(|n| n.value.is_finite()).collect();
         let sizes = || finite.iter().map(|n| n.value.abs()).filter(|&size| size != 0.0);
         let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
-        let scientific = most >= 1e8 || (most > 0.0 && (least < 1e-4 || most / least > 1000.0));
+        let scientific = most >= plain.end || (most > 0.0 && (least < plain.start || most / least > 1000.0));
         let mut form = Self { scientific, precision, signed, before: 0, behind: 0, exponent: 2 };
         for number in &finite {
             let (before, behind) = if scientific {
@@ -372,10 +381,14 @@ impl Form {
             return format!("{:>all$}", self.with_sign(&special(number)));
         }
         if self.scientific {
-            let (before, digits, exponent) = number.scientific(self.precision);
-            let before = self.with_sign(&before);
-            let (sign, places) = (if exponent < 0 { '-' } else { '+' }, self.exponent);
-            return format!("{before:>width$}.{digits:0<behind$}e{sign}{:0places$}", exponent.unsigned_abs());
+            // All have as many digits as the one that needs most, exact ones.
+            let text = format!("{:.behind$e}", number.value.abs());
+            let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            let point = if behind == 0 { "." } else { "" };
+            let mantissa = self.with_sign(&format!("{}{mantissa}{point}", number.sign()));
+            let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+            let (width, places) = (width + 1 + behind, self.exponent);
+            return format!("{mantissa:>width$}e{sign}{exponent:0>places$}");
         }
         let (before, digits) = number.positional(self.precision);
         format!("{:>width$}.{digits:<behind$}", self.with_sign(&before))
@@ -402,7 +415,8 @@ mod tests {
         write(&[values.len()], values, PRECISION)
     }
 
-    // Expected texts are those of numpy.array2string(…, separator=", ") but for the names of truth values.
+    // Expected texts are those of NumPy 2.4, `array2string(…, separator=", ")`, but for the names of truth values and for
+    // bfloat16, which it lacks.
 
     #[test]
     fn floats_share_a_form() {

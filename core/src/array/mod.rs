@@ -4,6 +4,10 @@ mod build;
 mod concat;
 mod display;
 mod elementwise;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+#[cfg(feature = "npy")]
+mod npy;
 mod reduction;
 mod transfer;
 mod typed;

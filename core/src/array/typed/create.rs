@@ -22,6 +22,14 @@ pub struct Creator<T: Element> {
     element: PhantomData<T>,
 }
 
+/// The kind of arrays made without one: shared where the device has it of its own, else device.
+pub(in crate::array) fn default_kind(queue: &Queue) -> UsmKind {
+    match queue.device().info().usm(UsmKind::Shared) {
+        UsmSupport::Native => UsmKind::Shared,
+        _ => UsmKind::Device,
+    }
+}
+
 impl<T: Element> Array<T> {
     /// Begins the creation of an array on a queue; in shared memory where the device has its own, else in device memory,
     /// and row-major, unless told otherwise.
@@ -33,9 +41,7 @@ impl<T: Element> Array<T> {
     /// # Ok::<(), stridewise_core::Error>(())
     /// ```
     pub fn on(queue: &Queue) -> Creator<T> {
-        let native = queue.device().info().usm(UsmKind::Shared) == UsmSupport::Native;
-        let kind = if native { UsmKind::Shared } else { UsmKind::Device };
-        Creator { queue: queue.clone(), kind, order: Order::C, element: PhantomData }
+        Creator { queue: queue.clone(), kind: default_kind(queue), order: Order::C, element: PhantomData }
     }
 
     /// A creator of arrays like this one.

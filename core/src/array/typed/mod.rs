@@ -16,6 +16,8 @@ pub use classes::{
     BitsElement, FieldElement, FloatElement, NumElement, OrderedElement, RealElement, Reducible,
 };
 pub use create::Creator;
+#[cfg(feature = "npy")]
+pub(super) use create::default_kind;
 
 use std::marker::PhantomData;
 

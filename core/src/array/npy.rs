@@ -1,0 +1,361 @@
+//! `.npy` files, NumPy's format for one array (versions 1 to 3).
+//!
+//! The header is checked, and the size that it promises compared with the file's, before any memory is allocated for
+//! elements. Nothing is ever unpickled.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use super::{Array, UsmArray};
+use crate::dtype::{Dtype, Element};
+use crate::error::{Error, Result};
+use crate::layout::{Layout, Order};
+use crate::memory::UsmKind;
+use crate::runtime::Queue;
+
+/// Bytes of a header's text at most, as NumPy has it.
+const MAX_HEADER_BYTES: usize = 10_000;
+/// Opening brackets in a header at most; one of an array of numbers has two.
+const MAX_HEADER_BRACKETS: usize = 64;
+/// Bytes moved at a time, a multiple of every element's size.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// What a file says about its elements.
+#[derive(PartialEq, Eq, Debug)]
+struct Header {
+    dtype: Dtype,
+    /// Whether the most significant byte of a number comes first.
+    big_endian: bool,
+    shape: Vec<usize>,
+    order: Order,
+    /// Bytes before the first element.
+    start: u64,
+}
+
+/// What is wrong with a file, and what was expected.
+struct Fault(String, &'static str);
+
+impl Fault {
+    fn of(found: impl ToString, expected: &'static str) -> Self {
+        Self(found.to_string(), expected)
+    }
+
+    fn at(self, path: &Path) -> Error {
+        Error::io(
+            "path",
+            format!("{} ({})", path.display(), self.0),
+            self.1,
+            "write the file with numpy.save or `save_npy`, one array of numbers or bools",
+        )
+    }
+}
+
+impl Header {
+    /// Reads a header, up to the first element.
+    fn read(file: &mut impl Read) -> Result<Self, Fault> {
+        const NPY: &str = "an .npy file of version 1, 2 or 3";
+        let mut bytes = vec![0; 8];
+        file.read_exact(&mut bytes).map_err(|e| Fault::of(e, NPY))?;
+        let length_bytes = match (&bytes[..6], bytes[6]) {
+            (b"\x93NUMPY", 1) => 2,
+            (b"\x93NUMPY", 2 | 3) => 4,
+            (b"\x93NUMPY", version) => return Err(Fault::of(format!("version {version}"), NPY)),
+            _ => return Err(Fault::of("other first bytes", NPY)),
+        };
+        let mut length = [0; 4];
+        file.read_exact(&mut length[..length_bytes]).map_err(|e| Fault::of(e, NPY))?;
+        bytes.extend_from_slice(&length[..length_bytes]);
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_HEADER_BYTES {
+            return Err(Fault::of(format!("a header of {length} bytes"), "a header of at most 10000 bytes"));
+        }
+        let start = bytes.len();
+        bytes.resize(start + length, 0);
+        file.read_exact(&mut bytes[start..])
+            .map_err(|_| Fault::of("ends within its header", "a whole .npy file"))?;
+        check_text(&bytes[start..])?;
+        let header = npyz::NpyHeader::from_reader(&bytes[..])
+            .map_err(|e| Fault::of(e, "a header with descr, fortran_order and shape"))?;
+
+        const DTYPES: &str =
+            "elements of bool, integers of 1 to 8 bytes, float16, float32, float64 or complex";
+        let npyz::DType::Plain(code) = header.dtype() else {
+            return Err(Fault::of(format!("structured dtype {}", header.dtype().descr()), DTYPES));
+        };
+        let dtype = code.to_string().replace('>', "<").parse();
+        let dtype = dtype.map_err(|_| Fault::of(format!("dtype '{code}'"), DTYPES))?;
+        let shape = header.shape().iter().map(|&extent| usize::try_from(extent));
+        Ok(Self {
+            dtype,
+            big_endian: code.endianness() == npyz::Endianness::Big,
+            shape: shape.collect::<Result<_, _>>().map_err(|e| Fault::of(e, "a shape of this machine"))?,
+            order: match header.order() {
+                npyz::Order::C => Order::C,
+                npyz::Order::Fortran => Order::F,
+            },
+            start: bytes.len() as u64,
+        })
+    }
+
+    /// The bytes before the first element of a file of version 1: a multiple of 64.
+    fn write(dtype: Dtype, shape: &[usize], order: Order) -> Vec<u8> {
+        let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
+        let comma = if shape.len() == 1 { "," } else { "" };
+        let fortran = if order == Order::F { "True" } else { "False" };
+        let text = format!(
+            "{{'descr': '{}', 'fortran_order': {fortran}, 'shape': ({}{comma}), }}",
+            dtype.typestr(),
+            extents.join(", ")
+        );
+        // Magic, version and length have 10 bytes, the line feed one.
+        let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        // Below 1000: a shape has at most 32 extents of at most 20 digits.
+        bytes.extend_from_slice(&(length as u16).to_le_bytes());
+        bytes.extend_from_slice(format!("{text:<width$}\n", width = length - 1).as_bytes());
+        bytes
+    }
+}
+
+/// Refuses a header that could be nested deeply or whose numbers' product is beyond all arrays, before it is parsed.
+/// Quotes are not looked at, so that nothing can hide between them.
+fn check_text(text: &[u8]) -> Result<(), Fault> {
+    let (mut brackets, mut number, mut product) = (0_usize, 0_u64, 1_u64);
+    for &byte in text.iter().chain(b" ") {
+        if byte.is_ascii_digit() {
+            number = number.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
+            continue;
+        }
+        let grown = product.checked_mul(std::mem::take(&mut number).max(1));
+        product = grown.ok_or_else(|| Fault::of("a shape too large", "a shape that memory can hold"))?;
+        brackets += usize::from(matches!(byte, b'(' | b'[' | b'{'));
+        if brackets > MAX_HEADER_BRACKETS {
+            return Err(Fault::of("too many brackets", "a header with descr, fortran_order and shape"));
+        }
+    }
+    Ok(())
+}
+
+/// Turns bytes of a file into elements of this machine: reversed where the file is big-endian, and any `bool` other than
+/// 0 is 1.
+fn adopt(bytes: &mut [u8], dtype: Dtype, big_endian: bool) {
+    if dtype == Dtype::Bool {
+        for byte in bytes {
+            *byte = u8::from(*byte != 0);
+        }
+    } else if big_endian {
+        // The two parts of a complex number each on their own.
+        bytes.chunks_exact_mut(dtype.align()).for_each(<[u8]>::reverse);
+    }
+}
+
+impl UsmArray {
+    /// Reads an `.npy` file to the default queue; to shared memory where the device has its own, else to device memory.
+    /// Row-major or column-major, as the file is.
+    ///
+    /// # Errors
+    /// As for [`load_npy_on`](Self::load_npy_on).
+    pub fn load_npy(path: impl AsRef<Path>) -> Result<Self> {
+        let queue = Queue::default_queue()?;
+        Self::load_npy_on(path, &queue, super::typed::default_kind(&queue))
+    }
+
+    /// Reads an `.npy` file to a queue, into memory of a kind.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the file cannot be read, is no `.npy` file, shorter than it says, or of elements that there is
+    /// no dtype for (structures, texts, objects, dates); as for [`empty`](Self::empty).
+    pub fn load_npy_on(path: impl AsRef<Path>, queue: &Queue, kind: UsmKind) -> Result<Self> {
+        let path = path.as_ref();
+        let fault = |found: std::io::Error| Fault::of(found, "a file that can be read").at(path);
+        let mut file = File::open(path).map_err(fault)?;
+        let Header { dtype, big_endian, shape, order, start } =
+            Header::read(&mut file).map_err(|fault| fault.at(path))?;
+        let present = file.metadata().map_err(fault)?.len().saturating_sub(start);
+        let len = Layout::contiguous(&shape, order)?.len();
+        let bytes = len.checked_mul(dtype.size()).filter(|&bytes| bytes as u64 <= present);
+        let Some(bytes) = bytes else {
+            let found = format!("{present} bytes of elements");
+            let whole = format!("{len} elements of {dtype}, as its shape {shape:?} says");
+            return Err(Error::io(
+                "path",
+                format!("{} ({found})", path.display()),
+                whole,
+                "the file was cut off: write or copy it again",
+            ));
+        };
+        let array = Self::builder(&shape).dtype(dtype).buffer(kind).order(order).queue(queue).build()?;
+        let memory = array.usm_data()?;
+        let mut buffer = vec![0; bytes.min(CHUNK_BYTES)];
+        let mut done = 0;
+        while done < bytes {
+            let part = &mut buffer[..(bytes - done).min(CHUNK_BYTES)];
+            file.read_exact(part).map_err(fault)?;
+            adopt(part, dtype, big_endian);
+            memory.copy_from_host(done, part)?;
+            done += part.len();
+        }
+        Ok(array)
+    }
+
+    /// Writes the elements to an `.npy` file, over what is there; column-major where the array is that and not row-major.
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] for `bfloat16`, which the format lacks; [`Error::Io`] where the file cannot be written; the failure
+    /// of the work that computes the elements.
+    pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        if self.dtype() == Dtype::Bf16 {
+            return Err(Error::dtype(
+                "array",
+                self.dtype(),
+                "a dtype that .npy files have",
+                "convert it to float32 first, with `astype`, which loses nothing",
+            ));
+        }
+        let flags = self.flags();
+        let dense =
+            if flags.c_contiguous || flags.f_contiguous { self.clone() } else { self.copy_in(Order::C)? };
+        // Before the file is touched: a failure of the computation leaves what was there.
+        dense.wait()?;
+        let memory = dense.usm_data()?;
+        let fault = |found: std::io::Error| Fault::of(found, "a file that can be written").at(path);
+        let mut file = File::create(path).map_err(fault)?;
+        file.write_all(&Header::write(dense.dtype(), dense.shape(), dense.result_order())).map_err(fault)?;
+        let (mut at, end) =
+            (dense.offset() * dense.itemsize(), dense.offset() * dense.itemsize() + dense.bytes());
+        let mut buffer = vec![0; dense.bytes().min(CHUNK_BYTES)];
+        while at < end {
+            let part = &mut buffer[..(end - at).min(CHUNK_BYTES)];
+            memory.copy_to_host(at, part)?;
+            file.write_all(part).map_err(fault)?;
+            at += part.len();
+        }
+        file.flush().map_err(fault)
+    }
+}
+
+impl<T: Element> Array<T> {
+    /// Reads an `.npy` file; see [`UsmArray::load_npy`].
+    ///
+    /// # Errors
+    /// As there, and [`Error::Dtype`] where the file's elements are of another type.
+    pub fn load_npy(path: impl AsRef<Path>) -> Result<Self> {
+        UsmArray::load_npy(path)?.try_into()
+    }
+    /// Reads an `.npy` file to a queue, into memory of a kind; see [`UsmArray::load_npy_on`].
+    ///
+    /// # Errors
+    /// As there, and [`Error::Dtype`] where the file's elements are of another type.
+    pub fn load_npy_on(path: impl AsRef<Path>, queue: &Queue, kind: UsmKind) -> Result<Self> {
+        UsmArray::load_npy_on(path, queue, kind)?.try_into()
+    }
+    /// Writes the elements to an `.npy` file; see [`UsmArray::save_npy`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.as_untyped().save_npy(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(version: u8, text: &str) -> Vec<u8> {
+        let mut bytes = b"\x93NUMPY".to_vec();
+        bytes.extend([version, 0]);
+        match version {
+            1 => bytes.extend((text.len() as u16).to_le_bytes()),
+            _ => bytes.extend((text.len() as u32).to_le_bytes()),
+        }
+        bytes.extend(text.as_bytes());
+        bytes
+    }
+    fn read(bytes: &[u8]) -> Result<Header, String> {
+        Header::read(&mut &bytes[..]).map_err(|Fault(found, expected)| format!("{found}; {expected}"))
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for &dtype in Dtype::ALL.iter().filter(|&&dtype| dtype != Dtype::Bf16) {
+            for order in [Order::C, Order::F] {
+                for shape in [&[][..], &[5], &[2, 3], &[0, 1, usize::MAX >> 8]] {
+                    let bytes = Header::write(dtype, shape, order);
+                    assert_eq!(bytes.len() % 64, 0);
+                    let start = bytes.len() as u64;
+                    let header = Header { dtype, big_endian: false, shape: shape.to_vec(), order, start };
+                    assert_eq!(read(&bytes), Ok(header));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_bytes_are_those_of_numpy() {
+        let expected = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
+        let bytes = Header::write(Dtype::F32, &[3], Order::C);
+        assert_eq!(&bytes[..10], b"\x93NUMPY\x01\x00\x76\x00");
+        assert_eq!(std::str::from_utf8(&bytes[10..]).unwrap(), format!("{expected:<117}\n"));
+    }
+
+    #[test]
+    fn every_version_and_byte_order() {
+        for version in 1..=3 {
+            let text = "{'descr': '>c16', 'fortran_order': True, 'shape': (2, 3), }\n";
+            let header = read(&file(version, text)).unwrap();
+            assert_eq!((header.dtype, header.big_endian, header.order), (Dtype::C128, true, Order::F));
+            assert_eq!(header.shape, [2, 3]);
+        }
+        let header = read(&file(1, "{'shape': (), 'descr': '|b1', 'fortran_order': False}")).unwrap();
+        assert_eq!((header.dtype, header.big_endian, header.shape), (Dtype::Bool, false, vec![]));
+    }
+
+    #[test]
+    fn bytes_become_elements() {
+        let mut bytes = [1, 2, 3, 4, 5, 6, 7, 8];
+        adopt(&mut bytes, Dtype::C64, true);
+        assert_eq!(bytes, [4, 3, 2, 1, 8, 7, 6, 5]);
+        adopt(&mut bytes, Dtype::F64, false);
+        assert_eq!(bytes, [4, 3, 2, 1, 8, 7, 6, 5]);
+        let mut bytes = [0, 1, 255];
+        adopt(&mut bytes, Dtype::Bool, true);
+        assert_eq!(bytes, [0, 1, 1]);
+    }
+
+    #[test]
+    fn wrong_headers_are_refused() {
+        let dict = |descr: &str, shape: &str| {
+            file(1, &format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}"))
+        };
+        let cases = [
+            (b"".to_vec(), "fill"),
+            (b"PK\x03\x04 a zip archive".to_vec(), "first bytes"),
+            (file(9, "{}"), "version 9"),
+            (file(1, "{"), "descr"),
+            (file(1, "[1, 2]"), "descr"),
+            (file(1, "{'descr': '<f4'}"), "fortran_order"),
+            (dict("'<f4'", "(-1,)"), "negative"),
+            (dict("'<f4'", "'abc'"), "shape"),
+            (dict("'<f4'", "(1099511627776, 1099511627776)"), "shape too large"),
+            (dict("'<f4'", "(99999999999999999999999,)"), "too large"),
+            (dict("'<U5'", "(1,)"), "dtype '<U5'"),
+            (dict("'|O'", "(1,)"), "dtype '|O'"),
+            (dict("'<f16'", "(1,)"), "dtype '<f16'"),
+            (dict("'|V2'", "(1,)"), "dtype '|V2'"),
+            (dict("[('a', '<f4'), ('b', '<i2')]", "(1,)"), "structured"),
+            (dict("'<f4'", &"(".repeat(2000)), "brackets"),
+            (file(2, &" ".repeat(MAX_HEADER_BYTES + 1)), "10001 bytes"),
+        ];
+        for (bytes, part) in cases {
+            let error = read(&bytes).unwrap_err();
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        let whole = dict("'<f4'", "(2,)");
+        for len in 0..whole.len() {
+            assert!(read(&whole[..len]).is_err());
+        }
+    }
+}
