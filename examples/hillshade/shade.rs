@@ -3,6 +3,7 @@
 //! Gradients by Horn (1981), illumination as in Burrough and McDonell, *Principles of Geographical Information Systems*
 //! (1998).
 
+use stridewise::DtypeKind;
 use stridewise::prelude::*;
 
 /// Where the light comes from, and how large a cell is.
@@ -55,8 +56,9 @@ pub(crate) fn hillshade(elevation: &Array<f32>, scene: &Scene) -> Result<Relief>
 
 /// The model with its first and last rows and columns repeated once on each side.
 fn replicate_edges(elevation: &Array<f32>) -> Result<Array<f32>> {
-    let rows = concat(&[&elevation.slice(s![..1, ..])?, elevation, &elevation.slice(s![-1.., ..])?], 0)?;
-    concat(&[&rows.slice(s![.., ..1])?, &rows, &rows.slice(s![.., -1..])?], 1)
+    let rows =
+        Array::concat(&[&elevation.slice(s![..1, ..])?, elevation, &elevation.slice(s![-1.., ..])?], 0)?;
+    Array::concat(&[&rows.slice(s![.., ..1])?, &rows, &rows.slice(s![.., -1..])?], 1)
 }
 
 /// Smallest, largest and mean value.
@@ -76,8 +78,8 @@ pub(crate) fn picture(elevation: &Array<f32>, shade: &Array<f32>) -> Result<Arra
     let scale = if high > low { 255.0 / (high - low) } else { 0.0 };
     let heights = (elevation - low) * scale;
     // A cast to an integer cuts the fraction off.
-    let side_by_side = concat(&[&heights, shade], 1)? + 0.5;
-    side_by_side.clip(0.0, 255.0).astype::<u8>()
+    let side_by_side = Array::concat(&[&heights, shade], 1)? + 0.5;
+    side_by_side.clip(0.0, 255.0).try_astype()
 }
 
 /// The heights of a file's array as `float32`.
