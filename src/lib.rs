@@ -24,3 +24,8 @@ pub mod prelude {
 
 // The drivers of this build, one line each.
 stridewise_core::register_driver!(stridewise_host::driver);
+
+// The program in the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,2 +1,78 @@
-//! Development tasks.
-fn main() {}
+//! Development tasks: `cargo xtask <command>`.
+//!
+//! A command is a module with a [`Command`] and one entry in [`COMMANDS`]. Everything here is the standard library and
+//! clap: the tasks must start on a machine that has nothing but cargo.
+
+mod bench;
+mod demo;
+mod devices;
+mod packages;
+mod steps;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+
+/// One command of `cargo xtask`.
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    /// Adds the command's arguments.
+    arguments: fn(clap::Command) -> clap::Command,
+    /// Runs it. An `Err` is a message for the reader.
+    run: fn(&ArgMatches) -> Result<(), String>,
+}
+
+/// Every command; a new one is its module and its entry here.
+const COMMANDS: &[Command] = &[demo::COMMAND, test::COMMAND, bench::COMMAND, devices::COMMAND];
+
+fn main() -> ExitCode {
+    let mut interface = clap::Command::new("cargo xtask")
+        .bin_name("cargo xtask")
+        .about("Development tasks of Stridewise")
+        .subcommand_required(true)
+        .arg_required_else_help(true);
+    for command in COMMANDS {
+        interface =
+            interface.subcommand((command.arguments)(clap::Command::new(command.name).about(command.about)));
+    }
+    let matches = interface.get_matches();
+    let Some((name, arguments)) = matches.subcommand() else {
+        // Clap has printed its help and left, for a command is required.
+        return ExitCode::FAILURE;
+    };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        return ExitCode::FAILURE;
+    };
+    match (command.run)(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("cargo xtask {name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+/// The cargo that runs this program, ready for arguments, in the root of the workspace.
+fn cargo() -> std::process::Command {
+    let mut command = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Runs a command to its end.
+fn run_to_end(command: &mut std::process::Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{} failed ({status})", steps::written(command))),
+        Err(error) => Err(format!("{} could not be started: {error}", steps::written(command))),
+    }
+}

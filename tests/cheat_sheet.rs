@@ -1,0 +1,100 @@
+//! The right-hand columns of the README's tables: what is written there compiles, and means what the left-hand columns
+//! mean.
+
+use stridewise::prelude::*;
+
+fn sample() -> Array<f32> {
+    array![[0.0, 1.0, 4.0], [9.0, 16.0, 25.0]]
+}
+
+#[test]
+fn coming_from_numpy_creation() -> Result<()> {
+    assert_eq!(array![[1, 2], [3, 4]].to_vec()?, [1, 2, 3, 4]);
+    assert_eq!(Array::<f32>::zeros([2, 3])?.to_vec()?, [0.0; 6]);
+    let shared = Array::<f64>::on(&Device::select("cpu")?.queue()?).kind(UsmKind::Shared).zeros([2, 3])?;
+    assert_eq!((shared.usm_kind(), shared.to_vec()?), (UsmKind::Shared, vec![0.0; 6]));
+    assert_eq!(Array::<i64>::arange(0, 10, 2)?.to_vec()?, [0, 2, 4, 6, 8]);
+    assert_eq!(Array::<f64>::linspace(0.0, 1.0, 5)?.to_vec()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    Ok(())
+}
+
+#[test]
+fn coming_from_numpy_views() -> Result<()> {
+    let a = sample();
+    assert_eq!((a.shape(), a.strides()), (&[2, 3][..], &[3, 1][..]));
+    assert_eq!(a.slice(s![1.., ..;-1])?.to_vec()?, [25.0, 16.0, 9.0]);
+    let row = a.slice(s![1, NewAxis, Ellipsis])?;
+    assert_eq!((row.shape(), row.to_vec()?), (&[1, 3][..], vec![9.0, 16.0, 25.0]));
+    assert_eq!(a.t().to_vec()?, [0.0, 9.0, 1.0, 16.0, 4.0, 25.0]);
+    assert_eq!(a.reshape([3, 2])?.get([1, 0])?, 4.0);
+    assert_eq!(a.flip(0)?.get([0, 0])?, 9.0);
+    assert_eq!(a.broadcast_to([4, 2, 3])?.get([3, 1, 2])?, 25.0);
+    Ok(())
+}
+
+#[test]
+fn coming_from_numpy_arithmetic() -> Result<()> {
+    let (mut a, b) = (sample(), sample());
+    assert_eq!((&a + &b).to_vec()?, (2.0 * &a).to_vec()?);
+    let mut c = a.zeros_like()?;
+    a.add_into(&b, &mut c)?;
+    assert_eq!(c.to_vec()?, [0.0, 2.0, 8.0, 18.0, 32.0, 50.0]);
+    assert_eq!(a.sqrt().to_vec()?, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!(array![1.0_f32].atan2(&array![0.0]).to_vec()?, [std::f32::consts::FRAC_PI_2]);
+    assert_eq!(a.clip(0.0, 1.0).to_vec()?, [0.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+    let m = a.less(&(&b * 0.0 + 5.0));
+    assert_eq!(m.to_vec()?, [true, true, true, false, false, false]);
+    assert_eq!(m.where_(&a, &c).to_vec()?, [0.0, 1.0, 4.0, 18.0, 32.0, 50.0]);
+    assert_eq!(a.astype::<f64>().to_vec()?, [0.0, 1.0, 4.0, 9.0, 16.0, 25.0]);
+    a += &b;
+    assert_eq!(a.to_vec()?, c.to_vec()?);
+    Ok(())
+}
+
+#[test]
+fn coming_from_numpy_reductions_and_places() -> Result<()> {
+    let (a, b) = (sample(), sample());
+    assert_eq!(a.sum()?, 55.0);
+    assert_eq!(a.max_axis(0)?.to_vec()?, [9.0, 16.0, 25.0]);
+    assert_eq!(a.mean_axis_keepdims([0, 1])?.shape(), [1, 1]);
+    assert_eq!(Array::concat(&[&a, &b], 1)?.shape(), [2, 6]);
+    assert_eq!(Array::stack(&[&a, &b], 0)?.shape(), [2, 2, 3]);
+    assert_eq!(a.device(), a.queue().device());
+    assert_eq!(a.to_device(&Device::select("cpu")?)?.to_vec()?, a.to_vec()?);
+    assert_eq!(a.view()?.to_vec(), a.to_vec()?);
+    Ok(())
+}
+
+#[cfg(feature = "npy")]
+#[test]
+fn coming_from_numpy_files() -> Result<()> {
+    let path = std::env::temp_dir().join(format!("stridewise-cheat-sheet-{}.npy", std::process::id()));
+    sample().save_npy(&path)?;
+    let read = Array::<f32>::load_npy(&path)?;
+    std::fs::remove_file(&path).expect("the file that was just written");
+    assert_eq!(read.to_vec()?, sample().to_vec()?);
+    Ok(())
+}
+
+#[test]
+fn coming_from_ndarray() -> Result<()> {
+    let a = Array::from_vec([2, 3], vec![0.0_f32, 1.0, 4.0, 9.0, 16.0, 25.0])?;
+    let (shared, copy) = (a.clone(), a.copy()?);
+    a.fill(7.0)?;
+    assert_eq!((shared.get([1, 2])?, copy.get([1, 2])?), (7.0, 25.0));
+    assert_eq!((&copy * 2.0).sum_axis(0)?.to_vec()?, [18.0, 34.0, 58.0]);
+    assert_eq!(copy.mean()?, 55.0 / 6.0);
+    let view = copy.view()?;
+    assert_eq!(view.iter().count(), 6);
+    assert_eq!(view.as_slice().map(<[f32]>::len), Some(6));
+    Ok(())
+}
+
+#[cfg(feature = "ndarray")]
+#[test]
+fn coming_from_ndarray_and_going_back() -> Result<()> {
+    let ours = sample();
+    let theirs = ours.to_ndarray()?;
+    assert_eq!(Array::try_from(&theirs)?.to_vec()?, ours.to_vec()?);
+    Ok(())
+}

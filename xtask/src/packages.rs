@@ -1,0 +1,118 @@
+//! System packages and toolchain components that a task needs, and their installation.
+
+use std::ffi::OsStr;
+use std::process::{Command, Stdio};
+
+/// The Debian packages behind the feature `hwloc`.
+const HWLOC_PACKAGES: &[&str] = &["libhwloc-dev", "libudev-dev", "pkg-config"];
+/// Cargo features of the root package that need [`HWLOC_PACKAGES`].
+pub(crate) const HWLOC_FEATURE: &str = "stridewise/hwloc";
+
+/// Whether the feature `hwloc` can be built here, whatever the distribution calls its packages.
+pub(crate) fn have_hwloc() -> bool {
+    succeeds("pkg-config", ["--exists", "hwloc", "libudev"])
+}
+
+/// Installs what the feature `hwloc` needs, where it is missing.
+///
+/// # Errors
+/// A message that says what is missing and why it could not be installed.
+pub(crate) fn ensure_hwloc() -> Result<(), String> {
+    if have_hwloc() {
+        return Ok(());
+    }
+    let by_hand = format!(
+        "install the packages of your distribution by hand (Debian, Ubuntu: {}; Fedora: hwloc-devel systemd-devel \
+         pkgconf-pkg-config), or leave the steps out that need them with `--without hwloc`",
+        HWLOC_PACKAGES.join(" ")
+    );
+    install(HWLOC_PACKAGES).map_err(|why| format!("hwloc and libudev are missing, and {why}; {by_hand}"))?;
+    if have_hwloc() { Ok(()) } else { Err(format!("pkg-config does not find hwloc and libudev; {by_hand}")) }
+}
+
+/// Installs Debian packages without asking anything.
+fn install(packages: &[&str]) -> Result<(), String> {
+    if !succeeds("apt-get", ["--version"]) {
+        return Err("there is no apt-get here".to_owned());
+    }
+    let prefix: &[&str] = if succeeds_with_output("id", ["-u"], "0") {
+        &[]
+    } else if succeeds("sudo", ["-n", "true"]) {
+        &["sudo", "-n"]
+    } else {
+        return Err("this user is not root and has no sudo without a password".to_owned());
+    };
+    let apt = |arguments: &[&str]| {
+        let words = [prefix, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"], arguments].concat();
+        let mut command = Command::new(words[0]);
+        crate::run_to_end(command.args(&words[1..]).stdin(Stdio::null()))
+    };
+    println!("installing {}", packages.join(" "));
+    // The lists may be stale and the packages there all the same: only the installation decides.
+    let updated = apt(&["update", "--quiet"]);
+    apt(&[&["install", "--yes", "--quiet", "--no-install-recommends"], packages].concat()).map_err(|error| {
+        match updated {
+            Ok(()) => error,
+            Err(update) => format!("{update} (is there a network?), then {error}"),
+        }
+    })
+}
+
+/// Makes sure that a component of the toolchain is there: `clippy`, `rustfmt`.
+///
+/// # Errors
+/// A message that says how to install it.
+pub(crate) fn ensure_component(component: &str) -> Result<(), String> {
+    let subcommand = if component == "rustfmt" { "fmt" } else { component };
+    let there = || {
+        let mut command = crate::cargo();
+        command.args([subcommand, "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+        crate::run_to_end(&mut command).is_ok()
+    };
+    if there() {
+        return Ok(());
+    }
+    println!("installing {component}");
+    let added = crate::run_to_end(Command::new("rustup").args(["component", "add", component]));
+    if there() {
+        return Ok(());
+    }
+    let why = added.err().unwrap_or_default();
+    Err(format!(
+        "cargo {subcommand} is not there ({why}); install it with `rustup component add {component}`"
+    ))
+}
+
+/// Whether rustup has a toolchain.
+pub(crate) fn have_toolchain(toolchain: &str) -> bool {
+    let listed = Command::new("rustup").args(["toolchain", "list"]).stderr(Stdio::null()).output();
+    listed.is_ok_and(|output| {
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.lines().any(|line| line.strip_prefix(toolchain).is_some_and(|rest| rest.starts_with(['-', '.'])))
+    })
+}
+
+/// The target that this machine compiles for, `x86_64-unknown-linux-gnu`.
+///
+/// # Errors
+/// `rustc` cannot be run.
+pub(crate) fn host_target() -> Result<String, String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("-vV").output().map_err(|error| format!("rustc -vV: {error}"))?;
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
+        .ok_or_else(|| "rustc -vV names no host".to_owned())
+}
+
+fn succeeds<A: AsRef<OsStr>>(program: &str, arguments: impl IntoIterator<Item = A>) -> bool {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn succeeds_with_output<const N: usize>(program: &str, arguments: [&str; N], expected: &str) -> bool {
+    Command::new(program).args(arguments).output().is_ok_and(|output| {
+        output.status.success() && String::from_utf8_lossy(&output.stdout).trim() == expected
+    })
+}

@@ -1,0 +1,247 @@
+//! `cargo xtask test`: everything that has to pass before a change is taken.
+
+use std::collections::BTreeSet;
+
+use clap::{Arg, ArgAction, ArgMatches};
+
+use crate::packages::{self, host_target};
+use crate::steps::{Step, run_all};
+
+/// The oldest toolchain that must build the library; `rust-version` of the workspace.
+const OLDEST_TOOLCHAIN: &str = "1.89";
+/// Files without which no package is published.
+const PUBLISHED: &[&str] = &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"];
+
+pub(crate) const COMMAND: crate::Command = crate::Command {
+    name: "test",
+    about: "Install what the checks need and run all of them",
+    arguments: |command| {
+        command
+            .arg(flag("list", "Print the steps instead of running them"))
+            .arg(flag("quick", "Leave the slow steps out"))
+            .arg(
+                Arg::new("only")
+                    .long("only")
+                    .value_name("NAME")
+                    .action(ArgAction::Append)
+                    .help("Run this step alone; may be given several times"),
+            )
+            .arg(
+                Arg::new("without")
+                    .long("without")
+                    .value_name("NAME")
+                    .action(ArgAction::Append)
+                    .help("Leave out this step and the steps that need it; may be given several times"),
+            )
+    },
+    run,
+};
+
+fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
+}
+
+/// The steps, in an order that finds cheap failures first and builds each set of features only once: the features of a
+/// build are part of what cargo caches it under, so that they share a target directory; the sanitizer has its own.
+fn steps() -> Result<Vec<Step>, String> {
+    const WITH_FEATURES: &str = "--features stridewise/hwloc,stridewise/ndarray";
+    let target = host_target()?;
+    let mut steps = vec![
+        Step::call("toolchain", "the components clippy and rustfmt, added where they are missing", || {
+            packages::ensure_component("rustfmt")?;
+            packages::ensure_component("clippy")
+        }),
+        Step::call(
+            "hwloc",
+            "the system packages of the feature hwloc, installed where they are missing",
+            packages::ensure_hwloc,
+        ),
+        Step::call("crates", "the crates of Cargo.lock, fetched where they are missing", fetch),
+        Step::cargo("format", "the style of the code", "fmt --all --check").needs("toolchain"),
+        // A build script that asks for a system package asks pkg-config; here it would get no answer.
+        Step::cargo("plain-build", "a build without features needs no system package", "build --locked")
+            .with("PKG_CONFIG", "pkg-config-must-not-be-needed"),
+        Step::call("package", "the licences and the README are part of what is published", package),
+        Step::cargo(
+            "lints",
+            "clippy, without features",
+            "clippy --locked --workspace --all-targets -- -D warnings",
+        )
+        .needs("toolchain"),
+        Step::cargo(
+            "lints-features",
+            "clippy, with features",
+            &format!("clippy --locked --workspace --all-targets {WITH_FEATURES} -- -D warnings"),
+        )
+        .slow()
+        .needs("hwloc"),
+        Step::cargo(
+            "documentation",
+            "the documentation builds, and its links lead somewhere",
+            "doc --locked --workspace --no-deps",
+        )
+        .with("RUSTDOCFLAGS", "-D warnings"),
+        Step::cargo("tests", "all tests, those in the documentation too", "test --locked --workspace"),
+        Step::cargo(
+            "tests-features",
+            "all tests, with features",
+            &format!("test --locked --workspace {WITH_FEATURES}"),
+        )
+        .slow()
+        .needs("hwloc"),
+        Step::cargo(
+            "hillshade",
+            "the main example against its reference, optimised",
+            "test --locked --release --test hillshade",
+        )
+        .slow(),
+        Step::call("demo", "the main example writes its picture", crate::demo::show).slow(),
+        Step::cargo(
+            "address-sanitizer",
+            "no leak and no use after free when queues, events and arrays go in any order",
+            &format!(
+                "test --locked --target {target} --target-dir target/address-sanitizer --test lifetimes"
+            ),
+        )
+        // The sanitizers are not stable options of the compiler yet; this variable lets a stable one have them.
+        .with("RUSTC_BOOTSTRAP", "1")
+        .with("RUSTFLAGS", "-Zsanitizer=address")
+        .slow(),
+    ];
+    // Without that toolchain, clippy's `incompatible_msrv` looks after the standard library's part of the promise.
+    if packages::have_toolchain(OLDEST_TOOLCHAIN) {
+        let about = "the library builds with the oldest toolchain it promises";
+        steps.push(Step::call("oldest-toolchain", about, oldest_toolchain).slow());
+    }
+    Ok(steps)
+}
+
+fn run(arguments: &ArgMatches) -> Result<(), String> {
+    let steps = steps()?;
+    let names = |id: &str| arguments.get_many::<String>(id).unwrap_or_default().cloned().collect::<Vec<_>>();
+    let steps = chosen(steps, &names("only"), &names("without"), arguments.get_flag("quick"))?;
+    if arguments.get_flag("list") {
+        let width = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
+        for step in &steps {
+            println!("{:width$}  {}{}", step.name, step.about, if step.slow { " (slow)" } else { "" });
+        }
+        return Ok(());
+    }
+    run_all(&steps)
+}
+
+/// The steps that the arguments leave.
+fn chosen(steps: Vec<Step>, only: &[String], without: &[String], quick: bool) -> Result<Vec<Step>, String> {
+    let known: BTreeSet<&str> = steps.iter().map(|step| step.name).collect();
+    if let Some(name) = only.iter().chain(without).find(|name| !known.contains(name.as_str())) {
+        let known: Vec<_> = known.into_iter().collect();
+        return Err(format!("there is no step `{name}`; the steps are {}", known.join(", ")));
+    }
+    let named = |list: &[String], name: &str| list.iter().any(|entry| entry == name);
+    Ok(steps
+        .into_iter()
+        .filter(|step| {
+            let wanted = if only.is_empty() { !(quick && step.slow) } else { named(only, step.name) };
+            wanted && !named(without, step.name) && !step.needs.is_some_and(|needed| named(without, needed))
+        })
+        .collect())
+}
+
+/// Fetches the crates of the lock file, so that a missing network is one clear message.
+fn fetch() -> Result<(), String> {
+    let target = host_target()?;
+    let quiet = |offline: bool| {
+        let mut command = crate::cargo();
+        command.args(["fetch", "--locked", "--target", &target]);
+        if offline {
+            command.arg("--offline").stderr(std::process::Stdio::null());
+        }
+        crate::run_to_end(&mut command)
+    };
+    if quiet(true).is_ok() {
+        return Ok(());
+    }
+    quiet(false).map_err(|error| {
+        format!(
+            "{error}: the crates of Cargo.lock are not on this machine and could not be fetched; without a network, \
+             run `cargo fetch --locked` where there is one and bring cargo's registry folder along"
+        )
+    })
+}
+
+/// Asks cargo for the files of the packages.
+fn package() -> Result<(), String> {
+    let output = crate::cargo()
+        .args(["package", "--list", "--allow-dirty", "--offline", "--package", "stridewise"])
+        .output()
+        .map_err(|error| format!("cargo package could not be started: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo package --list: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let listing = String::from_utf8_lossy(&output.stdout).replace('\\', "/");
+    let listed: BTreeSet<&str> = listing.lines().map(str::trim).collect();
+    let missing: Vec<&str> = PUBLISHED.iter().filter(|file| !listed.contains(*file)).copied().collect();
+    if missing.is_empty() {
+        println!("{} files, all of {} among them", listed.len(), PUBLISHED.join(", "));
+        Ok(())
+    } else {
+        Err(format!("the package lacks {}", missing.join(", ")))
+    }
+}
+
+/// Checks the library and its backends with the oldest toolchain.
+fn oldest_toolchain() -> Result<(), String> {
+    let mut command = std::process::Command::new("rustup");
+    command
+        .args(["run", OLDEST_TOOLCHAIN, "cargo", "check", "--locked", "--package", "stridewise"])
+        .args(["--target-dir", "target/oldest-toolchain"])
+        .current_dir(crate::root())
+        // Those of the running cargo would win over the named toolchain.
+        .env_remove("CARGO")
+        .env_remove("RUSTC")
+        .env_remove("RUSTUP_TOOLCHAIN");
+    crate::run_to_end(&mut command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(only: &[&str], without: &[&str], quick: bool) -> Vec<&'static str> {
+        let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+        let steps = chosen(steps().unwrap(), &owned(only), &owned(without), quick).unwrap();
+        steps.iter().map(|step| step.name).collect()
+    }
+
+    #[test]
+    fn needs_name_earlier_steps_and_names_are_unique() {
+        let steps = steps().unwrap();
+        for (position, step) in steps.iter().enumerate() {
+            assert!(steps[..position].iter().all(|earlier| earlier.name != step.name), "{}", step.name);
+            if let Some(needed) = step.needs {
+                assert!(steps[..position].iter().any(|earlier| earlier.name == needed), "{}", step.name);
+            }
+        }
+    }
+
+    #[test]
+    fn arguments_choose_steps() {
+        assert_eq!(names(&["tests"], &[], false), ["tests"]);
+        assert_eq!(
+            names(&["tests-features"], &[], true),
+            ["tests-features"],
+            "a named step runs, slow or not"
+        );
+        assert!(!names(&[], &[], true).contains(&"tests-features"));
+        assert!(names(&[], &[], false).contains(&"tests-features"));
+        let without = names(&[], &["hwloc"], false);
+        assert!(!without.iter().any(|name| name.contains("features")), "{without:?}");
+        assert!(chosen(steps().unwrap(), &["nothing".to_owned()], &[], false).is_err());
+    }
+
+    #[test]
+    fn the_oldest_toolchain_is_the_declared_one() {
+        let manifest = std::fs::read_to_string(crate::root().join("Cargo.toml")).unwrap();
+        assert!(manifest.contains(&format!("rust-version = \"{OLDEST_TOOLCHAIN}\"")));
+    }
+}
