@@ -57,7 +57,7 @@ pub fn concat(arrays: &[&UsmArray], axis: Option<isize>) -> Result<UsmArray> {
 /// Joins arrays along a new axis, at this place of the result.
 ///
 /// # Errors
-/// As for [`concat`].
+/// As for [`concat()`].
 pub fn stack(arrays: &[&UsmArray], axis: isize) -> Result<UsmArray> {
     let expanded: Vec<UsmArray> = arrays.iter().map(|a| a.expand_dims(&[axis])).collect::<Result<_>>()?;
     if let Some((number, other)) = arrays.iter().enumerate().find(|(_, a)| a.shape() != arrays[0].shape()) {

@@ -10,6 +10,8 @@ use crate::runtime::Event;
 /// One line per function: class of the elements, type of the result, names, operation, operands.
 macro_rules! functions {
     ($($Class:ident -> $Out:ty: $name:ident $try_name:ident $into_name:ident ($($arg:ident),*) $Op:ident $text:literal;)*) => {$(
+        // Functions of one operand do without the lifetime's name, the others do not.
+        #[allow(clippy::needless_lifetimes)]
         impl<T: $Class> Array<T> {
             #[doc = $text]
             ///

@@ -31,7 +31,32 @@ use crate::runtime::{Context, Device, Event, Queue};
 /// An n-dimensional array of elements of one Rust type in USM: a [`UsmArray`] whose dtype the compiler knows.
 ///
 /// Clones and views share memory. Elementwise operations are recorded and run as one pass when something asks for the
-/// elements. Operands live on the same queue (compute follows data); their shapes are broadcast.
+/// elements. Operands live on the same queue (compute follows data); their shapes are broadcast. Both sides of an
+/// operation have the same element type, but for what [`UsmArray`] offers, which promotes.
+///
+/// ```no_run
+/// use stridewise_core::{Array, array, s};
+/// let a = array![[1.0_f32, 2.0], [3.0, 4.0]];
+/// let mut b = (2.0 * &a + 1.0).sqrt();
+/// b += &a.slice(s![.., 0..1])?;
+/// println!("{b:.3}, of which the largest is {}", b.max()?);
+/// # Ok::<(), stridewise_core::Error>(())
+/// ```
+///
+/// What the elements cannot do does not compile: the quotient of integers is no integer, and there is no square root of
+/// `bool`s.
+///
+/// ```compile_fail
+/// let quotient = stridewise_core::array![1, 2] / 2;
+/// ```
+///
+/// ```compile_fail
+/// let roots = stridewise_core::array![true].sqrt();
+/// ```
+///
+/// ```compile_fail
+/// let sum = stridewise_core::array![1_u8] + stridewise_core::array![1_i8];
+/// ```
 ///
 /// # Panics
 /// Elementwise operations – operators such as `&a + &b` and methods such as [`sqrt`](Self::sqrt) – panic with the
