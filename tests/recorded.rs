@@ -1,0 +1,118 @@
+//! Recorded work and writes: an expression has the values that its operands had when it was written, whoever writes to
+//! them afterwards and however. The arrays are large enough not to be computed at once.
+
+use stridewise::prelude::*;
+
+const N: usize = 100;
+
+fn numbers() -> Result<Array<f64>> {
+    Array::arange(0.0, (N * N) as f64, 1.0)?.reshape([N, N])
+}
+
+fn expected(f: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    (0..N * N).map(|k| f(k / N, k % N)).collect()
+}
+
+fn at(i: usize, j: usize) -> f64 {
+    (i * N + j) as f64
+}
+
+#[test]
+fn writes_do_not_reach_back_into_recorded_work() -> Result<()> {
+    let writers: [fn(&mut Array<f64>) -> Result<()>; 7] = [
+        |a| {
+            *a += 1.0;
+            Ok(())
+        },
+        |a| a.fill(0.0).map(drop),
+        |a| a.slice(s![.., 1..])?.fill(-1.0).map(drop),
+        |a| a.assign(&a.t()).map(drop),
+        |a| {
+            a.view_mut()?.for_each_mut(|x| *x = 7.0);
+            Ok(())
+        },
+        |a| a.usm_data()?.copy_from_host(0, &[0; 800]),
+        |a| {
+            let b = a.copy()?;
+            b.sqrt_into(a).map(drop)
+        },
+    ];
+    for write in writers {
+        let mut a = numbers()?;
+        let b = &a * 2.0 + 1.0;
+        let c = &b - &a;
+        assert!(b.is_pending() && c.is_pending());
+        write(&mut a)?;
+        assert_eq!(b.to_vec()?, expected(|i, j| at(i, j) * 2.0 + 1.0));
+        assert_eq!(c.to_vec()?, expected(|i, j| at(i, j) + 1.0));
+    }
+    Ok(())
+}
+
+#[test]
+fn clones_and_views_of_recorded_work_share_it() -> Result<()> {
+    let a = numbers()?;
+    let mut b = &a + 1.0;
+    let (clone, view) = (b.clone(), b.t());
+    assert!(view.is_pending());
+    b += &a;
+    assert_eq!(clone.to_vec()?, expected(|i, j| 2.0 * at(i, j) + 1.0));
+    assert_eq!(view.to_vec()?, expected(|i, j| 2.0 * at(j, i) + 1.0));
+    let c = &a + 2.0;
+    c.slice(s![0])?.fill(0.0)?;
+    assert_eq!(c.sum()?, expected(|i, j| if i == 0 { 0.0 } else { at(i, j) + 2.0 }).iter().sum());
+    Ok(())
+}
+
+#[test]
+fn operands_may_overlap_what_is_written() -> Result<()> {
+    let a = numbers()?;
+    a.assign(&a.t())?;
+    assert_eq!(a.to_vec()?, expected(|i, j| at(j, i)));
+    let mut a = numbers()?;
+    a += &numbers()?.t();
+    let sums = expected(|i, j| at(i, j) + at(j, i));
+    assert_eq!(a.to_vec()?, sums);
+    let mut a = numbers()?;
+    let flipped = a.t();
+    a += flipped;
+    assert_eq!(a.to_vec()?, sums);
+    let a = numbers()?;
+    let mut down = a.slice(s![1..])?;
+    down *= &a.slice(s![..-1])?;
+    assert_eq!(a.to_vec()?, expected(|i, j| if i == 0 { at(i, j) } else { at(i, j) * at(i - 1, j) }));
+    let a = numbers()?;
+    let mut all = a.clone();
+    all -= &a.slice(s![0..1])?;
+    assert_eq!(a.to_vec()?, expected(|i, j| at(i, j) - at(0, j)), "the row is subtracted as it was");
+    let a = numbers()?;
+    let mut out = a.flip(..)?;
+    a.add_into(&a.t(), &mut out)?;
+    assert_eq!(out.to_vec()?, sums);
+    Ok(())
+}
+
+#[test]
+fn one_expression_many_holders() -> Result<()> {
+    let a = numbers()?;
+    let shared = a.sqrt();
+    let (x, y) = (&shared + &shared, &shared * &shared);
+    drop(a);
+    let total = (&x + &y).sum()?;
+    let direct: f64 = expected(|i, j| 2.0 * at(i, j).sqrt() + at(i, j).sqrt() * at(i, j).sqrt()).iter().sum();
+    assert!((total - direct).abs() <= 1e-12 * direct);
+    assert_eq!(x.to_vec()?, expected(|i, j| 2.0 * at(i, j).sqrt()));
+    assert_eq!(shared.to_vec()?, expected(|i, j| at(i, j).sqrt()));
+    let mut long = numbers()?;
+    for k in 0..100 {
+        long = &long + f64::from(k);
+    }
+    assert_eq!(long.to_vec()?, expected(|i, j| at(i, j) + 4950.0));
+    let mut sum = Array::<f64>::zeros([N, N])?;
+    let parts: Vec<_> = (0..40).map(|k| numbers().map(|a| a * f64::from(k))).collect::<Result<_>>()?;
+    for part in &parts {
+        sum = sum + part;
+    }
+    assert_eq!(sum.to_vec()?, expected(|i, j| at(i, j) * 780.0));
+    Ok(())
+}
