@@ -19,7 +19,8 @@ fn at(i: usize, j: usize) -> f64 {
 
 #[test]
 fn writes_do_not_reach_back_into_recorded_work() -> Result<()> {
-    let writers: [fn(&mut Array<f64>) -> Result<()>; 7] = [
+    type Writer = fn(&mut Array<f64>) -> Result<()>;
+    let writers: [Writer; 7] = [
         |a| {
             *a += 1.0;
             Ok(())
@@ -111,7 +112,8 @@ fn one_expression_many_holders() -> Result<()> {
     let mut sum = Array::<f64>::zeros([N, N])?;
     let parts: Vec<_> = (0..40).map(|k| numbers().map(|a| a * f64::from(k))).collect::<Result<_>>()?;
     for part in &parts {
-        sum = sum + part;
+        // Not in place, so that all forty are one expression.
+        sum = &sum + part;
     }
     assert_eq!(sum.to_vec()?, expected(|i, j| at(i, j) * 780.0));
     Ok(())
