@@ -232,8 +232,14 @@ impl NullDevice {
     /// Everything submitted so far.
     #[must_use]
     pub fn log(&self) -> Vec<Submission> {
+        self.log_since(0)
+    }
+
+    /// What was submitted from this number on.
+    #[must_use]
+    pub fn log_since(&self, first: usize) -> Vec<Submission> {
         let state = self.0.lock();
-        let records = state.records.iter().enumerate();
+        let records = state.records.iter().enumerate().skip(first);
         records
             .map(|(id, record)| Submission {
                 id,

@@ -38,7 +38,7 @@ pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
     let memory = Arc::clone(&part.output.allocation);
     let event = submit(&node.queue, vec![part], &[])?;
     // Set before the recorded operation goes, so that there is no moment with neither.
-    let _ = node.memory.set(memory);
+    node.publish(memory);
     let mut guard = guard;
     let recorded = guard.take();
     drop(guard);
@@ -223,7 +223,7 @@ fn submit(queue: &Queue, parts: Vec<Evaluated>, depends: &[Event]) -> Result<Eve
         schedule::launch(queue, plans, accesses, depends)?
     };
     for (node, placed) in extras {
-        let _ = node.memory.set(placed.allocation);
+        node.publish(placed.allocation);
         let recorded = node.recorded().take();
         drop(recorded);
     }
@@ -380,15 +380,16 @@ impl Settled {
                 continue;
             }
             let key = Arc::as_ptr(node);
-            if let Some(count) = self.references.get_mut(&key) {
-                *count += 1;
-                continue;
-            }
             let guard = node.recorded();
             match &*guard {
                 // Settled between the look above and the lock.
                 None => {}
+                // Every reference is asked for its layout, later ones too: `x + x.flip()` reads `x` in two ways.
                 Some(inner) if inner.layout == *array.layout() && inner.layout.shape() == shape => {
+                    if let Some(count) = self.references.get_mut(&key) {
+                        *count += 1;
+                        continue;
+                    }
                     self.references.insert(key, 1);
                     self.visit(inner, shape, obstacles, false);
                 }

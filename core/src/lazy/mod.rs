@@ -10,7 +10,8 @@
 //!   is held from outside is decided by its strong count under that lock: when it equals the references found inside
 //!   the expression, no one outside has a handle from which to make another. (A weak reference may be upgraded
 //!   meanwhile, but whoever upgrades one then waits for the flush lock and finds the node settled.)
-//! - A pending node is registered with every allocation it reads; what writes to one flushes its readers first.
+//! - A pending node is registered with every allocation it reads, and with every pending node, whose allocation takes
+//!   the registration over; what writes to one flushes its readers first.
 
 mod evaluate;
 mod plan;
@@ -48,6 +49,9 @@ pub(crate) struct Node {
     queue: Queue,
     steps: usize,
     leaves: usize,
+    /// Recorded nodes that read this one and were recorded before it had memory; then they are the allocation's. The
+    /// memory is set under this lock, so that none falls between.
+    readers: PendingNodes,
     /// Whether a reduction has already computed this pending node on the way, without keeping it: the next one keeps it.
     peeked: AtomicBool,
 }
@@ -91,6 +95,7 @@ impl Node {
             queue: queue.clone(),
             steps: 0,
             leaves: 1,
+            readers: PendingNodes::default(),
             peeked: AtomicBool::new(false),
         })
     }
@@ -127,6 +132,7 @@ impl Node {
             queue: queue.clone(),
             steps,
             leaves,
+            readers: PendingNodes::default(),
             peeked: AtomicBool::new(false),
         });
         if eager {
@@ -135,8 +141,8 @@ impl Node {
                 event.wait()?;
             }
         } else {
-            for memory in &memories {
-                memory.pending_reads.0.push(&node);
+            if let Some(recorded) = &*node.recorded() {
+                recorded.operands.iter().filter_map(Source::array).for_each(|a| a.node().add_reader(&node));
             }
             queue.pending().0.push(&node);
         }
@@ -167,6 +173,30 @@ impl Node {
         self.memory.get().is_some()
     }
 
+    /// Gives the node memory. Its recorded readers become the memory's.
+    fn publish(&self, memory: Arc<Allocation>) {
+        let mut readers = self.readers.lock();
+        for reader in readers.drain(..) {
+            memory.pending_reads.0.push_weak(reader);
+        }
+        // A node is flushed once, under its queue's flush lock.
+        let _ = self.memory.set(memory);
+    }
+
+    /// Registers a recorded node that reads this one.
+    fn add_reader(&self, reader: &Arc<Self>) {
+        let mut readers = self.readers.lock();
+        let settled = match self.memory.get() {
+            Some(memory) => {
+                memory.pending_reads.0.push(reader);
+                Vec::new()
+            }
+            None => PendingNodes::add(&mut readers, Arc::downgrade(reader)),
+        };
+        drop(readers);
+        drop(settled);
+    }
+
     fn recorded(&self) -> MutexGuard<'_, Option<Recorded>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -195,12 +225,22 @@ impl PendingNodes {
     }
 
     fn push(&self, node: &Arc<Node>) {
+        self.push_weak(Arc::downgrade(node));
+    }
+
+    fn push_weak(&self, node: Weak<Node>) {
         let mut nodes = self.lock();
-        // Amortised: what is settled goes before the list grows.
-        let settled = if nodes.len() == nodes.capacity() { Self::prune(&mut nodes) } else { Vec::new() };
-        nodes.push(Arc::downgrade(node));
+        let settled = Self::add(&mut nodes, node);
         drop(nodes);
         drop(settled);
+    }
+
+    /// Adds to a locked list. What is returned is to be dropped when the list is unlocked.
+    fn add(nodes: &mut Vec<Weak<Node>>, node: Weak<Node>) -> Vec<Arc<Node>> {
+        // Amortised: what is settled goes before the list grows.
+        let settled = if nodes.len() == nodes.capacity() { Self::prune(nodes) } else { Vec::new() };
+        nodes.push(node);
+        settled
     }
 
     /// Forgets what is gone or has memory. The references looked at are returned, to be dropped when the list is

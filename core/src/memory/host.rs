@@ -41,7 +41,11 @@ impl Loan {
                 let outcome = wait.event.wait();
                 // What a host view overwrites may have failed; what it reads must not.
                 if mode == Mode::Read {
-                    outcome.map_err(|error| Error::Dependency(Arc::new(error)))?;
+                    outcome.map_err(|error| match error {
+                        // The root cause, not a chain of those that inherited it.
+                        Error::Dependency(_) => error,
+                        cause => Error::Dependency(Arc::new(cause)),
+                    })?;
                 }
             }
         }

@@ -1,0 +1,19 @@
+//! The devices that suites run on, for `mod devices;` in any test.
+
+use stridewise::backend::UsmSupport;
+use stridewise::{Device, UsmKind, devices as root_devices};
+
+/// Forms of the host that are found by name only.
+const VARIANTS: [&str; 3] = ["host:scalar", "host:avx2", "host:avx512"];
+
+/// Every root device of this machine, and the host at each instruction set level that the processor has.
+pub(crate) fn devices() -> Vec<Device> {
+    let variants = VARIANTS.iter().filter_map(|name| Device::select(name).ok());
+    root_devices().into_iter().chain(variants).collect()
+}
+
+/// The kinds of USM that a device has.
+#[allow(dead_code)] // Not every suite that lists devices allocates on them.
+pub(crate) fn kinds(device: &Device) -> Vec<UsmKind> {
+    UsmKind::ALL.into_iter().filter(|&kind| device.info().usm(kind) != UsmSupport::Absent).collect()
+}

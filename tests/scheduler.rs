@@ -1,0 +1,312 @@
+//! The order of work: random graphs against a serial oracle, on a device that completes commands in any order that their
+//! waits allow, and on the host; then what failures, threads and several backends do to it.
+
+mod graphs;
+mod model;
+
+use std::sync::Arc;
+
+use graphs::{Graph, Side};
+use model::Model;
+use stridewise::backend::EventStatus;
+use stridewise::{
+    ArrayOrScalar, Device, Dtype, Error, Event, Op, Queue, Reduction, UsmArray, UsmKind, Weak, concat, s,
+};
+use stridewise_null::{NullConfig, NullDevice};
+
+fn null() -> (NullDevice, Device) {
+    let null = NullDevice::new(NullConfig::default());
+    (null.clone(), Device::from_backend(Arc::new(null)))
+}
+
+fn host(threads: usize) -> Device {
+    Device::from_backend(stridewise_host::device_with(None, threads).unwrap())
+}
+
+/// The seeds of a test; one of them alone where `STRIDEWISE_TEST_SEED` says so.
+fn seeds(range: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    match std::env::var("STRIDEWISE_TEST_SEED") {
+        Ok(seed) => {
+            let seed = seed.parse().expect("STRIDEWISE_TEST_SEED is a number");
+            seed..seed + 1
+        }
+        Err(_) => range,
+    }
+}
+
+fn null_graphs(range: std::ops::Range<u64>, elements: usize, operations: usize) {
+    for seed in seeds(range) {
+        let (null, device) = null();
+        Graph::new(seed, &device, Side::Null(Model::new(null.clone())), elements).run(operations);
+        assert_eq!(device.pool_statistics().live_bytes, 0, "memory of graph {seed} is still in use");
+        drop(device);
+        assert_eq!((null.live_allocations().len(), null.wrong_frees()), (0, 0), "graph {seed}");
+    }
+}
+
+// 10⁴ graphs in all. Results of at most 4 KiB are computed at once; larger ones are recorded.
+
+#[test]
+fn small_graphs_on_null_equal_the_oracle() {
+    null_graphs(0..4000, 6, 25);
+}
+
+#[test]
+fn long_small_graphs_on_null_equal_the_oracle() {
+    null_graphs(4000..8000, 8, 40);
+}
+
+#[test]
+fn recorded_graphs_on_null_equal_the_oracle() {
+    null_graphs(8000..10_000, 1100, 20);
+}
+
+/// A device of so many threads with arrays of three sizes: computed at once, recorded, and run on the pool.
+fn host_graphs(threads: usize) {
+    let device = host(threads);
+    for (range, elements, operations) in [(0..150, 6, 30), (150..250, 1100, 25), (250..262, 30_000, 25)] {
+        for seed in seeds(range) {
+            Graph::new(seed, &device, Side::Real, elements).run(operations);
+        }
+    }
+    assert_eq!(device.pool_statistics().live_bytes, 0, "memory is still in use");
+}
+
+#[test]
+fn graphs_on_one_thread_equal_the_oracle() {
+    host_graphs(1);
+}
+
+#[test]
+fn graphs_on_two_threads_equal_the_oracle() {
+    host_graphs(2);
+}
+
+#[test]
+fn graphs_on_four_threads_equal_the_oracle() {
+    host_graphs(4);
+}
+
+#[test]
+fn graphs_on_eight_threads_equal_the_oracle() {
+    host_graphs(8);
+}
+
+/// Elements of a result that is recorded, not computed at once.
+const RECORDED: usize = 2000;
+
+fn iota(queue: &Queue, len: usize) -> UsmArray {
+    let data: Vec<i64> = (0..len as i64).collect();
+    UsmArray::from_slice(queue, &[len], &data, UsmKind::Shared).unwrap()
+}
+
+fn plus(array: &UsmArray, value: i64) -> UsmArray {
+    array.binary(Op::Add, weak(value)).unwrap()
+}
+
+fn weak(value: i64) -> ArrayOrScalar<'static> {
+    ArrayOrScalar::Weak(Weak::Int(value.into()))
+}
+
+fn total(array: &UsmArray) -> i64 {
+    array.reduce(Reduction::Sum, None, false).unwrap().item().unwrap().get().unwrap()
+}
+
+#[test]
+fn a_recorded_operand_is_read_through_two_layouts() {
+    let queue = Queue::select("host").unwrap();
+    let x = plus(&iota(&queue, RECORDED), 1);
+    assert!(x.is_pending());
+    let y = x.binary(Op::Subtract, &x.flip(None).unwrap()).unwrap();
+    let len = RECORDED as i64;
+    assert_eq!(y.to_vec::<i64>().unwrap(), (0..len).map(|i| 2 * i - (len - 1)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_recorded_value_is_that_of_the_moment_of_recording() {
+    let queue = Queue::select("host").unwrap();
+    let x = iota(&queue, RECORDED);
+    let before = plus(&x, 1);
+    assert!(before.is_pending());
+    x.assign(weak(0)).unwrap();
+    let after = plus(&x, 1);
+    assert_eq!(before.to_vec::<i64>().unwrap(), (1..=RECORDED as i64).collect::<Vec<_>>());
+    assert_eq!(after.to_vec::<i64>().unwrap(), [1; RECORDED]);
+}
+
+#[test]
+fn work_recorded_on_recorded_work_is_submitted_before_a_write_to_it() {
+    let queue = Queue::select("host").unwrap();
+    let first = plus(&iota(&queue, RECORDED), 1);
+    let second = plus(&first, 1);
+    assert!(first.is_pending() && second.is_pending());
+    // `first` gets memory, which `second` was recorded without.
+    first.assign(weak(0)).unwrap();
+    assert_eq!(second.to_vec::<i64>().unwrap(), (2..RECORDED as i64 + 2).collect::<Vec<_>>());
+    assert_eq!(first.to_vec::<i64>().unwrap(), [0; RECORDED]);
+}
+
+#[test]
+fn ten_threads_share_one_queue_and_its_arrays() {
+    const ROUNDS: i64 = 25;
+    for threads in [1, 2, 4, 8] {
+        let device = host(threads);
+        let queue = device.queue().unwrap();
+        let counter = UsmArray::zeros(&queue, &[300], Dtype::I64, UsmKind::Device).unwrap();
+        let rows = iota(&queue, 10 * RECORDED).reshape(&[10, -1]).unwrap();
+        std::thread::scope(|scope| {
+            for number in 0..10 {
+                let (counter, rows) = (&counter, &rows);
+                scope.spawn(move || {
+                    let row = rows.slice(s![number, ..]).unwrap();
+                    let mut expected: Vec<i64> = row.to_vec().unwrap();
+                    for _ in 0..ROUNDS {
+                        let one = weak(1);
+                        counter.write_elementwise(Op::Add, &[counter.into(), one.clone()], &[]).unwrap();
+                        let double = row.binary(Op::Add, &row).unwrap();
+                        assert_eq!(total(&double), 2 * expected.iter().sum::<i64>());
+                        row.write_elementwise(Op::Subtract, &[(&double).into(), (&row).into()], &[]).unwrap();
+                        row.write_elementwise(Op::Add, &[(&row).into(), one], &[]).unwrap();
+                        expected.iter_mut().for_each(|x| *x += 1);
+                        let joined = concat(&[&double, &row], Some(0)).unwrap();
+                        drop(double);
+                        assert_eq!(joined.to_vec::<i64>().unwrap()[RECORDED..], expected);
+                    }
+                });
+            }
+        });
+        assert_eq!(counter.to_vec::<i64>().unwrap(), [10 * ROUNDS; 300]);
+        drop((counter, rows));
+        assert_eq!(device.pool_statistics().live_bytes, 0);
+    }
+}
+
+#[test]
+fn only_conflicting_work_waits() {
+    let (null, device) = null();
+    let queue = device.queue().unwrap();
+    let x = UsmArray::empty(&queue, &[16], Dtype::I64, UsmKind::Device).unwrap();
+    let y = UsmArray::empty(&queue, &[16], Dtype::I64, UsmKind::Device).unwrap();
+    let memory = x.usm_data().unwrap();
+    let value = || weak(1);
+    queue.memset(&memory, 0, 0, 64, &[]).unwrap(); // 0: the first half of x
+    queue.memset(&memory, 64, 0, 64, &[]).unwrap(); // 1: the second half
+    y.assign(value()).unwrap(); // 2: other memory
+    x.slice(s![..;2]).unwrap().assign(value()).unwrap(); // 3: the even elements
+    x.slice(s![1..;2]).unwrap().assign(value()).unwrap(); // 4: the odd ones
+    y.assign(&x).unwrap(); // 5
+    let first = x.slice(s![..4]).unwrap().binary(Op::Add, value()).unwrap(); // 6: a second reader
+    x.slice(s![..2]).unwrap().assign(value()).unwrap(); // 7: over what 5 and 6 read
+    drop(first);
+    let waits: Vec<Vec<usize>> = null.log().iter().map(|record| sorted(record.wait_ids())).collect();
+    let expected: [&[usize]; 8] = [&[], &[], &[], &[0, 1], &[0, 1], &[2, 3, 4], &[3, 4], &[5, 6]];
+    for (number, (found, expected)) in waits.iter().zip(expected).enumerate() {
+        let missing: Vec<_> = expected.iter().filter(|id| !found.contains(id)).collect();
+        assert!(missing.is_empty(), "{number} waits for {found:?}, not for {missing:?}");
+        // More than the direct conflicts only where one that those wait for anyway is named too.
+        assert!(found.iter().all(|id| expected.contains(id) || number > 4), "{number} waits for {found:?}");
+    }
+    for _ in 0..waits.len() {
+        null.complete(null.ready()[0]).unwrap();
+    }
+}
+
+fn sorted(mut ids: Vec<usize>) -> Vec<usize> {
+    ids.sort_unstable();
+    ids
+}
+
+fn failure() -> Error {
+    Error::task("test", "a failure", "a success", "none: it is meant")
+}
+
+fn is_inherited(error: Option<Error>) -> bool {
+    matches!(error, Some(Error::Dependency(cause)) if matches!(*cause, Error::Task(_)))
+}
+
+#[test]
+fn a_failure_travels_along_data_and_ends_where_it_is_overwritten() {
+    for threads in [1, 2, 4, 8] {
+        let queue = host(threads).queue().unwrap();
+        for len in [10, RECORDED, 200_000] {
+            let (x, y) = (iota(&queue, len), iota(&queue, len));
+            let failed = queue.submit_host_task(|| Err(failure()), &[]).unwrap();
+            let one = weak(1);
+            let event = x.write_elementwise(Op::Add, &[(&y).into(), one], std::slice::from_ref(&failed)).unwrap();
+            assert!(matches!(failed.wait(), Err(Error::Task(_))));
+            assert!(is_inherited(event.wait().err()), "{:?}", event.error());
+            // What reads x fails, whatever it is made of; what reads only y does not.
+            let z = plus(&x, 1);
+            let w = concat(&[&z, &y], Some(0)).unwrap();
+            assert!(is_inherited(z.to_vec::<i64>().err()));
+            assert!(is_inherited(w.wait().err()));
+            assert!(is_inherited(x.host_view::<i64>().err()));
+            assert!(is_inherited(x.reduce(Reduction::Sum, None, false).and_then(|sum| sum.item()).err()));
+            assert_eq!(y.to_vec::<i64>().unwrap(), (0..len as i64).collect::<Vec<_>>());
+            // Overwriting is recovery, from the failure and for what is made from then on.
+            x.assign(&y).unwrap().wait().unwrap();
+            assert_eq!(plus(&x, 1).to_vec::<i64>().unwrap(), (1..=len as i64).collect::<Vec<_>>());
+            w.assign(weak(3)).unwrap();
+            assert_eq!(total(&w), 6 * len as i64);
+        }
+    }
+}
+
+#[test]
+fn a_failure_on_null_reaches_readers_and_not_writers() {
+    let (null, device) = null();
+    let queue = device.queue().unwrap();
+    let array = || UsmArray::empty(&queue, &[8], Dtype::I64, UsmKind::Device).unwrap();
+    let (x, y, z) = (array(), array(), array());
+    let first = x.assign(weak(1)).unwrap();
+    let reader = y.assign(&x).unwrap();
+    let second = z.assign(&y).unwrap();
+    let writer = x.assign(weak(2)).unwrap();
+    let later = z.assign(&x).unwrap();
+    assert_eq!(null.ready(), [0]);
+    null.fail(0, failure()).unwrap();
+    assert!(matches!(first.error(), Some(Error::Task(_))));
+    assert!(is_inherited(reader.error()) && is_inherited(second.error()));
+    assert_eq!(null.ready(), [3]);
+    null.complete(3).unwrap();
+    null.complete(4).unwrap();
+    assert!(writer.wait().is_ok() && later.wait().is_ok() && z.wait().is_ok());
+    assert!(is_inherited(y.wait().err()));
+}
+
+#[test]
+fn events_of_one_backend_order_work_of_another() {
+    let (null, device) = null();
+    let (foreign, queue) = (device.queue().unwrap(), host(2).queue().unwrap());
+    let x = iota(&queue, RECORDED);
+    // Null first, then the host.
+    let gate = foreign.submit_host_task(|| Ok(()), &[]).unwrap();
+    let one = weak(1);
+    let event = x.write_elementwise(Op::Add, &[(&x).into(), one.clone()], std::slice::from_ref(&gate)).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert_eq!(event.status(), EventStatus::Submitted);
+    null.complete(0).unwrap();
+    event.wait().unwrap();
+    assert_eq!(x.to_vec::<i64>().unwrap()[..3], [1, 2, 3]);
+    // The host first, then null.
+    let (open, opened) = std::sync::mpsc::channel::<()>();
+    let wait = move || opened.recv().map_err(|_| failure());
+    let gate = queue.submit_host_task(wait, &[]).unwrap();
+    let event = foreign.submit_barrier(std::slice::from_ref(&gate)).unwrap();
+    assert!(null.ready().is_empty());
+    open.send(()).unwrap();
+    gate.wait().unwrap();
+    while null.ready().is_empty() {
+        std::thread::yield_now();
+    }
+    null.complete(1).unwrap();
+    event.wait().unwrap();
+    // Failures cross as well, in both directions.
+    let gate = foreign.submit_barrier(&[Event::ready()]).unwrap();
+    let event = x.write_elementwise(Op::Add, &[(&x).into(), one], &[gate]).unwrap();
+    null.fail(2, failure()).unwrap();
+    assert!(is_inherited(event.wait().err()));
+    let gate = queue.submit_host_task(|| Err(failure()), &[]).unwrap();
+    let event = foreign.submit_barrier(&[gate]).unwrap();
+    assert!(is_inherited(event.wait().err()));
+}
