@@ -57,6 +57,9 @@ impl std::fmt::Display for Row {
     }
 }
 
+/// A peer's name and one run of it.
+pub(crate) type Peer<'a> = (&'static str, Box<dyn FnMut() + 'a>);
+
 /// What a row measures.
 pub(crate) struct Case<'a> {
     pub(crate) op: &'a str,
@@ -71,7 +74,7 @@ pub(crate) struct Case<'a> {
     /// One run of ours, to the end.
     pub(crate) ours: Box<dyn FnMut() -> stridewise::Result<()> + 'a>,
     /// One run of each peer.
-    pub(crate) peers: Vec<(&'static str, Box<dyn FnMut() + 'a>)>,
+    pub(crate) peers: Vec<Peer<'a>>,
 }
 
 /// The device, the options and the rows so far.

@@ -6,7 +6,7 @@ use ndarray::{Array2, Axis};
 use stridewise::{Op, Reduction, UsmArray, UsmKind};
 use stridewise_host::limit::Traffic;
 
-use crate::measure::{Bench, Case};
+use crate::measure::{Bench, Case, Peer};
 
 pub(crate) fn run(bench: &mut Bench, len: usize) -> Result<(), Box<dyn Error>> {
     let queue = bench.queue().clone();
@@ -35,7 +35,7 @@ pub(crate) fn run(bench: &mut Bench, len: usize) -> Result<(), Box<dyn Error>> {
         ("mean", Reduction::Mean),
         ("any", Reduction::Any),
     ] {
-        let peers: Vec<(&'static str, Box<dyn FnMut() + '_>)> = match reduction {
+        let peers: Vec<Peer<'_>> = match reduction {
             Reduction::Sum => vec![(
                 "ndarray",
                 Box::new(|| {

@@ -232,7 +232,8 @@ fn a_failure_travels_along_data_and_ends_where_it_is_overwritten() {
             let (x, y) = (iota(&queue, len), iota(&queue, len));
             let failed = queue.submit_host_task(|| Err(failure()), &[]).unwrap();
             let one = weak(1);
-            let event = x.write_elementwise(Op::Add, &[(&y).into(), one], std::slice::from_ref(&failed)).unwrap();
+            let event =
+                x.write_elementwise(Op::Add, &[(&y).into(), one], std::slice::from_ref(&failed)).unwrap();
             assert!(matches!(failed.wait(), Err(Error::Task(_))));
             assert!(is_inherited(event.wait().err()), "{:?}", event.error());
             // What reads x fails, whatever it is made of; what reads only y does not.
@@ -282,7 +283,8 @@ fn events_of_one_backend_order_work_of_another() {
     // Null first, then the host.
     let gate = foreign.submit_host_task(|| Ok(()), &[]).unwrap();
     let one = weak(1);
-    let event = x.write_elementwise(Op::Add, &[(&x).into(), one.clone()], std::slice::from_ref(&gate)).unwrap();
+    let event =
+        x.write_elementwise(Op::Add, &[(&x).into(), one.clone()], std::slice::from_ref(&gate)).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(20));
     assert_eq!(event.status(), EventStatus::Submitted);
     null.complete(0).unwrap();

@@ -5,8 +5,8 @@
 
 use stridewise::backend::{EventStatus, QueueProperties};
 use stridewise::{
-    ArrayOrScalar, Context, Device, Dtype, Event, Fold, Op, Queue, Reduction, Scalar, SliceItem, UsmArray, UsmKind,
-    UsmMemory, Weak, concat, elementwise, self_overlaps,
+    ArrayOrScalar, Context, Device, Dtype, Event, Fold, Op, Queue, Reduction, Scalar, SliceItem, UsmArray,
+    UsmKind, UsmMemory, Weak, concat, elementwise, self_overlaps,
 };
 
 use crate::model::{Model, apply, get, put, reduce, wrap};
@@ -223,7 +223,9 @@ impl Graph {
     /// An array with a shape, a queue and a dtype other than bool: a result that is there, or a view.
     fn operand(&mut self, queue: &Queue, shape: &[usize]) -> Handle {
         let found: Vec<usize> = (0..self.handles.len())
-            .filter(|&i| self.handles[i].array.shape() == shape && self.handles[i].array.dtype() != Dtype::Bool)
+            .filter(|&i| {
+                self.handles[i].array.shape() == shape && self.handles[i].array.dtype() != Dtype::Bool
+            })
             .collect();
         if found.is_empty() || self.rng.chance(35) {
             return self.view(queue, shape, false);
@@ -266,7 +268,11 @@ impl Graph {
     }
 
     /// An operation with its operands: the recorded value by the oracle, and the shape.
-    fn expression(&mut self, queue: &Queue, shape: &[usize]) -> (Op, Vec<Handle>, Option<i64>, Vec<i64>, Dtype) {
+    fn expression(
+        &mut self,
+        queue: &Queue,
+        shape: &[usize],
+    ) -> (Op, Vec<Handle>, Option<i64>, Vec<i64>, Dtype) {
         let kind = self.rng.below(10);
         let op = match kind {
             0..6 => *self.rng.pick(&BINARY),
@@ -377,7 +383,9 @@ impl Graph {
             queue.memcpy((&dst.memory, dst_offset), (&src.memory, src_offset), bytes, &depends).unwrap();
         let data = self.buffers[src.buffer][src_offset..][..bytes].to_vec();
         self.buffers[dst.buffer][dst_offset..][..bytes].copy_from_slice(&data);
-        self.say(format!("memcpy {bytes} bytes, base {from} at {src_offset} to base {to} at {dst_offset}, {queue}"));
+        self.say(format!(
+            "memcpy {bytes} bytes, base {from} at {src_offset} to base {to} at {dst_offset}, {queue}"
+        ));
         self.note(event, depends);
     }
 
@@ -426,7 +434,8 @@ impl Graph {
         if !handle.array.usm_kind().host_accessible() {
             return;
         }
-        let values: Vec<i64> = self.values(&handle).iter().map(|v| wrap(handle.array.dtype(), v.wrapping_add(7))).collect();
+        let values: Vec<i64> =
+            self.values(&handle).iter().map(|v| wrap(handle.array.dtype(), v.wrapping_add(7))).collect();
         if handle.array.dtype() == Dtype::I64 {
             handle.array.host_view_mut::<i64>().unwrap().for_each_mut(|x| *x = x.wrapping_add(7));
         } else {
@@ -544,7 +553,9 @@ impl Graph {
             return self.handles.push(Handle { array, ..handle });
         }
         self.say(format!("compare {:?}", handle.array));
-        if matches!(self.side, Side::Null(_)) && handle.array.event().unwrap().status() != EventStatus::Complete {
+        if matches!(self.side, Side::Null(_))
+            && handle.array.event().unwrap().status() != EventStatus::Complete
+        {
             return;
         }
         if let Side::Null(model) = &mut self.side {
@@ -590,7 +601,10 @@ impl Graph {
         for (event, depends) in &self.promises {
             // The order of the questions matters: the event's answer is the older one.
             if event.status().is_terminal() {
-                assert!(depends.iter().all(|d| d.status().is_terminal()), "an event ended before its dependency");
+                assert!(
+                    depends.iter().all(|d| d.status().is_terminal()),
+                    "an event ended before its dependency"
+                );
             }
         }
     }

@@ -167,8 +167,10 @@ impl Model {
             Family::Reduce { fold, reduced, finish: None } => {
                 let (outer, inner) = plan.dims.split_at(plan.dims.len() - reduced);
                 let dtype = plan.program.output_dtype(0);
-                let folded: Vec<i64> =
-                    results[0].chunks(inner.iter().product()).map(|group| reduce(*fold, dtype, group)).collect();
+                let folded: Vec<i64> = results[0]
+                    .chunks(inner.iter().product())
+                    .map(|group| reduce(*fold, dtype, group))
+                    .collect();
                 let dtype = fold.result(dtype);
                 self.store(&addresses(outer, &plan.outputs[0], dtype), dtype, &folded);
             }
@@ -301,7 +303,11 @@ fn accesses(command: &Logged) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
                 }
                 for (number, operand) in plan.outputs.iter().enumerate() {
                     let value = plan.program.output_dtype(number);
-                    let dtype = if let Family::Reduce { fold, .. } = plan.family { fold.result(value) } else { value };
+                    let dtype = if let Family::Reduce { fold, .. } = plan.family {
+                        fold.result(value)
+                    } else {
+                        value
+                    };
                     touched(plan, operand, dtype.size(), &mut writes);
                 }
             }

@@ -156,8 +156,9 @@ fn stream(a: &mut [f32], value: impl Fn(usize) -> f32) -> f32 {
         let values: [f32; LINE] = std::array::from_fn(|i| value(at + i));
         stream_line(&mut a[at..at + LINE], &values);
     }
-    for i in lead + lines * LINE..a.len() {
-        a[i] = value(i);
+    let tail = lead + lines * LINE;
+    for (i, a) in a[tail..].iter_mut().enumerate() {
+        *a = value(tail + i);
     }
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is part of the target.

@@ -8,7 +8,7 @@
 //!
 //! What core guarantees to a backend:
 //! - the waits of a submission are events of the same driver (core bridges foreign ones by [`Device::signal`]);
-//! - the command is valid: see [`LaunchPlan`](crate::LaunchPlan); copies and fills are in bounds;
+//! - the command is valid: see [`LaunchPlan`]; copies and fills are in bounds;
 //! - memory that a command touches stays allocated until its event is terminal; a backend keeps nothing alive.
 //!
 //! What a backend guarantees to core:

@@ -1,12 +1,12 @@
 //! USM memory: allocation, ownership, the order of accesses, and host access. The only module of this crate with
 //! `unsafe` code: what keeps a pointer valid, and who may follow it, is decided here.
 //!
-//! - [`pool`]: size-classed blocks from a device, reused;
-//! - [`registry`]: which address belongs to which allocation;
-//! - [`allocation`]: one allocation and its end;
-//! - [`track`] and [`schedule`]: which work must wait for which;
-//! - [`host`]: lending memory to host code;
-//! - [`usm`]: the public memory object.
+//! - `pool`: size-classed blocks from a device, reused;
+//! - `registry`: which address belongs to which allocation;
+//! - `allocation`: one allocation and its end;
+//! - `track` and `schedule`: which work must wait for which;
+//! - `host`: lending memory to host code;
+//! - `usm`: the public memory object.
 
 pub(crate) mod allocation;
 pub(crate) mod host;

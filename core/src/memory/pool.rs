@@ -231,7 +231,7 @@ mod tests {
     fn classes_hold_their_size_and_waste_little() {
         for bytes in (1..5000).chain([1 << 20, (1 << 20) + 1, 123_456_789]) {
             let class = class_bytes(bytes).unwrap();
-            assert!(class >= bytes && class % 64 == 0);
+            assert!(class >= bytes && class.is_multiple_of(64));
             assert!(bytes <= 512 || class <= bytes + bytes / 8 + 64, "{bytes} -> {class}");
             assert_eq!(class_bytes(class), Some(class));
         }
