@@ -152,15 +152,27 @@ impl CastTo<bool> for Scalar {
     }
 }
 
+/// The `float32` next to a double toward zero, with its last bit set where anything was cut off ("rounding to odd"):
+/// rounding that to a narrower float is rounding the double once.
+fn to_odd(v: f64) -> f32 {
+    let near = v as f32;
+    if f64::from(near) == v || v.is_nan() {
+        return near;
+    }
+    let toward_zero = if f64::from(near).abs() > v.abs() { near.to_bits() - 1 } else { near.to_bits() };
+    f32::from_bits(toward_zero | 1)
+}
+
 macro_rules! cast_to_half {
     ($($to:ty)*) => {$(
         impl CastTo<$to> for Scalar {
             fn cast(self) -> $to {
                 match self {
-                    Self::F64(v) => <$to>::from_f64(v),
-                    Self::C128(v) => <$to>::from_f64(v.re),
-                    Self::I32(v) => <$to>::from_f64(f64::from(v)),
-                    Self::U32(v) => <$to>::from_f64(f64::from(v)),
+                    // Not by `from_f64`, which drops the low bits of a double before it rounds.
+                    Self::F64(v) => <$to>::from_f32(to_odd(v)),
+                    Self::C128(v) => <$to>::from_f32(to_odd(v.re)),
+                    Self::I32(v) => <$to>::from_f32(to_odd(f64::from(v))),
+                    Self::U32(v) => <$to>::from_f32(to_odd(f64::from(v))),
                     // 64-bit integers round twice, through f32, as the kernels do.
                     other => <$to>::from_f32(CastTo::<f32>::cast(other)),
                 }
@@ -185,3 +197,29 @@ macro_rules! cast_to_complex {
     )*};
 }
 cast_to_complex!(f32 f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_reach_sixteen_bits_by_one_rounding() {
+        // Halfway between 1 and its successor, and a little beside it.
+        let half = |v: f64| Scalar::F64(v).cast(Dtype::F16).get::<f16>().map(f16::to_bits);
+        let tie = 1.0 + 2_f64.powi(-11);
+        assert_eq!(
+            (half(tie), half(tie.next_up()), half(tie.next_down())),
+            (Some(0x3c00), Some(0x3c01), Some(0x3c00))
+        );
+        let bhalf = |v: f64| Scalar::F64(v).cast(Dtype::Bf16).get::<bf16>().map(bf16::to_bits);
+        let tie = 1.0 + 2_f64.powi(-8);
+        assert_eq!(
+            (bhalf(tie), bhalf(tie.next_up()), bhalf(tie.next_down())),
+            (Some(0x3f80), Some(0x3f81), Some(0x3f80))
+        );
+        // Beyond the largest number, and below half of the least.
+        assert_eq!((half(65519.999), half(65520.0)), (Some(0x7bff), Some(0x7c00)));
+        assert_eq!((half(2_f64.powi(-25)), half(2_f64.powi(-25).next_up())), (Some(0), Some(1)));
+        assert_eq!((half(-1e300), half(-5e-324)), (Some(0xfc00), Some(0x8000)));
+    }
+}
