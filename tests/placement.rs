@@ -4,7 +4,9 @@ use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use stridewise::backend::{AffinityDomain, Aspect, DeviceType, EventStatus, Partition, QueueProperties, UsmSupport};
+use stridewise::backend::{
+    AffinityDomain, Aspect, DeviceType, EventStatus, Partition, QueueProperties, UsmSupport,
+};
 use stridewise::{
     Array, ArrayOrScalar, Context, Device, Dtype, Error, Event, Op, Queue, Result, Scalar, UsmArray, UsmKind,
     UsmMemory, Weak, concat, default_device, devices, elementwise, get_execution_queue, stack,
@@ -80,7 +82,8 @@ fn two_queues_made_separately_do_not_combine() {
         let queues = [placement.first_queue.clone(), placement.second_queue.clone()];
         assert!(queues.contains(&q1.to_string()) && queues.contains(&q2.to_string()), "{queues:?}");
         let text = placement.to_string();
-        let parts = [&*q1.to_string(), &*q2.to_string(), &placement.first_argument, &placement.second_argument];
+        let parts =
+            [&*q1.to_string(), &*q2.to_string(), &placement.first_argument, &placement.second_argument];
         for part in parts.into_iter().chain(["expected one queue", "help:", ".to_queue(", ".to_device("]) {
             assert!(text.contains(part), "{part:?} in {text}");
         }
@@ -154,7 +157,9 @@ fn work_begins_only_after_the_events_named() {
                 (5, &|depends| queue.memcpy((&to, 0), (&from, 0), 4 * len, depends)),
                 (6, &|depends| queue.fill(&to, 0, Scalar::I32(6), len, depends)),
                 (0x0707_0707, &|depends| queue.memset(&to, 0, 7, 4 * len, depends)),
-                (10, &|depends| target.write_elementwise(Op::Add, &[(&source).into(), (&source).into()], depends)),
+                (10, &|depends| {
+                    target.write_elementwise(Op::Add, &[(&source).into(), (&source).into()], depends)
+                }),
             ];
             for (expected, operation) in operations {
                 target.assign(weak(0)).unwrap().wait().unwrap();
@@ -183,7 +188,15 @@ fn in_order_queues_keep_the_order_and_others_do_not() {
     let events: Vec<Event> = (0..50)
         .map(|number| {
             let log = Arc::clone(&log);
-            in_order.submit_host_task(move || { log.lock().unwrap().push(number); Ok(()) }, &[]).unwrap()
+            in_order
+                .submit_host_task(
+                    move || {
+                        log.lock().unwrap().push(number);
+                        Ok(())
+                    },
+                    &[],
+                )
+                .unwrap()
         })
         .collect();
     // Work without any conflict waits as well.
@@ -257,18 +270,26 @@ fn profiling_is_asked_for() {
     let queue = Queue::new(&device, QueueProperties { profiling: true, in_order: false }).unwrap();
     let (blocked, open) = gate(&queue);
     let early = blocked.profiling_info().unwrap_err();
-    assert!(matches!(early, Error::Value(_)) && early.to_string().contains("wait for the event first"), "{early}");
+    assert!(
+        matches!(early, Error::Value(_)) && early.to_string().contains("wait for the event first"),
+        "{early}"
+    );
     let x = UsmArray::zeros(&queue, &[200_000], Dtype::F32, UsmKind::Device).unwrap();
     let after = x.write_elementwise(Op::Exp, &[(&x).into()], std::slice::from_ref(&blocked)).unwrap();
     open.send(Ok(())).unwrap();
     after.wait().unwrap();
     let (first, second) = (blocked.profiling_info().unwrap(), after.profiling_info().unwrap());
     assert!(first.submitted <= first.started && first.started <= first.ended);
-    assert!(second.submitted <= second.started && first.ended <= second.started && second.started <= second.ended);
+    assert!(
+        second.submitted <= second.started && first.ended <= second.started && second.started <= second.ended
+    );
     let plain = device.queue().unwrap().submit_host_task(|| Ok(()), &[]).unwrap();
     plain.wait().unwrap();
     let refused = plain.profiling_info().unwrap_err();
-    assert!(matches!(refused, Error::Unsupported(_)) && refused.to_string().contains("profiling: true"), "{refused}");
+    assert!(
+        matches!(refused, Error::Unsupported(_)) && refused.to_string().contains("profiling: true"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -373,6 +394,9 @@ fn the_environment_names_the_default_device() {
     assert!(default_device_under("nothing:gpu,host").contains("<host:cpu:0>"));
     for wrong in ["host:quantum", "host::", ""] {
         let text = default_device_under(wrong);
-        assert!(text.contains("STRIDEWISE_DEVICE") && text.contains(wrong) && text.contains("help:"), "{text}");
+        assert!(
+            text.contains("STRIDEWISE_DEVICE") && text.contains(wrong) && text.contains("help:"),
+            "{text}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 
 mod graphs;
 mod model;
+mod random;
 
 use std::sync::Arc;
 

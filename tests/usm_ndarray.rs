@@ -3,13 +3,13 @@
 
 mod devices;
 
+use UsmKind::{Device as DeviceKind, Host, Shared};
 use libtest_mimic::{Arguments, Trial};
 use stridewise::backend::UsmSupport;
 use stridewise::{
-    ArrayOrScalar, Device, Dtype, Element, Error, Flags, Op, Order, Queue, UsmArray, UsmKind, UsmMemory, UsmPtr,
-    Weak, s,
+    ArrayOrScalar, Device, Dtype, Element, Error, Flags, Op, Order, Queue, UsmArray, UsmKind, UsmMemory,
+    UsmPtr, Weak, s,
 };
-use UsmKind::{Device as DeviceKind, Host, Shared};
 
 type Case = (&'static str, &'static [UsmKind], fn(&Queue));
 
@@ -253,7 +253,13 @@ fn argument_buffer(queue: &Queue) {
 
 fn argument_strides(queue: &Queue) {
     let build = |strides: &[isize]| {
-        UsmArray::builder([3, 2]).dtype(Dtype::I32).buffer(Shared).strides(strides).queue(queue).build().unwrap()
+        UsmArray::builder([3, 2])
+            .dtype(Dtype::I32)
+            .buffer(Shared)
+            .strides(strides)
+            .queue(queue)
+            .build()
+            .unwrap()
     };
     // Strides win over the order, and 0 repeats elements.
     let a = build(&[0, 1]);
@@ -296,7 +302,8 @@ fn argument_queue(queue: &Queue) {
 fn argument_alignment(queue: &Queue) {
     for kind in UsmKind::ALL {
         for bytes in [1, 64, 256, 4096, 1 << 16] {
-            let builder = UsmArray::builder([100]).dtype(Dtype::I32).buffer(kind).alignment(bytes).queue(queue);
+            let builder =
+                UsmArray::builder([100]).dtype(Dtype::I32).buffer(kind).alignment(bytes).queue(queue);
             let a = builder.build().unwrap();
             assert!(a.usm_data().unwrap().ptr().addr().is_multiple_of(bytes.max(64)), "{kind} {bytes}");
         }
@@ -308,7 +315,8 @@ fn argument_copy(queue: &Queue) {
         let a = new(queue, &[6], "i4", kind);
         number::<i32>(&a);
         let shared = UsmArray::builder([6]).dtype(Dtype::I32).buffer(&a).copy(false).build().unwrap();
-        let copied = UsmArray::builder([3]).dtype(Dtype::I32).buffer(&a).strides([-2]).copy(true).build().unwrap();
+        let copied =
+            UsmArray::builder([3]).dtype(Dtype::I32).buffer(&a).strides([-2]).copy(true).build().unwrap();
         assert_eq!(shared.usm_data().unwrap().ptr(), a.usm_data().unwrap().ptr());
         assert_ne!(copied.usm_data().unwrap().ptr(), a.usm_data().unwrap().ptr());
         assert_eq!(copied.usm_data().unwrap().bytes(), a.usm_data().unwrap().bytes());
@@ -358,7 +366,9 @@ fn flag_writable(queue: &Queue) {
         // Results and copies are new arrays.
         assert!(a.binary(Op::Add, one()).unwrap().flags().writable);
         assert!(a.copy().unwrap().flags().writable);
-        assert!(UsmArray::builder([4]).dtype(Dtype::I32).buffer(&a).copy(true).build().unwrap().flags().writable);
+        assert!(
+            UsmArray::builder([4]).dtype(Dtype::I32).buffer(&a).copy(true).build().unwrap().flags().writable
+        );
         // A view that repeats elements is read-only as well.
         assert!(!before.broadcast_to(&[3, 4]).unwrap().flags().writable);
         assert_eq!(a.to_vec::<i32>().unwrap(), [0, 1, 2, 3]);
@@ -386,6 +396,9 @@ fn integrity_is_checked(queue: &Queue) {
     assert!(build(-2, 7).is_ok() && build(2, 1).is_ok());
     for (strides, offset) in [(-2, 8), (-3, 7), (-2, 5), (2, 2), (1, 5), (isize::MIN, 7), (isize::MAX, 0)] {
         let refused = build(strides, offset);
-        assert!(matches!(refused, Err(Error::OutOfBounds(_) | Error::Overflow(_))), "{strides} {offset} {refused:?}");
+        assert!(
+            matches!(refused, Err(Error::OutOfBounds(_) | Error::Overflow(_))),
+            "{strides} {offset} {refused:?}"
+        );
     }
 }

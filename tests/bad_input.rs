@@ -1,0 +1,424 @@
+//! Bad input: each a typed error whose message names the argument, the value, what was expected and how to mend it.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use stridewise::backend::{Aspect, Partition, QueueProperties};
+use stridewise::{
+    ArrayOrScalar, Context, Device, Dtype, Error, Op, Order, Queue, Reduction, Scalar, UsmArray, UsmKind,
+    UsmMemory, UsmPtr, Weak, bf16, broadcast_shapes, concat, elementwise, f16, s, stack, where_,
+};
+use stridewise_null::{NullConfig, NullDevice};
+
+/// Checks that a result is an error of a variant, and that its message has the form that all have and says these words:
+/// the argument first, then the value, then what mends it.
+macro_rules! refused {
+    ($result:expr, $variant:ident: $argument:literal, $($word:expr),+ $(,)?) => {{
+        let error = $result.err().expect("this is bad input");
+        assert!(matches!(error, Error::$variant(_)), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains(concat!("`", $argument, "` is ")), "the argument {:?} in: {text}", $argument);
+        let (what, help) = text.split_once("; help: ").unwrap_or_else(|| panic!("no help in: {text}"));
+        assert!(what.contains("; expected ") && help.len() > 5, "{text}");
+        for word in [$($word.to_string()),+] {
+            assert!(text.contains(&word), "{word:?} in: {text}");
+        }
+    }};
+}
+
+fn queue() -> Queue {
+    Queue::select("host").unwrap()
+}
+
+fn ints(queue: &Queue, shape: &[usize]) -> UsmArray {
+    UsmArray::zeros(queue, shape, Dtype::I32, UsmKind::Shared).unwrap()
+}
+
+fn weak(value: impl Into<Weak>) -> ArrayOrScalar<'static> {
+    ArrayOrScalar::Weak(value.into())
+}
+
+#[test]
+fn shapes_strides_and_offsets_that_overflow() {
+    let q = queue();
+    let build = |shape: &[usize], strides: Option<&[isize]>, offset: Option<usize>| {
+        let mut builder = UsmArray::builder(shape).dtype(Dtype::F64).buffer(UsmKind::Shared).queue(&q);
+        builder = strides.map_or(builder.clone(), |strides| builder.strides(strides));
+        offset.map_or(builder.clone(), |offset| builder.offset(offset)).build()
+    };
+    let huge = usize::MAX / 2;
+    refused!(build(&[huge, 3], None, None), Overflow: "shape", huge, "fewer elements");
+    refused!(build(&[usize::MAX], None, None), Overflow: "shape", usize::MAX, "fewer elements");
+    refused!(build(&[1 << 61], None, None), Overflow: "strides", 1u64 << 61, "smaller");
+    refused!(build(&[3], Some(&[isize::MAX]), None), Overflow: "strides", isize::MAX, "smaller strides");
+    refused!(build(&[3], Some(&[isize::MIN]), None), Overflow: "strides", isize::MIN, "smaller strides");
+    refused!(build(&[3], None, Some(usize::MAX)), Overflow: "strides", usize::MAX, "smaller offset");
+    refused!(build(&[2, 2], Some(&[1]), None), Shape: "strides", "[1]", "one for each dimension");
+    refused!(build(&[2], Some(&[1, 1]), None), Shape: "strides", "[1, 1]", "[2]", "one for each dimension");
+    refused!(build(&[1; 33], None, None), Axis: "shape", "33", "merge dimensions");
+}
+
+#[test]
+fn shapes_strides_and_offsets_out_of_bounds() {
+    let q = queue();
+    let memory = UsmMemory::new(UsmKind::Shared, 64, &q).unwrap();
+    let build = |shape: &[usize], strides: &[isize], offset: Option<usize>| {
+        let builder = UsmArray::builder(shape).dtype(Dtype::F64).buffer(&memory).strides(strides);
+        offset.map_or(builder.clone(), |offset| builder.offset(offset)).build()
+    };
+    refused!(build(&[9], &[1], None), OutOfBounds: "strides", "[9]", "64 bytes", "larger allocation");
+    refused!(build(&[4], &[3], None), OutOfBounds: "strides", "[3]", "64 bytes", "smaller strides");
+    refused!(build(&[8], &[1], Some(1)), OutOfBounds: "offset", "offset 1", "64 bytes", "smaller offset");
+    refused!(build(&[4], &[-2], Some(5)), OutOfBounds: "offset", "5", "[-2]", "at least 6");
+    refused!(build(&[0], &[1], Some(9)), OutOfBounds: "offset", "9", "64 bytes", "smaller offset");
+    let x = ints(&q, &[3, 4]);
+    refused!(x.slice(s![3, ..]), OutOfBounds: "items", "index 3 on axis 0", "-3 to 2", "slice");
+    refused!(x.slice(s![.., -5]), OutOfBounds: "items", "index -5 on axis 1", "-4 to 3");
+    refused!(x.slice(s![0, 0, 0]), Axis: "items", "3 indices", "at most 2", "leave out");
+    refused!(x.slice(s![..;0]), Value: "items", "step 0", "positive step");
+    refused!(x.slice(s![stridewise::Ellipsis, stridewise::Ellipsis]), Value: "items", "2 ellipses", "one");
+    refused!(x.reshape(&[5, -1]), Shape: "shape", "5");
+    refused!(x.reshape(&[-1, -1]), Shape: "shape", "-1");
+    refused!(x.broadcast_to(&[3, 5]), Shape: "shape", "[3, 5]", "[3, 4]");
+}
+
+#[test]
+fn ranges_of_bytes_out_of_bounds() {
+    let q = queue();
+    let (a, b) =
+        (UsmMemory::new(UsmKind::Host, 64, &q).unwrap(), UsmMemory::new(UsmKind::Device, 32, &q).unwrap());
+    refused!(q.memcpy((&a, 0), (&b, 0), 33, &[]), OutOfBounds: "src", "33 bytes at offset 0", "32 bytes", "fewer");
+    refused!(q.memcpy((&b, 8), (&a, 0), 32, &[]), OutOfBounds: "dst", "32 bytes at offset 8", "32 bytes", "fewer");
+    refused!(q.memcpy((&a, usize::MAX), (&b, 0), 2, &[]), OutOfBounds: "dst", usize::MAX, "start earlier");
+    refused!(q.fill(&a, 8, Scalar::I64(1), 8, &[]), OutOfBounds: "len", "64 bytes at offset 8", "fewer");
+    refused!(q.fill(&a, 4, Scalar::I64(1), 1, &[]), Value: "offset", "4", "multiple of", "start at an element");
+    refused!(q.fill(&a, 0, Scalar::I64(1), usize::MAX / 4, &[]), Overflow: "len", usize::MAX / 4, "fewer");
+    refused!(q.memset(&a, 60, 0, 5, &[]), OutOfBounds: "len", "5 bytes at offset 60", "fewer");
+    refused!(a.copy_to_host(60, &mut [0; 5]), OutOfBounds: "out", "5 bytes at offset 60", "fewer");
+    refused!(b.copy_from_host(0, &[0; 33]), OutOfBounds: "data", "33 bytes at offset 0", "fewer");
+}
+
+#[test]
+fn wrong_buffers() {
+    let q = queue();
+    // Of another context.
+    let context = Context::new(std::slice::from_ref(q.device())).unwrap();
+    let stranger = context.queue(q.device()).unwrap();
+    let memory = UsmMemory::new(UsmKind::Shared, 64, &stranger).unwrap();
+    let build = UsmArray::builder([2]).buffer(&memory).queue(&q).build();
+    refused!(build, Value: "queue", q, stranger, "copy the memory");
+    // Foreign memory: null, empty, or where no element of the dtype may lie.
+    let foreign = |ptr: UsmPtr, bytes: usize| {
+        // SAFETY: nothing is adopted, or the words below outlive what is made on them.
+        unsafe { UsmMemory::from_foreign(UsmKind::Host, ptr, bytes, &q, None) }
+    };
+    let mut words = [0_u64; 4];
+    let start = UsmPtr::new(words.as_mut_ptr().cast());
+    refused!(foreign(UsmPtr::NULL, 8), Value: "ptr", "0x0", "fresh array");
+    refused!(foreign(start, 0), Value: "ptr", "0 bytes", "fresh array");
+    let odd = foreign(start.byte_offset(1), 24).unwrap();
+    let build = || UsmArray::builder([2]).dtype(Dtype::F64).buffer(&odd);
+    let address = format!("{:?}", start.byte_offset(1));
+    refused!(build().build(), Value: "buffer", address, "multiple of 8", "copy(true)");
+    assert!(build().copy(true).build().is_ok(), "the way out works");
+    assert!(UsmArray::builder([2]).dtype(Dtype::U8).buffer(&odd).build().is_ok());
+}
+
+#[test]
+fn allocations_that_cannot_be() {
+    let q = queue();
+    refused!(UsmMemory::new(UsmKind::Device, 0, &q), Value: "bytes", "0", "cannot be empty");
+    refused!(UsmMemory::aligned(UsmKind::Host, 8, 48, &q), Value: "alignment", "48", "power of two", "64");
+    refused!(UsmMemory::aligned(UsmKind::Host, 8, 0, &q), Value: "alignment", "0", "power of two", "64");
+    refused!(UsmMemory::new(UsmKind::Host, usize::MAX, &q), Overflow: "bytes", usize::MAX, "allocate less");
+    let much = isize::MAX as usize / 2;
+    refused!(UsmMemory::new(UsmKind::Host, much, &q), Alloc: "bytes", "bytes of host memory");
+    let build = UsmArray::builder([much / 8]).dtype(Dtype::I64).buffer(UsmKind::Shared).queue(&q).build();
+    refused!(build, Alloc: "bytes", "bytes of shared memory");
+    let data = UsmArray::from_slice(&q, &[2, 3], &[1_i32; 5], UsmKind::Host);
+    refused!(data, Shape: "data", "5 elements", "6 elements", "as many elements");
+}
+
+#[test]
+fn mixed_queues() {
+    let (q1, q2) = (queue(), queue());
+    let (x, y) = (ints(&q1, &[3]), ints(&q2, &[3]));
+    let out = ints(&q2, &[3]);
+    let bools = UsmArray::zeros(&q2, &[3], Dtype::Bool, UsmKind::Shared).unwrap();
+    let refusals = [
+        concat(&[&x, &y], Some(0)).err(),
+        stack(&[&x, &y], 0).err(),
+        x.binary(Op::Add, &y).err(),
+        where_(&bools, &x, &x).err(),
+        x.assign(&y).err(),
+        out.write_elementwise(Op::Add, &[(&x).into(), (&x).into()], &[]).err(),
+    ];
+    for error in refusals {
+        let error = error.expect("queues differ");
+        assert!(matches!(error, Error::ExecutionPlacement(_)), "{error:?}");
+        let text = error.to_string();
+        for word in [&q1.to_string(), &q2.to_string(), "expected one queue", "help: migrate", ".to_queue("] {
+            assert!(text.contains(word), "{word:?} in {text}");
+        }
+    }
+    let other = Context::new(&[Device::select("host:scalar").unwrap()]).unwrap();
+    refused!(other.queue(q1.device()), DeviceSelection: "device", q1.device(), "host:scalar");
+    refused!(Context::new(&[]), Value: "devices", "empty", "name the devices");
+    let null = Device::from_backend(Arc::new(NullDevice::new(NullConfig::default())));
+    let both = Context::new(&[null, q1.device().clone()]);
+    refused!(both, DeviceSelection: "devices", "null:accelerator:0", "one context per backend");
+}
+
+#[test]
+fn device_memory_is_not_for_the_host() {
+    let q = queue();
+    let mut x = UsmArray::zeros(&q, &[3], Dtype::I32, UsmKind::Device).unwrap();
+    refused!(x.host_view::<i32>(), HostAccess: "array", "device memory of host:cpu:0", "to_vec", "copy");
+    refused!(x.host_view_mut::<i32>(), HostAccess: "array", "device memory of host:cpu:0", "copy");
+    assert_eq!(x.to_vec::<i32>().unwrap(), [0; 3], "the way out works");
+    assert_eq!(x.to_kind(UsmKind::Shared).unwrap().host_view::<i32>().unwrap().to_vec(), [0; 3]);
+}
+
+#[test]
+fn bad_filter_strings() {
+    for bad in [
+        "",
+        ",",
+        ":",
+        "host:",
+        "host::0",
+        "-1",
+        "host:cpu:0:0",
+        "0:host",
+        "cpu cpu",
+        "host:cpu:99999999999999999999",
+    ] {
+        refused!(Device::select(bad), DeviceSelection: "filter", format!("{bad:?}"), "backend:type:index", "host:cpu:0");
+    }
+    for missing in ["quantum", "host:gpu", "host:cpu:7", "cuda:gpu:0", "host:scalar:1"] {
+        refused!(Device::select(missing), DeviceSelection: "filter", format!("{missing:?}"), "use one of: host:cpu:0");
+    }
+    refused!("gpu:gpu".parse::<Device>(), DeviceSelection: "filter", "\"gpu:gpu\"");
+    refused!("disk".parse::<UsmKind>(), Value: "usm_kind", "\"disk\"", "host, device, shared");
+    refused!(">f4".parse::<Dtype>(), Dtype: "dtype", "\">f4\"", "use one of");
+    let parts = queue().device().create_sub_devices(&Partition::Equally(0));
+    refused!(parts, DeviceSelection: "partition", "Equally(0)", "Partition::Equally");
+}
+
+#[test]
+fn axes_out_of_range() {
+    let x = ints(&queue(), &[3, 4]);
+    refused!(x.reduce(Reduction::Sum, Some(&[2]), false), Axis: "axis", "2");
+    refused!(x.reduce(Reduction::Sum, Some(&[-3]), false), Axis: "axis", "-3");
+    refused!(x.reduce(Reduction::Sum, Some(&[1, -1]), false), Axis: "axis", "-1");
+    refused!(concat(&[&x, &x], Some(2)), Axis: "axis", "2");
+    refused!(stack(&[&x, &x], 3), Axis: "axes", "3");
+    refused!(x.permute_dims(&[0, 0]), Axis: "axes", "[0, 0]");
+    refused!(x.permute_dims(&[0]), Axis: "axes", "[0]");
+    refused!(x.expand_dims(&[4]), Axis: "axes", "4");
+    refused!(x.squeeze(&[0]), Shape: "axes", "axis 0 has extent 3", "index");
+    refused!(x.squeeze(&[2]), Axis: "axes", "2");
+    refused!(x.flip(Some(&[5])), Axis: "axes", "5");
+    refused!(x.swap_axes(0, 2), Axis: "second", "2");
+    refused!(x.slice(s![0]).unwrap().matrix_transpose(), Axis: "second", "-2");
+}
+
+#[test]
+fn shapes_that_do_not_fit() {
+    let q = queue();
+    let (x, y) = (ints(&q, &[3, 4]), ints(&q, &[3, 5]));
+    refused!(x.binary(Op::Add, &y), Shape: "operand 1", "[3, 5]", "[3, 4]", "reshape");
+    refused!(broadcast_shapes(&[&[2], &[3]]), Shape: "operand 1", "[3]", "[2]", "reshape");
+    refused!(concat(&[&x, &ints(&q, &[2, 4])], Some(1)), Shape: "arrays[1]", "[2, 4]", "[3, 4]", "reshape or slice");
+    refused!(concat(&[&x, &ints(&q, &[3])], Some(0)), Shape: "arrays[1]", "[3]", "[3, 4]");
+    refused!(stack(&[&x, &y], 0), Shape: "arrays[1]", "[3, 5]", "[3, 4]");
+    refused!(concat(&[], Some(0)), Value: "arrays", "empty");
+    refused!(x.write_elementwise(Op::Add, &[(&ints(&q, &[4])).into(), weak(1)], &[]), Shape: "out", "[3, 4]", "[4]");
+    refused!(ints(&q, &[4]).assign(&x), Shape: "shape", "[4]", "[3, 4]");
+    refused!(x.item(), Shape: "array", "[3, 4]", "select an element");
+    let none = ints(&q, &[0, 4]);
+    refused!(none.reduce(Reduction::Min, Some(&[0]), false), Value: "x", "[0, 4]", "check for size 0");
+    refused!(none.reduce(Reduction::ArgMax, None, false), Value: "x", "[0, 4]", "check for size 0");
+    let cube = ints(&q, &[2, 2, 2]);
+    refused!(cube.reduce(Reduction::ArgMax, Some(&[0, 1]), false), Value: "axis", "argmax", "permute and reshape");
+    refused!(elementwise(Op::Add, &[(&x).into()]), Value: "operands", "1 for `add`", "2 operands");
+}
+
+#[test]
+fn dtypes_that_cannot_hold_the_result() {
+    let q = queue();
+    let array = |dtype| UsmArray::zeros(&q, &[3], dtype, UsmKind::Shared).unwrap();
+    let (bytes, ints, floats) = (array(Dtype::U8), array(Dtype::I32), array(Dtype::F32));
+    // A scalar outside the array's dtype.
+    for bad in [-1, 256] {
+        let error = bytes.binary(Op::Add, weak(bad)).err().expect("out of range");
+        assert!(
+            error.to_string().contains(&bad.to_string()) && error.to_string().contains("uint8"),
+            "{error}"
+        );
+        let error = bytes.assign(weak(bad)).err().expect("out of range");
+        assert!(error.to_string().contains(&bad.to_string()), "{error}");
+    }
+    // An out of a poorer kind; a narrower one of the same kind is NumPy's same_kind, and allowed.
+    let into = |out: &UsmArray, op, x: &UsmArray| out.write_elementwise(op, &[x.into(), x.into()], &[]);
+    refused!(into(&ints, Op::Divide, &ints), Dtype: "out", "int32", "float64", "convert the operands");
+    refused!(into(&ints, Op::Add, &floats), Dtype: "out", "int32", "float32", "convert the operands");
+    refused!(into(&bytes, Op::Add, &ints), Dtype: "out", "uint8", "int32", "convert the operands");
+    refused!(into(&array(Dtype::Bool), Op::Add, &bytes), Dtype: "out", "bool", "uint8", "convert the operands");
+    refused!(into(&floats, Op::Add, &array(Dtype::C64)), Dtype: "out", "float32", "complex64", "convert");
+    assert!(into(&floats, Op::Add, &array(Dtype::F64)).is_ok());
+    assert!(into(&array(Dtype::I64), Op::Add, &ints).is_ok());
+    // Operations that a dtype does not have.
+    refused!(array(Dtype::C64).binary(Op::Less, &array(Dtype::C64)), Dtype: "x1", "complex64 for `less`", "astype");
+    refused!(array(Dtype::Bool).unary(Op::Negative), Dtype: "x1", "bool for `negative`", "astype");
+    refused!(floats.binary(Op::BitwiseAnd, &floats), Dtype: "x1", "float32 for `bitwise_and`", "astype");
+    refused!(array(Dtype::C64).reduce(Reduction::Max, None, false), Dtype: "x", "complex64 for `max`", "magnitude");
+    refused!(where_(&ints, &ints, &ints), Dtype: "condition", "int32", "compare first");
+    // Elements asked for as another type.
+    refused!(ints.to_vec::<f32>(), Dtype: "T", "float32", "int32", "astype");
+    refused!(ints.host_view::<u32>(), Dtype: "T", "uint32", "int32", "astype");
+}
+
+#[test]
+fn bytes_that_are_no_bools() {
+    let q = queue();
+    let memory = UsmMemory::new(UsmKind::Shared, 4, &q).unwrap();
+    memory.copy_from_host(0, &[0, 1, 2, 1]).unwrap();
+    let bools = UsmArray::builder([4]).dtype(Dtype::Bool).buffer(&memory).build().unwrap();
+    refused!(bools.host_view::<bool>(), Value: "array", "element 2", "uint8");
+    assert_eq!(bools.slice(s![..2]).unwrap().to_vec::<bool>().unwrap(), [false, true]);
+}
+
+#[test]
+fn conflicts_with_host_views() {
+    let q = queue();
+    let mut x = ints(&q, &[4]);
+    let (y, mut z) = (x.clone(), x.clone());
+    let memory = x.usm_data().unwrap();
+    {
+        let view = x.host_view_mut::<i32>().unwrap();
+        assert_eq!(view.len(), 4);
+        let word = "host view for writing";
+        refused!(y.host_view::<i32>(), Borrow: "array", word, "drop the host view");
+        refused!(z.host_view_mut::<i32>(), Borrow: "array", word, "drop the host view");
+        refused!(y.assign(weak(1)), Borrow: "array", word, "drop the host view");
+        refused!(y.copy(), Borrow: "array", word, "drop the host view");
+        refused!(q.memset(&memory, 0, 0, 4, &[]), Borrow: "array", word, "drop the host view");
+        refused!(memory.copy_from_host(0, &[1]), Borrow: "array", word, "drop the host view");
+    }
+    {
+        let first = y.host_view::<i32>().unwrap();
+        let second = y.host_view::<i32>().unwrap();
+        let word = "host view for reading";
+        refused!(z.host_view_mut::<i32>(), Borrow: "array", word, "drop the host view");
+        refused!(z.assign(weak(1)), Borrow: "array", word, "drop the host view");
+        assert_eq!(z.copy().unwrap().to_vec::<i32>().unwrap(), first.to_vec(), "reading is allowed");
+        drop((first, second));
+    }
+    z.assign(weak(1)).unwrap();
+    assert_eq!(z.to_vec::<i32>().unwrap(), [1; 4]);
+}
+
+#[test]
+fn writes_to_what_is_read_only() {
+    let q = queue();
+    let mut x = ints(&q, &[1, 4]);
+    let out = x.broadcast_to(&[3, 4]).unwrap();
+    let add = |out: &UsmArray| out.write_elementwise(Op::Add, &[out.into(), weak(1)], &[]);
+    refused!(add(&out), Borrow: "out", "read-only", "copy it first");
+    let mut forced = out.clone();
+    forced.set_writable(true);
+    refused!(add(&forced), Borrow: "out", "broadcast view", "copy it first");
+    refused!(forced.assign(weak(1)), Borrow: "self", "broadcast view", "copy it first");
+    refused!(forced.host_view_mut::<i32>(), Borrow: "array", "broadcast view", "copy it first");
+    x.set_writable(false);
+    refused!(add(&x), Borrow: "out", "read-only", "copy it first");
+    refused!(x.assign(weak(1)), Borrow: "self", "read-only", "copy it first");
+    refused!(x.host_view_mut::<i32>(), Borrow: "array", "read-only", "copy it first");
+    // Strides that address elements twice without a stride of 0.
+    let memory = UsmMemory::new(UsmKind::Shared, 16, &q).unwrap();
+    let folded = UsmArray::builder([2, 3]).dtype(Dtype::I32).buffer(&memory).strides([1, 1]).build().unwrap();
+    refused!(folded.assign(weak(1)), Borrow: "self", "share memory", "copy it first");
+}
+
+/// A device without some aspects.
+fn lacking(missing: &[Aspect]) -> (NullDevice, Queue) {
+    let mut config = NullConfig { all_kinds: true, ..NullConfig::default() };
+    config.aspects.retain(|aspect| !missing.contains(aspect));
+    let null = NullDevice::new(config);
+    let device = Device::from_backend(Arc::new(null.clone()));
+    (null, device.queue().unwrap())
+}
+
+#[test]
+fn devices_that_lack_a_dtype() {
+    let (null, q) = lacking(&[Aspect::Fp64, Aspect::Fp16]);
+    let empty = |dtype| UsmArray::empty(&q, &[4], dtype, UsmKind::Device);
+    for (dtype, instead) in [(Dtype::F64, "float32"), (Dtype::C128, "complex64"), (Dtype::F16, "float32")] {
+        let word = format!("use {instead}");
+        refused!(empty(dtype), Dtype: "dtype", dtype, "null:accelerator:0", word);
+        refused!(empty(Dtype::I32).unwrap().astype(dtype), Dtype: "dtype", dtype, "null:accelerator:0", word);
+        let sum = empty(Dtype::I32).unwrap().reduce_as(Reduction::Sum, None, false, Some(dtype));
+        refused!(sum, Dtype: "dtype", dtype, word);
+    }
+    // What is not asked for by name is downgraded.
+    assert_eq!(UsmArray::builder([4]).queue(&q).build().unwrap().dtype(), Dtype::F32);
+    let (ints, floats, longs) =
+        (empty(Dtype::I32).unwrap(), empty(Dtype::F32).unwrap(), empty(Dtype::I64).unwrap());
+    assert_eq!(ints.unary(Op::Sqrt).unwrap().dtype(), Dtype::F32);
+    assert_eq!(ints.binary(Op::Divide, &longs).unwrap().dtype(), Dtype::F32);
+    assert_eq!(ints.binary(Op::Add, &floats).unwrap().dtype(), Dtype::F32);
+    assert_eq!(longs.binary(Op::Add, weak(0.5)).unwrap().dtype(), Dtype::F32);
+    let complex = Weak::Complex(stridewise::Complex::new(0.0, 1.0));
+    assert_eq!(ints.binary(Op::Multiply, weak(complex)).unwrap().dtype(), Dtype::C64);
+    assert_eq!(ints.reduce(Reduction::Mean, None, false).unwrap().dtype(), Dtype::F32);
+    assert_eq!(empty(Dtype::Bf16).unwrap().dtype(), Dtype::Bf16);
+    drop(null);
+}
+
+#[test]
+fn queues_and_kinds_that_a_device_lacks() {
+    let (_, q) = lacking(&[Aspect::QueueProfiling]);
+    let profiling = Queue::new(q.device(), QueueProperties { profiling: true, in_order: false });
+    refused!(profiling, Unsupported: "profiling", "true", "without profiling");
+    let null = Device::from_backend(Arc::new(NullDevice::new(NullConfig::default())));
+    let q = null.queue().unwrap();
+    for kind in [UsmKind::Host, UsmKind::Shared] {
+        refused!(UsmMemory::new(kind, 8, &q), Unsupported: "kind", kind, "device memory");
+    }
+}
+
+#[test]
+fn weak_scalars_keep_to_the_range_of_the_dtype() {
+    let q = queue();
+    let x = UsmArray::from_slice(&q, &[2], &[f16::from_f32(1.0), f16::from_f32(2.0)], UsmKind::Host).unwrap();
+    assert_eq!(x.binary(Op::Add, weak(1)).unwrap().dtype(), Dtype::F16);
+    let y = UsmArray::from_slice(&q, &[2], &[bf16::ONE, bf16::ONE], UsmKind::Host).unwrap();
+    assert_eq!(x.binary(Op::Add, &y).unwrap().dtype(), Dtype::F32);
+    // Comparisons have an answer where arithmetic has none.
+    let bytes = UsmArray::from_slice(&q, &[2], &[0_u8, 255], UsmKind::Host).unwrap();
+    assert_eq!(bytes.binary(Op::Less, weak(256)).unwrap().to_vec::<bool>().unwrap(), [true, true]);
+    assert_eq!(bytes.binary(Op::GreaterEqual, weak(-1)).unwrap().to_vec::<bool>().unwrap(), [true, true]);
+    assert_eq!(bytes.binary(Op::Equal, weak(-1)).unwrap().to_vec::<bool>().unwrap(), [false, false]);
+}
+
+#[test]
+fn a_refused_call_changes_nothing() {
+    let q = queue();
+    let x = UsmArray::from_slice(&q, &[4], &[1, 2, 3, 4], UsmKind::Shared).unwrap();
+    let y = ints(&q, &[5]);
+    let view = x.host_view::<i32>().unwrap();
+    assert!(x.assign(weak(0)).is_err() && x.assign(&y).is_err());
+    drop(view);
+    assert!(x.write_elementwise(Op::Divide, &[(&x).into(), weak(2)], &[]).is_err());
+    let (sender, receiver) = channel::<()>();
+    drop(sender);
+    // A task that fails leaves the queue and the array as they are.
+    let task = q.submit_host_task(
+        move || receiver.recv().map_err(|e| Error::task("task", e, "a word", "send one")),
+        &[],
+    );
+    refused!(task.unwrap().wait(), Task: "task", "closed", "send one");
+    assert_eq!(x.to_vec::<i32>().unwrap(), [1, 2, 3, 4]);
+    assert_eq!(x.copy_in(Order::F).unwrap().to_vec::<i32>().unwrap(), [1, 2, 3, 4]);
+}

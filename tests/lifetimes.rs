@@ -1,0 +1,356 @@
+//! What is dropped while work is pending: queues, events, arrays, sub-devices and foreign memory, in random order; and
+//! what happens where memory runs out. Meant to run under the address sanitizer as well.
+
+mod model;
+mod random;
+
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use model::{Model, get};
+use random::Rng;
+use stridewise::backend::{Partition, QueueProperties};
+use stridewise::{
+    ArrayOrScalar, Context, Device, Dtype, Error, Event, Op, Queue, Reduction, Result, Scalar, UsmArray,
+    UsmKind, UsmMemory, UsmPtr, Weak, concat, s,
+};
+use stridewise_null::{NullConfig, NullDevice};
+
+const ROUNDS: u64 = 10_000;
+
+fn weak(value: i64) -> ArrayOrScalar<'static> {
+    ArrayOrScalar::Weak(Weak::Int(value.into()))
+}
+
+/// Ends the process with a message where a test hangs, which nothing else would tell.
+struct Watchdog(Arc<AtomicBool>);
+
+impl Watchdog {
+    fn over(what: &'static str, limit: Duration) -> Self {
+        let done = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&done);
+        std::thread::spawn(move || {
+            let begin = Instant::now();
+            while !seen.load(Ordering::Relaxed) {
+                if begin.elapsed() > limit {
+                    eprintln!("{what}: hangs for {limit:?}");
+                    std::process::abort();
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        });
+        Self(done)
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Counts of foreign memory.
+#[derive(Default)]
+struct Counts {
+    adopted: AtomicUsize,
+    deleted: AtomicUsize,
+    early: AtomicUsize,
+}
+
+/// Memory of this test in the engine's hands. Its deleter frees it, and complains where work may still use it.
+fn adopt(queue: &Queue, words: usize, counts: &Arc<Counts>, opened: &Arc<AtomicBool>) -> UsmArray {
+    let start = Box::into_raw(vec![1_i64; words].into_boxed_slice());
+    let ptr = UsmPtr::new(start.cast());
+    let words_back = Words(start);
+    let (seen, open) = (Arc::clone(counts), Arc::clone(opened));
+    let deleter = Box::new(move || {
+        if !open.load(Ordering::SeqCst) {
+            seen.early.fetch_add(1, Ordering::SeqCst);
+        }
+        words_back.free();
+        seen.deleted.fetch_add(1, Ordering::SeqCst);
+    });
+    counts.adopted.fetch_add(1, Ordering::SeqCst);
+    // SAFETY: the words are this test's and nothing else uses them until the deleter frees them.
+    let memory =
+        unsafe { UsmMemory::from_foreign(UsmKind::Host, ptr, words * 8, queue, Some(deleter)) }.unwrap();
+    UsmArray::builder([words]).dtype(Dtype::I64).buffer(&memory).build().unwrap()
+}
+
+/// A pointer that may go to another thread.
+struct Words(*mut [i64]);
+// SAFETY: whoever has it is the one who frees it.
+unsafe impl Send for Words {}
+
+impl Words {
+    fn free(self) {
+        // SAFETY: made from a box by `adopt` and freed once, since this takes it.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// A host task that ends when told to, or when nobody can tell it any more.
+fn gate(queue: &Queue, opened: &Arc<AtomicBool>) -> (Event, Sender<()>) {
+    let (sender, receiver) = channel();
+    let opened = Arc::clone(opened);
+    let task = move || {
+        let _ = receiver.recv();
+        opened.store(true, Ordering::SeqCst);
+        Ok(())
+    };
+    (queue.submit_host_task(task, &[]).unwrap(), sender)
+}
+
+/// One round: pending work on arrays of all sorts, and everything dropped in random order.
+fn round(rng: &mut Rng, devices: &[Device], counts: &Arc<Counts>) {
+    let device = rng.pick(devices).clone();
+    let context = Context::new(std::slice::from_ref(&device)).unwrap();
+    let properties = QueueProperties { in_order: rng.chance(30), profiling: rng.chance(20) };
+    let queue = Queue::in_context(&context, &device, properties).unwrap();
+    let len = *rng.pick(&[5, 700, 20_000]);
+    let kind = *rng.pick(&UsmKind::ALL);
+    let opened = Arc::new(AtomicBool::new(false));
+    let x = UsmArray::full(&queue, &[len], Scalar::I64(1), kind).unwrap();
+    let (blocked, open) = gate(&queue, &opened);
+    let foreign = adopt(&queue, 100, counts, &opened);
+
+    // What depends on the blocked task is pending from here on.
+    let gate = std::slice::from_ref(&blocked);
+    let write = x.write_elementwise(Op::Add, &[(&x).into(), weak(1)], gate).unwrap();
+    let touched = queue.fill(&foreign.usm_data().unwrap(), 0, Scalar::I64(7), 100, gate).unwrap();
+    let mut things: Vec<Box<dyn Any + Send>> = vec![Box::new(open), Box::new(touched)];
+    let recorded = x.binary(Op::Multiply, weak(3)).unwrap();
+    let fused = recorded.binary(Op::Subtract, &x).unwrap();
+    match rng.below(6) {
+        0 => things.push(Box::new(fused.event().unwrap())),
+        1 => things.push(Box::new(fused.reduce(Reduction::Sum, None, false).unwrap())),
+        2 => things.push(Box::new(concat(&[&fused, &x], Some(0)).unwrap())),
+        3 => things.push(Box::new(queue.submit_barrier(&[]).unwrap())),
+        4 => things.push(Box::new(x.slice(s![..;-1]).unwrap().assign(&x).unwrap())),
+        _ => {}
+    }
+    if rng.chance(30) {
+        let sibling = Queue::in_context(&context, &device, QueueProperties::default()).unwrap();
+        let y = x.to_queue(&sibling).unwrap().binary(Op::Add, weak(1)).unwrap();
+        things.extend([Box::new(y.usm_data().unwrap()) as Box<dyn Any + Send>, Box::new(sibling)]);
+    }
+    things.push(Box::new(write));
+    things.push(Box::new(blocked));
+    for array in [x, recorded, fused, foreign] {
+        things.push(Box::new(array));
+    }
+    things.push(Box::new(queue));
+    things.push(Box::new(context));
+    things.push(Box::new(device));
+    while !things.is_empty() {
+        let index = rng.below(things.len());
+        drop(things.swap_remove(index));
+    }
+}
+
+/// Waits for what completes by itself. The watchdog ends this where it does not.
+fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn everything_dropped_in_random_order_with_work_pending() {
+    let _watchdog = Watchdog::over("dropping with work pending", Duration::from_secs(1200));
+    let counts = Arc::new(Counts::default());
+    let device = Device::from_backend(stridewise_host::device_with(None, 4).unwrap());
+    let mut rng = Rng::new(1);
+    let parts = device.create_sub_devices(&Partition::Equally(2)).unwrap();
+    let mut devices = vec![device.clone(), device.clone()];
+    devices.extend(parts);
+    for number in 0..ROUNDS {
+        if number % 200 == 199 {
+            // Sub-devices are left with work pending too.
+            devices.truncate(2);
+            devices.extend(device.create_sub_devices(&Partition::ByCounts(vec![1, 2])).unwrap());
+        }
+        round(&mut rng, &devices, &counts);
+    }
+    let all = || devices.iter().all(|device| device.pool_statistics().live_bytes == 0);
+    until(|| all() && counts.deleted.load(Ordering::SeqCst) == ROUNDS as usize);
+    assert_eq!(counts.adopted.load(Ordering::SeqCst), ROUNDS as usize);
+    assert_eq!(counts.early.load(Ordering::SeqCst), 0, "deleters that did not wait for the work");
+    for device in &devices {
+        device.trim_pool(0);
+        let statistics = device.pool_statistics();
+        assert_eq!((statistics.cached_bytes, statistics.reserved_bytes), (0, 0), "{statistics:?}");
+    }
+}
+
+#[test]
+fn a_deleter_is_called_once_after_the_last_owner_and_the_last_work() {
+    let _watchdog = Watchdog::over("a deleter", Duration::from_secs(300));
+    let queue = Device::from_backend(stridewise_host::device_with(None, 2).unwrap()).queue().unwrap();
+    let counts = Arc::new(Counts::default());
+    let deleted = || counts.deleted.load(Ordering::SeqCst);
+    let opened = Arc::new(AtomicBool::new(false));
+    let (blocked, open) = gate(&queue, &opened);
+    let array = adopt(&queue, 50, &counts, &opened);
+    let (view, memory) = (array.slice(s![10..]).unwrap(), array.usm_data().unwrap());
+    assert!(memory.is_foreign());
+    let event = queue.fill(&memory, 0, Scalar::I64(3), 50, &[blocked]).unwrap();
+    drop((array, view));
+    assert_eq!(deleted(), 0, "the memory has an owner");
+    drop(memory);
+    assert_eq!(deleted(), 0, "work is pending");
+    drop(queue);
+    drop(open);
+    event.wait().unwrap();
+    until(|| deleted() == 1);
+    assert_eq!(counts.early.load(Ordering::SeqCst), 0);
+    // Without pending work it is called at once.
+    let queue = Queue::select("host").unwrap();
+    let array = adopt(&queue, 50, &counts, &opened);
+    let pointer = array.usm_data().unwrap().ptr();
+    assert_eq!(array.to_vec::<i64>().unwrap(), [1; 50]);
+    drop(array);
+    assert_eq!(deleted(), 2);
+    assert_eq!(stridewise::pointer_info(pointer).kind, stridewise::PointerKind::Unknown);
+}
+
+#[test]
+fn threads_drop_what_others_made() {
+    let _watchdog = Watchdog::over("dropping on other threads", Duration::from_secs(600));
+    let device = Device::from_backend(stridewise_host::device_with(None, 2).unwrap());
+    let counts = Arc::new(Counts::default());
+    let start = Barrier::new(4);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (device, counts, start) = (device.clone(), Arc::clone(&counts), &start);
+            scope.spawn(move || {
+                let mut rng = Rng::new(100 + thread);
+                start.wait();
+                for _ in 0..200 {
+                    round(&mut rng, std::slice::from_ref(&device), &counts);
+                }
+            });
+        }
+    });
+    until(|| device.pool_statistics().live_bytes == 0 && counts.deleted.load(Ordering::SeqCst) == 800);
+    assert_eq!(counts.early.load(Ordering::SeqCst), 0);
+}
+
+/// Calls until it works; every failure must be that of the allocation, and may happen once.
+fn retried<T>(failures: &mut usize, mut call: impl FnMut() -> Result<T>) -> T {
+    loop {
+        match call() {
+            Ok(value) => return value,
+            Err(Error::Alloc(complaint)) => {
+                assert!(complaint.value.contains("null device"), "{complaint}");
+                *failures += 1;
+                assert!(*failures <= 1, "one allocation fails, once");
+            }
+            Err(other) => panic!("another error than that of the allocation: {other}"),
+        }
+    }
+}
+
+/// Work that allocates in every way there is, with the `fail`-th allocation of the device failing. Returns how many
+/// failures there were.
+fn with_failing_allocation(fail: usize) -> usize {
+    const LEN: i64 = 9000;
+    let null = NullDevice::new(NullConfig { fail_allocation: Some(fail), ..NullConfig::default() });
+    let device = Device::from_backend(Arc::new(null.clone()));
+    let queue = device.queue().unwrap();
+    let mut model = Model::new(null.clone());
+    let mut failures = 0;
+    let mut results: Vec<(UsmArray, Vec<i64>)> = Vec::new();
+    {
+        let f = &mut failures;
+        let x = retried(f, || UsmArray::full(&queue, &[LEN as usize], Scalar::I64(2), UsmKind::Device));
+        x.slice(s![0]).unwrap().assign(weak(5)).unwrap();
+        let x_values: Vec<i64> = std::iter::once(5).chain(std::iter::repeat_n(2, LEN as usize - 1)).collect();
+        // Two recorded results: one pass writes both, and a failure loses neither.
+        let sum = retried(f, || x.binary(Op::Add, weak(1)));
+        let product = retried(f, || sum.binary(Op::Multiply, weak(10)));
+        assert!(sum.is_pending() && product.is_pending());
+        drop(retried(f, || product.event()));
+        assert!(!sum.is_pending() && !product.is_pending());
+        let narrow = retried(f, || sum.astype(Dtype::I32));
+        let narrow_memory = retried(f, || narrow.usm_data());
+        drop(narrow_memory);
+        let joined = retried(f, || concat(&[&sum, &product, &x], Some(0)));
+        let total = retried(f, || product.reduce(Reduction::Sum, None, false));
+        // A recorded operand, computed on the way.
+        let largest = retried(f, || x.binary(Op::Subtract, weak(7))?.reduce(Reduction::Max, None, false));
+        // Overlapping: through a buffer.
+        let shifted = retried(f, || x.copy());
+        retried(f, || shifted.slice(s![1..]).unwrap().assign(&shifted.slice(s![..-1]).unwrap()));
+        let moved = retried(f, || sum.copy());
+        let memory = moved.usm_data().unwrap();
+        retried(f, || queue.memcpy((&memory, 8), (&memory, 0), 8 * (LEN as usize - 1), &[]));
+        // Written in place while recorded work reads it.
+        let seen = retried(f, || moved.binary(Op::Add, &moved));
+        retried(f, || moved.assign(weak(-1)));
+
+        let map = |values: &[i64], g: &dyn Fn(i64) -> i64| values.iter().map(|&v| g(v)).collect::<Vec<i64>>();
+        let sum_values = map(&x_values, &|v| v + 1);
+        let product_values = map(&sum_values, &|v| v * 10);
+        let shift = |values: &[i64]| {
+            let mut out = vec![values[0]];
+            out.extend(&values[..values.len() - 1]);
+            out
+        };
+        results.push((total, vec![product_values.iter().sum()]));
+        results.push((largest, vec![-2]));
+        results.push((joined, [&sum_values[..], &product_values, &x_values].concat()));
+        results.push((shifted, shift(&x_values)));
+        results.push((seen, map(&shift(&sum_values), &|v| 2 * v)));
+        results.push((moved, vec![-1; LEN as usize]));
+        results.push((narrow, sum_values.clone()));
+        results.push((sum, sum_values));
+        results.push((product, product_values));
+        results.push((x, x_values));
+        retried(f, || queue.flush());
+    }
+    model.absorb();
+    while let Some(&id) = model.ready().last() {
+        model.complete(id);
+    }
+    for (array, expected) in results {
+        let memory = retried(&mut failures, || array.usm_data());
+        let size = array.itemsize();
+        let found: Vec<i64> = array
+            .layout()
+            .indices()
+            .map(|i| get(model.read(memory.ptr().addr() + i * size, size), array.dtype()))
+            .collect();
+        assert!(found == expected, "{array:?} with the failing allocation {fail}");
+    }
+    assert_eq!(device.pool_statistics().live_bytes, 0, "failing allocation {fail}");
+    drop((queue, device));
+    assert_eq!((null.live_allocations().len(), null.wrong_frees()), (0, 0), "failing allocation {fail}");
+    failures
+}
+
+#[test]
+fn the_nth_allocation_fails_and_nothing_is_lost() {
+    let _watchdog = Watchdog::over("a failing allocation", Duration::from_secs(600));
+    let failures: Vec<usize> = (0..40).map(with_failing_allocation).collect();
+    assert_eq!(failures.last(), Some(&0), "40 are more than the scenario needs");
+    // Once the pool holds free blocks, it gives them back and asks again, so that later failures are not even seen.
+    assert_eq!(failures[..4], [1; 4], "{failures:?}");
+}
+
+#[test]
+fn what_the_pool_holds_is_given_back_before_an_allocation_fails() {
+    for len in [4, 100_000] {
+        let null = NullDevice::new(NullConfig { fail_allocation: Some(1), ..NullConfig::default() });
+        let device = Device::from_backend(Arc::new(null.clone()));
+        let queue = device.queue().unwrap();
+        drop(UsmMemory::new(UsmKind::Device, 1 << 20, &queue).unwrap());
+        assert!(device.pool_statistics().cached_bytes >= 1 << 20);
+        let memory = UsmMemory::new(UsmKind::Device, len, &queue).unwrap();
+        assert_eq!(null.live_allocations().len(), 1, "the held block went back");
+        assert_eq!(memory.bytes(), len);
+    }
+}
