@@ -110,7 +110,7 @@ impl Pool {
         }
         state.statistics.misses += 1;
         if pooled && class <= SLAB_BLOCK_BYTES {
-            let raw = self.device.alloc(kind, SLAB_BYTES, BLOCK_ALIGN_BYTES)?;
+            let raw = self.obtain(&mut state, kind, SLAB_BYTES, BLOCK_ALIGN_BYTES)?;
             let chunk = Chunk::register(raw, owner, class);
             state.statistics.reserved_bytes += raw.bytes;
             state.statistics.cached_bytes += (chunk.blocks() - 1) * class;
@@ -120,18 +120,21 @@ impl Pool {
             state.slabs.push(Arc::clone(&chunk));
             return Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes));
         }
-        let raw = match self.device.alloc(kind, class, align.max(BLOCK_ALIGN_BYTES)) {
-            Ok(raw) => raw,
-            // What the pool holds may be what is missing.
-            Err(_) if state.statistics.cached_bytes > 0 => {
-                self.trim_locked(&mut state, 0);
-                self.device.alloc(kind, class, align.max(BLOCK_ALIGN_BYTES))?
-            }
-            Err(error) => return Err(error),
-        };
+        let raw = self.obtain(&mut state, kind, class, align.max(BLOCK_ALIGN_BYTES))?;
         let chunk = Chunk::register(raw, owner, raw.bytes);
         state.statistics.reserved_bytes += raw.bytes;
         Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes))
+    }
+
+    /// Memory from the device; where it has none left, again after giving back what the pool holds.
+    fn obtain(&self, state: &mut State, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
+        match self.device.alloc(kind, bytes, align) {
+            Err(_) if state.statistics.cached_bytes > 0 => {
+                self.trim_locked(state, 0);
+                self.device.alloc(kind, bytes, align)
+            }
+            outcome => outcome,
+        }
     }
 
     fn hand_out(state: &mut State, block: Block, bytes: usize) -> Block {
