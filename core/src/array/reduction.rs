@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, normalize_axes};
 use crate::lazy::{self, Node, Target};
 use crate::ops::Op;
+use crate::plan::MAX_PLAN_DIMS;
 use crate::program::{Fold, Program, ProgramBuilder};
 use crate::promotion::DtypeSupport;
 use crate::scalar::Scalar;
@@ -139,6 +140,18 @@ impl UsmArray {
                 format!("at least one element to take `{}` of", reduction.name()),
                 "check for size 0 first",
             ));
+        }
+        // More folded dimensions than a plan has, unless they merge: they do in a copy that has them last.
+        let last = axes.iter().all(|&axis| axis + axes.len() >= self.ndim());
+        if axes.len() > MAX_PLAN_DIMS && !(last && self.flags().c_contiguous && !self.is_pending()) {
+            let order: Dims =
+                (0..self.ndim()).filter(kept).chain((0..self.ndim()).filter(|a| !kept(a))).collect();
+            let order: SmallVec<[isize; 4]> = order.iter().map(|a| a.cast_signed()).collect();
+            let moved = self.permute_dims(&order)?.copy_in(Order::C)?;
+            let trailing: SmallVec<[isize; 4]> = (shape.len()..self.ndim()).map(usize::cast_signed).collect();
+            let result = moved.reduce_as(reduction, Some(&trailing), false, dtype)?;
+            let named: SmallVec<[isize; 4]> = axes.iter().map(|a| a.cast_signed()).collect();
+            return if keepdims { result.expand_dims(&named) } else { Ok(result) };
         }
         let support = self.device().dtype_support();
         let source = dtype.unwrap_or(self.dtype);
