@@ -1,15 +1,19 @@
-//! The devices that the tests run on: every root device of the machine, and the forms of the host that are found by
-//! name only, one per instruction set level.
+//! The devices that suites run on, for `mod devices;` in any test.
 
-use stridewise::Device;
+use stridewise::backend::UsmSupport;
+use stridewise::{Device, UsmKind, devices as root_devices};
 
-/// Levels of the host that a processor may have. A level that this one lacks is no device.
-const HOST_LEVELS: [&str; 4] = ["scalar", "avx2", "avx512", "neon"];
+/// Forms of the host that are found by name only.
+const VARIANTS: [&str; 3] = ["host:scalar", "host:avx2", "host:avx512"];
 
-/// Every device of this machine. Their [`filter_string`](Device::filter_string)s are different and name them.
+/// Every root device of this machine, and the host at each instruction set level that the processor has.
 pub(crate) fn devices() -> Vec<Device> {
-    let levels = HOST_LEVELS.iter().filter_map(|level| Device::select(&format!("host:{level}")).ok());
-    let mut devices = stridewise::devices();
-    devices.extend(levels);
-    devices
+    let variants = VARIANTS.iter().filter_map(|name| Device::select(name).ok());
+    root_devices().into_iter().chain(variants).collect()
+}
+
+/// The kinds of USM that a device has.
+#[allow(dead_code)] // Not every suite that lists devices allocates on them.
+pub(crate) fn kinds(device: &Device) -> Vec<UsmKind> {
+    UsmKind::ALL.into_iter().filter(|&kind| device.info().usm(kind) != UsmSupport::Absent).collect()
 }

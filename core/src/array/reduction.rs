@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, normalize_axes};
 use crate::lazy::{self, Node, Target};
 use crate::ops::Op;
+use crate::plan::MAX_PLAN_DIMS;
 use crate::program::{Fold, Program, ProgramBuilder};
 use crate::promotion::DtypeSupport;
 use crate::scalar::Scalar;
@@ -79,6 +80,8 @@ impl Reduction {
                 _ => dtype,
             }),
             Self::Mean if !dtype.kind().is_inexact() => Ok(support.default_float()),
+            // The sum, and the number of terms, may be beyond the range of the mean.
+            Self::Mean if matches!(dtype, Dtype::F16 | Dtype::Bf16) => Ok(Dtype::F32),
             Self::Mean => Ok(dtype),
             Self::Any | Self::All => Ok(Dtype::Bool),
             Self::Min | Self::Max | Self::ArgMin | Self::ArgMax if complex => Err(Error::dtype(
@@ -138,32 +141,48 @@ impl UsmArray {
                 "check for size 0 first",
             ));
         }
+        // More folded dimensions than a plan has, unless they merge: they do in a copy that has them last.
+        let last = axes.iter().all(|&axis| axis + axes.len() >= self.ndim());
+        if axes.len() > MAX_PLAN_DIMS && !(last && self.flags().c_contiguous && !self.is_pending()) {
+            let order: Dims =
+                (0..self.ndim()).filter(kept).chain((0..self.ndim()).filter(|a| !kept(a))).collect();
+            let order: SmallVec<[isize; 4]> = order.iter().map(|a| a.cast_signed()).collect();
+            let moved = self.permute_dims(&order)?.copy_in(Order::C)?;
+            let trailing: SmallVec<[isize; 4]> = (shape.len()..self.ndim()).map(usize::cast_signed).collect();
+            let result = moved.reduce_as(reduction, Some(&trailing), false, dtype)?;
+            let named: SmallVec<[isize; 4]> = axes.iter().map(|a| a.cast_signed()).collect();
+            return if keepdims { result.expand_dims(&named) } else { Ok(result) };
+        }
         let support = self.device().dtype_support();
         let source = dtype.unwrap_or(self.dtype);
         let accumulator = match (dtype, reduction) {
             (Some(dtype), Reduction::Sum | Reduction::Prod) if dtype != Dtype::Bool => dtype,
             _ => reduction.accumulator(source, support)?,
         };
-        if !support.supports(accumulator) {
+        let fold = reduction.fold();
+        let out = match reduction {
+            Reduction::Mean if source.kind().is_inexact() => source,
+            _ => fold.result(accumulator),
+        };
+        if let Some(missing) = [accumulator, out].into_iter().find(|&dtype| !support.supports(dtype)) {
             return Err(Error::dtype(
                 "dtype",
-                accumulator,
+                missing,
                 format!("a dtype that {} computes in", self.device()),
-                format!("use {}, or another device", support.downgrade(accumulator)),
+                format!("use {}, or another device", support.downgrade(missing)),
             ));
         }
         let finish = match reduction {
-            Reduction::Mean => Some(division(accumulator, count)?),
+            Reduction::Mean => Some(division(accumulator, count, out)?),
             _ => None,
         };
         let recorded = self.as_expression(accumulator)?;
-        let fold = reduction.fold();
         // A reduction over no axes is the elements themselves.
         let reduced = if axes.is_empty() && indexed {
             return Self::zeros(&self.queue, &shape, Dtype::I64, self.usm_kind());
         } else if axes.is_empty() {
-            let copy = self.astype(accumulator)?;
-            return if accumulator == self.dtype { copy.copy() } else { Ok(copy) };
+            let copy = self.astype(out)?;
+            return if out == self.dtype { copy.copy() } else { Ok(copy) };
         } else {
             let target = Target::New(self.usm_kind());
             lazy::reduce(&self.queue, &recorded, fold, finish, &axes, target, &[])?.0
@@ -175,17 +194,18 @@ impl UsmArray {
         };
         let layout = Layout::contiguous(&out_shape, Order::C)?;
         let node = Node::ready(reduced, &self.queue);
-        Ok(Self::from_node(node, layout, fold.result(accumulator), self.queue.clone()))
+        Ok(Self::from_node(node, layout, out, self.queue.clone()))
     }
 }
 
-/// The program that divides a sum by the number of its terms.
-fn division(dtype: Dtype, count: usize) -> Result<Program> {
+/// The program that divides a sum by the number of its terms and converts the quotient.
+fn division(dtype: Dtype, count: usize, out: Dtype) -> Result<Program> {
     let mut builder = ProgramBuilder::new();
     let sum = builder.input(dtype)?;
     // The number of terms is exact in a double up to 2⁵³.
     let terms = builder.constant(Scalar::F64(count as f64).cast(dtype))?;
     let mean = builder.push(Op::Divide, &[sum, terms])?;
+    let mean = builder.cast(mean, out)?;
     builder.output(mean)?;
     builder.finish()
 }

@@ -75,7 +75,7 @@ impl UsmArray {
     /// Without these axes, which have extent 1.
     ///
     /// # Errors
-    /// [`Error::Axis`] for an axis out of range, named twice or of another extent.
+    /// [`Error::Axis`] for an axis out of range or named twice, [`Error::Shape`] for one of another extent.
     pub fn squeeze(&self, axes: &[isize]) -> Result<Self> {
         Ok(self.with_layout(self.layout.squeeze(axes)?))
     }

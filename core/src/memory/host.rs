@@ -28,7 +28,7 @@ impl Loan {
                 "array",
                 format!("in {} memory of {}", allocation.kind(), allocation.device()),
                 "memory that the host may touch: host or shared",
-                "copy it first, with `to_vec`, `to_kind(UsmKind::Shared)` or `UsmMemory::copy_to_host`",
+                "copy it first, with `to_vec`, `to_kind(UsmKind::Shared)` or `Memory::copy_to_host`",
             ));
         }
         if mode == Mode::Write {

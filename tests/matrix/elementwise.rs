@@ -1,0 +1,397 @@
+//! Every operation on every dtype that it allows, against the scalar oracle.
+
+use stridewise::{ArrayOrScalar, Device, Dtype, Op, Queue, Scalar, UsmArray, elementwise, ops};
+
+use crate::cell::{Case, Check, need, short, wrong};
+use crate::forms::{Form, multi_index, place, read};
+use crate::values::{Random, error_in_ulp, same, special};
+
+/// An operation whose result is not the oracle's to the last bit, and where it is hard to compute. Operations without a
+/// row are exact.
+struct Inexact {
+    op: Op,
+    /// Error allowed to `float32`, in units of the last place, against double precision.
+    ulp: f64,
+    /// Arguments at which polynomials, reductions and thresholds change.
+    hard: &'static [f64],
+}
+
+// Arguments near constants, not the constants.
+#[allow(clippy::approx_constant)]
+const INEXACT: &[Inexact] = &[
+    Inexact {
+        op: Op::Exp,
+        ulp: 1.0,
+        hard: &[
+            88.722_83, 88.722_84, 88.8, -87.336_55, -87.4, -103.97, -103.98, -104.1, 709.782_7, 709.79,
+            -745.1, -745.2, 1e-8, -1e-8, 0.346_573, 0.346_574, 11.0, 11.1, -17.4,
+        ],
+    },
+    Inexact {
+        op: Op::Log,
+        ulp: 1.0,
+        hard: &[
+            0.999_999_9,
+            1.000_000_1,
+            0.707_106_7,
+            0.707_106_8,
+            1.414_213_5,
+            1.414_214,
+            1e-40,
+            1e-310,
+            0.99,
+            1.01,
+            2.718_281_8,
+        ],
+    },
+    Inexact {
+        op: Op::Sin,
+        ulp: 1.0,
+        hard: &[
+            3.141_592_6,
+            1.570_796_3,
+            0.785_398_1,
+            0.785_398_2,
+            1e5,
+            1e10,
+            1e22,
+            6.381_956_9e36,
+            1e-5,
+            1e-20,
+            255.0,
+            32_768.0,
+        ],
+    },
+    Inexact {
+        op: Op::Cos,
+        ulp: 1.0,
+        hard: &[
+            3.141_592_6,
+            1.570_796_3,
+            0.785_398_1,
+            0.785_398_2,
+            1e5,
+            1e10,
+            1e22,
+            6.381_956_9e36,
+            1e-5,
+            1e-20,
+            255.0,
+            32_768.0,
+        ],
+    },
+    Inexact {
+        op: Op::Tanh,
+        ulp: 1.0,
+        hard: &[9.01, 9.02, 20.0, 22.1, 1e-5, 1e-20, 0.549, 0.55, 0.625, 0.62],
+    },
+    Inexact {
+        op: Op::Atan,
+        ulp: 1.0,
+        hard: &[0.414_213, 0.414_214, 2.414_213, 2.414_214, 1e20, 1e-20, 0.4375, 0.6875, 1.1875, 2.4375],
+    },
+    Inexact { op: Op::Atan2, ulp: 1.0, hard: &[1e-30, 1e30, 1e-20, 0.414_213, 2.414_214, 1e-310] },
+];
+
+/// Results at arguments where the standard library's functions are not a reference, calculated with 400 decimal digits.
+const KNOWN: &[(Op, f64, f64)] = &[
+    // The double that is nearest to a multiple of π/2, relative to its size (K. C. Ng, "Argument Reduction for Huge
+    // Arguments", 1992): 6381956970095103·2⁷⁹⁷.
+    (Op::Cos, 5.319_372_648_326_541e255, -4.687_165_924_254_628e-19),
+    (Op::Sin, 5.319_372_648_326_541e255, 1.0),
+    (Op::Cos, -5.319_372_648_326_541e255, -4.687_165_924_254_628e-19),
+    (Op::Sin, -5.319_372_648_326_541e255, -1.0),
+];
+
+/// What the result of an operation may be.
+#[derive(Clone, Copy)]
+enum Expected {
+    Exact(Scalar),
+    Near { exact: f64, ulp: f64 },
+}
+
+/// The operation's result, from the oracle.
+fn oracle(op: Op, operands: &[Scalar]) -> Option<Expected> {
+    let Some(row) = INEXACT.iter().find(|row| row.op == op) else {
+        return ops::apply(op, operands).map(Expected::Exact);
+    };
+    let dtype = operands.first()?.dtype();
+    let wide: Vec<Scalar> = operands.iter().map(|v| v.cast(Dtype::F64)).collect();
+    let exact = ops::apply(op, &wide)?.to_f64();
+    let ulp = match dtype {
+        // The reference, the standard library's function, may itself be a unit from the exact value.
+        Dtype::F64 => row.ulp + 1.0,
+        Dtype::F32 => row.ulp,
+        // One rounding of a value that is within a unit of float32: half a unit and what the float32 error can add.
+        _ => 0.5 + 1.0 / 4096.0,
+    };
+    Some(Expected::Near { exact, ulp })
+}
+
+/// What is wrong with a result, if anything.
+fn fault(got: Scalar, expected: Expected) -> Option<String> {
+    match expected {
+        Expected::Exact(expected) if got.dtype() == expected.dtype() && same(got, expected) => None,
+        Expected::Exact(expected) => Some(format!("got {got:?}, expected {expected:?}")),
+        Expected::Near { exact, ulp } => {
+            let error = error_in_ulp(got, exact);
+            let text = || format!("got {got:?}, expected {exact:e} ± {ulp} ulp, off by {error:.3} ulp");
+            (error > ulp).then(text)
+        }
+    }
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for &op in Op::ALL.iter().filter(|&&op| op != Op::Cast) {
+        for &dtype in Dtype::ALL.iter().filter(|&&dtype| op.allows(dtype)) {
+            let name = |suite: &str| format!("{suite}::{}/{}", op.name(), short(dtype));
+            cases.push(Case::new(name("elementwise"), move |device| specials(device, op, dtype)));
+            cases.push(Case::new(name("lengths"), move |device| lengths(device, op, dtype)));
+            cases.push(Case::new(name("layouts"), move |device| layouts(device, op, dtype)));
+        }
+    }
+    cases.push(Case::new("elementwise::known_values/f64", known_values));
+    cases
+}
+
+fn known_values(device: &Device) -> Check {
+    need(device, Dtype::F64)?;
+    let queue = device.queue()?;
+    for &(op, argument, value) in KNOWN {
+        let column = vec![Scalar::F64(argument); 20];
+        let ulp = INEXACT.iter().find(|row| row.op == op).map_or(0.0, |row| row.ulp);
+        let arrays = vectors(&queue, op, Dtype::F64, std::slice::from_ref(&column), Form::C)?;
+        compare(op, &arrays, &[column], &[Expected::Near { exact: value, ulp }; 20], &Form::C)?;
+    }
+    Ok(())
+}
+
+/// Dtype of an operand.
+fn operand_dtype(op: Op, dtype: Dtype, position: usize) -> Dtype {
+    if op == Op::Where && position == 0 { Dtype::Bool } else { dtype }
+}
+
+/// Inputs that are special, in every combination, then random ones; as many lists as the operation has operands.
+fn inputs(op: Op, dtype: Dtype) -> Vec<Vec<Scalar>> {
+    let lists: Vec<Vec<Scalar>> = (0..op.arity())
+        .map(|position| {
+            let dtype = operand_dtype(op, dtype, position);
+            let mut list = special(dtype);
+            if let Some(row) = INEXACT.iter().find(|row| row.op == op) {
+                let hard = row.hard.iter().flat_map(|&v| [v, -v]);
+                list.extend(hard.map(|v| Scalar::F64(v).cast(dtype)));
+            }
+            // All combinations of three operands, or of complex numbers, from a third of the values each.
+            let every = match (op.arity(), dtype.size()) {
+                (3, _) if list.len() > 8 => 3,
+                (2, 8..) if list.len() > 40 => 2,
+                _ => 1,
+            };
+            list.into_iter().skip(position % every).step_by(every).collect()
+        })
+        .collect();
+    let total: usize = lists.iter().map(Vec::len).product();
+    let mut columns = vec![Vec::new(); op.arity()];
+    for number in 0..total {
+        let mut rest = number;
+        for (column, list) in columns.iter_mut().zip(&lists) {
+            column.push(list[rest % list.len()]);
+            rest /= list.len();
+        }
+    }
+    let mut random = Random::named(&format!("{}{dtype}", op.name()));
+    for (position, column) in columns.iter_mut().enumerate() {
+        let dtype = operand_dtype(op, dtype, position);
+        let any = random.many(400, |random| random.any(dtype));
+        column.extend(any);
+    }
+    columns
+}
+
+fn expectations(op: Op, columns: &[Vec<Scalar>]) -> Check<Vec<Expected>> {
+    let mut expected = Vec::with_capacity(columns[0].len());
+    for i in 0..columns[0].len() {
+        let operands: Vec<Scalar> = columns.iter().map(|column| column[i]).collect();
+        match oracle(op, &operands) {
+            Some(value) => expected.push(value),
+            None => wrong!("{}: the oracle has no value for {operands:?}, which `allows` admits", op.name()),
+        }
+    }
+    Ok(expected)
+}
+
+/// Applies the operation to arrays and compares each element.
+fn compare(
+    op: Op,
+    arrays: &[UsmArray],
+    columns: &[Vec<Scalar>],
+    expected: &[Expected],
+    form: &dyn std::fmt::Debug,
+) -> Check {
+    let operands: Vec<ArrayOrScalar<'_>> = arrays.iter().map(Into::into).collect();
+    let result = elementwise(op, &operands)?;
+    compare_with(op, &result, columns, expected, form)
+}
+
+fn compare_with(
+    op: Op,
+    result: &UsmArray,
+    columns: &[Vec<Scalar>],
+    expected: &[Expected],
+    form: &dyn std::fmt::Debug,
+) -> Check {
+    let got = read(result)?;
+    if got.len() != expected.len() {
+        wrong!("{} of {form:?}: shape {:?}, expected {} elements", op.name(), result.shape(), expected.len());
+    }
+    for (i, (&got, &expected)) in got.iter().zip(expected).enumerate() {
+        if let Some(fault) = fault(got, expected) {
+            let inputs: Vec<Scalar> = columns.iter().map(|column| column[i]).collect();
+            wrong!(
+                "{}, shape {:?}, {form:?}, index {:?}, inputs {inputs:?}: {fault}",
+                op.name(),
+                result.shape(),
+                multi_index(result.shape(), i)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Elements that a vector register of the device has.
+fn lanes(device: &Device, dtype: Dtype) -> usize {
+    (device.info().limits.vector_bytes / dtype.size()).clamp(1, 64)
+}
+
+fn vectors(queue: &Queue, op: Op, dtype: Dtype, columns: &[Vec<Scalar>], form: Form) -> Check<Vec<UsmArray>> {
+    let array = |(position, column): (usize, &Vec<Scalar>)| {
+        place(queue, &[column.len()], operand_dtype(op, dtype, position), column, form)
+            .map(|(array, _)| array)
+    };
+    columns.iter().enumerate().map(array).collect()
+}
+
+/// Every combination of special values in every lane of a vector.
+fn specials(device: &Device, op: Op, dtype: Dtype) -> Check {
+    need(device, dtype)?;
+    let queue = device.queue()?;
+    let mut columns = inputs(op, dtype);
+    let mut expected = expectations(op, &columns)?;
+    for shift in 0..lanes(device, dtype) {
+        let arrays = vectors(&queue, op, dtype, &columns, Form::C)?;
+        compare(op, &arrays, &columns, &expected, &format_args!("contiguous, shifted by {shift}"))?;
+        columns.iter_mut().for_each(|column| column.rotate_right(1));
+        expected.rotate_right(1);
+    }
+    for form in [Form::Step2, Form::Reversed, Form::Offset] {
+        let arrays = vectors(&queue, op, dtype, &columns, form)?;
+        compare(op, &arrays, &columns, &expected, &form)?;
+    }
+    Ok(())
+}
+
+/// Every length up to four vectors and one element, aligned and not, and one of many tiles.
+fn lengths(device: &Device, op: Op, dtype: Dtype) -> Check {
+    need(device, dtype)?;
+    let queue = device.queue()?;
+    let columns = inputs(op, dtype);
+    let expected = expectations(op, &columns)?;
+    let total = columns[0].len();
+    let lengths = (0..=4 * lanes(device, dtype) + 1).chain([10_007]);
+    for (number, len) in lengths.enumerate() {
+        // Another part of the inputs for every length.
+        let at = |i: usize| (i + number * 131) % total;
+        let part: Vec<Vec<Scalar>> =
+            columns.iter().map(|column| (0..len).map(|i| column[at(i)]).collect()).collect();
+        let result: Vec<Expected> = (0..len).map(|i| expected[at(i)]).collect();
+        let form = *[Form::C, Form::Offset].get(number % 2).unwrap_or(&Form::C);
+        let arrays = vectors(&queue, op, dtype, &part, form)?;
+        compare(op, &arrays, &part, &result, &form)?;
+    }
+    Ok(())
+}
+
+/// Operands in every pair of forms, results in memory of their own and in every form.
+fn layouts(device: &Device, op: Op, dtype: Dtype) -> Check {
+    need(device, dtype)?;
+    let queue = device.queue()?;
+    let mut random = Random::named(op.name());
+    let shapes: [&[usize]; 9] =
+        [&[5, 7], &[], &[1], &[3, 1], &[1, 9], &[0, 4], &[3, 0], &[2, 3, 4], &[2, 1, 3, 2]];
+    for (number, shape) in shapes.iter().enumerate() {
+        let len = shape.iter().product();
+        for (first, &first_form) in Form::ALL.iter().enumerate() {
+            for (second, &second_form) in Form::ALL.iter().enumerate() {
+                // One operand needs no pairs; the pairs of small shapes are a sample.
+                if (op.arity() == 1 && second > 0)
+                    || (number > 0 && op.arity() > 1 && (first + second + number) % 4 != 0)
+                {
+                    continue;
+                }
+                let forms = [first_form, second_form, Form::ALL[(first * 5 + second) % Form::ALL.len()]];
+                let mut arrays = Vec::new();
+                let mut columns = Vec::new();
+                for (position, &form) in forms.iter().take(op.arity()).enumerate() {
+                    let dtype = operand_dtype(op, dtype, position);
+                    let values = random.many(len, |random| random.any(dtype));
+                    let (array, shown) = place(&queue, shape, dtype, &values, form)?;
+                    arrays.push(array);
+                    columns.push(shown);
+                }
+                let used = &forms[..op.arity()];
+                // Operands that are all repeated give a smaller result, whose elements come first in each.
+                let operands: Vec<ArrayOrScalar<'_>> = arrays.iter().map(Into::into).collect();
+                let result = elementwise(op, &operands)?;
+                let whole = result.broadcast_to(shape)?;
+                let expected = expectations(op, &columns)?;
+                compare_with(op, &whole, &columns, &expected, &used)?;
+                if result.shape() == *shape {
+                    into_form(
+                        &queue,
+                        op,
+                        &operands,
+                        result.dtype(),
+                        &columns,
+                        &expected,
+                        Form::DISTINCT[(first + second) % 8],
+                    )?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes the result into an array of a form, and checks that nothing else was written.
+fn into_form(
+    queue: &Queue,
+    op: Op,
+    operands: &[ArrayOrScalar<'_>],
+    dtype: Dtype,
+    columns: &[Vec<Scalar>],
+    expected: &[Expected],
+    form: Form,
+) -> Check {
+    let result = elementwise(op, operands)?;
+    let shape = result.shape();
+    let before = vec![Scalar::I8(1).cast(dtype); result.len()];
+    let (out, _) = place(queue, shape, dtype, &before, form)?;
+    out.write_elementwise(op, operands, &[])?;
+    compare_with(op, &out, columns, expected, &format_args!("written to {form:?}"))?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    let size = dtype.size();
+    let bytes = out.usm_data()?.to_bytes()?;
+    let mut outside = vec![true; bytes.len() / size];
+    out.layout().indices().for_each(|index| outside[index] = false);
+    // `place` leaves bytes of 1 between the elements.
+    match (0..outside.len()).find(|&i| outside[i] && bytes[i * size..][..size].iter().any(|&b| b != 1)) {
+        None => Ok(()),
+        Some(i) => wrong!(
+            "{} written to {form:?} of {shape:?}: element {i} of the allocation, outside, changed",
+            op.name()
+        ),
+    }
+}

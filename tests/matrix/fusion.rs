@@ -1,0 +1,285 @@
+//! Recorded work against work forced step by step: equal bits, whatever is held, dropped, forced or overwritten.
+
+use stridewise::{ArrayOrScalar, Device, Dtype, Op, Order, Queue, Scalar, UsmArray, elementwise};
+
+use crate::cell::{Case, Check, Stop, need, wrong};
+use crate::forms::{Form, place, read};
+use crate::reductions::{KINDS, sums};
+use crate::values::{Random, same};
+
+/// Trees per test and device.
+const TREES: u64 = 60;
+/// Dtypes of the leaves.
+const LEAVES: [Dtype; 6] = [Dtype::F32, Dtype::F32, Dtype::F64, Dtype::I32, Dtype::U8, Dtype::F16];
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases: Vec<Case> = (0..6)
+        .map(|block| {
+            Case::new(format!("fusion::trees/{block}"), move |device| {
+                (0..TREES).try_for_each(|tree| grow(device, block * TREES + tree))
+            })
+        })
+        .collect();
+    cases.push(Case::new("fusion::long_chain/f32", long_chain));
+    cases.push(Case::new("fusion::many_leaves/f32", many_leaves));
+    cases.push(Case::new("fusion::no_contraction/f32", no_contraction));
+    cases.push(Case::new("fusion::overwritten_intermediate/f32", overwritten_intermediate));
+    cases
+}
+
+/// An array twice: recorded as it comes, and forced after each step.
+#[derive(Clone)]
+struct Twin {
+    lazy: UsmArray,
+    forced: UsmArray,
+    text: String,
+}
+
+fn force(array: UsmArray) -> Check<UsmArray> {
+    array.wait()?;
+    Ok(array)
+}
+
+fn compare(seed: u64, twin: &Twin) -> Check {
+    let (lazy, forced) = (read(&twin.lazy)?, read(&twin.forced)?);
+    if twin.lazy.dtype() != twin.forced.dtype() || twin.lazy.shape() != twin.forced.shape() {
+        wrong!("seed {seed}: {}: {:?}, step by step {:?}", twin.text, twin.lazy, twin.forced);
+    }
+    match (0..lazy.len()).find(|&i| !same(lazy[i], forced[i])) {
+        None => Ok(()),
+        Some(i) => wrong!(
+            "seed {seed}: {}: {:?}: index {:?}: got {:?}, step by step {:?}",
+            twin.text,
+            twin.lazy,
+            crate::forms::multi_index(twin.lazy.shape(), i),
+            lazy[i],
+            forced[i]
+        ),
+    }
+}
+
+fn grow(device: &Device, seed: u64) -> Check {
+    let queue = device.queue()?;
+    let mut random = Random::new(seed);
+    // Large enough to be recorded, or small enough to run at once.
+    let shape = *random.pick(&[[41, 43], [41, 43], [7, 300], [5, 6]]);
+    let mut pool: Vec<Twin> = Vec::new();
+    for number in 0..4 {
+        let dtype = *random.pick(&LEAVES);
+        if need(device, dtype).is_err() {
+            continue;
+        }
+        let values = random.many(shape[0] * shape[1], |r| r.any(dtype));
+        let form = *random.pick(&Form::ALL);
+        let lazy = place(&queue, &shape, dtype, &values, form)?.0.broadcast_to(&shape)?;
+        let forced = place(&queue, &shape, dtype, &values, form)?.0.broadcast_to(&shape)?;
+        pool.push(Twin { lazy, forced, text: format!("leaf{number}:{dtype}:{form:?}") });
+    }
+    let mut history = Vec::new();
+    let outcome = live(&queue, seed, &mut random, &mut pool, &shape, &mut history);
+    match outcome.and_then(|()| pool.iter().rev().try_for_each(|twin| compare(seed, twin))) {
+        Err(Stop::Wrong(text)) => wrong!("{text}\nafter:\n  {}", history.join("\n  ")),
+        other => other,
+    }
+}
+
+/// Random steps, between which results are asked for, let go of, reduced and overwritten.
+fn live(
+    queue: &Queue,
+    seed: u64,
+    random: &mut Random,
+    pool: &mut Vec<Twin>,
+    shape: &[usize],
+    history: &mut Vec<String>,
+) -> Check {
+    for _ in 0..random.below(28) + 2 {
+        let before = pool.len();
+        step(random, pool, shape)?;
+        history.extend(pool[before..].iter().map(|twin| twin.text.clone()));
+        let place = random.below(pool.len());
+        let name = pool[place].text.clone();
+        match random.below(12) {
+            0 => {
+                history.push(format!("wait for {name}"));
+                pool[place].lazy.wait()?;
+            }
+            1 => {
+                history.push(format!("event of {name}"));
+                drop(pool[place].lazy.event()?);
+            }
+            2 if pool.len() > 3 => {
+                history.push(format!("drop {name}"));
+                drop(pool.swap_remove(place));
+            }
+            3 => {
+                history.push("reduce".into());
+                reduce(seed, random, pool)?;
+            }
+            4 => {
+                history.push("flush".into());
+                queue.flush()?;
+            }
+            5 => {
+                let other = random.below(pool.len());
+                history.push(format!("{name} = maximum({}, itself)", pool[other].text));
+                overwrite(&pool[place], &pool[other])?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Adds the result of one operation on arrays of the pool.
+fn step(random: &mut Random, pool: &mut Vec<Twin>, shape: &[usize]) -> Check {
+    let first = random.pick(pool).clone();
+    let second = random.pick(pool).clone();
+    let third = random.pick(pool).clone();
+    if random.chance(8) {
+        // Views and conversions of what may be pending.
+        let change = |array: &UsmArray, choice: usize| match choice {
+            0 => array.flip(None),
+            1 => array.flip(Some(&[-1])),
+            2 => array.t().t().broadcast_to(shape),
+            3 => array.copy_in(Order::F),
+            _ => array.astype(Dtype::F32),
+        };
+        let choice = random.below(5);
+        let text = format!("view{choice}({})", first.text);
+        let twin =
+            Twin { lazy: change(&first.lazy, choice)?, forced: force(change(&first.forced, choice)?)?, text };
+        pool.push(twin);
+        return Ok(());
+    }
+    let op = *random.pick(Op::ALL);
+    if op == Op::Cast {
+        return Ok(());
+    }
+    let scalar = random.moderate(Dtype::F32);
+    let with_scalar = op.arity() == 2 && random.chance(3);
+    let twins = [&first, &second, &third];
+    let apply = |pick: fn(&Twin) -> &UsmArray| {
+        let mut arrays: Vec<ArrayOrScalar<'_>> =
+            twins.iter().take(op.arity()).map(|&t| pick(t).into()).collect();
+        if with_scalar {
+            arrays[1] = scalar.into();
+        }
+        elementwise(op, &arrays)
+    };
+    let (lazy, forced) = (apply(|t| &t.lazy), apply(|t| &t.forced));
+    match (lazy, forced) {
+        (Ok(lazy), Ok(forced)) => {
+            let names: Vec<&str> = twins.iter().take(op.arity()).map(|t| t.text.as_str()).collect();
+            let mut text =
+                format!("{}({}{})", op.name(), names.join(", "), if with_scalar { ", scalar" } else { "" });
+            if text.len() > 400 {
+                text = format!("{}(…)", op.name());
+            }
+            if lazy.shape() == shape {
+                pool.push(Twin { lazy, forced: force(forced)?, text });
+            }
+            Ok(())
+        }
+        // The operation does not take the dtypes; both must say so.
+        (Err(_), Err(_)) => Ok(()),
+        (lazy, forced) => wrong!("{}: recorded {lazy:?}, step by step {forced:?}", op.name()),
+    }
+}
+
+/// An in-place write below recorded readers: they must see what was there before.
+fn overwrite(twin: &Twin, other: &Twin) -> Check {
+    if twin.lazy.shape() != other.lazy.shape() {
+        return Ok(());
+    }
+    let write =
+        |out: &UsmArray, x: &UsmArray| out.write_elementwise(Op::Maximum, &[x.into(), out.into()], &[]);
+    match (write(&twin.lazy, &other.lazy), write(&twin.forced, &other.forced)) {
+        (Ok(_), Ok(event)) => Ok(event.wait()?),
+        // A repeated leaf cannot be written, nor can a poorer dtype; both must say so.
+        (Err(_), Err(_)) => Ok(()),
+        (lazy, forced) => wrong!("in-place write: recorded {lazy:?}, step by step {forced:?}"),
+    }
+}
+
+/// A reduction of what may be pending.
+fn reduce(seed: u64, random: &mut Random, pool: &[Twin]) -> Check {
+    let twin = random.pick(pool);
+    let kind = *random.pick(&KINDS);
+    let axes: Option<&[isize]> = *random.pick(&[None, Some(&[0][..]), Some(&[1][..])]);
+    let apply = |array: &UsmArray| array.reduce(kind, axes, false);
+    let (lazy, forced) = match (apply(&twin.lazy), apply(&twin.forced)) {
+        (Ok(lazy), Ok(forced)) => (lazy, forced),
+        (Err(_), Err(_)) => return Ok(()),
+        (lazy, forced) => {
+            wrong!("{} of {}: recorded {lazy:?}, step by step {forced:?}", kind.name(), twin.text)
+        }
+    };
+    // The order of a sum follows the operands' memory, which a recorded intermediate does not have yet.
+    if sums(kind) && lazy.dtype().kind().is_inexact() {
+        return Ok(());
+    }
+    compare(seed, &Twin { lazy, forced, text: format!("{} over {axes:?} of {}", kind.name(), twin.text) })
+}
+
+fn ramp(queue: &Queue, len: usize) -> Check<UsmArray> {
+    let values: Vec<Scalar> = (0..len).map(|i| Scalar::F32((i % 1000) as f32 * 0.01 - 4.0)).collect();
+    Ok(place(queue, &[len], Dtype::F32, &values, Form::C)?.0)
+}
+
+/// More steps than one program holds.
+fn long_chain(device: &Device) -> Check {
+    let queue = device.queue()?;
+    let start = ramp(&queue, 5000)?;
+    let (mut lazy, mut forced) = (start.clone(), start.clone());
+    for i in 0..100 {
+        let op = if i % 3 == 0 { Op::Multiply } else { Op::Subtract };
+        lazy = lazy.binary(op, Scalar::F32(1.0 + i as f32 / 50.0))?.binary(Op::Maximum, &start)?;
+        forced = force(forced.binary(op, Scalar::F32(1.0 + i as f32 / 50.0))?)?;
+        forced = force(forced.binary(Op::Maximum, &start)?)?;
+    }
+    compare(0, &Twin { lazy, forced, text: "chain of 200 steps".into() })
+}
+
+/// More arrays than one program reads, all intermediates held.
+fn many_leaves(device: &Device) -> Check {
+    let queue = device.queue()?;
+    let leaves: Vec<UsmArray> = (0..40)
+        .map(|i| ramp(&queue, 5000)?.binary(Op::Add, Scalar::F32(i as f32)).map_err(Into::into))
+        .collect::<Check<_>>()?;
+    let mut held = vec![leaves[0].clone()];
+    let mut forced = force(ramp(&queue, 5000)?.binary(Op::Add, Scalar::F32(0.0))?)?;
+    for (i, leaf) in leaves.iter().enumerate().skip(1) {
+        let last = held[held.len() - 1].clone();
+        held.push(last.binary(Op::Add, leaf)?);
+        let other = force(ramp(&queue, 5000)?.binary(Op::Add, Scalar::F32(i as f32))?)?;
+        forced = force(forced.binary(Op::Add, &other)?)?;
+    }
+    let lazy = held[held.len() - 1].clone();
+    compare(0, &Twin { lazy, forced, text: "sum of 40 arrays".into() })
+}
+
+/// a·b − c where the exact product rounds to c: contracted into one rounding it would not be 0.
+fn no_contraction(device: &Device) -> Check {
+    let queue = device.queue()?;
+    let a: Vec<f32> = (0..5000).map(|i| 1.0 + (i + 1) as f32 * f32::EPSILON).collect();
+    let product: Vec<Scalar> = a.iter().map(|v| Scalar::F32(v * v)).collect();
+    let values: Vec<Scalar> = a.iter().map(|&v| Scalar::F32(v)).collect();
+    let (x, _) = place(&queue, &[5000], Dtype::F32, &values, Form::C)?;
+    let (c, _) = place(&queue, &[5000], Dtype::F32, &product, Form::C)?;
+    let difference = x.binary(Op::Multiply, &x)?.binary(Op::Subtract, &c)?;
+    crate::forms::expect(&"a·a − round(a·a)", &difference, &vec![Scalar::F32(0.0); 5000])
+}
+
+/// y is recorded on x while x is recorded itself; x is forced and overwritten; y is of the old x.
+fn overwritten_intermediate(device: &Device) -> Check {
+    let queue = device.queue()?;
+    let x = ramp(&queue, 5000)?.binary(Op::Add, Scalar::F32(1.0))?;
+    let y = x.unary(Op::Negative)?;
+    let z = x.flip(None)?.unary(Op::Negative)?;
+    let old = read(&x)?;
+    x.assign(Scalar::F32(9.0))?;
+    let negated: Vec<Scalar> = old.iter().map(|v| Scalar::F64(-v.to_f64()).cast(Dtype::F32)).collect();
+    crate::forms::expect(&"−x, x overwritten", &y, &negated)?;
+    let reversed: Vec<Scalar> = negated.into_iter().rev().collect();
+    crate::forms::expect(&"−reversed x, x overwritten", &z, &reversed)
+}

@@ -1,0 +1,49 @@
+//! The conformance matrix: every suite on every device of the machine.
+//!
+//! Suites are data, checked against the scalar oracle of the core or naive loops; they know no backend. A test is named
+//! `suite::case/dtype/device`, for example `elementwise::add/f32/host:avx2`. What a device says it does not support is
+//! reported as ignored, with the reason; what is known to fail stands in `expectations.rs`, and fails if it passes.
+
+mod casts;
+mod cell;
+#[path = "../devices/mod.rs"]
+mod devices;
+mod dimensions;
+mod elementwise;
+mod expectations;
+mod forms;
+mod fusion;
+mod joining;
+mod memory;
+mod overlap;
+mod promotion;
+mod reductions;
+mod selftest;
+mod slicing;
+mod threads;
+mod values;
+mod views;
+
+fn main() {
+    let arguments = libtest_mimic::Arguments::from_args();
+    let suites = [
+        elementwise::cases(),
+        casts::cases(),
+        promotion::cases(),
+        fusion::cases(),
+        overlap::cases(),
+        joining::cases(),
+        views::cases(),
+        slicing::cases(),
+        reductions::cases(),
+        memory::cases(),
+        dimensions::cases(),
+    ];
+    let devices = devices::devices();
+    let mut trials = selftest::trials();
+    trials.extend(threads::trials());
+    for case in suites.iter().flatten() {
+        trials.extend(devices.iter().map(|device| case.on(device)));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}

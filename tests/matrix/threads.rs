@@ -1,0 +1,141 @@
+//! Equal bits: of reductions for any number of threads, of elementwise operations at every instruction set level.
+
+use libtest_mimic::{Failed, Trial};
+use stridewise::{ArrayOrScalar, Device, Dtype, Op, Reduction, Scalar, UsmArray, elementwise};
+
+use crate::cell::{Check, short, wrong};
+use crate::forms::{Form, place, read};
+use crate::reductions::KINDS;
+use crate::values::{Random, same};
+
+/// Numbers of threads that are compared; the last is more than most shapes divide into.
+const THREADS: [usize; 4] = [1, 2, 3, 8];
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let levels = levels();
+    let mut trials = Vec::new();
+    for &dtype in Dtype::ALL {
+        // The others fold by the operations of these.
+        let kinds = KINDS.iter().copied().filter(|kind| !matches!(kind, Reduction::Any | Reduction::All));
+        for kind in kinds {
+            let name = format!("threads::{}/{}/host", kind.name(), short(dtype));
+            trials.push(Trial::test(name, move || report(any_number_of_threads(kind, dtype))));
+        }
+        for &op in Op::ALL.iter().filter(|&&op| op != Op::Cast && op.allows(dtype)) {
+            let levels = levels.clone();
+            let name = format!("levels::{}/{}/host", op.name(), short(dtype));
+            trials.push(Trial::test(name, move || report(any_level(&levels, op, dtype))));
+        }
+    }
+    trials.push(Trial::test("threads::copies_and_fills/f32/host", || report(copies())));
+    trials
+}
+
+fn report(outcome: Check) -> Result<(), Failed> {
+    outcome.map_err(|stop| Failed::from(format!("{stop:?}")))
+}
+
+/// The host with a number of threads, of its own.
+fn host(threads: usize) -> Check<Device> {
+    Ok(Device::from_backend(stridewise_host::device_with(None, threads)?))
+}
+
+/// The instruction set levels of the host.
+fn levels() -> Vec<Device> {
+    crate::devices::devices().into_iter().filter(|d| d.info().variant.is_some()).collect()
+}
+
+/// Compares arrays of which each should be equal to the first, bit by bit but for NaN.
+fn equal(what: &str, results: &[(String, UsmArray)]) -> Check {
+    let Some((first_name, first)) = results.first() else { return Ok(()) };
+    let expected = read(first)?;
+    for (name, result) in &results[1..] {
+        let got = read(result)?;
+        if let Some(i) = (0..expected.len().max(got.len())).find(|&i| !same(got[i], expected[i])) {
+            wrong!("{what}: element {i}: {name} gives {:?}, {first_name} gives {:?}", got[i], expected[i]);
+        }
+    }
+    Ok(())
+}
+
+fn any_number_of_threads(kind: Reduction, dtype: Dtype) -> Check {
+    let mut random = Random::named("threads");
+    let devices: Vec<Device> = THREADS.iter().map(|&threads| host(threads)).collect::<Check<_>>()?;
+    for (shape, axes) in [
+        // Several tasks of several segments each; rows, and columns, that several threads share.
+        (&[300_003][..], None),
+        (&[3, 40_003], Some(&[1][..])),
+        (&[20_021, 5], Some(&[0][..])),
+        (&[300, 301], None),
+        (&[64, 33, 35], Some(&[0, 2][..])),
+    ] {
+        if axes.is_some_and(|axes: &[isize]| axes.len() > 1)
+            && matches!(kind, Reduction::ArgMin | Reduction::ArgMax)
+        {
+            continue;
+        }
+        let values = random.many(shape.iter().product(), |random| match kind {
+            Reduction::Prod => Scalar::F64(1.0 + random.real(-1e-3, 1e-3)).cast(dtype),
+            _ => random.moderate(dtype),
+        });
+        for form in [Form::C, Form::F].into_iter().take(if shape.len() == 2 { 2 } else { 1 }) {
+            let mut results = Vec::new();
+            for (device, threads) in devices.iter().zip(THREADS) {
+                let (array, _) = place(&device.queue()?, shape, dtype, &values, form)?;
+                match array.reduce(kind, axes, false) {
+                    Ok(result) => results.push((format!("{threads} threads"), result)),
+                    // A dtype without an order; the reduction suites check which.
+                    Err(stridewise::Error::Dtype(_)) => return Ok(()),
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            equal(&format!("{} over {axes:?}, {form:?} of {shape:?}", kind.name()), &results)?;
+        }
+    }
+    Ok(())
+}
+
+fn any_level(levels: &[Device], op: Op, dtype: Dtype) -> Check {
+    let mut random = Random::named(&format!("levels{}{dtype}", op.name()));
+    for (len, form) in [(30_011, Form::C), (1000, Form::Step2), (333, Form::Offset)] {
+        let columns: Vec<(Dtype, Vec<Scalar>)> = (0..op.arity())
+            .map(|position| {
+                let dtype = if op == Op::Where && position == 0 { Dtype::Bool } else { dtype };
+                (dtype, random.many(len, |random| random.any(dtype)))
+            })
+            .collect();
+        let mut results = Vec::new();
+        for device in levels {
+            let queue = device.queue()?;
+            let arrays: Vec<UsmArray> = columns
+                .iter()
+                .map(|(dtype, values)| place(&queue, &[len], *dtype, values, form).map(|(array, _)| array))
+                .collect::<Check<_>>()?;
+            let operands: Vec<ArrayOrScalar<'_>> = arrays.iter().map(Into::into).collect();
+            results.push((device.filter_string(), elementwise(op, &operands)?));
+        }
+        equal(&format!("{} of {dtype}, {form:?}", op.name()), &results)?;
+    }
+    Ok(())
+}
+
+/// Work that every number of threads divides differently: maps in both orders, copies, fills.
+fn copies() -> Check {
+    let values: Vec<Scalar> = (0..700 * 701).map(|i| Scalar::F32(i as f32)).collect();
+    for threads in THREADS {
+        let queue = host(threads)?.queue()?;
+        let (x, _) = place(&queue, &[700, 701], Dtype::F32, &values, Form::C)?;
+        let (y, _) = place(&queue, &[700, 701], Dtype::F32, &values, Form::F)?;
+        let zero = x.binary(Op::Subtract, &y)?;
+        let what = format!("{threads} threads");
+        crate::forms::expect(
+            &format_args!("{what}: x − x in both orders"),
+            &zero,
+            &vec![Scalar::F32(0.0); values.len()],
+        )?;
+        crate::forms::expect(&format_args!("{what}: copy"), &y.copy_in(stridewise::Order::C)?, &values)?;
+        let filled = UsmArray::full(&queue, &[1_000_003], Scalar::F32(2.5), stridewise::UsmKind::Device)?;
+        crate::forms::expect(&format_args!("{what}: fill"), &filled, &vec![Scalar::F32(2.5); 1_000_003])?;
+    }
+    Ok(())
+}
