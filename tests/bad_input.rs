@@ -14,7 +14,7 @@ use stridewise_null::{NullConfig, NullDevice};
 /// the argument first, then the value, then what mends it.
 macro_rules! refused {
     ($result:expr, $variant:ident: $argument:literal, $($word:expr),+ $(,)?) => {{
-        let error = $result.err().expect("this is bad input");
+        let error = $result.expect_err("this is bad input");
         assert!(matches!(error, Error::$variant(_)), "{error:?}");
         let text = error.to_string();
         assert!(text.contains(concat!("`", $argument, "` is ")), "the argument {:?} in: {text}", $argument);
@@ -251,12 +251,12 @@ fn dtypes_that_cannot_hold_the_result() {
     let (bytes, ints, floats) = (array(Dtype::U8), array(Dtype::I32), array(Dtype::F32));
     // A scalar outside the array's dtype.
     for bad in [-1, 256] {
-        let error = bytes.binary(Op::Add, weak(bad)).err().expect("out of range");
+        let error = bytes.binary(Op::Add, weak(bad)).expect_err("out of range");
         assert!(
             error.to_string().contains(&bad.to_string()) && error.to_string().contains("uint8"),
             "{error}"
         );
-        let error = bytes.assign(weak(bad)).err().expect("out of range");
+        let error = bytes.assign(weak(bad)).expect_err("out of range");
         assert!(error.to_string().contains(&bad.to_string()), "{error}");
     }
     // An out of a poorer kind; a narrower one of the same kind is NumPy's same_kind, and allowed.

@@ -84,8 +84,11 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo("tests", "all tests, those in the documentation too", "test --locked --workspace"),
         Step::cargo(
             "tests-features",
-            "all tests, with features",
-            &format!("test --locked --workspace {WITH_FEATURES}"),
+            "what features add: their own tests, and those of core and host with them",
+            &format!(
+                "test --locked -p stridewise -p stridewise-core -p stridewise-host {WITH_FEATURES} \
+                 --lib --test ndarray --test cheat_sheet --test usm_ndarray"
+            ),
         )
         .slow()
         .needs("hwloc"),
