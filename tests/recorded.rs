@@ -118,3 +118,21 @@ fn one_expression_many_holders() -> Result<()> {
     assert_eq!(sum.to_vec()?, expected(|i, j| at(i, j) * 780.0));
     Ok(())
 }
+
+#[test]
+fn a_host_view_lends_its_elements_and_no_others() {
+    let a = Array::<i32>::zeros([2, 3000]).unwrap();
+    let (first, mut second) = (a.slice(s![0, ..]).unwrap(), a.slice(s![1, ..]).unwrap());
+    let view = first.view().unwrap();
+    second += 1;
+    assert!(matches!(first.assign(&second), Err(Error::Borrow(_))), "the view's elements");
+    assert!(matches!(a.fill(7), Err(Error::Borrow(_))), "some of the view's elements");
+    {
+        let writing = second.view_mut().unwrap();
+        assert!(matches!(a.sum(), Err(Error::Borrow(_))), "elements lent for writing are not read");
+        drop(writing);
+    }
+    assert!(view.iter().all(|&x| x == 0));
+    drop(view);
+    assert_eq!(a.sum().unwrap(), 3000);
+}

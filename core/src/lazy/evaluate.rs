@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::layout::{self, Layout, Order};
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::schedule;
+use crate::memory::schedule::{self, complete};
 use crate::memory::track::Mode;
 use crate::ops::{self, Op};
 use crate::plan::LaunchPlan;
@@ -52,12 +52,13 @@ pub(crate) fn assign(queue: &Queue, recorded: &Recorded, target: Target, depends
     if let Target::Existing { allocation, .. } = &target {
         flush_foreign_readers(queue, allocation)?;
     }
-    let _lock = queue.flush_lock();
+    let lock = queue.flush_lock();
     let part = evaluate_part(queue, recorded, target)?;
     let exported = part.is_exported();
     let event = submit(queue, vec![part], depends)?;
+    drop(lock);
     if exported {
-        event.wait()?;
+        complete(&event, depends)?
     }
     Ok(event)
 }
@@ -75,7 +76,7 @@ pub(crate) fn concat_parts(queue: &Queue, parts: &[Part], depends: &[Event]) -> 
             flush_foreign_readers(queue, allocation)?;
         }
     }
-    let _lock = queue.flush_lock();
+    let lock = queue.flush_lock();
     let mut evaluated = Vec::with_capacity(parts.len());
     for part in parts {
         let target = match &part.target {
@@ -89,8 +90,9 @@ pub(crate) fn concat_parts(queue: &Queue, parts: &[Part], depends: &[Event]) -> 
     }
     let exported = evaluated.iter().any(Evaluated::is_exported);
     let event = submit(queue, evaluated, depends)?;
+    drop(lock);
     if exported {
-        event.wait()?;
+        complete(&event, depends)?
     }
     Ok(event)
 }
@@ -108,7 +110,7 @@ pub(crate) fn reduce(
     if let Target::Existing { allocation, .. } = &target {
         flush_foreign_readers(queue, allocation)?;
     }
-    let _lock = queue.flush_lock();
+    let lock = queue.flush_lock();
     let shape = recorded.layout.shape();
     let settled = settle(queue, recorded, shape, true, target_allocation(&target))?;
     let mut emission = Emission::new(&settled);
@@ -171,8 +173,9 @@ pub(crate) fn reduce(
     let part = Evaluated { plans, inputs, output, extras: SmallVec::new() };
     let exported = part.is_exported();
     let event = submit(queue, vec![part], depends)?;
+    drop(lock);
     if exported {
-        event.wait()?;
+        complete(&event, depends)?
     }
     Ok((allocation, event))
 }

@@ -1,7 +1,7 @@
 //! Lending memory to host code.
 //!
-//! A view counts itself in the allocation's track; while one is open, work that would conflict with it is refused, and
-//! opening one waits for conflicting work. So a view's memory is never raced.
+//! A view is entered in the allocation's track; while it is open, work that would conflict with it on the same elements
+//! is refused, and opening one waits for conflicting work. So a view's memory is never raced.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ use crate::layout::{Indices, Layout};
 /// An open loan of an allocation to the host; closed on drop.
 struct Loan {
     allocation: Arc<Allocation>,
-    mode: Mode,
+    number: u64,
 }
 
 impl Loan {
@@ -35,8 +35,11 @@ impl Loan {
             allocation.pending_reads.flush()?;
         }
         loop {
-            let waits = allocation.track().open_host_view(region, mode)?;
-            let Some(waits) = waits else { break };
+            let opened = allocation.track().open_host_view(region, mode)?;
+            let waits = match opened {
+                Ok(number) => return Ok(Self { allocation: Arc::clone(allocation), number }),
+                Err(waits) => waits,
+            };
             for wait in waits {
                 let outcome = wait.event.wait();
                 // What a host view overwrites may have failed; what it reads must not.
@@ -49,13 +52,12 @@ impl Loan {
                 }
             }
         }
-        Ok(Self { allocation: Arc::clone(allocation), mode })
     }
 }
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        self.allocation.track().close_host_view(self.mode);
+        self.allocation.track().close_host_view(self.number);
     }
 }
 
@@ -230,13 +232,13 @@ impl Iterator for Elements {
 impl ExactSizeIterator for Elements {}
 
 view! {
-    /// The elements of an array, lent to the host for reading. Work that would write to the allocation is refused while
-    /// it is open.
+    /// The elements of an array, lent to the host for reading. Work that would write to them is refused while it is
+    /// open.
     HostView, *const T
 }
 view! {
-    /// The elements of an array, lent to the host for reading and writing. Other work on the allocation is refused
-    /// while it is open.
+    /// The elements of an array, lent to the host for reading and writing. Other work on them is refused while it is
+    /// open.
     HostViewMut, *mut T
 }
 

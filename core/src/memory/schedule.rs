@@ -51,7 +51,7 @@ pub(crate) unsafe fn submit(
     add_depends(&mut waits, depends);
     for access in &accesses {
         let track = &tracks[position(access)];
-        track.check_host_views(access.mode)?;
+        track.check_host_views(&access.region, access.mode)?;
         track.conflicts(&access.region, access.mode, &mut waits);
     }
     settle(queue, &mut waits)?;
@@ -122,6 +122,13 @@ impl Access {
         let range = self.region.range();
         mode == self.mode && start + range.start as i128 <= low && high <= start + range.end as i128
     }
+}
+
+/// What happens to work on memory that is known outside: it is complete before the call returns, so that whoever has the
+/// pointer sees it. A caller that names events to wait for has the event to wait for, too, and perhaps something to do
+/// before those events can be complete.
+pub(crate) fn complete(event: &Event, depends: &[Event]) -> Result<()> {
+    if depends.is_empty() { event.wait() } else { Ok(()) }
 }
 
 /// A command that waits for the events named, or for all unfinished work of the queue where none is.

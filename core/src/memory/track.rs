@@ -64,22 +64,33 @@ struct Recorded {
 #[derive(Default)]
 pub(crate) struct Track {
     accesses: SmallVec<[Recorded; 2]>,
-    host_readers: usize,
-    host_writer: bool,
+    host_views: SmallVec<[OpenView; 1]>,
+    /// Number of the next host view.
+    next_view: u64,
+}
+
+/// Elements that are lent to the host.
+struct OpenView {
+    number: u64,
+    region: Region,
+    mode: Mode,
 }
 
 impl Track {
-    /// Refuses an access that an open host view forbids.
-    pub(crate) fn check_host_views(&self, mode: Mode) -> Result<()> {
-        let held = match (mode, self.host_writer, self.host_readers) {
-            (_, true, _) => "a host view for writing",
-            (Mode::Write, false, 1..) => "a host view for reading",
-            _ => return Ok(()),
+    /// Refuses an access that an open host view of the same elements forbids.
+    pub(crate) fn check_host_views(&self, region: &Region, mode: Mode) -> Result<()> {
+        let forbids = |view: &&OpenView| {
+            (mode == Mode::Write || view.mode == Mode::Write) && view.region.overlaps(region)
+        };
+        let held = match self.host_views.iter().find(forbids) {
+            None => return Ok(()),
+            Some(view) if view.mode == Mode::Write => "a host view for writing",
+            Some(_) => "a host view for reading",
         };
         Err(Error::borrow(
             "array",
             format!("lent to {held}"),
-            "memory that no host view forbids to access so",
+            "elements that no host view forbids to access so",
             "drop the host view first",
         ))
     }
@@ -122,26 +133,22 @@ impl Track {
         events.cloned().collect()
     }
 
-    /// Opens a host view, or returns the events to wait for first.
-    pub(crate) fn open_host_view(&mut self, region: &Region, mode: Mode) -> Result<Option<Vec<Wait>>> {
-        self.check_host_views(mode)?;
+    /// Opens a host view and returns its number, or the events to wait for first.
+    pub(crate) fn open_host_view(&mut self, region: &Region, mode: Mode) -> Result<Result<u64, Vec<Wait>>> {
+        self.check_host_views(region, mode)?;
         let mut waits = Vec::new();
         self.conflicts(region, mode, &mut waits);
         if !waits.is_empty() {
-            return Ok(Some(waits));
+            return Ok(Err(waits));
         }
-        match mode {
-            Mode::Read => self.host_readers += 1,
-            Mode::Write => self.host_writer = true,
-        }
-        Ok(None)
+        let number = self.next_view;
+        self.next_view += 1;
+        self.host_views.push(OpenView { number, region: region.clone(), mode });
+        Ok(Ok(number))
     }
 
     /// Closes a host view.
-    pub(crate) fn close_host_view(&mut self, mode: Mode) {
-        match mode {
-            Mode::Read => self.host_readers -= 1,
-            Mode::Write => self.host_writer = false,
-        }
+    pub(crate) fn close_host_view(&mut self, number: u64) {
+        self.host_views.retain(|view| view.number != number);
     }
 }

@@ -127,8 +127,8 @@ impl UsmMemory {
         Ok(Self { allocation: Arc::clone(&self.allocation), queue: queue.clone() })
     }
 
-    /// The address, for use outside: recorded and submitted work on the memory is finished, and from now on no work on
-    /// it is left pending: on the host it is complete when a call returns.
+    /// The address, for use outside: recorded and submitted work on the memory is finished, and from now on work on it
+    /// is complete when the call returns that asks for it (unless the call names events to wait for).
     ///
     /// # Errors
     /// The failure of work on the memory.
@@ -272,7 +272,11 @@ impl Queue {
             vec![dst.access(dst_offset, bytes, Mode::Write), src.access(src_offset, bytes, Mode::Read)];
         // SAFETY: both ranges are inside their allocations (`check`, by the caller), do not overlap, and are what
         // `accesses` says.
-        unsafe { schedule::submit(self, command, accesses, depends) }
+        let event = unsafe { schedule::submit(self, command, accesses, depends) }?;
+        if dst.allocation.is_exported() || src.allocation.is_exported() {
+            schedule::complete(&event, depends)?;
+        }
+        Ok(event)
     }
 
     /// Repeats a value over `len` elements from `offset` bytes on, after the events named.
@@ -310,7 +314,11 @@ impl Queue {
         let accesses = vec![memory.access(offset, bytes, Mode::Write)];
         // SAFETY: the range is inside the allocation (checked above), aligned to the pattern, and is what `accesses`
         // says.
-        unsafe { schedule::submit(self, command, accesses, depends) }
+        let event = unsafe { schedule::submit(self, command, accesses, depends) }?;
+        if memory.allocation.is_exported() {
+            schedule::complete(&event, depends)?;
+        }
+        Ok(event)
     }
 
     /// Sets `bytes` bytes from `offset` on to a value, after the events named.
