@@ -11,6 +11,7 @@ use stridewise_core::{Complex, Dtype, Op, Scalar};
 use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
 use super::map::{Apply, ByNum, ByReal, LaneFn, Plain, Truth};
 use super::step::resolve;
+use super::transpose;
 use crate::simd::{Isa, Lane};
 
 /// Bytes of the accumulators of one run.
@@ -89,6 +90,153 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for FoldLanes<V, T, W> {
                 half /= 2;
             }
             *acc = *values;
+        }
+    }
+}
+
+/// Folds many short rows, in the order of [`FoldLanes`]. `dst`: a value per row; sources: the first row, the identity,
+/// the bytes from one row to the next as `isize`; flags: the number of rows; `len`: of each.
+///
+/// What remains of a row in one vector is folded for as many rows at once as a vector has elements.
+struct ManyLanes<V, T, W>(PhantomData<(V, T, W)>);
+
+/// Memory for a vector of each of as many rows as it has elements: sixteen `float32` at most.
+#[repr(align(64))]
+struct Square(#[allow(dead_code)] [u8; VECTOR_BYTES * VECTOR_BYTES / 4]);
+
+impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
+    /// Folds `count` rows of `L` elements without gaps.
+    ///
+    /// # Safety
+    /// They are readable, and the values writable.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Indices are constants once unrolled.
+    unsafe fn dense<const L: usize>(dst: *mut T, src: *const T, count: usize) {
+        for r in 0..count {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let mut x = [*src.add(r * L); L];
+                for i in 1..L {
+                    x[i] = *src.add(r * L + i);
+                }
+                let mut half = L.next_power_of_two() / 2;
+                while half > 0 {
+                    for i in 0..half {
+                        if i + half < L {
+                            x[i] = W::f([x[i], x[i + half]]);
+                        }
+                    }
+                    half /= 2;
+                }
+                *dst.add(r) = x[0];
+            }
+        }
+    }
+}
+
+impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bounds are constants of the vector type; the array is longer.
+    unsafe fn run(dst: *mut u8, [src, identity, pitch]: [*const u8; 3], flags: u32, len: usize) {
+        let (dst, count) = (dst.cast::<T>(), flags as usize);
+        let all = ACC_BYTES / size_of::<T>();
+        let vectors = all / V::LEN;
+        let mut square = [const { Square([0; VECTOR_BYTES * VECTOR_BYTES / 4]) }; 2];
+        let line = V::LEN * size_of::<T>();
+        // SAFETY: for all of this function: `count` rows of `len` elements are readable, as many values writable; whole
+        // vectors end at or below `len`, a part is shorter; a square has a line for each element of a vector.
+        unsafe {
+            let pitch = *pitch.cast::<isize>();
+            if pitch == (len * size_of::<T>()).cast_signed() {
+                match len {
+                    2 => return Self::dense::<2>(dst, src.cast(), count),
+                    3 => return Self::dense::<3>(dst, src.cast(), count),
+                    4 => return Self::dense::<4>(dst, src.cast(), count),
+                    _ => {}
+                }
+            }
+            let [lines, turned] = [0, 1].map(|k| (&raw mut square[k]).cast::<u8>());
+            let neutral = V::splat(*identity.cast::<T>());
+            let part = len % V::LEN;
+            let mut inside = [0_u8; VECTOR_BYTES];
+            for i in 0..part {
+                inside[i] = 1;
+            }
+            let inside = V::mask_from_bytes(inside.as_ptr(), V::LEN);
+            let mut start = 0;
+            while start < count {
+                let rows = V::LEN.min(count - start);
+                for r in 0..rows {
+                    let row = src.wrapping_offset((start + r).cast_signed() * pitch).cast::<T>();
+                    let mut sums = [neutral; MOST];
+                    let mut i = 0;
+                    while i + all <= len {
+                        for k in 0..vectors {
+                            sums[k] = W::f([sums[k], V::load(row.add(i + k * V::LEN))]);
+                        }
+                        i += all;
+                    }
+                    for k in 0..vectors {
+                        let at = i + k * V::LEN;
+                        if at + V::LEN <= len {
+                            sums[k] = W::f([sums[k], V::load(row.add(at))]);
+                        } else if at < len {
+                            let end = V::select(inside, V::load_part(row.add(at), part), neutral);
+                            sums[k] = W::f([sums[k], end]);
+                        }
+                    }
+                    let mut half = vectors / 2;
+                    while half > 0 {
+                        for k in 0..half {
+                            sums[k] = W::f([sums[k], sums[k + half]]);
+                        }
+                        half /= 2;
+                    }
+                    sums[0].store(lines.add(r * line).cast());
+                }
+                // The vectors' elements become vectors of the rows.
+                transpose::square(turned, lines, size_of::<T>(), V::LEN);
+                let mut values = [neutral; VECTOR_BYTES / 4];
+                for k in 0..V::LEN {
+                    values[k] = V::load(turned.add(k * line).cast());
+                }
+                let mut half = V::LEN / 2;
+                while half > 0 {
+                    for k in 0..half {
+                        values[k] = W::f([values[k], values[k + half]]);
+                    }
+                    half /= 2;
+                }
+                if rows == V::LEN {
+                    values[0].store(dst.add(start));
+                } else {
+                    values[0].store_part(dst.add(start), rows);
+                }
+                start += rows;
+            }
+        }
+    }
+}
+
+struct ManyWide<W>(PhantomData<W>);
+impl<W: LaneFn<2>> WideKernel for ManyWide<W> {
+    type At<V: Lane<Elem = T>, T: Float> = ManyLanes<V, T, W>;
+}
+
+/// As [`ManyLanes`] over scalars, in the order of [`FoldPlain`].
+struct ManyPlain<P, W, const N: usize>(PhantomData<(P, W)>);
+
+impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for ManyPlain<P, W, N> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, identity, pitch]: [*const u8; 3], flags: u32, len: usize) {
+        // SAFETY: `flags` rows of `len` elements; the fold writes one element where it is the first and last call.
+        unsafe {
+            let pitch = *pitch.cast::<isize>();
+            for r in 0..flags as usize {
+                let row = src.wrapping_offset(r.cast_signed() * pitch);
+                let to = dst.add(r * size_of::<P::Mem>());
+                FoldPlain::<P, W, N>::run(to, [row, identity, row], FIRST | LAST, len);
+            }
         }
     }
 }
@@ -190,6 +338,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> RowLanes<V, T, W> {
     /// # Safety
     /// `N` rows of `len` elements are readable, `len` accumulators writable, and initialised unless `BEGIN`.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
     unsafe fn pass<const N: usize, const BEGIN: bool>(acc: *mut T, rows: *const *const T, len: usize) {
         // SAFETY: for all of this function: the caller's contract; whole vectors end at or below `len`, parts are shorter.
         unsafe {
@@ -275,6 +424,7 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> RowPlain<P, W> {
     /// # Safety
     /// As for [`RowLanes::pass`].
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
     unsafe fn few<const N: usize, const BEGIN: bool>(
         acc: *mut P::Mem,
         rows: *const *const P::Mem,
@@ -307,12 +457,15 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> Kernel for RowPlain<P, W> 
     }
 }
 
-/// What a fold needs: the fold of a run, of rows into a row of accumulators, and of two rows of accumulators.
+/// What a fold needs: the fold of a run, of rows into a row of accumulators, of many short
+/// rows, and of two rows of accumulators.
 #[derive(Clone, Copy)]
 pub(super) struct Folding {
     pub(super) run: StepFn,
     /// See [`RowLanes`].
     pub(super) rows: StepFn,
+    /// See [`ManyLanes`].
+    pub(super) many: StepFn,
     pub(super) combine: StepFn,
     pub(super) identity: [u8; 16],
 }
@@ -353,20 +506,30 @@ pub(super) fn folding(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
             })
         };
         (wide $W:ty) => {
-            wide_entry::<FoldWide<$W>>(isa, dtype).zip(wide_entry::<RowWide<$W>>(isa, dtype))
+            (|| {
+                Some((
+                    wide_entry::<FoldWide<$W>>(isa, dtype)?,
+                    wide_entry::<RowWide<$W>>(isa, dtype)?,
+                    wide_entry::<ManyWide<$W>>(isa, dtype)?,
+                ))
+            })()
         };
         ($P:ty, $W:ty, $n:literal) => {
-            (entry::<FoldPlain<$P, $W, $n>>(isa), entry::<RowPlain<$P, $W>>(isa))
+            (
+                entry::<FoldPlain<$P, $W, $n>>(isa),
+                entry::<RowPlain<$P, $W>>(isa),
+                entry::<ManyPlain<$P, $W, $n>>(isa),
+            )
         };
     }
-    let (run, rows) = match op {
+    let (run, rows, many) = match op {
         Op::Add => of!(num define::Add),
         Op::Multiply => of!(num define::Multiply),
         Op::Minimum => of!(real define::Minimum),
         Op::Maximum => of!(real define::Maximum),
         _ => None,
     }?;
-    Some(Folding { run, rows, combine, identity })
+    Some(Folding { run, rows, many, combine, identity })
 }
 
 /// The value that changes no other, bit by bit: for sums of floats −0, as −0 + 0 is 0.

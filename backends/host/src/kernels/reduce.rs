@@ -167,7 +167,14 @@ impl Reduction {
             strides.map(|s| s.unsigned_abs()).find(|&s| s != 0).unwrap_or(0)
         };
         let (outputs, points) = (kept.len(), along.len());
-        let rows = if outputs == 1 {
+        // Short rows of floats that only are folded: many in one call, whatever their number.
+        let itself = matches!(program.steps(), [s] if s.op == Op::Copy && s.dtype == acc);
+        let dense = itself
+            && matches!(fold, Fold::Op(_))
+            && matches!(acc, Dtype::F32 | Dtype::F64)
+            && along.dims.len() == 1
+            && along.access(0) == Access::Direct;
+        let rows = if outputs == 1 || dense {
             false
         } else if points < FEW && outputs > points {
             true
@@ -274,6 +281,23 @@ impl Reduction {
                 if is_index {
                     from = result.wrapping_add(self.index_offset());
                 }
+            } else if let Some((f, input)) = self.short() {
+                let mut done = 0;
+                while done < len {
+                    let cursor = kept.seek(at + done);
+                    let inner = kept.dims.len().saturating_sub(1);
+                    let count = (kept.row() - cursor.index[inner]).min(len - done);
+                    let pitch = kept.views[input].strides.last().copied().unwrap_or(0);
+                    let (to, src) = (values.wrapping_add(done * size), cursor.at[input]);
+                    let points = self.lane.space.len();
+                    // SAFETY: as above; `count` outputs of a row are `pitch` bytes apart.
+                    unsafe {
+                        let (identity, pitch) = (f.identity.as_ptr(), (&raw const pitch).cast());
+                        (f.many)(to, src, identity, pitch, count as u32, points);
+                    }
+                    done += count;
+                }
+                from = values;
             } else {
                 for o in 0..len {
                     let cursor = kept.seek(at + o);
@@ -302,6 +326,16 @@ impl Reduction {
             // SAFETY: the output's `len` elements from the cursor on are this call's to write.
             unsafe { self.write(&write, &mut post_slots, len) };
             at += len;
+        }
+    }
+
+    /// The fold and the input, where an output's points are one segment that lies element after element.
+    fn short(&self) -> Option<(&Folding, usize)> {
+        match &self.kind {
+            Kind::Value(f) if self.segments == 1 && self.lane.space.dims.len() <= 1 => {
+                Some(f).zip(self.lane.code.input_itself())
+            }
+            _ => None,
         }
     }
 

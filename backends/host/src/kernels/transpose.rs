@@ -30,6 +30,23 @@ pub(super) unsafe fn gather_panel(
     }
 }
 
+/// Transposes a square of `len` rows of as many elements of four or eight bytes; inlined where the numbers are constants.
+///
+/// # Safety
+/// `src` and `dst` hold the squares, disjoint.
+#[inline(always)]
+pub(super) unsafe fn square(dst: *mut u8, src: *const u8, size: usize, len: usize) {
+    let pitch = len * size;
+    let to = Panel { dst, pitch, src, along: pitch.cast_signed(), rows: len, len };
+    // SAFETY: the caller's contract.
+    unsafe {
+        match size {
+            4 => to.gather::<u32, 4>(square::turn_4),
+            _ => to.gather::<u64, 2>(square::turn_8),
+        }
+    }
+}
+
 struct Panel {
     dst: *mut u8,
     pitch: usize,
