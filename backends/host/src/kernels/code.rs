@@ -311,6 +311,12 @@ impl Code {
         }
     }
 
+    /// The input that is the value itself, where nothing is computed or moved.
+    pub(super) fn input_itself(&self) -> Option<usize> {
+        let itself = self.calls.is_empty() && self.packs.is_empty() && self.value < self.inputs;
+        itself.then_some(usize::from(self.value))
+    }
+
     /// Number of inputs and outputs.
     pub(super) fn operands(&self) -> usize {
         usize::from(self.inputs + self.outputs)

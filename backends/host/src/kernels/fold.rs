@@ -11,6 +11,7 @@ use stridewise_core::{Complex, Dtype, Op, Scalar};
 use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
 use super::map::{Apply, ByNum, ByReal, LaneFn, Plain, Truth};
 use super::step::resolve;
+use super::transpose;
 use crate::simd::{Isa, Lane};
 
 /// Bytes of the accumulators of one run.
@@ -93,6 +94,153 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for FoldLanes<V, T, W> {
     }
 }
 
+/// Folds many short rows, in the order of [`FoldLanes`]. `dst`: a value per row; sources: the first row, the identity,
+/// the bytes from one row to the next as `isize`; flags: the number of rows; `len`: of each.
+///
+/// What remains of a row in one vector is folded for as many rows at once as a vector has elements.
+struct ManyLanes<V, T, W>(PhantomData<(V, T, W)>);
+
+/// Memory for a vector of each of as many rows as it has elements: sixteen `float32` at most.
+#[repr(align(64))]
+struct Square(#[allow(dead_code)] [u8; VECTOR_BYTES * VECTOR_BYTES / 4]);
+
+impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
+    /// Folds `count` rows of `L` elements without gaps.
+    ///
+    /// # Safety
+    /// They are readable, and the values writable.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Indices are constants once unrolled.
+    unsafe fn dense<const L: usize>(dst: *mut T, src: *const T, count: usize) {
+        for r in 0..count {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let mut x = [*src.add(r * L); L];
+                for i in 1..L {
+                    x[i] = *src.add(r * L + i);
+                }
+                let mut half = L.next_power_of_two() / 2;
+                while half > 0 {
+                    for i in 0..half {
+                        if i + half < L {
+                            x[i] = W::f([x[i], x[i + half]]);
+                        }
+                    }
+                    half /= 2;
+                }
+                *dst.add(r) = x[0];
+            }
+        }
+    }
+}
+
+impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bounds are constants of the vector type; the array is longer.
+    unsafe fn run(dst: *mut u8, [src, identity, pitch]: [*const u8; 3], flags: u32, len: usize) {
+        let (dst, count) = (dst.cast::<T>(), flags as usize);
+        let all = ACC_BYTES / size_of::<T>();
+        let vectors = all / V::LEN;
+        let mut square = [const { Square([0; VECTOR_BYTES * VECTOR_BYTES / 4]) }; 2];
+        let line = V::LEN * size_of::<T>();
+        // SAFETY: for all of this function: `count` rows of `len` elements are readable, as many values writable; whole
+        // vectors end at or below `len`, a part is shorter; a square has a line for each element of a vector.
+        unsafe {
+            let pitch = *pitch.cast::<isize>();
+            if pitch == (len * size_of::<T>()).cast_signed() {
+                match len {
+                    2 => return Self::dense::<2>(dst, src.cast(), count),
+                    3 => return Self::dense::<3>(dst, src.cast(), count),
+                    4 => return Self::dense::<4>(dst, src.cast(), count),
+                    _ => {}
+                }
+            }
+            let [lines, turned] = [0, 1].map(|k| (&raw mut square[k]).cast::<u8>());
+            let neutral = V::splat(*identity.cast::<T>());
+            let part = len % V::LEN;
+            let mut inside = [0_u8; VECTOR_BYTES];
+            for i in 0..part {
+                inside[i] = 1;
+            }
+            let inside = V::mask_from_bytes(inside.as_ptr(), V::LEN);
+            let mut start = 0;
+            while start < count {
+                let rows = V::LEN.min(count - start);
+                for r in 0..rows {
+                    let row = src.wrapping_offset((start + r).cast_signed() * pitch).cast::<T>();
+                    let mut sums = [neutral; MOST];
+                    let mut i = 0;
+                    while i + all <= len {
+                        for k in 0..vectors {
+                            sums[k] = W::f([sums[k], V::load(row.add(i + k * V::LEN))]);
+                        }
+                        i += all;
+                    }
+                    for k in 0..vectors {
+                        let at = i + k * V::LEN;
+                        if at + V::LEN <= len {
+                            sums[k] = W::f([sums[k], V::load(row.add(at))]);
+                        } else if at < len {
+                            let end = V::select(inside, V::load_part(row.add(at), part), neutral);
+                            sums[k] = W::f([sums[k], end]);
+                        }
+                    }
+                    let mut half = vectors / 2;
+                    while half > 0 {
+                        for k in 0..half {
+                            sums[k] = W::f([sums[k], sums[k + half]]);
+                        }
+                        half /= 2;
+                    }
+                    sums[0].store(lines.add(r * line).cast());
+                }
+                // The vectors' elements become vectors of the rows.
+                transpose::square(turned, lines, size_of::<T>(), V::LEN);
+                let mut values = [neutral; VECTOR_BYTES / 4];
+                for k in 0..V::LEN {
+                    values[k] = V::load(turned.add(k * line).cast());
+                }
+                let mut half = V::LEN / 2;
+                while half > 0 {
+                    for k in 0..half {
+                        values[k] = W::f([values[k], values[k + half]]);
+                    }
+                    half /= 2;
+                }
+                if rows == V::LEN {
+                    values[0].store(dst.add(start));
+                } else {
+                    values[0].store_part(dst.add(start), rows);
+                }
+                start += rows;
+            }
+        }
+    }
+}
+
+struct ManyWide<W>(PhantomData<W>);
+impl<W: LaneFn<2>> WideKernel for ManyWide<W> {
+    type At<V: Lane<Elem = T>, T: Float> = ManyLanes<V, T, W>;
+}
+
+/// As [`ManyLanes`] over scalars, in the order of [`FoldPlain`].
+struct ManyPlain<P, W, const N: usize>(PhantomData<(P, W)>);
+
+impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for ManyPlain<P, W, N> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, identity, pitch]: [*const u8; 3], flags: u32, len: usize) {
+        // SAFETY: `flags` rows of `len` elements; the fold writes one element where it is the first and last call.
+        unsafe {
+            let pitch = *pitch.cast::<isize>();
+            for r in 0..flags as usize {
+                let row = src.wrapping_offset(r.cast_signed() * pitch);
+                let to = dst.add(r * size_of::<P::Mem>());
+                FoldPlain::<P, W, N>::run(to, [row, identity, row], FIRST | LAST, len);
+            }
+        }
+    }
+}
+
 struct FoldWide<W>(PhantomData<W>);
 impl<W: LaneFn<2>> WideKernel for FoldWide<W> {
     type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W>;
@@ -148,10 +296,176 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for
     }
 }
 
-/// What a fold needs: the fold of a run, and of two rows of accumulators.
+/// Rows that [`Folding::rows`] folds in one pass at most.
+pub(super) const ROWS: usize = 8;
+
+/// Folds rows of elements into a row of accumulators, one row after the other: `dst`: the accumulators; the first source:
+/// the addresses of [`ROWS`] rows or fewer. Flags: the number of rows, twice; odd where the accumulators are not yet in
+/// use, so that the first row begins them.
+struct RowLanes<V, T, W>(PhantomData<(V, T, W)>);
+
+/// Passes over the accumulators for any number of rows, eight, four or one at a time; the order is the same for all.
+macro_rules! passes {
+    ($pass:ident, $acc:ident, $rows:ident, $flags:ident, $len:ident) => {{
+        let (count, mut next) = (($flags / 2) as usize, 0);
+        if $flags & 1 == 1 {
+            if count == ROWS {
+                Self::$pass::<ROWS, true>($acc, $rows, $len);
+                return;
+            }
+            Self::$pass::<1, true>($acc, $rows, $len);
+            next = 1;
+        }
+        while count - next >= 8 {
+            Self::$pass::<8, false>($acc, $rows.add(next), $len);
+            next += 8;
+        }
+        while count - next >= 4 {
+            Self::$pass::<4, false>($acc, $rows.add(next), $len);
+            next += 4;
+        }
+        while next < count {
+            Self::$pass::<1, false>($acc, $rows.add(next), $len);
+            next += 1;
+        }
+    }};
+}
+
+impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> RowLanes<V, T, W> {
+    /// Vectors of accumulators in registers.
+    const BLOCK: usize = 4;
+
+    /// # Safety
+    /// `N` rows of `len` elements are readable, `len` accumulators writable, and initialised unless `BEGIN`.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
+    unsafe fn pass<const N: usize, const BEGIN: bool>(acc: *mut T, rows: *const *const T, len: usize) {
+        // SAFETY: for all of this function: the caller's contract; whole vectors end at or below `len`, parts are shorter.
+        unsafe {
+            let mut from = [*rows; N];
+            for r in 1..N {
+                from[r] = *rows.add(r);
+            }
+            let mut i = 0;
+            while i + Self::BLOCK * V::LEN <= len {
+                let mut sums = [V::load(from[0].add(i)); 4];
+                for k in 0..Self::BLOCK {
+                    let first = V::load(from[0].add(i + k * V::LEN));
+                    sums[k] = if BEGIN { first } else { W::f([V::load(acc.add(i + k * V::LEN)), first]) };
+                }
+                for r in 1..N {
+                    for k in 0..Self::BLOCK {
+                        sums[k] = W::f([sums[k], V::load(from[r].add(i + k * V::LEN))]);
+                    }
+                }
+                for k in 0..Self::BLOCK {
+                    sums[k].store(acc.add(i + k * V::LEN));
+                }
+                i += Self::BLOCK * V::LEN;
+            }
+            while i < len {
+                let part = (len - i).min(V::LEN);
+                let load = |p: *const T| if part == V::LEN { V::load(p) } else { V::load_part(p, part) };
+                let first = load(from[0].add(i));
+                let mut sum = if BEGIN { first } else { W::f([load(acc.add(i)), first]) };
+                for r in 1..N {
+                    sum = W::f([sum, load(from[r].add(i))]);
+                }
+                if part == V::LEN {
+                    sum.store(acc.add(i));
+                } else {
+                    sum.store_part(acc.add(i), part);
+                }
+                i += part;
+            }
+        }
+    }
+}
+
+impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for RowLanes<V, T, W> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [rows, ..]: [*const u8; 3], flags: u32, len: usize) {
+        let (acc, rows) = (dst.cast::<T>(), rows.cast::<*const T>());
+        // SAFETY: the contract above is the passes'.
+        unsafe { passes!(pass, acc, rows, flags, len) }
+    }
+}
+
+struct RowWide<W>(PhantomData<W>);
+impl<W: LaneFn<2>> WideKernel for RowWide<W> {
+    type At<V: Lane<Elem = T>, T: Float> = RowLanes<V, T, W>;
+}
+
+/// As [`RowLanes`] over scalars.
+struct RowPlain<P, W>(PhantomData<(P, W)>);
+
+impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> RowPlain<P, W> {
+    /// # Safety
+    /// As for [`RowLanes::pass`].
+    #[inline(always)]
+    unsafe fn pass<const N: usize, const BEGIN: bool>(
+        acc: *mut P::Mem,
+        rows: *const *const P::Mem,
+        len: usize,
+    ) {
+        // SAFETY: for both: the same contract.
+        unsafe {
+            if N == ROWS {
+                Self::few::<{ ROWS / 2 }, BEGIN>(acc, rows, len);
+                Self::few::<{ ROWS / 2 }, false>(acc, rows.add(ROWS / 2), len);
+            } else {
+                Self::few::<N, BEGIN>(acc, rows, len);
+            }
+        }
+    }
+
+    /// The compiler makes vector code of this loop for as many rows as it is willing to compare the addresses of.
+    ///
+    /// # Safety
+    /// As for [`RowLanes::pass`].
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
+    unsafe fn few<const N: usize, const BEGIN: bool>(
+        acc: *mut P::Mem,
+        rows: *const *const P::Mem,
+        len: usize,
+    ) {
+        // SAFETY: for all of this function: the caller's contract; elements are below `len`.
+        unsafe {
+            let mut from = [*rows; N];
+            for r in 1..N {
+                from[r] = *rows.add(r);
+            }
+            for i in 0..len {
+                let first = P::get(*from[0].add(i));
+                let mut sum = if BEGIN { first } else { W::f([P::get(*acc.add(i)), first]) };
+                for row in &from[1..] {
+                    sum = W::f([sum, P::get(*row.add(i))]);
+                }
+                *acc.add(i) = P::put(sum);
+            }
+        }
+    }
+}
+
+impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> Kernel for RowPlain<P, W> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [rows, ..]: [*const u8; 3], flags: u32, len: usize) {
+        let (acc, rows) = (dst.cast::<P::Mem>(), rows.cast::<*const P::Mem>());
+        // SAFETY: the contract above is the passes'.
+        unsafe { passes!(pass, acc, rows, flags, len) }
+    }
+}
+
+/// What a fold needs: the fold of a run, of rows into a row of accumulators, of many short
+/// rows, and of two rows of accumulators.
 #[derive(Clone, Copy)]
 pub(super) struct Folding {
     pub(super) run: StepFn,
+    /// See [`RowLanes`].
+    pub(super) rows: StepFn,
+    /// See [`ManyLanes`].
+    pub(super) many: StepFn,
     pub(super) combine: StepFn,
     pub(super) identity: [u8; 16],
 }
@@ -160,46 +474,62 @@ pub(super) struct Folding {
 pub(super) fn folding(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
     let combine = resolve(op, dtype, dtype, isa)?.run;
     let identity = identity(op, dtype)?.to_bytes();
-    macro_rules! run {
+    macro_rules! of {
         (num $O:ty) => {
-            wide_entry::<FoldWide<ByNum<$O>>>(isa, dtype).or_else(|| {
+            of!(wide ByNum<$O>).or_else(|| {
                 Some(match dtype {
-                    Dtype::C64 => entry::<FoldPlain<Complex<f32>, ByNum<$O>, 32>>(isa),
-                    Dtype::C128 => entry::<FoldPlain<Complex<f64>, ByNum<$O>, 16>>(isa),
-                    _ => return run!(integers ByNum<$O>),
+                    Dtype::C64 => of!(Complex<f32>, ByNum<$O>, 32),
+                    Dtype::C128 => of!(Complex<f64>, ByNum<$O>, 16),
+                    _ => return of!(integers ByNum<$O>),
                 })
             })
         };
         (real $O:ty) => {
-            wide_entry::<FoldWide<ByReal<$O>>>(isa, dtype).or_else(|| {
+            of!(wide ByReal<$O>).or_else(|| {
                 Some(match dtype {
-                    Dtype::Bool => entry::<FoldPlain<Truth, ByReal<$O>, 256>>(isa),
-                    _ => return run!(integers ByReal<$O>),
+                    Dtype::Bool => of!(Truth, ByReal<$O>, 256),
+                    _ => return of!(integers ByReal<$O>),
                 })
             })
         };
         (integers $W:ty) => {
             Some(match dtype {
-                Dtype::I8 => entry::<FoldPlain<i8, $W, 256>>(isa),
-                Dtype::I16 => entry::<FoldPlain<i16, $W, 128>>(isa),
-                Dtype::I32 => entry::<FoldPlain<i32, $W, 64>>(isa),
-                Dtype::I64 => entry::<FoldPlain<i64, $W, 32>>(isa),
-                Dtype::U8 => entry::<FoldPlain<u8, $W, 256>>(isa),
-                Dtype::U16 => entry::<FoldPlain<u16, $W, 128>>(isa),
-                Dtype::U32 => entry::<FoldPlain<u32, $W, 64>>(isa),
-                Dtype::U64 => entry::<FoldPlain<u64, $W, 32>>(isa),
+                Dtype::I8 => of!(i8, $W, 256),
+                Dtype::I16 => of!(i16, $W, 128),
+                Dtype::I32 => of!(i32, $W, 64),
+                Dtype::I64 => of!(i64, $W, 32),
+                Dtype::U8 => of!(u8, $W, 256),
+                Dtype::U16 => of!(u16, $W, 128),
+                Dtype::U32 => of!(u32, $W, 64),
+                Dtype::U64 => of!(u64, $W, 32),
                 _ => return None,
             })
         };
+        (wide $W:ty) => {
+            (|| {
+                Some((
+                    wide_entry::<FoldWide<$W>>(isa, dtype)?,
+                    wide_entry::<RowWide<$W>>(isa, dtype)?,
+                    wide_entry::<ManyWide<$W>>(isa, dtype)?,
+                ))
+            })()
+        };
+        ($P:ty, $W:ty, $n:literal) => {
+            (
+                entry::<FoldPlain<$P, $W, $n>>(isa),
+                entry::<RowPlain<$P, $W>>(isa),
+                entry::<ManyPlain<$P, $W, $n>>(isa),
+            )
+        };
     }
-    let run = match op {
-        Op::Add => run!(num define::Add),
-        Op::Multiply => run!(num define::Multiply),
-        Op::Minimum => run!(real define::Minimum),
-        Op::Maximum => run!(real define::Maximum),
+    let (run, rows, many) = match op {
+        Op::Add => of!(num define::Add),
+        Op::Multiply => of!(num define::Multiply),
+        Op::Minimum => of!(real define::Minimum),
+        Op::Maximum => of!(real define::Maximum),
         _ => None,
     }?;
-    Some(Folding { run, combine, identity })
+    Some(Folding { run, rows, many, combine, identity })
 }
 
 /// The value that changes no other, bit by bit: for sums of floats −0, as −0 + 0 is 0.

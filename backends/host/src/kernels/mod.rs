@@ -16,6 +16,7 @@ mod split;
 mod step;
 mod stream;
 mod tile;
+mod transpose;
 
 #[cfg(test)]
 mod tests;

@@ -51,30 +51,6 @@ pub(super) unsafe fn gather(dst: *mut u8, src: *const u8, stride: isize, size: u
     });
 }
 
-/// Gathers `rows` rows of `len` elements: neighbours in a row are `along` bytes apart, rows one element. A row of the panel
-/// at `dst` has room for `pitch` elements.
-///
-/// # Safety
-/// They are readable; `dst` has room for the rows and overlaps none of them.
-pub(super) unsafe fn gather_panel(
-    dst: *mut u8,
-    pitch: usize,
-    src: *const u8,
-    along: isize,
-    size: usize,
-    rows: usize,
-    len: usize,
-) {
-    with_size!(size, T => for i in 0..len {
-        let from = src.wrapping_offset(i.cast_signed() * along).cast::<T>();
-        let to = dst.cast::<T>();
-        for r in 0..rows {
-            // SAFETY: the caller's contract.
-            unsafe { to.add(r * pitch + i).write_unaligned(from.add(r).read_unaligned()) };
-        }
-    });
-}
-
 /// Scatters `len` elements `stride` bytes apart.
 ///
 /// # Safety

@@ -9,9 +9,9 @@ use stridewise_core::{Dtype, Fold, LaunchPlan, Op, Program};
 
 use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
-use super::fold::{ACC_BYTES, FIRST, Folding, Indexing, LAST, folding, indexing};
+use super::fold::{ACC_BYTES, FIRST, Folding, Indexing, LAST, ROWS, folding, indexing};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
-use super::step::{copy, resolve};
+use super::step::resolve;
 use super::tile::{Scratch, Tiles};
 use super::{Address, Tuning, split};
 
@@ -21,12 +21,16 @@ const SEGMENT: usize = 8192;
 const SEGMENT_ROWS: usize = 64;
 /// Bytes of accumulators where tiles run along kept dimensions and nothing needs a tile.
 const ROW_BYTES: usize = 16 << 10;
+/// Bytes of accumulators that a thread has at least, where threads share them.
+const COLUMN_BYTES: usize = 4 << 10;
 /// Folding fewer points than this is done by rows of outputs.
 const FEW: usize = 32;
 /// Kept rows shorter than this are not worth tiles of their own.
 const SHORT: usize = 16;
 /// Segments that one thread folds at least.
 const SEGMENTS_PER_TASK: usize = 8;
+/// Parts per thread that a tree is cut into at most.
+const TASKS: usize = 4;
 
 /// How values are combined.
 enum Kind {
@@ -93,8 +97,10 @@ pub(super) unsafe fn reduce(
     let (outputs, row) = (kept.len(), if kept.across { 1 } else { kept.row() });
     let folded = if reduction.rows { reduction.other.len() } else { reduction.lane.space.len() };
     let bytes: usize = plan.program.inputs().iter().map(|d| d.size()).sum();
-    let grain = if reduction.rows { split::GRAIN } else { 1 };
-    if outputs >= tuning.threads * grain * 4 {
+    // Narrow columns of a wide row would read every page by several threads, a little each.
+    let grain = if reduction.rows { COLUMN_BYTES / reduction.acc.size() } else { 1 };
+    let enough = if reduction.rows { tuning.threads * grain } else { tuning.threads * 4 };
+    if tuning.threads <= 1 || outputs >= enough {
         let bytes = bytes.max(1).saturating_mul(folded);
         let run = |start: usize, end: usize| {
             // SAFETY: the caller's contract; ranges are disjoint parts of the outputs.
@@ -161,7 +167,14 @@ impl Reduction {
             strides.map(|s| s.unsigned_abs()).find(|&s| s != 0).unwrap_or(0)
         };
         let (outputs, points) = (kept.len(), along.len());
-        let rows = if outputs == 1 {
+        // Short rows of floats that only are folded: many in one call, whatever their number.
+        let itself = matches!(program.steps(), [s] if s.op == Op::Copy && s.dtype == acc);
+        let dense = itself
+            && matches!(fold, Fold::Op(_))
+            && matches!(acc, Dtype::F32 | Dtype::F64)
+            && along.dims.len() == 1
+            && along.access(0) == Access::Direct;
+        let rows = if outputs == 1 || dense {
             false
         } else if points < FEW && outputs > points {
             true
@@ -222,7 +235,7 @@ impl Reduction {
     }
 
     fn worker(&self) -> Worker {
-        // One plane per level of the tree, one to alternate with and one for the result.
+        // One plane per level of the tree, and one for the result.
         let planes = usize::BITS as usize - self.segments.leading_zeros() as usize + 3;
         let tiles = self.lane.code.scratch_bytes() + self.post.scratch_bytes();
         let bytes = tiles + planes * self.plane_bytes() + 2 * self.values_bytes();
@@ -268,6 +281,23 @@ impl Reduction {
                 if is_index {
                     from = result.wrapping_add(self.index_offset());
                 }
+            } else if let Some((f, input)) = self.short() {
+                let mut done = 0;
+                while done < len {
+                    let cursor = kept.seek(at + done);
+                    let inner = kept.dims.len().saturating_sub(1);
+                    let count = (kept.row() - cursor.index[inner]).min(len - done);
+                    let pitch = kept.views[input].strides.last().copied().unwrap_or(0);
+                    let (to, src) = (values.wrapping_add(done * size), cursor.at[input]);
+                    let points = self.lane.space.len();
+                    // SAFETY: as above; `count` outputs of a row are `pitch` bytes apart.
+                    unsafe {
+                        let (identity, pitch) = (f.identity.as_ptr(), (&raw const pitch).cast());
+                        (f.many)(to, src, identity, pitch, count as u32, points);
+                    }
+                    done += count;
+                }
+                from = values;
             } else {
                 for o in 0..len {
                     let cursor = kept.seek(at + o);
@@ -296,6 +326,16 @@ impl Reduction {
             // SAFETY: the output's `len` elements from the cursor on are this call's to write.
             unsafe { self.write(&write, &mut post_slots, len) };
             at += len;
+        }
+    }
+
+    /// The fold and the input, where an output's points are one segment that lies element after element.
+    fn short(&self) -> Option<(&Folding, usize)> {
+        match &self.kind {
+            Kind::Value(f) if self.segments == 1 && self.lane.space.dims.len() <= 1 => {
+                Some(f).zip(self.lane.code.input_itself())
+            }
+            _ => None,
         }
     }
 
@@ -336,14 +376,14 @@ impl Reduction {
         unsafe {
             if count == 1 {
                 if self.rows {
-                    self.segment_of_rows(worker, place, low, acc, level);
+                    self.segment_of_rows(worker, place, low, acc);
                 } else {
                     self.segment(worker, place, low, acc);
                 }
                 return;
             }
             let middle = low + count.next_power_of_two() / 2;
-            if threads > 1 && count > SEGMENTS_PER_TASK {
+            if threads > 1 && count > SEGMENTS_PER_TASK.max(self.segments / (threads * TASKS)) {
                 let left = Address(acc);
                 // The right half's worker outlives the join: its first plane holds the result.
                 let mut right = None;
@@ -488,66 +528,62 @@ impl Reduction {
     ///
     /// # Safety
     /// As for [`tree`](Self::tree).
-    unsafe fn segment_of_rows(
-        &self,
-        worker: &mut Worker,
-        place: &Place<'_>,
-        segment: usize,
-        acc: *mut u8,
-        level: usize,
-    ) {
+    unsafe fn segment_of_rows(&self, worker: &mut Worker, place: &Place<'_>, segment: usize, acc: *mut u8) {
         let code = &self.lane.code;
         let len = place.len;
         let start = segment * SEGMENT_ROWS;
         let end = (start + SEGMENT_ROWS).min(self.other.len());
         let mut offsets = self.other.seek(start);
-        let (mut into, mut spare) = (acc, worker.planes.wrapping_add(level * self.plane_bytes()));
+        if let (Kind::Value(f), Some(input)) = (&self.kind, code.input_itself()) {
+            let mut row = start;
+            while row < end {
+                let count = ROWS.min(end - row);
+                let mut rows = [std::ptr::null::<u8>(); ROWS];
+                for (k, to) in rows[..count].iter_mut().enumerate() {
+                    *to = place.cursor.at[input].wrapping_add(offsets.at[input].addr());
+                    if row + k + 1 < end {
+                        self.other.advance(&mut offsets, 1);
+                    }
+                }
+                let flags = 2 * count as u32 + u32::from(row == start);
+                // SAFETY: the caller's contract.
+                unsafe { (f.rows)(acc, rows.as_ptr().cast(), acc, acc, flags, len) };
+                row += count;
+            }
+            return;
+        }
         let mut cursor = Cursor { index: place.cursor.index, at: place.cursor.at };
         for row in start..end {
             for (k, at) in cursor.at[..code.operands()].iter_mut().enumerate() {
                 *at = place.cursor.at[k].wrapping_add(offsets.at[k].addr());
             }
-            // SAFETY: the caller's contract; the spare plane of this level is free.
+            // SAFETY: the caller's contract.
             unsafe {
                 self.lane.load(&cursor, &mut worker.slots, len);
                 code.run(&worker.slots, len);
                 let value = worker.slots.0[usize::from(code.value)].cast_const();
                 match &self.kind {
-                    _ if row == start => {
-                        copy(1, crate::simd::Isa::Scalar)(
-                            into,
-                            value,
-                            value,
-                            value,
-                            0,
-                            len * self.acc.size(),
-                        );
-                        if matches!(self.kind, Kind::Index(..)) {
-                            let index = into.wrapping_add(self.indices()).cast::<i64>();
-                            for o in 0..len {
-                                *index.add(o) = row as i64;
-                            }
-                        }
-                    }
                     Kind::Value(f) => {
-                        // Between two planes, as plain loops are slow in place.
-                        (f.combine)(spare, into, value, value, 0, len);
-                        std::mem::swap(&mut into, &mut spare);
+                        let flags = 2 + u32::from(row == start);
+                        (f.rows)(acc, (&raw const value).cast(), acc, acc, flags, len);
+                    }
+                    Kind::Index(..) if row == start => {
+                        std::ptr::copy_nonoverlapping(value, acc, len * self.acc.size());
+                        let index = acc.wrapping_add(self.indices()).cast::<i64>();
+                        for o in 0..len {
+                            *index.add(o) = row as i64;
+                        }
                     }
                     Kind::Index(_, i) => {
                         let row = row as i64;
-                        let index = into.wrapping_add(self.indices());
-                        (i.better)(into, index, value, (&raw const row).cast(), 4, len);
+                        let index = acc.wrapping_add(self.indices());
+                        (i.better)(acc, index, value, (&raw const row).cast(), 4, len);
                     }
                 }
             }
             if row + 1 < end {
                 self.other.advance(&mut offsets, 1);
             }
-        }
-        if into != acc {
-            // SAFETY: two planes.
-            unsafe { std::ptr::copy_nonoverlapping(into, acc, len * self.acc.size()) };
         }
     }
 }

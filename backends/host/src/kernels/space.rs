@@ -87,6 +87,25 @@ impl Space {
         self.across = self.dims.len() > 1 && self.dims[self.dims.len() - 1] < SHORT_ROW;
     }
 
+    /// Brings the dimension along which one of the first `inputs` views lies element after element next to the innermost,
+    /// so that tiles of neighbouring rows find neighbours in memory. The order of the others stays.
+    pub(super) fn pair(&mut self, inputs: usize) {
+        let Some(inner) = self.dims.len().checked_sub(1) else { return };
+        if self.across || inner < 2 {
+            return;
+        }
+        let dense = |v: &View| {
+            let size = v.size.cast_signed();
+            (v.strides[inner] != size).then(|| v.strides.iter().position(|&s| s == size)).flatten()
+        };
+        if let Some(d) = self.views[..inputs].iter().find_map(dense) {
+            self.dims[d..inner].rotate_left(1);
+            for v in &mut self.views {
+                v.strides[d..inner].rotate_left(1);
+            }
+        }
+    }
+
     fn remove(&mut self, d: usize) {
         self.dims.remove(d);
         for v in &mut self.views {

@@ -8,10 +8,9 @@ use stridewise_core::{Arg, LaunchPlan, Op, Program};
 
 use super::code::{Access, Code, Constant, Slots, Target};
 use super::entry::VECTOR_BYTES;
-use super::pack;
 use super::space::{Cursor, Space, View};
 use super::step::resolve;
-use super::{Tuning, split, stream};
+use super::{Tuning, split, stream, transpose};
 
 /// Aligned scratch memory of a thread, kept from one plan to the next.
 pub(super) struct Scratch(Vec<Line>);
@@ -50,12 +49,19 @@ impl Drop for Scratch {
     }
 }
 
-/// Rows that are gathered together from a turned input.
-const PANEL_ROWS: usize = 16;
-/// Elements of such a row at a time.
+/// Bytes that neighbouring rows read next to each other from a turned input: several lines of the cache, so that few are
+/// read twice, and the processor fetches ahead.
+const PANEL_READ_BYTES: usize = 256;
+/// Bytes and elements of a row that are gathered at a time at most.
+const PANEL_ROW_BYTES: usize = 1024;
 const PANEL_LEN: usize = 256;
-/// Bytes of a panel of the widest dtype.
-const PANEL_BYTES: usize = PANEL_ROWS * PANEL_LEN * 16;
+/// Between two rows of a panel, so that their distance is no power of two and they do not fall on the same lines of the
+/// cache.
+const PANEL_GAP: usize = 64;
+/// Bytes of a panel: as many rows of one byte per element as are read together, which are the most.
+const PANEL_BYTES: usize = PANEL_READ_BYTES * (PANEL_LEN + PANEL_GAP);
+/// An input is turned where neighbours in a row are farther apart than this; else they share lines of the cache.
+const LINE_BYTES: usize = 64;
 
 /// An input whose neighbours in memory are in neighbouring rows.
 struct Turned {
@@ -63,6 +69,17 @@ struct Turned {
     /// Bytes from one element of a row to the next.
     along: isize,
     size: usize,
+}
+
+/// What is needed to compute several rows at once.
+struct Panels {
+    turned: SmallVec<[Turned; 2]>,
+    /// Rows at a time at most.
+    rows: usize,
+    /// Elements of a row at a time.
+    len: usize,
+    /// Bytes from one row to the next.
+    pitch: usize,
 }
 
 /// A code and the space that it runs over; the space's views are the code's inputs, then its outputs.
@@ -117,70 +134,79 @@ impl Tiles {
 
     /// The packed inputs that lie element after element along the last dimension but one, as a transposed matrix does:
     /// their cache lines hold elements of several rows, so several rows are gathered at once.
-    fn turned(&self) -> SmallVec<[Turned; 2]> {
-        let mut turned = SmallVec::new();
+    fn panels(&self) -> Option<Panels> {
         let dims = self.space.dims.len();
-        if self.space.across || dims < 2 || self.space.dims[dims - 2] < PANEL_ROWS {
-            return turned;
+        if self.space.across || dims < 2 {
+            return None;
         }
+        let mut turned = SmallVec::new();
+        let mut widest = 1;
         for &(input, _) in &self.code.packs {
             let view = &self.space.views[usize::from(input)];
             let (along, between) = (view.strides[dims - 1], view.strides[dims - 2]);
-            if between == view.size.cast_signed() && along.unsigned_abs() >= 64 {
+            if between == view.size.cast_signed() && along.unsigned_abs() >= LINE_BYTES {
                 turned.push(Turned { input: usize::from(input), along, size: view.size });
+                widest = widest.max(view.size);
             }
         }
-        turned
+        let rows = PANEL_READ_BYTES / widest;
+        let len = (PANEL_ROW_BYTES / widest).min(PANEL_LEN).min(self.code.tile_len);
+        let pitch = len * widest + PANEL_GAP;
+        (!turned.is_empty()).then_some(Panels { turned, rows, len, pitch })
     }
 
-    /// Whether a panel may begin at a cursor.
-    fn panel_fits(&self, cursor: &Cursor, left: usize) -> bool {
+    /// Rows of a panel that begins at a cursor with `left` points to come; 0 where none may.
+    fn panel_rows(&self, panels: &Panels, cursor: &Cursor, left: usize) -> usize {
         let dims = self.space.dims.len();
-        cursor.index[dims - 1] == 0
-            && cursor.index[dims - 2] + PANEL_ROWS <= self.space.dims[dims - 2]
-            && left >= PANEL_ROWS * self.space.row()
+        if cursor.index[dims - 1] != 0 {
+            return 0;
+        }
+        let rows = self.space.dims[dims - 2] - cursor.index[dims - 2];
+        rows.min(left / self.space.row()).min(panels.rows)
     }
 
-    /// Computes `PANEL_ROWS` rows from a cursor on, which is at the start of a row.
+    /// Computes `rows` rows from a cursor on, which is at the start of a row.
     ///
     /// # Safety
-    /// As for [`range`](Self::range); the rows differ in the last dimension but one only; the panel has room for
-    /// [`PANEL_BYTES`] per turned input.
-    unsafe fn panel(&self, start: &Cursor, slots: &mut Slots, turned: &[Turned], panel: *mut u8) {
+    /// As for [`range`](Self::range); the rows differ in the last dimension but one only; the memory at `panel` has room
+    /// for [`PANEL_BYTES`] per turned input.
+    unsafe fn panel(&self, start: &Cursor, slots: &mut Slots, panels: &Panels, rows: usize, panel: *mut u8) {
         let dims = self.space.dims.len();
         let row = self.space.row();
-        let limit = self.code.tile_len.min(PANEL_LEN);
+        let operands = self.code.operands();
+        let place = |t: usize, r: usize| panel.wrapping_add(t * PANEL_BYTES + r * panels.pitch);
         let mut column = 0;
         let mut cursor = Cursor { index: start.index, at: start.at };
         while column < row {
-            let len = limit.min(row - column);
-            for (k, t) in turned.iter().enumerate() {
-                let to = panel.wrapping_add(k * PANEL_BYTES);
-                // SAFETY: the plan's addresses are readable; the panel holds `PANEL_ROWS` rows of `PANEL_LEN` elements.
+            let len = panels.len.min(row - column);
+            for (t, Turned { input, along, size }) in panels.turned.iter().enumerate() {
+                // SAFETY: the plan's addresses are readable; the panel has room for the rows.
                 unsafe {
-                    pack::gather_panel(to, PANEL_LEN, cursor.at[t.input], t.along, t.size, PANEL_ROWS, len)
-                };
-            }
-            for r in 0..PANEL_ROWS {
-                let mut at = Cursor { index: cursor.index, at: cursor.at };
-                for (at, v) in at.at.iter_mut().zip(&self.space.views) {
-                    *at = at.wrapping_offset(v.strides[dims - 2] * r.cast_signed());
+                    let from = cursor.at[*input];
+                    transpose::gather_panel(place(t, 0), panels.pitch, from, *along, *size, rows, len);
                 }
-                let operands = self.code.operands();
-                slots.0[..operands].copy_from_slice(&at.at[..operands]);
+            }
+            for r in 0..rows {
+                for ((slot, at), v) in slots.0[..operands].iter_mut().zip(&cursor.at).zip(&self.space.views) {
+                    *slot = at.wrapping_offset(v.strides[dims - 2] * r.cast_signed());
+                }
                 for &(input, slot) in &self.code.packs {
                     let (k, slot) = (usize::from(input), usize::from(slot));
-                    if let Some(t) = turned.iter().position(|t| t.input == k) {
-                        slots.0[slot] = panel.wrapping_add(t * PANEL_BYTES + r * PANEL_LEN * turned[t].size);
+                    if let Some(t) = panels.turned.iter().position(|t| t.input == k) {
+                        slots.0[slot] = place(t, r);
                     } else {
                         // SAFETY: the plan's addresses are readable; a tile holds `tile_len` elements.
-                        unsafe { self.space.gather(k, slots.0[slot], at.at[k], &at.index, len) };
+                        unsafe { self.space.gather(k, slots.0[slot], slots.0[k], &cursor.index, len) };
                     }
                 }
-                // SAFETY: every slot is set; see `load` and `store`.
+                // SAFETY: every slot is set; the plan's addresses are writable.
                 unsafe {
                     self.code.run(slots, len);
-                    self.store(&at, slots, len);
+                    for &(output, slot) in &self.code.scatters {
+                        let k = self.code.first_output() + usize::from(output);
+                        let src = slots.0[usize::from(slot)];
+                        self.space.scatter(k, slots.0[k], &cursor.index, src, len);
+                    }
                 }
             }
             column += len;
@@ -195,9 +221,10 @@ impl Tiles {
     /// # Safety
     /// The plan's memory is accessed by nothing else in conflict; `start < end ≤` the space's length.
     pub(super) unsafe fn range(&self, start: usize, end: usize) {
-        let turned = self.turned();
+        let panels = self.panels();
         let bytes = self.code.scratch_bytes();
-        let mut scratch = Scratch::take(bytes + turned.len() * PANEL_BYTES);
+        let inputs = panels.as_ref().map_or(0, |p| p.turned.len());
+        let mut scratch = Scratch::take(bytes + inputs * PANEL_BYTES);
         let panel = scratch.ptr().wrapping_add(bytes);
         let mut slots = Slots::new();
         self.code.prepare(&mut slots, scratch.ptr());
@@ -213,12 +240,14 @@ impl Tiles {
                 if at < end {
                     cursor = self.space.seek(at);
                 }
-            } else if !turned.is_empty() && self.panel_fits(&cursor, end - at) {
+            } else if let Some(panels) = &panels
+                && let rows @ 2.. = self.panel_rows(panels, &cursor, end - at)
+            {
                 // SAFETY: the caller's contract; the rows are within the space.
-                unsafe { self.panel(&cursor, &mut slots, &turned, panel) };
+                unsafe { self.panel(&cursor, &mut slots, panels, rows, panel) };
                 // Tiles have their own addresses again.
                 self.code.prepare(&mut slots, scratch.ptr());
-                at += PANEL_ROWS * row;
+                at += rows * row;
                 if at < end {
                     cursor = self.space.seek(at);
                 }
@@ -260,6 +289,7 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     let mut space = Space::new(&plan.dims, views);
     space.sort_by(inputs);
     space.merge();
+    space.pair(inputs);
     let access: SmallVec<[Access; 8]> = (0..space.views.len()).map(|v| space.access(v)).collect();
     let alias = |input: usize, output: usize| space.views[input].ptr == space.views[inputs + output].ptr;
     let total = space.len();
@@ -271,6 +301,9 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     let moved: usize = space.views.iter().map(|v| v.size).sum();
     let row = if space.across { 1 } else { space.row() };
     let tiles = Tiles { code, space };
+    // Parts of whole panels, where these are not too long.
+    let panel = tiles.panels().map_or(1, |p| p.rows);
+    let row = if panel * row <= total / (tuning.threads * split::PARTS).max(1) { panel * row } else { row };
     let run = |start: usize, end: usize| {
         // SAFETY: the caller's contract; ranges are disjoint parts of the space.
         unsafe { tiles.range(start, end) };

@@ -144,8 +144,8 @@ fn every_fold_dtype_and_shape() {
         let program = Program::convert(dtype, dtype);
         for &fold in FOLDS.iter().filter(|&&f| allowed(f, dtype)) {
             for (dims, reduced) in shapes {
-                // As it is, with the folded dimensions outermost in memory, strided, and reversed.
-                for layout in 0..4 {
+                // As it is, with the folded dimensions outermost in memory, strided, reversed, and with gaps between rows.
+                for layout in 0..5 {
                     let mut strides = Array::dense(dims, dtype, &mut rng).strides;
                     if layout == 1 {
                         let turned: Vec<usize> =
@@ -154,7 +154,10 @@ fn every_fold_dtype_and_shape() {
                         strides.rotate_left(reduced);
                     }
                     for s in &mut strides {
-                        *s *= [1, 1, 3, -1][layout];
+                        *s *= [1, 1, 3, -1, 1][layout];
+                    }
+                    if layout == 4 {
+                        strides[0] *= 2;
                     }
                     let mut input = Array::new(dims, strides, dtype, &mut rng);
                     for index in indices(dims) {
@@ -212,9 +215,16 @@ fn bits(launch: &LaunchPlan, outputs: &[Array], isa: Isa, threads: usize) -> Vec
 fn the_same_bits_from_any_threads_and_instruction_set() {
     let mut rng = Rng(3);
     for dtype in [Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C64] {
-        for (dims, reduced) in
-            [(vec![300_000], 1), (vec![5, 50_000], 1), (vec![2000, 100], 1), (vec![33, 40, 50], 2)]
-        {
+        for (dims, reduced) in [
+            (vec![300_000], 1),
+            (vec![5, 50_000], 1),
+            (vec![2000, 100], 1),
+            (vec![33, 40, 50], 2),
+            (vec![700, 3], 1),
+            (vec![300, 4], 1),
+            (vec![301, 13], 1),
+            (vec![150, 129], 1),
+        ] {
             for transposed in [false, true] {
                 let mut strides = Array::dense(&dims, dtype, &mut rng).strides;
                 if transposed {
