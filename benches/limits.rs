@@ -10,11 +10,7 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    pub(crate) fn new(
-        len: usize,
-        threads: usize,
-        traffic: Traffic,
-    ) -> Result<Self, Box<dyn std::error::Error>> {
+    pub(crate) fn new(len: usize, threads: usize, traffic: Traffic) -> stridewise::Result<Self> {
         let probe = Probe::new(len, threads)?;
         let forms = probe.forms(traffic);
         Ok(Self { probe, traffic, forms })
@@ -24,7 +20,7 @@ impl Limit {
         self.forms.len()
     }
 
-    pub(crate) fn run(&mut self, form: usize) {
-        std::hint::black_box(self.probe.run(self.traffic, self.forms[form]));
+    pub(crate) fn run(&mut self, form: usize, passes: usize) {
+        std::hint::black_box(self.probe.run(self.traffic, self.forms[form], passes));
     }
 }

@@ -3,9 +3,16 @@
 //! Each loop does as little per element as its traffic allows, at the best instruction set level, with ordinary or
 //! non-temporal stores; the fastest of the forms is the limit.
 
-use rayon::prelude::*;
+use std::ptr::NonNull;
 
+use rayon::prelude::*;
+use stridewise_core::{Error, Result};
+
+use crate::memory;
 use crate::simd::Isa;
+
+/// Bytes of the widest vector.
+const VECTOR_BYTES: usize = 64;
 
 /// The memory traffic of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -32,9 +39,42 @@ impl Traffic {
     }
 }
 
+/// Memory as allocations have it, huge pages included.
+struct Buffer {
+    ptr: NonNull<f32>,
+    len: usize,
+}
+
+// SAFETY: a buffer owns its memory, like a `Vec`.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    fn new(len: usize, value: f32) -> Option<Self> {
+        let ptr = memory::map(len.checked_mul(size_of::<f32>())?, VECTOR_BYTES, true)?.cast();
+        let mut buffer = Self { ptr, len };
+        buffer.as_mut_slice().fill(value);
+        Some(buffer)
+    }
+    fn as_slice(&self) -> &[f32] {
+        // SAFETY: `map` gave at least `len` zeroed or written elements, at a multiple of a vector.
+        unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
+    }
+    fn as_mut_slice(&mut self) -> &mut [f32] {
+        // SAFETY: as in `as_slice`; the buffer is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: the memory came from `map` with this size; no slice of it outlives the buffer.
+        unsafe { memory::unmap(self.ptr.cast(), self.len * size_of::<f32>()) }
+    }
+}
+
 /// Buffers and threads for the loops of one footprint.
 pub struct Probe {
-    arrays: [Vec<f32>; 3],
+    arrays: [Buffer; 3],
     pool: rayon::ThreadPool,
     isa: Isa,
 }
@@ -43,11 +83,18 @@ impl Probe {
     /// Buffers of `len` `f32` each, written once so that their pages are there.
     ///
     /// # Errors
-    /// Where the threads cannot be started.
-    pub fn new(len: usize, threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let fill = |value: f32| vec![value; len];
-        Ok(Self { arrays: [fill(1.0), fill(2.0), fill(3.0)], pool, isa: Isa::best() })
+    /// [`Error::Alloc`] where there is no memory, [`Error::Unsupported`] where the threads cannot be started.
+    pub fn new(len: usize, threads: usize) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
+            Error::unsupported("threads", threads, "as many as can be started", error.to_string())
+        })?;
+        let buffer = |value: f32| {
+            Buffer::new(len, value).ok_or_else(|| {
+                let expected = "memory for three arrays of so many float32";
+                Error::alloc("len", len, expected, "measure at a smaller size")
+            })
+        };
+        Ok(Self { arrays: [buffer(1.0)?, buffer(2.0)?, buffer(3.0)?], pool, isa: Isa::best() })
     }
 
     /// The forms of a loop: on one thread or all, with ordinary or non-temporal stores.
@@ -61,19 +108,24 @@ impl Probe {
             .collect()
     }
 
-    /// Runs one form of a loop once; returns a value that depends on what was read.
-    pub fn run(&mut self, traffic: Traffic, form: Form) -> f32 {
+    /// Runs one form of a loop over the buffers `passes` times; returns a value that depends on what was read. Threads
+    /// are called once, and each stays with its part, so that this is the memory's limit and not the pool's.
+    pub fn run(&mut self, traffic: Traffic, form: Form, passes: usize) -> f32 {
         let isa = self.isa;
         let [a, b, c] = &mut self.arrays;
+        let (a, b, c) = (a.as_mut_slice(), b.as_slice(), c.as_slice());
+        let repeat = |a: &mut [f32], b: &[f32], c: &[f32]| -> f32 {
+            (0..passes).map(|_| std::hint::black_box(pass(isa, traffic, form.streaming, a, b, c))).sum()
+        };
         if !form.parallel {
-            return pass(isa, traffic, form.streaming, a, b, c);
+            return repeat(a, b, c);
         }
         let chunk = a.len().div_ceil(self.pool.current_num_threads()).next_multiple_of(64).max(64);
         self.pool.install(|| {
             a.par_chunks_mut(chunk)
                 .zip(b.par_chunks(chunk))
                 .zip(c.par_chunks(chunk))
-                .map(|((a, b), c)| pass(isa, traffic, form.streaming, a, b, c))
+                .map(|((a, b), c)| repeat(a, b, c))
                 .sum()
         })
     }
