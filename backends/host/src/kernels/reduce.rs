@@ -9,7 +9,8 @@ use stridewise_core::{Dtype, Fold, LaunchPlan, Op, Program};
 
 use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
-use super::fold::{ACC_BYTES, FIRST, Folding, Indexing, LAST, ROWS, folding, indexing};
+use super::fold::{ACC_BYTES, FIRST, Folding, LAST, ROWS, folding};
+use super::index_fold::{Indexing, indexing};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::{Scratch, Tiles};

@@ -8,9 +8,10 @@ use stridewise_core::{Complex, Dtype, Op};
 use super::cast;
 use super::entry::{StepFn, entry, lane_entry, wide_entry};
 use super::map::{
-    ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumTest, ByReal, ByRealTest, Choose, Flag,
-    LaneChooses, LaneMaps, LaneTestMaps, Move, PlainMap, PlainTest, Truth,
+    ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumTest, ByReal, ByRealTest, Flag, LaneMaps,
+    LaneTestMaps, PlainMap, PlainTest, Truth,
 };
+use super::select::{Choose, LaneChooses, Move};
 use crate::simd::Isa;
 
 /// A step's function and what the compiler of plans must know of it.

@@ -1,0 +1,141 @@
+//! Moving elements as they are: `where`, and copies.
+
+use std::marker::PhantomData;
+
+use stridewise_core::ops::Float;
+
+use super::entry::{Kernel, WideKernel};
+use crate::simd::Lane;
+
+/// `where` over elements of one size: a byte mask and two values, moved as bits.
+pub(super) struct Choose<T>(PhantomData<T>);
+impl<T: Copy> Kernel for Choose<T> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [mask, yes, no]: [*const u8; 3], flags: u32, len: usize) {
+        let (dst, yes, no) = (dst.cast::<T>(), yes.cast::<T>(), no.cast::<T>());
+        // SAFETY: for all of this function: `Kernel::run`'s contract; `i` is below `len`, scalars are read at element 0.
+        unsafe {
+            macro_rules! form {
+                ($mask:expr, $yes:expr, $no:expr) => {{
+                    for i in 0..len {
+                        let (y, n) = ($yes(i), $no(i));
+                        *dst.add(i) = if $mask(i) != 0 { y } else { n };
+                    }
+                }};
+            }
+            match flags & 7 {
+                0 => form!(|i| *mask.add(i), |i| *yes.add(i), |i| *no.add(i)),
+                2 => {
+                    let value = *yes;
+                    form!(|i| *mask.add(i), |_| value, |i| *no.add(i))
+                }
+                4 => {
+                    let value = *no;
+                    form!(|i| *mask.add(i), |i| *yes.add(i), |_| value)
+                }
+                flags => {
+                    let index = |k: u32, i: usize| if flags >> k & 1 == 1 { 0 } else { i };
+                    form!(|i| *mask.add(index(0, i)), |i| *yes.add(index(1, i)), |i| *no.add(index(2, i)))
+                }
+            }
+        }
+    }
+}
+
+/// `where` over vectors: elements of the vector's element size, of any dtype, as only bits are moved.
+pub(super) struct LaneChoose<V>(PhantomData<V>);
+
+/// The choice for the `len` elements from `i` on, a whole vector or less.
+///
+/// # Safety
+/// `Kernel::run`'s contract.
+#[inline(always)]
+unsafe fn choose<V: Lane, const M: u32>(
+    dst: *mut V::Elem,
+    (mask, yes, no): (*const u8, *const V::Elem, *const V::Elem),
+    (same_yes, same_no): (V, V),
+    i: usize,
+    len: usize,
+) {
+    // SAFETY: for all of this function: the caller's contract.
+    unsafe {
+        let mask = V::mask_from_bytes(mask.add(i), len);
+        if len == V::LEN {
+            let y = if M & 2 == 0 { V::load(yes.add(i)) } else { same_yes };
+            let n = if M & 4 == 0 { V::load(no.add(i)) } else { same_no };
+            V::select(mask, y, n).store(dst.add(i));
+        } else {
+            let y = if M & 2 == 0 { V::load_part(yes.add(i), len) } else { same_yes };
+            let n = if M & 4 == 0 { V::load_part(no.add(i), len) } else { same_no };
+            V::select(mask, y, n).store_part(dst.add(i), len);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn choose_all<V: Lane, const M: u32>(
+    dst: *mut V::Elem,
+    src: (*const u8, *const V::Elem, *const V::Elem),
+    len: usize,
+) {
+    // SAFETY: for all of this function: `Kernel::run`'s contract; `i + n` stays at or below `len`.
+    unsafe {
+        let same = (V::splat(*src.1), V::splat(*src.2));
+        let n = V::LEN;
+        let mut i = 0;
+        while i + 4 * n <= len {
+            choose::<V, M>(dst, src, same, i, n);
+            choose::<V, M>(dst, src, same, i + n, n);
+            choose::<V, M>(dst, src, same, i + 2 * n, n);
+            choose::<V, M>(dst, src, same, i + 3 * n, n);
+            i += 4 * n;
+        }
+        while i < len {
+            choose::<V, M>(dst, src, same, i, n.min(len - i));
+            i += n;
+        }
+    }
+}
+
+impl<V: Lane> Kernel for LaneChoose<V> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [mask, yes, no]: [*const u8; 3], flags: u32, len: usize) {
+        let src = (mask, yes.cast(), no.cast());
+        // SAFETY: for all of this function: the same contract; a scalar condition chooses one of the operands for all.
+        unsafe {
+            match flags & 7 {
+                0 => choose_all::<V, 0>(dst.cast(), src, len),
+                2 => choose_all::<V, 2>(dst.cast(), src, len),
+                4 => choose_all::<V, 4>(dst.cast(), src, len),
+                6 => choose_all::<V, 6>(dst.cast(), src, len),
+                flags => Choose::<V::Elem>::run(dst, [mask, yes, no], flags, len),
+            }
+        }
+    }
+}
+
+/// [`LaneChoose`] for `float32` and `float64`.
+pub(super) struct LaneChooses;
+impl WideKernel for LaneChooses {
+    type At<V: Lane<Elem = T>, T: Float> = LaneChoose<V>;
+}
+
+/// Copies elements of one size, or repeats one.
+pub(super) struct Move<T>(PhantomData<T>);
+impl<T: Copy> Kernel for Move<T> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], flags: u32, len: usize) {
+        let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
+        // SAFETY: for all of this function: `Kernel::run`'s contract; `i` is below `len`.
+        unsafe {
+            if flags & 1 == 1 {
+                let value = *src;
+                for i in 0..len {
+                    *dst.add(i) = value;
+                }
+            } else if !std::ptr::eq(dst, src) {
+                std::ptr::copy_nonoverlapping(src, dst, len);
+            }
+        }
+    }
+}
