@@ -240,9 +240,7 @@ fn settle(signal: Arc<Signal>, outcome: Result<()>, profile: Option<Profile>) {
         }
     });
     while let Some((signal, outcome, profile)) = next.take() {
-        // A callback that panics breaks its contract; the others' events must become terminal all the same. The panic
-        // was reported where it happened.
-        let _ = catch_unwind(AssertUnwindSafe(|| signal.complete(outcome, profile)));
+        signal.complete(outcome, profile);
         // The thread's storage is gone when the thread is ending; then nothing was queued either.
         next = SETTLING
             .try_with(|settling| {

@@ -1,6 +1,7 @@
 //! An event in software: the completion of work that this process does itself.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -77,9 +78,10 @@ impl Signal {
             }
             std::mem::take(&mut inner.callbacks)
         };
-        // Outside the lock: a callback may ask the event for its status.
+        // Outside the lock: a callback may ask the event for its status. One that panics, against its contract, must not
+        // take the others with it; its panic has been reported where it happened.
         for callback in callbacks {
-            callback();
+            let _ = catch_unwind(AssertUnwindSafe(callback));
         }
         true
     }
@@ -185,6 +187,19 @@ mod tests {
         assert_eq!(count.load(Ordering::Relaxed), 2);
         assert_eq!(signal.status(), EventStatus::Failed);
         assert!(signal.wait().is_err());
+    }
+
+    #[test]
+    fn a_callback_that_panics_takes_no_other_with_it() {
+        let signal = Signal::new("test");
+        let called = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&called);
+        signal.on_complete(Box::new(|| panic!("on purpose")));
+        signal.on_complete(Box::new(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        }));
+        assert!(signal.complete(Ok(()), None));
+        assert_eq!(called.load(Ordering::Relaxed), 1);
     }
 
     #[test]
