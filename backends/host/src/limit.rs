@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use stridewise_core::{Error, Result};
 
 use crate::memory;
-use crate::simd::Isa;
+use crate::simd::{self, Isa, Lane};
 
 /// Bytes of the widest vector.
 const VECTOR_BYTES: usize = 64;
@@ -148,24 +148,25 @@ fn pass(isa: Isa, traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c
         #[cfg(target_arch = "x86_64")]
         // SAFETY: this level was detected (`Isa::best`).
         Isa::Avx2 => unsafe { avx2(traffic, streaming, a, b, c) },
-        _ => plain(traffic, streaming, a, b, c),
+        _ => loops::<simd::base::F32>(traffic, streaming, a, b, c),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn avx512(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
-    plain(traffic, streaming, a, b, c)
+    loops::<simd::avx512::F32>(traffic, streaming, a, b, c)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn avx2(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
-    plain(traffic, streaming, a, b, c)
+    loops::<simd::avx2::F32>(traffic, streaming, a, b, c)
 }
 
+/// The loops, with `V` for non-temporal stores.
 #[inline(always)]
-fn plain(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
+fn loops<V: Lane<Elem = f32>>(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
     match traffic {
         Traffic::Read => {
             let mut sums = [0.0f32; 128];
@@ -176,17 +177,18 @@ fn plain(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32])
             }
             sums.iter().sum()
         }
-        Traffic::Write if streaming => stream(a, |_| 1.0),
+        _ if streaming => {
+            stream::<V>(traffic, a, b, c);
+            1.0
+        }
         Traffic::Write => {
             a.fill(1.0);
             1.0
         }
-        Traffic::Copy if streaming => stream(a, |i| b[i]),
         Traffic::Copy => {
             a.iter_mut().zip(b).for_each(|(a, b)| *a = *b);
             1.0
         }
-        Traffic::Triad if streaming => stream(a, |i| b[i] + c[i]),
         Traffic::Triad => {
             a.iter_mut().zip(b).zip(c).for_each(|((a, b), c)| *a = *b + *c);
             1.0
@@ -194,41 +196,31 @@ fn plain(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32])
     }
 }
 
-/// Writes values with non-temporal stores, 16 at a time.
+/// Writes the whole vectors of `a` with non-temporal stores; what is left over at both ends is less than a line each.
 #[inline(always)]
-fn stream(a: &mut [f32], value: impl Fn(usize) -> f32) -> f32 {
-    const LINE: usize = 16;
-    let lead = a.as_ptr().align_offset(64).min(a.len());
-    for (i, a) in a[..lead].iter_mut().enumerate() {
-        *a = value(i);
-    }
-    let lines = (a.len() - lead) / LINE;
-    for line in 0..lines {
-        let at = lead + line * LINE;
-        let values: [f32; LINE] = std::array::from_fn(|i| value(at + i));
-        stream_line(&mut a[at..at + LINE], &values);
-    }
-    let tail = lead + lines * LINE;
-    for (i, a) in a[tail..].iter_mut().enumerate() {
-        *a = value(tail + i);
+fn stream<V: Lane<Elem = f32>>(traffic: Traffic, a: &mut [f32], b: &[f32], c: &[f32]) {
+    let lead = a.as_ptr().align_offset(VECTOR_BYTES).min(a.len());
+    let step = 4 * V::LEN;
+    let (a, b, c) = (&mut a[lead..], &b[lead..], &c[lead..]);
+    for ((a, b), c) in a.chunks_exact_mut(step).zip(b.chunks_exact(step)).zip(c.chunks_exact(step)) {
+        for at in (0..step).step_by(V::LEN) {
+            // SAFETY: a vector from `at` on is inside each chunk, and aligned in `a`, whose first chunk begins at a
+            // multiple of `VECTOR_BYTES` and whose chunks are multiples of a vector; `V` is of the level of the caller's
+            // `#[target_feature]`, or the target's own.
+            unsafe {
+                let (b, c) = (b.as_ptr().add(at), c.as_ptr().add(at));
+                let value = match traffic {
+                    Traffic::Copy => V::load(b),
+                    Traffic::Triad => V::load(b) + V::load(c),
+                    _ => V::splat(1.0),
+                };
+                value.stream(a.as_mut_ptr().add(at));
+            }
+        }
     }
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is part of the target.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
-    1.0
-}
-
-#[inline(always)]
-fn stream_line(target: &mut [f32], values: &[f32; 16]) {
-    #[cfg(target_arch = "x86_64")]
-    for quarter in 0..4 {
-        use std::arch::x86_64::{_mm_loadu_ps, _mm_stream_ps};
-        let target = &mut target[quarter * 4..quarter * 4 + 4];
-        // SAFETY: four floats each; the target is 16-byte aligned, since `stream` begins at a multiple of 64 bytes.
-        unsafe { _mm_stream_ps(target.as_mut_ptr(), _mm_loadu_ps(values[quarter * 4..].as_ptr())) }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    target.copy_from_slice(values);
 }
