@@ -4,13 +4,12 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
-use stridewise_core::backend::{Command, Event, Profile, Signal};
+use stridewise_core::backend::{Command, Event, Profile, Signal, when_all};
 use stridewise_core::{Error, LaunchPlan, Result};
 
 use crate::device::DeviceState;
@@ -37,15 +36,7 @@ pub(crate) struct Task {
 impl Task {
     /// Sends the task on its way once all of `waits` are terminal.
     pub(crate) fn after(self, waits: &[Arc<dyn Event>]) {
-        // One more than there are waits, for this function itself: a wait that ends while others are still being
-        // registered must not see zero.
-        let pending =
-            Arc::new(Pending { count: AtomicUsize::new(waits.len() + 1), task: Mutex::new(Some(self)) });
-        for wait in waits {
-            let pending = Arc::clone(&pending);
-            wait.on_complete(Box::new(move || pending.arrive()));
-        }
-        pending.arrive();
+        when_all(waits, move || self.dispatch());
     }
 
     /// Sends a task whose waits are terminal to where it runs.
@@ -154,24 +145,6 @@ fn panicked(payload: &(dyn Any + Send)) -> Error {
         "an execution to the end",
         "see the panic's message and place on the standard error output",
     )
-}
-
-/// A task that counts down to its start.
-struct Pending {
-    count: AtomicUsize,
-    task: Mutex<Option<Task>>,
-}
-
-impl Pending {
-    fn arrive(&self) {
-        // Acquire and release: the last one sees what every earlier one did.
-        if self.count.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(task) = task {
-                task.dispatch();
-            }
-        }
-    }
 }
 
 /// Whether a command needs the pool, and its rough time on one thread if so.

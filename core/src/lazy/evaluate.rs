@@ -23,6 +23,7 @@ use crate::program::{Arg, Fold, MAX_OUTPUTS, Program, ProgramBuilder};
 use crate::runtime::{Event, Queue};
 
 /// Where the result of an expression goes.
+#[derive(Clone)]
 pub(crate) enum Target {
     /// Into memory of its own.
     New(UsmKind),
@@ -79,14 +80,8 @@ pub(crate) fn concat_parts(queue: &Queue, parts: &[Part], depends: &[Event]) -> 
     let lock = queue.flush_lock();
     let mut evaluated = Vec::with_capacity(parts.len());
     for part in parts {
-        let target = match &part.target {
-            Target::New(kind) => Target::New(*kind),
-            Target::Existing { allocation, layout, dtype } => {
-                Target::Existing { allocation: Arc::clone(allocation), layout: layout.clone(), dtype: *dtype }
-            }
-        };
         // An intermediate that two parts keep is computed by both; the first one's memory stays.
-        evaluated.push(evaluate_part(queue, &part.recorded, target)?);
+        evaluated.push(evaluate_part(queue, &part.recorded, part.target.clone())?);
     }
     let exported = evaluated.iter().any(Evaluated::is_exported);
     let event = submit(queue, evaluated, depends)?;
