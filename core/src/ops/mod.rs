@@ -4,9 +4,11 @@
 //! per class, generic over the operation, so that a new operation needs no line in any backend.
 
 mod algebra;
+mod complex;
 mod oracle;
+mod scalar;
 
-pub use algebra::{Alg, Bits, Field, Float, Int, Mask, Real};
+pub use algebra::{Alg, Analytic, Bits, Field, Float, Int, Mask, Parts, Real};
 pub(crate) use oracle::identity;
 pub use oracle::{apply, evaluate};
 
@@ -59,12 +61,20 @@ macro_rules! op_classes {
 op_classes! {
     /// Integers, real and complex floating point.
     num NumOp Alg -> A;
+    /// A function of integers, real and complex floating point with a long body: one copy of it per loop suffices.
+    num_fn NumFn Alg -> A;
     /// A test of any dtype.
     num_test NumTest Alg -> A::Mask;
     /// Real and complex floating point.
     field FieldOp Field -> A;
+    /// A part of integers, real and complex floating point: a number of their real type.
+    part PartOp Parts -> A::Part;
+    /// A function of real and complex floating point.
+    analytic AnalyticOp Analytic -> A;
     /// Integers and real floating point.
     real RealOp Real -> A;
+    /// A function of integers and real floating point with a long body.
+    real_fn RealFn Real -> A;
     /// A test of ordered numbers.
     real_test RealTest Real -> A::Mask;
     /// Real floating point.
@@ -79,6 +89,10 @@ op_classes! {
 
 macro_rules! op_definition {
     (num $N:ident [$($x:ident),+] $b:expr) => { op_definition!(@ NumOp Alg A, $N [$($x),+] $b); };
+    (num_fn $N:ident [$($x:ident),+] $b:expr) => { op_definition!(@ NumFn Alg A, $N [$($x),+] $b); };
+    (part $N:ident [$($x:ident),+] $b:expr) => { op_definition!(@ PartOp Parts A::Part, $N [$($x),+] $b); };
+    (analytic $N:ident [$($x:ident),+] $b:expr) => { op_definition!(@ AnalyticOp Analytic A, $N [$($x),+] $b); };
+    (real_fn $N:ident [$($x:ident),+] $b:expr) => { op_definition!(@ RealFn Real A, $N [$($x),+] $b); };
     (num_test $N:ident [$($x:ident),+] $b:expr) => { op_definition!(@ NumTest Alg A::Mask, $N [$($x),+] $b); };
     (field $N:ident [$($x:ident),+] $b:expr) => { op_definition!(@ FieldOp Field A, $N [$($x),+] $b); };
     (real $N:ident [$($x:ident),+] $b:expr) => { op_definition!(@ RealOp Real A, $N [$($x),+] $b); };
@@ -164,13 +178,37 @@ ops! {
     /// Product.
     num Multiply "multiply" (x, y) = x * y;
     /// Quotient.
-    field Divide "divide" (x, y) = x / y;
+    field Divide "divide" (x, y) = x.divide(y);
+    /// Quotient rounded to −∞.
+    real_fn FloorDivide "floor_divide" (x, y) = x.floor_divide(y);
+    /// Remainder of the division rounded to −∞, with the sign of the divisor.
+    real_fn Remainder "remainder" (x, y) = x.remainder(y);
+    /// Power.
+    num_fn Pow "pow" (x, y) = x.pow(y);
     /// Negation.
     num Negative "negative" (x) = -x;
-    /// Magnitude.
-    real Abs "abs" (x) = x.abs();
+    /// Magnitude; of a complex number, a real one.
+    part Abs "abs" (x) = x.abs();
+    /// Real part.
+    part RealPart "real" (x) = x.real();
+    /// Imaginary part; 0 of a real number.
+    part ImagPart "imag" (x) = x.imag();
+    /// Complex conjugate.
+    num Conj "conj" (x) = x.conj();
+    /// Sign: −1, 0 or 1; of a complex number, the number over its magnitude.
+    num Sign "sign" (x) = x.sign();
     /// x².
     num Square "square" (x) = x * x;
+    /// 1 / x.
+    field Reciprocal "reciprocal" (x) = x.lit(1.0).divide(x);
+    /// The nearest integer, halves to even.
+    num Round "round" (x) = x.round();
+    /// The greatest integer that is not above.
+    real Floor "floor" (x) = x.floor();
+    /// The least integer that is not below.
+    real Ceil "ceil" (x) = x.ceil();
+    /// The integer next towards 0.
+    real Trunc "trunc" (x) = x.trunc();
     /// The smaller operand; NaN propagates.
     real Minimum "minimum" (x, y) = x.minimum(y);
     /// The larger operand; NaN propagates.
@@ -178,21 +216,63 @@ ops! {
     /// `minimum(maximum(x, low), high)`.
     real Clip "clip" (x, low, high) = x.maximum(low).minimum(high);
     /// Square root.
-    float Sqrt "sqrt" (x) = x.sqrt();
+    analytic Sqrt "sqrt" (x) = x.sqrt();
+    /// 1/√x.
+    float Rsqrt "rsqrt" (x) = x.rsqrt();
+    /// Cube root.
+    float Cbrt "cbrt" (x) = x.cbrt();
+    /// √(x² + y²).
+    float Hypot "hypot" (x, y) = x.hypot(y);
     /// eˣ.
-    float Exp "exp" (x) = x.exp();
+    analytic Exp "exp" (x) = x.exp();
+    /// 2ˣ.
+    analytic Exp2 "exp2" (x) = x.exp2();
+    /// eˣ − 1.
+    analytic Expm1 "expm1" (x) = x.expm1();
     /// Natural logarithm.
-    float Log "log" (x) = x.log();
+    analytic Log "log" (x) = x.log();
+    /// ln(1 + x).
+    analytic Log1p "log1p" (x) = x.log1p();
+    /// Logarithm to the base 2.
+    analytic Log2 "log2" (x) = x.log2();
+    /// Logarithm to the base 10.
+    analytic Log10 "log10" (x) = x.log10();
+    /// ln(eˣ + eʸ).
+    float Logaddexp "logaddexp" (x, y) = x.logaddexp(y);
     /// Sine, radians.
-    float Sin "sin" (x) = x.sin();
+    analytic Sin "sin" (x) = x.sin();
     /// Cosine, radians.
-    float Cos "cos" (x) = x.cos();
-    /// Hyperbolic tangent.
-    float Tanh "tanh" (x) = x.tanh();
+    analytic Cos "cos" (x) = x.cos();
+    /// Tangent, radians.
+    analytic Tan "tan" (x) = x.tan();
+    /// Arc sine, radians.
+    analytic Asin "asin" (x) = x.asin();
+    /// Arc cosine, radians.
+    analytic Acos "acos" (x) = x.acos();
     /// Arc tangent, radians.
-    float Atan "atan" (x) = x.atan();
+    analytic Atan "atan" (x) = x.atan();
     /// Angle of the point (second operand, first operand), radians.
     float Atan2 "atan2" (y, x) = y.atan2(x);
+    /// Hyperbolic sine.
+    analytic Sinh "sinh" (x) = x.sinh();
+    /// Hyperbolic cosine.
+    analytic Cosh "cosh" (x) = x.cosh();
+    /// Hyperbolic tangent.
+    analytic Tanh "tanh" (x) = x.tanh();
+    /// Inverse hyperbolic sine.
+    analytic Asinh "asinh" (x) = x.asinh();
+    /// Inverse hyperbolic cosine.
+    analytic Acosh "acosh" (x) = x.acosh();
+    /// Inverse hyperbolic tangent.
+    analytic Atanh "atanh" (x) = x.atanh();
+    /// Error function.
+    float Erf "erf" (x) = x.erf();
+    /// 1 / (1 + e⁻ˣ).
+    float Sigmoid "sigmoid" (x) = x.sigmoid();
+    /// Magnitude of the first operand with the sign of the second.
+    float Copysign "copysign" (x, y) = x.copysign(y);
+    /// The number next to the first operand in the direction of the second.
+    float Nextafter "nextafter" (x, y) = x.nextafter(y);
     /// `x == y`.
     num_test Equal "equal" (x, y) = x.equal(y);
     /// `x != y`.
@@ -205,16 +285,34 @@ ops! {
     real_test Greater "greater" (x, y) = y.less(x);
     /// `x >= y`.
     real_test GreaterEqual "greater_equal" (x, y) = y.less_equal(x);
-    /// Whether the value is NaN.
-    float_test IsNan "isnan" (x) = !x.equal(x);
-    /// Bitwise and; `logical_and` on `bool`.
+    /// Whether the value is NaN; of a complex number, either part.
+    num_test IsNan "isnan" (x) = !x.equal(x);
+    /// Whether the value is infinite; of a complex number, either part.
+    num_test IsInf "isinf" (x) = x.is_infinite();
+    /// Whether the value is neither infinite nor NaN; of a complex number, both parts.
+    num_test IsFinite "isfinite" (x) = x.is_finite();
+    /// Whether the sign bit is set, of −0 and NaN too.
+    float_test SignBit "signbit" (x) = x.lit(1.0).copysign(x).less(x.lit(0.0));
+    /// Whether both are other than 0.
+    num_test LogicalAnd "logical_and" (x, y) = !(x.equal(x.lit(0.0)) | y.equal(y.lit(0.0)));
+    /// Whether one is other than 0.
+    num_test LogicalOr "logical_or" (x, y) = !(x.equal(x.lit(0.0)) & y.equal(y.lit(0.0)));
+    /// Whether exactly one is other than 0.
+    num_test LogicalXor "logical_xor" (x, y) = x.equal(x.lit(0.0)) ^ y.equal(y.lit(0.0));
+    /// Whether the value is 0.
+    num_test LogicalNot "logical_not" (x) = x.equal(x.lit(0.0));
+    /// Bitwise and.
     bits BitwiseAnd "bitwise_and" (x, y) = x & y;
-    /// Bitwise or; `logical_or` on `bool`.
+    /// Bitwise or.
     bits BitwiseOr "bitwise_or" (x, y) = x | y;
-    /// Bitwise exclusive or; `logical_xor` on `bool`.
+    /// Bitwise exclusive or.
     bits BitwiseXor "bitwise_xor" (x, y) = x ^ y;
     /// Bitwise not; `logical_not` on `bool`.
     bits BitwiseInvert "bitwise_invert" (x) = !x;
+    /// Bits moved up, zeros in.
+    int BitwiseLeftShift "bitwise_left_shift" (x, y) = x.shift_left(y);
+    /// Bits moved down, copies of the sign in.
+    int BitwiseRightShift "bitwise_right_shift" (x, y) = x.shift_right(y);
 }
 
 impl Op {
@@ -224,12 +322,17 @@ impl Op {
     pub const fn allows(self, dtype: Dtype) -> bool {
         use DtypeKind::{Bool, Complex, Float, Signed, Unsigned};
         match self.class() {
-            OpClass::num => matches!(dtype.kind(), Signed | Unsigned | Float | Complex),
-            OpClass::field => matches!(dtype.kind(), Float | Complex),
+            OpClass::num | OpClass::num_fn | OpClass::part => {
+                matches!(dtype.kind(), Signed | Unsigned | Float | Complex)
+            }
+            OpClass::field | OpClass::analytic => matches!(dtype.kind(), Float | Complex),
             OpClass::real => match self {
-                Self::Abs => matches!(dtype.kind(), Signed | Unsigned | Float),
-                _ => matches!(dtype.kind(), Bool | Signed | Unsigned | Float),
+                Self::Minimum | Self::Maximum | Self::Clip => {
+                    matches!(dtype.kind(), Bool | Signed | Unsigned | Float)
+                }
+                _ => matches!(dtype.kind(), Signed | Unsigned | Float),
             },
+            OpClass::real_fn => matches!(dtype.kind(), Signed | Unsigned | Float),
             OpClass::real_test => matches!(dtype.kind(), Bool | Signed | Unsigned | Float),
             OpClass::float | OpClass::float_test => matches!(dtype.kind(), Float),
             OpClass::bits => matches!(dtype.kind(), Bool | Signed | Unsigned),
@@ -243,6 +346,7 @@ impl Op {
     pub const fn result(self, dtype: Dtype) -> Dtype {
         match self.class() {
             OpClass::num_test | OpClass::real_test | OpClass::float_test => Dtype::Bool,
+            OpClass::part => dtype.real_part(),
             _ => dtype,
         }
     }
@@ -250,6 +354,6 @@ impl Op {
     /// Whether integer operands are first converted to floating point.
     #[must_use]
     pub const fn wants_float(self) -> bool {
-        matches!(self.class(), OpClass::field | OpClass::float | OpClass::float_test)
+        matches!(self.class(), OpClass::field | OpClass::analytic | OpClass::float | OpClass::float_test)
     }
 }

@@ -4,12 +4,12 @@
 use std::num::Wrapping;
 
 use super::{
-    Alg, BitsOp, Field, FieldOp, Float, FloatOp, FloatTest, Int, IntOp, NumOp, NumTest, Op, Real, RealOp,
-    RealTest, Visitor,
+    AnalyticOp, BitsOp, FieldOp, FloatOp, FloatTest, IntOp, NumFn, NumOp, NumTest, Op, PartOp, RealFn,
+    RealOp, RealTest, Visitor,
 };
 use crate::dtype::Dtype;
 use crate::program::{Arg, Program};
-use crate::{Complex, Scalar, bf16, f16};
+use crate::{Scalar, bf16, f16};
 
 /// The operation applied to scalars; `None` where the operation is not defined for their dtype or number. Operands
 /// are of one dtype, but for [`Op::Where`], whose first is `bool`; [`Op::Cast`] is [`Scalar::cast`].
@@ -107,6 +107,34 @@ impl Visitor for Oracle<'_> {
         F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
         F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
     }
+    class! { num_fn NumFn:
+        I8 Wrapping, |v: Wrapping<i8>| Scalar::I8(v.0); I16 Wrapping, |v: Wrapping<i16>| Scalar::I16(v.0);
+        I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
+        U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
+        U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
+        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
+    }
+    class! { analytic AnalyticOp:
+        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
+    }
+    class! { part PartOp:
+        I8 Wrapping, |v: Wrapping<i8>| Scalar::I8(v.0); I16 Wrapping, |v: Wrapping<i16>| Scalar::I16(v.0);
+        I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
+        U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
+        U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
+        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::F32; C128 |v| v, Scalar::F64;
+    }
+    class! { real_fn RealFn:
+        I8 Wrapping, |v: Wrapping<i8>| Scalar::I8(v.0); I16 Wrapping, |v: Wrapping<i16>| Scalar::I16(v.0);
+        I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
+        U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
+        U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
+        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64;
+    }
     class! { real RealOp:
         Bool |v: bool| Wrapping(u8::from(v)), |v: Wrapping<u8>| Scalar::Bool(v.0 != 0);
         I8 Wrapping, |v: Wrapping<i8>| Scalar::I8(v.0); I16 Wrapping, |v: Wrapping<i16>| Scalar::I16(v.0);
@@ -156,112 +184,6 @@ impl Visitor for Oracle<'_> {
         }
     }
 }
-
-macro_rules! float_scalar {
-    ($($t:ty)*) => {$(
-        impl Alg for $t {
-            type Mask = bool;
-            #[inline(always)]
-            fn lit(self, c: f64) -> Self { c as $t }
-            #[inline(always)]
-            fn equal(self, other: Self) -> bool { self == other }
-            #[inline(always)]
-            fn select(mask: bool, yes: Self, no: Self) -> Self { if mask { yes } else { no } }
-        }
-        impl Field for $t {}
-        impl Real for $t {
-            #[inline(always)]
-            fn less(self, other: Self) -> bool { self < other }
-            #[inline(always)]
-            fn less_equal(self, other: Self) -> bool { self <= other }
-            #[inline(always)]
-            fn abs(self) -> Self { <$t>::abs(self) }
-            #[inline(always)]
-            fn minimum(self, other: Self) -> Self {
-                let tie = self == other && self.is_sign_negative();
-                if self < other || self.is_nan() || tie { self } else { other }
-            }
-            #[inline(always)]
-            fn maximum(self, other: Self) -> Self {
-                let tie = self == other && self.is_sign_positive();
-                if self > other || self.is_nan() || tie { self } else { other }
-            }
-        }
-        impl Float for $t {
-            fn mul_add(self, b: Self, c: Self) -> Self { <$t>::mul_add(self, b, c) }
-            fn sqrt(self) -> Self { <$t>::sqrt(self) }
-            fn exp(self) -> Self { <$t>::exp(self) }
-            fn log(self) -> Self { <$t>::ln(self) }
-            fn sin(self) -> Self { <$t>::sin(self) }
-            fn cos(self) -> Self { <$t>::cos(self) }
-            fn tanh(self) -> Self { <$t>::tanh(self) }
-            fn atan(self) -> Self { <$t>::atan(self) }
-            fn atan2(self, x: Self) -> Self { <$t>::atan2(self, x) }
-        }
-    )*};
-}
-float_scalar!(f32 f64);
-
-macro_rules! complex_scalar {
-    ($($t:ty)*) => {$(
-        impl Alg for Complex<$t> {
-            type Mask = bool;
-            #[inline(always)]
-            fn lit(self, c: f64) -> Self { Complex::new(c as $t, 0.0) }
-            #[inline(always)]
-            fn equal(self, other: Self) -> bool { self == other }
-            #[inline(always)]
-            fn select(mask: bool, yes: Self, no: Self) -> Self { if mask { yes } else { no } }
-        }
-        impl Field for Complex<$t> {}
-    )*};
-}
-complex_scalar!(f32 f64);
-
-macro_rules! int_scalar {
-    ($signed:literal: $($t:ty)*) => {$(
-        impl Alg for Wrapping<$t> {
-            type Mask = bool;
-            #[inline(always)]
-            fn lit(self, c: f64) -> Self { Wrapping(c as $t) }
-            #[inline(always)]
-            fn equal(self, other: Self) -> bool { self == other }
-            #[inline(always)]
-            fn select(mask: bool, yes: Self, no: Self) -> Self { if mask { yes } else { no } }
-        }
-        impl Real for Wrapping<$t> {
-            #[inline(always)]
-            fn less(self, other: Self) -> bool { self < other }
-            #[inline(always)]
-            fn less_equal(self, other: Self) -> bool { self <= other }
-            #[inline(always)]
-            #[allow(unused_comparisons)]
-            fn abs(self) -> Self { if self.0 < 0 { -self } else { self } }
-            #[inline(always)]
-            fn minimum(self, other: Self) -> Self { if other < self { other } else { self } }
-            #[inline(always)]
-            fn maximum(self, other: Self) -> Self { if self < other { other } else { self } }
-        }
-        impl Int for Wrapping<$t> {
-            #[inline(always)]
-            #[allow(unused_comparisons)]
-            fn floor_divide(self, other: Self) -> Self {
-                if other.0 == 0 { return Wrapping(0); }
-                let (q, r) = (self.0.wrapping_div(other.0), self.0.wrapping_rem(other.0));
-                Wrapping(if $signed && r != 0 && (r < 0) != (other.0 < 0) { q.wrapping_sub(1) } else { q })
-            }
-            #[inline(always)]
-            #[allow(unused_comparisons)]
-            fn remainder(self, other: Self) -> Self {
-                if other.0 == 0 { return Wrapping(0); }
-                let r = self.0.wrapping_rem(other.0);
-                Wrapping(if $signed && r != 0 && (r < 0) != (other.0 < 0) { r.wrapping_add(other.0) } else { r })
-            }
-        }
-    )*};
-}
-int_scalar!(true: i8 i16 i32 i64);
-int_scalar!(false: u8 u16 u32 u64);
 
 /// The identity of a fold: the value that changes no other. `None` for operations that are no fold.
 #[must_use]

@@ -6,8 +6,8 @@ use std::ops::{BitAnd, BitOr, BitXor, Not};
 
 use stridewise_core::Complex;
 use stridewise_core::ops::{
-    Alg, Bits, BitsOp, Field, FieldOp, Float, FloatOp, FloatTest, Int, IntOp, NumOp, NumTest, Real, RealOp,
-    RealTest,
+    Alg, Analytic, AnalyticOp, Bits, BitsOp, Field, FieldOp, Float, FloatOp, FloatTest, Int, IntOp, NumFn,
+    NumOp, NumTest, PartOp, Parts, Real, RealFn, RealOp, RealTest,
 };
 
 use super::entry::{Kernel, LaneKernel, STREAM, VECTOR_BYTES};
@@ -61,9 +61,24 @@ macro_rules! class {
         }
     )*};
 }
-class! { ByNum NumOp Alg; ByField FieldOp Field; ByReal RealOp Real; ByFloat FloatOp Float; ByBits BitsOp Bits; ByInt IntOp Int; }
+class! {
+    ByNum NumOp Alg; ByNumFn NumFn Alg; ByField FieldOp Field; ByAnalytic AnalyticOp Analytic; ByReal RealOp Real;
+    ByRealFn RealFn Real; ByFloat FloatOp Float; ByBits BitsOp Bits; ByInt IntOp Int;
+}
 class! { test ByNumTest NumTest Alg; ByRealTest RealTest Real; ByFloatTest FloatTest Float; }
-class! { lanes ByNum NumOp false; ByField FieldOp false; ByReal RealOp false; ByFloat FloatOp true; }
+class! {
+    lanes ByNum NumOp false; ByNumFn NumFn true; ByField FieldOp false; ByAnalytic AnalyticOp true;
+    ByReal RealOp false; ByRealFn RealFn true; ByFloat FloatOp true; ByPart PartOp false;
+}
+
+pub(super) struct ByPart<O>(PhantomData<O>);
+impl<A: Parts, O: PartOp<K>, const K: usize> Apply<A, K> for ByPart<O> {
+    type Out = A::Part;
+    #[inline(always)]
+    fn f(x: [A; K]) -> A::Part {
+        O::f(x)
+    }
+}
 
 /// A scalar that is computed with, and how it lies in memory.
 pub(super) trait Plain: Copy {
@@ -495,6 +510,27 @@ impl<P: Plain, W: Apply<P::Value, K, Out = P::Value>, const K: usize> Kernel for
                 src,
                 #[inline(always)]
                 |x| P::put(W::f(x)),
+                flags,
+                len,
+            );
+        }
+    }
+}
+
+/// A map over complex scalars to real ones.
+pub(super) struct PlainPart<P, W, const K: usize>(PhantomData<(P, W)>);
+impl<P: Plain<Value: Parts>, W: Apply<P::Value, K, Out = <P::Value as Parts>::Part>, const K: usize> Kernel
+    for PlainPart<P, W, K>
+{
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+        // SAFETY: the same contract; a part of a complex number lies in memory as itself.
+        unsafe {
+            plain_forms::<P, <P::Value as Parts>::Part, K>(
+                dst.cast(),
+                src,
+                #[inline(always)]
+                |x| W::f(x),
                 flags,
                 len,
             );

@@ -1,15 +1,16 @@
 //! From an operation, its dtypes and an instruction set to the function that runs it: once per plan and step.
 
 use stridewise_core::ops::{
-    BitsOp, FieldOp, FloatOp, FloatTest, IntOp, NumOp, NumTest, RealOp, RealTest, Visitor,
+    AnalyticOp, BitsOp, FieldOp, FloatOp, FloatTest, IntOp, NumFn, NumOp, NumTest, PartOp, RealFn, RealOp,
+    RealTest, Visitor,
 };
 use stridewise_core::{Complex, Dtype, Op};
 
 use super::cast;
 use super::entry::{StepFn, entry, lane_entry, wide_entry};
 use super::map::{
-    ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumTest, ByReal, ByRealTest, Flag, LaneMaps,
-    LaneTestMaps, PlainMap, PlainTest, Truth,
+    ByAnalytic, ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumFn, ByNumTest, ByPart, ByReal,
+    ByRealFn, ByRealTest, Flag, LaneMaps, LaneTestMaps, PlainMap, PlainPart, PlainTest, Truth,
 };
 use super::select::{Choose, LaneChooses, Move};
 use crate::simd::Isa;
@@ -80,6 +81,23 @@ impl Visitor for Resolve {
     fn num<O: NumOp<K>, const K: usize>(self) -> Self::Out {
         Self::lanes(lane_entry::<LaneMaps<ByNum<O>, K>>(self.isa, self.dtype))
             .or_else(|| plain!(self, PlainMap, ByNum<O>, K, integers C64 Complex<f32>, C128 Complex<f64>))
+    }
+    fn num_fn<O: NumFn<K>, const K: usize>(self) -> Self::Out {
+        Self::lanes(lane_entry::<LaneMaps<ByNumFn<O>, K>>(self.isa, self.dtype))
+            .or_else(|| plain!(self, PlainMap, ByNumFn<O>, K, integers C64 Complex<f32>, C128 Complex<f64>))
+    }
+    fn part<O: PartOp<K>, const K: usize>(self) -> Self::Out {
+        Self::lanes(lane_entry::<LaneMaps<ByPart<O>, K>>(self.isa, self.dtype))
+            .or_else(|| plain!(self, PlainPart, ByPart<O>, K, C64 Complex<f32>, C128 Complex<f64>))
+            .or_else(|| plain!(self, PlainMap, ByPart<O>, K, integers))
+    }
+    fn analytic<O: AnalyticOp<K>, const K: usize>(self) -> Self::Out {
+        Self::lanes(lane_entry::<LaneMaps<ByAnalytic<O>, K>>(self.isa, self.dtype))
+            .or_else(|| plain!(self, PlainMap, ByAnalytic<O>, K, C64 Complex<f32>, C128 Complex<f64>))
+    }
+    fn real_fn<O: RealFn<K>, const K: usize>(self) -> Self::Out {
+        Self::lanes(lane_entry::<LaneMaps<ByRealFn<O>, K>>(self.isa, self.dtype))
+            .or_else(|| plain!(self, PlainMap, ByRealFn<O>, K, integers))
     }
     fn num_test<O: NumTest<K>, const K: usize>(self) -> Self::Out {
         Self::test(lane_entry::<LaneTestMaps<ByNumTest<O>, K>>(self.isa, self.dtype)).or_else(

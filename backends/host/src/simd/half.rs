@@ -3,7 +3,7 @@
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use half::{bf16, f16};
-use stridewise_core::ops::{Alg, Field, Float, Real};
+use stridewise_core::ops::{Alg, Analytic, Field, Float, Parts, Real};
 
 use super::{HalfMemory, Lane, MAX_LEN};
 
@@ -35,6 +35,19 @@ macro_rules! half_lane {
             fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
                 Self(V::select(mask, yes.0, no.0))
             }
+            #[inline(always)]
+            fn is_finite(self) -> V::Mask {
+                self.0.is_finite()
+            }
+            #[inline(always)]
+            fn is_infinite(self) -> V::Mask {
+                self.0.is_infinite()
+            }
+            half_lane!(@forward sign(); conj(); round(); pow(exponent););
+        }
+        impl<V: HalfMemory> Parts for $name<V> {
+            type Part = Self;
+            half_lane!(@forward abs(); real(); imag(););
         }
         impl<V: HalfMemory> Field for $name<V> {}
         impl<V: HalfMemory> Real for $name<V> {
@@ -46,10 +59,15 @@ macro_rules! half_lane {
             fn less_equal(self, b: Self) -> V::Mask {
                 self.0.less_equal(b.0)
             }
-            half_lane!(@forward abs(); minimum(b); maximum(b););
+            half_lane!(@forward minimum(b); maximum(b); floor(); ceil(); trunc(); floor_divide(b); remainder(b););
+        }
+        impl<V: HalfMemory> Analytic for $name<V> {
+            half_lane!(@forward sqrt(); exp(); exp2(); expm1(); log(); log1p(); log2(); log10(); sin(); cos(); tan();
+                asin(); acos(); atan(); sinh(); cosh(); tanh(); asinh(); acosh(); atanh(););
         }
         impl<V: HalfMemory> Float for $name<V> {
-            half_lane!(@forward mul_add(b, c); sqrt(); exp(); log(); sin(); cos(); tanh(); atan(); atan2(x););
+            half_lane!(@forward mul_add(b, c); atan2(x); hypot(b); logaddexp(b); cbrt(); rsqrt(); erf(); sigmoid();
+                copysign(b); nextafter(b););
         }
         impl<V: HalfMemory> Lane for $name<V> {
             type Elem = $elem;

@@ -120,6 +120,53 @@ macro_rules! float_lane {
                 let ($select0, $select1, $select2) = (mask, yes.0, no.0);
                 $name($select)
             }
+            #[inline(always)]
+            fn is_finite(self) -> Self::Mask {
+                use stridewise_core::ops::{Parts, Real};
+                self.abs().less(self.lit(f64::INFINITY))
+            }
+            #[inline(always)]
+            fn is_infinite(self) -> Self::Mask {
+                use stridewise_core::ops::Parts;
+                self.abs().equal(self.lit(f64::INFINITY))
+            }
+            #[inline(always)]
+            fn sign(self) -> Self {
+                use stridewise_core::ops::Real;
+                let zero = self.lit(0.0);
+                // Zeros of both signs, and NaN.
+                let rest = Self::select(self.equal(zero), zero, self);
+                let negative = Self::select(self.less(zero), self.lit(-1.0), rest);
+                Self::select(zero.less(self), self.lit(1.0), negative)
+            }
+            #[inline(always)]
+            fn conj(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn round(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Alg::round)
+            }
+            #[inline(always)]
+            fn pow(self, exponent: Self) -> Self {
+                super::fallback::each2(self, exponent, stridewise_core::ops::Alg::pow)
+            }
+        }
+        impl stridewise_core::ops::Parts for $name {
+            type Part = Self;
+            #[inline(always)]
+            fn abs(self) -> Self {
+                let $abs0 = self.0;
+                $name($abs)
+            }
+            #[inline(always)]
+            fn real(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn imag(self) -> Self {
+                stridewise_core::ops::Alg::lit(self, 0.0)
+            }
         }
         impl stridewise_core::ops::Field for $name {}
         impl stridewise_core::ops::Real for $name {
@@ -134,11 +181,6 @@ macro_rules! float_lane {
                 $less_equal
             }
             #[inline(always)]
-            fn abs(self) -> Self {
-                let $abs0 = self.0;
-                $name($abs)
-            }
-            #[inline(always)]
             fn minimum(self, b: Self) -> Self {
                 let ($minimum0, $minimum1) = (self.0, b.0);
                 $name($minimum)
@@ -148,13 +190,28 @@ macro_rules! float_lane {
                 let ($maximum0, $maximum1) = (self.0, b.0);
                 $name($maximum)
             }
-        }
-        impl stridewise_core::ops::Float for $name {
             #[inline(always)]
-            fn mul_add(self, b: Self, c: Self) -> Self {
-                let ($fma0, $fma1, $fma2) = (self.0, b.0, c.0);
-                $name($fma)
+            fn floor(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Real::floor)
             }
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Real::ceil)
+            }
+            #[inline(always)]
+            fn trunc(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Real::trunc)
+            }
+            #[inline(always)]
+            fn floor_divide(self, other: Self) -> Self {
+                super::fallback::each2(self, other, stridewise_core::ops::Real::floor_divide)
+            }
+            #[inline(always)]
+            fn remainder(self, other: Self) -> Self {
+                super::fallback::each2(self, other, stridewise_core::ops::Real::remainder)
+            }
+        }
+        impl stridewise_core::ops::Analytic for $name {
             #[inline(always)]
             fn sqrt(self) -> Self {
                 let $sqrt0 = self.0;
@@ -165,8 +222,28 @@ macro_rules! float_lane {
                 super::math::exp(self)
             }
             #[inline(always)]
+            fn exp2(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::exp2)
+            }
+            #[inline(always)]
+            fn expm1(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::expm1)
+            }
+            #[inline(always)]
             fn log(self) -> Self {
                 super::math::log(self)
+            }
+            #[inline(always)]
+            fn log1p(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::log1p)
+            }
+            #[inline(always)]
+            fn log2(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::log2)
+            }
+            #[inline(always)]
+            fn log10(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::log10)
             }
             #[inline(always)]
             fn sin(self) -> Self {
@@ -177,16 +254,87 @@ macro_rules! float_lane {
                 super::math::cos(self)
             }
             #[inline(always)]
-            fn tanh(self) -> Self {
-                super::math::tanh(self)
+            fn tan(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::tan)
+            }
+            #[inline(always)]
+            fn asin(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::asin)
+            }
+            #[inline(always)]
+            fn acos(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::acos)
             }
             #[inline(always)]
             fn atan(self) -> Self {
                 super::math::atan(self)
             }
             #[inline(always)]
+            fn sinh(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::sinh)
+            }
+            #[inline(always)]
+            fn cosh(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::cosh)
+            }
+            #[inline(always)]
+            fn tanh(self) -> Self {
+                super::math::tanh(self)
+            }
+            #[inline(always)]
+            fn asinh(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::asinh)
+            }
+            #[inline(always)]
+            fn acosh(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::acosh)
+            }
+            #[inline(always)]
+            fn atanh(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Analytic::atanh)
+            }
+        }
+        impl stridewise_core::ops::Float for $name {
+            #[inline(always)]
+            fn mul_add(self, b: Self, c: Self) -> Self {
+                let ($fma0, $fma1, $fma2) = (self.0, b.0, c.0);
+                $name($fma)
+            }
+            #[inline(always)]
             fn atan2(self, x: Self) -> Self {
                 super::math::atan2(self, x)
+            }
+            #[inline(always)]
+            fn hypot(self, other: Self) -> Self {
+                super::fallback::each2(self, other, stridewise_core::ops::Float::hypot)
+            }
+            #[inline(always)]
+            fn logaddexp(self, other: Self) -> Self {
+                super::fallback::each2(self, other, stridewise_core::ops::Float::logaddexp)
+            }
+            #[inline(always)]
+            fn cbrt(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Float::cbrt)
+            }
+            #[inline(always)]
+            fn rsqrt(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Float::rsqrt)
+            }
+            #[inline(always)]
+            fn erf(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Float::erf)
+            }
+            #[inline(always)]
+            fn sigmoid(self) -> Self {
+                super::fallback::each(self, stridewise_core::ops::Float::sigmoid)
+            }
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                super::fallback::each2(self, sign, stridewise_core::ops::Float::copysign)
+            }
+            #[inline(always)]
+            fn nextafter(self, other: Self) -> Self {
+                super::fallback::each2(self, other, stridewise_core::ops::Float::nextafter)
             }
         }
     };
