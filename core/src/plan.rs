@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::dtype::Dtype;
 use crate::memory::UsmPtr;
+use crate::ops::Op;
 use crate::program::{Fold, Program};
 
 /// Dimensions a plan has at most, after coalescing.
 pub const MAX_PLAN_DIMS: usize = 8;
 
 /// One array operand of a plan. Its dtype is the program's, for the input or output of the same position.
+///
+/// Where [`Program::is_index`] says so, an input is no memory: its value at a multi-index is the number in `ptr` plus the
+/// sum of the `strides` times the multi-index.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Operand {
     /// Address of the element at multi-index zero.
@@ -35,16 +40,68 @@ pub enum Family {
         /// Applied to each folded value (one input, one output), e.g. the division of a mean.
         finish: Option<Arc<Program>>,
     },
+    /// The program's value (it has one output here) is folded along the last dimension, and each element of the output is
+    /// the fold of those up to its place.
+    Scan {
+        /// How values are combined: [`Op::Add`], [`Op::Multiply`], [`Op::Minimum`], [`Op::Maximum`] or
+        /// [`Op::Logaddexp`]. The accumulator has the dtype of the program's output.
+        fold: Op,
+    },
+    /// Input 0 is sorted along the last dimension: stably, NaN behind everything in either direction, complex numbers by
+    /// their real, then their imaginary part. The program hands its input on.
+    Sort {
+        /// From the largest to the smallest; equal elements keep their order.
+        descending: bool,
+        /// The output holds the places that the elements come from, as `int64`, instead of the elements.
+        indices: bool,
+    },
+    /// Every output element is an element of input 0, at places that further inputs of dtype `int64` name: of axis `k` of
+    /// [`axes`](Family::Gather::axes), input `k + 1` does. Input 0's strides say the rest, and are 0 along dimensions
+    /// that only the places run along. A place out of range is taken for the nearest in range. The program hands input 0
+    /// on.
+    Gather {
+        /// The axes of input 0 that places are named of.
+        axes: SmallVec<[IndexedAxis; 2]>,
+    },
+    /// The reverse of [`Gather`](Family::Gather): the elements of input 0 are written to the output at the places that
+    /// the further inputs name; one out of range is left out. Where a place is named twice, the element that is last in
+    /// row-major order stays; the rest of the output stays as it is.
+    Scatter {
+        /// The axes of the output that places are named of.
+        axes: SmallVec<[IndexedAxis; 2]>,
+    },
+    /// Where each element of input 0 would be inserted into a sorted table, as `int64` (array API `searchsorted`). The
+    /// table is one-dimensional, of the same dtype and sorted as [`Sort`](Family::Sort) does; input 1 points at its first
+    /// element, and its strides are 0. The program hands input 0 on.
+    Search {
+        /// The table: its extent and stride.
+        table: IndexedAxis,
+        /// Behind equal elements of the table, instead of before them.
+        right: bool,
+    },
+}
+
+/// An axis of an array that is addressed by indices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexedAxis {
+    /// Its extent; at least 1.
+    pub extent: usize,
+    /// Elements to step along it.
+    pub stride: isize,
 }
 
 /// One pass over an iteration space.
 ///
-/// Guaranteed by core: no extent is 0; there are at most [`MAX_PLAN_DIMS`] dimensions and adjacent ones that could be
+/// Guaranteed by core for maps and reductions: no extent is 0; there are at most [`MAX_PLAN_DIMS`] dimensions and adjacent ones that could be
 /// merged are merged; every operand has one stride per dimension; every address that the strides and extents reach
 /// is inside a live allocation that the device may access and is aligned to the dtype; no output overlaps another
 /// output or an input, except that an input may be exactly an output of the same element size (same address and
 /// strides), which is an in-place operation; no output addresses an element twice, and a reduction's outputs have
 /// stride 0 along the folded dimensions.
+///
+/// The other families have no more dimensions either, and no extent of 0; their dimensions are in the order of the
+/// arrays and need not be merged, their outputs overlap no input, and only a scatter's output may address an element
+/// twice.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaunchPlan {
     /// What is computed.
@@ -60,6 +117,22 @@ pub struct LaunchPlan {
 }
 
 impl LaunchPlan {
+    /// Dtype of the output of this number.
+    ///
+    /// # Panics
+    /// When there is no such output.
+    #[must_use]
+    pub fn output_dtype(&self, output: usize) -> Dtype {
+        let value = self.program.output_dtype(output);
+        match &self.family {
+            Family::Reduce { fold, finish, .. } => match finish {
+                Some(finish) => finish.output_dtype(0),
+                None => fold.result(value),
+            },
+            Family::Sort { indices: true, .. } | Family::Search { .. } => Dtype::I64,
+            _ => value,
+        }
+    }
     /// Number of points of the iteration space.
     #[must_use]
     pub fn len(&self) -> usize {

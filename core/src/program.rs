@@ -53,6 +53,8 @@ impl Step {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program {
     inputs: SmallVec<[Dtype; 4]>,
+    /// One bit per input: those that are indices, not memory.
+    indices: u32,
     consts: SmallVec<[Scalar; 2]>,
     steps: SmallVec<[Step; 4]>,
     outputs: SmallVec<[Arg; 1]>,
@@ -63,6 +65,12 @@ impl Program {
     #[must_use]
     pub fn inputs(&self) -> &[Dtype] {
         &self.inputs
+    }
+    /// Whether the input of this number is an index: an `int64` that is computed from the place in the iteration space
+    /// instead of read from memory; see [`Operand`](crate::Operand).
+    #[must_use]
+    pub const fn is_index(&self, input: usize) -> bool {
+        input < MAX_INPUTS && self.indices >> input & 1 == 1
     }
     /// The constants.
     #[must_use]
@@ -122,6 +130,7 @@ impl Program {
         let op = if from == to { Op::Copy } else { Op::Cast };
         Self {
             inputs: SmallVec::from_elem(from, 1),
+            indices: 0,
             consts: SmallVec::new(),
             steps: SmallVec::from_elem(
                 Step { op, dtype: from, out: to, args: [Arg::Input(0); MAX_ARITY] },
@@ -137,6 +146,7 @@ impl Program {
         let dtype = value.dtype();
         Self {
             inputs: SmallVec::new(),
+            indices: 0,
             consts: SmallVec::from_elem(value, 1),
             steps: SmallVec::from_elem(
                 Step { op: Op::Copy, dtype, out: dtype, args: [Arg::Const(0); MAX_ARITY] },
@@ -151,6 +161,8 @@ impl Program {
 #[derive(Clone, Debug, Default)]
 pub struct ProgramBuilder {
     inputs: SmallVec<[Dtype; 4]>,
+    /// One bit per input: those that are indices, not memory.
+    indices: u32,
     consts: SmallVec<[Scalar; 2]>,
     steps: SmallVec<[Step; 4]>,
     outputs: SmallVec<[Arg; 1]>,
@@ -169,6 +181,16 @@ impl ProgramBuilder {
     /// [`Error::Overflow`] beyond [`MAX_INPUTS`].
     pub fn input(&mut self, dtype: Dtype) -> Result<Arg> {
         Self::add(&mut self.inputs, dtype, MAX_INPUTS, "inputs").map(Arg::Input)
+    }
+
+    /// Adds an input that is an index, of dtype `int64`; see [`Program::is_index`].
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] beyond [`MAX_INPUTS`].
+    pub fn index(&mut self) -> Result<Arg> {
+        let arg = self.input(Dtype::I64)?;
+        self.indices |= 1 << (self.inputs.len() - 1);
+        Ok(arg)
     }
 
     /// Adds a constant.
@@ -289,8 +311,8 @@ impl ProgramBuilder {
                 "call `output` before `finish`",
             ));
         }
-        let Self { inputs, consts, steps, outputs } = self;
-        Ok(Program { inputs, consts, steps, outputs })
+        let Self { inputs, indices, consts, steps, outputs } = self;
+        Ok(Program { inputs, indices, consts, steps, outputs })
     }
 
     fn step(&mut self, op: Op, dtype: Dtype, out: Dtype, operands: &[Arg]) -> Result<Arg> {

@@ -84,23 +84,11 @@ impl Logged {
                 plan.outputs
                     .iter()
                     .enumerate()
-                    .flat_map(move |(i, operand)| elements(plan, operand, output_dtype(plan, i)))
+                    .flat_map(move |(i, operand)| elements(plan, operand, plan.output_dtype(i)))
             })),
             Self::Copy { dst, bytes, .. } | Self::Fill { dst, bytes, .. } => merged([range(*dst, *bytes)]),
             _ => Vec::new(),
         }
-    }
-}
-
-/// What is written for a plan's output: the program's value, its fold, or what finishes the fold.
-fn output_dtype(plan: &LaunchPlan, output: usize) -> Dtype {
-    let value = plan.program.output_dtype(output);
-    match &plan.family {
-        stridewise_core::Family::Reduce { fold, finish, .. } => match finish {
-            Some(finish) => finish.output_dtype(0),
-            None => fold.result(value),
-        },
-        _ => value,
     }
 }
 

@@ -58,6 +58,27 @@ pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     Ok(UsmArray::from_node(node, layout, dtype, queue))
 }
 
+/// Records an array of `int64` whose value at a multi-index is `start` plus the sum of `steps` times the multi-index. None
+/// of the values is negative.
+///
+/// # Errors
+/// [`Error::Shape`] or [`Error::Overflow`] for a shape, steps and a start that do not fit each other.
+pub(crate) fn indices(
+    queue: &Queue,
+    kind: UsmKind,
+    shape: &[usize],
+    start: usize,
+    steps: &[isize],
+) -> Result<UsmArray> {
+    let values = Layout::new(shape, Some(steps), Some(start), Order::C, 1, None)?;
+    let layout = Layout::contiguous(shape, Order::C)?;
+    let operands = smallvec::smallvec![Source::Index(values)];
+    let recorded =
+        Recorded { op: Op::Copy, dtype: Dtype::I64, out: Dtype::I64, layout: layout.clone(), operands };
+    let node = Node::record(queue, kind, recorded)?;
+    Ok(UsmArray::from_node(node, layout, Dtype::I64, queue.clone()))
+}
+
 /// `yes` where `condition` (a `bool` array) holds, else `no`.
 ///
 /// # Errors
@@ -248,17 +269,14 @@ impl UsmArray {
     /// [`Error::Borrow`] where this array is read-only, [`Error::Shape`], [`Error::ExecutionPlacement`];
     /// [`Error::Dtype`] for a scalar that does not fit.
     pub fn assign<'a>(&self, source: impl Into<ArrayOrScalar<'a>>) -> Result<Event> {
-        let source = match source.into() {
+        let constant = |value: Scalar| (Source::Scalar(value), value.dtype());
+        let (source, dtype) = match source.into() {
             ArrayOrScalar::Array(array) => {
                 common_queue(&[("self", &self.queue), ("source", &array.queue)])?;
-                Source::Array(array.broadcast_to(self.shape())?)
+                (Source::Array(array.broadcast_to(self.shape())?), array.dtype)
             }
-            ArrayOrScalar::Scalar(value) => Source::Scalar(value),
-            ArrayOrScalar::Weak(value) => Source::Scalar(value.to_scalar(self.dtype)?),
-        };
-        let dtype = match &source {
-            Source::Array(array) => array.dtype,
-            Source::Scalar(value) => value.dtype(),
+            ArrayOrScalar::Scalar(value) => constant(value),
+            ArrayOrScalar::Weak(value) => constant(value.to_scalar(self.dtype)?),
         };
         let recorded = Recorded {
             op: if dtype == self.dtype { Op::Copy } else { Op::Cast },

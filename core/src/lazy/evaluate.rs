@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
-use super::plan::{self, Placed};
+use super::plan::{self, Input, Placed};
 use super::{Node, Recorded, Source};
 use crate::array::UsmArray;
 use crate::backend::Support;
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::layout::{self, Layout, Order};
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::schedule::{self, complete};
+use crate::memory::schedule::{self, Access, complete};
 use crate::memory::track::Mode;
 use crate::ops::{self, Op};
 use crate::plan::LaunchPlan;
@@ -114,7 +114,7 @@ pub(crate) fn reduce(
     emission.builder.output(value)?;
     let Emission { builder, inputs, .. } = emission;
     let program = Arc::new(builder.finish()?);
-    let mut inputs: SmallVec<[Placed; 4]> = inputs;
+    let mut inputs: SmallVec<[Input; 4]> = inputs;
 
     let folded = fold.result(accumulator);
     let kept: Vec<usize> = (0..shape.len()).filter(|a| !axes.contains(a)).map(|a| shape[a]).collect();
@@ -178,7 +178,7 @@ pub(crate) fn reduce(
 /// Plans with what they read and write.
 struct Evaluated {
     plans: Vec<LaunchPlan>,
-    inputs: SmallVec<[Placed; 4]>,
+    inputs: SmallVec<[Input; 4]>,
     output: Placed,
     /// Intermediates that somebody holds, written by the same pass.
     extras: SmallVec<[(Arc<Node>, Placed); 2]>,
@@ -186,7 +186,8 @@ struct Evaluated {
 
 impl Evaluated {
     fn is_exported(&self) -> bool {
-        self.inputs.iter().chain([&self.output]).any(|p| p.allocation.is_exported())
+        let inputs = self.inputs.iter().filter_map(Input::memory);
+        inputs.chain([&self.output]).any(|p| p.allocation.is_exported())
     }
 }
 
@@ -196,12 +197,28 @@ fn submit(queue: &Queue, parts: Vec<Evaluated>, depends: &[Event]) -> Result<Eve
     let mut plans = Vec::new();
     let mut extras = Vec::new();
     for part in parts {
-        accesses.extend(part.inputs.iter().map(|p| p.access(Mode::Read)));
+        accesses.extend(part.inputs.iter().filter_map(Input::memory).map(|p| p.access(Mode::Read)));
         accesses.push(part.output.access(Mode::Write));
         accesses.extend(part.extras.iter().map(|(_, p)| p.access(Mode::Write)));
         plans.extend(part.plans);
         extras.extend(part.extras);
     }
+    let event = submit_plans(queue, plans, accesses, depends)?;
+    for (node, placed) in extras {
+        node.publish(placed.allocation);
+        let recorded = node.recorded().take();
+        drop(recorded);
+    }
+    Ok(event)
+}
+
+/// Submits plans that the device can run as one command; of none, an event that is complete when `depends` are.
+pub(super) fn submit_plans(
+    queue: &Queue,
+    plans: Vec<LaunchPlan>,
+    accesses: Vec<Access>,
+    depends: &[Event],
+) -> Result<Event> {
     for plan in &plans {
         if let Support::No(reason) = queue.device().backend().supports(plan) {
             return Err(Error::unsupported(
@@ -212,20 +229,11 @@ fn submit(queue: &Queue, parts: Vec<Evaluated>, depends: &[Event]) -> Result<Eve
             ));
         }
     }
-    let event = if plans.is_empty() {
-        match depends {
-            [] => Event::ready(),
-            _ => schedule::barrier(queue, depends)?,
-        }
-    } else {
-        schedule::launch(queue, plans, accesses, depends)?
-    };
-    for (node, placed) in extras {
-        node.publish(placed.allocation);
-        let recorded = node.recorded().take();
-        drop(recorded);
+    match (plans.is_empty(), depends) {
+        (true, []) => Ok(Event::ready()),
+        (true, _) => schedule::barrier(queue, depends),
+        (false, _) => schedule::launch(queue, plans, accesses, depends),
     }
-    Ok(event)
 }
 
 /// Evaluates one elementwise expression: everything but the submission.
@@ -295,8 +303,9 @@ fn place_new(queue: &Queue, kind: UsmKind, layout: Layout, dtype: Dtype) -> Resu
 }
 
 /// Copies inputs that overlap the output other than exactly, so that the result is what a copy first would give.
-fn separate(queue: &Queue, inputs: &mut [Placed], output: &Placed, in_place: bool) -> Result<()> {
-    for input in inputs {
+fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed, in_place: bool) -> Result<()> {
+    for source in inputs {
+        let Input::Memory(input) = source else { continue };
         let (size, out_size) = (input.dtype.size(), output.dtype.size());
         let clash = Arc::ptr_eq(&input.allocation, &output.allocation)
             && layout::overlaps(&input.layout, size, &output.layout, out_size);
@@ -307,10 +316,11 @@ fn separate(queue: &Queue, inputs: &mut [Placed], output: &Placed, in_place: boo
                 place_new(queue, input.allocation.kind(), Layout::contiguous(shape, Order::C)?, input.dtype)?;
             let mut plans = Vec::new();
             let program = Arc::new(Program::convert(input.dtype, input.dtype));
-            plan::map(&program, shape, std::slice::from_ref(input), std::slice::from_ref(&copy), &mut plans);
             let accesses = vec![input.access(Mode::Read), copy.access(Mode::Write)];
+            let read = Input::Memory(input.clone());
+            plan::map(&program, shape, &[read], std::slice::from_ref(&copy), &mut plans);
             schedule::launch(queue, plans, accesses, &[])?;
-            *input = copy;
+            *source = Input::Memory(copy);
         }
     }
     Ok(())
@@ -318,11 +328,38 @@ fn separate(queue: &Queue, inputs: &mut [Placed], output: &Placed, in_place: boo
 
 /// Flushes what other queues have recorded on an allocation. Done before the own queue's lock is taken: no thread holds
 /// two.
-fn flush_foreign_readers(queue: &Queue, allocation: &Arc<Allocation>) -> Result<()> {
+pub(super) fn flush_foreign_readers(queue: &Queue, allocation: &Arc<Allocation>) -> Result<()> {
     allocation
         .pending_reads
         .0
         .for_each_pending(|node| if node.queue == *queue { Ok(()) } else { node.queue.pending().flush() })
+}
+
+/// Flushes what a queue has recorded where some of it, of which `counts` is true, reads an allocation. The caller holds the
+/// queue's flush lock. Whether there was any.
+fn flush_own_readers(
+    queue: &Queue,
+    allocation: &Arc<Allocation>,
+    counts: impl Fn(&Arc<Node>) -> bool,
+) -> Result<bool> {
+    let mut found = false;
+    allocation.pending_reads.0.for_each_pending(|node| {
+        found |= node.queue == *queue && counts(node);
+        Ok(())
+    })?;
+    if found {
+        queue
+            .pending()
+            .0
+            .for_each_pending(|node| if counts(node) { flush_locked(node).map(drop) } else { Ok(()) })?;
+    }
+    Ok(found)
+}
+
+/// Flushes everything recorded that reads an allocation which is about to be written, all of it on the queue whose flush
+/// lock the caller holds.
+pub(super) fn flush_readers(queue: &Queue, allocation: &Arc<Allocation>) -> Result<()> {
+    flush_own_readers(queue, allocation, |_| true).map(drop)
 }
 
 /// The pending nodes of an expression that can be fused, with the references found to each.
@@ -349,15 +386,7 @@ fn settle(
             && let Some(allocation) = overwritten
         {
             let reads = |node: &Arc<Node>| !settled.references.contains_key(&Arc::as_ptr(node));
-            let mut found = false;
-            allocation.pending_reads.0.for_each_pending(|node| {
-                found |= node.queue == *queue && reads(node);
-                Ok(())
-            })?;
-            if found {
-                queue.pending().0.for_each_pending(|node| {
-                    if reads(node) { flush_locked(node).map(drop) } else { Ok(()) }
-                })?;
+            if flush_own_readers(queue, allocation, reads)? {
                 continue;
             }
         }
@@ -442,7 +471,7 @@ impl Settled {
 struct Emission<'a> {
     settled: &'a Settled,
     builder: ProgramBuilder,
-    inputs: SmallVec<[Placed; 4]>,
+    inputs: SmallVec<[Input; 4]>,
     values: HashMap<*const Node, Arg>,
     /// Held nodes: further outputs, with their value, layout and dtype.
     kept: Vec<(Arc<Node>, Arg, Layout, Dtype)>,
@@ -466,6 +495,11 @@ impl<'a> Emission<'a> {
             let wanted = if condition { Dtype::Bool } else { recorded.dtype };
             let arg = match operand {
                 Source::Scalar(value) => self.builder.constant(value.cast(wanted))?,
+                Source::Index(layout) => {
+                    let arg = self.builder.index()?;
+                    self.inputs.push(Input::Index(layout.clone()));
+                    self.builder.cast(arg, wanted)?
+                }
                 Source::Array(array) => {
                     let arg = self.array(array)?;
                     self.builder.cast(arg, wanted)?
@@ -510,17 +544,19 @@ impl<'a> Emission<'a> {
             layout: array.layout().clone(),
             dtype: array.dtype(),
         };
-        let same = |p: &Placed| {
-            Arc::ptr_eq(&p.allocation, &placed.allocation)
-                && p.layout == placed.layout
-                && p.dtype == placed.dtype
+        let same = |input: &Input| {
+            input.memory().is_some_and(|p| {
+                Arc::ptr_eq(&p.allocation, &placed.allocation)
+                    && p.layout == placed.layout
+                    && p.dtype == placed.dtype
+            })
         };
         if let Some(number) = self.inputs.iter().position(same) {
             // As many inputs as a program can have fit a byte.
             return Ok(Arg::Input(number as u8));
         }
         let arg = self.builder.input(placed.dtype)?;
-        self.inputs.push(placed);
+        self.inputs.push(Input::Memory(placed));
         Ok(arg)
     }
 }

@@ -14,9 +14,11 @@
 //!   the registration over; what writes to one flushes its readers first.
 
 mod evaluate;
+mod pass;
 mod plan;
 
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
+pub(crate) use pass::{Pass, Walk};
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -74,13 +76,15 @@ pub(crate) struct Recorded {
 pub(crate) enum Source {
     Array(UsmArray),
     Scalar(Scalar),
+    /// An `int64` computed from the multi-index: the layout's offset plus its strides times the multi-index.
+    Index(Layout),
 }
 
 impl Source {
     fn array(&self) -> Option<&UsmArray> {
         match self {
             Self::Array(array) => Some(array),
-            Self::Scalar(_) => None,
+            Self::Scalar(_) | Self::Index(_) => None,
         }
     }
 }

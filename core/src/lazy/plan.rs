@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Strides, coalesce};
+use crate::memory::UsmPtr;
 use crate::memory::allocation::Allocation;
 use crate::memory::schedule::Access;
 use crate::memory::track::{Mode, Region};
@@ -28,9 +29,42 @@ impl Placed {
     }
 
     /// The operand that starts `elements` after the layout's offset.
-    fn operand(&self, elements: isize, strides: &[isize]) -> Operand {
+    pub(super) fn operand(&self, elements: isize, strides: &[isize]) -> Operand {
         let bytes = (self.layout.offset().cast_signed() + elements) * self.dtype.size().cast_signed();
         Operand { ptr: self.allocation.ptr().byte_offset(bytes), strides: strides.into() }
+    }
+}
+
+/// What a pass reads: memory, or indices (the layout's offset and strides are the value's).
+#[derive(Clone)]
+pub(crate) enum Input {
+    Memory(Placed),
+    Index(Layout),
+}
+
+impl Input {
+    pub(crate) fn layout(&self) -> &Layout {
+        match self {
+            Self::Memory(placed) => &placed.layout,
+            Self::Index(layout) => layout,
+        }
+    }
+
+    pub(crate) fn memory(&self) -> Option<&Placed> {
+        match self {
+            Self::Memory(placed) => Some(placed),
+            Self::Index(_) => None,
+        }
+    }
+
+    fn operand(&self, elements: isize, strides: &[isize]) -> Operand {
+        match self {
+            Self::Memory(placed) => placed.operand(elements, strides),
+            Self::Index(layout) => {
+                let start = layout.offset().wrapping_add_signed(elements);
+                Operand { ptr: UsmPtr::NULL.byte_offset(start.cast_signed()), strides: strides.into() }
+            }
+        }
     }
 }
 
@@ -38,26 +72,30 @@ impl Placed {
 pub(crate) fn map(
     program: &Arc<Program>,
     shape: &[usize],
-    inputs: &[Placed],
+    inputs: &[Input],
     outputs: &[Placed],
     plans: &mut Vec<LaunchPlan>,
 ) {
-    let operands: SmallVec<[&Placed; 6]> = outputs.iter().chain(inputs).collect();
-    let strides: SmallVec<[&[isize]; 6]> = operands.iter().map(|p| p.layout.strides()).collect();
+    let layouts = outputs.iter().map(|p| &p.layout).chain(inputs.iter().map(Input::layout));
+    let strides: SmallVec<[&[isize]; 6]> = layouts.map(Layout::strides).collect();
     let space = coalesce(shape, &strides, true);
     let outer = space.shape.len().saturating_sub(MAX_PLAN_DIMS);
     for_each_index(&space.shape[..outer], |index| {
         let place = |number: usize| {
             let steps: &Strides = &space.strides[number];
             let outer_elements: isize = index.iter().zip(steps).map(|(&i, &s)| i.cast_signed() * s).sum();
-            operands[number].operand(space.offsets[number] + outer_elements, &steps[outer..])
+            let (elements, steps) = (space.offsets[number] + outer_elements, &steps[outer..]);
+            match number.checked_sub(outputs.len()) {
+                None => outputs[number].operand(elements, steps),
+                Some(input) => inputs[input].operand(elements, steps),
+            }
         };
         plans.push(LaunchPlan {
             program: Arc::clone(program),
             family: Family::Map,
             dims: space.shape[outer..].into(),
             outputs: (0..outputs.len()).map(place).collect(),
-            inputs: (outputs.len()..operands.len()).map(place).collect(),
+            inputs: (outputs.len()..strides.len()).map(place).collect(),
         });
     });
 }
@@ -74,7 +112,7 @@ pub(crate) fn reduce(
     program: &Arc<Program>,
     folding: &Folding<'_>,
     shape: &[usize],
-    inputs: &[Placed],
+    inputs: &[Input],
     output: &Placed,
     plans: &mut Vec<LaunchPlan>,
 ) -> Result<()> {
@@ -85,10 +123,10 @@ pub(crate) fn reduce(
         |axes: &[usize], layout: &Layout| axes.iter().map(|&a| layout.strides()[a]).collect::<Strides>();
 
     let kept_strides: Vec<Strides> = std::iter::once(output.layout.strides().into())
-        .chain(inputs.iter().map(|p| along(&kept, &p.layout)))
+        .chain(inputs.iter().map(|p| along(&kept, p.layout())))
         .collect();
     let outer = coalesce(&extents(&kept), &kept_strides.iter().map(|s| &s[..]).collect::<Vec<_>>(), true);
-    let inner_strides: Vec<Strides> = inputs.iter().map(|p| along(&inner, &p.layout)).collect();
+    let inner_strides: Vec<Strides> = inputs.iter().map(|p| along(&inner, p.layout())).collect();
     // An index fold numbers the elements in row-major order, which reordering would change.
     let free_order = matches!(folding.fold, Fold::Op(_));
     let mut folded =
@@ -115,10 +153,10 @@ pub(crate) fn reduce(
         let mut strides: Strides = outer.strides[0][split..].into();
         strides.extend(folded.shape.iter().map(|_| 0));
         let out = output.operand(ahead(0), &strides);
-        let ins = inputs.iter().enumerate().map(|(i, placed)| {
+        let ins = inputs.iter().enumerate().map(|(i, input)| {
             let mut strides: Strides = outer.strides[i + 1][split..].into();
             strides.extend_from_slice(&folded.strides[i]);
-            placed.operand(ahead(i + 1) + folded.offsets[i], &strides)
+            input.operand(ahead(i + 1) + folded.offsets[i], &strides)
         });
         plans.push(LaunchPlan {
             program: Arc::clone(program),
@@ -136,7 +174,7 @@ pub(crate) fn reduce(
 }
 
 /// Calls a function with every multi-index of a shape, in row-major order.
-fn for_each_index(shape: &[usize], mut f: impl FnMut(&[usize])) {
+pub(super) fn for_each_index(shape: &[usize], mut f: impl FnMut(&[usize])) {
     let mut index: Dims = SmallVec::from_elem(0, shape.len());
     loop {
         f(&index);

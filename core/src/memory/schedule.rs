@@ -13,7 +13,7 @@ use super::allocation::Allocation;
 use super::track::{Mode, Region, Track};
 use crate::backend::{self, Command, Dependency, EventStatus, Wait};
 use crate::error::{Error, Result};
-use crate::plan::{Family, LaunchPlan, Operand};
+use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
 use crate::runtime::{Event, Queue};
 
 /// One access of a command.
@@ -83,18 +83,17 @@ pub(crate) fn launch(
 ) -> Result<Event> {
     for plan in &plans {
         let dtypes = plan.program.inputs();
-        let reads =
-            plan.inputs.iter().enumerate().map(|(i, operand)| (operand, dtypes[i].size(), Mode::Read));
-        let out_size = |i: usize| match &plan.family {
-            Family::Map => plan.program.output_dtype(i).size(),
-            Family::Reduce { fold, finish, .. } => match finish {
-                Some(finish) => finish.output_dtype(0).size(),
-                None => fold.result(plan.program.output_dtype(0)).size(),
-            },
-        };
-        let writes = plan.outputs.iter().enumerate().map(|(i, operand)| (operand, out_size(i), Mode::Write));
-        for (operand, size, mode) in reads.chain(writes) {
-            if !accesses.iter().any(|access| access.contains(operand, &plan.dims, size, mode)) {
+        let in_memory = plan.inputs.iter().enumerate().filter(|&(i, _)| !plan.program.is_index(i));
+        let reads = in_memory.map(|(i, operand)| (operand, dtypes[i].size(), Mode::Read, i));
+        let writes = plan.outputs.iter().enumerate();
+        let writes = writes.map(|(i, operand)| (operand, plan.output_dtype(i).size(), Mode::Write, i));
+        for (operand, size, mode, number) in reads.chain(writes) {
+            let indexed: &[IndexedAxis] = match (&plan.family, mode, number) {
+                (Family::Gather { axes }, Mode::Read, 0) | (Family::Scatter { axes }, Mode::Write, 0) => axes,
+                (Family::Search { table, .. }, Mode::Read, 1) => std::slice::from_ref(table),
+                _ => &[],
+            };
+            if !accesses.iter().any(|access| access.contains(operand, &plan.dims, indexed, size, mode)) {
                 return Err(Error::out_of_bounds(
                     "plan",
                     format!("an operand at {:?} over {:?}", operand.ptr, plan.dims),
@@ -112,9 +111,17 @@ pub(crate) fn launch(
 
 impl Access {
     /// Whether an operand of a plan stays inside this access.
-    fn contains(&self, operand: &Operand, dims: &[usize], size: usize, mode: Mode) -> bool {
+    fn contains(
+        &self,
+        operand: &Operand,
+        dims: &[usize],
+        indexed: &[IndexedAxis],
+        size: usize,
+        mode: Mode,
+    ) -> bool {
         let (mut low, mut high) = (operand.ptr.addr() as i128, (operand.ptr.addr() + size) as i128);
-        for (&extent, &stride) in dims.iter().zip(&operand.strides) {
+        let along = dims.iter().copied().zip(operand.strides.iter().copied());
+        for (extent, stride) in along.chain(indexed.iter().map(|axis| (axis.extent, axis.stride))) {
             let reach = (extent as i128 - 1) * stride as i128 * size as i128;
             if reach < 0 { low += reach } else { high += reach }
         }

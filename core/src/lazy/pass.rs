@@ -1,0 +1,91 @@
+//! Passes that fuse with nothing: scans, sorts, gathers, scatters, searches. Their operands are in memory, recorded work
+//! on them is submitted first.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::evaluate::{self, flush_foreign_readers};
+use super::plan::{self, Placed};
+use crate::array::UsmArray;
+use crate::error::Result;
+use crate::layout::Strides;
+use crate::memory::track::Mode;
+use crate::plan::{Family, LaunchPlan, MAX_PLAN_DIMS};
+use crate::program::Program;
+use crate::runtime::{Event, Queue};
+
+/// An array, and how a pass steps through it: a stride in elements for each dimension of the iteration space.
+pub(crate) struct Walk {
+    /// The array whose elements are accessed, wherever the strides and indices lead in it.
+    pub(crate) array: UsmArray,
+    /// Per dimension of the pass.
+    pub(crate) strides: Strides,
+}
+
+impl Walk {
+    /// Through an array of the iteration space's own shape.
+    pub(crate) fn along(array: &UsmArray) -> Self {
+        Self { array: array.clone(), strides: array.strides().into() }
+    }
+
+    fn placed(&self) -> Result<Placed> {
+        Ok(Placed {
+            allocation: Arc::clone(self.array.node().memory()?),
+            layout: self.array.layout().clone(),
+            dtype: self.array.dtype(),
+        })
+    }
+}
+
+/// One pass over arrays in memory.
+pub(crate) struct Pass {
+    pub(crate) program: Program,
+    pub(crate) family: Family,
+    /// The iteration space. More dimensions than a plan has become several plans of one submission.
+    pub(crate) dims: SmallVec<[usize; 4]>,
+    pub(crate) inputs: Vec<Walk>,
+    /// Overlaps no input.
+    pub(crate) output: Walk,
+}
+
+impl Pass {
+    /// Submits the pass behind whatever reads or writes its memory now, and behind the events named.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`](crate::Error::Unsupported) where the device cannot run it; what the submission reports.
+    pub(crate) fn submit(self, queue: &Queue, depends: &[Event]) -> Result<Event> {
+        let Self { program, family, dims, inputs, output } = self;
+        let program = Arc::new(program);
+        let out = output.placed()?;
+        flush_foreign_readers(queue, &out.allocation)?;
+        let placed = inputs.iter().map(Walk::placed).collect::<Result<SmallVec<[Placed; 4]>>>()?;
+        let lock = queue.flush_lock();
+        evaluate::flush_readers(queue, &out.allocation)?;
+        let mut plans = Vec::new();
+        if !dims.contains(&0) {
+            let outer = dims.len().saturating_sub(MAX_PLAN_DIMS);
+            plan::for_each_index(&dims[..outer], |index| {
+                let operand = |placed: &Placed, strides: &Strides| {
+                    let ahead = index.iter().zip(strides).map(|(&i, &stride)| i.cast_signed() * stride);
+                    placed.operand(ahead.sum(), &strides[outer..])
+                };
+                plans.push(LaunchPlan {
+                    program: Arc::clone(&program),
+                    family: family.clone(),
+                    dims: dims[outer..].into(),
+                    inputs: placed.iter().zip(&inputs).map(|(p, walk)| operand(p, &walk.strides)).collect(),
+                    outputs: smallvec::smallvec![operand(&out, &output.strides)],
+                });
+            });
+        }
+        let accesses = placed.iter().map(|p| p.access(Mode::Read)).chain([out.access(Mode::Write)]).collect();
+        let exported = placed.iter().chain([&out]).any(|p| p.allocation.is_exported());
+        let event = evaluate::submit_plans(queue, plans, accesses, depends)?;
+        drop(lock);
+        if exported {
+            crate::memory::schedule::complete(&event, depends)?;
+        }
+        Ok(event)
+    }
+}
