@@ -200,9 +200,12 @@ fn comparisons_logic_and_selection() -> Result<()> {
     assert_eq!(a.equal(2).to_vec()?, [false, true, false]);
     assert_eq!(a.not_equal(2).to_vec()?, [true, false, true]);
     assert_eq!(array![1.0, f64::NAN].isnan().to_vec()?, [false, true]);
-    assert_eq!(array![0, 2, 4].logical_and(&array![1.0, 0.0, f64::NAN]).to_vec()?, [false, false, true]);
+    assert_eq!(
+        array![0.0, 2.0, 4.0].logical_and(&array![1.0, 0.0, f64::NAN]).to_vec()?,
+        [false, false, true]
+    );
     assert_eq!(array![0, 2].logical_or(&array![0, 0]).to_vec()?, [false, true]);
-    assert_eq!(array![0, 2].logical_xor(&array![0_u8, 4]).to_vec()?, [false, false]);
+    assert_eq!(array![0_u8, 2].logical_xor(&array![0_u8, 4]).to_vec()?, [false, false]);
     assert_eq!(array![0.0, 0.5].logical_not().to_vec()?, [true, false]);
     assert_eq!(a.less(2).where_(&a, 0).to_vec()?, [1, 0, 0]);
     assert_eq!(a.less(2).where_(1.5_f32, 2.5).to_vec()?, [1.5, 2.5, 2.5]);

@@ -21,8 +21,8 @@ mod scalar;
 pub use ::ndarray;
 pub use array::{
     Array, ArrayOrScalar, ArrayOrValue, Axes, BitsElement, Buffer, Creator, Extents, FieldElement, Flags,
-    FloatElement, NumElement, OrderedElement, RealElement, Reducible, Reduction, UsmArray, UsmArrayBuilder,
-    concat, elementwise, stack, where_,
+    FloatElement, IntElement, NumElement, OrderedElement, RealElement, Reducible, Reduction, UsmArray,
+    UsmArrayBuilder, concat, elementwise, stack, where_,
 };
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};

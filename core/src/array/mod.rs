@@ -18,8 +18,8 @@ pub use concat::{concat, stack};
 pub use elementwise::{ArrayOrScalar, elementwise, where_};
 pub use reduction::Reduction;
 pub use typed::{
-    Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, NumElement,
-    OrderedElement, RealElement, Reducible,
+    Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, IntElement,
+    NumElement, OrderedElement, RealElement, Reducible,
 };
 
 use std::sync::Arc;

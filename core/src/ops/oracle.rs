@@ -1,6 +1,7 @@
 //! The scalar oracle: every operation on one [`Scalar`] at a time, through the standard library's arithmetic. Kernels
 //! are tested against it, and core uses it for values that need no device (the result of an empty reduction).
 
+use std::cmp::Ordering;
 use std::num::Wrapping;
 
 use super::{
@@ -15,7 +16,16 @@ use crate::{Scalar, bf16, f16};
 /// are of one dtype, but for [`Op::Where`], whose first is `bool`; [`Op::Cast`] is [`Scalar::cast`].
 #[must_use]
 pub fn apply(op: Op, operands: &[Scalar]) -> Option<Scalar> {
-    (operands.len() == op.arity()).then(|| op.visit(Oracle { operands }))?
+    match (op, operands) {
+        // The one function that knows its format.
+        (Op::Nextafter, &[Scalar::F16(x), Scalar::F16(y)]) => Some(Scalar::F16(f16::from_bits(
+            half_neighbour((x.to_f32(), x.to_bits()), (y.to_f32(), y.to_bits())),
+        ))),
+        (Op::Nextafter, &[Scalar::Bf16(x), Scalar::Bf16(y)]) => Some(Scalar::Bf16(bf16::from_bits(
+            half_neighbour((x.to_f32(), x.to_bits()), (y.to_f32(), y.to_bits())),
+        ))),
+        _ => (operands.len() == op.arity()).then(|| op.visit(Oracle { operands }))?,
+    }
 }
 
 /// A program's outputs for one element of each input.
@@ -78,11 +88,30 @@ macro_rules! class {
     };
 }
 
-fn half_up(v: f16) -> f32 {
-    v.to_f32()
+// In double precision, so that the one rounding to 16 bits is the only one that shows.
+fn half_up(v: f16) -> f64 {
+    v.to_f64()
 }
-fn bhalf_up(v: bf16) -> f32 {
-    v.to_f32()
+fn half_down(v: f64) -> Scalar {
+    Scalar::F64(v).cast(Dtype::F16)
+}
+fn bhalf_up(v: bf16) -> f64 {
+    v.to_f64()
+}
+fn bhalf_down(v: f64) -> Scalar {
+    Scalar::F64(v).cast(Dtype::Bf16)
+}
+
+/// The neighbour of a 16-bit float in its own format, as bits: its value and bits, and those of the number that says the
+/// direction.
+fn half_neighbour(from: (f32, u16), to: (f32, u16)) -> u16 {
+    match from.0.partial_cmp(&to.0) {
+        None => 0x7fff,
+        Some(Ordering::Equal) => to.1,
+        Some(_) if from.0 == 0.0 => 1 | to.1 & 0x8000,
+        Some(order) if (order == Ordering::Less) == (from.0 > 0.0) => from.1 + 1,
+        Some(_) => from.1 - 1,
+    }
 }
 
 impl Visitor for Oracle<'_> {
@@ -93,7 +122,7 @@ impl Visitor for Oracle<'_> {
         I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
         U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
         U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
-        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
         F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
     }
     class! { num_test NumTest:
@@ -104,7 +133,7 @@ impl Visitor for Oracle<'_> {
         C64 |v| v, Scalar::Bool; C128 |v| v, Scalar::Bool;
     }
     class! { field FieldOp:
-        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
         F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
     }
     class! { num_fn NumFn:
@@ -112,11 +141,11 @@ impl Visitor for Oracle<'_> {
         I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
         U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
         U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
-        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
         F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
     }
     class! { analytic AnalyticOp:
-        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
         F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
     }
     class! { part PartOp:
@@ -124,7 +153,7 @@ impl Visitor for Oracle<'_> {
         I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
         U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
         U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
-        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
         F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::F32; C128 |v| v, Scalar::F64;
     }
     class! { real_fn RealFn:
@@ -132,7 +161,7 @@ impl Visitor for Oracle<'_> {
         I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
         U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
         U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
-        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
         F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64;
     }
     class! { real RealOp:
@@ -141,7 +170,7 @@ impl Visitor for Oracle<'_> {
         I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
         U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
         U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
-        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
         F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64;
     }
     class! { real_test RealTest:
@@ -151,7 +180,7 @@ impl Visitor for Oracle<'_> {
         F16 half_up, Scalar::Bool; Bf16 bhalf_up, Scalar::Bool; F32 |v| v, Scalar::Bool; F64 |v| v, Scalar::Bool;
     }
     class! { float FloatOp:
-        F16 half_up, |v| Scalar::F16(f16::from_f32(v)); Bf16 bhalf_up, |v| Scalar::Bf16(bf16::from_f32(v));
+        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
         F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64;
     }
     class! { float_test FloatTest:

@@ -7,7 +7,7 @@ use super::{Alg, Analytic, Field, Float, Int, Parts, Real};
 use crate::Complex;
 
 macro_rules! float_scalar {
-    ($($t:ident $erf:path;)*) => {$(
+    ($($t:ident $erf:path, $cbrt:path, $asinh:path, $acosh:path, $atanh:path;)*) => {$(
         impl Alg for $t {
             type Mask = bool;
             #[inline(always)]
@@ -98,9 +98,9 @@ macro_rules! float_scalar {
             fn sinh(self) -> Self { <$t>::sinh(self) }
             fn cosh(self) -> Self { <$t>::cosh(self) }
             fn tanh(self) -> Self { <$t>::tanh(self) }
-            fn asinh(self) -> Self { <$t>::asinh(self) }
-            fn acosh(self) -> Self { <$t>::acosh(self) }
-            fn atanh(self) -> Self { <$t>::atanh(self) }
+            fn asinh(self) -> Self { $asinh(self) }
+            fn acosh(self) -> Self { $acosh(self) }
+            fn atanh(self) -> Self { $atanh(self) }
         }
         impl Float for $t {
             fn mul_add(self, b: Self, c: Self) -> Self { <$t>::mul_add(self, b, c) }
@@ -114,7 +114,7 @@ macro_rules! float_scalar {
                 let greater = Real::maximum(self, other);
                 greater + (-(self - other).abs()).exp().ln_1p()
             }
-            fn cbrt(self) -> Self { <$t>::cbrt(self) }
+            fn cbrt(self) -> Self { $cbrt(self) }
             fn rsqrt(self) -> Self { 1.0 / <$t>::sqrt(self) }
             fn erf(self) -> Self { $erf(self) }
             fn sigmoid(self) -> Self { 1.0 / (1.0 + (-self).exp()) }
@@ -135,7 +135,11 @@ macro_rules! float_scalar {
         }
     )*};
 }
-float_scalar! { f32 libm::erff; f64 libm::erf; }
+// Where the standard library has no function, or a formula that loses digits.
+float_scalar! {
+    f32 libm::erff, libm::cbrtf, libm::asinhf, libm::acoshf, libm::atanhf;
+    f64 libm::erf, libm::cbrt, libm::asinh, libm::acosh, libm::atanh;
+}
 
 macro_rules! complex_scalar {
     ($($t:ident)*) => {$(

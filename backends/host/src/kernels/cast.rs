@@ -16,7 +16,7 @@ use crate::simd::Isa;
 pub(super) struct Byte(u8);
 
 /// What an element converts through: each source offers its value as a number, each target picks from it.
-trait To<D> {
+pub(super) trait To<D> {
     fn to(self) -> D;
 }
 

@@ -1,7 +1,9 @@
 //! Entry points: one function per kernel and instruction set, the only places that carry `#[target_feature]`.
 
-use stridewise_core::Dtype;
+use stridewise_core::{Dtype, bf16, f16};
 
+use super::half_map::HalfMap;
+use super::map::{LaneFn, LaneMap};
 use crate::simd::{self, Isa, Lane};
 
 /// A compiled kernel over unit-stride memory: reads up to three sources of `len` elements, writes `dst`.
@@ -24,6 +26,16 @@ pub(super) trait Kernel {
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize);
 }
 
+/// An instruction set whose entry points a kernel can call, to share their code instead of having it inlined once more.
+pub(super) trait Level {
+    /// Its vectors of `float32`.
+    type F32: Lane<Elem = f32>;
+    /// Its vectors of `float64`.
+    type F64: Lane<Elem = f64>;
+    /// A kernel's entry point.
+    fn entry<K: Kernel>() -> StepFn;
+}
+
 /// A kernel for each vector type.
 pub(super) trait LaneKernel {
     /// The kernel over one of them.
@@ -33,7 +45,19 @@ pub(super) trait LaneKernel {
 macro_rules! level {
     ($name:ident $($feature:literal)?) => {
         mod $name {
-            use super::Kernel;
+            use super::{Kernel, StepFn};
+            use crate::simd;
+
+            /// This level.
+            pub(in super::super) struct Level;
+            impl super::Level for Level {
+                type F32 = simd::$name::F32;
+                type F64 = simd::$name::F64;
+                fn entry<K: Kernel>() -> StepFn {
+                    enter::<K>
+                }
+            }
+
             /// The body compiled for this level.
             ///
             /// # Safety
@@ -74,6 +98,29 @@ pub(super) fn lane_entry<K: LaneKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn
                 Dtype::Bf16 => $level::enter::<K::At<simd::$level::Bf16>>,
                 Dtype::F32 => $level::enter::<K::At<simd::$level::F32>>,
                 Dtype::F64 => $level::enter::<K::At<simd::$level::F64>>,
+                _ => return None,
+            }
+        };
+    }
+    Some(match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => of!(avx512),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => of!(avx2),
+        _ => of!(base),
+    })
+}
+
+/// The entry point of a function with a long body: over vectors of `float32` and `float64`, and through these for the
+/// 16-bit floats.
+pub(super) fn function_entry<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtype) -> Option<StepFn> {
+    macro_rules! of {
+        ($level:ident) => {
+            match dtype {
+                Dtype::F16 => $level::enter::<HalfMap<$level::Level, f16, W, K>>,
+                Dtype::Bf16 => $level::enter::<HalfMap<$level::Level, bf16, W, K>>,
+                Dtype::F32 => $level::enter::<LaneMap<simd::$level::F32, W, K>>,
+                Dtype::F64 => $level::enter::<LaneMap<simd::$level::F64, W, K>>,
                 _ => return None,
             }
         };

@@ -8,6 +8,7 @@ mod cast;
 mod code;
 mod entry;
 mod fold;
+mod half_map;
 mod index_fold;
 mod map;
 mod pack;

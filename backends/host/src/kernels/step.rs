@@ -4,10 +4,11 @@ use stridewise_core::ops::{
     AnalyticOp, BitsOp, FieldOp, FloatOp, FloatTest, IntOp, NumFn, NumOp, NumTest, PartOp, RealFn, RealOp,
     RealTest, Visitor,
 };
-use stridewise_core::{Complex, Dtype, Op};
+use stridewise_core::{Complex, Dtype, Op, bf16, f16};
 
 use super::cast;
-use super::entry::{StepFn, entry, lane_entry, wide_entry};
+use super::entry::{StepFn, entry, function_entry, lane_entry, wide_entry};
+use super::half_map::HalfNext;
 use super::map::{
     ByAnalytic, ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumFn, ByNumTest, ByPart, ByReal,
     ByRealFn, ByRealTest, Flag, LaneMaps, LaneTestMaps, PlainMap, PlainPart, PlainTest, Truth,
@@ -30,7 +31,12 @@ pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Reso
     if !op.allows(dtype) {
         return None;
     }
-    op.visit(Resolve { dtype, out, isa })
+    match (op, dtype) {
+        // The one function of these that knows its format.
+        (Op::Nextafter, Dtype::F16) => Some(Resolved { run: entry::<HalfNext<f16>>(isa), lanes: true }),
+        (Op::Nextafter, Dtype::Bf16) => Some(Resolved { run: entry::<HalfNext<bf16>>(isa), lanes: true }),
+        _ => op.visit(Resolve { dtype, out, isa }),
+    }
 }
 
 struct Resolve {
@@ -83,7 +89,7 @@ impl Visitor for Resolve {
             .or_else(|| plain!(self, PlainMap, ByNum<O>, K, integers C64 Complex<f32>, C128 Complex<f64>))
     }
     fn num_fn<O: NumFn<K>, const K: usize>(self) -> Self::Out {
-        Self::lanes(lane_entry::<LaneMaps<ByNumFn<O>, K>>(self.isa, self.dtype))
+        Self::lanes(function_entry::<ByNumFn<O>, K>(self.isa, self.dtype))
             .or_else(|| plain!(self, PlainMap, ByNumFn<O>, K, integers C64 Complex<f32>, C128 Complex<f64>))
     }
     fn part<O: PartOp<K>, const K: usize>(self) -> Self::Out {
@@ -92,11 +98,11 @@ impl Visitor for Resolve {
             .or_else(|| plain!(self, PlainMap, ByPart<O>, K, integers))
     }
     fn analytic<O: AnalyticOp<K>, const K: usize>(self) -> Self::Out {
-        Self::lanes(lane_entry::<LaneMaps<ByAnalytic<O>, K>>(self.isa, self.dtype))
+        Self::lanes(function_entry::<ByAnalytic<O>, K>(self.isa, self.dtype))
             .or_else(|| plain!(self, PlainMap, ByAnalytic<O>, K, C64 Complex<f32>, C128 Complex<f64>))
     }
     fn real_fn<O: RealFn<K>, const K: usize>(self) -> Self::Out {
-        Self::lanes(lane_entry::<LaneMaps<ByRealFn<O>, K>>(self.isa, self.dtype))
+        Self::lanes(function_entry::<ByRealFn<O>, K>(self.isa, self.dtype))
             .or_else(|| plain!(self, PlainMap, ByRealFn<O>, K, integers))
     }
     fn num_test<O: NumTest<K>, const K: usize>(self) -> Self::Out {
@@ -117,7 +123,7 @@ impl Visitor for Resolve {
             .or_else(|| plain!(self, PlainTest, ByRealTest<O>, K, integers Bool Truth))
     }
     fn float<O: FloatOp<K>, const K: usize>(self) -> Self::Out {
-        Self::lanes(lane_entry::<LaneMaps<ByFloat<O>, K>>(self.isa, self.dtype))
+        Self::lanes(function_entry::<ByFloat<O>, K>(self.isa, self.dtype))
     }
     fn float_test<O: FloatTest<K>, const K: usize>(self) -> Self::Out {
         Self::test(lane_entry::<LaneTestMaps<ByFloatTest<O>, K>>(self.isa, self.dtype))

@@ -25,6 +25,8 @@ pub trait FloatElement: RealElement + FieldElement {
 pub trait FieldElement: NumElement {}
 /// Types with bits: `bool` and integers.
 pub trait BitsElement: Element {}
+/// Integers.
+pub trait IntElement: RealElement + BitsElement {}
 
 /// The types that sums and means of elements have.
 pub trait Reducible: Element {
@@ -89,6 +91,7 @@ macro_rules! classes {
         impl NumElement for $ty {}
         impl OrderedElement for $ty {}
         impl BitsElement for $ty {}
+        impl IntElement for $ty {}
         impl RealElement for $ty {
             fn steps(start: Self, stop: Self, step: Self) -> Steps {
                 integer_steps(start.into(), stop.into(), step.into())

@@ -1,8 +1,10 @@
 //! Elementwise functions: arithmetic beyond the operators, comparisons, logic, selection and conversion.
 
-use super::{Array, ArrayOrValue, FloatElement, NumElement, OrderedElement, RealElement, demand};
+use super::{
+    Array, ArrayOrValue, FieldElement, FloatElement, NumElement, OrderedElement, RealElement, demand,
+};
 use crate::array::elementwise;
-use crate::dtype::{Dtype, Element};
+use crate::dtype::Element;
 use crate::error::Result;
 use crate::ops::Op;
 use crate::runtime::Event;
@@ -49,14 +51,45 @@ macro_rules! functions {
 functions! {
     RealElement -> T: abs try_abs abs_into () Abs "Magnitude; the least signed integer wraps to itself.";
     NumElement -> T: square try_square square_into () Square "x².";
-    FloatElement -> T: sqrt try_sqrt sqrt_into () Sqrt "Square root.";
-    FloatElement -> T: exp try_exp exp_into () Exp "eˣ.";
-    FloatElement -> T: log try_log log_into () Log "Natural logarithm.";
-    FloatElement -> T: sin try_sin sin_into () Sin "Sine of an angle in radians.";
-    FloatElement -> T: cos try_cos cos_into () Cos "Cosine of an angle in radians.";
-    FloatElement -> T: tanh try_tanh tanh_into () Tanh "Hyperbolic tangent.";
-    FloatElement -> T: atan try_atan atan_into () Atan "Arc tangent, in radians.";
+    NumElement -> T: sign try_sign sign_into () Sign "−1, 0 or 1; of a complex number, the number over its magnitude.";
+    NumElement -> T: conj try_conj conj_into () Conj "Complex conjugate.";
+    NumElement -> T: pow try_pow pow_into (exponent) Pow "Power. Of integers: wraps; a negative exponent gives 0, but of 1 and −1.";
+    NumElement -> T: round try_round round_into () Round "The nearest integer, halves to even.";
+    RealElement -> T: floor try_floor floor_into () Floor "The greatest integer that is not above.";
+    RealElement -> T: ceil try_ceil ceil_into () Ceil "The least integer that is not below.";
+    RealElement -> T: trunc try_trunc trunc_into () Trunc "The integer next towards 0.";
+    RealElement -> T: floor_divide try_floor_divide floor_divide_into (other) FloorDivide "Quotient rounded to −∞; of an integer by 0, 0.";
+    RealElement -> T: remainder try_remainder remainder_into (other) Remainder "Remainder of [`floor_divide`](Self::floor_divide), with the sign of the divisor; of an integer by 0, 0.";
+    FieldElement -> T: reciprocal try_reciprocal reciprocal_into () Reciprocal "1 / x.";
+    FieldElement -> T: sqrt try_sqrt sqrt_into () Sqrt "Square root.";
+    FloatElement -> T: rsqrt try_rsqrt rsqrt_into () Rsqrt "1/√x.";
+    FloatElement -> T: cbrt try_cbrt cbrt_into () Cbrt "Cube root.";
+    FloatElement -> T: hypot try_hypot hypot_into (other) Hypot "√(x² + y²), without overflow on the way.";
+    FieldElement -> T: exp try_exp exp_into () Exp "eˣ.";
+    FieldElement -> T: exp2 try_exp2 exp2_into () Exp2 "2ˣ.";
+    FieldElement -> T: expm1 try_expm1 expm1_into () Expm1 "eˣ − 1, accurate near 0.";
+    FieldElement -> T: log try_log log_into () Log "Natural logarithm.";
+    FieldElement -> T: log1p try_log1p log1p_into () Log1p "ln(1 + x), accurate near 0.";
+    FieldElement -> T: log2 try_log2 log2_into () Log2 "Logarithm to the base 2.";
+    FieldElement -> T: log10 try_log10 log10_into () Log10 "Logarithm to the base 10.";
+    FloatElement -> T: logaddexp try_logaddexp logaddexp_into (other) Logaddexp "ln(eˣ + eʸ), without overflow on the way.";
+    FieldElement -> T: sin try_sin sin_into () Sin "Sine of an angle in radians.";
+    FieldElement -> T: cos try_cos cos_into () Cos "Cosine of an angle in radians.";
+    FieldElement -> T: tan try_tan tan_into () Tan "Tangent of an angle in radians.";
+    FieldElement -> T: asin try_asin asin_into () Asin "Arc sine, in radians.";
+    FieldElement -> T: acos try_acos acos_into () Acos "Arc cosine, in radians.";
+    FieldElement -> T: atan try_atan atan_into () Atan "Arc tangent, in radians.";
     FloatElement -> T: atan2 try_atan2 atan2_into (x) Atan2 "Angle of the point (`x`, `self`), in radians.";
+    FieldElement -> T: sinh try_sinh sinh_into () Sinh "Hyperbolic sine.";
+    FieldElement -> T: cosh try_cosh cosh_into () Cosh "Hyperbolic cosine.";
+    FieldElement -> T: tanh try_tanh tanh_into () Tanh "Hyperbolic tangent.";
+    FieldElement -> T: asinh try_asinh asinh_into () Asinh "Inverse hyperbolic sine.";
+    FieldElement -> T: acosh try_acosh acosh_into () Acosh "Inverse hyperbolic cosine.";
+    FieldElement -> T: atanh try_atanh atanh_into () Atanh "Inverse hyperbolic tangent.";
+    FloatElement -> T: erf try_erf erf_into () Erf "The error function.";
+    FloatElement -> T: sigmoid try_sigmoid sigmoid_into () Sigmoid "1 / (1 + e⁻ˣ), the logistic function.";
+    FloatElement -> T: copysign try_copysign copysign_into (sign) Copysign "The magnitude of `self` with the sign of `sign`.";
+    FloatElement -> T: nextafter try_nextafter nextafter_into (other) Nextafter "The next number in the direction of `other`.";
     OrderedElement -> T: minimum try_minimum minimum_into (other) Minimum "The smaller of both; NaN where one is NaN.";
     OrderedElement -> T: maximum try_maximum maximum_into (other) Maximum "The larger of both; NaN where one is NaN.";
     OrderedElement -> T: clip try_clip clip_into (low, high) Clip "The elements brought between `low` and `high`; `high` where `low` is larger.";
@@ -66,60 +99,17 @@ functions! {
     OrderedElement -> bool: less_equal try_less_equal less_equal_into (other) LessEqual "`self <= other`.";
     OrderedElement -> bool: greater try_greater greater_into (other) Greater "`self > other`.";
     OrderedElement -> bool: greater_equal try_greater_equal greater_equal_into (other) GreaterEqual "`self >= other`.";
-    FloatElement -> bool: isnan try_isnan isnan_into () IsNan "Whether elements are NaN.";
-}
-
-/// Logic on elements of any type, of which those other than zero (NaN too) are true.
-macro_rules! logic {
-    ($($name:ident $try_name:ident $Op:ident $text:literal;)*) => {$(
-        impl<T: Element> Array<T> {
-            #[doc = concat!($text, " Elements of other types than `bool` count as true where they are not zero.")]
-            ///
-            /// # Panics
-            #[doc = concat!("As operators do; [`", stringify!($try_name), "`](Self::", stringify!($try_name), ") does not.")]
-            #[must_use]
-            #[track_caller]
-            pub fn $name<U: Element>(&self, other: &Array<U>) -> Array<bool> {
-                demand(self.$try_name(other))
-            }
-
-            #[doc = concat!($text, " Elements of other types than `bool` count as true where they are not zero.")]
-            ///
-            /// # Errors
-            /// As for [`elementwise`].
-            pub fn $try_name<U: Element>(&self, other: &Array<U>) -> Result<Array<bool>> {
-                let (left, right) = (self.inner.astype(Dtype::Bool)?, other.inner.astype(Dtype::Bool)?);
-                left.binary(Op::$Op, &right)?.try_into()
-            }
-        }
-    )*};
-}
-
-logic! {
-    logical_and try_logical_and BitwiseAnd "Whether both are true.";
-    logical_or try_logical_or BitwiseOr "Whether one or both are true.";
-    logical_xor try_logical_xor BitwiseXor "Whether one is true and the other is not.";
+    Element -> bool: isnan try_isnan isnan_into () IsNan "Whether elements are NaN.";
+    Element -> bool: isinf try_isinf isinf_into () IsInf "Whether elements are infinite.";
+    Element -> bool: isfinite try_isfinite isfinite_into () IsFinite "Whether elements are neither infinite nor NaN.";
+    FloatElement -> bool: signbit try_signbit signbit_into () SignBit "Whether the sign bit is set, of −0 and NaN too.";
+    Element -> bool: logical_and try_logical_and logical_and_into (other) LogicalAnd "Whether both are other than zero.";
+    Element -> bool: logical_or try_logical_or logical_or_into (other) LogicalOr "Whether one or both are other than zero.";
+    Element -> bool: logical_xor try_logical_xor logical_xor_into (other) LogicalXor "Whether exactly one is other than zero.";
+    Element -> bool: logical_not try_logical_not logical_not_into () LogicalNot "Whether elements are zero.";
 }
 
 impl<T: Element> Array<T> {
-    /// Whether elements are not true, which all but zeros are.
-    ///
-    /// # Panics
-    /// As operators do; [`try_logical_not`](Self::try_logical_not) does not.
-    #[must_use]
-    #[track_caller]
-    pub fn logical_not(&self) -> Array<bool> {
-        demand(self.try_logical_not())
-    }
-
-    /// Whether elements are not true, which all but zeros are.
-    ///
-    /// # Errors
-    /// As for [`elementwise`].
-    pub fn try_logical_not(&self) -> Result<Array<bool>> {
-        self.inner.astype(Dtype::Bool)?.unary(Op::BitwiseInvert)?.try_into()
-    }
-
     /// The elements converted to another type: integers wrap, floats round to nearest, floats to integers truncate and
     /// saturate (NaN is 0), all but zero is `true`, complex to real drops the imaginary part. This array where the type is
     /// its own.

@@ -13,7 +13,7 @@ mod reduce;
 
 pub use axes::{Axes, Extents};
 pub use classes::{
-    BitsElement, FieldElement, FloatElement, NumElement, OrderedElement, RealElement, Reducible,
+    BitsElement, FieldElement, FloatElement, IntElement, NumElement, OrderedElement, RealElement, Reducible,
 };
 pub use create::Creator;
 #[cfg(feature = "npy")]

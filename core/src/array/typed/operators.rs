@@ -2,10 +2,10 @@
 
 use std::ops::{
     Add, AddAssign, BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul,
-    MulAssign, Neg, Not, Sub, SubAssign,
+    MulAssign, Neg, Not, Shl, ShlAssign, Shr, ShrAssign, Sub, SubAssign,
 };
 
-use super::{Array, ArrayOrValue, BitsElement, FieldElement, NumElement, demand};
+use super::{Array, ArrayOrValue, BitsElement, FieldElement, IntElement, NumElement, demand};
 use crate::array::ArrayOrScalar;
 use crate::dtype::Element;
 use crate::error::Result;
@@ -127,6 +127,10 @@ binary_operators! {
     BitsElement BitAnd bitand try_bitand bitand_into BitAndAssign bitand_assign try_bitand_assign BitwiseAnd "&";
     /// On `bool` the logical operation.
     BitsElement BitOr bitor try_bitor bitor_into BitOrAssign bitor_assign try_bitor_assign BitwiseOr "|";
+    /// 0 where the count is negative or at least the width.
+    IntElement Shl shl try_shl shl_into ShlAssign shl_assign try_shl_assign BitwiseLeftShift "<<";
+    /// Copies of the sign come in; all of the result where the count is negative or at least the width.
+    IntElement Shr shr try_shr shr_into ShrAssign shr_assign try_shr_assign BitwiseRightShift ">>";
     /// On `bool` the logical operation.
     BitsElement BitXor bitxor try_bitxor bitxor_into BitXorAssign bitxor_assign try_bitxor_assign BitwiseXor "^";
 }
@@ -137,8 +141,8 @@ macro_rules! reflected {
         $(reflected!(@ $kind $ty);)*
     };
     (@ Bool $ty:ty) => { reflected!(@bits $ty); };
-    (@ Signed $ty:ty) => { reflected!(@num $ty); reflected!(@bits $ty); };
-    (@ Unsigned $ty:ty) => { reflected!(@num $ty); reflected!(@bits $ty); };
+    (@ Signed $ty:ty) => { reflected!(@num $ty); reflected!(@bits $ty); reflected!(@int $ty); };
+    (@ Unsigned $ty:ty) => { reflected!(@num $ty); reflected!(@bits $ty); reflected!(@int $ty); };
     (@ Float $ty:ty) => { reflected!(@num $ty); reflected!(@field $ty); };
     (@ Complex $ty:ty) => { reflected!(@num $ty); reflected!(@field $ty); };
     (@num $ty:ty) => { reflected!(@forms $ty [Add add Add] [Sub sub Subtract] [Mul mul Multiply]); };
@@ -146,6 +150,7 @@ macro_rules! reflected {
     (@bits $ty:ty) => {
         reflected!(@forms $ty [BitAnd bitand BitwiseAnd] [BitOr bitor BitwiseOr] [BitXor bitxor BitwiseXor]);
     };
+    (@int $ty:ty) => { reflected!(@forms $ty [Shl shl BitwiseLeftShift] [Shr shr BitwiseRightShift]); };
     (@forms $ty:ty $([$Trait:ident $name:ident $Op:ident])*) => {$(
         impl $Trait<&Array<$ty>> for $ty {
             type Output = Array<$ty>;

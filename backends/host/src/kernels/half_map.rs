@@ -1,0 +1,132 @@
+//! Functions of 16-bit floats, through the same functions of `float32` and correctly rounded: where the `float32` result
+//! is too close to the middle between two neighbours to tell which one is nearer, the `float64` function decides.
+//! (A unit of `float64` is enough to tell: the exact results that are not in the middle themselves stay further away, as
+//! an exhaustive test of the functions of one operand shows.)
+
+use std::marker::PhantomData;
+
+use stridewise_core::{bf16, f16};
+
+use super::cast::To;
+use super::entry::{Kernel, Level, STREAM};
+use super::map::{LaneFn, LaneMap};
+
+/// Elements that are converted at a time.
+const CHUNK: usize = 256;
+/// How far a `float32` result may be from the exact one, in units of its last place.
+const DOUBT_ULP: u32 = 2;
+
+/// A 16-bit float.
+pub(super) trait Half: To<f32> + To<f64> + Copy + PartialEq {
+    fn of_single(value: f32) -> Self;
+    fn of_double(value: f64) -> Self;
+    /// The bits, to tell all values apart.
+    fn bits(self) -> u16;
+    fn from_bits(bits: u16) -> Self;
+}
+
+macro_rules! half {
+    ($($t:ident)*) => {$(
+        impl Half for $t {
+            #[inline(always)]
+            fn of_single(value: f32) -> Self { value.to() }
+            #[inline(always)]
+            fn of_double(value: f64) -> Self { value.to() }
+            #[inline(always)]
+            fn bits(self) -> u16 { self.to_bits() }
+            #[inline(always)]
+            fn from_bits(bits: u16) -> Self { $t::from_bits(bits) }
+        }
+    )*};
+}
+half!(f16 bf16);
+
+/// Whether results a little smaller or larger would be rounded to something else. Zeros, infinities and NaN are exact.
+#[inline(always)]
+fn in_doubt<H: Half>(value: f32) -> bool {
+    let bits = value.to_bits();
+    let magnitude = bits & 0x7fff_ffff;
+    let ordinary = magnitude.wrapping_sub(DOUBT_ULP + 1) < 0x7f80_0000 - 2 * DOUBT_ULP;
+    let (low, high) =
+        (f32::from_bits(bits.wrapping_sub(DOUBT_ULP)), f32::from_bits(bits.wrapping_add(DOUBT_ULP)));
+    ordinary & (H::of_single(low).bits() != H::of_single(high).bits())
+}
+
+/// A function over 16-bit floats.
+pub(super) struct HalfMap<L, H, W, const K: usize>(PhantomData<(L, H, W)>);
+impl<L: Level, H: Half, W: LaneFn<K>, const K: usize> Kernel for HalfMap<L, H, W, K> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+        let (single, double) = (L::entry::<LaneMap<L::F32, W, K>>(), L::entry::<LaneMap<L::F64, W, K>>());
+        let (dst, flags) = (dst.cast::<H>(), flags & !STREAM);
+        let mut operands = [[0.0_f32; CHUNK]; K];
+        let mut results = [0.0_f32; CHUNK];
+        let mut start = 0;
+        while start < len {
+            let count = CHUNK.min(len - start);
+            let mut from = [results.as_ptr().cast::<u8>(); 3];
+            for k in 0..K {
+                let same = flags >> k & 1 == 1;
+                let at = src[k].cast::<H>().wrapping_add(if same { 0 } else { start });
+                for (i, value) in operands[k].iter_mut().enumerate().take(if same { 1 } else { count }) {
+                    // SAFETY: `Kernel::run`'s contract: `len` elements are readable, one where the flag says so.
+                    *value = unsafe { *at.add(i) }.to();
+                }
+                from[k] = operands[k].as_ptr().cast();
+            }
+            // SAFETY: the entry point is of the level that this one is of; the buffers hold `count` elements, and the
+            // results are none of the operands.
+            unsafe { single(results.as_mut_ptr().cast(), from[0], from[1], from[2], flags, count) };
+            let mut doubtful = false;
+            for (i, &result) in results.iter().enumerate().take(count) {
+                doubtful |= in_doubt::<H>(result);
+                // SAFETY: `Kernel::run`'s contract: `len` elements are writable, and those of this chunk were read.
+                unsafe { *dst.add(start + i) = H::of_single(result) };
+            }
+            for (i, &result) in results.iter().enumerate().take(if doubtful { count } else { 0 }) {
+                if in_doubt::<H>(result) {
+                    let mut wide = [0.0_f64; 3];
+                    for k in 0..K {
+                        wide[k] = f64::from(operands[k][if flags >> k & 1 == 1 { 0 } else { i }]);
+                    }
+                    let mut exact = 0.0_f64;
+                    let [a, b, c] = [0, 1, 2].map(|k: usize| (&raw const wide[k]).cast::<u8>());
+                    // SAFETY: as above, for one element of each.
+                    unsafe { double((&raw mut exact).cast(), a, b, c, 0, 1) };
+                    // SAFETY: as above.
+                    unsafe { *dst.add(start + i) = H::of_double(exact) };
+                }
+            }
+            start += count;
+        }
+    }
+}
+
+/// The neighbour of a 16-bit float in the direction of another, in its own format.
+pub(super) struct HalfNext<H>(PhantomData<H>);
+impl<H: Half> Kernel for HalfNext<H> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+        let at = |k: usize, i: usize| {
+            let i = if flags >> k & 1 == 1 { 0 } else { i };
+            // SAFETY: `Kernel::run`'s contract: `len` elements are readable, one where the flag says so.
+            unsafe { *src[k].cast::<H>().add(i) }
+        };
+        for i in 0..len {
+            let (x, y) = (at(0, i), at(1, i));
+            let (from, to): (f32, f32) = (x.to(), y.to());
+            let next = if from.is_nan() || to.is_nan() {
+                H::of_single(f32::NAN)
+            } else if from == to {
+                y
+            } else if from == 0.0 {
+                H::from_bits(1 | y.bits() & 0x8000)
+            } else {
+                let outwards = (from < to) == (from > 0.0);
+                H::from_bits(if outwards { x.bits() + 1 } else { x.bits() - 1 })
+            };
+            // SAFETY: `Kernel::run`'s contract: `len` elements are writable.
+            unsafe { *dst.cast::<H>().add(i) = next };
+        }
+    }
+}
