@@ -18,7 +18,8 @@ pub mod prelude {
         UsmArray, UsmKind, array, bf16, concat, elementwise, f16, s, stack, where_,
     };
     pub use stridewise_core::{
-        BitsElement, Element, FieldElement, FloatElement, NumElement, OrderedElement, RealElement, Reducible,
+        BitsElement, Element, FieldElement, FloatElement, IntElement, NumElement, OrderedElement,
+        RealElement, Reducible,
     };
 }
 
