@@ -20,6 +20,7 @@ mod promotion;
 mod reductions;
 mod selftest;
 mod slicing;
+mod special;
 mod threads;
 mod values;
 mod views;
@@ -38,10 +39,12 @@ fn main() {
         reductions::cases(),
         memory::cases(),
         dimensions::cases(),
+        special::cases(),
     ];
     let devices = devices::devices();
     let mut trials = selftest::trials();
     trials.extend(threads::trials());
+    trials.extend(special::trials());
     for case in suites.iter().flatten() {
         trials.extend(devices.iter().map(|device| case.on(device)));
     }
