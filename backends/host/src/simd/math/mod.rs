@@ -6,6 +6,7 @@
 //! the rounding of that sum is most of the error; subnormal results are rounded twice, to at most ¾ unit and that error.
 
 mod atan;
+mod double;
 mod exp;
 mod log;
 mod tanh;
