@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::x86::{float_bits, level};
-use super::{FloatBits, HalfMemory, Lane, MAX_LEN, float_lane, mask_type};
+use super::{FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
 
 /// Eight f32.
 #[derive(Clone, Copy)]
@@ -171,6 +171,19 @@ stream: _mm256_stream_pd, and: _mm256_and_pd, andnot: _mm256_andnot_pd, or: _mm2
 movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd;
 to: _mm256_castpd_si256, set: _mm256_set1_epi64x, add: _mm256_add_epi64, sub: _mm256_sub_epi64,
 sll: _mm256_sll_epi64, srl: _mm256_srl_epi64, }
+
+impl Single for F32 {
+    type Double = F64;
+    #[inline(always)]
+    fn widen(self) -> [F64; 2] {
+        let lower = level!(_mm256_cvtps_pd(_mm256_castps256_ps128(self.0)));
+        [F64(lower), F64(level!(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(self.0))))]
+    }
+    #[inline(always)]
+    fn narrow([lower, upper]: [F64; 2]) -> Self {
+        Self(level!(_mm256_set_m128(_mm256_cvtpd_ps(upper.0), _mm256_cvtpd_ps(lower.0))))
+    }
+}
 
 /// The bf16 nearest to each f32, ties to even. A NaN keeps its upper bits and becomes quiet.
 #[inline(always)]

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::x86::{float_bits, level};
-use super::{FloatBits, HalfMemory, Lane, MAX_LEN, float_lane};
+use super::{FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane};
 
 /// Sixteen f32.
 #[derive(Clone, Copy)]
@@ -119,6 +119,20 @@ store_part: _mm512_mask_storeu_pd, stream: _mm512_stream_pd, scale: _mm512_scale
 and: _mm512_and_pd, or: _mm512_or_pd, xor: _mm512_xor_pd, mask_mov: _mm512_mask_mov_pd;
 _mm512_cmpeq_epi64_mask, _mm512_castsi512_pd; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
 add: _mm512_add_epi64, sub: _mm512_sub_epi64, sll: _mm512_sll_epi64, srl: _mm512_srl_epi64, }
+
+impl Single for F32 {
+    type Double = F64;
+    #[inline(always)]
+    fn widen(self) -> [F64; 2] {
+        let lower = level!(_mm512_cvtps_pd(_mm512_castps512_ps256(self.0)));
+        [F64(lower), F64(level!(_mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(self.0))))]
+    }
+    #[inline(always)]
+    fn narrow([lower, upper]: [F64; 2]) -> Self {
+        let lower = level!(_mm512_castps256_ps512(_mm512_cvtpd_ps(lower.0)));
+        Self(level!(_mm512_insertf32x8::<1>(lower, _mm512_cvtpd_ps(upper.0))))
+    }
+}
 
 /// The bf16 nearest to each f32, ties to even, in the upper half of each 32-bit lane moved down. A NaN keeps its
 /// upper bits and becomes quiet.

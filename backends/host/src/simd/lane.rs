@@ -149,7 +149,7 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn pow(self, exponent: Self) -> Self {
-                super::fallback::each2(self, exponent, stridewise_core::ops::Alg::pow)
+                <$elem as super::math::Functions<Self>>::pow(self, exponent)
             }
         }
         impl stridewise_core::ops::Parts for $name {
@@ -223,11 +223,11 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn exp2(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::exp2)
+                <$elem as super::math::Functions<Self>>::exp2(self)
             }
             #[inline(always)]
             fn expm1(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::expm1)
+                <$elem as super::math::Functions<Self>>::expm1(self)
             }
             #[inline(always)]
             fn log(self) -> Self {
@@ -235,15 +235,15 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn log1p(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::log1p)
+                <$elem as super::math::Functions<Self>>::log1p(self)
             }
             #[inline(always)]
             fn log2(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::log2)
+                <$elem as super::math::Functions<Self>>::log2(self)
             }
             #[inline(always)]
             fn log10(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::log10)
+                <$elem as super::math::Functions<Self>>::log10(self)
             }
             #[inline(always)]
             fn sin(self) -> Self {
@@ -271,11 +271,11 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn sinh(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::sinh)
+                <$elem as super::math::Functions<Self>>::sinh(self)
             }
             #[inline(always)]
             fn cosh(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::cosh)
+                <$elem as super::math::Functions<Self>>::cosh(self)
             }
             #[inline(always)]
             fn tanh(self) -> Self {
@@ -283,15 +283,15 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn asinh(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::asinh)
+                <$elem as super::math::Functions<Self>>::asinh(self)
             }
             #[inline(always)]
             fn acosh(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::acosh)
+                <$elem as super::math::Functions<Self>>::acosh(self)
             }
             #[inline(always)]
             fn atanh(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::atanh)
+                <$elem as super::math::Functions<Self>>::atanh(self)
             }
         }
         impl stridewise_core::ops::Float for $name {
@@ -310,7 +310,7 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn logaddexp(self, other: Self) -> Self {
-                super::fallback::each2(self, other, stridewise_core::ops::Float::logaddexp)
+                <$elem as super::math::Functions<Self>>::logaddexp(self, other)
             }
             #[inline(always)]
             fn cbrt(self) -> Self {
@@ -326,7 +326,7 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn sigmoid(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Float::sigmoid)
+                <$elem as super::math::Functions<Self>>::sigmoid(self)
             }
             #[inline(always)]
             fn copysign(self, sign: Self) -> Self {
