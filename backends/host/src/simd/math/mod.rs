@@ -10,13 +10,19 @@ mod double;
 mod exp;
 mod hyperbolic;
 mod log;
+mod neighbor;
 mod pow;
+mod remainder;
+mod rounding;
 mod tanh;
 mod trig;
 
 pub(super) use atan::{atan, atan2};
 pub(super) use exp::exp;
 pub(super) use log::log;
+pub(super) use neighbor::{nextafter, nextafter_bf16, nextafter_f16};
+pub(super) use remainder::{floor_divide, remainder};
+pub(super) use rounding::{ceil, floor, round, trunc};
 pub(super) use tanh::tanh;
 pub(super) use trig::{cos, sin};
 
@@ -98,6 +104,10 @@ pub(super) trait Row: Copy {
     fn widen(self) -> f64;
     /// Rounded to nearest.
     fn narrow(v: f64) -> Self;
+    /// Core's, for any numbers.
+    fn floor_divide(self, other: Self) -> Self;
+    /// Core's, for any numbers.
+    fn remainder(self, other: Self) -> Self;
 }
 
 impl Row for f32 {
@@ -119,6 +129,12 @@ impl Row for f32 {
     fn narrow(v: f64) -> f32 {
         v as f32
     }
+    fn floor_divide(self, other: Self) -> Self {
+        stridewise_core::ops::Real::floor_divide(self, other)
+    }
+    fn remainder(self, other: Self) -> Self {
+        stridewise_core::ops::Real::remainder(self, other)
+    }
 }
 
 impl Row for f64 {
@@ -139,6 +155,12 @@ impl Row for f64 {
     #[inline(always)]
     fn narrow(v: f64) -> f64 {
         v
+    }
+    fn floor_divide(self, other: Self) -> Self {
+        stridewise_core::ops::Real::floor_divide(self, other)
+    }
+    fn remainder(self, other: Self) -> Self {
+        stridewise_core::ops::Real::remainder(self, other)
     }
 }
 
@@ -193,4 +215,10 @@ fn sign<V: FloatBits>(x: V) -> V::Bits {
 #[inline(always)]
 fn flip<V: FloatBits>(x: V, signs: V::Bits) -> V {
     V::from_bits(V::bits_xor(x.to_bits(), signs))
+}
+
+/// The magnitude of `x` with the sign of `signed`.
+#[inline(always)]
+pub(super) fn copysign<V: FloatBits>(x: V, signed: V) -> V {
+    flip(x.abs(), sign(signed))
 }
