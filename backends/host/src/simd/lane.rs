@@ -263,15 +263,15 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn tan(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::tan)
+                <$elem as super::math::Functions<Self>>::tan(self)
             }
             #[inline(always)]
             fn asin(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::asin)
+                <$elem as super::math::Functions<Self>>::asin(self)
             }
             #[inline(always)]
             fn acos(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::acos)
+                <$elem as super::math::Functions<Self>>::acos(self)
             }
             #[inline(always)]
             fn atan(self) -> Self {
@@ -314,7 +314,7 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn hypot(self, other: Self) -> Self {
-                super::fallback::each2(self, other, stridewise_core::ops::Float::hypot)
+                <$elem as super::math::Functions<Self>>::hypot(self, other)
             }
             #[inline(always)]
             fn logaddexp(self, other: Self) -> Self {
@@ -322,15 +322,15 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn cbrt(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Float::cbrt)
+                <$elem as super::math::Functions<Self>>::cbrt(self)
             }
             #[inline(always)]
             fn rsqrt(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Float::rsqrt)
+                <$elem as super::math::Functions<Self>>::rsqrt(self)
             }
             #[inline(always)]
             fn erf(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Float::erf)
+                <$elem as super::math::Functions<Self>>::erf(self)
             }
             #[inline(always)]
             fn sigmoid(self) -> Self {

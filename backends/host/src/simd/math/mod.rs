@@ -5,14 +5,17 @@
 //! coefficients rounded to the dtype, lowest degree first. Results are the sum of a head and a small tail, so that
 //! the rounding of that sum is most of the error; subnormal results are rounded twice, to at most ¾ unit and that error.
 
+mod asin;
 mod atan;
 mod double;
+mod erf;
 mod exp;
 mod hyperbolic;
 mod log;
 mod neighbor;
 mod pow;
 mod remainder;
+mod roots;
 mod rounding;
 mod tanh;
 mod trig;
@@ -45,6 +48,13 @@ pub(super) trait Functions<V> {
     fn asinh(x: V) -> V;
     fn acosh(x: V) -> V;
     fn atanh(x: V) -> V;
+    fn tan(x: V) -> V;
+    fn asin(x: V) -> V;
+    fn acos(x: V) -> V;
+    fn hypot(x: V, y: V) -> V;
+    fn cbrt(x: V) -> V;
+    fn rsqrt(x: V) -> V;
+    fn erf(x: V) -> V;
 }
 
 /// The algorithms in f64 lanes, to the precision of f32 and of f64.
@@ -80,6 +90,13 @@ functions! {
     asinh(x): hyperbolic::asinh_plain, hyperbolic::asinh_f64;
     acosh(x): hyperbolic::acosh_plain, hyperbolic::acosh_f64;
     atanh(x): hyperbolic::atanh_plain, hyperbolic::atanh_f64;
+    tan(x): trig::tan_plain, trig::tan_f64;
+    asin(x): asin::asin_plain, asin::asin_f64;
+    acos(x): asin::acos_plain, asin::acos_f64;
+    hypot(x, y): roots::hypot_plain, roots::hypot_f64;
+    cbrt(x): roots::cbrt_plain, roots::cbrt_f64;
+    rsqrt(x): roots::rsqrt_plain, roots::rsqrt_f64;
+    erf(x): erf::erf_plain, erf::erf_f64;
 }
 
 /// The constants of one dtype.
