@@ -1,5 +1,6 @@
 //! The error function.
 
+use super::double::Pair;
 use super::{FloatBits, exp, flip, plain_polynomial, polynomial, sign};
 
 /// From here on the result rounds to 1 in f32, and in f64.
@@ -31,43 +32,57 @@ const WHOLE: [&[f64]; 2] = [
     ],
 ];
 
-/// erf(x) / x − 1 in x², up to 1.
-const NEAR: &[f64] = &[
-    0.1283791670955126,
-    -0.3761263890318375,
-    0.11283791670954857,
-    -0.026866170645072907,
-    0.005223977624780965,
-    -0.0008548326978747702,
-    0.00012055331037093965,
-    -1.4925593511401867e-05,
-    1.6460972886829844e-06,
-    -1.6350025936209924e-07,
-    1.4657884472637242e-08,
-    -1.1365683248456953e-09,
-    5.945290031037285e-11,
+/// 2/√π, and what its rounding lost.
+const SLOPE: [f64; 2] = [std::f64::consts::FRAC_2_SQRT_PI, 1.533545961316588e-17];
+
+/// (erf(x) / x − 2/√π) / x² in x², up to 1: the first coefficient, and of the others those of
+/// even and of odd places.
+const NEAR_FIRST: f64 = -0.3761263890318375;
+const NEAR: [&[f64]; 2] = [
+    &[
+        0.1128379167095485,
+        0.005223977624710035,
+        0.00012055330832107548,
+        1.6460880141349488e-06,
+        1.4650578190320555e-08,
+        5.89413697161146e-11,
+    ],
+    &[
+        -0.026866170645067824,
+        -0.0008548326973795724,
+        -1.4925588116816245e-05,
+        -1.634898719134293e-07,
+        -1.1336373945953706e-09,
+    ],
 ];
 
-/// −ln(1 − erf(x)) in x − 1, from 1 on.
-const FAR: &[f64] = &[
-    1.8496055099332482,
-    2.6389675142347757,
-    0.8431072563594121,
-    0.04156109802508216,
-    -0.010033825179079298,
-    0.001977901215258346,
-    -0.00023731643177942024,
-    -2.6296336781303597e-05,
-    2.7198994322216353e-05,
-    -9.67141017759172e-06,
-    2.1319762071985588e-06,
-    -2.0484066288186368e-07,
-    -5.799524596054057e-08,
-    3.33846337961723e-08,
-    -8.51691132339066e-09,
-    1.3187592785476179e-09,
-    -1.1928842188348723e-10,
-    4.863197192159238e-12,
+/// −ln(1 − erf(1)), and what its rounding lost.
+const START: [f64; 2] = [1.8496055099332482, 1.1145214635639343e-17];
+
+/// With u = x − 1: (−ln(1 − erf(x)) + ln(1 − erf(1))) / u in u, by even and odd places.
+const FAR: [&[f64]; 2] = [
+    &[
+        2.63896751423479,
+        0.04156109804364064,
+        0.0019779027108337496,
+        -2.62759145840627e-05,
+        -9.602133709437067e-06,
+        -1.360098151545158e-07,
+        5.415091704901094e-08,
+        3.0422080750429362e-09,
+        3.160677044643917e-11,
+    ],
+    &[
+        0.8431072563585913,
+        -0.010033825395247657,
+        -0.00023732312049682612,
+        2.7154840311221066e-05,
+        2.05186556684207e-06,
+        -1.0198014238372493e-07,
+        -1.5642785291164423e-08,
+        -3.971349995362737e-10,
+        -1.1604359262420092e-12,
+    ],
 ];
 
 /// The error function.
@@ -86,13 +101,42 @@ pub(super) fn erf_plain<V: FloatBits<Elem = f64>>(x: V) -> V {
 pub(super) fn erf_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
     let one = x.lit(1.0);
     let size = x.abs().at_most(x.lit(LIMITS[1]));
-    let near = size.mul_add(polynomial(size * size, NEAR), size);
     let beyond = one.less(size);
-    let result = if V::any(beyond) {
-        let far = one - exp(-polynomial(size - one, FAR));
-        V::select(beyond, far, near)
-    } else {
-        near
-    };
+    let near = near(size);
+    let result = if V::any(beyond) { V::select(beyond, far(size), near) } else { near };
     flip(result, sign(x))
+}
+
+/// A polynomial from its even and its odd coefficients: two chains of operations of half the length.
+#[inline(always)]
+fn halves<V: FloatBits>(x: V, coefficients: [&'static [f64]; 2]) -> V {
+    let square = x * x;
+    x.mul_add(polynomial(square, coefficients[1]), polynomial(square, coefficients[0]))
+}
+
+/// For x in [0, 1]: x times a sum in twice the precision.
+#[inline(always)]
+fn near<V: FloatBits<Elem = f64>>(x: V) -> V {
+    let square = Pair::product(x, x);
+    let rest = halves(square.head, NEAR);
+    let first = x.lit(NEAR_FIRST);
+    let factor = square.head.mul_add(rest, first);
+    let factor_lost = square.head.mul_add(rest, first - factor);
+    let Pair { head, tail } = Pair::product(square.head, factor);
+    let lost = square.tail.mul_add(factor, square.head.mul_add(factor_lost, tail + x.lit(SLOPE[1])));
+    let sum = Pair::ordered_sum(x.lit(SLOPE[0]), head);
+    x.mul_add(sum.head, x * (sum.tail + lost))
+}
+
+/// For x ≥ 1: 1 − e^(−q), with what the rounding of q lost.
+#[inline(always)]
+fn far<V: FloatBits<Elem = f64>>(x: V) -> V {
+    let (one, start) = (x.lit(1.0), x.lit(START[0]));
+    let u = x - one;
+    let factor = halves(u, FAR);
+    let q = u.mul_add(factor, start);
+    let q_lost = u.mul_add(factor, start - q) + x.lit(START[1]);
+    let power = exp(-q);
+    let Pair { head, tail } = Pair::ordered_sum(one, -power);
+    head + power.mul_add(q_lost, tail)
 }
