@@ -31,6 +31,8 @@ macro_rules! lanes {
             neg: |a| a ^ $reg::splat(-0.0),
             fma: |a, b, c| if FUSED { a.mul_add(b, c) } else { $fma(a, b, c) },
             sqrt: |a| a.sqrt(), abs: |a| a & !$reg::splat(-0.0),
+            floor: |a| super::math::floor($name(a)).0, ceil: |a| super::math::ceil($name(a)).0,
+            trunc: |a| super::math::trunc($name(a)).0, round: |a| super::math::round($name(a)).0,
             minimum: |a, b| {
                 // Zeros of unlike sign are equal: their union is −0.
                 let smaller = a.simd_lt(b).bitselect(a, a.simd_eq(b).bitselect(a | b, b));

@@ -165,7 +165,7 @@ trait Single: FloatBits<Elem = f32> {
 }
 
 /// Memory access of 16-bit floats through f32 lanes.
-trait HalfMemory: Lane<Elem = f32> {
+trait HalfMemory: FloatBits<Elem = f32> {
     /// # Safety
     /// `p` is readable for `LEN` elements of 2 bytes.
     unsafe fn load_f16(p: *const u16) -> Self;

@@ -5,18 +5,27 @@
 //! coefficients rounded to the dtype, lowest degree first. Results are the sum of a head and a small tail, so that
 //! the rounding of that sum is most of the error; subnormal results are rounded twice, to at most ¾ unit and that error.
 
+mod asin;
 mod atan;
 mod double;
+mod erf;
 mod exp;
 mod hyperbolic;
 mod log;
+mod neighbor;
 mod pow;
+mod remainder;
+mod roots;
+mod rounding;
 mod tanh;
 mod trig;
 
 pub(super) use atan::{atan, atan2};
 pub(super) use exp::exp;
 pub(super) use log::log;
+pub(super) use neighbor::{nextafter, nextafter_bf16, nextafter_f16};
+pub(super) use remainder::{floor_divide, remainder};
+pub(super) use rounding::{ceil, floor, round, trunc};
 pub(super) use tanh::tanh;
 pub(super) use trig::{cos, sin};
 
@@ -39,6 +48,13 @@ pub(super) trait Functions<V> {
     fn asinh(x: V) -> V;
     fn acosh(x: V) -> V;
     fn atanh(x: V) -> V;
+    fn tan(x: V) -> V;
+    fn asin(x: V) -> V;
+    fn acos(x: V) -> V;
+    fn hypot(x: V, y: V) -> V;
+    fn cbrt(x: V) -> V;
+    fn rsqrt(x: V) -> V;
+    fn erf(x: V) -> V;
 }
 
 /// The algorithms in f64 lanes, to the precision of f32 and of f64.
@@ -74,6 +90,13 @@ functions! {
     asinh(x): hyperbolic::asinh_plain, hyperbolic::asinh_f64;
     acosh(x): hyperbolic::acosh_plain, hyperbolic::acosh_f64;
     atanh(x): hyperbolic::atanh_plain, hyperbolic::atanh_f64;
+    tan(x): trig::tan_plain, trig::tan_f64;
+    asin(x): asin::asin_plain, asin::asin_f64;
+    acos(x): asin::acos_plain, asin::acos_f64;
+    hypot(x, y): roots::hypot_plain, roots::hypot_f64;
+    cbrt(x): roots::cbrt_plain, roots::cbrt_f64;
+    rsqrt(x): roots::rsqrt_plain, roots::rsqrt_f64;
+    erf(x): erf::erf_plain, erf::erf_f64;
 }
 
 /// The constants of one dtype.
@@ -98,6 +121,10 @@ pub(super) trait Row: Copy {
     fn widen(self) -> f64;
     /// Rounded to nearest.
     fn narrow(v: f64) -> Self;
+    /// Core's, for any numbers.
+    fn floor_divide(self, other: Self) -> Self;
+    /// Core's, for any numbers.
+    fn remainder(self, other: Self) -> Self;
 }
 
 impl Row for f32 {
@@ -119,6 +146,12 @@ impl Row for f32 {
     fn narrow(v: f64) -> f32 {
         v as f32
     }
+    fn floor_divide(self, other: Self) -> Self {
+        stridewise_core::ops::Real::floor_divide(self, other)
+    }
+    fn remainder(self, other: Self) -> Self {
+        stridewise_core::ops::Real::remainder(self, other)
+    }
 }
 
 impl Row for f64 {
@@ -139,6 +172,12 @@ impl Row for f64 {
     #[inline(always)]
     fn narrow(v: f64) -> f64 {
         v
+    }
+    fn floor_divide(self, other: Self) -> Self {
+        stridewise_core::ops::Real::floor_divide(self, other)
+    }
+    fn remainder(self, other: Self) -> Self {
+        stridewise_core::ops::Real::remainder(self, other)
     }
 }
 
@@ -193,4 +232,10 @@ fn sign<V: FloatBits>(x: V) -> V::Bits {
 #[inline(always)]
 fn flip<V: FloatBits>(x: V, signs: V::Bits) -> V {
     V::from_bits(V::bits_xor(x.to_bits(), signs))
+}
+
+/// The magnitude of `x` with the sign of `signed`.
+#[inline(always)]
+pub(super) fn copysign<V: FloatBits>(x: V, signed: V) -> V {
+    flip(x.abs(), sign(signed))
 }
