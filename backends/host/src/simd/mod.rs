@@ -11,7 +11,6 @@ pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
 pub(crate) mod base;
-mod fallback;
 mod half;
 mod lane;
 mod math;
