@@ -81,17 +81,18 @@ fn steps() -> Result<Vec<Step>, String> {
             "doc --locked --workspace --no-deps",
         )
         .with("RUSTDOCFLAGS", "-D warnings"),
-        Step::cargo("tests", "all tests, those in the documentation too", "test --locked --workspace"),
         Step::cargo(
-            "tests-features",
-            "what features add: their own tests, and those of core and host with them",
-            &format!(
-                "test --locked -p stridewise -p stridewise-core -p stridewise-host {WITH_FEATURES} \
-                 --lib --test ndarray --test cheat_sheet --test usm_ndarray"
-            ),
+            "tests",
+            "all tests, those in the documentation too, with every feature",
+            &format!("test --locked --workspace {WITH_FEATURES}"),
         )
-        .slow()
         .needs("hwloc"),
+        Step::cargo(
+            "tests-plain",
+            "without features, what a program sees is the same",
+            "test --locked --test api --test cheat_sheet --test usm_ndarray --test npy",
+        )
+        .slow(),
         Step::cargo(
             "hillshade",
             "the main example against its reference, optimised",
