@@ -6,7 +6,7 @@ use super::{C, NAN, exponent, scaled};
 const SAFE: std::ops::RangeInclusive<f64> = 1e-140..=1e140;
 
 /// Quotient, with the infinities of annex G: a number by 0 is infinite, infinity by a finite number is infinite, and a
-/// finite number by infinity is 0. Normwise error ≤ 3 units: the textbook's formula, on operands that are first scaled by
+/// finite number by infinity is 0. Normwise error ≤ 4 units: the textbook's formula, on operands that are first scaled by
 /// powers of two where its products might overflow or underflow. A real or imaginary
 /// divisor divides each part, rounded once.
 #[inline(never)]

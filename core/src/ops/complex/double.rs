@@ -1,5 +1,6 @@
 //! Numbers of twice the precision: unevaluated sums of two doubles (T. J. Dekker, "A floating-point technique for
-//! extending the available precision", 1971). Products are split by fused multiplication, which is exact on all machines.
+//! extending the available precision", 1971). Products are of split factors: fused
+//! multiplication would be a call on machines that might lack it.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -25,10 +26,16 @@ fn quick_two_sum(a: f64, b: f64) -> Double {
     Double { hi, lo: b - (hi - a) }
 }
 
-/// a · b exactly, unless the low part underflows.
+/// a · b exactly, unless the low part underflows, for factors below 2⁹⁹⁵ (T. J. Dekker, G. W. Veltkamp).
 pub(super) fn two_product(a: f64, b: f64) -> Double {
-    let hi = a * b;
-    Double { hi, lo: a.mul_add(b, -hi) }
+    // The upper and the lower half of the digits.
+    let split = |x: f64| {
+        let far = 134_217_729.0 * x;
+        let hi = far - (far - x);
+        (hi, x - hi)
+    };
+    let (hi, a, b) = (a * b, split(a), split(b));
+    Double { hi, lo: a.1 * b.1 - (((hi - a.0 * b.0) - a.1 * b.0) - a.0 * b.1) }
 }
 
 /// The sum of the terms as if computed in three times the precision and rounded once (T. Ogita, S. M. Rump, S. Oishi,
@@ -52,9 +59,9 @@ impl From<f64> for Double {
 impl Add for Double {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        let (high, low) = (two_sum(self.hi, other.hi), two_sum(self.lo, other.lo));
-        let sum = quick_two_sum(high.hi, high.lo + low.hi);
-        quick_two_sum(sum.hi, sum.lo + low.lo)
+        // The error is in proportion to the greater operand's magnitude, not to the result's.
+        let high = two_sum(self.hi, other.hi);
+        quick_two_sum(high.hi, high.lo + (self.lo + other.lo))
     }
 }
 impl Neg for Double {
@@ -81,14 +88,6 @@ impl Mul<f64> for Double {
     fn mul(self, other: f64) -> Self {
         let p = two_product(self.hi, other);
         quick_two_sum(p.hi, p.lo + self.lo * other)
-    }
-}
-
-impl Double {
-    /// Divided by a number.
-    fn over(self, divisor: f64) -> Self {
-        let q = self.hi / divisor;
-        quick_two_sum(q, ((-q).mul_add(divisor, self.hi) + self.lo) / divisor)
     }
 }
 
@@ -129,24 +128,36 @@ impl Wide {
         C::new(self.re.hi, self.im.hi)
     }
 
-    /// e^z − 1 of a number with |z| < 4, with an error of 2⁻⁹⁰ of the result.
+    /// e^z − 1 of a number with |z| < 4, with an error of 2⁻⁷⁸ of the result.
     pub(super) fn expm1(z: C) -> Self {
         /// The argument is halved that often, and the result squared as often.
-        const HALVINGS: i32 = 10;
-        /// The terms of the series: (2⁻⁸)¹¹ / 12! < 2⁻¹¹⁶.
-        const TERMS: i32 = 12;
+        const HALVINGS: i32 = 6;
+        /// The terms of the series: (2⁻⁴)¹⁴ / 15! < 2⁻⁹⁶.
+        const TERMS: i32 = 15;
+        /// 1/5!, …, 1/1!. From 1/6! = 1/720 on a double has the digits.
+        const EARLY: [Double; 5] = [
+            Double { hi: 1.0 / 120.0, lo: 1.156_482_317_317_871_4e-19 },
+            Double { hi: 1.0 / 24.0, lo: 2.312_964_634_635_742_7e-18 },
+            Double { hi: 1.0 / 6.0, lo: 9.251_858_538_542_971e-18 },
+            Double { hi: 0.5, lo: 0.0 },
+            Double { hi: 1.0, lo: 0.0 },
+        ];
         let small = z * 2f64.powi(-HALVINGS);
-        let one = Double::from(1.0);
-        let mut series = Self { re: one, im: 0.0.into() };
-        for term in (2..=TERMS).rev() {
+        let mut late = C::new(1.0, 0.0);
+        for term in (7..=TERMS).rev() {
+            late = late * small / f64::from(term) + 1.0;
+        }
+        let mut series = Self::from(late / 720.0);
+        for coefficient in EARLY {
             let next = series * small;
-            let n = f64::from(term);
-            series = Self { re: one + next.re.over(n), im: next.im.over(n) };
+            series = Self { re: coefficient + next.re, im: next.im };
         }
         let mut result = series * small;
         // e^2v − 1 = u (2 + u) for u = e^v − 1, which keeps small results' digits.
         for _ in 0..HALVINGS {
-            result = result * Self { re: result.re + Double::from(2.0), im: result.im };
+            let Self { re, im } = result;
+            let re = re * (re + Double::from(2.0)) - im * im;
+            result = Self { re, im: im * 2.0 * (result.re + Double::from(1.0)) };
         }
         result
     }

@@ -58,6 +58,7 @@ pub(in crate::ops) fn tanh(z: C) -> C {
         return C::new(x.tanh(), y);
     }
     if x.is_infinite() {
+        // The array API's sign of the zero; annex G has that of sin 2y.
         return C::new(x.signum(), 0f64.copysign(y));
     }
     if !y.is_finite() {

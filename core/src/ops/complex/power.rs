@@ -44,7 +44,7 @@ fn halved(z: C) -> C {
 }
 
 /// Principal value of `x` to the power `y`; the cut in `x` is the negative real axis. Normwise error ≤ 4 units, whatever
-/// the size of `y` log `x`, up to an angle of 2⁴⁰.
+/// the size of `y` log `x`, up to an angle of 2²⁰.
 ///
 /// Special values are those of exp(`y` log `x`), with the zero imaginary part of a real exponent or base taken for none:
 /// anything to the power 0 is 1; 0 to a power is 0 where the exponent's real part is positive, infinite where it is
@@ -76,8 +76,14 @@ pub(in crate::ops) fn pow(x: C, y: C) -> C {
         }
     }
     if x.re.is_finite() && x.im.is_finite() && y.re.is_finite() && y.im.is_finite() {
-        let exponent = log_wide(x) * y;
-        if exponent.re.hi.is_finite() && exponent.im.hi.is_finite() {
+        // Where the exponent is small, its error is of no weight.
+        let plain = log(x) * y;
+        if plain.re.abs().max(plain.im.abs()) < 0.75 {
+            return exp(plain);
+        }
+        // The product is of split factors; with one beyond, it has no digit that matters.
+        if y.re.abs().max(y.im.abs()) < 1e290 {
+            let exponent = log_wide(x) * y;
             return exp_double(exponent.re, exponent.im);
         }
     }
@@ -88,7 +94,7 @@ pub(in crate::ops) fn pow(x: C, y: C) -> C {
 }
 
 /// The greatest exponent that is multiplied out: powers of scaled operands up to it neither overflow nor underflow.
-const MOST_FACTORS: u32 = 128;
+const MOST_FACTORS: u32 = 512;
 
 /// `x` to an integral power, |n| ≤ [`MOST_FACTORS`], by squaring. Exact where the result fits.
 fn integral_power(x: C, n: i32) -> C {
