@@ -1,6 +1,6 @@
 //! Numbers of twice the precision: unevaluated sums of two doubles (T. J. Dekker, "A floating-point technique for
-//! extending the available precision", 1971). Products are of split factors: fused
-//! multiplication would be a call on machines that might lack it.
+//! extending the available precision", 1971). Products are of split factors: a fused
+//! multiplication is a call where the instruction set might lack it.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -138,7 +138,7 @@ impl Wide {
         const EARLY: [Double; 5] = [
             Double { hi: 1.0 / 120.0, lo: 1.156_482_317_317_871_4e-19 },
             Double { hi: 1.0 / 24.0, lo: 2.312_964_634_635_742_7e-18 },
-            Double { hi: 1.0 / 6.0, lo: 9.251_858_538_542_971e-18 },
+            Double { hi: 1.0 / 6.0, lo: 9.251_858_538_542_97e-18 },
             Double { hi: 0.5, lo: 0.0 },
             Double { hi: 1.0, lo: 0.0 },
         ];

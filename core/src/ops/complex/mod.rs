@@ -1,5 +1,6 @@
 //! Elementary functions of complex numbers, with the branch cuts and special values of the array API standard 2025.12,
-//! which are those of C23's annex G. The sign of a zero on a branch cut says which side of it is meant.
+//! which are those of C23's annex G but for the sign of a zero of tanh. The sign of a zero on a branch cut says which side of
+//! it is meant.
 //!
 //! All compute in double precision; single-precision operands are converted and their results rounded once. An error
 //! bound in a function's description is of double precision, in units in the last place: *componentwise*, of each part
