@@ -231,13 +231,9 @@ mod tests {
     #[test]
     fn arguments_choose_steps() {
         assert_eq!(names(&["tests"], &[], false), ["tests"]);
-        assert_eq!(
-            names(&["tests-features"], &[], true),
-            ["tests-features"],
-            "a named step runs, slow or not"
-        );
-        assert!(!names(&[], &[], true).contains(&"tests-features"));
-        assert!(names(&[], &[], false).contains(&"tests-features"));
+        assert_eq!(names(&["tests-plain"], &[], true), ["tests-plain"], "a named step runs, slow or not");
+        assert!(!names(&[], &[], true).contains(&"tests-plain"));
+        assert!(names(&[], &[], false).contains(&"tests-plain"));
         let without = names(&[], &["hwloc"], false);
         assert!(!without.iter().any(|name| name.contains("features")), "{without:?}");
         assert!(chosen(steps().unwrap(), &["nothing".to_owned()], &[], false).is_err());
