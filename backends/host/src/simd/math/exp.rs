@@ -87,12 +87,20 @@ pub(in super::super) fn exp<V: FloatBits>(x: V) -> V {
     (sum + (r * r).mul_add(r.mul_add(poly, x.lit(0.5)), lost)).scale(k)
 }
 
-/// eʳ − 1 of a reduced number, in more than the dtype's precision; the head alone is the nearest float.
+impl<V: FloatBits> Reduced<V> {
+    /// What the rounding of `r` lost.
+    #[inline(always)]
+    pub(super) fn lost(&self) -> V {
+        less_lower(self.k, self.head - self.r)
+    }
+}
+
+/// eʳ − 1 of a reduced number, of which `r_lost` is missing in `r`, in more than the dtype's precision; the head alone is
+/// the nearest float.
 #[inline(always)]
-pub(super) fn less_one<V: FloatBits>(reduced: &Reduced<V>) -> Pair<V> {
-    let Reduced { k, head, r, poly, .. } = *reduced;
+pub(super) fn less_one<V: FloatBits>(reduced: &Reduced<V>, r_lost: V) -> Pair<V> {
+    let Reduced { r, poly, .. } = *reduced;
     // eʳ − 1 = r + r²/2 + r³·poly, as a head and what it lost.
-    let r_lost = less_lower(k, head - r);
     let square = r * r;
     let square_lost = r.mul_add(r, -square);
     let half_square = square * r.lit(0.5);
@@ -203,7 +211,7 @@ pub(super) fn expm1_plain<D: FloatBits<Elem = f64>>(x: D) -> D {
 pub(super) fn expm1_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
     let one = x.lit(1.0);
     let reduced = reduce(x.at_most(x.lit(710.0)).at_least(x.lit(-37.5)));
-    let grown = less_one(&reduced);
+    let grown = less_one(&reduced, reduced.lost());
     // From 2¹⁰⁰ on the 1 that is subtracted is far below the last place.
     let magic = x.lit(f64::MAGIC);
     let inverse = power(magic - reduced.k.at_most(x.lit(100.0)));

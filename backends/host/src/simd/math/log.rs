@@ -253,7 +253,7 @@ pub(super) fn logaddexp_plain<D: FloatBits<Elem = f64>>(x: D, y: D) -> D {
     with_infinities(greater, greater + log1p_plain(e, F64.poly))
 }
 
-/// ln(eˣ + eʸ) = max + ln(1 + e^−|x − y|). Where the sum cancels, its absolute error is 2⁻⁵⁷.
+/// ln(eˣ + eʸ) = max + ln(1 + e^−|x − y|). Where the sum cancels, its absolute error is 2⁻⁵⁸.
 #[inline(always)]
 pub(super) fn logaddexp_f64<V: FloatBits<Elem = f64>>(x: V, y: V) -> V {
     let zero = x.lit(0.0);
@@ -263,8 +263,11 @@ pub(super) fn logaddexp_f64<V: FloatBits<Elem = f64>>(x: V, y: V) -> V {
     let tail = V::select(flipped, exact.tail, -exact.tail);
     // Far out, and where the difference overflows, the tail counts for nothing.
     let tail = V::select(head.less(exact.head.lit(-745.5)), zero, tail);
-    let (k, e) = exp::exp_pair(Pair { head, tail });
-    let e = e.renewed();
+    // The sum below may cancel: more of the exponential than its last place counts.
+    let reduced = exp::reduce(head);
+    let k = reduced.k;
+    let less_one = exp::less_one(&reduced, reduced.lost() + tail);
+    let e = Pair::ordered_sum(x.lit(1.0), less_one.head).with(less_one.tail).renewed();
     let log = log1p_pair(Pair { head: e.head.scale(k), tail: e.tail.scale(k) }, zero).renewed();
     let greater = x.maximum(y);
     with_infinities(greater, Pair::sum(greater, log.head).with(log.tail).round())
