@@ -90,10 +90,10 @@ fn near<V: FloatBits>(f: V) -> Near<V> {
     let square_lost = f.mul_add(half, -half_square);
     let head = f - half_square;
     let head_lost = ((f - head) - half_square) - square_lost;
+    let head = Pair { head, tail: head_lost };
     let s = f / (f.lit(2.0) + f);
     let w = s * s;
-    let rest = w.mul_add(polynomial(w, c.poly), half_square);
-    Near { head: Pair { head, tail: head_lost }, s, rest }
+    Near { head, s, rest: w.mul_add(polynomial(w, c.poly), half_square) }
 }
 
 /// k·ln 2 + ln(1 + f), where `lost` is missing from the head of `near`.
@@ -121,10 +121,21 @@ fn with_edges<V: FloatBits>(x: V, result: V) -> V {
 /// Natural logarithm.
 #[inline(always)]
 pub(in super::super) fn log<V: FloatBits>(x: V) -> V {
-    let (k, f) = split(x);
+    let c = const { <V::Elem as Row>::LOG };
+    let normal = x.lit(c.least_normal).less_equal(x) & x.less(x.lit(f64::INFINITY));
+    if V::any(!normal) {
+        let (k, f) = split(x);
+        return with_edges(x, log_split(k, f));
+    }
+    let (k, f) = split_normal(x, x.lit(c.unit + c.bias));
+    log_split(k, f)
+}
+
+#[inline(always)]
+fn log_split<V: FloatBits>(k: V, f: V) -> V {
     let near = near(f);
     let lost = near.head.tail;
-    with_edges(x, joined(k, near, lost).round())
+    joined(k, near, lost).round()
 }
 
 /// With s = f / (2 + f), w = s²: (ln(1 + f) − 2s) / (s·w) to the precision of f32.
