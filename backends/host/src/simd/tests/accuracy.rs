@@ -11,13 +11,13 @@ fn ulp_f32(exact: f64) -> f64 {
 }
 
 /// The spacing of f64 numbers around `exact`.
-fn ulp_f64(exact: f64) -> f64 {
+pub(super) fn ulp_f64(exact: f64) -> f64 {
     let biased = (exact.to_bits() >> 52) & 0x7ff;
     if biased > 52 { f64::from_bits((biased - 52) << 52) } else { f64::from_bits(1 << biased.max(1) >> 1) }
 }
 
 /// The error of `y` in units of the last place; infinite where the kinds differ.
-fn error_f32(y: f32, exact: f64) -> f64 {
+pub(super) fn error_f32(y: f32, exact: f64) -> f64 {
     if y.is_nan() || exact.is_nan() {
         return if y.is_nan() && exact.is_nan() { 0.0 } else { f64::INFINITY };
     }
@@ -39,7 +39,7 @@ fn reference(fun: Fun, x: f32) -> f64 {
 }
 
 /// The greatest error over the bit patterns `range` in steps, and where it is.
-fn sweep(isa: Isa, fun: Fun, range: std::ops::Range<u64>, step: usize) -> (f64, f32) {
+pub(super) fn sweep(isa: Isa, fun: Fun, range: std::ops::Range<u64>, step: usize) -> (f64, f32) {
     const BLOCK: u64 = 4096;
     let mut worst = (0.0, 0.0);
     let mut start = range.start;

@@ -1,8 +1,11 @@
 //! The lanes and their mathematics at every level of this machine, against the standard library and against tables.
 
 mod accuracy;
+mod exact;
 mod exponential_table;
 mod lanes;
+mod roots;
+mod roots_table;
 mod table;
 
 use stridewise_core::ops::{Float, Real};
@@ -82,6 +85,21 @@ operations! { $ (x, y, z)
     Minimum x.minimum(y);
     Maximum x.maximum(y);
     MulAdd x.mul_add(y, z);
+    Tan x.tan();
+    Asin x.asin();
+    Acos x.acos();
+    Cbrt x.cbrt();
+    Rsqrt x.rsqrt();
+    Erf x.erf();
+    Hypot x.hypot(y);
+    Floor x.floor();
+    Ceil x.ceil();
+    Trunc x.trunc();
+    Round x.round();
+    Copysign x.copysign(y);
+    Nextafter x.nextafter(y);
+    Remainder x.remainder(y);
+    FloorDivide x.floor_divide(y);
 }
 
 /// The functions of one number.
