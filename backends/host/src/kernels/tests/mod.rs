@@ -1,9 +1,11 @@
 //! The kernels against the scalar oracle, element by element.
 
+mod gathers;
 mod indices;
 mod maps;
 mod random;
 mod reductions;
+mod sorts;
 
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
