@@ -173,7 +173,7 @@ fn run(device: &Device, rows: &[Row], op: Op, dtype: Dtype, to: Option<Dtype>) -
 fn ordinary(op: Op, dtype: Dtype) -> Vec<Vec<Scalar>> {
     let start = if op == Op::Acosh { 1.0 } else { 0.0 };
     let number = |position: usize, i: usize| match operand_dtype(op, dtype, position).kind() {
-        DtypeKind::Bool => Number::Bool((i + position) % 2 == 0),
+        DtypeKind::Bool => Number::Bool((i + position).is_multiple_of(2)),
         DtypeKind::Signed | DtypeKind::Unsigned => Number::Int((1 + (i + 2 * position) % 5) as i128),
         DtypeKind::Float => Number::Real(start + [0.75, 0.5, 0.875, 0.625, 0.25][(i + 2 * position) % 5]),
         DtypeKind::Complex => Number::Complex(0.75 - 0.125 * position as f64, [0.5, -0.25, 0.375][i % 3]),
@@ -261,7 +261,7 @@ impl Bench<'_> {
     fn among_others(&self, failures: &mut Failures) -> Check {
         // The number of elements between two times of an instance is odd, so it comes to each lane once.
         let mut turn: Vec<Slot> = (0..self.instances.len()).map(Some).collect();
-        if turn.len() % 2 == 0 {
+        if turn.len().is_multiple_of(2) {
             turn.push(None);
         }
         let column = turn.repeat(self.lanes);
@@ -343,7 +343,7 @@ impl Bench<'_> {
             for mut turn in groups.into_values() {
                 let Some(&Some(first)) = turn.first() else { continue };
                 let value = self.instances[first].operands[position];
-                if turn.len() % 2 == 0 {
+                if turn.len().is_multiple_of(2) {
                     turn.push(Some(first));
                 }
                 let column = turn.repeat(self.lanes);
