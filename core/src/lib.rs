@@ -21,8 +21,8 @@ mod scalar;
 pub use ::ndarray;
 pub use array::{
     Array, ArrayOrScalar, ArrayOrValue, Axes, BitsElement, Buffer, Creator, Extents, FieldElement, Flags,
-    FloatElement, IntElement, NumElement, OrderedElement, RealElement, Reducible, Reduction, UsmArray,
-    UsmArrayBuilder, concat, elementwise, stack, where_,
+    FloatElement, Indexing, IntElement, NumElement, OrderedElement, RealElement, Reducible, Reduction, Scan,
+    UsmArray, UsmArrayBuilder, broadcast_arrays, concat, elementwise, meshgrid, stack, where_,
 };
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};

@@ -1,22 +1,31 @@
 //! Arrays: a view of USM memory, or of work that is recorded and not yet run.
 
 mod build;
+mod closeness;
+mod complex;
 mod concat;
+mod creation;
 mod display;
 mod elementwise;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 #[cfg(feature = "npy")]
 mod npy;
+mod rearrange;
 mod reduction;
+mod scan;
+mod statistics;
 mod transfer;
 mod typed;
 mod views;
 
 pub use build::{Buffer, UsmArrayBuilder};
 pub use concat::{concat, stack};
+pub use creation::{Indexing, meshgrid};
 pub use elementwise::{ArrayOrScalar, elementwise, where_};
+pub use rearrange::broadcast_arrays;
 pub use reduction::Reduction;
+pub use scan::Scan;
 pub use typed::{
     Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, IntElement,
     NumElement, OrderedElement, RealElement, Reducible,
