@@ -5,11 +5,15 @@
 
 mod axes;
 mod classes;
+mod composed;
 mod create;
 mod manipulate;
 mod math;
 mod operators;
+mod rearrange;
 mod reduce;
+mod scan;
+mod statistics;
 
 pub use axes::{Axes, Extents};
 pub use classes::{
