@@ -6,6 +6,7 @@
 
 mod casts;
 mod cell;
+mod creation;
 #[path = "../devices/mod.rs"]
 mod devices;
 mod dimensions;
@@ -16,10 +17,14 @@ mod fusion;
 mod joining;
 mod memory;
 mod overlap;
+mod parts;
 mod promotion;
+mod rearrangement;
 mod reductions;
+mod scans;
 mod selftest;
 mod slicing;
+mod statistics;
 mod threads;
 mod values;
 mod views;
@@ -38,6 +43,11 @@ fn main() {
         reductions::cases(),
         memory::cases(),
         dimensions::cases(),
+        creation::cases(),
+        rearrangement::cases(),
+        statistics::cases(),
+        scans::cases(),
+        parts::cases(),
     ];
     let devices = devices::devices();
     let mut trials = selftest::trials();

@@ -57,7 +57,7 @@ impl UsmArray {
             let value = if root { builder.push(Op::Sqrt, &[var])? } else { var };
             builder.cast(value, out)
         })?;
-        squared_magnitude(distance)?.fold(wide.real_part(), SUM, Some(finish), &axes, keepdims)
+        squared_magnitude(distance, None)?.fold(wide.real_part(), SUM, Some(finish), &axes, keepdims)
     }
 
     /// How many elements are not zero, over axes (`None`: all), as the default integer. NaN is not zero.
@@ -134,26 +134,23 @@ impl UsmArray {
                 let root = builder.push(Op::Sqrt, &[sum])?;
                 builder.cast(root, out)
             })?;
-            return squared_magnitude(x)?.fold(wide, SUM, Some(root), &axes, keepdims);
+            return squared_magnitude(x, None)?.fold(wide, SUM, Some(root), &axes, keepdims);
         }
         // The others are divided by the largest.
         self.node.memory()?;
-        let magnitude = || match self.dtype.kind() {
-            DtypeKind::Complex => interim(Op::Abs, &[self.into()]),
-            _ => interim(Op::Abs, &[(&self.astype_step(self.wide(self.real_result()))?).into()]),
+        let x = || match self.dtype.kind() {
+            DtypeKind::Complex => Ok(self.clone()),
+            _ => self.astype_step(self.wide(self.real_result())),
         };
-        let magnitudes = magnitude()?;
-        let wide = magnitudes.dtype();
-        let largest = magnitudes.fold(wide, Fold::Op(Op::Maximum), None, &axes, true)?;
-        drop(magnitudes);
+        let sizes = largest_part(x()?)?;
+        let wide = sizes.dtype();
+        let largest = sizes.fold(wide, Fold::Op(Op::Maximum), None, &axes, true)?;
+        drop(sizes);
         // Of the smallest normal number at least, so that zeros are not divided by zero.
         let least = ArrayOrScalar::Weak(Weak::Float(wide.finfo()?.smallest_normal));
         let scale = finite_or(&largest, &interim(Op::Maximum, &[(&largest).into(), least])?, 1.0)?;
         drop(largest);
-        let squares = {
-            let ratio = interim(Op::Divide, &[(&magnitude()?).into(), (&scale).into()])?;
-            interim(Op::Square, &[(&ratio).into()])?
-        };
+        let squares = squared_magnitude(x()?, Some(&scale))?;
         let root = program(wide, |builder, sum| builder.push(Op::Sqrt, &[sum]))?;
         let roots = squares.fold(wide, SUM, Some(root), &axes, true)?;
         drop(squares);
@@ -207,14 +204,30 @@ impl UsmArray {
     }
 }
 
-/// `|x|²` of a step that is not used otherwise, for numbers whose squares are in range.
-fn squared_magnitude(x: UsmArray) -> Result<UsmArray> {
+/// `|x|²`, or `|x / scale|²`, of a step that is not used otherwise.
+fn squared_magnitude(x: UsmArray, scale: Option<&UsmArray>) -> Result<UsmArray> {
+    let squared = |part: UsmArray| {
+        let part = match scale {
+            Some(scale) => interim(Op::Divide, &[(&part).into(), scale.into()])?,
+            None => part,
+        };
+        interim(Op::Square, &[(&part).into()])
+    };
     if x.dtype().kind() != DtypeKind::Complex {
-        return interim(Op::Square, &[(&x).into()]);
+        return squared(x);
     }
-    let conjugate = interim(Op::Conj, &[(&x).into()])?;
-    let product = interim(Op::Multiply, &[(&x).into(), (&conjugate).into()])?;
-    interim(Op::RealPart, &[(&product).into()])
+    let re = squared(interim(Op::RealPart, &[(&x).into()])?)?;
+    let im = squared(interim(Op::ImagPart, &[(&x).into()])?)?;
+    interim(Op::Add, &[(&re).into(), (&im).into()])
+}
+
+/// The magnitude of a step that is not used otherwise; of complex numbers, of the part that has the larger.
+fn largest_part(x: UsmArray) -> Result<UsmArray> {
+    if x.dtype().kind() != DtypeKind::Complex {
+        return interim(Op::Abs, &[(&x).into()]);
+    }
+    let size = |part: Op| interim(Op::Abs, &[(&interim(part, &[(&x).into()])?).into()]);
+    interim(Op::Maximum, &[(&size(Op::RealPart)?).into(), (&size(Op::ImagPart)?).into()])
 }
 
 /// `yes` where `x` is finite, else a number.
