@@ -14,11 +14,13 @@ pub use stridewise_core::*;
 /// What programs with arrays use, for `use stridewise::prelude::*`.
 pub mod prelude {
     pub use stridewise_core::{
-        Array, Complex, Device, Dtype, Ellipsis, Error, Event, NewAxis, Op, Order, Queue, Reduction, Result,
-        UsmArray, UsmKind, array, bf16, concat, elementwise, f16, s, stack, where_,
+        Array, Complex, Device, Dtype, Ellipsis, Error, Event, Indexing, NewAxis, Op, Order, Queue,
+        Reduction, Result, Scan, UsmArray, UsmKind, array, bf16, broadcast_arrays, concat, elementwise, f16,
+        meshgrid, s, stack, where_,
     };
     pub use stridewise_core::{
-        BitsElement, Element, FieldElement, FloatElement, NumElement, OrderedElement, RealElement, Reducible,
+        BitsElement, Element, FieldElement, FloatElement, IntElement, NumElement, OrderedElement,
+        RealElement, Reducible,
     };
 }
 

@@ -24,6 +24,7 @@ mod reductions;
 mod scans;
 mod selftest;
 mod slicing;
+mod special;
 mod statistics;
 mod threads;
 mod values;
@@ -43,6 +44,7 @@ fn main() {
         reductions::cases(),
         memory::cases(),
         dimensions::cases(),
+        special::cases(),
         creation::cases(),
         rearrangement::cases(),
         statistics::cases(),
@@ -52,6 +54,7 @@ fn main() {
     let devices = devices::devices();
     let mut trials = selftest::trials();
     trials.extend(threads::trials());
+    trials.extend(special::trials());
     for case in suites.iter().flatten() {
         trials.extend(devices.iter().map(|device| case.on(device)));
     }
