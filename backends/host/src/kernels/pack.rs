@@ -121,6 +121,34 @@ fn runs(at: *mut u8, walk: &Walk<'_>, len: usize, mut run: impl FnMut(*mut u8, u
     }
 }
 
+/// Writes `len` numbers, `first` and on in steps.
+///
+/// # Safety
+/// There is room for them at `dst`, aligned.
+pub(super) unsafe fn number(dst: *mut i64, first: isize, step: isize, len: usize) {
+    let mut value = first as i64;
+    for i in 0..len {
+        // SAFETY: the caller's contract.
+        unsafe { *dst.add(i) = value };
+        value = value.wrapping_add(step as i64);
+    }
+}
+
+/// Writes the numbers of the `len` places that follow `walk.index` in row-major order: `first`, and what it grows by
+/// along the walk's strides.
+///
+/// # Safety
+/// As for [`number`].
+pub(super) unsafe fn number_rows(dst: *mut i64, first: isize, walk: &Walk<'_>, len: usize) {
+    let step = walk.strides[walk.dims.len() - 1];
+    // The arithmetic of addresses is that of numbers.
+    let at = std::ptr::without_provenance_mut(first.cast_unsigned());
+    runs(at, walk, len, |value, offset, stretch| {
+        // SAFETY: the caller's contract; a stretch is part of the `len` numbers.
+        unsafe { number(dst.add(offset), value.addr().cast_signed(), step, stretch) }
+    });
+}
+
 /// Gathers the `len` elements that follow `walk.index` in row-major order; `src` is the address of the first.
 ///
 /// # Safety

@@ -144,8 +144,7 @@ impl Reduction {
         let out_size = post_program.output_dtype(0).size();
 
         let views = |dims: std::ops::Range<usize>| -> SmallVec<[View; 4]> {
-            let one = |(o, d): (&_, &Dtype)| View::new(o, d.size(), dims.clone());
-            plan.inputs.iter().zip(program.inputs()).map(one).collect()
+            (0..plan.inputs.len()).map(|input| View::input(plan, input, dims.clone())).collect()
         };
         let mut kept_views = views(0..split);
         kept_views.push(View::new(output, out_size, 0..split));
@@ -158,13 +157,18 @@ impl Reduction {
             v.ptr = std::ptr::null_mut();
         }
         let mut along = Space::new(&plan.dims[split..], folded_views);
-        if matches!(fold, Fold::Op(_)) && !plan.inputs.is_empty() {
-            along.sort_by(0);
+        // What is read decides on the direction; indices cost the same in any.
+        let memory = (0..plan.inputs.len()).find(|&input| !program.is_index(input));
+        if matches!(fold, Fold::Op(_))
+            && let Some(input) = memory
+        {
+            along.sort_by(input);
         }
         along.merge();
 
         let step = |space: &Space| {
-            let strides = space.views[..plan.inputs.len()].iter().filter_map(|v| v.strides.last());
+            let read = space.views[..plan.inputs.len()].iter().filter(|v| !v.index);
+            let strides = read.filter_map(|v| v.strides.last());
             strides.map(|s| s.unsigned_abs()).find(|&s| s != 0).unwrap_or(0)
         };
         let (outputs, points) = (kept.len(), along.len());

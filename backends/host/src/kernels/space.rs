@@ -1,7 +1,7 @@
 //! Iteration spaces: extents and how operands lie in them.
 
 use smallvec::SmallVec;
-use stridewise_core::{MAX_INPUTS, MAX_OUTPUTS, MAX_PLAN_DIMS, Operand};
+use stridewise_core::{LaunchPlan, MAX_INPUTS, MAX_OUTPUTS, MAX_PLAN_DIMS, Operand};
 
 use super::code::Access;
 use super::pack::{self, Walk};
@@ -14,19 +14,32 @@ const SHORT_ROW: usize = 64;
 /// One operand.
 #[derive(Clone)]
 pub(super) struct View {
-    /// Address of the element at multi-index zero.
+    /// Address of the element at multi-index zero; of an index, its value there.
     pub(super) ptr: *mut u8,
     /// Bytes of an element.
     pub(super) size: usize,
-    /// Bytes to step per dimension.
+    /// Bytes to step per dimension; of an index, what its value grows by.
     pub(super) strides: SmallVec<[isize; MAX_PLAN_DIMS]>,
+    /// Whether elements are computed from their place instead of read: addresses are values then, and nothing is there.
+    pub(super) index: bool,
 }
 
 impl View {
     /// The operand of a plan, with the strides of `dims` only.
     pub(super) fn new(operand: &Operand, size: usize, dims: std::ops::Range<usize>) -> Self {
         let bytes = |s: &isize| s.wrapping_mul(size.cast_signed());
-        Self { ptr: operand.ptr.as_ptr(), size, strides: operand.strides[dims].iter().map(bytes).collect() }
+        let strides = operand.strides[dims].iter().map(bytes).collect();
+        Self { ptr: operand.ptr.as_ptr(), size, strides, index: false }
+    }
+
+    /// The input of this number of a plan, with the strides of `dims` only.
+    pub(super) fn input(plan: &LaunchPlan, input: usize, dims: std::ops::Range<usize>) -> Self {
+        let (operand, size) = (&plan.inputs[input], plan.program.inputs()[input].size());
+        if !plan.program.is_index(input) {
+            return Self::new(operand, size, dims);
+        }
+        let strides = SmallVec::from_slice(&operand.strides[dims]);
+        Self { ptr: operand.ptr.as_ptr(), size, strides, index: true }
     }
 }
 
@@ -96,7 +109,9 @@ impl Space {
         }
         let dense = |v: &View| {
             let size = v.size.cast_signed();
-            (v.strides[inner] != size).then(|| v.strides.iter().position(|&s| s == size)).flatten()
+            (!v.index && v.strides[inner] != size)
+                .then(|| v.strides.iter().position(|&s| s == size))
+                .flatten()
         };
         if let Some(d) = self.views[..inputs].iter().find_map(dense) {
             self.dims[d..inner].rotate_left(1);
@@ -126,6 +141,9 @@ impl Space {
     /// How a view lies along tiles.
     pub(super) fn access(&self, view: usize) -> Access {
         let v = &self.views[view];
+        if v.index {
+            return Access::Packed;
+        }
         let Some(&inner) = v.strides.last() else { return Access::Direct };
         if self.across {
             let mut dense = v.size.cast_signed();
@@ -184,9 +202,16 @@ impl Space {
         len: usize,
     ) {
         let v = &self.views[view];
-        // SAFETY: as in `scatter`.
+        // SAFETY: as in `scatter`; an index's tile holds `int64`.
         unsafe {
-            if self.across {
+            if v.index {
+                let first = at.addr().cast_signed();
+                match self.dims.len() {
+                    0 => pack::number(dst.cast(), first, 0, len),
+                    _ if self.across => pack::number_rows(dst.cast(), first, &self.walk(v, index), len),
+                    dims => pack::number(dst.cast(), first, v.strides[dims - 1], len),
+                }
+            } else if self.across {
                 pack::gather_rows(dst, at, &self.walk(v, index), v.size, len);
             } else {
                 pack::gather(dst, at, v.strides[v.strides.len() - 1], v.size, len);

@@ -144,7 +144,7 @@ impl Tiles {
         for &(input, _) in &self.code.packs {
             let view = &self.space.views[usize::from(input)];
             let (along, between) = (view.strides[dims - 1], view.strides[dims - 2]);
-            if between == view.size.cast_signed() && along.unsigned_abs() >= LINE_BYTES {
+            if !view.index && between == view.size.cast_signed() && along.unsigned_abs() >= LINE_BYTES {
                 turned.push(Turned { input: usize::from(input), along, size: view.size });
                 widest = widest.max(view.size);
             }
@@ -276,8 +276,8 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     }
     let all = 0..plan.dims.len();
     let mut views: SmallVec<[View; 4]> = SmallVec::new();
-    for (operand, dtype) in plan.inputs.iter().zip(program.inputs()) {
-        views.push(View::new(operand, dtype.size(), all.clone()));
+    for input in 0..plan.inputs.len() {
+        views.push(View::input(plan, input, all.clone()));
     }
     let mut written = 0;
     for (o, operand) in plan.outputs.iter().enumerate() {
@@ -338,6 +338,9 @@ unsafe fn call(plan: &LaunchPlan, program: &Program, tuning: &Tuning) -> bool {
     for (k, &arg) in step.operands().iter().enumerate() {
         match arg {
             Arg::Input(i) => {
+                if program.is_index(usize::from(i)) {
+                    return false;
+                }
                 let operand = &plan.inputs[usize::from(i)];
                 from[k] = operand.ptr.as_ptr();
                 match operand.strides.first() {

@@ -1,5 +1,6 @@
 //! The kernels against the scalar oracle, element by element.
 
+mod indices;
 mod maps;
 mod random;
 mod reductions;
@@ -150,6 +151,8 @@ pub(super) struct Array {
     pub(super) origin: isize,
     /// In elements.
     pub(super) strides: Vec<isize>,
+    /// The value at multi-index zero, where the array is an index.
+    start: Option<isize>,
 }
 
 impl Array {
@@ -168,7 +171,7 @@ impl Array {
         for e in 0..elements as isize {
             memory.write((lead + e) * size, value(dtype, rng));
         }
-        Self { dtype, memory, origin: (lead - low) * size, strides }
+        Self { dtype, memory, origin: (lead - low) * size, strides, start: None }
     }
     /// Row-major.
     pub(super) fn dense(dims: &[usize], dtype: Dtype, rng: &mut Rng) -> Self {
@@ -184,11 +187,22 @@ impl Array {
         let offset: isize = index.iter().zip(&self.strides).map(|(&i, &s)| i as isize * s).sum();
         self.origin + offset * self.dtype.size() as isize
     }
+    /// An index: the value at multi-index zero, and what it grows by along each dimension.
+    pub(super) fn numbers(start: isize, strides: Vec<isize>) -> Self {
+        Self { dtype: Dtype::I64, memory: Memory::new(0), origin: 0, strides, start: Some(start) }
+    }
     pub(super) fn get(&self, index: &[usize]) -> Scalar {
+        if let Some(start) = self.start {
+            let terms = index.iter().zip(&self.strides).map(|(&i, &s)| (i as isize).wrapping_mul(s));
+            return Scalar::I64(terms.fold(start, isize::wrapping_add) as i64);
+        }
         self.memory.read(self.byte(index), self.dtype)
     }
     pub(super) fn operand(&mut self) -> Operand {
-        let ptr = self.memory.ptr(0).wrapping_offset(self.origin);
+        let ptr = match self.start {
+            Some(start) => std::ptr::without_provenance_mut(start.cast_unsigned()),
+            None => self.memory.ptr(0).wrapping_offset(self.origin),
+        };
         Operand { ptr: UsmPtr::new(ptr), strides: self.strides.iter().copied().collect() }
     }
 }

@@ -14,7 +14,7 @@ fn program(rng: &mut Rng) -> Program {
     let mut args: Vec<Arg> = (0..=rng.below(3))
         .map(|_| {
             let d = if rng.below(3) == 0 { rng.pick(Dtype::ALL) } else { dtype };
-            p.input(d).unwrap()
+            if rng.below(6) == 0 { p.index().unwrap() } else { p.input(d).unwrap() }
         })
         .collect();
     args.push(p.constant(value(dtype, rng)).unwrap());
@@ -96,7 +96,11 @@ proptest! {
         let mut inputs: Vec<_> = program
             .inputs()
             .iter()
-            .map(|&d| { let s = strides(&dims, true, &mut rng); Array::new(&dims, s, d, &mut rng) })
+            .enumerate()
+            .map(|(i, &d)| {
+                let s = strides(&dims, true, &mut rng);
+                if program.is_index(i) { Array::numbers(rng.below(99) as isize - 50, s) } else { Array::new(&dims, s, d, &mut rng) }
+            })
             .collect();
         let before: Vec<_> = (0..program.outputs().len())
             .map(|o| {
