@@ -13,13 +13,17 @@ mod elementwise;
 mod expectations;
 mod forms;
 mod fusion;
+mod indexing;
 mod joining;
 mod memory;
 mod overlap;
+mod products;
 mod promotion;
+mod random;
 mod reductions;
 mod selftest;
 mod slicing;
+mod sorting;
 mod threads;
 mod values;
 mod views;
@@ -38,10 +42,15 @@ fn main() {
         reductions::cases(),
         memory::cases(),
         dimensions::cases(),
+        indexing::cases(),
+        sorting::cases(),
+        products::cases(),
+        random::cases(),
     ];
     let devices = devices::devices();
     let mut trials = selftest::trials();
     trials.extend(threads::trials());
+    trials.extend(random::trials());
     for case in suites.iter().flatten() {
         trials.extend(devices.iter().map(|device| case.on(device)));
     }

@@ -5,9 +5,9 @@ use super::typed::default_kind;
 use super::{Array, ArrayOrScalar, FloatElement, IntElement, UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Order};
+use crate::layout::{Layout, Order, normalize_axis};
 use crate::ops::{self, Op};
-use crate::runtime::Queue;
+use crate::runtime::{Queue, common_queue};
 use crate::scalar::Scalar;
 
 /// A stream of random numbers under a seed: Philox4x32-10 (J. K. Salmon et al., "Parallel random numbers: as easy as 1,
@@ -283,7 +283,8 @@ impl Generator {
     /// [`Error::Axis`]; [`Error::ExecutionPlacement`] where the array is on another queue; as for
     /// [`permutation`](Self::permutation).
     pub fn shuffle(&mut self, array: &UsmArray, axis: isize) -> Result<UsmArray> {
-        let number = crate::layout::normalize_axis("axis", axis, array.ndim())?;
+        let number = normalize_axis("axis", axis, array.ndim())?;
+        common_queue(&[("self", &self.queue()?), ("array", array.queue())])?;
         let order = self.permutation(array.shape()[number])?;
         array.take(&order, Some(axis), super::IndexMode::Clip)
     }
