@@ -87,12 +87,16 @@ fn places(
 ) -> Check<(UsmArray, Vec<usize>)> {
     let dtype = *random.pick(&INTEGERS);
     let signed = dtype.kind() == DtypeKind::Signed;
+    let info = dtype.iinfo()?;
+    let range = (info.min.max(-1000) as i64, info.max.min(1000) as i64);
     let (n, count) = (extent as i64, shape.iter().product());
     let numbers: Vec<i64> = (0..count)
         .map(|_| {
             let wide = if mode == IndexMode::Check { n } else { 3 * n };
-            let low = if signed { -wide } else { 0 };
-            low + random.below((wide - low) as usize) as i64
+            // No index is beyond the range of its dtype.
+            let (least, most) = range;
+            let (low, high) = if signed { ((-wide).max(least), wide.min(most)) } else { (0, wide.min(most)) };
+            low + random.below((high - low) as usize) as i64
         })
         .collect();
     let values: Vec<Scalar> = numbers.iter().map(|&i| Scalar::I64(i).cast(dtype)).collect();

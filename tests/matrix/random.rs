@@ -236,8 +236,15 @@ fn integers(device: &Device, dtype: Dtype) -> Check {
             .collect();
         expect(&format_args!("{low} to {high}"), &array, &expected)?;
         counter += len as u64;
-        let values = read(&array)?;
-        let (centre, count) = ((low + high - 1) as f64 / 2.0, (high - low) as f64);
+        // As distances from the lowest, which doubles resolve.
+        let distance = |v: Scalar| match v.cast(if range.min < 0 { Dtype::I64 } else { Dtype::U64 }) {
+            Scalar::I64(v) => i128::from(v) - low,
+            Scalar::U64(v) => i128::from(v) - low,
+            _ => 0,
+        };
+        let values: Vec<Scalar> =
+            read(&array)?.into_iter().map(|v| Scalar::F64(distance(v) as f64)).collect();
+        let (centre, count) = ((high - low - 1) as f64 / 2.0, (high - low) as f64);
         if count > 1.0 {
             let variance = (count * count - 1.0) / 12.0;
             let fourth = variance * (3.0 * count * count - 7.0) / 20.0;
