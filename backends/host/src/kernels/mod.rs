@@ -1,4 +1,4 @@
-//! The host's kernels: maps and reductions over strided memory, copies and fills.
+//! The host's kernels: maps, reductions and the other families of plans over strided memory, copies and fills.
 //!
 //! [`step`](self::step) finds the function for an operation, dtype and instruction set; [`code`](self::code) compiles a
 //! program to a list of such functions over slots; [`tile`](self::tile) runs the list tile by tile;
@@ -7,8 +7,10 @@
 mod cast;
 mod code;
 mod entry;
+mod family;
 mod fold;
 mod half_map;
+mod gather;
 mod index_fold;
 mod map;
 mod pack;
@@ -43,7 +45,7 @@ pub(crate) struct Tuning {
 
 /// Rough time of a plan on one thread, in nanoseconds: for the choice between the calling thread and the pool.
 pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
-    let mut picoseconds = 0;
+    let mut picoseconds = family::cost_ps(plan);
     for (operand, dtype) in plan.inputs.iter().zip(plan.program.inputs()) {
         let strided = operand.strides.last().is_some_and(|&s| !(0..=1).contains(&s));
         picoseconds += 20 * dtype.size() + if strided { 600 } else { 0 };
@@ -77,7 +79,10 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
             Family::Reduce { fold, reduced, finish } => {
                 reduce::reduce(plan, *fold, *reduced, finish.as_deref(), tuning);
             }
-            _ => tile::map(plan, tuning),
+            Family::Map => tile::map(plan, tuning),
+            Family::Gather { axes } => gather::gather(plan, axes, tuning),
+            Family::Scatter { axes } => gather::scatter(plan, axes, tuning),
+            _ => {} // `supports` refuses them.
         }
     }
 }
@@ -161,7 +166,7 @@ pub(crate) fn supports(plan: &LaunchPlan) -> Support {
         Family::Reduce { fold, reduced, finish } => program_refused(&plan.program)
             .or_else(|| fold_refused(&plan.program, *fold, *reduced, plan.dims.len()))
             .or_else(|| finish.as_deref().and_then(|f| finish_refused(&plan.program, *fold, f))),
-        _ => Some("the host runs maps and reductions".to_owned()),
+        _ => family::refused(plan),
     };
     let refused = refused.or_else(|| {
         (plan.dims.len() > MAX_PLAN_DIMS)

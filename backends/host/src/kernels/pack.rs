@@ -40,6 +40,8 @@ macro_rules! with_size {
     };
 }
 
+pub(super) use with_size;
+
 /// Gathers `len` elements `stride` bytes apart.
 ///
 /// # Safety

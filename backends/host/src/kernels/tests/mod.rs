@@ -1,5 +1,6 @@
 //! The kernels against the scalar oracle, element by element.
 
+mod gathers;
 mod indices;
 mod maps;
 mod random;

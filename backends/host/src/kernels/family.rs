@@ -1,0 +1,43 @@
+//! The families besides maps and reductions: which plans of them there are kernels for, and what these cost.
+
+use stridewise_core::{Arg, Dtype, Family, LaunchPlan, Op, Program};
+
+/// Why there is no kernel for a plan of one of these families; nothing where there is one.
+pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
+    let program = &*plan.program;
+    match &plan.family {
+        Family::Gather { axes } | Family::Scatter { axes } => {
+            moved_refused(program).or_else(|| places_refused(program, axes.len()))
+        }
+        _ => Some("no kernel for this family".to_owned()),
+    }
+}
+
+/// These families hand elements of input 0 on, and compute nothing.
+fn moved_refused(program: &Program) -> Option<String> {
+    let copies = matches!(
+        (program.steps(), program.outputs()),
+        ([step], [Arg::Step(0)]) if step.op == Op::Copy && step.operands() == [Arg::Input(0)]
+    );
+    let memory = (0..program.inputs().len()).all(|input| !program.is_index(input));
+    (!copies || !memory).then(|| "a program that computes elements instead of handing on input 0".to_owned())
+}
+
+fn places_refused(program: &Program, axes: usize) -> Option<String> {
+    let [_, places @ ..] = program.inputs() else { return Some("no input".to_owned()) };
+    (places.len() != axes || places.iter().any(|&d| d != Dtype::I64))
+        .then(|| format!("places of dtypes {places:?} for {axes} axes"))
+}
+
+/// Rough time for one point on one thread, in picoseconds.
+pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
+    let size = plan.program.inputs().first().map_or(1, |d| d.size());
+    match &plan.family {
+        // A run of elements costs a place once; a place costs a line of the cache.
+        Family::Gather { axes } | Family::Scatter { axes } => {
+            let runs = plan.inputs[1..].iter().all(|p| p.strides.last().is_none_or(|&s| s == 0));
+            40 * size + if runs { 0 } else { 1500 * axes.len() }
+        }
+        _ => 0,
+    }
+}
