@@ -24,6 +24,7 @@ mod reductions;
 mod selftest;
 mod slicing;
 mod sorting;
+mod special;
 mod threads;
 mod values;
 mod views;
@@ -46,11 +47,13 @@ fn main() {
         sorting::cases(),
         products::cases(),
         random::cases(),
+        special::cases(),
     ];
     let devices = devices::devices();
     let mut trials = selftest::trials();
     trials.extend(threads::trials());
     trials.extend(random::trials());
+    trials.extend(special::trials());
     for case in suites.iter().flatten() {
         trials.extend(devices.iter().map(|device| case.on(device)));
     }

@@ -62,11 +62,14 @@ macro_rules! float_scalar {
                 if other == 0.0 || !self.is_finite() {
                     return self / other;
                 }
-                // The rest is exact, so the quotient without it is an integer but for its rounding.
+                // The rest is exact, so the quotient without it is an integer but for its roundings; what is left over
+                // says how far they went. It is NaN by an infinite number, and where the quotient overflows.
                 let rest = self % other;
-                let whole = (self - rest) / other;
+                let rounded = ((self - rest) / other).round();
+                let left = (-rounded).mul_add(other, self) - rest;
+                let whole = if left.is_finite() { rounded + (left / other).round() } else { rounded };
                 let below = rest != 0.0 && (rest < 0.0) != (other < 0.0);
-                let quotient = whole.round() - if below { 1.0 } else { 0.0 };
+                let quotient = whole - if below { 1.0 } else { 0.0 };
                 if quotient == 0.0 { (0.0 as $t).copysign(self / other) } else { quotient }
             }
             fn remainder(self, other: Self) -> Self {

@@ -3,7 +3,7 @@
 use stridewise_core::{Dtype, bf16, f16};
 
 use super::half_map::HalfMap;
-use super::map::{LaneFn, LaneMap};
+use super::map::{LaneFn, LaneFunction};
 use crate::simd::{self, Isa, Lane};
 
 /// A compiled kernel over unit-stride memory: reads up to three sources of `len` elements, writes `dst`.
@@ -119,8 +119,8 @@ pub(super) fn function_entry<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtyp
             match dtype {
                 Dtype::F16 => $level::enter::<HalfMap<$level::Level, f16, W, K>>,
                 Dtype::Bf16 => $level::enter::<HalfMap<$level::Level, bf16, W, K>>,
-                Dtype::F32 => $level::enter::<LaneMap<simd::$level::F32, W, K>>,
-                Dtype::F64 => $level::enter::<LaneMap<simd::$level::F64, W, K>>,
+                Dtype::F32 => $level::enter::<LaneFunction<simd::$level::F32, W, K>>,
+                Dtype::F64 => $level::enter::<LaneFunction<simd::$level::F64, W, K>>,
                 _ => return None,
             }
         };

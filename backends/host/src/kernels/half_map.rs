@@ -9,7 +9,7 @@ use stridewise_core::{bf16, f16};
 
 use super::cast::To;
 use super::entry::{Kernel, Level, STREAM};
-use super::map::{LaneFn, LaneMap};
+use super::map::{LaneFn, LaneFunction};
 
 /// Elements that are converted at a time.
 const CHUNK: usize = 256;
@@ -57,7 +57,8 @@ pub(super) struct HalfMap<L, H, W, const K: usize>(PhantomData<(L, H, W)>);
 impl<L: Level, H: Half, W: LaneFn<K>, const K: usize> Kernel for HalfMap<L, H, W, K> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
-        let (single, double) = (L::entry::<LaneMap<L::F32, W, K>>(), L::entry::<LaneMap<L::F64, W, K>>());
+        let (single, double) =
+            (L::entry::<LaneFunction<L::F32, W, K>>(), L::entry::<LaneFunction<L::F64, W, K>>());
         let (dst, flags) = (dst.cast::<H>(), flags & !STREAM);
         let mut operands = [[0.0_f32; CHUNK]; K];
         let mut results = [0.0_f32; CHUNK];

@@ -21,8 +21,6 @@ pub(super) trait Apply<A, const K: usize> {
 
 /// An operation on any vector of floats.
 pub(super) trait LaneFn<const K: usize> {
-    /// A long body: one copy per loop suffices.
-    const HEAVY: bool;
     fn f<V: Float>(x: [V; K]) -> V;
 }
 
@@ -53,9 +51,8 @@ macro_rules! class {
             fn f<V: Float>(x: [V; K]) -> V::Mask { O::f(x) }
         }
     )*};
-    (lanes $($By:ident $Op:ident $heavy:literal;)*) => {$(
+    (lanes $($By:ident $Op:ident;)*) => {$(
         impl<O: $Op<K>, const K: usize> LaneFn<K> for $By<O> {
-            const HEAVY: bool = $heavy;
             #[inline(always)]
             fn f<V: Float>(x: [V; K]) -> V { O::f(x) }
         }
@@ -67,8 +64,8 @@ class! {
 }
 class! { test ByNumTest NumTest Alg; ByRealTest RealTest Real; ByFloatTest FloatTest Float; }
 class! {
-    lanes ByNum NumOp false; ByNumFn NumFn true; ByField FieldOp false; ByAnalytic AnalyticOp true;
-    ByReal RealOp false; ByRealFn RealFn true; ByFloat FloatOp true; ByPart PartOp false;
+    lanes ByNum NumOp; ByNumFn NumFn; ByField FieldOp; ByAnalytic AnalyticOp; ByReal RealOp; ByRealFn RealFn;
+    ByFloat FloatOp; ByPart PartOp;
 }
 
 pub(super) struct ByPart<O>(PhantomData<O>);
@@ -261,26 +258,24 @@ unsafe fn lane_map<V: Lane, W: LaneFn<K>, const K: usize, const M: u32>(
                 i = part;
             }
         }
-        if !W::HEAVY {
-            while i + 4 * n <= len {
-                let a = W::f(operands::<V, K, M>(src, same, i));
-                let b = W::f(operands::<V, K, M>(src, same, i + n));
-                let c = W::f(operands::<V, K, M>(src, same, i + 2 * n));
-                let d = W::f(operands::<V, K, M>(src, same, i + 3 * n));
-                let to = dst.add(i);
-                if stream {
-                    a.stream(to);
-                    b.stream(to.add(n));
-                    c.stream(to.add(2 * n));
-                    d.stream(to.add(3 * n));
-                } else {
-                    a.store(to);
-                    b.store(to.add(n));
-                    c.store(to.add(2 * n));
-                    d.store(to.add(3 * n));
-                }
-                i += 4 * n;
+        while i + 4 * n <= len {
+            let a = W::f(operands::<V, K, M>(src, same, i));
+            let b = W::f(operands::<V, K, M>(src, same, i + n));
+            let c = W::f(operands::<V, K, M>(src, same, i + 2 * n));
+            let d = W::f(operands::<V, K, M>(src, same, i + 3 * n));
+            let to = dst.add(i);
+            if stream {
+                a.stream(to);
+                b.stream(to.add(n));
+                c.stream(to.add(2 * n));
+                d.stream(to.add(3 * n));
+            } else {
+                a.store(to);
+                b.store(to.add(n));
+                c.store(to.add(2 * n));
+                d.store(to.add(3 * n));
             }
+            i += 4 * n;
         }
         while i + n <= len {
             let y = W::f(operands::<V, K, M>(src, same, i));
@@ -301,16 +296,20 @@ unsafe fn lane_map<V: Lane, W: LaneFn<K>, const K: usize, const M: u32>(
 #[repr(align(64))]
 struct Splat(#[allow(dead_code)] [u8; VECTOR_BYTES]);
 
-/// Scalar operands in any combination: they are written out as a vector that is read again and again.
+/// A loop with one copy of the body, for any combination of scalar operands: they are written out as a vector that is read
+/// again and again.
 #[inline(always)]
-unsafe fn lane_map_any<V: Lane, W: LaneFn<K>, const K: usize>(
+unsafe fn lane_loop<V: Lane, W: LaneFn<K>, const K: usize>(
     dst: *mut V::Elem,
     src: [*const V::Elem; K],
     flags: u32,
     len: usize,
 ) {
+    let n = V::LEN;
+    let stream = flags & STREAM != 0;
     let mut memory = [const { Splat([0; VECTOR_BYTES]) }; K];
-    // SAFETY: for all of this function: `Kernel::run`'s contract; a splat holds one vector and is read at element 0.
+    // SAFETY: for all of this function: `Kernel::run`'s contract; a splat holds one vector and is read at element 0; `i`
+    // plus the part stays at or below `len`, and streamed addresses are aligned by the first part.
     unsafe {
         let mut from = src;
         let mut index = [usize::MAX; K];
@@ -323,20 +322,36 @@ unsafe fn lane_map_any<V: Lane, W: LaneFn<K>, const K: usize>(
             }
         }
         let mut x = [V::splat(*src[0]); K];
-        let mut i = 0;
-        while i + V::LEN <= len {
+        let ahead = if stream { dst.addr() / size_of::<V::Elem>() % n } else { 0 };
+        let (mut i, mut part) = (0, (n - ahead).min(len));
+        while i < len {
             for k in 0..K {
-                x[k] = V::load(from[k].add(i & index[k]));
+                let at = from[k].add(i & index[k]);
+                x[k] = if part == n { V::load(at) } else { V::load_part(at, part) };
             }
-            W::f(x).store(dst.add(i));
-            i += V::LEN;
-        }
-        if i < len {
-            for k in 0..K {
-                x[k] = V::load_part(from[k].add(i & index[k]), len - i);
+            let (y, to) = (W::f(x), dst.add(i));
+            match (part == n, stream) {
+                (false, _) => y.store_part(to, part),
+                (true, false) => y.store(to),
+                (true, true) => y.stream(to),
             }
-            W::f(x).store_part(dst.add(i), len - i);
+            i += part;
+            part = n.min(len - i);
         }
+    }
+}
+
+/// A function with a long body over vectors of floats.
+pub(super) struct LaneFunction<V, W, const K: usize>(PhantomData<(V, W)>);
+impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneFunction<V, W, K> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+        let mut from = [src[0].cast(); K];
+        for k in 1..K {
+            from[k] = src[k].cast();
+        }
+        // SAFETY: the same contract.
+        unsafe { lane_loop::<V, W, K>(dst.cast(), from, flags, len) }
     }
 }
 
@@ -352,12 +367,12 @@ impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneMap<V, W, K> {
         let (dst, stream) = (dst.cast(), flags & STREAM != 0);
         // SAFETY: the same contract.
         unsafe {
-            match (flags & 7, W::HEAVY) {
-                (0, _) => lane_map::<V, W, K, 0>(dst, from, stream, len),
-                (1, false) if K == 2 => lane_map::<V, W, K, 1>(dst, from, stream, len),
-                (2, false) if K == 2 => lane_map::<V, W, K, 2>(dst, from, stream, len),
-                (6, false) if K == 3 => lane_map::<V, W, K, 6>(dst, from, stream, len),
-                (flags, _) => lane_map_any::<V, W, K>(dst, from, flags, len),
+            match flags & 7 {
+                0 => lane_map::<V, W, K, 0>(dst, from, stream, len),
+                1 if K == 2 => lane_map::<V, W, K, 1>(dst, from, stream, len),
+                2 if K == 2 => lane_map::<V, W, K, 2>(dst, from, stream, len),
+                6 if K == 3 => lane_map::<V, W, K, 6>(dst, from, stream, len),
+                _ => lane_loop::<V, W, K>(dst, from, flags, len),
             }
         }
     }

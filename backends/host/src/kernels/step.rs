@@ -47,6 +47,16 @@ struct Resolve {
 
 /// Arms of a match over the integers, or over a dtype and its scalar.
 macro_rules! plain {
+    ($self:ident, $Kernel:ident, $W:ty, $K:ident, unsigned $($more:ident $P:ty),*) => {
+        match $self.dtype {
+            Dtype::U8 => plain!(@ $self, $Kernel, u8, $W, $K),
+            Dtype::U16 => plain!(@ $self, $Kernel, u16, $W, $K),
+            Dtype::U32 => plain!(@ $self, $Kernel, u32, $W, $K),
+            Dtype::U64 => plain!(@ $self, $Kernel, u64, $W, $K),
+            $(Dtype::$more => plain!(@ $self, $Kernel, $P, $W, $K),)*
+            _ => None,
+        }
+    };
     ($self:ident, $Kernel:ident, $W:ty, $K:ident, integers $($more:ident $P:ty),*) => {
         match $self.dtype {
             Dtype::I8 => plain!(@ $self, $Kernel, i8, $W, $K),
@@ -70,6 +80,17 @@ macro_rules! plain {
     (@ $self:ident, $Kernel:ident, $P:ty, $W:ty, $K:ident) => {
         Some(Resolved { run: entry::<$Kernel<$P, $W, $K>>($self.isa), lanes: false })
     };
+}
+
+/// The unsigned integer of a signed one's width, for what only sees bits; any other dtype itself.
+fn unsigned(dtype: Dtype) -> Dtype {
+    match dtype {
+        Dtype::I8 => Dtype::U8,
+        Dtype::I16 => Dtype::U16,
+        Dtype::I32 => Dtype::U32,
+        Dtype::I64 => Dtype::U64,
+        other => other,
+    }
 }
 
 impl Resolve {
@@ -105,9 +126,10 @@ impl Visitor for Resolve {
         Self::lanes(function_entry::<ByRealFn<O>, K>(self.isa, self.dtype))
             .or_else(|| plain!(self, PlainMap, ByRealFn<O>, K, integers))
     }
-    fn num_test<O: NumTest<K>, const K: usize>(self) -> Self::Out {
+    fn num_test<O: NumTest<K>, const K: usize>(mut self) -> Self::Out {
+        self.dtype = unsigned(self.dtype);
         Self::test(lane_entry::<LaneTestMaps<ByNumTest<O>, K>>(self.isa, self.dtype)).or_else(
-            || plain!(self, PlainTest, ByNumTest<O>, K, integers Bool Truth, C64 Complex<f32>, C128 Complex<f64>),
+            || plain!(self, PlainTest, ByNumTest<O>, K, unsigned Bool Truth, C64 Complex<f32>, C128 Complex<f64>),
         )
     }
     fn field<O: FieldOp<K>, const K: usize>(self) -> Self::Out {
@@ -128,8 +150,9 @@ impl Visitor for Resolve {
     fn float_test<O: FloatTest<K>, const K: usize>(self) -> Self::Out {
         Self::test(lane_entry::<LaneTestMaps<ByFloatTest<O>, K>>(self.isa, self.dtype))
     }
-    fn bits<O: BitsOp<K>, const K: usize>(self) -> Self::Out {
-        plain!(self, PlainMap, ByBits<O>, K, integers Bool Flag)
+    fn bits<O: BitsOp<K>, const K: usize>(mut self) -> Self::Out {
+        self.dtype = unsigned(self.dtype);
+        plain!(self, PlainMap, ByBits<O>, K, unsigned Bool Flag)
     }
     fn int<O: IntOp<K>, const K: usize>(self) -> Self::Out {
         plain!(self, PlainMap, ByInt<O>, K, integers)

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::x86::{float_bits, level};
-use super::{FloatBits, HalfMemory, Lane, MAX_LEN, float_lane, mask_type};
+use super::{FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
 
 /// Eight f32.
 #[derive(Clone, Copy)]
@@ -16,11 +16,16 @@ pub(crate) type F16 = super::half::F16<F32>;
 /// Eight bf16, computed in f32.
 pub(crate) type Bf16 = super::half::Bf16<F32>;
 
-const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT;
+const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+/// Of conversions to f16, which have no bit for exceptions.
+const NEAREST_HALF: i32 = _MM_FROUND_TO_NEAREST_INT;
+const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+const INWARDS: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
 
 macro_rules! lanes {
     ($name:ident, $elem:ident, $int:ty, $reg:ty, $mask:ident, $len:literal, add: $add:ident, sub: $sub:ident,
-     mul: $mul:ident, div: $div:ident, fma: $fma:ident, sqrt: $sqrt:ident, min: $min:ident, max: $max:ident,
+     mul: $mul:ident, div: $div:ident, fma: $fma:ident, sqrt: $sqrt:ident, round: $round:ident, min: $min:ident, max: $max:ident,
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, and: $and:ident,
      andnot: $andnot:ident, or: $or:ident, xor: $xor:ident, movemask: $movemask:ident, widen: $widen:ident;
@@ -33,6 +38,8 @@ macro_rules! lanes {
             div: |a, b| level!($div(a, b)), neg: |a| level!($xor(a, $set(-0.0))),
             fma: |a, b, c| level!($fma(a, b, c)), sqrt: |a| level!($sqrt(a)),
             abs: |a| level!($andnot($set(-0.0), a)),
+            floor: |a| level!($round::<DOWN>(a)), ceil: |a| level!($round::<UP>(a)),
+            trunc: |a| level!($round::<INWARDS>(a)), round: |a| level!($round::<NEAREST>(a)),
             // Each order of operands gives the other zero and the other NaN: their union has −0 and NaN if any.
             minimum: |a, b| level!($or($min(a, b), $min(b, a))),
             maximum: |a, b| level!($blend(
@@ -155,7 +162,7 @@ unsafe fn load_bytes<const LEN: usize>(p: *const u8, len: usize) -> u64 {
 }
 
 lanes! { F32, f32, i32, __m256, Mask32, 8, add: _mm256_add_ps, sub: _mm256_sub_ps, mul: _mm256_mul_ps,
-div: _mm256_div_ps, fma: _mm256_fmadd_ps, sqrt: _mm256_sqrt_ps, min: _mm256_min_ps, max: _mm256_max_ps,
+div: _mm256_div_ps, fma: _mm256_fmadd_ps, sqrt: _mm256_sqrt_ps, round: _mm256_round_ps, min: _mm256_min_ps, max: _mm256_max_ps,
 cmp: _mm256_cmp_ps, blend: _mm256_blendv_ps, set: _mm256_set1_ps, load: _mm256_loadu_ps,
 load_part: _mm256_maskload_ps, store: _mm256_storeu_ps, store_part: _mm256_maskstore_ps,
 stream: _mm256_stream_ps, and: _mm256_and_ps, andnot: _mm256_andnot_ps, or: _mm256_or_ps, xor: _mm256_xor_ps,
@@ -164,13 +171,26 @@ to: _mm256_castps_si256, set: _mm256_set1_epi32, add: _mm256_add_epi32, sub: _mm
 sll: _mm256_sll_epi32, srl: _mm256_srl_epi32, }
 
 lanes! { F64, f64, i64, __m256d, Mask64, 4, add: _mm256_add_pd, sub: _mm256_sub_pd, mul: _mm256_mul_pd,
-div: _mm256_div_pd, fma: _mm256_fmadd_pd, sqrt: _mm256_sqrt_pd, min: _mm256_min_pd, max: _mm256_max_pd,
+div: _mm256_div_pd, fma: _mm256_fmadd_pd, sqrt: _mm256_sqrt_pd, round: _mm256_round_pd, min: _mm256_min_pd, max: _mm256_max_pd,
 cmp: _mm256_cmp_pd, blend: _mm256_blendv_pd, set: _mm256_set1_pd, load: _mm256_loadu_pd,
 load_part: _mm256_maskload_pd, store: _mm256_storeu_pd, store_part: _mm256_maskstore_pd,
 stream: _mm256_stream_pd, and: _mm256_and_pd, andnot: _mm256_andnot_pd, or: _mm256_or_pd, xor: _mm256_xor_pd,
 movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd;
 to: _mm256_castpd_si256, set: _mm256_set1_epi64x, add: _mm256_add_epi64, sub: _mm256_sub_epi64,
 sll: _mm256_sll_epi64, srl: _mm256_srl_epi64, }
+
+impl Single for F32 {
+    type Double = F64;
+    #[inline(always)]
+    fn widen(self) -> [F64; 2] {
+        let lower = level!(_mm256_cvtps_pd(_mm256_castps256_ps128(self.0)));
+        [F64(lower), F64(level!(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(self.0))))]
+    }
+    #[inline(always)]
+    fn narrow([lower, upper]: [F64; 2]) -> Self {
+        Self(level!(_mm256_set_m128(_mm256_cvtpd_ps(upper.0), _mm256_cvtpd_ps(lower.0))))
+    }
+}
 
 /// The bf16 nearest to each f32, ties to even. A NaN keeps its upper bits and becomes quiet.
 #[inline(always)]
@@ -195,7 +215,7 @@ impl HalfMemory for F32 {
     }
     #[inline(always)]
     unsafe fn store_f16(self, p: *mut u16) {
-        level!(_mm_storeu_si128(p.cast(), _mm256_cvtps_ph::<NEAREST>(self.0)));
+        level!(_mm_storeu_si128(p.cast(), _mm256_cvtps_ph::<NEAREST_HALF>(self.0)));
     }
     #[inline(always)]
     unsafe fn load_bf16(p: *const u16) -> Self {
@@ -210,7 +230,7 @@ impl HalfMemory for F32 {
     }
     #[inline(always)]
     unsafe fn stream_f16(self, p: *mut u16) {
-        level!(_mm_stream_si128(p.cast(), _mm256_cvtps_ph::<NEAREST>(self.0)));
+        level!(_mm_stream_si128(p.cast(), _mm256_cvtps_ph::<NEAREST_HALF>(self.0)));
     }
     #[inline(always)]
     unsafe fn stream_bf16(self, p: *mut u16) {

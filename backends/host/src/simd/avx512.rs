@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::x86::{float_bits, level};
-use super::{FloatBits, HalfMemory, Lane, MAX_LEN, float_lane};
+use super::{FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane};
 
 /// Sixteen f32.
 #[derive(Clone, Copy)]
@@ -17,10 +17,13 @@ pub(crate) type F16 = super::half::F16<F32>;
 pub(crate) type Bf16 = super::half::Bf16<F32>;
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+const INWARDS: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
 
 macro_rules! lanes {
     ($name:ident, $elem:ty, $int:ty, $reg:ty, $mask:ty, $len:literal, add: $add:ident, sub: $sub:ident,
-     mul: $mul:ident, div: $div:ident, fma: $fma:ident, sqrt: $sqrt:ident, abs: $abs:ident, min: $min:ident, max: $max:ident,
+     mul: $mul:ident, div: $div:ident, fma: $fma:ident, sqrt: $sqrt:ident, round: $round:ident, abs: $abs:ident, min: $min:ident, max: $max:ident,
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, scale: $scale:ident,
      and: $and:ident, or: $or:ident, xor: $xor:ident, mask_mov: $mask_mov:ident;
@@ -29,6 +32,8 @@ macro_rules! lanes {
             add: |a, b| level!($add(a, b)), sub: |a, b| level!($sub(a, b)), mul: |a, b| level!($mul(a, b)),
             div: |a, b| level!($div(a, b)), neg: |a| level!($xor(a, $set(-0.0))),
             fma: |a, b, c| level!($fma(a, b, c)), sqrt: |a| level!($sqrt(a)), abs: |a| level!($abs(a)),
+            floor: |a| level!($round::<DOWN>(a)), ceil: |a| level!($round::<UP>(a)),
+            trunc: |a| level!($round::<INWARDS>(a)), round: |a| level!($round::<NEAREST>(a)),
             // Each order of operands gives the other zero and the other NaN: their union has −0 and NaN if any.
             minimum: |a, b| level!($or($min(a, b), $min(b, a))),
             maximum: |a, b| level!($mask_mov(
@@ -103,7 +108,7 @@ fn first(len: usize) -> u16 {
 }
 
 lanes! { F32, f32, i32, __m512, __mmask16, 16, add: _mm512_add_ps, sub: _mm512_sub_ps, mul: _mm512_mul_ps,
-div: _mm512_div_ps, fma: _mm512_fmadd_ps, sqrt: _mm512_sqrt_ps, abs: _mm512_abs_ps, min: _mm512_min_ps,
+div: _mm512_div_ps, fma: _mm512_fmadd_ps, sqrt: _mm512_sqrt_ps, round: _mm512_roundscale_ps, abs: _mm512_abs_ps, min: _mm512_min_ps,
 max: _mm512_max_ps, cmp: _mm512_cmp_ps_mask, blend: _mm512_mask_blend_ps, set: _mm512_set1_ps,
 load: _mm512_loadu_ps, load_part: _mm512_maskz_loadu_ps, store: _mm512_storeu_ps,
 store_part: _mm512_mask_storeu_ps, stream: _mm512_stream_ps, scale: _mm512_scalef_ps,
@@ -112,13 +117,27 @@ _mm512_cmpeq_epi32_mask, _mm512_castsi512_ps; to: _mm512_castps_si512, set: _mm5
 add: _mm512_add_epi32, sub: _mm512_sub_epi32, sll: _mm512_sll_epi32, srl: _mm512_srl_epi32, }
 
 lanes! { F64, f64, i64, __m512d, __mmask8, 8, add: _mm512_add_pd, sub: _mm512_sub_pd, mul: _mm512_mul_pd,
-div: _mm512_div_pd, fma: _mm512_fmadd_pd, sqrt: _mm512_sqrt_pd, abs: _mm512_abs_pd, min: _mm512_min_pd,
+div: _mm512_div_pd, fma: _mm512_fmadd_pd, sqrt: _mm512_sqrt_pd, round: _mm512_roundscale_pd, abs: _mm512_abs_pd, min: _mm512_min_pd,
 max: _mm512_max_pd, cmp: _mm512_cmp_pd_mask, blend: _mm512_mask_blend_pd, set: _mm512_set1_pd,
 load: _mm512_loadu_pd, load_part: _mm512_maskz_loadu_pd, store: _mm512_storeu_pd,
 store_part: _mm512_mask_storeu_pd, stream: _mm512_stream_pd, scale: _mm512_scalef_pd,
 and: _mm512_and_pd, or: _mm512_or_pd, xor: _mm512_xor_pd, mask_mov: _mm512_mask_mov_pd;
 _mm512_cmpeq_epi64_mask, _mm512_castsi512_pd; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
 add: _mm512_add_epi64, sub: _mm512_sub_epi64, sll: _mm512_sll_epi64, srl: _mm512_srl_epi64, }
+
+impl Single for F32 {
+    type Double = F64;
+    #[inline(always)]
+    fn widen(self) -> [F64; 2] {
+        let lower = level!(_mm512_cvtps_pd(_mm512_castps512_ps256(self.0)));
+        [F64(lower), F64(level!(_mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(self.0))))]
+    }
+    #[inline(always)]
+    fn narrow([lower, upper]: [F64; 2]) -> Self {
+        let lower = level!(_mm512_castps256_ps512(_mm512_cvtpd_ps(lower.0)));
+        Self(level!(_mm512_insertf32x8::<1>(lower, _mm512_cvtpd_ps(upper.0))))
+    }
+}
 
 /// The bf16 nearest to each f32, ties to even, in the upper half of each 32-bit lane moved down. A NaN keeps its
 /// upper bits and becomes quiet.

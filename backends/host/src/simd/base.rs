@@ -2,7 +2,7 @@
 
 use wide::{f32x4, f64x2, i32x4, i64x2, u32x4, u64x2};
 
-use super::{FloatBits, HalfMemory, Lane, MAX_LEN, float_lane, mask_type};
+use super::{FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
 
 /// Four f32.
 #[derive(Clone, Copy)]
@@ -31,6 +31,8 @@ macro_rules! lanes {
             neg: |a| a ^ $reg::splat(-0.0),
             fma: |a, b, c| if FUSED { a.mul_add(b, c) } else { $fma(a, b, c) },
             sqrt: |a| a.sqrt(), abs: |a| a & !$reg::splat(-0.0),
+            floor: |a| super::math::floor($name(a)).0, ceil: |a| super::math::ceil($name(a)).0,
+            trunc: |a| super::math::trunc($name(a)).0, round: |a| super::math::round($name(a)).0,
             minimum: |a, b| {
                 // Zeros of unlike sign are equal: their union is −0.
                 let smaller = a.simd_lt(b).bitselect(a, a.simd_eq(b).bitselect(a | b, b));
@@ -186,6 +188,20 @@ macro_rules! lanes {
 
 lanes!(F32, f32, f32x4, Mask32, 4, u32x4, i32x4, u32, fma_f32, _mm_stream_ps);
 lanes!(F64, f64, f64x2, Mask64, 2, u64x2, i64x2, u64, fma_f64, _mm_stream_pd);
+
+impl Single for F32 {
+    type Double = F64;
+    #[inline(always)]
+    fn widen(self) -> [F64; 2] {
+        let [a, b, c, d] = self.0.to_array().map(f64::from);
+        [F64(f64x2::new([a, b])), F64(f64x2::new([c, d]))]
+    }
+    #[inline(always)]
+    fn narrow([lower, upper]: [F64; 2]) -> Self {
+        let ([a, b], [c, d]) = (lower.0.to_array(), upper.0.to_array());
+        Self(f32x4::new([a as f32, b as f32, c as f32, d as f32]))
+    }
+}
 
 /// `a·b + c` rounded once, without fused hardware: the product is exact in f64; the sum is rounded to odd there, so
 /// that rounding it to f32 sees on which side of a tie the exact sum lies.

@@ -8,7 +8,7 @@ use stridewise_core::ops::{Alg, Analytic, Field, Float, Parts, Real};
 use super::{HalfMemory, Lane, MAX_LEN};
 
 macro_rules! half_lane {
-    ($name:ident, $elem:ident, $load:ident, $store:ident, $stream:ident, $doc:literal) => {
+    ($name:ident, $elem:ident, $load:ident, $store:ident, $stream:ident, $nextafter:ident, $doc:literal) => {
         #[doc = $doc]
         #[derive(Clone, Copy)]
         pub(crate) struct $name<V>(V);
@@ -67,7 +67,11 @@ macro_rules! half_lane {
         }
         impl<V: HalfMemory> Float for $name<V> {
             half_lane!(@forward mul_add(b, c); atan2(x); hypot(b); logaddexp(b); cbrt(); rsqrt(); erf(); sigmoid();
-                copysign(b); nextafter(b););
+                copysign(b););
+            #[inline(always)]
+            fn nextafter(self, other: Self) -> Self {
+                Self(super::math::$nextafter(self.0, other.0))
+            }
         }
         impl<V: HalfMemory> Lane for $name<V> {
             type Elem = $elem;
@@ -139,5 +143,21 @@ macro_rules! half_lane {
     )*};
 }
 
-half_lane!(F16, f16, load_f16, store_f16, stream_f16, "IEEE half-precision floats in f32 lanes `V`.");
-half_lane!(Bf16, bf16, load_bf16, store_bf16, stream_bf16, "bfloat16 floats in f32 lanes `V`.");
+half_lane!(
+    F16,
+    f16,
+    load_f16,
+    store_f16,
+    stream_f16,
+    nextafter_f16,
+    "IEEE half-precision floats in f32 lanes `V`."
+);
+half_lane!(
+    Bf16,
+    bf16,
+    load_bf16,
+    store_bf16,
+    stream_bf16,
+    nextafter_bf16,
+    "bfloat16 floats in f32 lanes `V`."
+);

@@ -56,6 +56,10 @@ macro_rules! float_lane {
      fma: |$fma0:ident, $fma1:ident, $fma2:ident| $fma:expr,
      sqrt: |$sqrt0:ident| $sqrt:expr,
      abs: |$abs0:ident| $abs:expr,
+     floor: |$floor0:ident| $floor:expr,
+     ceil: |$ceil0:ident| $ceil:expr,
+     trunc: |$trunc0:ident| $trunc:expr,
+     round: |$round0:ident| $round:expr,
      minimum: |$minimum0:ident, $minimum1:ident| $minimum:expr,
      maximum: |$maximum0:ident, $maximum1:ident| $maximum:expr,
      equal: |$equal0:ident, $equal1:ident| $equal:expr,
@@ -145,11 +149,12 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn round(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Alg::round)
+                let $round0 = self.0;
+                $name($round)
             }
             #[inline(always)]
             fn pow(self, exponent: Self) -> Self {
-                super::fallback::each2(self, exponent, stridewise_core::ops::Alg::pow)
+                <$elem as super::math::Functions<Self>>::pow(self, exponent)
             }
         }
         impl stridewise_core::ops::Parts for $name {
@@ -192,23 +197,26 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn floor(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Real::floor)
+                let $floor0 = self.0;
+                $name($floor)
             }
             #[inline(always)]
             fn ceil(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Real::ceil)
+                let $ceil0 = self.0;
+                $name($ceil)
             }
             #[inline(always)]
             fn trunc(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Real::trunc)
+                let $trunc0 = self.0;
+                $name($trunc)
             }
             #[inline(always)]
             fn floor_divide(self, other: Self) -> Self {
-                super::fallback::each2(self, other, stridewise_core::ops::Real::floor_divide)
+                super::math::floor_divide(self, other)
             }
             #[inline(always)]
             fn remainder(self, other: Self) -> Self {
-                super::fallback::each2(self, other, stridewise_core::ops::Real::remainder)
+                super::math::remainder(self, other)
             }
         }
         impl stridewise_core::ops::Analytic for $name {
@@ -223,11 +231,11 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn exp2(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::exp2)
+                <$elem as super::math::Functions<Self>>::exp2(self)
             }
             #[inline(always)]
             fn expm1(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::expm1)
+                <$elem as super::math::Functions<Self>>::expm1(self)
             }
             #[inline(always)]
             fn log(self) -> Self {
@@ -235,15 +243,15 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn log1p(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::log1p)
+                <$elem as super::math::Functions<Self>>::log1p(self)
             }
             #[inline(always)]
             fn log2(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::log2)
+                <$elem as super::math::Functions<Self>>::log2(self)
             }
             #[inline(always)]
             fn log10(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::log10)
+                <$elem as super::math::Functions<Self>>::log10(self)
             }
             #[inline(always)]
             fn sin(self) -> Self {
@@ -255,15 +263,15 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn tan(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::tan)
+                <$elem as super::math::Functions<Self>>::tan(self)
             }
             #[inline(always)]
             fn asin(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::asin)
+                <$elem as super::math::Functions<Self>>::asin(self)
             }
             #[inline(always)]
             fn acos(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::acos)
+                <$elem as super::math::Functions<Self>>::acos(self)
             }
             #[inline(always)]
             fn atan(self) -> Self {
@@ -271,11 +279,11 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn sinh(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::sinh)
+                <$elem as super::math::Functions<Self>>::sinh(self)
             }
             #[inline(always)]
             fn cosh(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::cosh)
+                <$elem as super::math::Functions<Self>>::cosh(self)
             }
             #[inline(always)]
             fn tanh(self) -> Self {
@@ -283,15 +291,15 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn asinh(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::asinh)
+                <$elem as super::math::Functions<Self>>::asinh(self)
             }
             #[inline(always)]
             fn acosh(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::acosh)
+                <$elem as super::math::Functions<Self>>::acosh(self)
             }
             #[inline(always)]
             fn atanh(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Analytic::atanh)
+                <$elem as super::math::Functions<Self>>::atanh(self)
             }
         }
         impl stridewise_core::ops::Float for $name {
@@ -306,35 +314,35 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn hypot(self, other: Self) -> Self {
-                super::fallback::each2(self, other, stridewise_core::ops::Float::hypot)
+                <$elem as super::math::Functions<Self>>::hypot(self, other)
             }
             #[inline(always)]
             fn logaddexp(self, other: Self) -> Self {
-                super::fallback::each2(self, other, stridewise_core::ops::Float::logaddexp)
+                <$elem as super::math::Functions<Self>>::logaddexp(self, other)
             }
             #[inline(always)]
             fn cbrt(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Float::cbrt)
+                <$elem as super::math::Functions<Self>>::cbrt(self)
             }
             #[inline(always)]
             fn rsqrt(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Float::rsqrt)
+                <$elem as super::math::Functions<Self>>::rsqrt(self)
             }
             #[inline(always)]
             fn erf(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Float::erf)
+                <$elem as super::math::Functions<Self>>::erf(self)
             }
             #[inline(always)]
             fn sigmoid(self) -> Self {
-                super::fallback::each(self, stridewise_core::ops::Float::sigmoid)
+                <$elem as super::math::Functions<Self>>::sigmoid(self)
             }
             #[inline(always)]
             fn copysign(self, sign: Self) -> Self {
-                super::fallback::each2(self, sign, stridewise_core::ops::Float::copysign)
+                super::math::copysign(self, sign)
             }
             #[inline(always)]
             fn nextafter(self, other: Self) -> Self {
-                super::fallback::each2(self, other, stridewise_core::ops::Float::nextafter)
+                super::math::nextafter(self, other)
             }
         }
     };

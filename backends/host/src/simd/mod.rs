@@ -11,7 +11,6 @@ pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
 pub(crate) mod base;
-mod fallback;
 mod half;
 mod lane;
 mod math;
@@ -153,8 +152,19 @@ trait FloatBits: Lane<Elem: math::Row> {
     fn from_array(array: &[Self::Elem; MAX_LEN]) -> Self;
 }
 
+/// Lanes of f32 that can be computed in f64 lanes of the same level: two vectors for one.
+trait Single: FloatBits<Elem = f32> {
+    /// Lanes of f64, half as many.
+    type Double: FloatBits<Elem = f64>;
+
+    /// The lower and the upper half of the lanes, exactly.
+    fn widen(self) -> [Self::Double; 2];
+    /// The halves put together again, each lane rounded to nearest, once.
+    fn narrow(halves: [Self::Double; 2]) -> Self;
+}
+
 /// Memory access of 16-bit floats through f32 lanes.
-trait HalfMemory: Lane<Elem = f32> {
+trait HalfMemory: FloatBits<Elem = f32> {
     /// # Safety
     /// `p` is readable for `LEN` elements of 2 bytes.
     unsafe fn load_f16(p: *const u16) -> Self;

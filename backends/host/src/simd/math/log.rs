@@ -1,6 +1,7 @@
-//! ln x = k·ln 2 + ln(1 + f) with √½ ≤ 1 + f < √2.
+//! ln x = k·ln 2 + ln(1 + f) with √½ ≤ 1 + f < √2, and what is made of it.
 
-use super::{FloatBits, Row, polynomial};
+use super::double::Pair;
+use super::{FloatBits, Row, exp, plain_polynomial, polynomial, power};
 
 pub(in super::super) struct Constants {
     least_normal: f64,
@@ -13,9 +14,9 @@ pub(in super::super) struct Constants {
     unit_bits: i64,
     bias: f64,
     /// ln 2 in two parts; the product of the first with any exponent is exact.
-    ln_2: [f64; 2],
+    pub(super) ln_2: [f64; 2],
     /// With s = f / (2 + f), w = s²: (ln(1 + f) − 2s) / (s·w).
-    poly: &'static [f64],
+    pub(super) poly: &'static [f64],
 }
 
 pub(super) const F32: Constants = Constants {
@@ -48,41 +49,229 @@ pub(super) const F64: Constants = Constants {
     ],
 };
 
-/// Natural logarithm.
+/// k and f of a positive number; subnormal ones too.
 #[inline(always)]
-pub(in super::super) fn log<V: FloatBits>(x: V) -> V {
+pub(super) fn split<V: FloatBits>(x: V) -> (V, V) {
     let c = const { <V::Elem as Row>::LOG };
-    let fraction_bits = <V::Elem as Row>::FRACTION_BITS;
-    let zero = x.lit(0.0);
     let tiny = x.less(x.lit(c.least_normal));
     let normal = V::select(tiny, x * x.lit(c.lift[0]), x);
-
-    // Counted from √½, the upper bits are the exponent and the lower ones the place in [√½, √2).
-    let counted = V::bits_add(normal.to_bits(), x.bits(<V::Elem as Row>::ONE - c.root_half));
-    let biased = V::bits_or(V::bits_shr(counted, fraction_bits), x.bits(c.unit_bits));
     let offset = V::select(tiny, x.lit(c.unit + c.bias + c.lift[1]), x.lit(c.unit + c.bias));
+    split_normal(normal, offset)
+}
+
+/// k and f of a positive normal number; `offset` is taken from the exponent's biased count.
+#[inline(always)]
+fn split_normal<V: FloatBits>(x: V, offset: V) -> (V, V) {
+    let c = const { <V::Elem as Row>::LOG };
+    let fraction_bits = <V::Elem as Row>::FRACTION_BITS;
+    // Counted from √½, the upper bits are the exponent and the lower ones the place in [√½, √2).
+    let counted = V::bits_add(x.to_bits(), x.bits(<V::Elem as Row>::ONE - c.root_half));
+    let biased = V::bits_or(V::bits_shr(counted, fraction_bits), x.bits(c.unit_bits));
     let k = V::from_bits(biased) - offset;
     let place = V::bits_and(counted, x.bits((1 << fraction_bits) - 1));
     let f = V::from_bits(V::bits_add(place, x.bits(c.root_half))) - x.lit(1.0);
+    (k, f)
+}
 
-    // ln(1 + f) = f − f²/2 + s·(f²/2 + w·poly): the head f − f²/2 with all that its roundings lost.
-    let half = f * x.lit(0.5);
+/// ln(1 + f) = f − f²/2 + s·(f²/2 + w·poly) with s = f / (2 + f) and w = s².
+struct Near<V> {
+    /// f − f²/2, and all that its roundings lost.
+    head: Pair<V>,
+    s: V,
+    /// f²/2 + w·poly.
+    rest: V,
+}
+
+#[inline(always)]
+fn near<V: FloatBits>(f: V) -> Near<V> {
+    let c = const { <V::Elem as Row>::LOG };
+    let half = f * f.lit(0.5);
     let half_square = f * half;
     let square_lost = f.mul_add(half, -half_square);
     let head = f - half_square;
     let head_lost = ((f - head) - half_square) - square_lost;
-    let s = f / (x.lit(2.0) + f);
+    let s = f / (f.lit(2.0) + f);
     let w = s * s;
-    let poly = polynomial(w, c.poly);
-    let small = s.mul_add(w.mul_add(poly, half_square), k.mul_add(x.lit(c.ln_2[1]), head_lost));
-    // k·ln 2 is 0 or greater than the head.
-    let power = k * x.lit(c.ln_2[0]);
-    let sum = power + head;
-    let sum_lost = (power - sum) + head;
-    let result = sum + (sum_lost + small);
+    let rest = w.mul_add(polynomial(w, c.poly), half_square);
+    Near { head: Pair { head, tail: head_lost }, s, rest }
+}
 
+/// k·ln 2 + ln(1 + f), where `lost` is missing from the head of `near`.
+#[inline(always)]
+fn joined<V: FloatBits>(k: V, near: Near<V>, lost: V) -> Pair<V> {
+    let c = const { <V::Elem as Row>::LOG };
+    let small = near.s.mul_add(near.rest, k.mul_add(k.lit(c.ln_2[1]), lost));
+    // k·ln 2 is 0 or greater than the head.
+    let power = k * k.lit(c.ln_2[0]);
+    let sum = power + near.head.head;
+    let sum_lost = (power - sum) + near.head.head;
+    Pair { head: sum, tail: sum_lost + small }
+}
+
+/// `result` for positive numbers; the logarithms of the others, of +∞ and NaN in any base.
+#[inline(always)]
+fn with_edges<V: FloatBits>(x: V, result: V) -> V {
+    let zero = x.lit(0.0);
     // +∞ and NaN are their own logarithms.
     let result = V::select(x.less(x.lit(f64::INFINITY)), result, x);
     let edge = V::select(x.equal(zero), x.lit(f64::NEG_INFINITY), x.lit(f64::NAN));
     V::select(x.less_equal(zero), edge, result)
+}
+
+/// Natural logarithm.
+#[inline(always)]
+pub(in super::super) fn log<V: FloatBits>(x: V) -> V {
+    let (k, f) = split(x);
+    let near = near(f);
+    let lost = near.head.tail;
+    with_edges(x, joined(k, near, lost).round())
+}
+
+/// With s = f / (2 + f), w = s²: (ln(1 + f) − 2s) / (s·w) to the precision of f32.
+pub(super) const SINGLE: &[f64] =
+    &[0.6666666567671873, 0.40000330296864073, 0.28537536267624736, 0.2357891636883148];
+
+/// ln(1 + f) with a relative error of 2⁻³⁷.
+#[inline(always)]
+pub(super) fn near_plain<D: FloatBits<Elem = f64>>(f: D, coefficients: &'static [f64]) -> D {
+    let two = f.lit(2.0);
+    let s = f / (two + f);
+    let w = s * s;
+    s * (two + w * plain_polynomial(w, coefficients))
+}
+
+/// k and f of a positive number that came from f32.
+#[inline(always)]
+fn split_plain<D: FloatBits<Elem = f64>>(x: D) -> (D, D) {
+    split_normal(x, x.lit(F64.unit + F64.bias))
+}
+
+/// Natural logarithm of a positive number that came from f32, with a relative error of 2⁻³⁷.
+#[inline(always)]
+pub(super) fn log_plain<D: FloatBits<Elem = f64>>(x: D) -> D {
+    let (k, f) = split_plain(x);
+    k * x.lit(std::f64::consts::LN_2) + near_plain(f, SINGLE)
+}
+
+/// Logarithm to base 2.
+#[inline(always)]
+pub(super) fn log2_plain<D: FloatBits<Elem = f64>>(x: D) -> D {
+    let (k, f) = split_plain(x);
+    with_edges(x, k + near_plain(f, SINGLE) * x.lit(std::f64::consts::LOG2_E))
+}
+
+/// Logarithm to base 2.
+#[inline(always)]
+pub(super) fn log2_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
+    let (k, f) = split(x);
+    in_base(x, k, k.lit(0.0), f, [std::f64::consts::LOG2_E, 2.0355273740931033e-17])
+}
+
+/// Decadic logarithm.
+#[inline(always)]
+pub(super) fn log10_plain<D: FloatBits<Elem = f64>>(x: D) -> D {
+    let (k, f) = split_plain(x);
+    let power = k * x.lit(std::f64::consts::LOG10_2);
+    with_edges(x, power + near_plain(f, SINGLE) * x.lit(std::f64::consts::LOG10_E))
+}
+
+/// Decadic logarithm.
+#[inline(always)]
+pub(super) fn log10_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
+    let (k, f) = split(x);
+    // log₁₀ 2 in two parts; the product of the first with any exponent is exact.
+    let [upper, lower] = [0.30102999566383914, 1.42050232272661e-13];
+    let (power, rest) = (k * x.lit(upper), k * x.lit(lower));
+    in_base(x, power, rest, f, [std::f64::consts::LOG10_E, 1.098319650216765e-17])
+}
+
+/// `power` + `rest` + `factor` · ln(1 + f), with the factor in two parts.
+#[inline(always)]
+fn in_base<V: FloatBits>(x: V, power: V, rest: V, f: V, factor: [f64; 2]) -> V {
+    let near = near(f);
+    let natural = Pair::ordered_sum(near.head.head, near.s.mul_add(near.rest, near.head.tail));
+    let (upper, lower) = (x.lit(factor[0]), x.lit(factor[1]));
+    let product = Pair::product(natural.head, upper);
+    let product_lost = natural.tail.mul_add(upper, natural.head.mul_add(lower, product.tail));
+    let sum = Pair::ordered_sum(power, product.head);
+    with_edges(x, sum.with(product_lost + rest).round())
+}
+
+/// ln(1 + x).
+#[inline(always)]
+pub(super) fn log1p_whole_plain<D: FloatBits<Elem = f64>>(x: D) -> D {
+    let result = with_edges(x.lit(1.0) + x, log1p_plain(x, SINGLE));
+    D::select(x.equal(x.lit(0.0)), x, result)
+}
+
+/// ln(1 + x) with a relative error of 2⁻³⁷, or that of the coefficients, for −1 < x < ∞.
+#[inline(always)]
+pub(super) fn log1p_plain<D: FloatBits<Elem = f64>>(x: D, coefficients: &'static [f64]) -> D {
+    let (k, f) = split_plain(x.lit(1.0) + x);
+    // Where the sum is in [√½, √2), f is x, of which the sum has lost much.
+    let f = D::select(k.equal(x.lit(0.0)), x, f);
+    k * x.lit(std::f64::consts::LN_2) + near_plain(f, coefficients)
+}
+
+/// ln(1 + x).
+#[inline(always)]
+pub(super) fn log1p_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
+    let zero = x.lit(0.0);
+    let result = with_edges(x.lit(1.0) + x, log1p_pair(Pair::of(x), zero).round());
+    V::select(x.equal(zero), x, result)
+}
+
+/// extra·ln 2 + ln(1 + x) for −1 < x < ∞, with an error of 2⁻⁴ units of the last place before it is rounded.
+#[inline(always)]
+pub(super) fn log1p_pair<V: FloatBits<Elem = f64>>(x: Pair<V>, extra: V) -> Pair<V> {
+    let (zero, one, limit) = (extra.lit(0.0), extra.lit(1.0), extra.lit(100.0));
+    let sum = Pair::sum(one, x.head).with(x.tail);
+    let (k, f) = split_normal(sum.head, extra.lit(F64.unit + F64.bias));
+    let lost = sum.tail * power(extra.lit(f64::MAGIC) - k.at_most(limit));
+    // Far out the tail counts for nothing.
+    let lost = V::select(k.less(limit), lost, zero);
+    // Where the sum is in [√½, √2), f is x, of which the sum has lost much.
+    let whole = k.equal(zero);
+    let (f, lost) = (V::select(whole, x.head, f), V::select(whole, x.tail, lost));
+    let near = near(f);
+    // ln(1 + f + lost) = ln(1 + f) + lost / (1 + f), and 1 / (1 + f) = (1 − s) / (1 + s).
+    let less = one - near.s;
+    let slope = (less * less) * near.s.mul_add(near.s, one);
+    let lost = lost.mul_add(slope, near.head.tail);
+    joined(k + extra, near, lost)
+}
+
+/// ln(eˣ + eʸ).
+#[inline(always)]
+pub(super) fn logaddexp_plain<D: FloatBits<Elem = f64>>(x: D, y: D) -> D {
+    let one = x.lit(1.0);
+    let greater = x.maximum(y);
+    // All the precision of the lanes: the sum below may cancel.
+    let (magic_k, r) = exp::reduce_plain((-(x - y).abs()).at_least(x.lit(-200.0)));
+    let cubic = x.lit(0.5) + r * plain_polynomial(r, exp::F64.poly);
+    let e = power(magic_k) * (one + (r + (r * r) * cubic));
+    with_infinities(greater, greater + log1p_plain(e, F64.poly))
+}
+
+/// ln(eˣ + eʸ) = max + ln(1 + e^−|x − y|). Where the sum cancels, its absolute error is 2⁻⁵⁷.
+#[inline(always)]
+pub(super) fn logaddexp_f64<V: FloatBits<Elem = f64>>(x: V, y: V) -> V {
+    let zero = x.lit(0.0);
+    let exact = Pair::sum(x, -y);
+    let flipped = x.less(y);
+    let head = exp::limited(-exact.head.abs());
+    let tail = V::select(flipped, exact.tail, -exact.tail);
+    // Far out, and where the difference overflows, the tail counts for nothing.
+    let tail = V::select(head.less(exact.head.lit(-745.5)), zero, tail);
+    let (k, e) = exp::exp_pair(Pair { head, tail });
+    let e = e.renewed();
+    let log = log1p_pair(Pair { head: e.head.scale(k), tail: e.tail.scale(k) }, zero).renewed();
+    let greater = x.maximum(y);
+    with_infinities(greater, Pair::sum(greater, log.head).with(log.tail).round())
+}
+
+/// The sum of exponentials is infinite or 0 with the greater one, whatever the other is.
+#[inline(always)]
+fn with_infinities<V: FloatBits>(greater: V, result: V) -> V {
+    V::select(greater.is_infinite(), greater, result)
 }

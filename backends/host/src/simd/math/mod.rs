@@ -1,23 +1,103 @@
 //! Transcendental functions over vectors of f32 or f64: one sequence of operations for both, with a row of constants
-//! each. Every multiplication that feeds an addition is fused explicitly, so that each level rounds alike.
+//! each. Every fused multiplication is written as one, so that each level rounds alike.
 //!
 //! The polynomials are minimax in the relative error of the function (Remez exchange in 200-bit arithmetic), their
 //! coefficients rounded to the dtype, lowest degree first. Results are the sum of a head and a small tail, so that
 //! the rounding of that sum is most of the error; subnormal results are rounded twice, to at most ¾ unit and that error.
 
+mod asin;
 mod atan;
+mod double;
+mod erf;
 mod exp;
+mod hyperbolic;
 mod log;
+mod neighbor;
+mod pow;
+mod remainder;
+mod roots;
+mod rounding;
 mod tanh;
 mod trig;
 
 pub(super) use atan::{atan, atan2};
 pub(super) use exp::exp;
 pub(super) use log::log;
+pub(super) use neighbor::{nextafter, nextafter_bf16, nextafter_f16};
+pub(super) use remainder::{floor_divide, remainder};
+pub(super) use rounding::{ceil, floor, round, trunc};
 pub(super) use tanh::tanh;
 pub(super) use trig::{cos, sin};
 
-use super::FloatBits;
+use super::{FloatBits, Single};
+
+/// The functions of which f32 and f64 have an algorithm each: f32 lanes `V` compute in f64 ones, where their precision
+/// is a few terms and no care; what an operation there rounds is beyond the last place of f32. So they need no fused
+/// multiplications, which the base level emulates.
+pub(super) trait Functions<V> {
+    fn exp2(x: V) -> V;
+    fn expm1(x: V) -> V;
+    fn log1p(x: V) -> V;
+    fn log2(x: V) -> V;
+    fn log10(x: V) -> V;
+    fn pow(x: V, y: V) -> V;
+    fn logaddexp(x: V, y: V) -> V;
+    fn sigmoid(x: V) -> V;
+    fn sinh(x: V) -> V;
+    fn cosh(x: V) -> V;
+    fn asinh(x: V) -> V;
+    fn acosh(x: V) -> V;
+    fn atanh(x: V) -> V;
+    fn tan(x: V) -> V;
+    fn asin(x: V) -> V;
+    fn acos(x: V) -> V;
+    fn hypot(x: V, y: V) -> V;
+    fn cbrt(x: V) -> V;
+    fn rsqrt(x: V) -> V;
+    fn erf(x: V) -> V;
+}
+
+/// The algorithms in f64 lanes, to the precision of f32 and of f64.
+macro_rules! functions {
+    ($($name:ident($($arg:ident),*): $single:path, $double:path;)*) => {
+        impl<V: Single> Functions<V> for f32 {$(
+            #[inline(always)]
+            fn $name($($arg: V),*) -> V {
+                // Not a function of functions: those are not always inlined into the entry points.
+                $(let $arg = $arg.widen();)*
+                V::narrow([$single($($arg[0]),*), $single($($arg[1]),*)])
+            }
+        )*}
+        impl<V: FloatBits<Elem = f64>> Functions<V> for f64 {$(
+            #[inline(always)]
+            fn $name($($arg: V),*) -> V {
+                $double($($arg),*)
+            }
+        )*}
+    };
+}
+functions! {
+    exp2(x): exp::exp2_plain, exp::exp2_f64;
+    expm1(x): exp::expm1_plain, exp::expm1_f64;
+    log1p(x): log::log1p_whole_plain, log::log1p_f64;
+    log2(x): log::log2_plain, log::log2_f64;
+    log10(x): log::log10_plain, log::log10_f64;
+    pow(x, y): pow::pow_plain, pow::pow_f64;
+    logaddexp(x, y): log::logaddexp_plain, log::logaddexp_f64;
+    sigmoid(x): exp::sigmoid_plain, exp::sigmoid_f64;
+    sinh(x): hyperbolic::sinh_plain, hyperbolic::sinh_f64;
+    cosh(x): hyperbolic::cosh_plain, hyperbolic::cosh_f64;
+    asinh(x): hyperbolic::asinh_plain, hyperbolic::asinh_f64;
+    acosh(x): hyperbolic::acosh_plain, hyperbolic::acosh_f64;
+    atanh(x): hyperbolic::atanh_plain, hyperbolic::atanh_f64;
+    tan(x): trig::tan_plain, trig::tan_f64;
+    asin(x): asin::asin_plain, asin::asin_f64;
+    acos(x): asin::acos_plain, asin::acos_f64;
+    hypot(x, y): roots::hypot_plain, roots::hypot_f64;
+    cbrt(x): roots::cbrt_plain, roots::cbrt_f64;
+    rsqrt(x): roots::rsqrt_plain, roots::rsqrt_f64;
+    erf(x): erf::erf_plain, erf::erf_f64;
+}
 
 /// The constants of one dtype.
 pub(super) trait Row: Copy {
@@ -41,6 +121,10 @@ pub(super) trait Row: Copy {
     fn widen(self) -> f64;
     /// Rounded to nearest.
     fn narrow(v: f64) -> Self;
+    /// Core's, for any numbers.
+    fn floor_divide(self, other: Self) -> Self;
+    /// Core's, for any numbers.
+    fn remainder(self, other: Self) -> Self;
 }
 
 impl Row for f32 {
@@ -61,6 +145,12 @@ impl Row for f32 {
     #[inline(always)]
     fn narrow(v: f64) -> f32 {
         v as f32
+    }
+    fn floor_divide(self, other: Self) -> Self {
+        stridewise_core::ops::Real::floor_divide(self, other)
+    }
+    fn remainder(self, other: Self) -> Self {
+        stridewise_core::ops::Real::remainder(self, other)
     }
 }
 
@@ -83,6 +173,12 @@ impl Row for f64 {
     fn narrow(v: f64) -> f64 {
         v
     }
+    fn floor_divide(self, other: Self) -> Self {
+        stridewise_core::ops::Real::floor_divide(self, other)
+    }
+    fn remainder(self, other: Self) -> Self {
+        stridewise_core::ops::Real::remainder(self, other)
+    }
 }
 
 /// The polynomial with these coefficients, lowest degree first.
@@ -94,6 +190,18 @@ fn polynomial<V: FloatBits>(x: V, coefficients: &'static [f64]) -> V {
     while i > 0 {
         i -= 1;
         sum = sum.mul_add(x, x.lit(coefficients[i]));
+    }
+    sum
+}
+
+/// The polynomial with these coefficients, lowest degree first, its products rounded.
+#[inline(always)]
+fn plain_polynomial<V: FloatBits>(x: V, coefficients: &'static [f64]) -> V {
+    let mut i = coefficients.len() - 1;
+    let mut sum = x.lit(coefficients[i]);
+    while i > 0 {
+        i -= 1;
+        sum = sum * x + x.lit(coefficients[i]);
     }
     sum
 }
@@ -124,4 +232,10 @@ fn sign<V: FloatBits>(x: V) -> V::Bits {
 #[inline(always)]
 fn flip<V: FloatBits>(x: V, signs: V::Bits) -> V {
     V::from_bits(V::bits_xor(x.to_bits(), signs))
+}
+
+/// The magnitude of `x` with the sign of `signed`.
+#[inline(always)]
+pub(super) fn copysign<V: FloatBits>(x: V, signed: V) -> V {
+    flip(x.abs(), sign(signed))
 }

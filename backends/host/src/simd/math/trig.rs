@@ -1,8 +1,9 @@
-//! Sine and cosine: x = n·π/2 + r with |r| ≤ π/4.
+//! Sine, cosine and tangent: x = n·π/2 + r with |r| ≤ π/4.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
-use super::{FloatBits, Row, flip, polynomial};
+use super::double::Pair;
+use super::{FloatBits, Row, flip, plain_polynomial, polynomial, sign};
 
 pub(in super::super) struct Constants {
     two_over_pi: f64,
@@ -80,7 +81,7 @@ fn reduce<V: FloatBits>(x: V) -> (V, V, V) {
     if V::any(x.lit(c.limit).less(x)) {
         let x = x.to_array();
         let (mut magic_n, mut head, mut tail) = (magic_n.to_array(), head.to_array(), tail.to_array());
-        replace_large(&x[..V::LEN], &mut magic_n, &mut head, &mut tail);
+        replace_large(&x[..V::LEN], c.limit, &mut magic_n, &mut head, &mut tail);
         return (V::from_array(&magic_n), V::from_array(&head), V::from_array(&tail));
     }
     (magic_n, head, tail)
@@ -89,35 +90,98 @@ fn reduce<V: FloatBits>(x: V) -> (V, V, V) {
 /// Sine of r in quadrant `n`'s two low bits.
 #[inline(always)]
 fn quadrant<V: FloatBits>(n: V::Bits, head: V, tail: V) -> V {
+    let [(sine, sine_tail), (cosine, cosine_tail)] = circular(head, tail);
+    let odd = V::bits_equal(V::bits_and(n, head.bits(1)), head.bits(1));
+    // The second bit, moved to the sign.
+    let sign_bit = <V::Elem as Row>::SIGN.unsigned_abs().trailing_zeros();
+    let negative = V::bits_and(V::bits_shl(n, sign_bit - 1), head.bits(<V::Elem as Row>::SIGN));
+    flip(V::select(odd, cosine + cosine_tail, sine + sine_tail), negative)
+}
+
+/// Sine and cosine of r, each a head and a tail of up to an eighth of it.
+#[inline(always)]
+fn circular<V: FloatBits>(head: V, tail: V) -> [(V, V); 2] {
     let c = const { <V::Elem as Row>::TRIG };
     let (one, half) = (head.lit(1.0), head.lit(0.5));
     let square = head * head;
     let half_square = square * half;
 
     let sine_tail = (-half_square).mul_add(tail, tail);
-    let sine = head + (head * square).mul_add(polynomial(square, c.sine), sine_tail);
+    let sine_tail = (head * square).mul_add(polynomial(square, c.sine), sine_tail);
 
     // 1 − r²/2 with all that its roundings lost.
     let sum = one - half_square;
     let sum_lost = (one - sum) - half_square;
     let square_lost = head.mul_add(head, -square);
     let lost = (-head).mul_add(tail, (-half).mul_add(square_lost, sum_lost));
-    let cosine = sum + (square * square).mul_add(polynomial(square, c.cosine), lost);
+    let cosine_tail = (square * square).mul_add(polynomial(square, c.cosine), lost);
+    [(head, sine_tail), (sum, cosine_tail)]
+}
 
-    let odd = V::bits_equal(V::bits_and(n, head.bits(1)), head.bits(1));
-    // The second bit, moved to the sign.
-    let sign_bit = <V::Elem as Row>::SIGN.unsigned_abs().trailing_zeros();
-    let negative = V::bits_and(V::bits_shl(n, sign_bit - 1), head.bits(<V::Elem as Row>::SIGN));
-    flip(V::select(odd, cosine, sine), negative)
+/// Tangent: the quotient of sine and cosine in twice the precision.
+#[inline(always)]
+pub(super) fn tan_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
+    let (magic_n, head, tail) = reduce(x.abs());
+    let [sine, cosine] = circular(head, tail);
+    let (sine, cosine) = (Pair::ordered_sum(sine.0, sine.1), Pair::ordered_sum(cosine.0, cosine.1));
+    let odd = V::bits_equal(V::bits_and(magic_n.to_bits(), x.bits(1)), x.bits(1));
+    let pick = |yes: V, no: V| V::select(odd, yes, no);
+    let (above, above_lost) = (pick(-cosine.head, sine.head), pick(-cosine.tail, sine.tail));
+    let (below, below_lost) = (pick(sine.head, cosine.head), pick(sine.tail, cosine.tail));
+
+    let reciprocal = x.lit(1.0) / below;
+    let quotient = above * reciprocal;
+    let rest = (-quotient).mul_add(below, above) + (-quotient).mul_add(below_lost, above_lost);
+    flip(rest.mul_add(reciprocal, quotient), sign(x))
+}
+
+/// Tangent.
+#[inline(always)]
+pub(super) fn tan_plain<V: FloatBits<Elem = f64>>(x: V) -> V {
+    let (magic_n, r) = reduce_single(x.abs());
+    let square = r * r;
+    let (above, below) = (plain_polynomial(square, TANGENT[0]), plain_polynomial(square, TANGENT[1]));
+    let above = r * above;
+    let odd = V::bits_equal(V::bits_and(magic_n.to_bits(), x.bits(1)), x.bits(1));
+    let quotient = V::select(odd, -below, above) / V::select(odd, above, below);
+    flip(quotient, sign(x))
+}
+
+/// tan(r) / r as a quotient of two polynomials in r², for results in f32.
+const TANGENT: [&[f64]; 2] = [
+    &[1.000000000024513, -0.11136654383303263, 0.0010755059849406196],
+    &[1.0, -0.44469987536118616, 0.01597544323275853],
+];
+
+/// π/2 in two parts for [`reduce_single`]; the product of the first, of 33 bits, with an `n` of 20 bits is exact.
+const SINGLE_HALF_PI: [f64; 2] = [1.5707963267341256, 6.077100506506192e-11];
+
+/// Up to here `n` has at most 20 bits.
+const SINGLE_LIMIT: f64 = 1_000_000.0;
+
+/// [`reduce`] of a number of f32 in f64 lanes, with r in one part.
+#[inline(always)]
+fn reduce_single<V: FloatBits<Elem = f64>>(x: V) -> (V, V) {
+    let magic = x.lit(f64::MAGIC);
+    let magic_n = x * x.lit(FRAC_2_PI) + magic;
+    let n = magic_n - magic;
+    let r = (x - n * x.lit(SINGLE_HALF_PI[0])) - n * x.lit(SINGLE_HALF_PI[1]);
+    if V::any(x.lit(SINGLE_LIMIT).less(x)) {
+        let x = x.to_array();
+        let (mut magic_n, mut r, mut tail) = (magic_n.to_array(), r.to_array(), r.to_array());
+        replace_large(&x[..V::LEN], SINGLE_LIMIT, &mut magic_n, &mut r, &mut tail);
+        return (V::from_array(&magic_n), V::from_array(&r));
+    }
+    (magic_n, r)
 }
 
 /// Out of line: large angles are rare, and the vector path should stay short.
 #[cold]
 #[inline(never)]
-fn replace_large<E: Row>(x: &[E], magic_n: &mut [E], head: &mut [E], tail: &mut [E]) {
+fn replace_large<E: Row>(x: &[E], limit: f64, magic_n: &mut [E], head: &mut [E], tail: &mut [E]) {
     for (i, &x) in x.iter().enumerate() {
         let x = x.widen();
-        if x > E::TRIG.limit {
+        if x > limit {
             let (n, high, low) = reduce_large(x);
             magic_n[i] = E::narrow(E::MAGIC + f64::from(n));
             head[i] = E::narrow(high);

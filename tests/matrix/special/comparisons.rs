@@ -1,0 +1,177 @@
+//! Comparisons, tests, logic and selection: the special cases of the array API standard 2025.12; those of the order are
+//! IEEE 754-2019's.
+
+pub(super) const TABLE: &str = "
+# float
+equal(any, nan) = false
+equal(nan, any) = false
+equal(+inf, +inf) = true
+equal(-inf, -inf) = true
+equal(+inf, -inf) = false
+equal(-inf, +inf) = false
+equal(-0, ±0) = true
+equal(+0, ±0) = true
+equal(finite, x1) = true
+equal(nonzero, -x1) = false
+equal(±inf, finite) = false
+equal(finite, ±inf) = false
+equal(nonzero, ±0) = false
+equal(1, above1) = false
+
+not_equal(any, nan) = true
+not_equal(nan, any) = true
+not_equal(+inf, -inf) = true
+not_equal(-inf, +inf) = true
+not_equal(+inf, +inf) = false
+not_equal(-inf, -inf) = false
+not_equal(±0, ±0) = false
+not_equal(finite, x1) = false
+not_equal(nonzero, -x1) = true
+not_equal(±inf, finite) = true
+not_equal(finite, ±inf) = true
+not_equal(±0, nonzero) = true
+not_equal(1, below1) = true
+
+less(any, nan) = false
+less(nan, any) = false
+less(±0, ±0) = false
+less(not nan, x1) = false
+less(-inf, finite) = true
+less(finite, +inf) = true
+less(-inf, +inf) = true
+less(+inf, not nan) = false
+less(not nan, -inf) = false
+less(finite<0, ±0) = true
+less(±0, finite>0) = true
+less(finite>0, finite<0) = false
+less(1, above1) = true
+less(above1, 1) = false
+
+less_equal(any, nan) = false
+less_equal(nan, any) = false
+less_equal(±0, ±0) = true
+less_equal(not nan, x1) = true
+less_equal(-inf, not nan) = true
+less_equal(not nan, +inf) = true
+less_equal(+inf, finite) = false
+less_equal(finite, -inf) = false
+less_equal(finite<0, ±0) = true
+less_equal(finite>0, ±0) = false
+less_equal(1, above1) = true
+less_equal(above1, 1) = false
+
+greater(any, nan) = false
+greater(nan, any) = false
+greater(±0, ±0) = false
+greater(not nan, x1) = false
+greater(finite, -inf) = true
+greater(+inf, finite) = true
+greater(+inf, -inf) = true
+greater(not nan, +inf) = false
+greater(-inf, not nan) = false
+greater(±0, finite<0) = true
+greater(finite>0, ±0) = true
+greater(finite<0, finite>0) = false
+greater(1, below1) = true
+greater(below1, 1) = false
+
+greater_equal(any, nan) = false
+greater_equal(nan, any) = false
+greater_equal(±0, ±0) = true
+greater_equal(not nan, x1) = true
+greater_equal(not nan, -inf) = true
+greater_equal(+inf, not nan) = true
+greater_equal(finite, +inf) = false
+greater_equal(-inf, finite) = false
+greater_equal(±0, finite<0) = true
+greater_equal(±0, finite>0) = false
+greater_equal(1, below1) = true
+greater_equal(below1, 1) = false
+
+isnan(nan) = true
+isnan(not nan) = false
+isinf(±inf) = true
+isinf(finite) = false
+isinf(nan) = false
+isfinite(±inf) = false
+isfinite(nan) = false
+isfinite(finite) = true
+
+signbit(+0) = false
+signbit(-0) = true
+signbit(+inf) = false
+signbit(-inf) = true
+signbit(finite>0) = false
+signbit(finite<0) = true
+signbit(+nan) = false
+signbit(-nan) = true
+
+logical_not(±0) = true
+logical_not(not 0) = false
+logical_and(not 0, not 0) = true
+logical_and(any, ±0) = false
+logical_and(±0, any) = false
+logical_or(±0, ±0) = false
+logical_or(any, not 0) = true
+logical_or(not 0, any) = true
+logical_xor(±0, ±0) = false
+logical_xor(not 0, not 0) = false
+logical_xor(±0, not 0) = true
+logical_xor(not 0, ±0) = true
+
+where(true, any, any) = x2
+where(false, any, any) = x3
+
+# bool
+equal(any, x1) = true
+equal(true, false) = false
+equal(false, true) = false
+not_equal(any, x1) = false
+not_equal(true, false) = true
+not_equal(false, true) = true
+less(any, x1) = false
+less(false, true) = true
+less(true, false) = false
+less_equal(any, x1) = true
+less_equal(false, true) = true
+less_equal(true, false) = false
+greater(any, x1) = false
+greater(true, false) = true
+greater(false, true) = false
+greater_equal(any, x1) = true
+greater_equal(true, false) = true
+greater_equal(false, true) = false
+isnan(any) = false
+isinf(any) = false
+isfinite(any) = true
+positive(any) = x1
+logical_not(true) = false
+logical_not(false) = true
+logical_and(true, true) = true
+logical_and(any, false) = false
+logical_and(false, any) = false
+logical_or(false, false) = false
+logical_or(any, true) = true
+logical_or(true, any) = true
+logical_xor(any, x1) = false
+logical_xor(true, false) = true
+logical_xor(false, true) = true
+bitwise_and(true, any) = x2
+bitwise_and(false, any) = false
+bitwise_or(false, any) = x2
+bitwise_or(true, any) = true
+bitwise_xor(any, x1) = false
+bitwise_xor(true, false) = true
+bitwise_xor(false, true) = true
+bitwise_invert(true) = false
+bitwise_invert(false) = true
+minimum(any, false) = false
+minimum(any, true) = x1
+maximum(any, true) = true
+maximum(any, false) = x1
+clip(any, false, true) = x1
+clip(any, false, false) = false
+clip(any, true, true) = true
+where(true, any, any) = x2
+where(false, any, any) = x3
+";
