@@ -15,6 +15,7 @@ mod forms;
 mod fusion;
 mod indexing;
 mod joining;
+mod masks;
 mod memory;
 mod overlap;
 mod products;
@@ -44,6 +45,7 @@ fn main() {
         memory::cases(),
         dimensions::cases(),
         indexing::cases(),
+        masks::cases(),
         sorting::cases(),
         products::cases(),
         random::cases(),
