@@ -9,6 +9,11 @@ pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
         Family::Gather { axes } | Family::Scatter { axes } => {
             moved_refused(program).or_else(|| places_refused(program, axes.len()))
         }
+        Family::Sort { .. } => moved_refused(program),
+        Family::Search { .. } => moved_refused(program).or_else(|| match program.inputs() {
+            [needle, table] if needle == table => None,
+            other => Some(format!("a search of inputs {other:?}")),
+        }),
         _ => Some("no kernel for this family".to_owned()),
     }
 }
@@ -38,6 +43,8 @@ pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
             let runs = plan.inputs[1..].iter().all(|p| p.strides.last().is_none_or(|&s| s == 0));
             40 * size + if runs { 0 } else { 1500 * axes.len() }
         }
+        Family::Sort { .. } => 15_000 + 1000 * size,
+        Family::Search { table, .. } => 2000 * (usize::BITS - table.extent.leading_zeros()) as usize,
         _ => 0,
     }
 }

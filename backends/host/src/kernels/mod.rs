@@ -13,9 +13,12 @@ mod gather;
 mod half_map;
 mod index_fold;
 mod map;
+mod order;
 mod pack;
 mod reduce;
+mod search;
 mod select;
+mod sort;
 mod space;
 mod split;
 mod step;
@@ -82,6 +85,8 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
             Family::Map => tile::map(plan, tuning),
             Family::Gather { axes } => gather::gather(plan, axes, tuning),
             Family::Scatter { axes } => gather::scatter(plan, axes, tuning),
+            Family::Sort { descending, indices } => sort::sort(plan, *descending, *indices, tuning),
+            Family::Search { table, right } => search::search(plan, table, *right, tuning),
             _ => {} // `supports` refuses them.
         }
     }

@@ -5,6 +5,7 @@ mod indices;
 mod maps;
 mod random;
 mod reductions;
+mod sorts;
 
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};

@@ -1,0 +1,129 @@
+//! The order that sorts put elements into, as unsigned numbers.
+
+use stridewise_core::{Dtype, DtypeKind};
+
+/// The order of real elements of a dtype, which are given and compared by their bits.
+#[derive(Clone, Copy)]
+pub(super) struct Order {
+    /// Bytes of an element.
+    size: usize,
+    /// Any byte but 0 is true.
+    truth: bool,
+    /// Floating point: negative numbers are ordered by their magnitudes, NaNs are behind everything.
+    float: bool,
+    /// All bits of an element.
+    mask: u64,
+    /// The bit that says that a number is negative; 0 where none does.
+    pub(super) sign: u64,
+    /// The bits of infinity.
+    infinity: u64,
+    /// What turns the order round.
+    flip: u64,
+}
+
+impl Order {
+    /// The order of a dtype; of complex numbers, that of their parts.
+    pub(super) fn new(dtype: Dtype, descending: bool) -> Self {
+        let float = matches!(dtype.kind(), DtypeKind::Float | DtypeKind::Complex);
+        let size = if dtype.kind() == DtypeKind::Complex { dtype.size() / 2 } else { dtype.size() };
+        let mask = u64::MAX >> (64 - 8 * size);
+        let signed = float || matches!(dtype, Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64);
+        let infinity = match dtype {
+            Dtype::F16 => 0x7c00,
+            Dtype::Bf16 => 0x7f80,
+            Dtype::F32 | Dtype::C64 => 0x7f80_0000,
+            _ => 0x7ff0_0000_0000_0000,
+        };
+        Self {
+            size,
+            truth: dtype == Dtype::Bool,
+            float,
+            mask,
+            sign: if signed { mask ^ (mask >> 1) } else { 0 },
+            infinity,
+            flip: if descending { mask } else { 0 },
+        }
+    }
+
+    /// The bits of an element.
+    ///
+    /// # Safety
+    /// `size` bytes are readable.
+    #[inline(always)]
+    pub(super) unsafe fn load(self, at: *const u8) -> u64 {
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            match self.size {
+                1 => u64::from(if self.truth { u8::from(*at != 0) } else { *at }),
+                2 => u64::from(at.cast::<u16>().read_unaligned()),
+                4 => u64::from(at.cast::<u32>().read_unaligned()),
+                _ => at.cast::<u64>().read_unaligned(),
+            }
+        }
+    }
+
+    /// Writes the bits of an element.
+    ///
+    /// # Safety
+    /// `size` bytes are writable.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)] // The bits are those of an element of the size.
+    pub(super) unsafe fn store(self, at: *mut u8, bits: u64) {
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            match self.size {
+                1 => *at = bits as u8,
+                2 => at.cast::<u16>().write_unaligned(bits as u16),
+                4 => at.cast::<u32>().write_unaligned(bits as u32),
+                _ => at.cast::<u64>().write_unaligned(bits),
+            }
+        }
+    }
+
+    /// Whether the bits are a NaN's.
+    #[inline(always)]
+    pub(super) fn is_nan(self, bits: u64) -> bool {
+        self.float && bits & !self.sign > self.infinity
+    }
+
+    /// Whether the bits are a zero's of either sign, in floating point.
+    #[inline(always)]
+    pub(super) fn is_zero(self, bits: u64) -> bool {
+        self.float && bits & !self.sign == 0
+    }
+
+    /// The place of an element that is not NaN, from which its bits can be had back: zeros of either sign differ.
+    #[inline(always)]
+    pub(super) fn key(self, bits: u64) -> u64 {
+        let negative = self.float && bits & self.sign != 0;
+        (if negative { !bits & self.mask } else { bits ^ self.sign }) ^ self.flip
+    }
+
+    /// The bits of a [`key`](Self::key).
+    #[inline(always)]
+    pub(super) fn bits(self, key: u64) -> u64 {
+        let key = key ^ self.flip;
+        if self.float && key & self.sign == 0 { !key & self.mask } else { key ^ self.sign }
+    }
+
+    /// The place of any element; that of equal ones is the same, and that of NaNs the last.
+    #[inline(always)]
+    pub(super) fn rank(self, bits: u64) -> u64 {
+        if self.is_nan(bits) { self.mask } else { self.key(if self.is_zero(bits) { 0 } else { bits }) }
+    }
+
+    /// The places of a complex number's parts; one with a NaN is behind everything.
+    ///
+    /// # Safety
+    /// Both parts are readable.
+    #[inline(always)]
+    pub(super) unsafe fn ranks(self, at: *const u8) -> (u64, u64) {
+        // SAFETY: the caller's contract.
+        let parts = unsafe { (self.load(at), self.load(at.wrapping_add(self.size))) };
+        if self.is_nan(parts.0) || self.is_nan(parts.1) {
+            (self.mask, self.mask)
+        } else {
+            (self.rank(parts.0), self.rank(parts.1))
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! Sorts along the last dimension.
+//!
+//! Elements become unsigned numbers whose order is theirs (see [`order`](super::order)). Where the bits of an element
+//! cannot be had back from its number, or where the output is indices, the number is followed by the element's index. So
+//! equal numbers are always of equal elements, and any way to sort them gives the same result: a counting sort by digits
+//! for long rows, the standard library's unstable sort for short ones, and a merge of halves by several threads.
+
+use smallvec::SmallVec;
+use stridewise_core::{Dtype, DtypeKind, LaunchPlan};
+
+use super::order::Order;
+use super::pack::with_size;
+use super::space::{Cursor, Space, View};
+use super::{Tuning, split};
+
+/// Rows shorter than this are sorted by comparison, per byte of what distinguishes elements.
+const SHORT_PER_BYTE: usize = 96;
+/// Words of up to eight bytes are sorted by comparison where more of their digits differ.
+const MOST_DIGITS: usize = 4;
+/// Elements that a thread sorts at least where threads share a row.
+const SHARE: usize = 32 << 10;
+/// A sort is worth as many passes over memory, roughly.
+const PASSES: usize = 16;
+
+/// What is sorted: a number, and in the bits below [`LOW`](Self::LOW) maybe an index.
+trait Word: Copy + Ord + Send + Sync {
+    /// Bits below the number.
+    const LOW: u32;
+    const ZERO: Self;
+    /// Eight bits from one on.
+    fn digit(self, from: u32) -> usize;
+}
+
+/// A number alone.
+trait Key: Word {
+    fn of(key: u64) -> Self;
+    fn key(self) -> u64;
+}
+
+/// A number before an index.
+trait Indexed: Word {
+    fn of(key: (u64, u64), index: usize) -> Self;
+    fn index(self) -> usize;
+}
+
+#[allow(clippy::cast_possible_truncation)] // Eight bits are left; keys and indices are those of the words.
+mod words {
+    use super::{Indexed, Key, Word};
+
+    macro_rules! keys {
+        ($($t:ty)*) => {$(
+            impl Word for $t {
+                const LOW: u32 = 0;
+                const ZERO: Self = 0;
+                #[inline(always)]
+                fn digit(self, from: u32) -> usize { (self >> from) as usize & 255 }
+            }
+            impl Key for $t {
+                #[inline(always)]
+                fn of(key: u64) -> Self { key as $t }
+                #[inline(always)]
+                fn key(self) -> u64 { u64::from(self) }
+            }
+        )*};
+    }
+    keys!(u16 u32 u64);
+
+    /// Keys of 32 bits at most, and as many of an index.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) struct Half(u64);
+    impl Word for Half {
+        const LOW: u32 = 32;
+        const ZERO: Self = Self(0);
+        #[inline(always)]
+        fn digit(self, from: u32) -> usize {
+            (self.0 >> from) as usize & 255
+        }
+    }
+    impl Indexed for Half {
+        #[inline(always)]
+        fn of(key: (u64, u64), index: usize) -> Self {
+            Self(key.0 << 32 | index as u64)
+        }
+        #[inline(always)]
+        fn index(self) -> usize {
+            (self.0 & 0xffff_ffff) as usize
+        }
+    }
+
+    /// Keys of 64 bits: one number, or two of 32 bits.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) struct Whole(u128);
+    impl Word for Whole {
+        const LOW: u32 = 64;
+        const ZERO: Self = Self(0);
+        #[inline(always)]
+        fn digit(self, from: u32) -> usize {
+            (self.0 >> from) as usize & 255
+        }
+    }
+    impl Indexed for Whole {
+        #[inline(always)]
+        fn of(key: (u64, u64), index: usize) -> Self {
+            Self(u128::from(key.0) << 64 | index as u128)
+        }
+        #[inline(always)]
+        fn index(self) -> usize {
+            self.0 as usize
+        }
+    }
+
+    /// Two keys of 64 bits.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) struct Pair([u64; 3]);
+    impl Word for Pair {
+        const LOW: u32 = 64;
+        const ZERO: Self = Self([0; 3]);
+        #[inline(always)]
+        fn digit(self, from: u32) -> usize {
+            (self.0[2 - from as usize / 64] >> (from % 64)) as usize & 255
+        }
+    }
+    impl Indexed for Pair {
+        #[inline(always)]
+        fn of(key: (u64, u64), index: usize) -> Self {
+            Self([key.0, key.1, index as u64])
+        }
+        #[inline(always)]
+        fn index(self) -> usize {
+            self.0[2] as usize
+        }
+    }
+}
+use words::{Half, Pair, Whole};
+
+/// Sorts.
+///
+/// # Safety
+/// The contract of [`run`](super::run).
+pub(super) unsafe fn sort(plan: &LaunchPlan, descending: bool, indices: bool, tuning: &Tuning) {
+    let dtype = plan.program.inputs()[0];
+    let outer = plan.dims.len().saturating_sub(1);
+    let out = plan.output_dtype(0).size();
+    let view = |operand, size| View::new(operand, size, 0..outer);
+    let views: SmallVec<[View; 4]> =
+        SmallVec::from_iter([view(&plan.outputs[0], out), view(&plan.inputs[0], dtype.size())]);
+    let step =
+        |strides: &[isize], size: usize| strides.last().map_or(0, |s| s.wrapping_mul(size.cast_signed()));
+    let rows = Rows {
+        len: plan.dims.last().copied().unwrap_or(1),
+        to: step(&plan.outputs[0].strides, out),
+        from: step(&plan.inputs[0].strides, dtype.size()),
+        space: Space::new(&plan.dims[..outer], views),
+        dtype,
+        order: Order::new(dtype, descending),
+        indices,
+    };
+    let (count, threads) = (rows.space.len(), tuning.threads);
+    if threads > 1 && count < 2 * threads && rows.len >= 2 * SHARE {
+        // SAFETY: the caller's contract.
+        return unsafe { rows.range(0, count, threads) };
+    }
+    let bytes = rows.len.saturating_mul((dtype.size() + out) * PASSES);
+    split::ranges(count, 1, bytes, 1, threads, &|start, end| {
+        // SAFETY: the caller's contract; rows are disjoint.
+        unsafe { rows.range(start, end, 1) };
+    });
+}
+
+/// The rows of a sort; the views of the space are the output and the input.
+struct Rows {
+    space: Space,
+    len: usize,
+    /// Bytes to step along a row of the output, and of the input.
+    to: isize,
+    from: isize,
+    dtype: Dtype,
+    order: Order,
+    indices: bool,
+}
+
+/// A row: the addresses of its first elements.
+#[derive(Clone, Copy)]
+struct Row {
+    dst: *mut u8,
+    src: *const u8,
+}
+
+impl Rows {
+    /// Sorts the rows `start..end`, each with as many threads.
+    ///
+    /// # Safety
+    /// The plan's contract.
+    unsafe fn range(&self, start: usize, end: usize, threads: usize) {
+        let complex = self.dtype.kind() == DtypeKind::Complex;
+        let (order, bits) = (self.order, 8 * self.dtype.size() as u32);
+        let rank = |at: *const u8| {
+            // SAFETY: an element of the input is readable there.
+            (order.rank(unsafe { order.load(at) }), 0)
+        };
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            match self.dtype.size() {
+                1 if !self.indices => self.count(start, end),
+                2 if !self.indices => self.values::<u16>(start, end, threads),
+                4 if !self.indices => self.values::<u32>(start, end, threads),
+                8 if !self.indices && !complex => self.values::<u64>(start, end, threads),
+                1..=4 if self.len <= u32::MAX as usize => {
+                    self.places::<Half>(start, end, bits, threads, rank);
+                }
+                1..=8 if !complex => self.places::<Whole>(start, end, 64, threads, rank),
+                8 => self.places::<Whole>(start, end, bits, threads, |at| {
+                    let (re, im) = order.ranks(at);
+                    (re << 32 | im, 0)
+                }),
+                _ => self.places::<Pair>(start, end, bits, threads, |at| order.ranks(at)),
+            }
+        }
+    }
+
+    /// Calls `run` for the rows `start..end`.
+    fn each(&self, start: usize, end: usize, mut run: impl FnMut(Row)) {
+        let mut cursor: Cursor = self.space.seek(start);
+        for row in start..end {
+            run(Row { dst: cursor.at[0], src: cursor.at[1] });
+            if row + 1 < end {
+                self.space.advance(&mut cursor, 1);
+            }
+        }
+    }
+
+    /// The bits of an element of a row.
+    ///
+    /// # Safety
+    /// `row` is one of the plan's, `i` below its length; the dtype is real.
+    #[inline(always)]
+    unsafe fn load(&self, row: Row, i: usize) -> u64 {
+        // SAFETY: the caller's contract.
+        unsafe { self.order.load(row.src.wrapping_offset(self.from * i.cast_signed())) }
+    }
+
+    /// # Safety
+    /// As for [`load`](Self::load).
+    #[inline(always)]
+    unsafe fn store(&self, row: Row, i: usize, bits: u64) {
+        // SAFETY: the caller's contract.
+        unsafe { self.order.store(row.dst.wrapping_offset(self.to * i.cast_signed()), bits) };
+    }
+
+    /// Sorts elements of one byte by counting them.
+    ///
+    /// # Safety
+    /// As for [`range`](Self::range).
+    unsafe fn count(&self, start: usize, end: usize) {
+        self.each(start, end, |row| {
+            let mut counts = [0_usize; 256];
+            // SAFETY: for all of this function: the caller's contract; keys are bytes.
+            unsafe {
+                for i in 0..self.len {
+                    counts[self.order.key(self.load(row, i)) as usize & 255] += 1;
+                }
+                let mut i = 0;
+                for (key, &count) in counts.iter().enumerate() {
+                    let bits = self.order.bits(key as u64);
+                    for _ in 0..count {
+                        self.store(row, i, bits);
+                        i += 1;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Sorts elements that their keys can be turned back into.
+    ///
+    /// # Safety
+    /// As for [`range`](Self::range).
+    unsafe fn values<W: Key>(&self, start: usize, end: usize, threads: usize) {
+        let order = self.order;
+        let (mut words, mut spare) = (vec![W::ZERO; self.len], Vec::new());
+        self.each(start, end, |row| {
+            let (mut count, mut zeros, mut negative) = (0, 0, 0);
+            // SAFETY: for all of this function: the caller's contract.
+            unsafe {
+                for i in 0..self.len {
+                    let bits = self.load(row, i);
+                    words[count] = W::of(order.key(bits));
+                    count += usize::from(!order.is_nan(bits));
+                    zeros += usize::from(order.is_zero(bits));
+                    negative += usize::from(order.is_zero(bits) && bits != 0);
+                }
+                let words = &mut words[..count];
+                arrange(words, &mut spare, 8 * size_of::<W>() as u32, threads);
+                for (i, &word) in words.iter().enumerate() {
+                    self.store(row, i, order.bits(word.key()));
+                }
+                // Zeros are equal whatever their sign, and NaNs whatever their bits: they keep their order.
+                if negative != 0 && negative != zeros {
+                    let first = order.key(0).min(order.key(order.sign));
+                    let mut next = words.partition_point(|word| word.key() < first);
+                    for bits in (0..self.len).map(|i| self.load(row, i)).filter(|&b| order.is_zero(b)) {
+                        self.store(row, next, bits);
+                        next += 1;
+                    }
+                }
+                if count < self.len {
+                    let mut next = count;
+                    for bits in (0..self.len).map(|i| self.load(row, i)).filter(|&b| order.is_nan(b)) {
+                        self.store(row, next, bits);
+                        next += 1;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Sorts ranks, of as many bits, with the indices of their elements, which are what is asked for or say which
+    /// elements to write.
+    ///
+    /// # Safety
+    /// As for [`range`](Self::range).
+    unsafe fn places<W: Indexed>(
+        &self,
+        start: usize,
+        end: usize,
+        bits: u32,
+        threads: usize,
+        rank: impl Fn(*const u8) -> (u64, u64),
+    ) {
+        let (mut words, mut spare) = (Vec::with_capacity(self.len), Vec::new());
+        let size = self.dtype.size();
+        self.each(start, end, |row| {
+            let from = |i: usize| row.src.wrapping_offset(self.from * i.cast_signed());
+            let to = |i: usize| row.dst.wrapping_offset(self.to * i.cast_signed());
+            words.clear();
+            words.extend((0..self.len).map(|i| W::of(rank(from(i)), i)));
+            arrange(&mut words, &mut spare, bits, threads);
+            for (i, word) in words.iter().enumerate() {
+                let index = word.index();
+                // SAFETY: the caller's contract; indices are below the length.
+                unsafe {
+                    if self.indices {
+                        to(i).cast::<i64>().write_unaligned(index as i64);
+                    } else {
+                        with_size!(size, T => {
+                            to(i).cast::<T>().write_unaligned(from(index).cast::<T>().read_unaligned());
+                        });
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Sorts words whose keys have as many bits, words of equal keys by their indices, which are ascending.
+fn arrange<W: Word>(words: &mut [W], spare: &mut Vec<W>, bits: u32, threads: usize) {
+    if words.len() < SHORT_PER_BYTE * bits as usize / 8 {
+        return words.sort_unstable();
+    }
+    if spare.len() < words.len() {
+        spare.resize(words.len(), W::ZERO);
+    }
+    let spare = &mut spare[..words.len()];
+    let parts = threads.min(words.len() / SHARE);
+    tree(words, spare, false, bits, parts.max(1));
+}
+
+/// Sorts the words by as many threads; the result is in `spare` where `over`, else in `words`.
+fn tree<W: Word>(words: &mut [W], spare: &mut [W], over: bool, bits: u32, parts: usize) {
+    if parts <= 1 {
+        digits(words, spare, bits);
+        if over {
+            spare.copy_from_slice(words);
+        }
+        return;
+    }
+    let middle = words.len() / 2;
+    {
+        let (low, high) = words.split_at_mut(middle);
+        let (low_spare, high_spare) = spare.split_at_mut(middle);
+        rayon::join(
+            || tree(low, low_spare, !over, bits, parts / 2),
+            || tree(high, high_spare, !over, bits, parts - parts / 2),
+        );
+    }
+    let (from, to) = if over { (words, spare) } else { (spare, words) };
+    merge(&from[..middle], &from[middle..], to, parts);
+}
+
+/// Merges two sorted runs by as many threads.
+fn merge<'a, W: Word>(mut a: &'a [W], mut b: &'a [W], to: &mut [W], parts: usize) {
+    if parts > 1 {
+        if a.len() < b.len() {
+            std::mem::swap(&mut a, &mut b);
+        }
+        let cut = a.len() / 2;
+        let other = b.partition_point(|w| *w < a[cut]);
+        let (low, high) = to.split_at_mut(cut + other);
+        rayon::join(
+            || merge(&a[..cut], &b[..other], low, parts / 2),
+            || merge(&a[cut..], &b[other..], high, parts - parts / 2),
+        );
+        return;
+    }
+    let (mut i, mut j) = (0, 0);
+    for to in to {
+        // Written so that it needs no branch.
+        let first = j >= b.len() || (i < a.len() && a[i] <= b[j]);
+        *to = if first { a[i] } else { b[j] };
+        i += usize::from(first);
+        j += usize::from(!first);
+    }
+}
+
+/// Sorts words by eight bits of the key after the other, the lowest first, each time stably.
+fn digits<W: Word>(words: &mut [W], spare: &mut [W], bits: u32) {
+    let passes = bits.div_ceil(8);
+    let mut counts = vec![[0_usize; 256]; passes as usize];
+    for word in words.iter() {
+        for (pass, counts) in (0..passes).zip(&mut counts) {
+            counts[word.digit(W::LOW + 8 * pass)] += 1;
+        }
+    }
+    let len = words.len();
+    // Comparisons win where words are small and most of their bytes differ.
+    let differing = counts.iter().filter(|c| !c.contains(&len)).count();
+    if differing > MOST_DIGITS && size_of::<W>() <= 8 {
+        return words.sort_unstable();
+    }
+    let (mut from, mut to) = (words, spare);
+    let mut swapped = false;
+    for (pass, counts) in (0..passes).zip(&counts) {
+        if counts.contains(&len) {
+            continue; // All words agree.
+        }
+        let mut next = [0; 256];
+        let mut sum = 0;
+        for (next, &count) in next.iter_mut().zip(counts) {
+            *next = sum;
+            sum += count;
+        }
+        for &word in from.iter() {
+            let next = &mut next[word.digit(W::LOW + 8 * pass)];
+            to[*next] = word;
+            *next += 1;
+        }
+        std::mem::swap(&mut from, &mut to);
+        swapped = !swapped;
+    }
+    if swapped {
+        // The result is in what was the spare memory.
+        to.copy_from_slice(from);
+    }
+}

@@ -1,0 +1,208 @@
+//! Sorts and searches against a stable sort of scalars by their order.
+
+use std::cmp::Ordering;
+
+use smallvec::SmallVec;
+use stridewise_core::{Complex, Dtype, Family, IndexedAxis, Program, ProgramBuilder, Scalar};
+
+use super::{Array, Rng, execute, indices, plan, untouched, value};
+use crate::simd::Isa;
+
+/// The order of two values, by its definition. NaNs, and complex numbers with one, are behind everything and equal.
+fn order(a: Scalar, b: Scalar, descending: bool) -> Ordering {
+    let parts = |s: Scalar| match s {
+        Scalar::C64(v) => (f64::from(v.re), f64::from(v.im)),
+        Scalar::C128(v) => (v.re, v.im),
+        other => (other.to_f64(), 0.0),
+    };
+    let (x, y) = (parts(a), parts(b));
+    let nan = |v: (f64, f64)| v.0.is_nan() || v.1.is_nan();
+    let exact = match (a, b) {
+        (Scalar::I64(x), Scalar::I64(y)) => x.cmp(&y),
+        (Scalar::U64(x), Scalar::U64(y)) => x.cmp(&y),
+        _ => match (nan(x), nan(y)) {
+            (false, false) => x.partial_cmp(&y).unwrap(),
+            (x, y) => return x.cmp(&y),
+        },
+    };
+    if descending { exact.reverse() } else { exact }
+}
+
+/// Values with many repetitions, zeros of both signs and NaNs of several kinds among them.
+fn element(dtype: Dtype, few: bool, rng: &mut Rng) -> Scalar {
+    let mut real = |dtype: Dtype| match rng.below(if few { 4 } else { 12 }) {
+        0 => Scalar::F64(0.0).cast(dtype),
+        1 => Scalar::F64(-0.0).cast(dtype),
+        2 => Scalar::F64(rng.below(3) as f64 - 1.0).cast(dtype),
+        3 if dtype == Dtype::F64 => {
+            Scalar::F64(f64::from_bits(0x7ff8_0000_0000_0000 | rng.next() << 63 | rng.next() % 99))
+        }
+        3 if dtype == Dtype::F32 => {
+            Scalar::F32(f32::from_bits(0x7fc0_0000 | (rng.next() as u32) << 31 | rng.below(99) as u32))
+        }
+        3 => Scalar::F64(f64::NAN).cast(dtype),
+        _ => value(dtype, rng),
+    };
+    match dtype {
+        Dtype::C64 => Scalar::C64(Complex::new(
+            real(Dtype::F32).get().unwrap_or_default(),
+            real(Dtype::F32).get().unwrap_or_default(),
+        )),
+        Dtype::C128 => Scalar::C128(Complex::new(
+            real(Dtype::F64).get().unwrap_or_default(),
+            real(Dtype::F64).get().unwrap_or_default(),
+        )),
+        other => real(other),
+    }
+}
+
+fn fill(array: &mut Array, dims: &[usize], rng: &mut Rng) {
+    let few = rng.below(2) == 0;
+    for index in indices(dims) {
+        let at = array.byte(&index);
+        array.memory.write(at, element(array.dtype, few, rng));
+    }
+}
+
+fn strides(dims: &[usize], rng: &mut Rng) -> Vec<isize> {
+    let form = rng.below(4);
+    let mut order: Vec<usize> = (0..dims.len()).collect();
+    if form == 1 {
+        order.reverse();
+    }
+    let (mut strides, mut next) = (vec![0; dims.len()], if form == 2 { 2 } else { 1 });
+    for &d in order.iter().rev() {
+        strides[d] = if form == 3 { -next } else { next };
+        next *= dims[d] as isize;
+    }
+    strides
+}
+
+fn check(dtype: Dtype, dims: &[usize], threads: &[usize], rng: &mut Rng) {
+    let (kept, row) = (&dims[..dims.len() - 1], dims[dims.len() - 1]);
+    for (descending, places) in [(false, false), (true, false), (false, true), (true, true)] {
+        let mut input = Array::new(dims, strides(dims, rng), dtype, rng);
+        fill(&mut input, dims, rng);
+        let out = if places { Dtype::I64 } else { dtype };
+        let before = Array::new(dims, strides(dims, rng), out, rng);
+        let family = Family::Sort { descending, indices: places };
+        let expected: Vec<Vec<usize>> = indices(kept)
+            .iter()
+            .map(|i| {
+                let mut order_of: Vec<usize> = (0..row).collect();
+                let at = |j: usize| input.get(&[&i[..], &[j]].concat());
+                order_of.sort_by(|&a, &b| order(at(a), at(b), descending));
+                order_of
+            })
+            .collect();
+        for &threads in threads {
+            let (mut inputs, mut outputs) = ([input.clone()], [before.clone()]);
+            let launch =
+                plan(Program::convert(dtype, dtype), family.clone(), dims, &mut inputs, &mut outputs);
+            execute(&launch, Isa::best(), threads, 1 << 25);
+            untouched(&before, &outputs[0], dims);
+            for (i, expected) in indices(kept).iter().zip(&expected) {
+                for (j, &from) in expected.iter().enumerate() {
+                    let found = outputs[0].get(&[&i[..], &[j]].concat());
+                    let source = input.get(&[&i[..], &[from]].concat());
+                    let want = if places { Scalar::I64(from as i64) } else { source };
+                    assert_eq!(
+                        found.to_bytes(),
+                        want.to_bytes(),
+                        "{dtype} {dims:?} descending {descending} at {i:?} {j}: {found:?}, not {want:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sorts_of_every_dtype_and_length() {
+    let mut rng = Rng(1);
+    for &dtype in Dtype::ALL {
+        for dims in [&[1][..], &[2], &[3, 1], &[5, 20], &[2, 3, 33], &[1500], &[2, 2000], &[300, 7]] {
+            check(dtype, dims, &[1, 4], &mut rng);
+        }
+    }
+}
+
+#[test]
+fn long_rows_by_several_threads() {
+    let mut rng = Rng(2);
+    for dtype in [Dtype::Bool, Dtype::I8, Dtype::F16, Dtype::F32, Dtype::I64, Dtype::C64, Dtype::C128] {
+        check(dtype, &[70_000], &[1, 2, 3, 4], &mut rng);
+        check(dtype, &[2, 150_001], &[1, 4], &mut rng);
+    }
+}
+
+/// Numbers of which only some bytes differ, so that passes are left out, in an odd and an even number.
+#[test]
+fn bytes_in_which_all_agree() {
+    let mut rng = Rng(3);
+    for mask in [0xff, 0xff00, 0x00ff_00ff, 0xff_0000_0000_00ff, 0] {
+        let len = 5000;
+        let mut input = Array::dense(&[len], Dtype::U64, &mut rng);
+        for i in 0..len {
+            let at = input.byte(&[i]);
+            input.memory.write(at, Scalar::U64(rng.next() & mask));
+        }
+        let mut expected: Vec<_> = (0..len).map(|i| input.get(&[i]).to_bytes()).collect();
+        expected.sort_by_key(|b| u128::from_le_bytes(*b));
+        let mut out = [Array::dense(&[len], Dtype::U64, &mut rng)];
+        let family = Family::Sort { descending: false, indices: false };
+        let program = Program::convert(Dtype::U64, Dtype::U64);
+        execute(&plan(program, family, &[len], &mut [input], &mut out), Isa::best(), 1, 1 << 25);
+        assert!((0..len).all(|i| out[0].get(&[i]).to_bytes() == expected[i]));
+    }
+}
+
+#[test]
+fn searches() {
+    let mut rng = Rng(4);
+    for &dtype in Dtype::ALL {
+        for extent in [1, 2, 7, 64, 1000] {
+            for (dims, step) in [(&[][..], 1), (&[300], -1), (&[20, 30], 3), (&[3, 5, 70], 1)] {
+                // A sorted table, whose elements are some of the needles too.
+                let mut table = Array::new(&[extent], vec![step], dtype, &mut rng);
+                fill(&mut table, &[extent], &mut rng);
+                let mut values: Vec<_> = (0..extent).map(|i| table.get(&[i])).collect();
+                values.sort_by(|&a, &b| order(a, b, false));
+                for (i, &v) in values.iter().enumerate() {
+                    let at = table.byte(&[i]);
+                    table.memory.write(at, v);
+                }
+                let mut needles = Array::new(dims, strides(dims, &mut rng), dtype, &mut rng);
+                fill(&mut needles, dims, &mut rng);
+                let before = Array::new(dims, strides(dims, &mut rng), Dtype::I64, &mut rng);
+                let mut p = ProgramBuilder::new();
+                let x = p.input(dtype).unwrap();
+                p.input(dtype).unwrap();
+                p.output(x).unwrap();
+                let program = p.finish().unwrap();
+                for (right, threads) in [(false, 1), (false, 4), (true, 1), (true, 4)] {
+                    let mut out = [before.clone()];
+                    let axis = IndexedAxis { extent, stride: step };
+                    let family = Family::Search { table: axis, right };
+                    let mut launch =
+                        plan(program.clone(), family, dims, std::slice::from_mut(&mut needles), &mut out);
+                    let mut first = table.operand();
+                    first.strides = SmallVec::from_elem(0, dims.len());
+                    launch.inputs.push(first);
+                    execute(&launch, Isa::best(), threads, 1 << 25);
+                    untouched(&before, &out[0], dims);
+                    for index in indices(dims) {
+                        let needle = needles.get(&index);
+                        let before = |v: &&Scalar| match order(**v, needle, false) {
+                            Ordering::Less => true,
+                            Ordering::Equal => right,
+                            Ordering::Greater => false,
+                        };
+                        let expected = values.iter().filter(before).count();
+                        assert_eq!(out[0].get(&index), Scalar::I64(expected as i64), "{dtype} {needle:?}");
+                    }
+                }
+            }
+        }
+    }
+}
