@@ -97,6 +97,75 @@ fn linspace_includes_both_ends() -> Result<()> {
 }
 
 #[test]
+fn statistics_have_three_forms() -> Result<()> {
+    let a = array![[1.0_f32, 2.0], [3.0, 6.0]];
+    assert_eq!((a.var(0.0)?, a.var_axis(0, 1.0)?.to_vec()?), (3.5, vec![2.0, 8.0]));
+    assert_eq!(a.std_axis_keepdims(1, 0.0)?.shape(), [2, 1]);
+    assert_eq!(array![1_u8, 3].std(0.0)?, 1.0_f64);
+    assert_eq!(array![Complex::new(0.0_f32, 1.0), Complex::new(0.0, -1.0)].var(0.0)?, 1.0_f32);
+    assert_eq!(
+        (array![3, 4].reduce_hypot()?, array![3.0_f32, -4.0].reduce_hypot_axis(0)?.item()?),
+        (5.0, 5.0)
+    );
+    assert_eq!(array![f64::MAX, 0.0].logsumexp()?, f64::MAX);
+    assert_eq!(a.logsumexp_axis(..)?.ndim(), 0);
+    assert_eq!((array![0, 5, 0].count_nonzero()?, a.count_nonzero_axis(0)?.to_vec()?), (1, vec![2, 2]));
+    assert_eq!((array![200_u8, 100].sum_as::<u8>()?, array![1_u8, 2].mean_as::<f32>()?), (44, 1.5));
+    assert_eq!(array![[2_i8, 3]].prod_axis_keepdims_as::<f64>(1)?.to_vec()?, [6.0]);
+    Ok(())
+}
+
+#[test]
+fn scans_and_differences() -> Result<()> {
+    let a = array![[1_i32, 2, 3], [4, 5, 6]];
+    assert_eq!(a.diff(1)?.to_vec()?, [1, 1, 1, 1]);
+    assert_eq!(a.diff_of(0, 1, Some(&array![[0, 0, 0]]), None)?.to_vec()?, [1, 2, 3, 3, 3, 3]);
+    assert_eq!(a.cumulative_sum(1)?.to_vec()?, [1_i64, 3, 6, 4, 9, 15]);
+    assert_eq!(a.cumulative_prod_initial(0)?.to_vec()?, [1_i64, 1, 1, 1, 2, 3, 4, 10, 18]);
+    assert_eq!(a.cumulative_as::<f32>(Scan::Sum, -1, false)?.to_vec()?, [1.0, 3.0, 6.0, 4.0, 9.0, 15.0]);
+    assert_eq!(array![0.0_f64].cumulative_logsumexp(0)?.to_vec()?, [0.0]);
+    Ok(())
+}
+
+#[test]
+fn elements_in_other_places() -> Result<()> {
+    let a = array![[1, 2, 3], [4, 5, 6]];
+    assert_eq!(a.unstack(1)?[2].to_vec()?, [3, 6]);
+    assert_eq!(Array::<u8>::zeros([2, 3, 4])?.move_axes([0, 1], [-1, 0])?.shape(), [3, 4, 2]);
+    assert_eq!(a.roll(1, 1)?.to_vec()?, [3, 1, 2, 6, 4, 5]);
+    assert_eq!(a.roll([1, 1], ..)?.to_vec()?, [6, 4, 5, 3, 1, 2]);
+    assert_eq!(a.roll_flat(-2)?.to_vec()?, [3, 4, 5, 6, 1, 2]);
+    assert_eq!(a.repeat(2, 0)?.shape(), [4, 3]);
+    assert_eq!(a.repeat_each(&array![0_u8, 2], 0)?.to_vec()?, [4, 5, 6, 4, 5, 6]);
+    assert_eq!(a.tile([1, 2])?.to_vec()?, [1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6]);
+    assert_eq!(
+        (a.tril(0)?.to_vec()?, a.triu(1)?.to_vec()?),
+        (vec![1, 0, 0, 4, 5, 0], vec![0, 2, 3, 0, 0, 6])
+    );
+    let grid = Array::meshgrid(&[&array![1, 2, 3], &array![4, 5]], Indexing::Xy)?;
+    assert_eq!(grid[1].to_vec()?, [4, 4, 4, 5, 5, 5]);
+    assert_eq!(Array::broadcast_arrays(&[&array![1, 2], &array![[3], [4]]])?[0].to_vec()?, [1, 2, 1, 2]);
+    Ok(())
+}
+
+#[test]
+fn complex_numbers_have_parts() -> Result<()> {
+    let z = array![Complex::new(3.0_f32, -4.0), Complex::new(-1.0, 0.0)];
+    let (re, im): (Array<f32>, Array<f32>) = (z.real(), z.imag());
+    assert_eq!((re.to_vec()?, im.to_vec()?), (vec![3.0, -1.0], vec![-4.0, 0.0]));
+    assert_eq!(z.abs().to_vec()?, [5.0_f32, 1.0]);
+    assert_eq!(z.angle().to_vec()?[1], std::f32::consts::PI);
+    assert_eq!(array![-2_i32, 2].angle().to_vec()?, [std::f64::consts::PI, 0.0]);
+    let pole = array![Complex::new(f64::NEG_INFINITY, f64::NAN)].proj().to_vec()?[0];
+    assert_eq!(pole.re, f64::INFINITY);
+    assert_eq!(array![-3_i8].abs().to_vec()?, [3_i8]);
+    let near = array![1.0_f32 + 1e-6, f32::NAN];
+    assert_eq!(near.isclose(&array![1.0, f32::NAN], 1e-5, 1e-8, false)?.to_vec()?, [true, false]);
+    assert!(near.allclose(&near, 0.0, 0.0, true)?);
+    Ok(())
+}
+
+#[test]
 fn operators_take_arrays_and_values_on_both_sides() -> Result<()> {
     let (a, b) = (array![1.0_f32, 2.0, 3.0], array![4.0, 5.0, 6.0]);
     assert_eq!((&a + &b).to_vec()?, [5.0, 7.0, 9.0]);
@@ -266,5 +335,83 @@ fn types_are_named_where_they_differ() -> Result<()> {
     let untyped: UsmArray = array![1_u8].into();
     let error = Array::<f32>::try_from(untyped).unwrap_err().to_string();
     assert!(error.contains("uint8") && error.contains("float32"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn arrays_select_by_arrays_and_masks() -> Result<()> {
+    let a = array![[1, 2, 3], [4, 5, 6]];
+    let (rows, columns) = (array![1_i64, 0, -1], array![0_u8, 2, 2]);
+    assert_eq!(a.index(ix![&rows, &columns])?.to_vec()?, [4, 3, 6]);
+    assert_eq!(a.index(ix![.., &columns])?.to_vec()?, [1, 3, 3, 4, 6, 6]);
+    assert_eq!(a.index(ix![1..;-1, &columns, NewAxis])?.shape(), [2, 3, 1]);
+    assert_eq!(a.index(ix![])?.shape(), [2, 3]);
+    assert_eq!(a.take(&columns, Some(1), IndexMode::Check)?.to_vec()?, [1, 3, 3, 4, 6, 6]);
+    assert!(matches!(a.take(&columns, Some(0), IndexMode::Check), Err(Error::OutOfBounds(_))));
+    assert_eq!(a.take(&columns, Some(0), IndexMode::Wrap)?.get([1, 2])?, 3);
+    let places = array![[2_i16, 0], [1, 1]];
+    assert_eq!(a.take_along_axis(&places, 1, IndexMode::Check)?.to_vec()?, [3, 1, 5, 5]);
+    let large = a.greater(2);
+    assert_eq!(a.masked(&large)?.to_vec()?, [3, 4, 5, 6]);
+    assert_eq!(a.extract(&large.astype::<i32>())?.to_vec()?, [3, 4, 5, 6]);
+    assert_eq!(a.compress(&array![0, 1], Some(0))?.to_vec()?, [4, 5, 6]);
+    let places = large.nonzero()?;
+    assert_eq!((places[0].to_vec()?, places[1].to_vec()?), (vec![0, 1, 1, 1], vec![2, 0, 1, 2]));
+    a.assign_masked(&large, &array![30, 40, 50, 60])?;
+    assert_eq!(a.to_vec()?, [1, 2, 30, 40, 50, 60]);
+    a.assign_index(ix![0, &columns.slice(s![..2])?], 7)?;
+    assert_eq!(a.to_vec()?, [7, 2, 7, 40, 50, 60]);
+    a.put(&array![-1_i8], 9, None, IndexMode::Check)?;
+    a.put_along_axis(&array![[0_u64], [1]], &array![[5], [6]], 1, IndexMode::Check)?;
+    assert_eq!(a.to_vec()?, [5, 2, 7, 40, 6, 9]);
+    a.place(&a.greater(5), &array![0, 1])?;
+    assert_eq!(a.to_vec()?, [5, 2, 0, 1, 0, 1]);
+    Ok(())
+}
+
+#[test]
+fn arrays_are_sorted_searched_and_multiplied() -> Result<()> {
+    let a = array![3.0_f32, f32::NAN, 1.0, 3.0];
+    assert_eq!(a.sort(0, false)?.to_vec()?[..3], [1.0, 3.0, 3.0]);
+    assert_eq!(a.argsort(-1, true)?.to_vec()?, [0, 3, 2, 1]);
+    let (best, places) = a.top_k(2, None, true)?;
+    assert_eq!((best.to_vec()?, places.to_vec()?), (vec![3.0, 3.0], vec![0, 3]));
+    let table = array![1, 3, 3, 5];
+    assert_eq!(table.searchsorted(&array![3, 6], Side::Left)?.to_vec()?, [1, 4]);
+    assert_eq!(array![5, 1, 3].searchsorted_by(&array![3], Side::Right, &array![1_u8, 2, 0])?.to_vec()?, [2]);
+    let all = array![[5, 1], [5, 7]].unique_all()?;
+    assert_eq!(all.values.to_vec()?, [1, 5, 7]);
+    assert_eq!((all.indices.to_vec()?, all.counts.to_vec()?), (vec![1, 0, 3], vec![1, 2, 1]));
+    assert_eq!((all.inverse_indices.shape(), all.inverse_indices.to_vec()?), (&[2, 2][..], vec![1, 0, 1, 2]));
+    assert_eq!(table.unique_values()?.to_vec()?, [1, 3, 5]);
+    assert_eq!(table.unique_counts()?.1.to_vec()?, [1, 2, 1]);
+    assert_eq!(table.unique_inverse()?.1.to_vec()?, [0, 1, 1, 2]);
+    assert_eq!(table.isin(&array![3, 4], false)?.to_vec()?, [false, true, true, false]);
+    let (x, y) = (array![[1.0, 2.0], [3.0, 4.0]], array![1.0, 10.0]);
+    assert_eq!(x.matmul(&y).to_vec()?, [21.0, 43.0]);
+    assert_eq!(y.matmul(&x).to_vec()?, [31.0, 42.0]);
+    assert_eq!(x.try_matmul(&x)?.to_vec()?, [7.0, 10.0, 15.0, 22.0]);
+    assert!(matches!(x.try_matmul(&array![1.0]), Err(Error::Shape(_))));
+    assert_eq!(x.tensordot(&x, 2).item()?, 30.0);
+    assert_eq!(x.tensordot(&x, (&[0], &[1])).to_vec()?, [7.0, 15.0, 10.0, 22.0]);
+    assert_eq!(y.vecdot(&y, -1).item()?, 101.0);
+    assert_eq!(y.outer(&y).to_vec()?, [1.0, 10.0, 10.0, 100.0]);
+    assert_eq!(array![1, 0, 0].cross(&array![0, 1, 0], -1).to_vec()?, [0, 0, 1]);
+    assert_eq!((x.diagonal(1)?.to_vec()?, x.trace(0)?.item()?), (vec![2.0], 5.0));
+    Ok(())
+}
+
+#[test]
+fn random_numbers_have_a_type() -> Result<()> {
+    let mut random = Generator::new(1);
+    let dice = random.integers([1000], 1_u8, 7)?.to_vec()?;
+    assert!(dice.iter().all(|v| (1..7).contains(v)) && (1..7).all(|v| dice.contains(&v)));
+    let unit = random.uniform([2, 500], 0.0_f32, 1.0)?;
+    assert!(unit.min()? >= 0.0 && unit.max()? < 1.0);
+    assert_eq!(random.counter(), 2000);
+    let noise = random.normal([10, 10], 0.0_f64, 1.0)?;
+    let mut again = Generator::new(1);
+    again.set_counter(2000);
+    assert_eq!(again.normal([100], 0.0_f64, 1.0)?.to_vec()?, noise.to_vec()?);
     Ok(())
 }

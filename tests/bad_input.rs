@@ -5,8 +5,9 @@ use std::sync::mpsc::channel;
 
 use stridewise::backend::{Aspect, Partition, QueueProperties};
 use stridewise::{
-    ArrayOrScalar, Context, Device, Dtype, Error, Op, Order, Queue, Reduction, Scalar, UsmArray, UsmKind,
-    UsmMemory, UsmPtr, Weak, bf16, broadcast_shapes, concat, elementwise, f16, s, stack, where_,
+    ArrayOrScalar, Context, Contracted, Device, Dtype, Error, Generator, IndexMode, Indexing, Op, Order,
+    Queue, Reduction, Scalar, Scan, Side, UsmArray, UsmKind, UsmMemory, UsmPtr, Weak, bf16, broadcast_shapes,
+    concat, elementwise, f16, ix, meshgrid, s, stack, where_,
 };
 use stridewise_null::{NullConfig, NullDevice};
 
@@ -224,6 +225,52 @@ fn axes_out_of_range() {
 }
 
 #[test]
+fn numbers_that_make_no_array() {
+    let q = queue();
+    let range = |start, stop, step| UsmArray::arange(&q, start, stop, step, UsmKind::Shared);
+    let (one, many) = (Scalar::I64(1), Scalar::I64(i64::MAX));
+    refused!(range(one, many, Scalar::I64(0)), Value: "step", "0 from 1 to", "`linspace`");
+    refused!(range(one, many, one), Overflow: "step", "1 from 1 to", "elements", "larger step");
+    refused!(range(one, many, Scalar::F32(1.0)), Dtype: "step", "float32", "int64", "one dtype");
+    refused!(range(one, Scalar::I8(9), one), Dtype: "stop", "int8", "int64", "one dtype");
+    refused!(
+        range(Scalar::Bool(false), Scalar::Bool(true), Scalar::Bool(true)),
+        Dtype: "start", "bool", "integer or real", "astype"
+    );
+    let line = |start, stop, num| UsmArray::linspace(&q, start, stop, num, true, UsmKind::Shared);
+    refused!(line(one, one, 3), Dtype: "stop", "int64", "floating-point", "convert");
+    refused!(line(Scalar::F64(0.0), Scalar::F64(1.0), usize::MAX), Overflow: "num", usize::MAX, "fewer");
+    let x = ints(&q, &[3]);
+    refused!(x.tril(0), Axis: "x", "[3]", "two dimensions", "expand_dims");
+    refused!(meshgrid(&[&x, &ints(&q, &[2, 2])], Indexing::Ij), Shape: "arrays[1]", "[2, 2]", "one dimension", "reshape");
+}
+
+#[test]
+fn folds_and_moves_that_do_not_fit() {
+    let q = queue();
+    let x = ints(&q, &[3, 4]);
+    refused!(x.var(None, false, f64::INFINITY), Value: "correction", "inf", "finite", "degrees of freedom");
+    refused!(x.std(Some(&[2]), false, 0.0), Axis: "axis", "2");
+    refused!(x.logsumexp(None, false, Some(Dtype::I32)), Dtype: "dtype", "int32", "floating-point", "leave it out");
+    refused!(
+        x.astype(Dtype::C64).unwrap().logsumexp(None, false, None),
+        Dtype: "x", "complex64", "real numbers", "magnitude"
+    );
+    refused!(x.cumulative(Scan::Sum, None, None, false), Axis: "axis", "[3, 4]", "one dimension", "name the axis");
+    refused!(x.cumulative(Scan::Prod, Some(0), Some(Dtype::Bool), false), Dtype: "dtype", "bool", "numbers", "another");
+    refused!(x.diff(2, 1, None, None), Axis: "axis", "2");
+    refused!(x.move_axes(&[0, 1], &[0]), Axis: "destinations", "[0]", "[0, 1]", "as many");
+    refused!(x.roll(&[1, 2, 3], Some(&[0, 1])), Value: "shifts", "[1, 2, 3]", "[0, 1]", "as many");
+    refused!(x.tile(&[usize::MAX, 1]), Overflow: "repetitions", usize::MAX, "less often");
+    let counts = |values: &[i64]| UsmArray::from_slice(&q, &[values.len()], values, UsmKind::Shared).unwrap();
+    refused!(x.repeat_each(&counts(&[1, 2]), Some(0)), Shape: "counts", "[2]", "3 of them", "each element");
+    refused!(x.repeat_each(&counts(&[1, -2, 1]), Some(0)), Value: "counts", "-2", "no negative", "use 0");
+    refused!(x.repeat_each(&counts(&[i64::MAX; 3]), Some(0)), Overflow: "counts", i64::MAX, "smaller counts");
+    let halves = UsmArray::from_slice(&q, &[3], &[0.5_f32; 3], UsmKind::Shared).unwrap();
+    refused!(x.repeat_each(&halves, Some(0)), Dtype: "counts", "float32", "integer", "astype");
+}
+
+#[test]
 fn shapes_that_do_not_fit() {
     let q = queue();
     let (x, y) = (ints(&q, &[3, 4]), ints(&q, &[3, 5]));
@@ -242,6 +289,119 @@ fn shapes_that_do_not_fit() {
     let cube = ints(&q, &[2, 2, 2]);
     refused!(cube.reduce(Reduction::ArgMax, Some(&[0, 1]), false), Value: "axis", "argmax", "permute and reshape");
     refused!(elementwise(Op::Add, &[(&x).into()]), Value: "operands", "1 for `add`", "2 operands");
+}
+
+#[test]
+fn indices_out_of_range() {
+    let q = queue();
+    let x = ints(&q, &[3, 4]);
+    let at = |list: &[i64]| UsmArray::from_slice(&q, &[list.len()], list, UsmKind::Shared).unwrap();
+    let check = IndexMode::Check;
+    let help = "IndexMode::Wrap";
+    refused!(x.take(&at(&[0, 3]), Some(0), check), OutOfBounds: "indices", "3", "from -3 to 2", help);
+    refused!(x.take(&at(&[-4]), Some(0), check), OutOfBounds: "indices", "-4", "from -3 to 2", help);
+    refused!(x.take(&at(&[12]), None, check), OutOfBounds: "indices", "12", "from -12 to 11", help);
+    refused!(x.take(&at(&[i64::MIN]), None, check), OutOfBounds: "indices", i64::MIN, help);
+    let huge = UsmArray::from_slice(&q, &[1], &[u64::MAX], UsmKind::Shared).unwrap();
+    refused!(x.take(&huge, Some(0), check), OutOfBounds: "indices", u64::MAX, "from -3 to 2", help);
+    let none = ints(&q, &[0]);
+    for mode in [check, IndexMode::Wrap, IndexMode::Clip] {
+        refused!(none.take(&at(&[0]), Some(0), mode), OutOfBounds: "indices", "extent 0", "check for size 0");
+        assert_eq!(none.take(&at(&[]), Some(0), mode).unwrap().shape(), [0]);
+    }
+    refused!(x.put(&at(&[3]), weak(1), Some(0), check), OutOfBounds: "indices", "3", "from -3 to 2", help);
+    refused!(x.index(ix![.., &at(&[4])]), OutOfBounds: "indices", "4", "from -4 to 3", help);
+    refused!(x.index(ix![&at(&[0]), 4]), OutOfBounds: "items", "index 4 on axis 1", "from -4 to 3");
+    refused!(x.assign_index(ix![&at(&[-4])], weak(1)), OutOfBounds: "indices", "-4", help);
+    let rows = at(&[3]).expand_dims(&[1]).unwrap();
+    refused!(x.take_along_axis(&rows, 0, check), OutOfBounds: "indices", "3", "from -3 to 2", help);
+    refused!(x.put_along_axis(&rows, weak(1), 0, check), OutOfBounds: "indices", "3", help);
+    let long = UsmArray::from_slice(&q, &[4], &[false, false, false, true], UsmKind::Shared).unwrap();
+    refused!(x.compress(&long, Some(0)), OutOfBounds: "indices", "3", "from -3 to 2");
+    let table = at(&[1, 2]);
+    refused!(table.searchsorted(&table, Side::Left, Some(&at(&[0, 2]))), OutOfBounds: "indices", "2", help);
+    assert_eq!(x.to_vec::<i32>().unwrap(), [0; 12], "nothing was written");
+}
+
+#[test]
+fn indices_that_do_not_fit() {
+    let q = queue();
+    let x = ints(&q, &[3, 4]);
+    let at = |list: &[i64]| UsmArray::from_slice(&q, &[list.len()], list, UsmKind::Shared).unwrap();
+    let (floats, check) = (UsmArray::zeros(&q, &[2], Dtype::F32, UsmKind::Shared).unwrap(), IndexMode::Check);
+    refused!(x.take(&floats, Some(0), check), Dtype: "indices", "float32", "integers", "masked");
+    refused!(x.index(ix![&floats]), Dtype: "indices", "float32", "integers", "masked");
+    refused!(x.take(&at(&[0]), Some(2), check), Axis: "axis", "2");
+    refused!(x.take_along_axis(&at(&[0]), 0, check), Shape: "indices", "[1]", "[3, 4]", "expand_dims");
+    let wide = at(&[0, 1, 2, 0, 1]).expand_dims(&[0]).unwrap();
+    refused!(x.take_along_axis(&wide, 0, check), Shape: "operand 1", "5", "4");
+    refused!(x.put(&at(&[0]), &ints(&q, &[5]), Some(0), check), Shape: "shape", "[1, 4]", "[5]");
+    refused!(x.index(ix![&at(&[0]), &at(&[0]), &at(&[0])]), Axis: "items", "3 axes", "[3, 4]");
+    refused!(x.index(ix![&at(&[0, 1]), &at(&[0, 1, 2])]), Shape: "operand 1", "[3]", "[2]");
+    refused!(x.assign_index(ix![&at(&[0])], &ints(&q, &[3])), Shape: "shape", "[1, 4]", "[3]");
+    let bools = |shape: &[usize]| UsmArray::zeros(&q, shape, Dtype::Bool, UsmKind::Shared).unwrap();
+    refused!(x.masked(&bools(&[4])), Shape: "mask", "[4]", "[3, 4]", "broadcast_to");
+    refused!(x.index(ix![.., &bools(&[3])]), Shape: "items", "mask of shape [3]", "[3, 4]");
+    refused!(x.masked(&x), Dtype: "mask", "int32", "compare first");
+    refused!(x.assign_masked(&bools(&[3, 4]), &ints(&q, &[2])), Shape: "shape", "[0]", "[2]");
+    let yes = UsmArray::full(&q, &[3, 4], Scalar::Bool(true), UsmKind::Shared).unwrap();
+    refused!(x.place(&yes, &ints(&q, &[0])), Value: "values", "empty", "give a value");
+    refused!(x.extract(&bools(&[11])), Shape: "mask", "[11]", "[12]");
+    refused!(x.compress(&bools(&[3, 4]), None), Shape: "condition", "[3, 4]", "one dimension");
+    refused!(ints(&q, &[]).nonzero(), Axis: "self", "no dimensions", "expand_dims");
+    let other = queue();
+    let away = UsmArray::zeros(&other, &[1], Dtype::I64, UsmKind::Shared).unwrap();
+    for error in [
+        x.take(&away, Some(0), check).err(),
+        x.put(&at(&[0]), &away, Some(0), check).err(),
+        x.index(ix![&away]).err(),
+        x.matmul(&away).err(),
+        at(&[0]).searchsorted(&away, Side::Left, None).err(),
+        at(&[0]).isin(&away, false).err(),
+    ] {
+        assert!(matches!(error, Some(Error::ExecutionPlacement(_))), "{error:?}");
+    }
+    let mut fixed = x.clone();
+    fixed.set_writable(false);
+    refused!(fixed.put(&at(&[0]), weak(1), Some(0), check), Borrow: "self", "read-only", "copy it first");
+    refused!(fixed.assign_masked(&yes, weak(1)), Borrow: "self", "read-only", "copy it first");
+    let row = ints(&q, &[4]).broadcast_to(&[3, 4]).unwrap();
+    refused!(row.assign_index(ix![&at(&[0])], weak(1)), Borrow: "self", "copy it first");
+}
+
+#[test]
+fn what_cannot_be_sorted_searched_or_multiplied() {
+    let q = queue();
+    let (x, y) = (ints(&q, &[3, 4]), ints(&q, &[3, 5]));
+    refused!(x.sort(2, false), Axis: "axis", "2");
+    refused!(ints(&q, &[]).sort(-1, false), Axis: "axis", "-1");
+    refused!(x.top_k(5, Some(1), true), Value: "k", "5", "at most 4");
+    refused!(x.searchsorted(&y, Side::Left, None), Shape: "self", "[3, 4]", "one dimension");
+    let line = ints(&q, &[3]);
+    refused!(line.searchsorted(&y, Side::Left, Some(&ints(&q, &[2]))), Shape: "sorter", "[2]", "argsort");
+    refused!(x.matmul(&y), Shape: "x2", "[3, 5]", "[3, 4]", "transpose");
+    refused!(x.matmul(&ints(&q, &[])), Axis: "x2", "no dimensions", "elementwise");
+    refused!(ints(&q, &[2, 3, 4]).matmul(&ints(&q, &[3, 4, 5])), Shape: "operand 1", "[3]", "[2]");
+    let bools = UsmArray::zeros(&q, &[3, 4], Dtype::Bool, UsmKind::Shared).unwrap();
+    refused!(bools.matmul(&bools), Dtype: "x1", "bool", "astype");
+    refused!(x.tensordot(&y, 3), Axis: "axes", "3", "at most 2");
+    refused!(x.tensordot(&y, 1), Shape: "x2", "[3, 5]", "[3, 4]", "transpose");
+    refused!(x.tensordot(&y, (&[0, 1], &[0])), Axis: "axes", "2 axes of x1 and 1 of x2", "pairs");
+    refused!(x.tensordot(&y, Contracted::Axes(&[0, -2], &[0, 1])), Axis: "axes", "twice");
+    refused!(x.vecdot(&y, -1), Shape: "x2", "[3, 5]", "[3, 4]");
+    refused!(x.vecdot(&line, 1), Axis: "axis", "1", "from the end", "-1");
+    refused!(x.outer(&line), Shape: "x1", "[3, 4]", "reshape");
+    refused!(x.cross(&y, -1), Shape: "x1", "[3, 4]", "extent of 3");
+    refused!(line.diagonal(0), Axis: "self", "[3]", "two dimensions");
+    let mut random = Generator::new(1).on(&q);
+    refused!(random.uniform_as([2], Dtype::F32, 1.0, 0.0), Value: "high", "0", "1", "low not above high");
+    refused!(random.uniform_as([2], Dtype::F64, f64::MIN, f64::MAX), Value: "high", "finite");
+    refused!(random.uniform_as([2], Dtype::I32, 0.0, 1.0), Dtype: "dtype", "int32", "float32");
+    refused!(random.normal_as([2], Dtype::F32, 0.0, -1.0), Value: "std", "-1", "not negative");
+    refused!(random.integers_as([2], Dtype::U8, 0, 257), Value: "high", "257", "to 256", "larger dtype");
+    refused!(random.integers_as([2], Dtype::U8, 5, 5), Value: "high", "5", "low below high");
+    refused!(random.integers_as([2], Dtype::F32, 0, 5), Dtype: "dtype", "float32");
+    assert_eq!(random.counter(), 0, "what is refused draws nothing");
 }
 
 #[test]

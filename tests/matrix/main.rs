@@ -6,6 +6,7 @@
 
 mod casts;
 mod cell;
+mod creation;
 #[path = "../devices/mod.rs"]
 mod devices;
 mod dimensions;
@@ -13,14 +14,23 @@ mod elementwise;
 mod expectations;
 mod forms;
 mod fusion;
+mod indexing;
 mod joining;
+mod masks;
 mod memory;
 mod overlap;
+mod parts;
+mod products;
 mod promotion;
+mod random;
+mod rearrangement;
 mod reductions;
+mod scans;
 mod selftest;
 mod slicing;
+mod sorting;
 mod special;
+mod statistics;
 mod threads;
 mod values;
 mod views;
@@ -39,11 +49,22 @@ fn main() {
         reductions::cases(),
         memory::cases(),
         dimensions::cases(),
+        indexing::cases(),
+        masks::cases(),
+        sorting::cases(),
+        products::cases(),
+        random::cases(),
         special::cases(),
+        creation::cases(),
+        rearrangement::cases(),
+        statistics::cases(),
+        scans::cases(),
+        parts::cases(),
     ];
     let devices = devices::devices();
     let mut trials = selftest::trials();
     trials.extend(threads::trials());
+    trials.extend(random::trials());
     trials.extend(special::trials());
     for case in suites.iter().flatten() {
         trials.extend(devices.iter().map(|device| case.on(device)));

@@ -1,25 +1,48 @@
 //! Arrays: a view of USM memory, or of work that is recorded and not yet run.
 
+mod addressing;
 mod build;
+mod closeness;
+mod complex;
 mod concat;
+mod creation;
 mod display;
 mod elementwise;
+mod indexing;
+mod linalg;
+mod masks;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 #[cfg(feature = "npy")]
 mod npy;
+mod random;
+mod rearrange;
 mod reduction;
+mod scan;
+mod searching;
+mod sets;
+mod sorting;
+mod statistics;
 mod transfer;
 mod typed;
 mod views;
 
+pub use addressing::IndexMode;
 pub use build::{Buffer, UsmArrayBuilder};
 pub use concat::{concat, stack};
+pub use creation::{Indexing, meshgrid};
 pub use elementwise::{ArrayOrScalar, elementwise, where_};
+pub use indexing::Index;
+pub use linalg::Contracted;
+pub use random::Generator;
+pub use rearrange::broadcast_arrays;
 pub use reduction::Reduction;
+pub use scan::Scan;
+pub use searching::Side;
+pub use sets::Unique;
 pub use typed::{
     Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, IntElement,
-    NumElement, OrderedElement, RealElement, Reducible,
+    NumElement, OrderedElement, RealElement, Reducible, UniqueValues,
 };
 
 use std::sync::Arc;

@@ -6,6 +6,7 @@
 mod algebra;
 mod complex;
 mod oracle;
+mod philox;
 mod scalar;
 
 pub use algebra::{Alg, Analytic, Bits, Field, Float, Int, Mask, Parts, Real};
@@ -313,6 +314,9 @@ ops! {
     int BitwiseLeftShift "bitwise_left_shift" (x, y) = x.shift_left(y);
     /// Bits moved down, copies of the sign in.
     int BitwiseRightShift "bitwise_right_shift" (x, y) = x.shift_right(y);
+    /// 64 random bits, those of the place `counter` of a stream under a key: half a block of Philox4x32-10, whose counter
+    /// is `counter` and, in its upper half, `stream`.
+    int Philox "philox" (counter, stream, key) = philox::bits(counter, stream, key);
 }
 
 impl Op {
@@ -336,7 +340,10 @@ impl Op {
             OpClass::real_test => matches!(dtype.kind(), Bool | Signed | Unsigned | Float),
             OpClass::float | OpClass::float_test => matches!(dtype.kind(), Float),
             OpClass::bits => matches!(dtype.kind(), Bool | Signed | Unsigned),
-            OpClass::int => matches!(dtype.kind(), Signed | Unsigned),
+            OpClass::int => match self {
+                Self::Philox => matches!(dtype, Dtype::U64),
+                _ => matches!(dtype.kind(), Signed | Unsigned),
+            },
             OpClass::num_test | OpClass::cast | OpClass::copy | OpClass::select => true,
         }
     }

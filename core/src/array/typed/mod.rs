@@ -5,19 +5,26 @@
 
 mod axes;
 mod classes;
+mod composed;
 mod create;
+mod indexing;
+mod linalg;
 mod manipulate;
 mod math;
 mod operators;
+mod rearrange;
 mod reduce;
+mod scan;
+mod sorting;
+mod statistics;
 
 pub use axes::{Axes, Extents};
 pub use classes::{
     BitsElement, FieldElement, FloatElement, IntElement, NumElement, OrderedElement, RealElement, Reducible,
 };
 pub use create::Creator;
-#[cfg(feature = "npy")]
 pub(super) use create::default_kind;
+pub use sorting::UniqueValues;
 
 use std::marker::PhantomData;
 

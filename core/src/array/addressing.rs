@@ -1,0 +1,219 @@
+//! Gathers and scatters: elements at the places that arrays of indices name.
+
+use smallvec::SmallVec;
+
+use super::{ArrayOrScalar, UsmArray, elementwise};
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::layout::{Dims, Strides, coalesce, overlaps};
+use crate::lazy::{Pass, Walk};
+use crate::memory::UsmKind;
+use crate::ops::Op;
+use crate::plan::{Family, IndexedAxis};
+use crate::program::{MAX_INPUTS, Program, ProgramBuilder};
+use crate::runtime::{Event, Queue, common_queue};
+use crate::scalar::Scalar;
+
+use super::Reduction;
+
+/// What becomes of an index that is out of range.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum IndexMode {
+    /// It is an error, found before anything is read or written. Negative indices count from the end.
+    #[default]
+    Check,
+    /// It is taken modulo the extent of the axis, so that −1 is the last element.
+    Wrap,
+    /// It is taken for the nearest in range, a negative one for 0.
+    Clip,
+}
+
+/// Indices as `int64` from 0 to below an extent, in memory apart from an array that is about to be written.
+///
+/// # Errors
+/// [`Error::Dtype`] where they are no integers, [`Error::OutOfBounds`] for one out of range.
+pub(super) fn resolve(
+    indices: &UsmArray,
+    extent: usize,
+    mode: IndexMode,
+    written: Option<&UsmArray>,
+) -> Result<UsmArray> {
+    let resolved = in_range(indices, extent, mode)?;
+    match written {
+        Some(target) => apart(&resolved, target),
+        None => Ok(resolved),
+    }
+}
+
+fn in_range(indices: &UsmArray, extent: usize, mode: IndexMode) -> Result<UsmArray> {
+    let dtype = indices.dtype();
+    if !dtype.kind().is_integer() {
+        return Err(Error::dtype(
+            "indices",
+            dtype,
+            "an array of integers",
+            "select with a mask of bool by `masked`, or convert with `astype`",
+        ));
+    }
+    if indices.is_empty() {
+        return indices.astype(Dtype::I64);
+    }
+    if extent == 0 {
+        return Err(Error::out_of_bounds(
+            "indices",
+            format!("of shape {:?}, along an axis of extent 0", indices.shape()),
+            "no indices, as the axis has no elements",
+            "check for size 0 first",
+        ));
+    }
+    // Indices beyond `int64` are mapped in `uint64`.
+    let wide = if dtype == Dtype::U64 { Dtype::U64 } else { Dtype::I64 };
+    let number = |value: usize| ArrayOrScalar::Scalar(Scalar::U64(value as u64).cast(wide));
+    match mode {
+        IndexMode::Check => check(indices, extent),
+        IndexMode::Wrap => indices.astype(wide)?.binary(Op::Remainder, number(extent))?.astype(Dtype::I64),
+        IndexMode::Clip => {
+            let x = indices.astype(wide)?;
+            elementwise(Op::Clip, &[(&x).into(), number(0), number(extent - 1)])?.astype(Dtype::I64)
+        }
+    }
+}
+
+/// Indices that are in range, counted from the start.
+fn check(indices: &UsmArray, extent: usize) -> Result<UsmArray> {
+    let extreme = |reduction, dtype| indices.reduce_as(reduction, None, false, Some(dtype))?.item();
+    // Negative indices, seen as unsigned, are beyond every extent.
+    let largest: u64 = extreme(Reduction::Max, Dtype::U64)?.get().unwrap_or(u64::MAX);
+    if largest < extent as u64 {
+        return indices.astype(Dtype::I64);
+    }
+    let refused = |value: String| {
+        Error::out_of_bounds(
+            "indices",
+            format!("an array with index {value}"),
+            format!("indices from -{extent} to {} along the axis", extent - 1),
+            "use indices within the axis, or IndexMode::Wrap or IndexMode::Clip",
+        )
+    };
+    if indices.dtype().kind() == crate::dtype::DtypeKind::Unsigned {
+        return Err(refused(largest.to_string()));
+    }
+    for reduction in [Reduction::Min, Reduction::Max] {
+        let value: i64 = extreme(reduction, Dtype::I64)?.get().unwrap_or(i64::MAX);
+        let from_start = if value < 0 { i128::from(value) + extent as i128 } else { i128::from(value) };
+        if from_start < 0 || from_start >= extent as i128 {
+            return Err(refused(value.to_string()));
+        }
+    }
+    let x = indices.astype(Dtype::I64)?;
+    let negative = x.binary(Op::Less, Scalar::I64(0))?;
+    let counted = x.binary(Op::Add, Scalar::I64(extent as i64))?;
+    elementwise(Op::Where, &[(&negative).into(), (&counted).into(), (&x).into()])
+}
+
+/// An axis that is addressed, and the places along it, of the iteration space's dimensions.
+pub(super) struct Places {
+    pub(super) axis: IndexedAxis,
+    pub(super) indices: UsmArray,
+    pub(super) strides: Strides,
+}
+
+/// An iteration space over elements of an array at places that indices name.
+pub(super) struct Addressing {
+    pub(super) dims: Dims,
+    /// Strides of the array that is addressed; 0 along dimensions that only places run along.
+    pub(super) strides: Strides,
+    pub(super) places: Vec<Places>,
+}
+
+impl Addressing {
+    /// The queue of everything involved, and the strongest kind.
+    fn placement(&self, first: (&str, &UsmArray)) -> Result<(Queue, UsmKind)> {
+        let mut queues: SmallVec<[(&str, &Queue); 4]> = smallvec::smallvec![(first.0, first.1.queue())];
+        queues.extend(self.places.iter().map(|places| ("indices", places.indices.queue())));
+        let kind = self.places.iter().fold(first.1.usm_kind(), |k, p| k.combine(p.indices.usm_kind()));
+        Ok((common_queue(&queues)?.clone(), kind))
+    }
+
+    fn axes(&self) -> SmallVec<[IndexedAxis; 2]> {
+        self.places.iter().map(|places| places.axis).collect()
+    }
+
+    /// The program that hands elements on, beside as many indices.
+    fn program(&self, dtype: Dtype) -> Result<Program> {
+        if self.places.len() >= MAX_INPUTS {
+            return Err(Error::unsupported(
+                "indices",
+                format!("{} arrays", self.places.len()),
+                format!("at most {} arrays of indices", MAX_INPUTS - 1),
+                "index some of the axes first",
+            ));
+        }
+        let mut builder = ProgramBuilder::new();
+        let element = builder.input(dtype)?;
+        for _ in &self.places {
+            builder.input(Dtype::I64)?;
+        }
+        builder.output(element)?;
+        builder.finish()
+    }
+
+    /// The pass with its dimensions merged where all operands allow it. The order stays.
+    fn pass(&self, family: Family, from: (&UsmArray, &[isize]), to: (&UsmArray, &[isize])) -> Result<Pass> {
+        let mut strides: Vec<&[isize]> = vec![from.1, to.1];
+        strides.extend(self.places.iter().map(|places| &places.strides[..]));
+        let space = coalesce(&self.dims, &strides, false);
+        let walk = |array: &UsmArray, number: usize| Walk {
+            array: array.clone(),
+            strides: space.strides[number].clone(),
+        };
+        let mut inputs = vec![walk(from.0, 0)];
+        inputs.extend(self.places.iter().enumerate().map(|(k, places)| walk(&places.indices, k + 2)));
+        let program = self.program(from.0.dtype())?;
+        Ok(Pass { program, family, dims: space.shape.clone(), inputs, output: walk(to.0, 1) })
+    }
+
+    /// New memory of the space's shape with the addressed elements of `source`.
+    pub(super) fn gather(&self, source: &UsmArray) -> Result<UsmArray> {
+        let (queue, kind) = self.placement(("self", source))?;
+        let out = UsmArray::empty(&queue, &self.dims, source.dtype(), kind)?;
+        let family = Family::Gather { axes: self.axes() };
+        self.pass(family, (source, &self.strides), (&out, out.strides()))?.submit(&queue, &[])?;
+        Ok(out)
+    }
+
+    /// Writes values, which broadcast to the space's shape, to the addressed elements of `target`, which the indices
+    /// are apart from.
+    pub(super) fn scatter(&self, target: &UsmArray, values: ArrayOrScalar<'_>) -> Result<Event> {
+        target.check_writable("self")?;
+        let (queue, _) = self.placement(("self", target))?;
+        let values = values_for(target, values, &self.dims)?;
+        let family = Family::Scatter { axes: self.axes() };
+        self.pass(family, (&values, values.strides()), (target, &self.strides))?.submit(&queue, &[])
+    }
+}
+
+/// Values in the dtype of the array that they are written to, broadcast to a shape, in memory that is not the array's.
+pub(super) fn values_for(target: &UsmArray, values: ArrayOrScalar<'_>, shape: &[usize]) -> Result<UsmArray> {
+    let point =
+        |value: Scalar| UsmArray::full(target.queue(), &[], value.cast(target.dtype()), target.usm_kind());
+    let array = match values {
+        ArrayOrScalar::Array(array) => {
+            common_queue(&[("self", target.queue()), ("values", array.queue())])?;
+            // Before the conversion, which the repeated elements need only once.
+            array.broadcast_to(shape)?;
+            apart(&array.astype(target.dtype())?, target)?
+        }
+        ArrayOrScalar::Scalar(value) => point(value)?,
+        ArrayOrScalar::Weak(value) => point(value.to_scalar(target.dtype())?)?,
+    };
+    array.broadcast_to(shape)
+}
+
+/// The array, or a copy of it where it shares elements with one that is about to be written.
+fn apart(array: &UsmArray, target: &UsmArray) -> Result<UsmArray> {
+    let shared = !array.is_pending()
+        && std::sync::Arc::ptr_eq(array.node().memory()?, target.node().memory()?)
+        && overlaps(array.layout(), array.itemsize(), target.layout(), target.itemsize());
+    if shared { array.copy() } else { Ok(array.clone()) }
+}

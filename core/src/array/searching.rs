@@ -1,0 +1,83 @@
+//! Searching a sorted table.
+
+use super::UsmArray;
+use super::addressing::IndexMode;
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::layout::{Strides, coalesce};
+use crate::lazy::{Pass, Walk};
+use crate::plan::{Family, IndexedAxis};
+use crate::program::ProgramBuilder;
+use crate::promotion::result_type;
+use crate::runtime::common_queue;
+
+/// Where an element is inserted among equal ones.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Side {
+    /// Before them.
+    #[default]
+    Left,
+    /// Behind them.
+    Right,
+}
+
+impl UsmArray {
+    /// For each of the values, the place as `int64` where it would be inserted into this one-dimensional array, which is
+    /// sorted from the smallest to the largest element – by itself, or by a `sorter`, the places in sorted order, as
+    /// [`argsort`](Self::argsort) gives them. NaN stands behind everything.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where this array or the sorter has not one dimension or they differ in length,
+    /// [`Error::OutOfBounds`] for a place of the sorter out of range, [`Error::ExecutionPlacement`].
+    pub fn searchsorted(&self, values: &Self, side: Side, sorter: Option<&Self>) -> Result<Self> {
+        let queue = common_queue(&[("self", self.queue()), ("values", values.queue())])?.clone();
+        if self.ndim() != 1 {
+            return Err(Error::shape(
+                "self",
+                format!("of shape {:?}", self.shape()),
+                "one dimension",
+                "search one row at a time, or reshape",
+            ));
+        }
+        if let Some(sorter) = sorter {
+            if sorter.shape() != self.shape() {
+                return Err(Error::shape(
+                    "sorter",
+                    format!("of shape {:?}", sorter.shape()),
+                    format!("the shape of the array, {:?}", self.shape()),
+                    "give the places that `argsort` of this array gives",
+                ));
+            }
+            return self.take(sorter, Some(0), IndexMode::Check)?.searchsorted(values, side, None);
+        }
+        let kind = self.usm_kind().combine(values.usm_kind());
+        if self.is_empty() {
+            return Self::zeros(&queue, values.shape(), Dtype::I64, kind);
+        }
+        let dtype = result_type(&[self.dtype(), values.dtype()], &[], queue.device().dtype_support())?;
+        let (table, values) = (self.astype(dtype)?, values.astype(dtype)?);
+        let out = Self::empty(&queue, values.shape(), Dtype::I64, kind)?;
+        let space = coalesce(values.shape(), &[out.strides(), values.strides()], false);
+        let mut builder = ProgramBuilder::new();
+        let element = builder.input(dtype)?;
+        builder.input(dtype)?;
+        builder.output(element)?;
+        let stride = table.strides()[0];
+        let still: Strides = space.shape.iter().map(|_| 0).collect();
+        let pass = Pass {
+            program: builder.finish()?,
+            family: Family::Search {
+                table: IndexedAxis { extent: table.len(), stride },
+                right: side == Side::Right,
+            },
+            dims: space.shape.clone(),
+            inputs: vec![
+                Walk { array: values, strides: space.strides[1].clone() },
+                Walk { array: table, strides: still },
+            ],
+            output: Walk { array: out.clone(), strides: space.strides[0].clone() },
+        };
+        pass.submit(&queue, &[])?;
+        Ok(out)
+    }
+}

@@ -1,0 +1,167 @@
+//! Sets: the different elements of an array, and membership. By sorting; equal elements then stand side by side. NaN
+//! equals nothing, so each is an element of its own, as the array API has it.
+
+use super::UsmArray;
+use super::addressing::{Addressing, IndexMode, Places};
+use super::masks::Selected;
+use super::searching::Side;
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::layout::SliceItem;
+use crate::ops::Op;
+use crate::plan::IndexedAxis;
+use crate::promotion::result_type;
+use crate::runtime::common_queue;
+use crate::scalar::Scalar;
+
+/// What [`UsmArray::unique_all`] finds. Places and counts are `int64`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Unique {
+    /// The different elements, sorted.
+    pub values: UsmArray,
+    /// Of each, its first place in the row-major sequence of all elements.
+    pub indices: UsmArray,
+    /// Of each element of the array, in the array's shape, its place among the values.
+    pub inverse_indices: UsmArray,
+    /// Of each value, how often it occurs.
+    pub counts: UsmArray,
+}
+
+fn range(start: Option<isize>, stop: Option<isize>) -> [SliceItem; 1] {
+    [SliceItem::Slice { start, stop, step: 1 }]
+}
+
+/// The elements in sorted order, and which of them differ from the one before.
+struct Runs {
+    sorted: UsmArray,
+    first: UsmArray,
+    selected: Selected,
+}
+
+impl Runs {
+    fn of(sorted: UsmArray) -> Result<Self> {
+        let (queue, kind) = (sorted.queue(), sorted.usm_kind());
+        let first = UsmArray::full(queue, sorted.shape(), Scalar::Bool(true), kind)?;
+        if sorted.len() > 1 {
+            let (behind, before) =
+                (sorted.slice(&range(Some(1), None))?, sorted.slice(&range(None, Some(-1)))?);
+            let target = first.slice(&range(Some(1), None))?;
+            target.write_elementwise(Op::NotEqual, &[(&behind).into(), (&before).into()], &[])?;
+        }
+        let selected = Selected::of(&first)?;
+        Ok(Self { sorted, first, selected })
+    }
+
+    fn values(&self) -> Result<UsmArray> {
+        self.selected.select(&self.sorted, 1)
+    }
+
+    /// Lengths of the runs of equal elements.
+    fn counts(&self) -> Result<UsmArray> {
+        let starts = self.selected.places()?;
+        let counts = UsmArray::empty(starts.queue(), starts.shape(), Dtype::I64, starts.usm_kind())?;
+        if starts.is_empty() {
+            return Ok(counts);
+        }
+        let (next, own) = (starts.slice(&range(Some(1), None))?, starts.slice(&range(None, Some(-1)))?);
+        let target = counts.slice(&range(None, Some(-1)))?;
+        target.write_elementwise(Op::Subtract, &[(&next).into(), (&own).into()], &[])?;
+        let (last, end) = (starts.slice(&range(Some(-1), None))?, Scalar::I64(self.first.len() as i64));
+        let target = counts.slice(&range(Some(-1), None))?;
+        target.write_elementwise(Op::Subtract, &[end.into(), (&last).into()], &[])?;
+        Ok(counts)
+    }
+
+    /// For each element of the array of a shape, whose elements the order names in sorted order, its run's number.
+    fn inverse(&self, order: &UsmArray, shape: &[usize]) -> Result<UsmArray> {
+        let out = UsmArray::empty(order.queue(), shape, Dtype::I64, order.usm_kind())?;
+        if out.is_empty() {
+            return Ok(out);
+        }
+        let numbers = self.selected.running().binary(Op::Subtract, Scalar::I64(1))?;
+        let flat = out.reshape(&[-1])?;
+        let addressing = Addressing {
+            dims: order.shape().into(),
+            strides: smallvec::smallvec![0],
+            places: vec![Places {
+                axis: IndexedAxis { extent: flat.len(), stride: 1 },
+                strides: order.strides().into(),
+                indices: order.clone(),
+            }],
+        };
+        addressing.scatter(&flat, (&numbers).into())?;
+        Ok(out)
+    }
+}
+
+impl UsmArray {
+    /// The row-major order of all elements when sorted, and the elements in it.
+    fn flat_order(&self) -> Result<(Self, Runs)> {
+        let flat = self.reshape(&[-1])?;
+        let order = flat.argsort(0, false)?;
+        // The places are in range as they are.
+        let sorted = flat.take(&order, Some(0), IndexMode::Clip)?;
+        Ok((order, Runs::of(sorted)?))
+    }
+
+    /// The different elements, sorted.
+    ///
+    /// # Errors
+    /// As for [`sort`](Self::sort).
+    pub fn unique_values(&self) -> Result<Self> {
+        Runs::of(self.reshape(&[-1])?.sort(0, false)?)?.values()
+    }
+
+    /// The different elements, sorted, and how often each occurs.
+    ///
+    /// # Errors
+    /// As for [`sort`](Self::sort).
+    pub fn unique_counts(&self) -> Result<(Self, Self)> {
+        let runs = Runs::of(self.reshape(&[-1])?.sort(0, false)?)?;
+        Ok((runs.values()?, runs.counts()?))
+    }
+
+    /// The different elements, sorted; and for each element of this array, in its shape, its place among them.
+    ///
+    /// # Errors
+    /// As for [`sort`](Self::sort).
+    pub fn unique_inverse(&self) -> Result<(Self, Self)> {
+        let (order, runs) = self.flat_order()?;
+        Ok((runs.values()?, runs.inverse(&order, self.shape())?))
+    }
+
+    /// The different elements, sorted, with all that is known of them.
+    ///
+    /// # Errors
+    /// As for [`sort`](Self::sort).
+    pub fn unique_all(&self) -> Result<Unique> {
+        let (order, runs) = self.flat_order()?;
+        Ok(Unique {
+            values: runs.values()?,
+            // Equal elements keep their order, so the first of a run is the first of the array.
+            indices: runs.selected.select(&order, 1)?,
+            inverse_indices: runs.inverse(&order, self.shape())?,
+            counts: runs.counts()?,
+        })
+    }
+
+    /// For each element, whether it is among the elements of another array (or, with `invert`, is not). Dtypes are
+    /// promoted.
+    ///
+    /// # Errors
+    /// [`Error::ExecutionPlacement`](crate::Error::ExecutionPlacement); as for [`sort`](Self::sort).
+    pub fn isin(&self, elements: &Self, invert: bool) -> Result<Self> {
+        let queue = common_queue(&[("self", self.queue()), ("elements", elements.queue())])?;
+        if elements.is_empty() {
+            let kind = self.usm_kind().combine(elements.usm_kind());
+            return Self::full(queue, self.shape(), Scalar::Bool(invert), kind);
+        }
+        let dtype = result_type(&[self.dtype(), elements.dtype()], &[], queue.device().dtype_support())?;
+        let (x, table) = (self.astype(dtype)?, elements.astype(dtype)?.reshape(&[-1])?.sort(0, false)?);
+        let places = table.searchsorted(&x, Side::Left, None)?;
+        // What belongs behind the last element is compared with that.
+        let nearest = table.take(&places, Some(0), IndexMode::Clip)?;
+        x.binary(if invert { Op::NotEqual } else { Op::Equal }, &nearest)
+    }
+}

@@ -1,0 +1,75 @@
+//! Sorting along an axis. NaN stands behind everything in either direction, complex numbers are ordered by their real,
+//! then their imaginary part; equal elements keep their order always.
+
+use super::UsmArray;
+use super::addressing::IndexMode;
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::layout::{SliceItem, normalize_axis};
+use crate::lazy::{Pass, Walk};
+use crate::plan::Family;
+use crate::program::Program;
+
+impl UsmArray {
+    /// A sorted copy along an axis, from the smallest to the largest element or the reverse. Equal elements keep their
+    /// order; NaN comes last.
+    ///
+    /// # Errors
+    /// [`Error::Axis`], [`Error::Alloc`]; [`Error::Unsupported`] where the device does not sort.
+    pub fn sort(&self, axis: isize, descending: bool) -> Result<Self> {
+        self.sorted(axis, descending, false)
+    }
+
+    /// The places, as `int64`, of the elements of the [sorted](Self::sort) array.
+    ///
+    /// # Errors
+    /// As for [`sort`](Self::sort).
+    pub fn argsort(&self, axis: isize, descending: bool) -> Result<Self> {
+        self.sorted(axis, descending, true)
+    }
+
+    fn sorted(&self, axis: isize, descending: bool, indices: bool) -> Result<Self> {
+        let axis = normalize_axis("axis", axis, self.ndim())?.cast_signed();
+        let dtype = if indices { Dtype::I64 } else { self.dtype() };
+        let out = Self::empty(self.queue(), self.shape(), dtype, self.usm_kind())?;
+        // The axis that is sorted along is the pass's last.
+        let (from, to) = (self.move_axis(axis, -1)?, out.move_axis(axis, -1)?);
+        let pass = Pass {
+            program: Program::convert(self.dtype(), self.dtype()),
+            family: Family::Sort { descending, indices },
+            dims: from.shape().into(),
+            inputs: vec![Walk::along(&from)],
+            output: Walk::along(&to),
+        };
+        pass.submit(self.queue(), &[])?;
+        Ok(out)
+    }
+
+    /// The `k` largest elements (or smallest) along an axis, the most extreme first, and their places as `int64`; with
+    /// `None`, of all elements in row-major order. Of equal elements the first is chosen; NaN only where nothing else is
+    /// left.
+    ///
+    /// # Errors
+    /// [`Error::Axis`]; [`Error::Value`] where the axis has fewer than `k` elements.
+    pub fn top_k(&self, k: usize, axis: Option<isize>, largest: bool) -> Result<(Self, Self)> {
+        let Some(axis) = axis else {
+            return self.reshape(&[-1])?.top_k(k, Some(0), largest);
+        };
+        let axis = normalize_axis("axis", axis, self.ndim())?;
+        if k > self.shape()[axis] {
+            return Err(Error::value(
+                "k",
+                k,
+                format!("at most {}, the extent of axis {axis}", self.shape()[axis]),
+                "ask for no more elements than there are",
+            ));
+        }
+        let mut items = vec![SliceItem::Slice { start: None, stop: None, step: 1 }; axis];
+        items.push(SliceItem::Slice { start: Some(0), stop: Some(k.cast_signed()), step: 1 });
+        let axis = axis.cast_signed();
+        let places = self.argsort(axis, largest)?.slice(&items)?.copy()?;
+        // The places are in range as they are.
+        let values = self.take_along_axis(&places, axis, IndexMode::Clip)?;
+        Ok((values, places))
+    }
+}
