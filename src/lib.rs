@@ -14,9 +14,9 @@ pub use stridewise_core::*;
 /// What programs with arrays use, for `use stridewise::prelude::*`.
 pub mod prelude {
     pub use stridewise_core::{
-        Array, Complex, Device, Dtype, Ellipsis, Error, Event, Generator, IndexMode, NewAxis, Op, Order,
-        Queue, Reduction, Result, Side, UsmArray, UsmKind, array, bf16, concat, elementwise, f16, ix, s,
-        stack, where_,
+        Array, Complex, Device, Dtype, Ellipsis, Error, Event, Generator, IndexMode, Indexing, NewAxis, Op,
+        Order, Queue, Reduction, Result, Scan, Side, UsmArray, UsmKind, array, bf16, broadcast_arrays,
+        concat, elementwise, f16, ix, meshgrid, s, stack, where_,
     };
     pub use stridewise_core::{
         BitsElement, Element, FieldElement, FloatElement, IntElement, NumElement, OrderedElement,

@@ -97,6 +97,75 @@ fn linspace_includes_both_ends() -> Result<()> {
 }
 
 #[test]
+fn statistics_have_three_forms() -> Result<()> {
+    let a = array![[1.0_f32, 2.0], [3.0, 6.0]];
+    assert_eq!((a.var(0.0)?, a.var_axis(0, 1.0)?.to_vec()?), (3.5, vec![2.0, 8.0]));
+    assert_eq!(a.std_axis_keepdims(1, 0.0)?.shape(), [2, 1]);
+    assert_eq!(array![1_u8, 3].std(0.0)?, 1.0_f64);
+    assert_eq!(array![Complex::new(0.0_f32, 1.0), Complex::new(0.0, -1.0)].var(0.0)?, 1.0_f32);
+    assert_eq!(
+        (array![3, 4].reduce_hypot()?, array![3.0_f32, -4.0].reduce_hypot_axis(0)?.item()?),
+        (5.0, 5.0)
+    );
+    assert_eq!(array![f64::MAX, 0.0].logsumexp()?, f64::MAX);
+    assert_eq!(a.logsumexp_axis(..)?.ndim(), 0);
+    assert_eq!((array![0, 5, 0].count_nonzero()?, a.count_nonzero_axis(0)?.to_vec()?), (1, vec![2, 2]));
+    assert_eq!((array![200_u8, 100].sum_as::<u8>()?, array![1_u8, 2].mean_as::<f32>()?), (44, 1.5));
+    assert_eq!(array![[2_i8, 3]].prod_axis_keepdims_as::<f64>(1)?.to_vec()?, [6.0]);
+    Ok(())
+}
+
+#[test]
+fn scans_and_differences() -> Result<()> {
+    let a = array![[1_i32, 2, 3], [4, 5, 6]];
+    assert_eq!(a.diff(1)?.to_vec()?, [1, 1, 1, 1]);
+    assert_eq!(a.diff_of(0, 1, Some(&array![[0, 0, 0]]), None)?.to_vec()?, [1, 2, 3, 3, 3, 3]);
+    assert_eq!(a.cumulative_sum(1)?.to_vec()?, [1_i64, 3, 6, 4, 9, 15]);
+    assert_eq!(a.cumulative_prod_initial(0)?.to_vec()?, [1_i64, 1, 1, 1, 2, 3, 4, 10, 18]);
+    assert_eq!(a.cumulative_as::<f32>(Scan::Sum, -1, false)?.to_vec()?, [1.0, 3.0, 6.0, 4.0, 9.0, 15.0]);
+    assert_eq!(array![0.0_f64].cumulative_logsumexp(0)?.to_vec()?, [0.0]);
+    Ok(())
+}
+
+#[test]
+fn elements_in_other_places() -> Result<()> {
+    let a = array![[1, 2, 3], [4, 5, 6]];
+    assert_eq!(a.unstack(1)?[2].to_vec()?, [3, 6]);
+    assert_eq!(Array::<u8>::zeros([2, 3, 4])?.move_axes([0, 1], [-1, 0])?.shape(), [3, 4, 2]);
+    assert_eq!(a.roll(1, 1)?.to_vec()?, [3, 1, 2, 6, 4, 5]);
+    assert_eq!(a.roll([1, 1], ..)?.to_vec()?, [6, 4, 5, 3, 1, 2]);
+    assert_eq!(a.roll_flat(-2)?.to_vec()?, [3, 4, 5, 6, 1, 2]);
+    assert_eq!(a.repeat(2, 0)?.shape(), [4, 3]);
+    assert_eq!(a.repeat_each(&array![0_u8, 2], 0)?.to_vec()?, [4, 5, 6, 4, 5, 6]);
+    assert_eq!(a.tile([1, 2])?.to_vec()?, [1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6]);
+    assert_eq!(
+        (a.tril(0)?.to_vec()?, a.triu(1)?.to_vec()?),
+        (vec![1, 0, 0, 4, 5, 0], vec![0, 2, 3, 0, 0, 6])
+    );
+    let grid = Array::meshgrid(&[&array![1, 2, 3], &array![4, 5]], Indexing::Xy)?;
+    assert_eq!(grid[1].to_vec()?, [4, 4, 4, 5, 5, 5]);
+    assert_eq!(Array::broadcast_arrays(&[&array![1, 2], &array![[3], [4]]])?[0].to_vec()?, [1, 2, 1, 2]);
+    Ok(())
+}
+
+#[test]
+fn complex_numbers_have_parts() -> Result<()> {
+    let z = array![Complex::new(3.0_f32, -4.0), Complex::new(-1.0, 0.0)];
+    let (re, im): (Array<f32>, Array<f32>) = (z.real(), z.imag());
+    assert_eq!((re.to_vec()?, im.to_vec()?), (vec![3.0, -1.0], vec![-4.0, 0.0]));
+    assert_eq!(z.abs().to_vec()?, [5.0_f32, 1.0]);
+    assert_eq!(z.angle().to_vec()?[1], std::f32::consts::PI);
+    assert_eq!(array![-2_i32, 2].angle().to_vec()?, [std::f64::consts::PI, 0.0]);
+    let pole = array![Complex::new(f64::NEG_INFINITY, f64::NAN)].proj().to_vec()?[0];
+    assert_eq!(pole.re, f64::INFINITY);
+    assert_eq!(array![-3_i8].abs().to_vec()?, [3_i8]);
+    let near = array![1.0_f32 + 1e-6, f32::NAN];
+    assert_eq!(near.isclose(&array![1.0, f32::NAN], 1e-5, 1e-8, false)?.to_vec()?, [true, false]);
+    assert!(near.allclose(&near, 0.0, 0.0, true)?);
+    Ok(())
+}
+
+#[test]
 fn operators_take_arrays_and_values_on_both_sides() -> Result<()> {
     let (a, b) = (array![1.0_f32, 2.0, 3.0], array![4.0, 5.0, 6.0]);
     assert_eq!((&a + &b).to_vec()?, [5.0, 7.0, 9.0]);

@@ -5,9 +5,9 @@ use std::sync::mpsc::channel;
 
 use stridewise::backend::{Aspect, Partition, QueueProperties};
 use stridewise::{
-    ArrayOrScalar, Context, Contracted, Device, Dtype, Error, Generator, IndexMode, Op, Order, Queue,
-    Reduction, Scalar, Side, UsmArray, UsmKind, UsmMemory, UsmPtr, Weak, bf16, broadcast_shapes, concat,
-    elementwise, f16, ix, s, stack, where_,
+    ArrayOrScalar, Context, Contracted, Device, Dtype, Error, Generator, IndexMode, Indexing, Op, Order,
+    Queue, Reduction, Scalar, Scan, Side, UsmArray, UsmKind, UsmMemory, UsmPtr, Weak, bf16, broadcast_shapes,
+    concat, elementwise, f16, ix, meshgrid, s, stack, where_,
 };
 use stridewise_null::{NullConfig, NullDevice};
 
@@ -222,6 +222,52 @@ fn axes_out_of_range() {
     refused!(x.flip(Some(&[5])), Axis: "axes", "5");
     refused!(x.swap_axes(0, 2), Axis: "second", "2");
     refused!(x.slice(s![0]).unwrap().matrix_transpose(), Axis: "second", "-2");
+}
+
+#[test]
+fn numbers_that_make_no_array() {
+    let q = queue();
+    let range = |start, stop, step| UsmArray::arange(&q, start, stop, step, UsmKind::Shared);
+    let (one, many) = (Scalar::I64(1), Scalar::I64(i64::MAX));
+    refused!(range(one, many, Scalar::I64(0)), Value: "step", "0 from 1 to", "`linspace`");
+    refused!(range(one, many, one), Overflow: "step", "1 from 1 to", "elements", "larger step");
+    refused!(range(one, many, Scalar::F32(1.0)), Dtype: "step", "float32", "int64", "one dtype");
+    refused!(range(one, Scalar::I8(9), one), Dtype: "stop", "int8", "int64", "one dtype");
+    refused!(
+        range(Scalar::Bool(false), Scalar::Bool(true), Scalar::Bool(true)),
+        Dtype: "start", "bool", "integer or real", "astype"
+    );
+    let line = |start, stop, num| UsmArray::linspace(&q, start, stop, num, true, UsmKind::Shared);
+    refused!(line(one, one, 3), Dtype: "stop", "int64", "floating-point", "convert");
+    refused!(line(Scalar::F64(0.0), Scalar::F64(1.0), usize::MAX), Overflow: "num", usize::MAX, "fewer");
+    let x = ints(&q, &[3]);
+    refused!(x.tril(0), Axis: "x", "[3]", "two dimensions", "expand_dims");
+    refused!(meshgrid(&[&x, &ints(&q, &[2, 2])], Indexing::Ij), Shape: "arrays[1]", "[2, 2]", "one dimension", "reshape");
+}
+
+#[test]
+fn folds_and_moves_that_do_not_fit() {
+    let q = queue();
+    let x = ints(&q, &[3, 4]);
+    refused!(x.var(None, false, f64::INFINITY), Value: "correction", "inf", "finite", "degrees of freedom");
+    refused!(x.std(Some(&[2]), false, 0.0), Axis: "axis", "2");
+    refused!(x.logsumexp(None, false, Some(Dtype::I32)), Dtype: "dtype", "int32", "floating-point", "leave it out");
+    refused!(
+        x.astype(Dtype::C64).unwrap().logsumexp(None, false, None),
+        Dtype: "x", "complex64", "real numbers", "magnitude"
+    );
+    refused!(x.cumulative(Scan::Sum, None, None, false), Axis: "axis", "[3, 4]", "one dimension", "name the axis");
+    refused!(x.cumulative(Scan::Prod, Some(0), Some(Dtype::Bool), false), Dtype: "dtype", "bool", "numbers", "another");
+    refused!(x.diff(2, 1, None, None), Axis: "axis", "2");
+    refused!(x.move_axes(&[0, 1], &[0]), Axis: "destinations", "[0]", "[0, 1]", "as many");
+    refused!(x.roll(&[1, 2, 3], Some(&[0, 1])), Value: "shifts", "[1, 2, 3]", "[0, 1]", "as many");
+    refused!(x.tile(&[usize::MAX, 1]), Overflow: "repetitions", usize::MAX, "less often");
+    let counts = |values: &[i64]| UsmArray::from_slice(&q, &[values.len()], values, UsmKind::Shared).unwrap();
+    refused!(x.repeat_each(&counts(&[1, 2]), Some(0)), Shape: "counts", "[2]", "3 of them", "each element");
+    refused!(x.repeat_each(&counts(&[1, -2, 1]), Some(0)), Value: "counts", "-2", "no negative", "use 0");
+    refused!(x.repeat_each(&counts(&[i64::MAX; 3]), Some(0)), Overflow: "counts", i64::MAX, "smaller counts");
+    let halves = UsmArray::from_slice(&q, &[3], &[0.5_f32; 3], UsmKind::Shared).unwrap();
+    refused!(x.repeat_each(&halves, Some(0)), Dtype: "counts", "float32", "integer", "astype");
 }
 
 #[test]

@@ -57,6 +57,14 @@ fn coming_from_numpy_reductions_and_places() -> Result<()> {
     assert_eq!(a.sum()?, 55.0);
     assert_eq!(a.max_axis(0)?.to_vec()?, [9.0, 16.0, 25.0]);
     assert_eq!(a.mean_axis_keepdims([0, 1])?.shape(), [1, 1]);
+    assert_eq!((a.std_axis(0, 1.0)?.get([0])?, a.count_nonzero()?), (40.5_f32.sqrt(), 5));
+    assert_eq!(a.cumulative_sum(0)?.to_vec()?, [0.0, 1.0, 4.0, 9.0, 17.0, 29.0]);
+    assert_eq!(a.diff(-1)?.to_vec()?, [1.0, 3.0, 7.0, 9.0]);
+    assert_eq!(a.roll(1, 0)?.to_vec()?, [9.0, 16.0, 25.0, 0.0, 1.0, 4.0]);
+    assert_eq!((a.repeat(2, 1)?.shape(), a.tile([1, 2])?.shape()), (&[2, 6][..], &[2, 6][..]));
+    let z = array![Complex::new(0.0_f32, 2.0)];
+    assert_eq!((z.real().item()?, z.angle().item()?), (0.0, std::f32::consts::FRAC_PI_2));
+    assert!(a.allclose(&b, 1e-5, 1e-8, false)?);
     assert_eq!(Array::concat(&[&a, &b], 1)?.shape(), [2, 6]);
     assert_eq!(Array::stack(&[&a, &b], 0)?.shape(), [2, 2, 3]);
     assert_eq!(a.device(), a.queue().device());

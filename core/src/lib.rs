@@ -21,9 +21,9 @@ mod scalar;
 pub use ::ndarray;
 pub use array::{
     Array, ArrayOrScalar, ArrayOrValue, Axes, BitsElement, Buffer, Contracted, Creator, Extents,
-    FieldElement, Flags, FloatElement, Generator, Index, IndexMode, IntElement, NumElement, OrderedElement,
-    RealElement, Reducible, Reduction, Side, Unique, UniqueValues, UsmArray, UsmArrayBuilder, concat,
-    elementwise, stack, where_,
+    FieldElement, Flags, FloatElement, Generator, Index, IndexMode, Indexing, IntElement, NumElement,
+    OrderedElement, RealElement, Reducible, Reduction, Scan, Side, Unique, UniqueValues, UsmArray,
+    UsmArrayBuilder, broadcast_arrays, concat, elementwise, meshgrid, stack, where_,
 };
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};

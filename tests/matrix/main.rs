@@ -6,6 +6,7 @@
 
 mod casts;
 mod cell;
+mod creation;
 #[path = "../devices/mod.rs"]
 mod devices;
 mod dimensions;
@@ -18,14 +19,18 @@ mod joining;
 mod masks;
 mod memory;
 mod overlap;
+mod parts;
 mod products;
 mod promotion;
 mod random;
+mod rearrangement;
 mod reductions;
+mod scans;
 mod selftest;
 mod slicing;
 mod sorting;
 mod special;
+mod statistics;
 mod threads;
 mod values;
 mod views;
@@ -50,6 +55,11 @@ fn main() {
         products::cases(),
         random::cases(),
         special::cases(),
+        creation::cases(),
+        rearrangement::cases(),
+        statistics::cases(),
+        scans::cases(),
+        parts::cases(),
     ];
     let devices = devices::devices();
     let mut trials = selftest::trials();

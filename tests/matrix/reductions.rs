@@ -89,7 +89,7 @@ impl Expected {
 }
 
 /// A sum in doubles with the error of each addition carried along (Neumaier's method).
-fn exact_sum(terms: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn exact_sum(terms: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut carried) = (0.0_f64, 0.0);
     for term in terms {
         let next = sum + term;

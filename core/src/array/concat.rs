@@ -10,7 +10,7 @@ use crate::memory::UsmKind;
 use crate::promotion::result_type;
 use crate::runtime::{Event, Queue, common_queue};
 
-fn placement(arrays: &[&UsmArray]) -> Result<Queue> {
+pub(super) fn placement(arrays: &[&UsmArray]) -> Result<Queue> {
     let names: Vec<String> = (0..arrays.len()).map(|i| format!("arrays[{i}]")).collect();
     let queues: Vec<(&str, &Queue)> =
         names.iter().map(String::as_str).zip(arrays.iter().map(|a| a.queue())).collect();
@@ -75,7 +75,7 @@ pub fn stack(arrays: &[&UsmArray], axis: isize) -> Result<UsmArray> {
 fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<Event> {
     let mut parts = Vec::with_capacity(arrays.len());
     let mut start = 0;
-    for array in arrays {
+    for &array in arrays {
         let stop = start + array.shape()[axis];
         let mut items = vec![SliceItem::Slice { start: None, stop: None, step: 1 }; axis];
         items.push(SliceItem::Slice {
@@ -84,9 +84,15 @@ fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<Even
             step: 1,
         });
         start = stop;
-        let target = out.slice(&items)?;
-        let recorded = array.as_expression(out.dtype())?;
-        parts.push(Part { recorded, target: target.as_target()? });
+        parts.push((array.clone(), out.slice(&items)?));
     }
-    concat_parts(out.queue(), &parts, &[])
+    copy_parts(out.queue(), &parts)
+}
+
+/// Copies arrays to others of their shape, which do not overlap, as one submission.
+pub(super) fn copy_parts(queue: &Queue, parts: &[(UsmArray, UsmArray)]) -> Result<Event> {
+    let part = |(from, to): &(UsmArray, UsmArray)| {
+        Ok(Part { recorded: from.as_expression(to.dtype())?, target: to.as_target()? })
+    };
+    concat_parts(queue, &parts.iter().map(part).collect::<Result<Vec<_>>>()?, &[])
 }

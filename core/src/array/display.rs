@@ -189,7 +189,7 @@ fn gather(
 }
 
 /// Each value in the common form of all.
-fn words(values: &[Scalar], precision: usize) -> Vec<String> {
+pub(super) fn words(values: &[Scalar], precision: usize) -> Vec<String> {
     let dtype = values.first().map_or(Dtype::Bool, Scalar::dtype);
     // Numbers outside are scientific: above, a power of ten with no more digits than the dtype holds, and at most 8.
     let high = match dtype.real_part() {

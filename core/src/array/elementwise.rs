@@ -1,5 +1,7 @@
 //! Elementwise operations: promotion, broadcasting, placement, recording; in-place and `out` forms.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::UsmArray;
@@ -58,6 +60,15 @@ pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     Ok(UsmArray::from_node(node, layout, dtype, queue))
 }
 
+/// As [`elementwise`], for a step on the way to a result: it is computed in the pass that computes what it is for,
+/// however small it is.
+pub(crate) fn interim(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
+    let (recorded, queue, kind) = prepare(op, operands)?;
+    let (layout, dtype) = (recorded.layout.clone(), recorded.out);
+    let node = Node::defer(&queue, kind, recorded)?;
+    Ok(UsmArray::from_node(node, layout, dtype, queue))
+}
+
 /// Records an array of `int64` whose value at a multi-index is `start` plus the sum of `steps` times the multi-index. None
 /// of the values is negative.
 ///
@@ -75,7 +86,7 @@ pub(crate) fn indices(
     let operands = smallvec::smallvec![Source::Index(values)];
     let recorded =
         Recorded { op: Op::Copy, dtype: Dtype::I64, out: Dtype::I64, layout: layout.clone(), operands };
-    let node = Node::record(queue, kind, recorded)?;
+    let node = Node::defer(queue, kind, recorded)?;
     Ok(UsmArray::from_node(node, layout, Dtype::I64, queue.clone()))
 }
 
@@ -222,6 +233,19 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Dtype`] where the device lacks the dtype.
     pub fn astype(&self, dtype: Dtype) -> Result<Self> {
+        self.converted(dtype, Node::record)
+    }
+
+    /// As [`astype`](Self::astype), for a [`interim`] on the way to a result.
+    pub(crate) fn astype_step(&self, dtype: Dtype) -> Result<Self> {
+        self.converted(dtype, Node::defer)
+    }
+
+    fn converted(
+        &self,
+        dtype: Dtype,
+        record: impl FnOnce(&Queue, UsmKind, Recorded) -> Result<Arc<Node>>,
+    ) -> Result<Self> {
         if dtype == self.dtype {
             return Ok(self.clone());
         }
@@ -236,7 +260,7 @@ impl UsmArray {
         }
         let recorded = self.as_expression(dtype)?;
         let layout = recorded.layout.clone();
-        let node = Node::record(&self.queue, self.usm_kind(), recorded)?;
+        let node = record(&self.queue, self.usm_kind(), recorded)?;
         Ok(Self::from_node(node, layout, dtype, self.queue.clone()))
     }
 

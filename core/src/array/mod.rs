@@ -2,7 +2,10 @@
 
 mod addressing;
 mod build;
+mod closeness;
+mod complex;
 mod concat;
+mod creation;
 mod display;
 mod elementwise;
 mod indexing;
@@ -13,10 +16,13 @@ mod ndarray;
 #[cfg(feature = "npy")]
 mod npy;
 mod random;
+mod rearrange;
 mod reduction;
+mod scan;
 mod searching;
 mod sets;
 mod sorting;
+mod statistics;
 mod transfer;
 mod typed;
 mod views;
@@ -24,11 +30,14 @@ mod views;
 pub use addressing::IndexMode;
 pub use build::{Buffer, UsmArrayBuilder};
 pub use concat::{concat, stack};
+pub use creation::{Indexing, meshgrid};
 pub use elementwise::{ArrayOrScalar, elementwise, where_};
 pub use indexing::Index;
 pub use linalg::Contracted;
 pub use random::Generator;
+pub use rearrange::broadcast_arrays;
 pub use reduction::Reduction;
+pub use scan::Scan;
 pub use searching::Side;
 pub use sets::Unique;
 pub use typed::{

@@ -299,7 +299,7 @@ impl Generator {
         low: T,
         high: T,
     ) -> Result<Array<T>> {
-        self.uniform_as(shape, T::DTYPE, low.to_double(), high.to_double())?.try_into()
+        self.uniform_as(shape, T::DTYPE, low.to_scalar().to_f64(), high.to_scalar().to_f64())?.try_into()
     }
 
     /// Normally distributed numbers of a mean and a standard deviation; see [`normal_as`](Self::normal_as).
@@ -312,7 +312,7 @@ impl Generator {
         mean: T,
         deviation: T,
     ) -> Result<Array<T>> {
-        self.normal_as(shape, T::DTYPE, mean.to_double(), deviation.to_double())?.try_into()
+        self.normal_as(shape, T::DTYPE, mean.to_scalar().to_f64(), deviation.to_scalar().to_f64())?.try_into()
     }
 
     /// Integers from `low` to below `high`; see [`integers_as`](Self::integers_as), which reaches the largest one too.

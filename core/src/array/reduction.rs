@@ -117,10 +117,7 @@ impl UsmArray {
         keepdims: bool,
         dtype: Option<Dtype>,
     ) -> Result<Self> {
-        let axes: Dims = match axes {
-            Some(axes) => normalize_axes("axis", axes, self.ndim())?,
-            None => (0..self.ndim()).collect(),
-        };
+        let axes = self.reduced_axes(axes)?;
         let count: usize = axes.iter().map(|&a| self.shape()[a]).product();
         let indexed = matches!(reduction.fold(), Fold::ArgMin | Fold::ArgMax);
         if indexed && axes.len() > 1 && axes.len() != self.ndim() {
@@ -140,18 +137,6 @@ impl UsmArray {
                 format!("at least one element to take `{}` of", reduction.name()),
                 "check for size 0 first",
             ));
-        }
-        // More folded dimensions than a plan has, unless they merge: they do in a copy that has them last.
-        let last = axes.iter().all(|&axis| axis + axes.len() >= self.ndim());
-        if axes.len() > MAX_PLAN_DIMS && !(last && self.flags().c_contiguous && !self.is_pending()) {
-            let order: Dims =
-                (0..self.ndim()).filter(kept).chain((0..self.ndim()).filter(|a| !kept(a))).collect();
-            let order: SmallVec<[isize; 4]> = order.iter().map(|a| a.cast_signed()).collect();
-            let moved = self.permute_dims(&order)?.copy_in(Order::C)?;
-            let trailing: SmallVec<[isize; 4]> = (shape.len()..self.ndim()).map(usize::cast_signed).collect();
-            let result = moved.reduce_as(reduction, Some(&trailing), false, dtype)?;
-            let named: SmallVec<[isize; 4]> = axes.iter().map(|a| a.cast_signed()).collect();
-            return if keepdims { result.expand_dims(&named) } else { Ok(result) };
         }
         let support = self.device().dtype_support();
         let source = dtype.unwrap_or(self.dtype);
@@ -176,17 +161,51 @@ impl UsmArray {
             Reduction::Mean => Some(division(accumulator, count, out)?),
             _ => None,
         };
-        let recorded = self.as_expression(accumulator)?;
         // A reduction over no axes is the elements themselves.
-        let reduced = if axes.is_empty() && indexed {
+        if axes.is_empty() && indexed {
             return Self::zeros(&self.queue, &shape, Dtype::I64, self.usm_kind());
         } else if axes.is_empty() {
             let copy = self.astype(out)?;
             return if out == self.dtype { copy.copy() } else { Ok(copy) };
-        } else {
-            let target = Target::New(self.usm_kind());
-            lazy::reduce(&self.queue, &recorded, fold, finish, &axes, target, &[])?.0
-        };
+        }
+        self.fold(accumulator, fold, finish, &axes, keepdims)
+    }
+
+    /// The axes named, or all.
+    pub(super) fn reduced_axes(&self, axes: Option<&[isize]>) -> Result<Dims> {
+        match axes {
+            Some(axes) => normalize_axes("axis", axes, self.ndim()),
+            None => Ok((0..self.ndim()).collect()),
+        }
+    }
+
+    /// Folds the elements, converted to the accumulator's dtype, over axes; `finish` is applied to each result.
+    pub(super) fn fold(
+        &self,
+        accumulator: Dtype,
+        fold: Fold,
+        finish: Option<Program>,
+        axes: &[usize],
+        keepdims: bool,
+    ) -> Result<Self> {
+        let kept = |axis: &usize| !axes.contains(axis);
+        let shape: Dims = (0..self.ndim()).filter(kept).map(|a| self.shape()[a]).collect();
+        // More folded dimensions than a plan has, unless they merge: they do in a copy that has them last.
+        let last = axes.iter().all(|&axis| axis + axes.len() >= self.ndim());
+        if axes.len() > MAX_PLAN_DIMS && !(last && self.flags().c_contiguous && !self.is_pending()) {
+            let order: Dims =
+                (0..self.ndim()).filter(kept).chain((0..self.ndim()).filter(|a| !kept(a))).collect();
+            let order: SmallVec<[isize; 4]> = order.iter().map(|a| a.cast_signed()).collect();
+            let moved = self.permute_dims(&order)?.copy_in(Order::C)?;
+            let trailing: Dims = (shape.len()..self.ndim()).collect();
+            let result = moved.fold(accumulator, fold, finish, &trailing, false)?;
+            let named: SmallVec<[isize; 4]> = axes.iter().map(|a| a.cast_signed()).collect();
+            return if keepdims { result.expand_dims(&named) } else { Ok(result) };
+        }
+        let out = finish.as_ref().map_or(fold.result(accumulator), |program| program.output_dtype(0));
+        let recorded = self.as_expression(accumulator)?;
+        let target = Target::New(self.usm_kind());
+        let reduced = lazy::reduce(&self.queue, &recorded, fold, finish, axes, target, &[])?.0;
         let out_shape: SmallVec<[usize; 4]> = if keepdims {
             (0..self.ndim()).map(|a| if kept(&a) { self.shape()[a] } else { 1 }).collect()
         } else {

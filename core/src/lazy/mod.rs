@@ -106,6 +106,21 @@ impl Node {
 
     /// Records an operation, or runs it at once where that is cheaper or memory involved is known outside.
     pub(crate) fn record(queue: &Queue, kind: UsmKind, recorded: Recorded) -> Result<Arc<Self>> {
+        Self::record_above(EAGER_BYTES, queue, kind, recorded)
+    }
+
+    /// Records an operation whose result is only a step on the way to another, so that it is computed with that one
+    /// however small it is.
+    pub(crate) fn defer(queue: &Queue, kind: UsmKind, recorded: Recorded) -> Result<Arc<Self>> {
+        Self::record_above(0, queue, kind, recorded)
+    }
+
+    fn record_above(
+        eager_bytes: usize,
+        queue: &Queue,
+        kind: UsmKind,
+        recorded: Recorded,
+    ) -> Result<Arc<Self>> {
         let mut operands: SmallVec<[&Arc<Self>; 3]> =
             recorded.operands.iter().filter_map(Source::array).map(UsmArray::node).collect();
         operands.sort_by_key(|node| std::cmp::Reverse(node.steps));
@@ -127,7 +142,7 @@ impl Node {
             operands.iter().filter_map(|n| n.memory.get().cloned()).collect();
         let exported = memories.iter().any(|m| m.is_exported());
         let bytes = recorded.layout.len() * recorded.out.size();
-        let eager = exported || (memories.len() == operands.len() && bytes <= EAGER_BYTES);
+        let eager = exported || (memories.len() == operands.len() && bytes <= eager_bytes);
         drop(operands);
         let node = Arc::new(Self {
             memory: OnceLock::new(),

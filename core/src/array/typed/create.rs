@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::classes::{Steps, small};
-use super::{Array, FloatElement, NumElement, RealElement, demand};
+use super::classes::small;
+use super::{Array, FieldElement, NumElement, RealElement, demand};
 use crate::array::UsmArray;
 use crate::backend::UsmSupport;
 use crate::dtype::Element;
@@ -207,18 +207,15 @@ creation! {
     /// # Errors
     /// As for [`empty`](Self::empty).
     fn eye_at<NumElement>(self, rows: usize, columns: usize, diagonal: isize) {
-        let array = self.zeros([rows, columns])?;
-        let right = usize::try_from(diagonal).unwrap_or(0);
-        let down = if diagonal < 0 { diagonal.unsigned_abs() } else { 0 };
-        let len = rows.saturating_sub(down).min(columns.saturating_sub(right));
-        if len > 0 {
-            let (row, column) = (array.strides()[0], array.strides()[1]);
-            // The diagonal starts inside the array, as it has elements, so both products are offsets in it.
-            let start = down * row.unsigned_abs() + right * column.unsigned_abs();
-            let line = UsmArray::builder([len]).dtype(T::DTYPE).buffer(array.as_untyped());
-            line.strides([row + column]).offset(start).build()?.assign(small::<T>(1).to_scalar())?;
-        }
-        Ok(array)
+        let eye = |rows, columns, diagonal| {
+            UsmArray::eye(&self.queue, rows, columns, diagonal, T::DTYPE, self.kind)
+        };
+        // The transpose of a row-major matrix is column-major.
+        let array = match self.order {
+            Order::C => eye(rows, columns, diagonal)?,
+            Order::F => eye(columns, rows, diagonal.saturating_neg())?.t(),
+        };
+        array.try_into()
     }
 
     /// `start`, `start + step`, `start + 2 step`, … before `stop`: ⌈(stop − start) / step⌉ elements, none where `stop`
@@ -228,48 +225,25 @@ creation! {
     /// [`Error::Value`] for a step of 0 or numbers that are not finite, [`Error::Overflow`] for too many elements; as for
     /// [`empty`](Self::empty).
     fn arange<RealElement>(self, start: T, stop: T, step: T) {
-        match T::steps(start, stop, step) {
-            Steps::Count(len) => self.written(&[len], |view| {
-                for (i, element) in view.as_mut_slice().unwrap_or_default().iter_mut().enumerate() {
-                    *element = T::step_at(start, step, i);
-                }
-            }),
-            Steps::Invalid => Err(Error::value(
-                "step",
-                format!("{step} from {start} to {stop}"),
-                "a finite step other than 0 between finite numbers",
-                "use `linspace` to name the number of elements instead",
-            )),
-            Steps::TooMany => Err(Error::overflow(
-                "step",
-                format!("{step} from {start} to {stop}"),
-                format!("at most {} elements", isize::MAX),
-                "use a larger step",
-            )),
-        }
+        UsmArray::arange(&self.queue, start.to_scalar(), stop.to_scalar(), step.to_scalar(), self.kind)?.try_into()
     }
 
     /// `num` numbers at equal distances from `start` to `stop`, both included exactly; one number is `start`. Computed in
     /// double precision.
     ///
     /// # Errors
-    /// As for [`empty`](Self::empty).
-    fn linspace<FloatElement>(self, start: T, stop: T, num: usize) {
-        let (from, to) = (start.to_double(), stop.to_double());
-        let gaps = num.saturating_sub(1).max(1) as f64;
-        // Twice the range is beyond double precision only if the ends are near its limits.
-        let scale = if (to - from).is_finite() || !from.is_finite() || !to.is_finite() { 1.0 } else { 0.5 };
-        let step = (to * scale - from * scale) / gaps;
-        self.written(&[num], |view| {
-            let elements = view.as_mut_slice().unwrap_or_default();
-            for (i, element) in elements.iter_mut().enumerate() {
-                let way = i as f64 * step;
-                *element = T::from_double(if scale == 1.0 { from + way } else { (from * scale + way) / scale });
-            }
-            if let [_, .., last] = elements {
-                *last = stop;
-            }
-        })
+    /// [`Error::Overflow`] for too many elements; as for [`empty`](Self::empty).
+    fn linspace<FieldElement>(self, start: T, stop: T, num: usize) {
+        UsmArray::linspace(&self.queue, start.to_scalar(), stop.to_scalar(), num, true, self.kind)?.try_into()
+    }
+
+    /// `num` numbers at equal distances from `start`, included, to `stop`, which is left out: the array API's `linspace`
+    /// without its end point. Computed in double precision.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] for too many elements; as for [`empty`](Self::empty).
+    fn linspace_open<FieldElement>(self, start: T, stop: T, num: usize) {
+        UsmArray::linspace(&self.queue, start.to_scalar(), stop.to_scalar(), num, false, self.kind)?.try_into()
     }
 }
 

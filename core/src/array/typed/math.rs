@@ -49,7 +49,9 @@ macro_rules! functions {
 }
 
 functions! {
-    RealElement -> T: abs try_abs abs_into () Abs "Magnitude; the least signed integer wraps to itself.";
+    NumElement -> T::Part: abs try_abs abs_into () Abs "Magnitude; the least signed integer wraps to itself.";
+    NumElement -> T::Part: real try_real real_into () RealPart "Real part.";
+    NumElement -> T::Part: imag try_imag imag_into () ImagPart "Imaginary part; 0 of a real number.";
     NumElement -> T: square try_square square_into () Square "x².";
     NumElement -> T: sign try_sign sign_into () Sign "−1, 0 or 1; of a complex number, the number over its magnitude.";
     NumElement -> T: conj try_conj conj_into () Conj "Complex conjugate.";

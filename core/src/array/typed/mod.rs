@@ -5,14 +5,18 @@
 
 mod axes;
 mod classes;
+mod composed;
 mod create;
 mod indexing;
 mod linalg;
 mod manipulate;
 mod math;
 mod operators;
+mod rearrange;
 mod reduce;
+mod scan;
 mod sorting;
+mod statistics;
 
 pub use axes::{Axes, Extents};
 pub use classes::{
