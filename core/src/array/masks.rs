@@ -2,14 +2,12 @@
 
 use super::addressing::{Addressing, IndexMode, Places, values_for};
 use super::indexing::unravel;
-use super::{ArrayOrScalar, UsmArray, elementwise};
+use super::{ArrayOrScalar, Scan, UsmArray, elementwise};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem};
-use crate::lazy::{Pass, Walk};
 use crate::ops::Op;
-use crate::plan::{Family, IndexedAxis};
-use crate::program::Program;
+use crate::plan::IndexedAxis;
 use crate::runtime::Event;
 use crate::scalar::Scalar;
 
@@ -23,25 +21,11 @@ pub(super) struct Selected {
     pub(super) count: usize,
 }
 
-/// How many elements of a one-dimensional mask are true up to each place.
-fn running_count(mask: &UsmArray) -> Result<UsmArray> {
-    let out = UsmArray::empty(mask.queue(), mask.shape(), Dtype::I64, mask.usm_kind())?;
-    let pass = Pass {
-        program: Program::convert(Dtype::Bool, Dtype::I64),
-        family: Family::Scan { fold: Op::Add },
-        dims: mask.shape().into(),
-        inputs: vec![Walk::along(mask)],
-        output: Walk::along(&out),
-    };
-    pass.submit(mask.queue(), &[])?;
-    Ok(out)
-}
-
 impl Selected {
     /// Counts the elements of an array that are true, which all but zeros are.
     pub(super) fn of(mask: &UsmArray) -> Result<Self> {
         let mask = mask.astype(Dtype::Bool)?.reshape(&[-1])?;
-        let running = running_count(&mask)?;
+        let running = mask.cumulative(Scan::Sum, Some(0), Some(Dtype::I64), false)?;
         let count = match mask.len() {
             0 => 0,
             _ => {
