@@ -6,12 +6,14 @@
 
 mod cast;
 mod code;
+mod contract;
 mod entry;
 mod family;
 mod fold;
 mod gather;
 mod half_map;
 mod index_fold;
+mod integer;
 mod map;
 mod order;
 mod pack;
@@ -80,6 +82,7 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
     // SAFETY: the same contract.
     unsafe {
         match &plan.family {
+            Family::Reduce { .. } if contract::contract(plan, tuning) => {}
             Family::Reduce { fold, reduced, finish } => {
                 reduce::reduce(plan, *fold, *reduced, finish.as_deref(), tuning);
             }

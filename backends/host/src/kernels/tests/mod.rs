@@ -1,5 +1,6 @@
 //! The kernels against the scalar oracle, element by element.
 
+mod contractions;
 mod gathers;
 mod indices;
 mod maps;

@@ -1,0 +1,172 @@
+//! Contractions: sums of products whose operands lie as matrices do.
+//!
+//! A matrix product arrives as a reduction: the products of two inputs over dimensions `(…, m, n, k)`, of which the first
+//! input does not move along `n` nor the second along `m`, summed along `k`. Floats go to the `gemm` crate; its results do
+//! not depend on the number of threads, as it cuts `k` by the size of the caches alone. Integers, whose sums wrap and so are
+//! the same in any order, have the blocks of [`integer`](super::integer).
+
+use smallvec::SmallVec;
+use stridewise_core::{Arg, Complex, Dtype, Family, Fold, LaunchPlan, Op};
+
+use super::space::{Space, View};
+use super::{Tuning, integer, split};
+
+/// Views of a space.
+const A: usize = 0;
+const B: usize = 1;
+const OUT: usize = 2;
+
+/// Multiplications up to which a product is not worth several threads.
+const SMALL: usize = 32 * 32 * 32;
+/// Bytes of traffic that a multiplication is worth, one in as many.
+const PER_BYTE: usize = 8;
+
+/// One of the three dimensions of a matrix product: extent, and bytes to step in the operands and the output.
+#[derive(Clone, Copy)]
+pub(super) struct Side {
+    pub(super) len: usize,
+    pub(super) steps: [isize; 3],
+}
+
+/// A matrix product, for each point of a space.
+pub(super) struct Product {
+    pub(super) dtype: Dtype,
+    pub(super) m: Side,
+    pub(super) n: Side,
+    pub(super) k: Side,
+    batch: Space,
+}
+
+/// Runs a reduction as matrix products, if it is one; answers whether it was.
+///
+/// # Safety
+/// The contract of [`run`](super::run).
+pub(super) unsafe fn contract(plan: &LaunchPlan, tuning: &Tuning) -> bool {
+    let Some(product) = recognise(plan) else { return false };
+    let (count, threads) = (product.batch.len(), tuning.threads);
+    let work = product.m.len.saturating_mul(product.n.len).saturating_mul(product.k.len);
+    if threads > 1 && (count >= 2 * threads || work <= SMALL) {
+        split::ranges(count, 1, work / PER_BYTE, 1, threads, &|start, end| {
+            let alone = Tuning { threads: 1, ..*tuning };
+            // SAFETY: the caller's contract; products have outputs of their own.
+            unsafe { product.range(start, end, &alone) };
+        });
+    } else {
+        // SAFETY: the caller's contract.
+        unsafe { product.range(0, count, tuning) };
+    }
+    true
+}
+
+/// The matrix products that a reduction is; none where it is anything else, or has but one row or column.
+fn recognise(plan: &LaunchPlan) -> Option<Product> {
+    let Family::Reduce { fold: Fold::Op(Op::Add), finish: None, .. } = &plan.family else { return None };
+    let program = &*plan.program;
+    let ([step], [Arg::Step(0)], [a, b]) = (program.steps(), program.outputs(), &plan.inputs[..]) else {
+        return None;
+    };
+    let inputs = [Arg::Input(0), Arg::Input(1)];
+    let both = step.operands() == inputs || step.operands() == [inputs[1], inputs[0]];
+    if step.op != Op::Multiply || !both || program.is_index(0) || program.is_index(1) {
+        return None;
+    }
+    let dtype = step.dtype;
+    if matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16) {
+        return None;
+    }
+    let all = 0..plan.dims.len();
+    let views: SmallVec<[View; 4]> = [a, b, &plan.outputs[0]]
+        .into_iter()
+        .map(|operand| View::new(operand, dtype.size(), all.clone()))
+        .collect();
+    let mut space = Space::new(&plan.dims, views);
+    space.merge();
+    // The longest dimension of each kind is a side of the matrices; what is left are matrices to do one by one.
+    let mut take = |kind: &dyn Fn([isize; 3]) -> bool, only: bool| {
+        let steps = |space: &Space, d: usize| [A, B, OUT].map(|v| space.views[v].strides[d]);
+        let of_kind: SmallVec<[usize; 8]> =
+            (0..space.dims.len()).filter(|&d| kind(steps(&space, d))).collect();
+        let d = of_kind.iter().copied().max_by_key(|&d| space.dims[d])?;
+        if only && of_kind.len() > 1 {
+            return None;
+        }
+        let side = Side { len: space.dims[d], steps: steps(&space, d) };
+        space.dims.remove(d);
+        for v in &mut space.views {
+            v.strides.remove(d);
+        }
+        Some(side)
+    };
+    let k = take(&|[a, b, out]| out == 0 && a != 0 && b != 0, true)?;
+    let m = take(&|[a, b, out]| out != 0 && a != 0 && b == 0, false)?;
+    let n = take(&|[a, b, out]| out != 0 && a == 0 && b != 0, false)?;
+    // Another dimension that is folded, of either operand alone.
+    if space.views[OUT].strides.contains(&0) {
+        return None;
+    }
+    Some(Product { dtype, m, n, k, batch: space })
+}
+
+impl Product {
+    /// Multiplies the matrices `start..end`.
+    ///
+    /// # Safety
+    /// The plan's contract; with more than one thread the caller is a worker of the pool.
+    unsafe fn range(&self, start: usize, end: usize, tuning: &Tuning) {
+        for matrix in start..end {
+            let cursor = self.batch.seek(matrix);
+            let at = [cursor.at[A], cursor.at[B], cursor.at[OUT]];
+            // SAFETY: for all of these: the caller's contract.
+            unsafe {
+                match self.dtype {
+                    Dtype::F32 => self.float(at, (0.0_f32, 1.0), tuning),
+                    Dtype::F64 => self.float(at, (0.0_f64, 1.0), tuning),
+                    Dtype::C64 => {
+                        let number = |re| Complex::<f32>::new(re, 0.0);
+                        self.float(at, (number(0.0), number(1.0)), tuning);
+                    }
+                    Dtype::C128 => {
+                        let number = |re| Complex::<f64>::new(re, 0.0);
+                        self.float(at, (number(0.0), number(1.0)), tuning);
+                    }
+                    _ => integer::multiply(self, at, tuning),
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// The operands of this product are at the addresses; they are of `T`.
+    unsafe fn float<T: Copy + 'static>(&self, at: [*mut u8; 3], (zero, one): (T, T), tuning: &Tuning) {
+        let step = |side: &Side, view: usize| side.steps[view] / size_of::<T>().cast_signed();
+        let Self { m, n, k, .. } = self;
+        let parallelism = match tuning.threads {
+            0 | 1 => gemm::Parallelism::None,
+            threads => gemm::Parallelism::Rayon(threads),
+        };
+        // SAFETY: the caller's contract: every element that the steps reach is the plan's; the output overlaps no input.
+        unsafe {
+            gemm::gemm(
+                m.len,
+                n.len,
+                k.len,
+                at[OUT].cast::<T>(),
+                step(n, OUT),
+                step(m, OUT),
+                false,
+                at[A].cast::<T>(),
+                step(k, A),
+                step(m, A),
+                at[B].cast::<T>(),
+                step(n, B),
+                step(k, B),
+                zero,
+                one,
+                false,
+                false,
+                false,
+                parallelism,
+            );
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Matrix products against sums of scalar products, and their bits across threads.
+
+use stridewise_core::ops::apply;
+use stridewise_core::{Complex, Dtype, Family, Fold, Op, Program, Scalar};
+
+use super::{Array, Rng, canonical, execute, indices, plan, untouched, value};
+use crate::simd::Isa;
+
+/// Numbers whose sums of products are exact, or anything where these wrap.
+fn element(dtype: Dtype, rng: &mut Rng) -> Scalar {
+    let number = |rng: &mut Rng| rng.below(9) as f64 - 4.0;
+    match dtype {
+        Dtype::C64 => Scalar::C64(Complex::new(number(rng) as f32, number(rng) as f32)),
+        Dtype::C128 => Scalar::C128(Complex::new(number(rng), number(rng))),
+        d if d.kind().is_integer() => value(d, rng),
+        d => Scalar::F64(number(rng)).cast(d),
+    }
+}
+
+/// Strides of an operand along the dimensions where it has any, `order` being theirs in memory.
+fn strides(dims: &[usize], order: &[usize], spread: isize) -> Vec<isize> {
+    let (mut strides, mut next) = (vec![0; dims.len()], 1);
+    for (i, &d) in order.iter().enumerate() {
+        strides[d] = if i == 1 && spread < 0 { -next } else { next };
+        next *= dims[d] as isize;
+        if spread > 1 {
+            next += spread;
+        }
+    }
+    strides
+}
+
+/// A product over `(batch, m, n, k)`; the orders are those of the operands' dimensions in memory, the innermost first.
+fn check(dtype: Dtype, dims: &[usize; 4], orders: [&[usize]; 3], spread: isize, rng: &mut Rng) {
+    let program = Program::single(Op::Multiply, dtype).unwrap();
+    let mut inputs: Vec<Array> =
+        orders[..2].iter().map(|order| Array::new(dims, strides(dims, order, spread), dtype, rng)).collect();
+    for a in &mut inputs {
+        for index in indices(dims) {
+            let (at, v) = (a.byte(&index), element(dtype, rng));
+            a.memory.write(at, v);
+        }
+    }
+    let before = Array::new(dims, strides(dims, orders[2], spread), dtype, rng);
+    let kept = [dims[0], dims[1], dims[2], 1];
+    let expected: Vec<Scalar> = indices(&kept)
+        .iter()
+        .map(|i| {
+            let product = |k: usize| {
+                let at = [i[0], i[1], i[2], k];
+                apply(Op::Multiply, &[inputs[0].get(&at), inputs[1].get(&at)]).unwrap()
+            };
+            (1..dims[3]).fold(product(0), |sum, k| apply(Op::Add, &[sum, product(k)]).unwrap())
+        })
+        .collect();
+    for &isa in Isa::available() {
+        for threads in [1, 2, 4] {
+            let mut out = [before.clone()];
+            let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None };
+            execute(&plan(program.clone(), family, dims, &mut inputs, &mut out), isa, threads, 1 << 25);
+            untouched(&before, &out[0], &kept);
+            for (index, expected) in indices(&kept).iter().zip(&expected) {
+                let found = out[0].get(index);
+                // The sign of a zero depends on the order.
+                assert!(
+                    canonical(found) == canonical(*expected) || found == *expected,
+                    "{dtype} {dims:?} {orders:?} at {index:?} on {} with {threads}: {found:?}, not {expected:?}",
+                    isa.name()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_every_dtype_and_layout() {
+    let mut rng = Rng(1);
+    for &dtype in Dtype::ALL.iter().filter(|d| Op::Multiply.allows(**d) && d.size() > 0) {
+        if matches!(dtype, Dtype::F16 | Dtype::Bf16) {
+            continue;
+        }
+        for dims in [[1, 3, 4, 5], [1, 1, 7, 9], [1, 20, 1, 9], [3, 8, 9, 10], [1, 2, 2, 1], [1, 70, 33, 65]]
+        {
+            for (a, b, out) in [
+                (&[3, 1, 0][..], &[2, 3, 0][..], &[2, 1, 0][..]),
+                (&[1, 3, 0], &[3, 2, 0], &[1, 2, 0]),
+                (&[3, 1], &[2, 3, 0], &[2, 1, 0]),
+                (&[3, 1, 0], &[3, 2], &[2, 1, 0]),
+                (&[0, 3, 1], &[0, 2, 3], &[0, 2, 1]),
+            ] {
+                for spread in [0, 3, -1] {
+                    check(dtype, &dims, [a, b, out], spread, &mut rng);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn larger_products() {
+    let mut rng = Rng(2);
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::I8, Dtype::I32, Dtype::U64] {
+        for dims in [[1, 100, 300, 130], [1, 130, 20, 600], [9, 40, 41, 42]] {
+            check(dtype, &dims, [&[3, 1, 0], &[2, 3, 0], &[2, 1, 0]], 0, &mut rng);
+        }
+    }
+}
+
+/// Numbers whose sums are rounded: the same bits from any number of threads.
+#[test]
+fn the_same_bits_from_any_threads() {
+    let mut rng = Rng(3);
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128] {
+        for dims in
+            [[1, 257, 300, 1000], [1, 1000, 3, 700], [1, 17, 5, 20_000], [7, 64, 64, 64], [2, 300, 200, 100]]
+        {
+            for orders in [[&[3, 1, 0], &[2, 3, 0], &[2, 1, 0]], [&[1, 3, 0], &[3, 2, 0], &[2, 1, 0]]] {
+                let program = Program::single(Op::Multiply, dtype).unwrap();
+                let mut inputs: Vec<Array> = [0, 1]
+                    .iter()
+                    .map(|&k| {
+                        let order: &[usize] = orders[k];
+                        let len = order.iter().map(|&d| dims[d]).product::<usize>();
+                        let mut a = Array::new(&[len], vec![1], dtype, &mut rng);
+                        for i in 0..len {
+                            let x = [0; 2].map(|_| (rng.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.4);
+                            let v = match dtype {
+                                Dtype::C64 => Scalar::C64(Complex::new(x[0] as f32, x[1] as f32)),
+                                Dtype::C128 => Scalar::C128(Complex::new(x[0], x[1])),
+                                d => Scalar::F64(x[0]).cast(d),
+                            };
+                            let at = a.byte(&[i]);
+                            a.memory.write(at, v);
+                        }
+                        a.strides = strides(&dims, order, 0);
+                        a
+                    })
+                    .collect();
+                let mut out = [Array::new(&dims, strides(&dims, orders[2], 0), dtype, &mut rng)];
+                let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None };
+                let launch = plan(program, family, &dims, &mut inputs, &mut out);
+                let kept = indices(&[dims[0], dims[1], dims[2], 1]);
+                let mut bits = |threads| {
+                    execute(&launch, Isa::best(), threads, 1 << 25);
+                    kept.iter().map(|i| canonical(out[0].get(i))).collect::<Vec<_>>()
+                };
+                let first = bits(1);
+                for threads in [2, 3, 4] {
+                    assert!(bits(threads) == first, "{dtype} {dims:?} with {threads}");
+                }
+            }
+        }
+    }
+}
