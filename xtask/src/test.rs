@@ -81,17 +81,18 @@ fn steps() -> Result<Vec<Step>, String> {
             "doc --locked --workspace --no-deps",
         )
         .with("RUSTDOCFLAGS", "-D warnings"),
-        Step::cargo("tests", "all tests, those in the documentation too", "test --locked --workspace"),
         Step::cargo(
-            "tests-features",
-            "what features add: their own tests, and those of core and host with them",
-            &format!(
-                "test --locked -p stridewise -p stridewise-core -p stridewise-host {WITH_FEATURES} \
-                 --lib --test ndarray --test cheat_sheet --test usm_ndarray"
-            ),
+            "tests",
+            "all tests, those in the documentation too, with every feature",
+            &format!("test --locked --workspace {WITH_FEATURES}"),
         )
-        .slow()
         .needs("hwloc"),
+        Step::cargo(
+            "tests-plain",
+            "without features, what a program sees is the same",
+            "test --locked --test api --test cheat_sheet --test usm_ndarray --test npy",
+        )
+        .slow(),
         Step::cargo(
             "hillshade",
             "the main example against its reference, optimised",
@@ -230,13 +231,9 @@ mod tests {
     #[test]
     fn arguments_choose_steps() {
         assert_eq!(names(&["tests"], &[], false), ["tests"]);
-        assert_eq!(
-            names(&["tests-features"], &[], true),
-            ["tests-features"],
-            "a named step runs, slow or not"
-        );
-        assert!(!names(&[], &[], true).contains(&"tests-features"));
-        assert!(names(&[], &[], false).contains(&"tests-features"));
+        assert_eq!(names(&["tests-plain"], &[], true), ["tests-plain"], "a named step runs, slow or not");
+        assert!(!names(&[], &[], true).contains(&"tests-plain"));
+        assert!(names(&[], &[], false).contains(&"tests-plain"));
         let without = names(&[], &["hwloc"], false);
         assert!(!without.iter().any(|name| name.contains("features")), "{without:?}");
         assert!(chosen(steps().unwrap(), &["nothing".to_owned()], &[], false).is_err());

@@ -6,14 +6,10 @@ use smallvec::SmallVec;
 use super::concat::copy_parts;
 use super::elementwise::indices;
 use super::scan::Scan;
-use super::{Reduction, UsmArray};
+use super::{IndexMode, Reduction, Side, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::layout::{Dims, Order, SliceItem, Strides, broadcast_shapes, normalize_axes, normalize_axis};
-use crate::lazy::{Pass, Walk};
-use crate::ops::Op;
-use crate::plan::{Family, IndexedAxis};
-use crate::program::{Program, ProgramBuilder};
+use crate::layout::{Dims, Order, SliceItem, broadcast_shapes, normalize_axes, normalize_axis};
 use crate::runtime::common_queue;
 
 /// Axes rolled in one submission: each makes twice as many parts.
@@ -229,37 +225,11 @@ impl UsmArray {
         }
         let ends = counts.cumulative(Scan::Sum, Some(0), Some(Dtype::I64), false)?;
         let total = item(&ends, Reduction::Max)? as usize;
-        let mut shape: Dims = self.shape().into();
-        shape[axis] = total;
-        let out = Self::empty(&self.queue, &shape, self.dtype, self.usm_kind())?;
-        if out.is_empty() {
-            return Ok(out);
-        }
         // The element at a place of the result is the first whose end lies behind it.
         let places = indices(&self.queue, self.usm_kind(), &[total], 0, &[1])?;
-        let sources = Self::empty(&self.queue, &[total], Dtype::I64, self.usm_kind())?;
-        let table = IndexedAxis { extent, stride: ends.strides()[0] };
-        let search = Pass {
-            program: hand_on(Dtype::I64, Dtype::I64)?,
-            family: Family::Search { table, right: true },
-            dims: SmallVec::from_elem(total, 1),
-            inputs: vec![Walk::along(&places), Walk { strides: Strides::from_elem(0, 1), array: ends }],
-            output: Walk::along(&sources),
-        };
-        search.submit(&self.queue, &[])?;
-        let mut strides: Strides = self.strides().into();
-        let stride = std::mem::take(&mut strides[axis]);
-        let mut along = Strides::from_elem(0, self.ndim());
-        along[axis] = 1;
-        let gather = Pass {
-            program: hand_on(self.dtype, Dtype::I64)?,
-            family: Family::Gather { axes: SmallVec::from_elem(IndexedAxis { extent, stride }, 1) },
-            dims: out.shape().into(),
-            inputs: vec![Walk { array: self.clone(), strides }, Walk { array: sources, strides: along }],
-            output: Walk::along(&out),
-        };
-        gather.submit(&self.queue, &[])?;
-        Ok(out)
+        let sources = ends.searchsorted(&places, Side::Right, None)?;
+        // None is out of range.
+        self.take(&sources, Some(axis.cast_signed()), IndexMode::Clip)
     }
 
     /// The whole array repeated along its axes, so often along each; fewer numbers hold for the last axes, more make new
@@ -331,16 +301,6 @@ fn boxes(shape: &[usize], cut: usize) -> Vec<(usize, Vec<SliceItem>)> {
         parts.push((0, Vec::new()));
     }
     parts
-}
-
-/// The program of a pass at places: the elements of input 0, beside an input of another dtype.
-fn hand_on(dtype: Dtype, other: Dtype) -> Result<Program> {
-    let mut builder = ProgramBuilder::new();
-    let input = builder.input(dtype)?;
-    builder.input(other)?;
-    let copy = builder.push(Op::Copy, &[input])?;
-    builder.output(copy)?;
-    builder.finish()
 }
 
 /// A reduction of all `int64`s to one, read by the host.

@@ -102,7 +102,8 @@ macro_rules! float_scalar {
             fn cosh(self) -> Self { <$t>::cosh(self) }
             fn tanh(self) -> Self { <$t>::tanh(self) }
             fn asinh(self) -> Self { $asinh(self) }
-            fn acosh(self) -> Self { $acosh(self) }
+            // libm's gives numbers below −1.
+            fn acosh(self) -> Self { if self < 1.0 { <$t>::NAN } else { $acosh(self) } }
             fn atanh(self) -> Self { $atanh(self) }
         }
         impl Float for $t {

@@ -15,6 +15,7 @@
 //! | any class of one member, `+0`, `max`, `true` | this value |
 
 use std::f64::consts::PI;
+use std::fmt;
 
 use stridewise::{Dtype, DtypeKind, Scalar};
 
@@ -167,6 +168,28 @@ impl Wanted {
             Self::Parts(re, im) => Self::Parts(Box::new(re.divided(by)), Box::new(im.divided(by))),
             Self::Either(list) => Self::Either(list.iter().map(|wanted| wanted.divided(by)).collect()),
             _ => self.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = |negative: bool| if negative { '-' } else { '+' };
+        match self {
+            Self::Is(Number::Real(v)) => write!(f, "{v:?}"),
+            Self::Is(Number::Complex(re, im)) => write!(f, "[{re:?}; {im:?}]"),
+            Self::Is(Number::Int(v)) => write!(f, "{v}"),
+            Self::Is(Number::Bool(v)) => write!(f, "{v}"),
+            Self::SignedNan { negative } => write!(f, "{}NaN", sign(*negative)),
+            Self::Near(v, ulp) => write!(f, "{v:?} ± {ulp} ulp"),
+            Self::Zero => write!(f, "±0"),
+            Self::Infinity => write!(f, "±inf"),
+            Self::Sign { negative } => write!(f, "{}…", sign(*negative)),
+            Self::Parts(re, im) => write!(f, "[{re}; {im}]"),
+            Self::Either(list) => {
+                let texts: Vec<String> = list.iter().map(ToString::to_string).collect();
+                write!(f, "{}", texts.join(" or "))
+            }
         }
     }
 }

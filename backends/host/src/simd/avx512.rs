@@ -97,6 +97,11 @@ macro_rules! lanes {
             fn scale(self, k: Self) -> Self {
                 Self(level!($scale(self.0, k.0)))
             }
+            #[inline(always)]
+            fn scale_normal(self, magic_k: Self) -> Self {
+                use stridewise_core::ops::Alg;
+                self.scale(magic_k - magic_k.lit(<$elem as super::math::Row>::MAGIC))
+            }
         }
     };
 }

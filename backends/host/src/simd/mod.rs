@@ -145,6 +145,11 @@ trait FloatBits: Lane<Elem: math::Row> {
     /// `self · 2ᵏ` rounded once, for a finite `self` of magnitude in [½, 4), and an integral `k` that leaves it
     /// between 2⁻² of the least subnormal number and 2² of the greatest number.
     fn scale(self, k: Self) -> Self;
+    /// `self · 2ᵏ` from a `magic_k` of [`MAGIC`](math::Row::MAGIC) + k, where 2ᵏ and the product are normal numbers.
+    #[inline(always)]
+    fn scale_normal(self, magic_k: Self) -> Self {
+        self * math::power(magic_k)
+    }
 
     /// The lanes, from 0 on.
     fn to_array(self) -> [Self::Elem; MAX_LEN];

@@ -9,6 +9,10 @@ pub(in super::super) struct Constants {
     ln_2: [f64; 2],
     /// Arguments beyond these overflow, or round to 0.
     range: [f64; 2],
+    /// Up to this magnitude the result is a normal number.
+    calm: f64,
+    /// The exponent of the least normal number.
+    least_exponent: f64,
     /// (eʳ − 1 − r − r²/2) / r³.
     pub(super) poly: &'static [f64],
 }
@@ -17,6 +21,8 @@ pub(super) const F32: Constants = Constants {
     log2_e: 1.4426950216293335,
     ln_2: [0.693145751953125, 1.428606765330187e-06],
     range: [-104.5, 89.0],
+    calm: 87.0,
+    least_exponent: -126.0,
     poly: &[
         0.1666666567325592,
         0.04166628047823906,
@@ -30,6 +36,8 @@ pub(super) const F64: Constants = Constants {
     log2_e: std::f64::consts::LOG2_E,
     ln_2: [0.693147180559663, 2.8235290563031577e-13],
     range: [-746.0, 710.0],
+    calm: 708.0,
+    least_exponent: -1022.0,
     poly: &[
         0.16666666666666685,
         0.04166666666666604,
@@ -78,21 +86,56 @@ pub(super) fn less_lower<V: FloatBits>(k: V, from: V) -> V {
 /// eˣ.
 #[inline(always)]
 pub(in super::super) fn exp<V: FloatBits>(x: V) -> V {
-    let [least, greatest] = const { <V::Elem as Row>::EXP.range };
-    let Reduced { k, head, r, poly, .. } = reduce(x.at_most(x.lit(greatest)).at_least(x.lit(least)));
-    // 1 + head, and what that sum lost.
-    let one = x.lit(1.0);
-    let sum = one + head;
-    let lost = less_lower(k, head - (sum - one));
-    (sum + (r * r).mul_add(r.mul_add(poly, x.lit(0.5)), lost)).scale(k)
+    let calm = x.abs().less(x.lit(const { <V::Elem as Row>::EXP.calm }));
+    if V::any(!calm) {
+        let reduced = reduce(limited(x));
+        return scaled(exp_reduced(&reduced), reduced.k);
+    }
+    let reduced = reduce(x);
+    exp_reduced(&reduced).round().scale_normal(reduced.magic_k)
 }
 
-/// eʳ − 1 of a reduced number, in more than the dtype's precision; the head alone is the nearest float.
+/// eʳ of a reduced number.
 #[inline(always)]
-pub(super) fn less_one<V: FloatBits>(reduced: &Reduced<V>) -> Pair<V> {
+fn exp_reduced<V: FloatBits>(reduced: &Reduced<V>) -> Pair<V> {
     let Reduced { k, head, r, poly, .. } = *reduced;
+    // 1 + head, and what that sum lost.
+    let one = r.lit(1.0);
+    let sum = one + head;
+    let lost = less_lower(k, head - (sum - one));
+    Pair { head: sum, tail: (r * r).mul_add(r.mul_add(poly, r.lit(0.5)), lost) }
+}
+
+/// A pair in [¼, 2) times 2ᵏ, rounded once.
+#[inline(always)]
+pub(super) fn scaled<V: FloatBits>(x: Pair<V>, k: V) -> V {
+    let least = k.lit(const { <V::Elem as Row>::EXP.least_exponent });
+    let result = x.round().scale(k);
+    if !V::any(k.less_equal(least)) {
+        return result;
+    }
+    // A subnormal result has fewer bits than the sum: at 2^(least − k) the sum is rounded where the result will be.
+    let magic = k.lit(<V::Elem as Row>::MAGIC);
+    let place = power(magic + (least - k));
+    let sum = Pair::ordered_sum(place, x.head);
+    let subnormal = (sum.with(x.tail).round() - place).scale(k);
+    V::select(result.less(power(magic + least)), subnormal, result)
+}
+
+impl<V: FloatBits> Reduced<V> {
+    /// What the rounding of `r` lost.
+    #[inline(always)]
+    pub(super) fn lost(&self) -> V {
+        less_lower(self.k, self.head - self.r)
+    }
+}
+
+/// eʳ − 1 of a reduced number, of which `r_lost` is missing in `r`, in more than the dtype's precision; the head alone is
+/// the nearest float.
+#[inline(always)]
+pub(super) fn less_one<V: FloatBits>(reduced: &Reduced<V>, r_lost: V) -> Pair<V> {
+    let Reduced { r, poly, .. } = *reduced;
     // eʳ − 1 = r + r²/2 + r³·poly, as a head and what it lost.
-    let r_lost = less_lower(k, head - r);
     let square = r * r;
     let square_lost = r.mul_add(r, -square);
     let half_square = square * r.lit(0.5);
@@ -188,7 +231,7 @@ pub(super) fn exp2_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
     let [upper, lower] = [std::f64::consts::LN_2, 2.3190468138462996e-17];
     let r = Pair::product(part, x.lit(upper));
     let tail = part.mul_add(x.lit(lower), r.tail);
-    grown(x.lit(1.0), r.head, tail, polynomial(r.head, F64.poly)).round().scale(k)
+    scaled(grown(x.lit(1.0), r.head, tail, polynomial(r.head, F64.poly)), k)
 }
 
 /// eˣ − 1.
@@ -203,7 +246,7 @@ pub(super) fn expm1_plain<D: FloatBits<Elem = f64>>(x: D) -> D {
 pub(super) fn expm1_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
     let one = x.lit(1.0);
     let reduced = reduce(x.at_most(x.lit(710.0)).at_least(x.lit(-37.5)));
-    let grown = less_one(&reduced);
+    let grown = less_one(&reduced, reduced.lost());
     // From 2¹⁰⁰ on the 1 that is subtracted is far below the last place.
     let magic = x.lit(f64::MAGIC);
     let inverse = power(magic - reduced.k.at_most(x.lit(100.0)));
@@ -242,5 +285,5 @@ pub(super) fn sigmoid_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
     let reciprocal = one / below.head;
     let quotient = above * reciprocal;
     let rest = (-quotient).mul_add(below.head, above) + (-quotient).mul_add(below_lost, above_lost);
-    rest.mul_add(reciprocal, quotient).scale(V::select(negative, k, zero))
+    scaled(Pair { head: quotient, tail: rest * reciprocal }, V::select(negative, k, zero))
 }

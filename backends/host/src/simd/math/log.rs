@@ -90,10 +90,10 @@ fn near<V: FloatBits>(f: V) -> Near<V> {
     let square_lost = f.mul_add(half, -half_square);
     let head = f - half_square;
     let head_lost = ((f - head) - half_square) - square_lost;
+    let head = Pair { head, tail: head_lost };
     let s = f / (f.lit(2.0) + f);
     let w = s * s;
-    let rest = w.mul_add(polynomial(w, c.poly), half_square);
-    Near { head: Pair { head, tail: head_lost }, s, rest }
+    Near { head, s, rest: w.mul_add(polynomial(w, c.poly), half_square) }
 }
 
 /// k·ln 2 + ln(1 + f), where `lost` is missing from the head of `near`.
@@ -121,10 +121,21 @@ fn with_edges<V: FloatBits>(x: V, result: V) -> V {
 /// Natural logarithm.
 #[inline(always)]
 pub(in super::super) fn log<V: FloatBits>(x: V) -> V {
-    let (k, f) = split(x);
+    let c = const { <V::Elem as Row>::LOG };
+    let normal = x.lit(c.least_normal).less_equal(x) & x.less(x.lit(f64::INFINITY));
+    if V::any(!normal) {
+        let (k, f) = split(x);
+        return with_edges(x, log_split(k, f));
+    }
+    let (k, f) = split_normal(x, x.lit(c.unit + c.bias));
+    log_split(k, f)
+}
+
+#[inline(always)]
+fn log_split<V: FloatBits>(k: V, f: V) -> V {
     let near = near(f);
     let lost = near.head.tail;
-    with_edges(x, joined(k, near, lost).round())
+    joined(k, near, lost).round()
 }
 
 /// With s = f / (2 + f), w = s²: (ln(1 + f) − 2s) / (s·w) to the precision of f32.
@@ -253,7 +264,7 @@ pub(super) fn logaddexp_plain<D: FloatBits<Elem = f64>>(x: D, y: D) -> D {
     with_infinities(greater, greater + log1p_plain(e, F64.poly))
 }
 
-/// ln(eˣ + eʸ) = max + ln(1 + e^−|x − y|). Where the sum cancels, its absolute error is 2⁻⁵⁷.
+/// ln(eˣ + eʸ) = max + ln(1 + e^−|x − y|). Where the sum cancels, its absolute error is 2⁻⁵⁸.
 #[inline(always)]
 pub(super) fn logaddexp_f64<V: FloatBits<Elem = f64>>(x: V, y: V) -> V {
     let zero = x.lit(0.0);
@@ -263,8 +274,11 @@ pub(super) fn logaddexp_f64<V: FloatBits<Elem = f64>>(x: V, y: V) -> V {
     let tail = V::select(flipped, exact.tail, -exact.tail);
     // Far out, and where the difference overflows, the tail counts for nothing.
     let tail = V::select(head.less(exact.head.lit(-745.5)), zero, tail);
-    let (k, e) = exp::exp_pair(Pair { head, tail });
-    let e = e.renewed();
+    // The sum below may cancel: more of the exponential than its last place counts.
+    let reduced = exp::reduce(head);
+    let k = reduced.k;
+    let less_one = exp::less_one(&reduced, reduced.lost() + tail);
+    let e = Pair::ordered_sum(x.lit(1.0), less_one.head).with(less_one.tail).renewed();
     let log = log1p_pair(Pair { head: e.head.scale(k), tail: e.tail.scale(k) }, zero).renewed();
     let greater = x.maximum(y);
     with_infinities(greater, Pair::sum(greater, log.head).with(log.tail).round())

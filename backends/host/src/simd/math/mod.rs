@@ -3,7 +3,7 @@
 //!
 //! The polynomials are minimax in the relative error of the function (Remez exchange in 200-bit arithmetic), their
 //! coefficients rounded to the dtype, lowest degree first. Results are the sum of a head and a small tail, so that
-//! the rounding of that sum is most of the error; subnormal results are rounded twice, to at most ¾ unit and that error.
+//! the rounding of that sum is most of the error; a subnormal result is rounded in its own last place, once.
 
 mod asin;
 mod atan;
@@ -208,7 +208,7 @@ fn plain_polynomial<V: FloatBits>(x: V, coefficients: &'static [f64]) -> V {
 
 /// 2ᵏ from `MAGIC + k`, for a `k` whose power is a normal number.
 #[inline(always)]
-fn power<V: FloatBits>(magic_k: V) -> V {
+pub(super) fn power<V: FloatBits>(magic_k: V) -> V {
     let shifted = V::bits_shl(magic_k.to_bits(), <V::Elem as Row>::FRACTION_BITS);
     V::from_bits(V::bits_add(shifted, magic_k.bits(<V::Elem as Row>::ONE)))
 }

@@ -33,7 +33,7 @@ pub(super) fn pow_f64<V: FloatBits<Elem = f64>>(x: V, y: V) -> V {
     // Beyond the limits the tail may be no number.
     let tail = V::select(head.equal(product.head), tail, zero);
     let (k, size) = exp::exp_pair(Pair { head, tail });
-    with_exceptions(x, y, size.round().scale(k))
+    with_exceptions(x, y, exp::scaled(size, k))
 }
 
 /// Natural logarithm of a positive finite number, with a relative error of 2⁻⁶⁸.

@@ -9,7 +9,7 @@ pub(in super::super) fn tanh<V: FloatBits>(x: V) -> V {
     let (one, two) = (x.lit(1.0), x.lit(2.0));
     let limited = x.abs().at_most(x.lit(<V::Elem as Row>::TANH_LIMIT));
     let reduced = exp::reduce(limited + limited);
-    let Pair { head: grown, tail: grown_lost } = exp::less_one(&reduced);
+    let Pair { head: grown, tail: grown_lost } = exp::less_one(&reduced, reduced.lost());
 
     // E = (2ᵏ − 1) + 2ᵏ·(eʳ − 1) likewise.
     let scale = power(reduced.magic_k);

@@ -1,7 +1,11 @@
 //! The lanes and their mathematics at every level of this machine, against the standard library and against tables.
 
 mod accuracy;
+mod exact;
+mod exponential_table;
 mod lanes;
+mod roots;
+mod roots_table;
 mod table;
 
 use stridewise_core::ops::{Float, Real};
@@ -11,29 +15,116 @@ use super::{Isa, Lane, base};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 
-/// An operation of one, two or three operands with a float as its result.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Fun {
-    Exp,
-    Log,
-    Sin,
-    Cos,
-    Tanh,
-    Atan,
-    Sqrt,
-    Abs,
-    Neg,
-    Atan2,
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Minimum,
-    Maximum,
-    MulAdd,
+/// Makes the operations: each is a type, so that every kernel of the tests is a function of its own, of moderate size.
+macro_rules! operations {
+    ($d:tt ($x:ident, $y:ident, $z:ident) $($name:ident $f:expr;)*) => {
+        /// An operation of one, two or three operands with a float as its result.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        enum Fun {
+            $($name),*
+        }
+
+        mod operation {
+            $(pub(super) struct $name;)*
+        }
+
+        $(impl Operation for operation::$name {
+            #[inline(always)]
+            #[allow(unused_variables)]
+            fn f<T: Float>([$x, $y, $z]: [T; 3]) -> T {
+                $f
+            }
+        })*
+
+        /// An expression of the operation that `$fun` names, as the type `$O`.
+        macro_rules! with_operation {
+            ($d fun:expr, $d O:ident => $d e:expr) => {
+                match $d fun {
+                    $(Fun::$name => {
+                        type $d O = operation::$name;
+                        $d e
+                    })*
+                }
+            };
+        }
+    };
 }
 
-const MATH: [Fun; 6] = [Fun::Exp, Fun::Log, Fun::Sin, Fun::Cos, Fun::Tanh, Fun::Atan];
+trait Operation {
+    fn f<T: Float>(x: [T; 3]) -> T;
+}
+
+operations! { $ (x, y, z)
+    Exp x.exp();
+    Log x.log();
+    Sin x.sin();
+    Cos x.cos();
+    Tanh x.tanh();
+    Atan x.atan();
+    Exp2 x.exp2();
+    Expm1 x.expm1();
+    Log1p x.log1p();
+    Log2 x.log2();
+    Log10 x.log10();
+    Sinh x.sinh();
+    Cosh x.cosh();
+    Asinh x.asinh();
+    Acosh x.acosh();
+    Atanh x.atanh();
+    Sigmoid x.sigmoid();
+    Pow x.pow(y);
+    Logaddexp x.logaddexp(y);
+    Sqrt x.sqrt();
+    Abs x.abs();
+    Neg -x;
+    Atan2 x.atan2(y);
+    Add x + y;
+    Sub x - y;
+    Mul x * y;
+    Div x / y;
+    Minimum x.minimum(y);
+    Maximum x.maximum(y);
+    MulAdd x.mul_add(y, z);
+    Tan x.tan();
+    Asin x.asin();
+    Acos x.acos();
+    Cbrt x.cbrt();
+    Rsqrt x.rsqrt();
+    Erf x.erf();
+    Hypot x.hypot(y);
+    Floor x.floor();
+    Ceil x.ceil();
+    Trunc x.trunc();
+    Round x.round();
+    Copysign x.copysign(y);
+    Nextafter x.nextafter(y);
+    Remainder x.remainder(y);
+    FloorDivide x.floor_divide(y);
+}
+
+/// The functions of one number.
+const MATH: [Fun; 17] = [
+    Fun::Exp,
+    Fun::Log,
+    Fun::Sin,
+    Fun::Cos,
+    Fun::Tanh,
+    Fun::Atan,
+    Fun::Exp2,
+    Fun::Expm1,
+    Fun::Log1p,
+    Fun::Log2,
+    Fun::Log10,
+    Fun::Sinh,
+    Fun::Cosh,
+    Fun::Asinh,
+    Fun::Acosh,
+    Fun::Atanh,
+    Fun::Sigmoid,
+];
+
+/// The functions of two numbers.
+const MATH_OF_TWO: [Fun; 3] = [Fun::Atan2, Fun::Pow, Fun::Logaddexp];
 
 /// A comparison.
 #[derive(Clone, Copy, Debug)]
@@ -43,27 +134,8 @@ enum Test {
     LessEqual,
 }
 
-#[inline(always)]
-fn apply<T: Float>(fun: Fun, [x, y, z]: [T; 3]) -> T {
-    match fun {
-        Fun::Exp => x.exp(),
-        Fun::Log => x.log(),
-        Fun::Sin => x.sin(),
-        Fun::Cos => x.cos(),
-        Fun::Tanh => x.tanh(),
-        Fun::Atan => x.atan(),
-        Fun::Sqrt => x.sqrt(),
-        Fun::Abs => x.abs(),
-        Fun::Neg => -x,
-        Fun::Atan2 => x.atan2(y),
-        Fun::Add => x + y,
-        Fun::Sub => x - y,
-        Fun::Mul => x * y,
-        Fun::Div => x / y,
-        Fun::Minimum => x.minimum(y),
-        Fun::Maximum => x.maximum(y),
-        Fun::MulAdd => x.mul_add(y, z),
-    }
+fn apply<T: Float>(fun: Fun, x: [T; 3]) -> T {
+    with_operation!(fun, O => O::f(x))
 }
 
 #[inline(always)]
@@ -78,18 +150,24 @@ fn compare<T: Real>(test: Test, x: T, y: T) -> T::Mask {
 /// # Safety
 /// The processor has the level of `V`; the slices are of one length.
 #[inline(always)]
-unsafe fn map<V: Lane>(fun: Fun, x: [&[V::Elem]; 3], out: &mut [V::Elem]) {
+unsafe fn map<V: Lane, O: Operation>(x: [&[V::Elem]; 3], out: &mut [V::Elem]) {
     let mut i = 0;
     // SAFETY: whole vectors while they fit, then the rest.
     unsafe {
-        while i + V::LEN <= out.len() {
-            apply(fun, x.map(|x| V::load(x.as_ptr().add(i)))).store(out.as_mut_ptr().add(i));
-            i += V::LEN;
-        }
-        let rest = out.len() - i;
-        if rest > 0 {
-            let operands = x.map(|x| V::load_part(x.as_ptr().add(i), rest));
-            apply(fun, operands).store_part(out.as_mut_ptr().add(i), rest);
+        while i < out.len() {
+            let len = V::LEN.min(out.len() - i);
+            let load = |x: &[V::Elem]| {
+                let p = x.as_ptr().add(i);
+                if len == V::LEN { V::load(p) } else { V::load_part(p, len) }
+            };
+            let y = O::f([load(x[0]), load(x[1]), load(x[2])]);
+            let p = out.as_mut_ptr().add(i);
+            if len == V::LEN {
+                y.store(p)
+            } else {
+                y.store_part(p, len)
+            }
+            i += len;
         }
     }
 }
@@ -143,19 +221,24 @@ unsafe fn flood<V: Lane>(value: V::Elem, out: &mut [V::Elem]) {
 macro_rules! level {
     ($module:ident, $lanes:ident, $(#[$feature:meta])*) => {
         mod $module {
-            use super::{Fun, Test, bf16, choose, f16, flood, map};
+            use super::{Fun, Operation, Test, bf16, choose, f16, flood, map, operation};
             use super::$lanes::{Bf16, F16, F32, F64};
-            level!(@kind f32_map f32_choose f32_flood f32 F32, $(#[$feature])*);
-            level!(@kind f64_map f64_choose f64_flood f64 F64, $(#[$feature])*);
-            level!(@kind f16_map f16_choose f16_flood f16 F16, $(#[$feature])*);
-            level!(@kind bf16_map bf16_choose bf16_flood bf16 Bf16, $(#[$feature])*);
+            level!(@kind f32_map f32_map_one f32_choose f32_flood f32 F32, $(#[$feature])*);
+            level!(@kind f64_map f64_map_one f64_choose f64_flood f64 F64, $(#[$feature])*);
+            level!(@kind f16_map f16_map_one f16_choose f16_flood f16 F16, $(#[$feature])*);
+            level!(@kind bf16_map bf16_map_one bf16_choose bf16_flood bf16 Bf16, $(#[$feature])*);
         }
     };
-    (@kind $map:ident $choose:ident $flood:ident $elem:ident $lane:ident, $(#[$feature:meta])*) => {
+    (@kind $map:ident $map_one:ident $choose:ident $flood:ident $elem:ident $lane:ident, $(#[$feature:meta])*) => {
         $(#[$feature])*
         pub(super) unsafe fn $map(fun: Fun, x: [&[$elem]; 3], out: &mut [$elem]) {
             // SAFETY: the caller's contract.
-            unsafe { map::<$lane>(fun, x, out) }
+            unsafe { with_operation!(fun, O => $map_one::<O>(x, out)) }
+        }
+        $(#[$feature])*
+        unsafe fn $map_one<O: Operation>(x: [&[$elem]; 3], out: &mut [$elem]) {
+            // SAFETY: the caller's contract.
+            unsafe { map::<$lane, O>(x, out) }
         }
         $(#[$feature])*
         pub(super) unsafe fn $choose(test: Test, x: &[$elem], y: &[$elem], bytes: &mut [u8], out: &mut [$elem]) {
