@@ -583,7 +583,7 @@ fn large(device: &Device) -> Check {
     expect(&"many rows, put back", &back, &values)?;
     // Many values for few places: the last stays.
     let bins: Vec<Scalar> = (0..200_000).map(|_| Scalar::I64(random.below(5) as i64)).collect();
-    let numbers: Vec<Scalar> = (0..200_000).map(|i| Scalar::I32(i)).collect();
+    let numbers: Vec<Scalar> = (0..200_000).map(Scalar::I32).collect();
     let (bins_array, _) = place(&queue, &[200_000], Dtype::I64, &bins, Form::C)?;
     let (numbers, _) = place(&queue, &[200_000], Dtype::I32, &numbers, Form::C)?;
     let last = UsmArray::zeros(&queue, &[5], Dtype::I32, stridewise::UsmKind::Shared)?;
