@@ -2,6 +2,8 @@
 
 use stridewise_core::{Arg, Dtype, Family, LaunchPlan, Op, Program};
 
+use super::scan;
+
 /// Why there is no kernel for a plan of one of these families; nothing where there is one.
 pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
     let program = &*plan.program;
@@ -9,6 +11,7 @@ pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
         Family::Gather { axes } | Family::Scatter { axes } => {
             moved_refused(program).or_else(|| places_refused(program, axes.len()))
         }
+        Family::Scan { fold } => scan_refused(program, *fold),
         Family::Sort { .. } => moved_refused(program),
         Family::Search { .. } => moved_refused(program).or_else(|| match program.inputs() {
             [needle, table] if needle == table => None,
@@ -16,6 +19,16 @@ pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
         }),
         _ => Some("no kernel for this family".to_owned()),
     }
+}
+
+fn scan_refused(program: &Program, fold: Op) -> Option<String> {
+    let dtype = program.output_dtype(0);
+    if program.outputs().len() != 1 {
+        return Some(format!("a scan of a program with {} outputs", program.outputs().len()));
+    }
+    (!fold.allows(dtype) || !scan::exists(fold, dtype))
+        .then(|| format!("no scan by `{}` for {dtype}", fold.name()))
+        .or_else(|| super::program_refused(program))
 }
 
 /// These families hand elements of input 0 on, and compute nothing.
@@ -43,6 +56,9 @@ pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
             let runs = plan.inputs[1..].iter().all(|p| p.strides.last().is_none_or(|&s| s == 0));
             40 * size + if runs { 0 } else { 1500 * axes.len() }
         }
+        // Each element waits for the one before it.
+        Family::Scan { fold: Op::Logaddexp } => 20_000,
+        Family::Scan { .. } => 1500,
         Family::Sort { .. } => 15_000 + 1000 * size,
         Family::Search { table, .. } => 2000 * (usize::BITS - table.extent.leading_zeros()) as usize,
         _ => 0,

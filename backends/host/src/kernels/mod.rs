@@ -16,6 +16,7 @@ mod map;
 mod order;
 mod pack;
 mod reduce;
+mod scan;
 mod search;
 mod select;
 mod sort;
@@ -87,6 +88,7 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
             Family::Scatter { axes } => gather::scatter(plan, axes, tuning),
             Family::Sort { descending, indices } => sort::sort(plan, *descending, *indices, tuning),
             Family::Search { table, right } => search::search(plan, table, *right, tuning),
+            Family::Scan { fold } => scan::scan(plan, *fold, tuning),
             _ => {} // `supports` refuses them.
         }
     }

@@ -5,6 +5,7 @@ mod indices;
 mod maps;
 mod random;
 mod reductions;
+mod scans;
 mod sorts;
 
 use smallvec::SmallVec;

@@ -1,0 +1,406 @@
+//! Scans along the last dimension.
+//!
+//! A row is cut into blocks that depend on its length alone. Each is scanned by itself, and what the blocks before it come
+//! to is put before its values. So the bits of a result do not depend on the number of threads, and a monotonic sum stays
+//! one. Products of floats are not cut, as one block's could overflow where the whole row's does not.
+
+use std::marker::PhantomData;
+
+use smallvec::SmallVec;
+use stridewise_core::ops::define;
+use stridewise_core::{Complex, Dtype, DtypeKind, LaunchPlan, Op, Program};
+
+use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
+use super::entry::{Kernel, StepFn};
+use super::map::{Apply, ByFloat, ByNum, ByReal, Plain, Truth};
+use super::space::{Cursor, Space, View};
+use super::step::resolve;
+use super::tile::{Scratch, Tiles};
+use super::{Address, Tuning, split};
+
+/// Elements of a block.
+const BLOCK: usize = 8192;
+/// Rows shorter than this are not worth tiles across them.
+const SHORT: usize = 16;
+/// Bytes of a row of columns that a thread has at least, where threads share them.
+const COLUMN_BYTES: usize = 4 << 10;
+/// Threads from which on a row is scanned twice, first for what its blocks come to.
+const ENOUGH_THREADS: usize = 3;
+/// Flag of the kernel: the first element begins the running value.
+const BEGIN: u32 = 1;
+
+/// A running value.
+type Carry = [u8; 16];
+
+/// Scans a run. `dst`: the running values; sources: the elements, the value so far (also written).
+struct Run<P, W>(PhantomData<(P, W)>);
+
+impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> Kernel for Run<P, W> {
+    unsafe fn run(dst: *mut u8, [src, carry, _]: [*const u8; 3], flags: u32, len: usize) {
+        let (dst, src) = (dst.cast::<P::Mem>(), src.cast::<P::Mem>());
+        let carry = carry.cast_mut().cast::<P::Mem>();
+        // SAFETY: for all of this function: `len` elements of each, at least one; one value at `carry`, not aligned.
+        unsafe {
+            let mut value = P::get(*src);
+            if flags & BEGIN == 0 {
+                value = W::f([P::get(carry.read_unaligned()), value]);
+            }
+            *dst = P::put(value);
+            for i in 1..len {
+                value = W::f([value, P::get(*src.add(i))]);
+                *dst.add(i) = P::put(value);
+            }
+            carry.write_unaligned(P::put(value));
+        }
+    }
+}
+
+/// The kernel without the features of any level: each element waits for the one before it.
+unsafe fn enter<K: Kernel>(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize) {
+    // SAFETY: the caller's contract is the kernel's.
+    unsafe { K::run(dst, [a, b, c], flags, len) }
+}
+
+/// The kernel for a fold; accumulators are never 16-bit floats.
+fn running(op: Op, dtype: Dtype) -> Option<StepFn> {
+    macro_rules! of {
+        ($W:ty: $($variant:ident $P:ty),*) => {
+            match dtype {
+                $(Dtype::$variant => Some(enter::<Run<$P, $W>>),)*
+                _ => None,
+            }
+        };
+        (num $O:ty) => {
+            of!(ByNum<$O>: I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64,
+                C64 Complex<f32>, C128 Complex<f64>)
+        };
+        (real $O:ty) => {
+            of!(ByReal<$O>: Bool Truth, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32,
+                F64 f64)
+        };
+    }
+    match op {
+        Op::Add => of!(num define::Add),
+        Op::Multiply => of!(num define::Multiply),
+        Op::Minimum => of!(real define::Minimum),
+        Op::Maximum => of!(real define::Maximum),
+        Op::Logaddexp => of!(ByFloat<define::Logaddexp>: F32 f32, F64 f64),
+        _ => None,
+    }
+}
+
+/// Dtype of the running values: 16-bit floats are scanned as `float32`, and each result is rounded once.
+fn accumulator(value: Dtype) -> Dtype {
+    if matches!(value, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { value }
+}
+
+/// Whether there is a scan by an operation of values of a dtype.
+pub(super) fn exists(op: Op, value: Dtype) -> bool {
+    running(op, accumulator(value)).is_some()
+}
+
+/// A scan ready to run.
+struct Scan {
+    /// The program, over the space along which tiles run: the rows' elements, or the dimensions before these. The views
+    /// are the inputs, then the output.
+    lane: Tiles,
+    /// The other dimensions, with the same views.
+    other: Space,
+    acc: Dtype,
+    run: StepFn,
+    combine: StepFn,
+    /// Elements of a block.
+    block: usize,
+    /// Elements of a tile.
+    width: usize,
+    /// From the running values to the output.
+    post: Code,
+}
+
+/// Memory of one thread.
+struct Worker {
+    slots: Slots,
+    post: Slots,
+    values: *mut u8,
+    /// Keeps the memory.
+    _scratch: Scratch,
+}
+
+/// Runs a scan.
+///
+/// # Safety
+/// The contract of [`run`](super::run).
+pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) {
+    let inputs = plan.inputs.len();
+    let outer = plan.dims.len().saturating_sub(1);
+    let views = |dims: std::ops::Range<usize>| -> SmallVec<[View; 4]> {
+        let mut all: SmallVec<[View; 4]> =
+            (0..inputs).map(|input| View::input(plan, input, dims.clone())).collect();
+        all.push(View::new(&plan.outputs[0], plan.output_dtype(0).size(), dims.clone()));
+        all
+    };
+    let mut rows = Space::new(&plan.dims[..outer], views(0..outer));
+    rows.sort_by(inputs);
+    rows.merge();
+    // Addresses along a row are offsets: the rows' cursor has the bases.
+    let mut along_views = views(outer..plan.dims.len());
+    for v in &mut along_views {
+        v.ptr = std::ptr::null_mut();
+    }
+    let along = Space::new(&plan.dims[outer..], along_views);
+    let step = |space: &Space| space.views[inputs].strides.last().map_or(0, |s| s.unsigned_abs());
+    let bytes: usize = along.views.iter().map(|v| v.size).sum();
+    let (len, count) = (along.len(), rows.len());
+    if step(&along) > step(&rows) && rows.row() >= SHORT {
+        let row = if rows.across { 1 } else { rows.row() };
+        // `supports` refuses what cannot be compiled.
+        let Some(scan) = Scan::new(plan, op, rows, along, tuning) else { return };
+        let grain = COLUMN_BYTES / scan.acc.size();
+        split::ranges(count, row, bytes.saturating_mul(len), grain, tuning.threads, &|start, end| {
+            // SAFETY: the caller's contract; columns are disjoint.
+            unsafe { scan.columns(start, end) };
+        });
+        return;
+    }
+    let Some(scan) = Scan::new(plan, op, along, rows, tuning) else { return };
+    if count < tuning.threads && tuning.threads >= ENOUGH_THREADS && len / scan.block >= tuning.threads {
+        for row in 0..count {
+            // SAFETY: the caller's contract.
+            unsafe { scan.long_row(row, bytes, tuning.threads) };
+        }
+        return;
+    }
+    split::ranges(count, 1, bytes.saturating_mul(len), 1, tuning.threads, &|start, end| {
+        let mut worker = scan.worker();
+        for row in start..end {
+            let base = scan.other.seek(row);
+            let mut carry = None;
+            for block in 0..scan.blocks() {
+                // SAFETY: the caller's contract; rows are disjoint.
+                let total = unsafe { scan.block(&mut worker, &base, block, carry.as_ref(), true) };
+                carry = Some(scan.join(carry.as_ref(), &total));
+            }
+        }
+    });
+}
+
+impl Scan {
+    fn new(plan: &LaunchPlan, op: Op, lane: Space, other: Space, tuning: &Tuning) -> Option<Self> {
+        let program = &*plan.program;
+        let inputs = plan.inputs.len();
+        let value = program.output_dtype(0);
+        let acc = accumulator(value);
+        let access: SmallVec<[Access; 8]> = (0..inputs).map(|v| lane.access(v)).collect();
+        let code = Code::compile(program, tuning.isa, &access, &Target::Value(acc))?;
+        let target = Target::Outputs { access: &[lane.access(inputs)], alias: &|_, _| false, stream: false };
+        let post = Code::compile(&Program::convert(acc, value), tuning.isa, &[Access::Direct], &target)?;
+        let width = (TILE_BYTES / acc.size()).min(code.tile_len).min(post.tile_len);
+        let whole = op == Op::Multiply && matches!(acc.kind(), DtypeKind::Float | DtypeKind::Complex);
+        Some(Self {
+            run: running(op, acc)?,
+            combine: resolve(op, acc, acc, tuning.isa)?.run,
+            block: if whole { usize::MAX } else { BLOCK },
+            width,
+            post,
+            acc,
+            lane: Tiles { code, space: lane },
+            other,
+        })
+    }
+
+    fn worker(&self) -> Worker {
+        let (code, post) = (self.lane.code.scratch_bytes(), self.post.scratch_bytes());
+        let mut scratch = Scratch::take(code + post + SLOT_BYTES);
+        let start = scratch.ptr();
+        let (mut slots, mut post_slots) = (Slots::new(), Slots::new());
+        self.lane.code.prepare(&mut slots, start);
+        self.post.prepare(&mut post_slots, start.wrapping_add(code));
+        Worker { slots, post: post_slots, values: start.wrapping_add(code + post), _scratch: scratch }
+    }
+
+    /// Number of blocks of a row.
+    fn blocks(&self) -> usize {
+        self.lane.space.len().div_ceil(self.block)
+    }
+
+    /// What two blocks come to.
+    fn join(&self, before: Option<&Carry>, total: &Carry) -> Carry {
+        let Some(before) = before else { return *total };
+        let mut operands = [Aligned(*before), Aligned(*total)];
+        let at = (&raw mut operands).cast::<u8>();
+        // SAFETY: one aligned element at each, 16 bytes apart; the result is exactly the first.
+        unsafe { (self.combine)(at, at, at.add(16), at, 0, 1) };
+        operands[0].0
+    }
+
+    /// Computes the elements of a tile, and their address.
+    ///
+    /// # Safety
+    /// As for [`Tiles::load`].
+    unsafe fn tile(&self, worker: &mut Worker, cursor: &Cursor, len: usize) -> *const u8 {
+        // SAFETY: the same contract.
+        unsafe {
+            self.lane.load(cursor, &mut worker.slots, len);
+            self.lane.code.run(&worker.slots, len);
+        }
+        worker.slots.0[usize::from(self.lane.code.value)]
+    }
+
+    /// Writes the worker's running values to the output at a cursor.
+    ///
+    /// # Safety
+    /// As for [`Tiles::tile`].
+    unsafe fn write(&self, worker: &mut Worker, cursor: &Cursor, len: usize) {
+        let output = self.lane.code.operands();
+        worker.post.0[0] = worker.values;
+        worker.post.0[1] = cursor.at[output];
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.post.run(&worker.post, len);
+            for &(_, slot) in &self.post.scatters {
+                let src = worker.post.0[usize::from(slot)];
+                self.lane.space.scatter(output, cursor.at[output], &cursor.index, src, len);
+            }
+        }
+    }
+
+    /// Scans a block of a row by itself; writes it, behind what is before it, where asked to. The result is what the block
+    /// alone comes to.
+    ///
+    /// # Safety
+    /// The plan's contract; `base` is the row's place.
+    unsafe fn block(
+        &self,
+        worker: &mut Worker,
+        base: &Cursor,
+        block: usize,
+        before: Option<&Carry>,
+        write: bool,
+    ) -> Carry {
+        let space = &self.lane.space;
+        let start = block * self.block;
+        let end = space.len().min(start.saturating_add(self.block));
+        let mut cursor = space.seek(start);
+        for (at, base) in cursor.at[..space.views.len()].iter_mut().zip(&base.at) {
+            *at = base.wrapping_add(at.addr());
+        }
+        let before = before.map(|b| Aligned(*b));
+        let mut carry: Carry = [0; 16];
+        let mut at = start;
+        while at < end {
+            let len = self.width.min(end - at);
+            // SAFETY: the caller's contract; a tile holds `width` values.
+            unsafe {
+                let elements = self.tile(worker, &cursor, len);
+                let flags = if at == start { BEGIN } else { 0 };
+                let values = worker.values;
+                (self.run)(values, elements, carry.as_mut_ptr(), elements, flags, len);
+                if write {
+                    if let Some(before) = &before {
+                        (self.combine)(values, before.0.as_ptr(), values, values, u32::from(len > 1), len);
+                    }
+                    self.write(worker, &cursor, len);
+                }
+            }
+            at += len;
+            if at < end {
+                space.advance(&mut cursor, len);
+            }
+        }
+        carry
+    }
+
+    /// Scans a row by several threads: first what each block comes to, then the blocks.
+    ///
+    /// # Safety
+    /// The plan's contract; the caller is a worker of the pool.
+    unsafe fn long_row(&self, row: usize, bytes: usize, threads: usize) {
+        let blocks = self.blocks();
+        let mut carries: Vec<Carry> = vec![[0; 16]; blocks];
+        let to = Address(carries.as_mut_ptr().cast());
+        let bytes = bytes.saturating_mul(self.block);
+        split::ranges(blocks, 1, bytes, 1, threads, &|start, end| {
+            let (mut worker, base) = (self.worker(), self.other.seek(row));
+            for block in start..end {
+                // SAFETY: the caller's contract; each block's carry is written by one thread.
+                unsafe {
+                    let total = self.block(&mut worker, &base, block, None, false);
+                    to.at(block * size_of::<Carry>()).cast::<Carry>().write(total);
+                }
+            }
+        });
+        // From what each comes to, to what all up to it come to.
+        for block in 1..blocks {
+            let (before, total) = (carries[block - 1], carries[block]);
+            carries[block] = self.join(Some(&before), &total);
+        }
+        split::ranges(blocks, 1, bytes, 1, threads, &|start, end| {
+            let (mut worker, base) = (self.worker(), self.other.seek(row));
+            for block in start..end {
+                let before = block.checked_sub(1).map(|b| &carries[b]);
+                // SAFETY: the caller's contract; blocks are disjoint.
+                unsafe { self.block(&mut worker, &base, block, before, true) };
+            }
+        });
+    }
+
+    /// Scans the columns `start..end`, many next to each other at once, in the order of blocks as rows are.
+    ///
+    /// # Safety
+    /// The plan's contract.
+    unsafe fn columns(&self, start: usize, end: usize) {
+        let Tiles { space, .. } = &self.lane;
+        let mut worker = self.worker();
+        let views = space.views.len();
+        // What is before the block, and what the block comes to so far.
+        let plane = self.width * self.acc.size();
+        let mut memory = vec![Aligned([0; 16]); 2 * plane.div_ceil(16)];
+        let before = memory.as_mut_ptr().cast::<u8>();
+        let local = before.wrapping_add(plane.next_multiple_of(16));
+        let size = self.acc.size();
+        let mut at = start;
+        while at < end {
+            let base = space.seek(at);
+            let mut len = self.width.min(end - at);
+            if !space.across {
+                len = len.min(space.row() - base.index[space.dims.len() - 1]);
+            }
+            let mut cursor = Cursor { index: base.index, at: base.at };
+            let mut offsets = self.other.seek(0);
+            for row in 0..self.other.len() {
+                for (k, at) in cursor.at[..views].iter_mut().enumerate() {
+                    *at = base.at[k].wrapping_add(offsets.at[k].addr());
+                }
+                // SAFETY: the caller's contract; each plane holds `width` values.
+                unsafe {
+                    let elements = self.tile(&mut worker, &cursor, len);
+                    if row % self.block == 0 {
+                        if row == self.block {
+                            std::ptr::copy_nonoverlapping(local, before, len * size);
+                        } else if row > 0 {
+                            (self.combine)(before, before, local, local, 0, len);
+                        }
+                        std::ptr::copy_nonoverlapping(elements, local, len * size);
+                    } else {
+                        (self.combine)(local, local, elements, elements, 0, len);
+                    }
+                    if row < self.block {
+                        std::ptr::copy_nonoverlapping(local, worker.values, len * size);
+                    } else {
+                        (self.combine)(worker.values, before, local, local, 0, len);
+                    }
+                    self.write(&mut worker, &cursor, len);
+                }
+                if row + 1 < self.other.len() {
+                    self.other.advance(&mut offsets, 1);
+                }
+            }
+            at += len;
+        }
+    }
+}
+
+/// A value aligned for every dtype.
+#[derive(Clone, Copy)]
+#[repr(align(16))]
+struct Aligned([u8; 16]);
