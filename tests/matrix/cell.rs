@@ -35,7 +35,11 @@ pub(crate) use wrong;
 
 /// Ends a case with a wrong answer unless a condition holds.
 macro_rules! ensure {
-    ($condition:expr, $($text:tt)*) => { if !$condition { $crate::cell::wrong!($($text)*) } };
+    ($condition:expr, $($text:tt)*) => {{
+        // A comparison with NaN does not hold.
+        let holds: bool = $condition;
+        if !holds { $crate::cell::wrong!($($text)*) }
+    }};
 }
 pub(crate) use ensure;
 

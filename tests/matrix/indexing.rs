@@ -301,7 +301,7 @@ fn random_index(
             items.push(Index::Slice(SliceItem::NewAxis));
             selectors.push(Selector::Kept(None));
         }
-        let kind = if axis == chosen { 0 } else { random.below(6) };
+        let kind = if axis == chosen { 0 } else { random.below(8) };
         match kind {
             0 | 1 => {
                 let own = if axis == chosen { common.to_vec() } else { shorter(random) };
@@ -323,6 +323,27 @@ fn random_index(
             4 => {
                 items.extend_from_slice(ix![..;-1]);
                 selectors.push(Selector::Kept(Some((0..extent).rev().collect())));
+            }
+            // A mask of one or two axes, with as many true elements as go with the other arrays.
+            5 | 6 if common.last().is_some_and(|&n| n <= extent) => {
+                let count = common.last().copied().unwrap_or(0);
+                let wide = axis + 1 < shape.len() && axis + 1 != chosen && random.chance(2);
+                let own = &shape[axis..axis + 1 + usize::from(wide)];
+                let mut cells: Vec<usize> = (0..own.iter().product()).collect();
+                for i in (1..cells.len()).rev() {
+                    cells.swap(i, random.below(i + 1));
+                }
+                cells.truncate(count);
+                cells.sort_unstable();
+                let values: Vec<Scalar> =
+                    (0..own.iter().product()).map(|i| Scalar::Bool(cells.contains(&i))).collect();
+                let (mask, _) = place(queue, own, Dtype::Bool, &values, *random.pick(&Form::DISTINCT))?;
+                items.push(Index::from(&mask));
+                for k in 0..own.len() {
+                    let places = cells.iter().map(|&cell| multi_index(own, cell)[k]).collect();
+                    selectors.push(Selector::Joint(vec![count], places));
+                }
+                axis += own.len() - 1;
             }
             _ => {
                 let start = random.below(extent + 1);
@@ -562,7 +583,7 @@ fn large(device: &Device) -> Check {
     expect(&"many rows, put back", &back, &values)?;
     // Many values for few places: the last stays.
     let bins: Vec<Scalar> = (0..200_000).map(|_| Scalar::I64(random.below(5) as i64)).collect();
-    let numbers: Vec<Scalar> = (0..200_000).map(|i| Scalar::I32(i)).collect();
+    let numbers: Vec<Scalar> = (0..200_000).map(Scalar::I32).collect();
     let (bins_array, _) = place(&queue, &[200_000], Dtype::I64, &bins, Form::C)?;
     let (numbers, _) = place(&queue, &[200_000], Dtype::I32, &numbers, Form::C)?;
     let last = UsmArray::zeros(&queue, &[5], Dtype::I32, stridewise::UsmKind::Shared)?;

@@ -5,7 +5,7 @@ use stridewise::{
     ArrayOrScalar, Device, Dtype, DtypeKind, Generator, Op, Queue, Scalar, UsmArray, elementwise, ops,
 };
 
-use crate::cell::{Case, Check, ensure, need, short, wrong};
+use crate::cell::{Case, Check, ensure, need, short};
 use crate::forms::{Form, expect, place, read};
 use crate::values::same;
 
@@ -190,9 +190,8 @@ fn normal(device: &Device, dtype: Dtype) -> Check {
             Dtype::F16 => 2e-3,
             _ => 1e-2,
         };
-        if !((got.to_f64() - exact).abs() <= relative * exact.abs().max(1.0)) {
-            wrong!("element {i}: got {got:?}, expected {exact}");
-        }
+        let near = (got.to_f64() - exact).abs() <= relative * exact.abs().max(1.0);
+        ensure!(near, "element {i}: got {got:?}, expected {exact}");
     }
     moments("standard", &standard, 0.0, 1.0, 3.0)?;
     let values = read(&random.normal_as([len], dtype, -2.0, 0.5)?)?;

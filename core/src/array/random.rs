@@ -240,7 +240,7 @@ impl Generator {
 
     fn integers_block(&self, shape: &[usize], dtype: Dtype, low: i128, high: i128) -> Result<UsmArray> {
         let range = dtype.iinfo()?;
-        let (least, most) = (range.min as i128, range.max as i128);
+        let (least, most) = (range.min, range.max);
         if low < least || high > most + 1 || high <= low {
             return Err(Error::value(
                 "high",
