@@ -8,9 +8,10 @@ use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem, normalize_axis};
 use crate::lazy::{Pass, Walk};
-use crate::ops::{self, Op};
+use crate::ops::Op;
 use crate::plan::Family;
 use crate::program::Program;
+use crate::scalar::Scalar;
 
 /// A running fold of the array API, or of dpctl.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -41,6 +42,16 @@ impl Scan {
             Self::Prod => Op::Multiply,
             Self::Logsumexp => Op::Logaddexp,
         }
+    }
+
+    /// The fold of no elements.
+    fn of_nothing(self, dtype: Dtype) -> Scalar {
+        let value = match self {
+            Self::Sum => 0.0,
+            Self::Prod => 1.0,
+            Self::Logsumexp => f64::NEG_INFINITY,
+        };
+        Scalar::F64(value).cast(dtype)
     }
 }
 
@@ -87,15 +98,7 @@ impl UsmArray {
         };
         let mut folded = out.clone();
         if include_initial {
-            let Some(identity) = ops::identity(scan.fold(), dtype) else {
-                return Err(Error::unsupported(
-                    "include_initial",
-                    true,
-                    "a fold with a value for no elements",
-                    "leave it out",
-                ));
-            };
-            part((..1).into())?.assign(identity)?;
+            part((..1).into())?.assign(scan.of_nothing(dtype))?;
             folded = part((1..).into())?;
         }
         let last = |array: &Self| array.move_axis(axis.cast_signed(), -1);
