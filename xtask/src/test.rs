@@ -121,6 +121,26 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .slow(),
         Step::cargo(
+            "lints-ulp",
+            "clippy, for the accuracy tool",
+            &format!(
+                "clippy --locked --release --package stridewise-ulp --features {} -- -D warnings",
+                packages::MPFR_FEATURE
+            ),
+        )
+        .slow()
+        .needs("mpfr"),
+        Step::cargo(
+            "tests-ulp",
+            "the accuracy tool measures errors right",
+            &format!(
+                "test --locked --release --package stridewise-ulp --features {}",
+                packages::MPFR_FEATURE
+            ),
+        )
+        .slow()
+        .needs("mpfr"),
+        Step::cargo(
             "ulp",
             "the error of every elementwise function, of a part of the arguments",
             &format!(
