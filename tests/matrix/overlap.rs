@@ -1,7 +1,7 @@
 //! Operands that share memory with the result: what comes out is what a copy of the operands first would give.
 
 use stridewise::{
-    Device, Dtype, Layout, Op, Order, Queue, Scalar, UsmArray, UsmKind, UsmMemory, ops, self_overlaps,
+    Device, Dtype, Layout, Op, Order, Queue, Scalar, UsmArray, UsmKind, UsmMemory, concat, ops, self_overlaps,
 };
 
 use crate::cell::{Case, Check, need, short, wrong};
@@ -19,6 +19,8 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.push(Case::new(name("random_views"), move |device| random_views(device, dtype)));
         cases.push(Case::new(name("named_views"), move |device| named_views(device, dtype)));
         cases.push(Case::new(name("other_dtypes"), move |device| other_dtypes(device, dtype)));
+        cases.push(Case::new(name("conditions"), move |device| conditions(device, dtype)));
+        cases.push(Case::new(name("joined_views"), move |device| joined_views(device, dtype)));
     }
     cases
 }
@@ -33,8 +35,13 @@ struct Model {
 impl Model {
     fn new(queue: &Queue, random: &mut Random, dtype: Dtype, elements: usize) -> Check<Self> {
         let values = random.many(elements, |random| random.moderate(dtype));
-        let mut bytes = vec![0; elements * dtype.size()];
-        write(&Layout::contiguous(&[elements], Order::C)?, dtype, &values, &mut bytes);
+        Self::of(queue, dtype, &values)
+    }
+
+    /// A buffer with these elements.
+    fn of(queue: &Queue, dtype: Dtype, values: &[Scalar]) -> Check<Self> {
+        let mut bytes = vec![0; values.len() * dtype.size()];
+        write(&Layout::contiguous(&[values.len()], Order::C)?, dtype, values, &mut bytes);
         let memory = UsmMemory::new(UsmKind::Shared, bytes.len(), queue)?;
         memory.copy_from_host(0, &bytes)?;
         Ok(Self { memory, bytes, queue: queue.clone() })
@@ -51,6 +58,10 @@ impl Model {
         let columns: Vec<Vec<Scalar>> =
             inputs.iter().map(|&(layout, dtype)| collect(layout, dtype, &self.bytes)).collect();
         let value = |i: usize| {
+            if op == Op::Where {
+                let yes = columns[0][i] == Scalar::Bool(true);
+                return Some(columns[if yes { 1 } else { 2 }][i]);
+            }
             let operands: Vec<Scalar> = columns.iter().map(|column| column[i].cast(dtype)).collect();
             let value = if op == Op::Cast { Some(operands[0]) } else { ops::apply(op, &operands) };
             value.map(|value| value.cast(out.1))
@@ -69,14 +80,18 @@ impl Model {
             let operands: Vec<_> = views.iter().map(Into::into).collect();
             target.write_elementwise(op, &operands, &[])?;
         }
+        self.compare(op.name(), out, inputs)
+    }
+
+    /// Compares all bytes with the model's.
+    fn compare(&self, what: &str, out: (&Layout, Dtype), inputs: &[(&Layout, Dtype)]) -> Check {
         let got = self.memory.to_bytes()?;
         let whole = Layout::contiguous(&[got.len() / out.1.size()], Order::C)?;
         let (got, expected) = (collect(&whole, out.1, &got), collect(&whole, out.1, &self.bytes));
         match (0..got.len()).find(|&i| !same(got[i], expected[i])) {
             None => Ok(()),
             Some(i) => wrong!(
-                "{} into {out:?} from {inputs:?}: element {i} of the allocation: got {:?}, expected {:?}",
-                op.name(),
+                "{what} into {out:?} from {inputs:?}: element {i} of the allocation: got {:?}, expected {:?}",
                 got[i],
                 expected[i]
             ),
@@ -197,6 +212,58 @@ fn other_dtypes(device: &Device, dtype: Dtype) -> Check {
                 model.run(Op::Cast, (&out, dtype), &[(&input, other)])?;
             }
         }
+    }
+    Ok(())
+}
+
+/// `where`, its condition, both values and its result in one buffer. The buffer's bytes are 0 and 1, which are a `bool`
+/// each, and several of them a number of any dtype.
+fn conditions(device: &Device, dtype: Dtype) -> Check {
+    need(device, dtype)?;
+    let queue = device.queue()?;
+    let mut random = Random::named(&format!("conditions{dtype}"));
+    for number in 0..PAIRS {
+        let scale = if number % 50 == 49 { 3000 } else { 1 + random.below(40) };
+        let shape = if random.chance(2) { vec![scale] } else { vec![1 + random.below(4), scale] };
+        let elements = shape.iter().product::<usize>() * 5 + 20;
+        let bytes = random.many(elements * dtype.size(), |random| Scalar::U8(u8::from(random.chance(2))));
+        let mut model = Model::of(&queue, Dtype::U8, &bytes)?;
+        let out = anywhere(&mut random, &shape, elements, false).filter(|layout| !self_overlaps(layout));
+        let condition = anywhere(&mut random, &shape, elements, true);
+        let yes = anywhere(&mut random, &shape, elements, true);
+        let no = anywhere(&mut random, &shape, elements, true);
+        let (Some(out), Some(condition), Some(yes), Some(no)) = (out, condition, yes, no) else { continue };
+        let condition = (&condition, Dtype::Bool);
+        model.run(Op::Where, (&out, dtype), &[condition, (&yes, dtype), (&no, dtype)])?;
+        // In place: each value in turn is the result.
+        model.run(Op::Where, (&out, dtype), &[condition, (&out, dtype), (&no, dtype)])?;
+        model.run(Op::Where, (&out, dtype), &[condition, (&yes, dtype), (&out, dtype)])?;
+    }
+    Ok(())
+}
+
+/// Overlapping views joined, and written over the elements that they show.
+fn joined_views(device: &Device, dtype: Dtype) -> Check {
+    need(device, dtype)?;
+    let queue = device.queue()?;
+    let mut random = Random::named(&format!("joined{dtype}"));
+    for number in 0..PAIRS / 3 {
+        let scale = if number % 50 == 49 { 3000 } else { 1 + random.below(40) };
+        let (rows, extra) = (1 + random.below(4), 1 + random.below(4));
+        let elements = (rows + extra) * scale * 5 + 20;
+        let mut model = Model::new(&queue, &mut random, dtype, elements)?;
+        let first = anywhere(&mut random, &[rows, scale], elements, true);
+        let second = anywhere(&mut random, &[extra, scale], elements, true);
+        let out = anywhere(&mut random, &[rows + extra, scale], elements, false);
+        let (Some(first), Some(second), Some(out)) = (first, second, out.filter(|l| !self_overlaps(l)))
+        else {
+            continue;
+        };
+        let values = [&first, &second].map(|layout| collect(layout, dtype, &model.bytes)).concat();
+        let views = [model.view(&first, dtype)?, model.view(&second, dtype)?];
+        model.view(&out, dtype)?.assign(&concat(&[&views[0], &views[1]], Some(0))?)?;
+        write(&out, dtype, &values, &mut model.bytes);
+        model.compare("concat", (&out, dtype), &[(&first, dtype), (&second, dtype)])?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ mod devices;
 mod packages;
 mod steps;
 mod test;
+mod ulp;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ struct Command {
 }
 
 /// Every command; a new one is its module and its entry here.
-const COMMANDS: &[Command] = &[demo::COMMAND, test::COMMAND, bench::COMMAND, devices::COMMAND];
+const COMMANDS: &[Command] = &[demo::COMMAND, test::COMMAND, bench::COMMAND, ulp::COMMAND, devices::COMMAND];
 
 fn main() -> ExitCode {
     let mut interface = clap::Command::new("cargo xtask")

@@ -8,6 +8,13 @@ const HWLOC_PACKAGES: &[&str] = &["libhwloc-dev", "libudev-dev", "pkg-config"];
 /// Cargo features of the root package that need [`HWLOC_PACKAGES`].
 pub(crate) const HWLOC_FEATURE: &str = "stridewise/hwloc";
 
+/// The Debian packages behind the feature `mpfr` of the accuracy tool.
+const MPFR_PACKAGES: &[&str] = &["libgmp-dev", "libmpfr-dev"];
+/// The cargo feature that needs [`MPFR_PACKAGES`].
+pub(crate) const MPFR_FEATURE: &str = "stridewise-ulp/mpfr";
+/// The Debian packages behind the differential test.
+const NUMPY_PACKAGES: &[&str] = &["python3", "python3-numpy"];
+
 /// Whether the feature `hwloc` can be built here, whatever the distribution calls its packages.
 pub(crate) fn have_hwloc() -> bool {
     succeeds("pkg-config", ["--exists", "hwloc", "libudev"])
@@ -28,6 +35,47 @@ pub(crate) fn ensure_hwloc() -> Result<(), String> {
     );
     install(HWLOC_PACKAGES).map_err(|why| format!("hwloc and libudev are missing, and {why}; {by_hand}"))?;
     if have_hwloc() { Ok(()) } else { Err(format!("pkg-config does not find hwloc and libudev; {by_hand}")) }
+}
+
+/// Whether the feature `mpfr` can be built here: MPFR's file for pkg-config asks for GMP's.
+fn have_mpfr() -> bool {
+    succeeds("pkg-config", ["--exists", "mpfr", "gmp"])
+}
+
+/// Installs what the feature `mpfr` needs, where it is missing.
+///
+/// # Errors
+/// A message that says what is missing and why it could not be installed.
+pub(crate) fn ensure_mpfr() -> Result<(), String> {
+    if have_mpfr() {
+        return Ok(());
+    }
+    let packages = [MPFR_PACKAGES, &["pkg-config"]].concat();
+    let by_hand = format!(
+        "install the packages of your distribution by hand (Debian, Ubuntu: {}; Fedora: gmp-devel mpfr-devel)",
+        packages.join(" ")
+    );
+    install(&packages).map_err(|why| format!("GMP and MPFR are missing, and {why}; {by_hand}"))?;
+    if have_mpfr() { Ok(()) } else { Err(format!("pkg-config does not find GMP and MPFR; {by_hand}")) }
+}
+
+/// Whether Python has NumPy: the one of the path, or the system's, which the packages are for. The test looks there too.
+fn have_numpy() -> bool {
+    ["python3", "/usr/bin/python3"].iter().any(|python| succeeds(python, ["-c", "import numpy"]))
+}
+
+/// Installs what the differential test needs, where it is missing.
+///
+/// # Errors
+/// A message that says what is missing and why it could not be installed.
+pub(crate) fn ensure_numpy() -> Result<(), String> {
+    if have_numpy() {
+        return Ok(());
+    }
+    let by_hand = "install NumPy by hand (Debian, Ubuntu: python3-numpy; elsewhere: pip install numpy), or leave the \
+                   test out with `--without numpy`";
+    install(NUMPY_PACKAGES).map_err(|why| format!("python3 has no NumPy, and {why}; {by_hand}"))?;
+    if have_numpy() { Ok(()) } else { Err(format!("python3 does not find NumPy; {by_hand}")) }
 }
 
 /// Installs Debian packages without asking anything.

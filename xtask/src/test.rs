@@ -93,12 +93,63 @@ fn steps() -> Result<Vec<Step>, String> {
             "test --locked --test api --test cheat_sheet --test usm_ndarray --test npy",
         )
         .slow(),
+        // After the step before, whose build it shares.
+        Step::call(
+            "numpy",
+            "NumPy, for the differential test, installed where it is missing",
+            packages::ensure_numpy,
+        )
+        .slow(),
+        Step::cargo(
+            "differential",
+            "thousands of random cases against NumPy, on every device",
+            "test --locked --test numpy",
+        )
+        .with("STRIDEWISE_NUMPY", "1")
+        .slow()
+        .needs("numpy"),
         Step::cargo(
             "hillshade",
             "the main example against its reference, optimised",
             "test --locked --release --test hillshade",
         )
         .slow(),
+        Step::call(
+            "mpfr",
+            "the system packages of the accuracy tool, installed where they are missing",
+            packages::ensure_mpfr,
+        )
+        .slow(),
+        Step::cargo(
+            "lints-ulp",
+            "clippy, for the accuracy tool",
+            &format!(
+                "clippy --locked --release --package stridewise-ulp --features {} -- -D warnings",
+                packages::MPFR_FEATURE
+            ),
+        )
+        .slow()
+        .needs("mpfr"),
+        Step::cargo(
+            "tests-ulp",
+            "the accuracy tool measures errors right",
+            &format!(
+                "test --locked --release --package stridewise-ulp --features {}",
+                packages::MPFR_FEATURE
+            ),
+        )
+        .slow()
+        .needs("mpfr"),
+        Step::cargo(
+            "ulp",
+            "the error of every elementwise function, of a part of the arguments",
+            &format!(
+                "run --locked --release --package stridewise-ulp --features {} -- --quick",
+                packages::MPFR_FEATURE
+            ),
+        )
+        .slow()
+        .needs("mpfr"),
         Step::call("demo", "the main example writes its picture", crate::demo::show).slow(),
         Step::cargo(
             "address-sanitizer",
