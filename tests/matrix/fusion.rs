@@ -152,7 +152,8 @@ fn step(random: &mut Random, pool: &mut Vec<Twin>, shape: &[usize]) -> Check {
         return Ok(());
     }
     let op = *random.pick(Op::ALL);
-    if op == Op::Cast {
+    // Conversions are among the views; the sign of a NaN is not promised.
+    if matches!(op, Op::Cast | Op::SignBit | Op::Copysign) {
         return Ok(());
     }
     let scalar = random.moderate(Dtype::F32);

@@ -365,6 +365,9 @@ pub(super) fn flush_readers(queue: &Queue, allocation: &Arc<Allocation>) -> Resu
 /// The pending nodes of an expression that can be fused, with the references found to each.
 struct Settled {
     references: HashMap<*const Node, usize>,
+    /// Those that are held from outside, and become further outputs. Decided once: whoever looks through a queue's
+    /// recorded nodes holds each for a moment.
+    held: Vec<*const Node>,
     /// In a reduction nothing is kept: a held node is computed on the way, once.
     reduction: bool,
 }
@@ -379,7 +382,7 @@ fn settle(
     overwritten: Option<&Arc<Allocation>>,
 ) -> Result<Settled> {
     loop {
-        let mut settled = Settled { references: HashMap::new(), reduction };
+        let mut settled = Settled { references: HashMap::new(), held: Vec::new(), reduction };
         let mut obstacles: Vec<Arc<Node>> = Vec::new();
         settled.visit(root, shape, &mut obstacles, true);
         if obstacles.is_empty()
@@ -430,7 +433,7 @@ impl Settled {
 
     /// Nodes that are held from outside and cannot be kept by the pass: all but the first few, and in a reduction all
     /// but an operand that is computed on the way for the first time.
-    fn find_held(&self, root: &Recorded, obstacles: &mut Vec<Arc<Node>>, at_root: bool) {
+    fn find_held(&mut self, root: &Recorded, obstacles: &mut Vec<Arc<Node>>, at_root: bool) {
         let mut held: Vec<Arc<Node>> = Vec::new();
         self.collect_held(root, &mut held);
         for (number, node) in held.into_iter().enumerate() {
@@ -441,7 +444,9 @@ impl Settled {
             } else {
                 number + 1 < MAX_OUTPUTS
             };
-            if !keep {
+            if keep {
+                self.held.push(Arc::as_ptr(&node));
+            } else {
                 obstacles.push(node);
             }
         }
@@ -520,7 +525,7 @@ impl<'a> Emission<'a> {
             return Ok(arg);
         }
         if self.settled.references.contains_key(&Arc::as_ptr(node)) {
-            let held = !self.settled.reduction && self.settled.is_held(node);
+            let held = !self.settled.reduction && self.settled.held.contains(&Arc::as_ptr(node));
             let guard = node.recorded();
             if let Some(inner) = &*guard {
                 let arg = self.value(inner)?;
