@@ -96,7 +96,7 @@ pub(crate) fn single(function: &Binary, targets: &[Target], effort: Effort) -> R
 /// # Errors
 /// A target does not run the function.
 pub(crate) fn double(function: &Binary, targets: &[Target], effort: Effort) -> Result<Vec<Row>, Error> {
-    let exact = function.exact;
+    let (op, double, exact) = (function.op, function.double, function.exact);
     sweep(function.op, function.pairs, targets, effort.pairs64, function.limit, f64::from_bits, |x, y| {
         let float = |v: f64| Float::with_val(PRECISION, v);
         Exact::from_float::<f64>(&exact(float(x), float(y)))

@@ -62,7 +62,12 @@ pub(crate) const UNARY: &[Unary] = &[
     unary(Op::Cosh, f64::cosh, Float::cosh, &[(-711.0, 711.0), (-2.0, 2.0)]),
     unary(Op::Tanh, f64::tanh, Float::tanh, &[(-23.0, 23.0), (-1.0, 1.0)]),
     unary(Op::Asinh, libm::asinh, Float::asinh, &[(-10.0, 10.0), (-1.0, 1.0)]),
-    unary(Op::Acosh, libm::acosh, Float::acosh, &[(1.0, 10.0), (1.0, 1.1)]),
+    unary(
+        Op::Acosh,
+        |x| if x < 1.0 { f64::NAN } else { libm::acosh(x) },
+        Float::acosh,
+        &[(1.0, 10.0), (1.0, 1.1)],
+    ),
     unary(Op::Atanh, libm::atanh, Float::atanh, &[(-1.0, 1.0)]),
     unary(Op::Erf, libm::erf, Float::erf, &[(-6.5, 6.5), (-1.0, 1.0)]),
     unary(Op::Sigmoid, sigmoid, |x| ((-x).exp() + 1_u32).recip(), &[(-750.0, 40.0), (-2.0, 2.0)]),
@@ -154,14 +159,20 @@ fn exact_remainder(x: Float, y: Float) -> Float {
 }
 
 /// ⌊x/y⌋ of 24-bit significands: their quotient, rounded to a double, is at no integer that it is not. A quotient of 0
-/// has the sign of the exact one.
+/// has the sign of the exact one; one by an infinite number is −1 where the signs differ, as in the array API.
 fn floor_divide(x: f64, y: f64) -> f64 {
+    if y.is_infinite() && x.is_finite() && x != 0.0 && (x < 0.0) != (y < 0.0) {
+        return -1.0;
+    }
     let quotient = x / y;
     let floor = quotient.floor();
     if floor == 0.0 { floor.copysign(quotient) } else { floor }
 }
 
 fn exact_floor_divide(x: Float, y: Float) -> Float {
+    if y.is_infinite() && x.is_finite() && !x.is_zero() && x.is_sign_negative() != y.is_sign_negative() {
+        return Float::with_val(PRECISION, -1);
+    }
     let quotient = x / y;
     let negative = quotient.is_sign_negative();
     let floor = quotient.floor();
