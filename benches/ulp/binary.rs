@@ -99,7 +99,9 @@ pub(crate) fn double(function: &Binary, targets: &[Target], effort: Effort) -> R
     let (op, double, exact) = (function.op, function.double, function.exact);
     sweep(function.op, function.pairs, targets, effort.pairs64, function.limit, f64::from_bits, |x, y| {
         let float = |v: f64| Float::with_val(PRECISION, v);
-        Exact::from_float::<f64>(&exact(float(x), float(y)))
+        // MPFR's NaN has no sign to copy.
+        let signed = op == Op::Copysign && y.is_nan();
+        Exact::from_float::<f64>(&if signed { float(double(x, y)) } else { exact(float(x), float(y)) })
     })
 }
 
