@@ -140,7 +140,7 @@ fn the_same_bits_from_any_threads() {
                 let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None };
                 let launch = plan(program, family, &dims, &mut inputs, &mut out);
                 let kept = indices(&[dims[0], dims[1], dims[2], 1]);
-                let mut bits = |threads| {
+                let bits = |threads| {
                     execute(&launch, Isa::best(), threads, 1 << 25);
                     kept.iter().map(|i| canonical(out[0].get(i))).collect::<Vec<_>>()
                 };
