@@ -297,18 +297,13 @@ impl Rows {
                 // Zeros are equal whatever their sign, and NaNs whatever their bits: they keep their order.
                 if negative != 0 && negative != zeros {
                     let first = order.key(0).min(order.key(order.sign));
-                    let mut next = words.partition_point(|word| word.key() < first);
-                    for bits in (0..self.len).map(|i| self.load(row, i)).filter(|&b| order.is_zero(b)) {
-                        self.store(row, next, bits);
-                        next += 1;
-                    }
+                    let next = words.partition_point(|word| word.key() < first)..;
+                    let zeros = (0..self.len).map(|i| self.load(row, i)).filter(|&b| order.is_zero(b));
+                    next.zip(zeros).for_each(|(i, bits)| self.store(row, i, bits));
                 }
                 if count < self.len {
-                    let mut next = count;
-                    for bits in (0..self.len).map(|i| self.load(row, i)).filter(|&b| order.is_nan(b)) {
-                        self.store(row, next, bits);
-                        next += 1;
-                    }
+                    let nans = (0..self.len).map(|i| self.load(row, i)).filter(|&b| order.is_nan(b));
+                    (count..).zip(nans).for_each(|(i, bits)| self.store(row, i, bits));
                 }
             }
         });

@@ -118,7 +118,7 @@ fn scans_of_every_dtype_and_layout() {
             for dims in
                 [&[1][..], &[9], &[1100], &[3, 40], &[40, 3], &[2, 3, 70], &[33, 34], &[5, 20, 2], &[700, 5]]
             {
-                for forms in [[0, 0], [1, 1], [0, 1], [1, 0], [2, 3], [3, 2]] {
+                for forms in [[0, 0], [1, 1], [1, 0], [2, 3]] {
                     check(op, &program, dims, forms, &[1, 4], &mut rng);
                 }
             }
@@ -129,7 +129,7 @@ fn scans_of_every_dtype_and_layout() {
 #[test]
 fn long_rows_and_columns() {
     let mut rng = Rng(2);
-    for dtype in [Dtype::F16, Dtype::F32, Dtype::F64, Dtype::I32, Dtype::C64] {
+    for dtype in [Dtype::F16, Dtype::F32, Dtype::I64, Dtype::C64] {
         for op in OPS.into_iter().filter(|o| o.allows(dtype)) {
             let program = Program::convert(dtype, dtype);
             for (dims, forms) in [

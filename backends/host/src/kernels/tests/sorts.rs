@@ -35,10 +35,10 @@ fn element(dtype: Dtype, few: bool, rng: &mut Rng) -> Scalar {
         1 => Scalar::F64(-0.0).cast(dtype),
         2 => Scalar::F64(rng.below(3) as f64 - 1.0).cast(dtype),
         3 if dtype == Dtype::F64 => {
-            Scalar::F64(f64::from_bits(0x7ff8_0000_0000_0000 | rng.next() << 63 | rng.next() % 99))
+            Scalar::F64(f64::from_bits(0x7ff8_0000_0000_0000 | (rng.next() << 63) | (rng.next() % 99)))
         }
         3 if dtype == Dtype::F32 => {
-            Scalar::F32(f32::from_bits(0x7fc0_0000 | (rng.next() as u32) << 31 | rng.below(99) as u32))
+            Scalar::F32(f32::from_bits(0x7fc0_0000 | ((rng.next() as u32) << 31) | rng.below(99) as u32))
         }
         3 => Scalar::F64(f64::NAN).cast(dtype),
         _ => value(dtype, rng),
