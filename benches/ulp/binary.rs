@@ -101,7 +101,9 @@ pub(crate) fn double(function: &Binary, targets: &[Target], effort: Effort) -> R
         let float = |v: f64| Float::with_val(PRECISION, v);
         // MPFR's NaN has no sign to copy.
         let signed = op == Op::Copysign && y.is_nan();
-        Exact::from_float::<f64>(&if signed { float(double(x, y)) } else { exact(float(x), float(y)) })
+        let exact =
+            Exact::from_float::<f64>(&if signed { float(double(x, y)) } else { exact(float(x), float(y)) });
+        exact.in_units_from(f64::FORMAT, function.unit_from)
     })
 }
 

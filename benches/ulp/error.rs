@@ -126,6 +126,16 @@ impl Exact {
         Self { value, rest: if value.is_infinite() { rest.abs() } else { rest }, ulp }
     }
 
+    /// The same result, its errors counted in units of the last place of a larger number where it is smaller than that.
+    pub(crate) fn in_units_from(mut self, format: Format, magnitude: f64) -> Self {
+        let ulp = format.ulp(exponent(magnitude));
+        if self.value.abs() < magnitude && self.ulp < ulp {
+            self.rest *= self.ulp / ulp;
+            self.ulp = ulp;
+        }
+        self
+    }
+
     /// The distance of a result of the format from the exact one, in units of the last place; infinite where one is NaN
     /// and the other not, where one is infinite beyond reach of rounding, and where zeros differ in sign.
     pub(crate) fn error<T: Real>(&self, got: T) -> f64 {

@@ -93,11 +93,13 @@ pub(crate) struct Binary {
     pub(crate) double: fn(f64, f64) -> f64,
     pub(crate) exact: fn(Float, Float) -> Float,
     pub(crate) limit: f64,
+    /// Errors of smaller results are counted in units of this magnitude, in `float64`.
+    pub(crate) unit_from: f64,
     pub(crate) pairs: Pairs,
 }
 
 const fn binary(op: Op, double: fn(f64, f64) -> f64, exact: fn(Float, Float) -> Float) -> Binary {
-    Binary { op, double, exact, limit: FAITHFUL, pairs: Pairs::Moderate }
+    Binary { op, double, exact, limit: FAITHFUL, unit_from: 0.0, pairs: Pairs::Moderate }
 }
 
 const fn rounded2(mut function: Binary) -> Binary {
@@ -116,7 +118,8 @@ pub(crate) const BINARY: &[Binary] = &[
     Binary { pairs: Pairs::Powers, ..binary(Op::Pow, f64::powf, |x, y| x.pow(&y)) },
     binary(Op::Atan2, f64::atan2, |y, x| y.atan2(&x)),
     binary(Op::Hypot, f64::hypot, |x, y| x.hypot(&y)),
-    binary(Op::Logaddexp, logaddexp, exact_logaddexp),
+    // Near 0 the two terms cancel: there it is accurate as a sum is, not as a function.
+    Binary { unit_from: 1.0 / 32.0, ..binary(Op::Logaddexp, logaddexp, exact_logaddexp) },
     rounded2(binary(Op::Copysign, f64::copysign, |x, y| x.copysign(&y))),
     rounded2(binary(Op::Minimum, minimum, exact_minimum)),
     rounded2(binary(Op::Maximum, |x, y| -minimum(-x, -y), |x, y| -exact_minimum(-x, -y))),
