@@ -159,6 +159,7 @@ impl Code {
             }
         }
 
+        let value_size = if let Target::Value(dtype) = target { dtype.size() } else { 0 };
         let mut uniform = [false; MAX_STEPS];
         let mut step_slot = [0; MAX_STEPS];
         let mut done = [false; MAX_OUTPUTS];
@@ -224,11 +225,17 @@ impl Code {
             step_slot[s] = call.dst;
             code.calls.push(call);
 
-            // Tiles that nothing needs any more; a result that nothing needs at all is among them.
+            // Tiles that nothing needs any more; a result that nothing needs at all is among them. The place of a packed
+            // input may be a row among others (see `Tiles::panel`), so nothing wider goes there.
+            let later = steps[s + 1..].iter().map(|step| step.out.size());
+            let widest_later = later.chain([value_size]).max().unwrap_or(0);
             for (k, &arg) in step.operands().iter().enumerate() {
                 let slot = call.src[k];
                 let dead = match arg {
-                    Arg::Input(i) => input_until[usize::from(i)] == Some(s),
+                    Arg::Input(i) => {
+                        let i = usize::from(i);
+                        input_until[i] == Some(s) && program.inputs()[i].size() >= widest_later
+                    }
                     Arg::Step(i) => step_until[usize::from(i)] == s && !wanted(usize::from(i), &done),
                     Arg::Const(_) => false,
                 };
