@@ -11,7 +11,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use stridewise::{
-    ArrayOrScalar, Dtype, Op, Queue, Reduction, SliceItem, UsmArray, UsmKind, concat, elementwise, stack,
+    ArrayOrScalar, Dtype, IndexMode, Op, Queue, Reduction, Scan, Side, SliceItem, UsmArray, UsmKind, concat,
+    elementwise, stack,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -126,6 +127,7 @@ fn evaluate(folder: &Path, case: &Value, queue: &Queue) -> Outcome<UsmArray> {
         "astype" => all[0].astype(arguments["dtype"].as_str().ok_or("no dtype")?.parse::<Dtype>()?)?,
         "concat" => concat(&all, Some(axis()?))?,
         "stack" => stack(&all, axis()?)?,
+        _ if case["kind"] == "along" => along(name, &all, arguments)?,
         _ if case["kind"] == "reduction" => {
             let reduction = REDUCTIONS.into_iter().find(|reduction| reduction.name() == name);
             let reduction = reduction.ok_or_else(|| format!("there is no reduction `{name}`"))?;
@@ -141,6 +143,35 @@ fn evaluate(folder: &Path, case: &Value, queue: &Queue) -> Outcome<UsmArray> {
             let operands: Vec<ArrayOrScalar<'_>> = all.into_iter().map(Into::into).collect();
             elementwise(op, &operands)?
         }
+    })
+}
+
+/// The result of an operation along an axis.
+fn along(name: &str, x: &[&UsmArray], arguments: &Value) -> Outcome<UsmArray> {
+    let axis = integer(&arguments["axis"])?;
+    let descending = arguments["descending"] == true;
+    let shift = || integer(&arguments["shift"]);
+    Ok(match name {
+        "sort" => x[0].sort(axis, descending)?,
+        "argsort" => x[0].argsort(axis, descending)?,
+        "cumulative_sum" => x[0].cumulative(Scan::Sum, Some(axis), None, false)?,
+        "cumulative_prod" => x[0].cumulative(Scan::Prod, Some(axis), None, false)?,
+        "diff" => x[0].diff(axis, 1, None, None)?,
+        "roll" => x[0].roll(&[shift()?], Some(&[axis]))?,
+        "repeat" => x[0].repeat(usize::try_from(integer(&arguments["count"])?)?, Some(axis))?,
+        "take" => x[0].take(x[1], Some(axis), IndexMode::Check)?,
+        "take_along_axis" => x[0].take_along_axis(x[1], axis, IndexMode::Check)?,
+        "count_nonzero" => x[0].count_nonzero(Some(&[axis]), false)?,
+        "tril" => x[0].tril(shift()?)?,
+        "triu" => x[0].triu(shift()?)?,
+        "masked" => x[0].masked(x[1])?,
+        "searchsorted" => x[0].reshape(&[-1])?.sort(0, false)?.searchsorted(x[1], Side::Left, None)?,
+        "unique_values" => x[0].unique_values()?,
+        "isin" => x[0].isin(x[1], false)?,
+        "matmul" => x[0].matmul(x[1])?,
+        "var" => x[0].var(Some(&[axis]), false, 0.0)?,
+        "std" => x[0].std(Some(&[axis]), false, 0.0)?,
+        _ => return Err(format!("there is no operation `{name}`").into()),
     })
 }
 
