@@ -22,7 +22,6 @@ pub(super) trait Half: To<f32> + To<f64> + Copy + PartialEq {
     fn of_double(value: f64) -> Self;
     /// The bits, to tell all values apart.
     fn bits(self) -> u16;
-    fn from_bits(bits: u16) -> Self;
 }
 
 macro_rules! half {
@@ -34,8 +33,6 @@ macro_rules! half {
             fn of_double(value: f64) -> Self { value.to() }
             #[inline(always)]
             fn bits(self) -> u16 { self.to_bits() }
-            #[inline(always)]
-            fn from_bits(bits: u16) -> Self { $t::from_bits(bits) }
         }
     )*};
 }
@@ -99,35 +96,6 @@ impl<L: Level, H: Half, W: LaneFn<K>, const K: usize> Kernel for HalfMap<L, H, W
                 }
             }
             start += count;
-        }
-    }
-}
-
-/// The neighbour of a 16-bit float in the direction of another, in its own format.
-pub(super) struct HalfNext<H>(PhantomData<H>);
-impl<H: Half> Kernel for HalfNext<H> {
-    #[inline(always)]
-    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
-        let at = |k: usize, i: usize| {
-            let i = if flags >> k & 1 == 1 { 0 } else { i };
-            // SAFETY: `Kernel::run`'s contract: `len` elements are readable, one where the flag says so.
-            unsafe { *src[k].cast::<H>().add(i) }
-        };
-        for i in 0..len {
-            let (x, y) = (at(0, i), at(1, i));
-            let (from, to): (f32, f32) = (x.to(), y.to());
-            let next = if from.is_nan() || to.is_nan() {
-                H::of_single(f32::NAN)
-            } else if from == to {
-                y
-            } else if from == 0.0 {
-                H::from_bits(1 | y.bits() & 0x8000)
-            } else {
-                let outwards = (from < to) == (from > 0.0);
-                H::from_bits(if outwards { x.bits() + 1 } else { x.bits() - 1 })
-            };
-            // SAFETY: `Kernel::run`'s contract: `len` elements are writable.
-            unsafe { *dst.cast::<H>().add(i) = next };
         }
     }
 }

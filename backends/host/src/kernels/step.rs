@@ -2,13 +2,12 @@
 
 use stridewise_core::ops::{
     AnalyticOp, BitsOp, FieldOp, FloatOp, FloatTest, IntOp, NumFn, NumOp, NumTest, PartOp, RealFn, RealOp,
-    RealTest, Visitor,
+    RealTest, Visitor, define,
 };
-use stridewise_core::{Complex, Dtype, Op, bf16, f16};
+use stridewise_core::{Complex, Dtype, Op};
 
 use super::cast;
 use super::entry::{StepFn, entry, function_entry, lane_entry, wide_entry};
-use super::half_map::HalfNext;
 use super::map::{
     ByAnalytic, ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumFn, ByNumTest, ByPart, ByReal,
     ByRealFn, ByRealTest, Flag, LaneMaps, LaneTestMaps, PlainMap, PlainPart, PlainTest, Truth,
@@ -32,9 +31,10 @@ pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Reso
         return None;
     }
     match (op, dtype) {
-        // The one function of these that knows its format.
-        (Op::Nextafter, Dtype::F16) => Some(Resolved { run: entry::<HalfNext<f16>>(isa), lanes: true }),
-        (Op::Nextafter, Dtype::Bf16) => Some(Resolved { run: entry::<HalfNext<bf16>>(isa), lanes: true }),
+        // The one function that knows its format: not float32's.
+        (Op::Nextafter, Dtype::F16 | Dtype::Bf16) => {
+            Resolve::lanes(lane_entry::<LaneMaps<ByFloat<define::Nextafter>, 2>>(isa, dtype))
+        }
         _ => op.visit(Resolve { dtype, out, isa }),
     }
 }
