@@ -88,6 +88,30 @@ macro_rules! class {
     };
 }
 
+/// Classes of all numbers.
+macro_rules! numbers {
+    ($($class:ident $Trait:ident),*) => {$(
+        class! { $class $Trait:
+            I8 Wrapping, |v: Wrapping<i8>| Scalar::I8(v.0); I16 Wrapping, |v: Wrapping<i16>| Scalar::I16(v.0);
+            I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
+            U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
+            U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
+            F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
+            F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
+        }
+    )*};
+}
+
+/// Classes of real and complex floating point.
+macro_rules! fields {
+    ($($class:ident $Trait:ident),*) => {$(
+        class! { $class $Trait:
+            F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
+            F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
+        }
+    )*};
+}
+
 // In double precision, so that the one rounding to 16 bits is the only one that shows.
 fn half_up(v: f16) -> f64 {
     v.to_f64()
@@ -117,14 +141,7 @@ fn half_neighbour(from: (f32, u16), to: (f32, u16)) -> u16 {
 impl Visitor for Oracle<'_> {
     type Out = Option<Scalar>;
 
-    class! { num NumOp:
-        I8 Wrapping, |v: Wrapping<i8>| Scalar::I8(v.0); I16 Wrapping, |v: Wrapping<i16>| Scalar::I16(v.0);
-        I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
-        U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
-        U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
-        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
-        F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
-    }
+    numbers! { num NumOp, num_fn NumFn }
     class! { num_test NumTest:
         Bool |v: bool| Wrapping(u8::from(v)), Scalar::Bool;
         I8 Wrapping, Scalar::Bool; I16 Wrapping, Scalar::Bool; I32 Wrapping, Scalar::Bool; I64 Wrapping, Scalar::Bool;
@@ -132,22 +149,7 @@ impl Visitor for Oracle<'_> {
         F16 half_up, Scalar::Bool; Bf16 bhalf_up, Scalar::Bool; F32 |v| v, Scalar::Bool; F64 |v| v, Scalar::Bool;
         C64 |v| v, Scalar::Bool; C128 |v| v, Scalar::Bool;
     }
-    class! { field FieldOp:
-        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
-        F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
-    }
-    class! { num_fn NumFn:
-        I8 Wrapping, |v: Wrapping<i8>| Scalar::I8(v.0); I16 Wrapping, |v: Wrapping<i16>| Scalar::I16(v.0);
-        I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
-        U8 Wrapping, |v: Wrapping<u8>| Scalar::U8(v.0); U16 Wrapping, |v: Wrapping<u16>| Scalar::U16(v.0);
-        U32 Wrapping, |v: Wrapping<u32>| Scalar::U32(v.0); U64 Wrapping, |v: Wrapping<u64>| Scalar::U64(v.0);
-        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
-        F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
-    }
-    class! { analytic AnalyticOp:
-        F16 half_up, half_down; Bf16 bhalf_up, bhalf_down;
-        F32 |v| v, Scalar::F32; F64 |v| v, Scalar::F64; C64 |v| v, Scalar::C64; C128 |v| v, Scalar::C128;
-    }
+    fields! { field FieldOp, analytic AnalyticOp }
     class! { part PartOp:
         I8 Wrapping, |v: Wrapping<i8>| Scalar::I8(v.0); I16 Wrapping, |v: Wrapping<i16>| Scalar::I16(v.0);
         I32 Wrapping, |v: Wrapping<i32>| Scalar::I32(v.0); I64 Wrapping, |v: Wrapping<i64>| Scalar::I64(v.0);
