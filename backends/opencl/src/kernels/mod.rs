@@ -1,0 +1,148 @@
+//! Kernels: from a plan to the stages that compute it.
+//!
+//! A family's file looks at a plan and says which kernels to enqueue, one after the other, with which arguments. The
+//! text of a kernel is only written when no compiled kernel with the same [`Key`] is there, so a family decides twice:
+//! cheaply, at every launch, which form of kernel a plan needs and what goes into its arguments; and rarely, what that
+//! form's text is. Whatever the text depends on must be in the key; whatever changes from launch to launch (extents,
+//! strides, constants) is an argument.
+
+pub(crate) mod text;
+
+use smallvec::SmallVec;
+use stridewise_core::backend::Support;
+use stridewise_core::memory::UsmPtr;
+use stridewise_core::{Dtype, Error, Family, Fold, LaunchPlan, Program, Result, Scalar};
+
+/// What a device's kernels can rely on.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// `double` is there.
+    pub(crate) fp64: bool,
+    /// `half` is there.
+    pub(crate) fp16: bool,
+    /// Division and square root of `float` are correctly rounded (with the build option that asks for it).
+    pub(crate) exact_division: bool,
+    /// Memory objects instead of pointers: kernels get an object and an offset in bytes.
+    pub(crate) buffers: bool,
+    /// Work-items of a group run one after the other, or as lanes of a vector register, on a processor's core.
+    pub(crate) cpu: bool,
+    /// Compute units.
+    pub(crate) compute_units: usize,
+    /// Work-items of a group at most.
+    pub(crate) max_group: usize,
+    /// Bytes of local memory of a group.
+    pub(crate) local_bytes: usize,
+    /// Work of at most so many points is done by the most general form of a kernel, so that a program that touches
+    /// many shapes does not compile a special form for each.
+    pub(crate) general_points: usize,
+}
+
+/// The identity of a kernel's text, on one device.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Key(SmallVec<[u8; 96]>);
+
+impl Key {
+    /// The key of a family's kernels, to which the family adds what its text depends on.
+    pub(crate) fn new(family: u8) -> Self {
+        Self(SmallVec::from_elem(family, 1))
+    }
+    /// Adds a number.
+    pub(crate) fn push(&mut self, number: usize) {
+        // Small numbers in one byte; a larger one behind a mark that no small one has.
+        match u8::try_from(number) {
+            Ok(byte) if byte < u8::MAX => self.0.push(byte),
+            _ => {
+                self.0.push(u8::MAX);
+                self.0.extend_from_slice(&number.to_le_bytes());
+            }
+        }
+    }
+    /// Adds the structure of a program: all but the values of its constants, which are arguments.
+    pub(crate) fn program(&mut self, program: &Program) {
+        let arg = |arg| match arg {
+            stridewise_core::Arg::Input(i) => i,
+            stridewise_core::Arg::Const(i) => 64 + i,
+            stridewise_core::Arg::Step(i) => 128 + i,
+        };
+        self.push(program.inputs().len());
+        for (i, &dtype) in program.inputs().iter().enumerate() {
+            self.0.push(dtype as u8 | u8::from(program.is_index(i)) << 7);
+        }
+        self.push(program.consts().len());
+        self.0.extend(program.consts().iter().map(|value| value.dtype() as u8));
+        self.push(program.steps().len());
+        for step in program.steps() {
+            self.0.extend_from_slice(&[step.op as u8, step.dtype as u8, step.out as u8]);
+            self.0.extend(step.operands().iter().map(|&operand| arg(operand)));
+        }
+        self.push(program.outputs().len());
+        self.0.extend(program.outputs().iter().map(|&output| arg(output)));
+    }
+    /// Adds a fold.
+    pub(crate) fn fold(&mut self, fold: Fold) {
+        match fold {
+            Fold::Op(op) => self.0.push(op as u8),
+            Fold::ArgMin => self.0.push(254),
+            _ => self.0.push(255),
+        }
+    }
+}
+
+/// An argument of a kernel, in the order of its parameters.
+#[derive(Clone, Debug)]
+pub(crate) enum Argument {
+    /// Memory of the plan, for a parameter that [`text::Parameters::memory`] declared.
+    Memory(UsmPtr),
+    /// The work's scratch memory, from this byte on (a multiple of 16), for such a parameter.
+    Scratch(usize),
+    /// A value: `long` and such, a constant, or a struct.
+    Bytes(SmallVec<[u8; 32]>),
+    /// So many bytes of local memory.
+    Local(usize),
+}
+
+impl Argument {
+    /// A `long`.
+    pub(crate) fn long(value: isize) -> Self {
+        Self::Bytes((value as i64).to_le_bytes().as_slice().into())
+    }
+    /// An array of `long` in a struct.
+    pub(crate) fn longs(values: impl IntoIterator<Item = isize>) -> Self {
+        Self::Bytes(values.into_iter().flat_map(|value| (value as i64).to_le_bytes()).collect())
+    }
+    /// A constant of a program.
+    pub(crate) fn constant(value: &Scalar) -> Self {
+        Self::Bytes(value.to_bytes()[..value.dtype().size()].into())
+    }
+}
+
+/// One kernel to enqueue; it begins when the stage before it has ended.
+pub(crate) struct Stage<'a> {
+    /// Identity of the text.
+    pub(crate) key: Key,
+    /// Writes the text: a whole program with one kernel of the name `run`.
+    pub(crate) source: Box<dyn Fn() -> String + 'a>,
+    /// Arguments in the order of the parameters.
+    pub(crate) arguments: SmallVec<[Argument; 12]>,
+    /// Work-items per dimension, multiples of `local`.
+    pub(crate) global: [usize; 2],
+    /// Work-items of a group per dimension.
+    pub(crate) local: [usize; 2],
+}
+
+/// What computes a plan.
+pub(crate) struct Work<'a> {
+    /// Scratch memory that the stages share, in bytes.
+    pub(crate) scratch_bytes: usize,
+    /// Kernels, one after the other.
+    pub(crate) stages: SmallVec<[Stage<'a>; 2]>,
+}
+
+impl<'a> Work<'a> {
+    /// One kernel without scratch memory.
+    pub(crate) fn single(stage: Stage<'a>) -> Self {
+        let mut stages = SmallVec::new();
+        stages.push(stage);
+        Self { scratch_bytes: 0, stages }
+    }
+}

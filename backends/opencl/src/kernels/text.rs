@@ -1,0 +1,81 @@
+//! Writing OpenCL C: types, parameters, the skeleton of a kernel.
+
+use std::fmt::Write as _;
+
+use stridewise_core::Dtype;
+
+use super::Target;
+
+/// The type that a kernel has for an element, in memory and as a value: `bool` is a `uchar` of 0 or 1, `bfloat16` a
+/// `ushort` of its bits, a complex number a vector of two.
+pub(crate) const fn c_type(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::Bool | Dtype::U8 => "uchar",
+        Dtype::I8 => "char",
+        Dtype::I16 => "short",
+        Dtype::I32 => "int",
+        Dtype::I64 => "long",
+        Dtype::U16 | Dtype::Bf16 => "ushort",
+        Dtype::U32 => "uint",
+        Dtype::U64 => "ulong",
+        Dtype::F16 => "half",
+        Dtype::F32 => "float",
+        Dtype::F64 => "double",
+        Dtype::C64 => "float2",
+        Dtype::C128 => "double2",
+    }
+}
+
+/// The parameters of a kernel, and the lines at the start of its body that make pointers of them.
+pub(crate) struct Parameters {
+    list: String,
+    prologue: String,
+    buffers: bool,
+}
+
+impl Parameters {
+    /// No parameters yet.
+    pub(crate) fn new(target: &Target) -> Self {
+        Self { list: String::new(), prologue: String::new(), buffers: target.buffers }
+    }
+
+    fn separate(&mut self) {
+        if !self.list.is_empty() {
+            self.list.push_str(", ");
+        }
+    }
+
+    /// A pointer to global memory, of a type that may be `const`: `memory("const float", "a")`. Takes an
+    /// [`Argument::Memory`](super::Argument::Memory) or `Scratch`.
+    pub(crate) fn memory(&mut self, ty: &str, name: &str) {
+        self.separate();
+        if self.buffers {
+            // Writing to a `String` cannot fail.
+            let _ = write!(self.list, "global {ty} *{name}_object, const long {name}_bytes");
+            let constant = if ty.starts_with("const ") { "const " } else { "" };
+            let _ = writeln!(
+                self.prologue,
+                "    global {ty} *{name} = (global {ty} *)((global {constant}char *){name}_object + {name}_bytes);"
+            );
+        } else {
+            let _ = write!(self.list, "global {ty} *{name}");
+        }
+    }
+
+    /// A value: `value("long", "n")`.
+    pub(crate) fn value(&mut self, ty: &str, name: &str) {
+        self.separate();
+        let _ = write!(self.list, "const {ty} {name}");
+    }
+
+    /// Local memory whose size the argument says.
+    pub(crate) fn local(&mut self, ty: &str, name: &str) {
+        self.separate();
+        let _ = write!(self.list, "local {ty} *{name}");
+    }
+
+    /// The kernel `run` with a body, which is indented by its writer.
+    pub(crate) fn kernel(&self, attributes: &str, body: &str) -> String {
+        format!("kernel {attributes} void run({})\n{{\n{}{body}}}\n", self.list, self.prologue)
+    }
+}
