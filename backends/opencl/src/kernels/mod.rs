@@ -6,7 +6,10 @@
 //! form's text is. Whatever the text depends on must be in the key; whatever changes from launch to launch (extents,
 //! strides, constants) is an argument.
 
+pub(crate) mod reduce;
 pub(crate) mod text;
+#[cfg(test)]
+mod trial;
 
 use smallvec::SmallVec;
 use stridewise_core::backend::Support;
