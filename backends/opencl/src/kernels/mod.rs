@@ -7,6 +7,7 @@
 //! strides, constants) is an argument.
 
 pub(crate) mod reduce;
+pub(crate) mod scan;
 pub(crate) mod text;
 #[cfg(test)]
 mod trial;
