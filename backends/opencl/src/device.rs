@@ -150,10 +150,12 @@ impl OpenClDevice {
             None => Tier::Buffers,
         };
         let kind = id.dev_type().unwrap_or(cl::CL_DEVICE_TYPE_CPU);
-        let device_type = if kind & cl::CL_DEVICE_TYPE_GPU != 0 {
-            DeviceType::Gpu
-        } else if kind & cl::CL_DEVICE_TYPE_CPU != 0 {
+        // A simulator that claims to be everything is a processor, but gets what a GPU gets.
+        let (is_cpu, is_gpu) = (kind & cl::CL_DEVICE_TYPE_CPU != 0, kind & cl::CL_DEVICE_TYPE_GPU != 0);
+        let device_type = if is_cpu {
             DeviceType::Cpu
+        } else if is_gpu {
+            DeviceType::Gpu
         } else {
             DeviceType::Accelerator
         };
@@ -163,7 +165,7 @@ impl OpenClDevice {
             fp16: has("cl_khr_fp16"),
             exact_division: exact,
             buffers: tier.has_buffers(),
-            cpu: device_type == DeviceType::Cpu,
+            cpu: is_cpu && !is_gpu,
             compute_units: size(id.max_compute_units()).max(1),
             max_group: size(id.max_work_group_size()).max(1),
             local_bytes: size(id.local_mem_size()),
