@@ -87,7 +87,7 @@ pub(crate) fn supports(program: &Program, target: &Target) -> Result<(), String>
         }
     }
     for step in program.steps() {
-        if step.dtype.kind() == DtypeKind::Complex && in_double(step.op) {
+        if step.dtype.kind() == DtypeKind::Complex && in_double(step.op) && !target.fp64 {
             return Err(format!(
                 "`{}` of `{}` is computed in double precision (cl_khr_fp64)",
                 step.op.name(),
