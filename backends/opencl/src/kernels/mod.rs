@@ -7,7 +7,10 @@
 //! strides, constants) is an argument.
 
 mod map;
+mod reduce;
 pub(crate) mod text;
+#[cfg(test)]
+mod trial;
 
 use smallvec::SmallVec;
 use stridewise_core::backend::Support;
@@ -23,6 +26,7 @@ use crate::emit;
 pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<'a>> {
     match &plan.family {
         Family::Map => map::work(plan, target),
+        Family::Reduce { .. } => reduce::work(plan, target),
         family => Err(Error::unsupported(
             "plan",
             format!("{family:?}"),

@@ -7,7 +7,7 @@ use super::{Array, FieldElement, NumElement, RealElement, demand};
 use crate::array::UsmArray;
 use crate::backend::UsmSupport;
 use crate::dtype::Element;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::Order;
 use crate::memory::UsmKind;
 use crate::runtime::Queue;

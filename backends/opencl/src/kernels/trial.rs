@@ -1,0 +1,241 @@
+//! Running the work of a plan on whatever OpenCL devices there are, on plain buffers, and against a fold in a loop.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ptr;
+
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, Device, get_all_devices};
+use opencl3::kernel::Kernel;
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
+use opencl3::program::Program as Built;
+use opencl3::types::CL_BLOCKING;
+use stridewise_core::memory::UsmPtr;
+use stridewise_core::{Dtype, LaunchPlan, Operand, Result, Scalar};
+
+use super::{Argument, Key, Target, Work};
+
+/// Address bits of the offset in an array's memory; the bits above are the array's number, from 1 on.
+const REGION: u32 = 40;
+
+/// Memory of an array: its dtype and the bytes.
+#[derive(Clone)]
+pub(crate) struct Region {
+    pub(crate) dtype: Dtype,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Region {
+    pub(crate) fn new(dtype: Dtype, values: &[Scalar]) -> Self {
+        Self { dtype, bytes: values.iter().flat_map(|v| v.to_bytes()[..dtype.size()].to_vec()).collect() }
+    }
+    pub(crate) fn get(&self, at: isize) -> Scalar {
+        let size = self.dtype.size();
+        let at = usize::try_from(at).unwrap() * size;
+        let mut bytes = [0; 16];
+        bytes[..size].copy_from_slice(&self.bytes[at..at + size]);
+        Scalar::from_bytes(self.dtype, &bytes)
+    }
+}
+
+/// The operand whose element at multi-index zero is this one of a region.
+pub(crate) fn operand(region: usize, dtype: Dtype, first: isize, strides: &[isize]) -> Operand {
+    let address = ((region + 1) << REGION) + usize::try_from(first).unwrap() * dtype.size();
+    Operand { ptr: UsmPtr::new(ptr::without_provenance_mut(address)), strides: strides.into() }
+}
+
+/// The region and the element that an operand's multi-index zero is.
+pub(crate) fn place(operand: &Operand, dtype: Dtype) -> (usize, isize) {
+    let address = operand.ptr.addr();
+    let bytes = address & ((1 << REGION) - 1);
+    ((address >> REGION) - 1, (bytes / dtype.size()).cast_signed())
+}
+
+/// A device under test.
+pub(crate) struct Tested {
+    pub(crate) name: String,
+    pub(crate) target: Target,
+    context: Context,
+    queue: CommandQueue,
+    kernels: RefCell<HashMap<Key, (String, Kernel)>>,
+}
+
+/// Every device of every platform; none, with a message, where there is no OpenCL.
+pub(crate) fn devices() -> Vec<Tested> {
+    let ids = get_all_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default();
+    if ids.is_empty() {
+        eprintln!("skipped: no OpenCL device");
+    }
+    let tested = |id| {
+        let device = Device::new(id);
+        let extensions = device.extensions().unwrap();
+        let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
+        let exact = device.single_fp_config().unwrap() & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
+        let context = Context::from_device(&device).unwrap();
+        #[allow(deprecated)] // The one that OpenCL 1.2 has.
+        let queue = CommandQueue::create_default(&context, 0).unwrap();
+        let target = Target {
+            fp64: has("cl_khr_fp64"),
+            fp16: has("cl_khr_fp16"),
+            exact_division: exact,
+            buffers: true,
+            cpu: false,
+            compute_units: 2,
+            max_group: device.max_work_group_size().unwrap(),
+            local_bytes: 32 << 10,
+            general_points: 0,
+        };
+        Tested { name: device.name().unwrap(), target, context, queue, kernels: RefCell::default() }
+    };
+    ids.into_iter().map(tested).collect()
+}
+
+impl Tested {
+    /// Whether elements of a dtype are values here.
+    pub(crate) fn has(&self, dtype: Dtype) -> bool {
+        match dtype {
+            Dtype::F16 => self.target.fp16,
+            Dtype::F64 | Dtype::C128 => self.target.fp64,
+            _ => true,
+        }
+    }
+
+    fn buffer(&self, bytes: &[u8]) -> Buffer<u8> {
+        let len = bytes.len().max(1);
+        // SAFETY: no host pointer.
+        let mut buffer =
+            unsafe { Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, len, ptr::null_mut()).unwrap() };
+        if !bytes.is_empty() {
+            // SAFETY: blocking, of the buffer's size.
+            unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, bytes, &[]).unwrap() };
+        }
+        buffer
+    }
+
+    /// Runs a plan over regions, the last of which is written.
+    pub(crate) fn run(
+        &self,
+        target: &Target,
+        plan: &LaunchPlan,
+        regions: &mut [Region],
+        work: impl for<'a> Fn(&'a LaunchPlan, &Target) -> Result<Work<'a>>,
+    ) {
+        let buffers: Vec<Buffer<u8>> = regions.iter().map(|r| self.buffer(&r.bytes)).collect();
+        let Work { scratch_bytes, stages } = work(plan, target).unwrap();
+        // What was there before must not matter.
+        let scratch = self.buffer(&vec![0xa5; scratch_bytes]);
+        for mut stage in stages {
+            let source = (stage.source)();
+            // A key stands for one text, whatever else a target says: it is of one device.
+            if let Ok(folder) = std::env::var("STRIDEWISE_OPENCL_TEXTS") {
+                std::fs::write(format!("{folder}/last.cl"), &source).unwrap();
+            }
+            for flag in [target.cpu, target.exact_division, target.fp64, target.fp16] {
+                stage.key.push(usize::from(flag));
+            }
+            let mut kernels = self.kernels.borrow_mut();
+            let (text, kernel) = kernels.entry(stage.key).or_insert_with(|| {
+                let built = Built::create_and_build_from_source(&self.context, &source, "")
+                    .unwrap_or_else(|log| panic!("{}: {log}\n{source}", self.name));
+                (source.clone(), Kernel::create(&built, "run").unwrap())
+            });
+            assert_eq!(*text, source, "one key, two texts");
+            let mut index = 0;
+            let mut set = |bytes: usize, value: *const c_void| {
+                // SAFETY: the kernel copies so many bytes, or takes them as the size of local memory.
+                unsafe { opencl3::kernel::set_kernel_arg(kernel.get(), index, bytes, value).unwrap() };
+                index += 1;
+            };
+            for argument in &stage.arguments {
+                let mut memory = |buffer: &Buffer<u8>, offset: i64| {
+                    let object = buffer.get();
+                    set(size_of_val(&object), (&raw const object).cast());
+                    set(8, (&raw const offset).cast());
+                };
+                match argument {
+                    Argument::Memory(at) => {
+                        let (region, bytes) = ((at.addr() >> REGION) - 1, at.addr() & ((1 << REGION) - 1));
+                        memory(&buffers[region], bytes as i64);
+                    }
+                    Argument::Scratch(from) => memory(&scratch, *from as i64),
+                    Argument::Bytes(bytes) => set(bytes.len(), bytes.as_ptr().cast()),
+                    Argument::Local(bytes) => set(*bytes, ptr::null()),
+                }
+            }
+            for d in 0..2 {
+                assert_eq!(stage.global[d] % stage.local[d], 0);
+            }
+            // SAFETY: all arguments are set, in the order of the parameters.
+            unsafe {
+                self.queue
+                    .enqueue_nd_range_kernel(
+                        kernel.get(),
+                        2,
+                        ptr::null(),
+                        stage.global.as_ptr(),
+                        stage.local.as_ptr(),
+                        &[],
+                    )
+                    .unwrap();
+            }
+        }
+        let last = regions.len() - 1;
+        // SAFETY: blocking, of the buffer's size.
+        unsafe {
+            self.queue
+                .enqueue_read_buffer(&buffers[last], CL_BLOCKING, 0, &mut regions[last].bytes, &[])
+                .unwrap();
+        }
+    }
+}
+
+/// Numbers that look random and are the same every time.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n
+    }
+}
+
+/// Whether two values are the same: to the bit, but for the bits of a NaN and, where asked for, the sign of zeros.
+pub(crate) fn same(a: Scalar, b: Scalar, zeros: bool) -> bool {
+    let equal = |x: f64, y: f64| {
+        (x.is_nan() && y.is_nan()) || (x == y && (!zeros || x.to_bits() == y.to_bits()))
+    };
+    if !a.dtype().kind().is_inexact() {
+        return a == b;
+    }
+    let (a, b) = (a.to_c128(), b.to_c128());
+    equal(a.re, b.re) && equal(a.im, b.im)
+}
+
+/// The inputs of a plan's program at a multi-index.
+pub(crate) fn inputs_at(plan: &LaunchPlan, regions: &[Region], index: &[usize]) -> Vec<Scalar> {
+    let inputs = plan.inputs.iter().enumerate();
+    inputs
+        .map(|(k, operand)| {
+            let offset: isize = operand.strides.iter().zip(index).map(|(&s, &i)| s * i.cast_signed()).sum();
+            if plan.program.is_index(k) {
+                return Scalar::I64((operand.ptr.addr().cast_signed() + offset) as i64);
+            }
+            let (region, first) = place(operand, plan.program.inputs()[k]);
+            regions[region].get(first + offset)
+        })
+        .collect()
+}
+
+/// Steps a multi-index on in row-major order; whether there was a next one.
+pub(crate) fn next(index: &mut [usize], extents: &[usize]) -> bool {
+    for d in (0..extents.len()).rev() {
+        index[d] += 1;
+        if index[d] < extents[d] {
+            return true;
+        }
+        index[d] = 0;
+    }
+    false
+}
