@@ -6,7 +6,17 @@
 //! form's text is. Whatever the text depends on must be in the key; whatever changes from launch to launch (extents,
 //! strides, constants) is an argument.
 
+pub(crate) mod gather;
+mod order;
+mod points;
+pub(crate) mod search;
+pub(crate) mod sort;
 pub(crate) mod text;
+
+#[cfg(test)]
+mod moving;
+#[cfg(test)]
+mod trial;
 
 use smallvec::SmallVec;
 use stridewise_core::backend::Support;
