@@ -5,11 +5,13 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Index;
+use std::ops::{Index, Range};
 use std::sync::Arc;
 
+use super::UsmPtr;
 use super::allocation::Allocation;
 use super::track::{Mode, Region};
+use crate::backend::UsmSupport;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Indices, Layout};
@@ -18,6 +20,8 @@ use crate::layout::{Indices, Layout};
 struct Loan {
     allocation: Arc<Allocation>,
     number: u64,
+    /// Where and how much the device has mapped.
+    mapped: (UsmPtr, usize),
 }
 
 impl Loan {
@@ -34,10 +38,15 @@ impl Loan {
         if mode == Mode::Write {
             allocation.pending_reads.flush()?;
         }
+        // Memory that is mapped comes and goes by ranges of bytes, with what lies between the elements.
+        let device = allocation.device();
+        let in_ranges = device.info().usm(allocation.kind()) == UsmSupport::SvmCoarse;
+        let bytes = Region::bytes(region.range());
+        let region = if in_ranges { &bytes } else { region };
         loop {
             let opened = allocation.track().open_host_view(region, mode)?;
             let waits = match opened {
-                Ok(number) => return Ok(Self { allocation: Arc::clone(allocation), number }),
+                Ok(number) => return Self::map(allocation, number, &region.range(), mode),
                 Err(waits) => waits,
             };
             for wait in waits {
@@ -55,8 +64,30 @@ impl Loan {
     }
 }
 
+impl Loan {
+    /// Lets the host reach the range of a view that is open in the track.
+    fn map(allocation: &Arc<Allocation>, number: u64, range: &Range<usize>, mode: Mode) -> Result<Self> {
+        let mapped = (allocation.ptr().byte_offset(range.start.cast_signed()), range.len());
+        // SAFETY: the range is inside the allocation (a region's always is), and while the view is open no conflicting
+        // command is pending or accepted (`open_host_view`).
+        let outcome = unsafe { allocation.device().backend().map(mapped.0, mapped.1, mode == Mode::Write) };
+        match outcome {
+            Ok(()) => Ok(Self { allocation: Arc::clone(allocation), number, mapped }),
+            Err(error) => {
+                allocation.track().close_host_view(number);
+                Err(error)
+            }
+        }
+    }
+}
+
 impl Drop for Loan {
     fn drop(&mut self) {
+        let (ptr, bytes) = self.mapped;
+        // SAFETY: mapped when the loan was opened, and unmapped once, here; the view that the loan belongs to is gone.
+        let outcome = unsafe { self.allocation.device().backend().unmap(ptr, bytes) };
+        // A device that cannot take memory back is lost, and every command after this one says so.
+        drop(outcome);
         self.allocation.track().close_host_view(self.number);
     }
 }

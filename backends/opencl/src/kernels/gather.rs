@@ -48,7 +48,7 @@ const ARGUMENT_BYTES: usize = 1024;
 /// # Errors
 /// [`Error::Unsupported`] for a plan of another family; [`Error::Overflow`] where the arguments are more than devices
 /// take, which only places of many axes over a space of many points or far strides are.
-pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>> {
+pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>> {
     let (axes, scatter) = match &plan.family {
         Family::Gather { axes } => (&axes[..], false),
         Family::Scatter { axes } => (&axes[..], true),
@@ -76,7 +76,8 @@ fn views(plan: &LaunchPlan) -> impl Iterator<Item = &[isize]> {
 
 /// Whether a number of the walk or of the axes needs 64 bits.
 fn is_wide(points: &Points, axes: &[IndexedAxis]) -> bool {
-    let narrow = |axis: &IndexedAxis| i32::try_from(axis.extent).is_ok() && i32::try_from(axis.stride).is_ok();
+    let narrow =
+        |axis: &IndexedAxis| i32::try_from(axis.extent).is_ok() && i32::try_from(axis.stride).is_ok();
     points.is_wide() || !axes.iter().all(narrow)
 }
 
@@ -106,9 +107,8 @@ fn axes_type(walk: Walk, axes: usize, slots: bool) -> String {
     if axes == 0 {
         return String::new();
     }
-    let fields: Vec<String> = (0..axes)
-        .map(|k| if slots { format!("n{k}, s{k}, t{k}") } else { format!("n{k}, s{k}") })
-        .collect();
+    let fields: Vec<String> =
+        (0..axes).map(|k| if slots { format!("n{k}, s{k}, t{k}") } else { format!("n{k}, s{k}") }).collect();
     format!("typedef struct {{\n    {} {};\n}} axes;\n", walk.number(), fields.join(", "))
 }
 
@@ -363,7 +363,8 @@ fn claimed<'a>(
                 arguments.push(walk.argument(walked, each));
                 if !axes.is_empty() {
                     let fields = axes.iter().zip(&claim.axes);
-                    let fields = fields.flat_map(|(axis, &slot)| [axis.extent.cast_signed(), axis.stride, slot]);
+                    let fields =
+                        fields.flat_map(|(axis, &slot)| [axis.extent.cast_signed(), axis.stride, slot]);
                     arguments.push(walk.numbers(fields));
                 }
                 arguments.push(Argument::Scratch(0));
@@ -390,7 +391,8 @@ fn claimed<'a>(
 const WRITE: isize = 2;
 
 fn claimed_text(element: &str, walk: Walk, axes: usize, target: &Target) -> String {
-    let mut body = format!("        long to = at{DST}, slot = at{SLOT} + r.slot;\n        bool inside = true;\n");
+    let mut body =
+        format!("        long to = at{DST}, slot = at{SLOT} + r.slot;\n        bool inside = true;\n");
     for k in 0..axes {
         let _ = writeln!(
             body,

@@ -42,7 +42,6 @@ fn is_nan(x: Scalar) -> bool {
 
 /// Elements to be addressed, in the memory of a layout along dimensions and then axes.
 struct Addressed {
-    dims: Vec<usize>,
     axes: SmallVec<[IndexedAxis; 2]>,
     layout: Layout,
     places: Vec<(Layout, Memory)>,
@@ -55,8 +54,8 @@ impl Addressed {
         let along = |d: usize| if apart[d] { 1 } else { dims[d] };
         let all: Vec<usize> = (0..dims.len()).map(along).chain(extents.iter().copied()).collect();
         let mut layout = numbers.layout(&all, false);
-        for d in 0..dims.len() {
-            layout.strides[d] = if apart[d] { 0 } else { layout.strides[d] };
+        for (stride, _) in layout.strides.iter_mut().zip(&apart).filter(|(_, apart)| **apart) {
+            *stride = 0;
         }
         if overlapping {
             let steps: Vec<isize> = all.iter().map(|_| numbers.below(5) as isize - 2).collect();
@@ -88,11 +87,12 @@ impl Addressed {
                 (layout, memory)
             })
             .collect();
-        Self { dims: dims.to_vec(), axes, layout, places }
+        Self { axes, layout, places }
     }
     /// The places that a point names.
     fn named(&self, index: &[usize]) -> Vec<i64> {
-        let place = |(layout, memory): &(Layout, Memory)| memory.read(Dtype::I64, layout.at(index)).get().unwrap();
+        let place =
+            |(layout, memory): &(Layout, Memory)| memory.read(Dtype::I64, layout.at(index)).get().unwrap();
         self.places.iter().map(place).collect()
     }
     /// Where an element is.
@@ -106,7 +106,14 @@ impl Addressed {
     }
 }
 
-fn gathered(trial: &mut Trial, target: &Target, numbers: &mut Numbers, dtype: Dtype, dims: &[usize], extents: &[usize]) {
+fn gathered(
+    trial: &mut Trial,
+    target: &Target,
+    numbers: &mut Numbers,
+    dtype: Dtype,
+    dims: &[usize],
+    extents: &[usize],
+) {
     let addressed = Addressed::new(numbers, dims, extents, false);
     let size = dtype.size();
     let mut src = addressed.layout.filled(dtype, || numbers.element(dtype));
@@ -223,13 +230,6 @@ fn searched(
     };
     let work = search::work(&plan, target).unwrap();
     trial.run(&work, &mut [&mut dst, &mut src, &mut table]);
-    if dst.bytes() != expected.bytes() {
-        for index in indices(dims) {
-            let at = to.at(&index);
-            println!("{:?} {:?} {:?}", src.read(dtype, from.at(&index)), dst.read(Dtype::I64, at), expected.read(Dtype::I64, at));
-        }
-        println!("{sorted:?} {along:?} {from:?} {to:?}");
-    }
     assert!(dst.bytes() == expected.bytes(), "search {dtype} {dims:?} {extent} {right}");
 }
 
@@ -263,7 +263,8 @@ fn sorted(
                 expected.write(at, &Scalar::I64(place as i64));
             } else {
                 let at = at.cast_unsigned() * size;
-                expected.bytes_mut()[at..at + size].copy_from_slice(src.element(size, from.at(&whole(place))));
+                expected.bytes_mut()[at..at + size]
+                    .copy_from_slice(src.element(size, from.at(&whole(place))));
             }
         }
     }
@@ -293,19 +294,8 @@ fn forms(test: impl Fn(&mut Trial, &Target, &mut Numbers)) {
 
 /// One dtype of each size and kind of element.
 const SIZES: [Dtype; 6] = [Dtype::U8, Dtype::F16, Dtype::F32, Dtype::I64, Dtype::C64, Dtype::C128];
-const SHAPES: [&[usize]; 11] = [
-    &[],
-    &[1],
-    &[2],
-    &[33],
-    &[257],
-    &[1000],
-    &[3, 5],
-    &[31, 32],
-    &[2, 3, 7],
-    &[5, 1, 33],
-    &[3, 4, 2, 5],
-];
+const SHAPES: [&[usize]; 11] =
+    [&[], &[1], &[2], &[33], &[257], &[1000], &[3, 5], &[31, 32], &[2, 3, 7], &[5, 1, 33], &[3, 4, 2, 5]];
 
 #[test]
 fn gathers_are_those_of_loops() {
@@ -327,7 +317,8 @@ fn scatters_are_those_of_loops() {
         for overlapping in [false, true] {
             for dtype in SIZES {
                 for dims in SHAPES {
-                    let extents: Vec<usize> = (0..numbers.below(3) + 1).map(|_| 1 + numbers.below(9)).collect();
+                    let extents: Vec<usize> =
+                        (0..numbers.below(3) + 1).map(|_| 1 + numbers.below(9)).collect();
                     scattered(trial, target, numbers, dtype, dims, &extents, overlapping);
                 }
             }
@@ -357,7 +348,9 @@ fn sorts_are_those_of_loops() {
     forms(|trial, target, numbers| {
         for &dtype in Dtype::ALL {
             for (descending, indexed) in [(false, false), (true, false), (false, true), (true, true)] {
-                for dims in [&[1][..], &[2], &[3], &[33], &[256], &[3, 5], &[31, 32], &[2, 3, 7], &[5, 2, 3, 17]] {
+                for dims in
+                    [&[1][..], &[2], &[3], &[33], &[256], &[3, 5], &[31, 32], &[2, 3, 7], &[5, 2, 3, 17]]
+                {
                     sorted(trial, target, numbers, dtype, dims, (descending, indexed));
                 }
             }

@@ -69,7 +69,8 @@ impl Points {
 
     /// Whether a number of the walk needs 64 bits.
     pub(super) fn is_wide(&self) -> bool {
-        self.len() > i32::MAX as usize || self.views.iter().flatten().any(|&stride| i32::try_from(stride).is_err())
+        self.len() > i32::MAX as usize
+            || self.views.iter().flatten().any(|&stride| i32::try_from(stride).is_err())
     }
 }
 
@@ -156,12 +157,18 @@ impl Walk {
             let terms: String = (0..self.dims).map(|d| format!(" + (long)i{d} * w.s{v}_{d}")).collect();
             let _ = writeln!(text, "    long at{v} = 0{terms};");
         }
-        let _ = writeln!(text, "    for (long point = first;;) {{\n{body}        if (++point == end)\n            break;");
+        let _ = writeln!(
+            text,
+            "    for (long point = first;;) {{\n{body}        if (++point == end)\n            break;"
+        );
         for d in (0..self.dims).rev() {
             for v in 0..self.views {
                 let _ = writeln!(text, "        at{v} += w.s{v}_{d};");
             }
-            let _ = writeln!(text, "        if (++i{d} < ({unsigned})w.n{d})\n            continue;\n        i{d} = 0;");
+            let _ = writeln!(
+                text,
+                "        if (++i{d} < ({unsigned})w.n{d})\n            continue;\n        i{d} = 0;"
+            );
             for v in 0..self.views {
                 let _ = writeln!(text, "        at{v} -= (long)w.n{d} * w.s{v}_{d};");
             }
@@ -173,7 +180,11 @@ impl Walk {
 
 /// Points of a work-item.
 pub(super) fn each(points: usize, target: &Target) -> usize {
-    if target.cpu { points.div_ceil(ITEMS_PER_UNIT * target.compute_units.max(1)).max(FEWEST_POINTS) } else { 1 }
+    if target.cpu {
+        points.div_ceil(ITEMS_PER_UNIT * target.compute_units.max(1)).max(FEWEST_POINTS)
+    } else {
+        1
+    }
 }
 
 /// Work-items of a group.

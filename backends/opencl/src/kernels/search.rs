@@ -14,7 +14,7 @@ const FAMILY: u8 = 42;
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a plan of another family.
-pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>> {
+pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>> {
     let (Family::Search { table, right }, [needle, first], [output]) =
         (&plan.family, &plan.inputs[..], &plan.outputs[..])
     else {

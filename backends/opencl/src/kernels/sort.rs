@@ -14,7 +14,7 @@
 
 use smallvec::SmallVec;
 use stridewise_core::memory::UsmPtr;
-use stridewise_core::{Dtype, Error, Family, LaunchPlan, MAX_PLAN_DIMS, Result};
+use stridewise_core::{Dtype, Error, Family, LaunchPlan, Result};
 
 use super::order::{self, Rank};
 use super::points::{self, Points};
@@ -39,7 +39,7 @@ const BATCH_BYTES: usize = 512 << 20;
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a plan of another family.
-pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>> {
+pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>> {
     let (&Family::Sort { descending, indices }, [input], [output]) =
         (&plan.family, &plan.inputs[..], &plan.outputs[..])
     else {
@@ -225,7 +225,8 @@ impl Sort {
         of.into_iter().for_each(|number| key.push(number));
         let dims = self.space.dims.iter().map(|&extent| extent.cast_signed());
         let head = [self.len, batch.first, batch.rows].map(usize::cast_signed);
-        let rows = head.into_iter().chain(self.steps).chain(dims).chain(self.space.views.iter().flatten().copied());
+        let rows =
+            head.into_iter().chain(self.steps).chain(dims).chain(self.space.views.iter().flatten().copied());
         let mut arguments: SmallVec<[Argument; 12]> = SmallVec::new();
         arguments.push(Argument::Memory(self.dst));
         arguments.push(Argument::Memory(self.src));
@@ -271,7 +272,13 @@ impl Sort {
             ),
             Some(width) => {
                 let numbers = [block, width];
-                sort.stage((Step::Tile, end), batch, numbers, Some(block * bytes), (batch.rows * blocks, group))
+                sort.stage(
+                    (Step::Tile, end),
+                    batch,
+                    numbers,
+                    Some(block * bytes),
+                    (batch.rows * blocks, group),
+                )
             }
         })
     }
@@ -343,7 +350,9 @@ impl Text {
         }
         let body = match step {
             Step::Block => format!("{BLOCK_SORT}{}", self.block_end(end)),
-            Step::Tile => format!("{TILE_HEAD}{}", self.write("        ", "start + k_place", "words[k]", end)),
+            Step::Tile => {
+                format!("{TILE_HEAD}{}", self.write("        ", "start + k_place", "words[k]", end))
+            }
             Step::Run if end => format!("{RUN_ROWS}{}", self.write("            ", "i", "a[i]", true)),
             Step::Run => RUN_PARTS.to_owned(),
             Step::Part => {
@@ -386,7 +395,9 @@ impl Text {
                 text.push_str(&if d == 0 {
                     format!("    at += (long)rest * r.{side}0;\n")
                 } else {
-                    format!("    at += (long)(rest % {cast}r.n{d}) * r.{side}{d};\n    rest /= {cast}r.n{d};\n")
+                    format!(
+                        "    at += (long)(rest % {cast}r.n{d}) * r.{side}{d};\n    rest /= {cast}r.n{d};\n"
+                    )
                 });
             }
             text.push_str("    return at;\n}\n");
@@ -542,7 +553,8 @@ const RUN_PARTS: &str = "    const long runs = (r.len + n.a - 1) / n.a;
 ";
 
 /// Merges two runs of `n.b` words each, `n.a` words by a work-item.
-const PART_HEAD: &str = "    const long parts = (2 * n.b + n.a - 1) / n.a, pairs = (r.len + 2 * n.b - 1) / (2 * n.b);
+const PART_HEAD: &str =
+    "    const long parts = (2 * n.b + n.a - 1) / n.a, pairs = (r.len + 2 * n.b - 1) / (2 * n.b);
     const long item = get_global_id(0);
     const long row = item / (pairs * parts), in_row = item % (pairs * parts);
     const long pair = in_row / parts * (2 * n.b), begin = in_row % parts * n.a;

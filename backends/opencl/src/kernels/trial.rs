@@ -11,9 +11,7 @@ use cl3::device::{CL_DEVICE_TYPE_ALL, get_device_ids};
 use cl3::ext::{cl_command_queue, cl_context, cl_device_id, cl_kernel, cl_mem};
 use cl3::kernel::{create_kernel, set_kernel_arg};
 use cl3::memory::{CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE, create_buffer, release_mem_object};
-use cl3::program::{
-    CL_PROGRAM_BUILD_LOG, build_program, create_program_with_source, get_program_build_data,
-};
+use cl3::program::{CL_PROGRAM_BUILD_LOG, build_program, create_program_with_source, get_program_build_data};
 use smallvec::SmallVec;
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Dtype, DtypeKind, MAX_PLAN_DIMS, Operand, Scalar};
@@ -71,7 +69,8 @@ impl Trial {
         let context = create_context(&[device], ptr::null(), None, ptr::null_mut()).expect("a context");
         // SAFETY: the device is the context's.
         let queue = unsafe {
-            cl3::command_queue::create_command_queue(context, device, CL_QUEUE_PROFILING_ENABLE).expect("a queue")
+            cl3::command_queue::create_command_queue(context, device, CL_QUEUE_PROFILING_ENABLE)
+                .expect("a queue")
         };
         let number = |name| cl3::device::get_device_info(device, name).expect("a number");
         let target = Target {
@@ -110,7 +109,8 @@ impl Trial {
         let object = |bytes: &[u8]| {
             let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
             // SAFETY: the bytes are copied.
-            unsafe { create_buffer(self.context, flags, bytes.len(), bytes.as_ptr().cast_mut().cast()) }.expect("memory")
+            unsafe { create_buffer(self.context, flags, bytes.len(), bytes.as_ptr().cast_mut().cast()) }
+                .expect("memory")
         };
         let objects: Vec<cl_mem> = memory.iter().map(|m| object(m.bytes())).collect();
         // Whatever the scratch memory held before.
@@ -168,7 +168,16 @@ impl Trial {
             let bytes = m.bytes;
             // SAFETY: the object and the memory have as many bytes.
             unsafe {
-                enqueue_read_buffer(self.queue, object, 1, 0, bytes, m.words.as_mut_ptr().cast(), 0, ptr::null())
+                enqueue_read_buffer(
+                    self.queue,
+                    object,
+                    1,
+                    0,
+                    bytes,
+                    m.words.as_mut_ptr().cast(),
+                    0,
+                    ptr::null(),
+                )
             }
             .expect("a read");
         }

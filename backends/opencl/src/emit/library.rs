@@ -1,0 +1,117 @@
+//! Functions that OpenCL C does not have, or not with the results that operations promise. A text gets those that its
+//! programs call: compilers take their time over every one.
+
+use std::collections::BTreeSet;
+
+use stridewise_core::{Dtype, DtypeKind};
+
+use super::literal::constant;
+use super::token::{modular, unsigned};
+use crate::kernels::Target;
+use crate::kernels::text::c_type;
+
+macro_rules! helpers {
+    ($($Helper:ident $name:literal [$($Need:ident)*] $file:literal;)*) => {
+        /// A function of the library, for every dtype that it is needed for. What one calls stands before it.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub(super) enum Helper {
+            $(#[doc = concat!("`", $name, "`.")] $Helper,)*
+        }
+
+        impl Helper {
+            const fn stem(self) -> &'static str {
+                match self { $(Self::$Helper => $name,)* }
+            }
+            /// What it calls, for the same dtype.
+            const fn needs(self) -> &'static [Self] {
+                match self { $(Self::$Helper => &[$(Self::$Need),*],)* }
+            }
+            const fn text(self) -> &'static str {
+                match self { $(Self::$Helper => include_str!(concat!("library/", $file, ".cl")),)* }
+            }
+        }
+    };
+}
+
+helpers! {
+    Quotient "quotient" [] "quotient";
+    Root "root" [] "root";
+    FloorDivide "floor_divide" [Quotient] "floor_divide";
+    Remainder "remainder" [] "remainder";
+    Logaddexp "logaddexp" [] "logaddexp";
+    Sigmoid "sigmoid" [Quotient] "sigmoid";
+    Nextafter "nextafter" [] "nextafter";
+    Neighbour "neighbour" [] "neighbour";
+    Bf16 "bf16" [] "bf16";
+    Odd "odd" [] "odd";
+    IntegerPow "pow" [] "integer_pow";
+    IntegerFloorDivide "floor_divide" [] "integer_floor_divide";
+    IntegerRemainder "remainder" [] "integer_remainder";
+    Philox "philox" [] "philox";
+    ComplexDivide "cdivide" [] "complex";
+    ComplexSign "csign" [] "complex";
+    ComplexPow "cpow" [] "complex";
+    ComplexSqrt "csqrt" [] "complex";
+    ComplexExp "cexp" [] "complex";
+    ComplexExp2 "cexp2" [] "complex";
+    ComplexExpm1 "cexpm1" [] "complex";
+    ComplexLog "clog" [] "complex";
+    ComplexLog1p "clog1p" [] "complex";
+    ComplexLog2 "clog2" [] "complex";
+    ComplexLog10 "clog10" [] "complex";
+    ComplexSin "csin" [] "complex";
+    ComplexCos "ccos" [] "complex";
+    ComplexTan "ctan" [] "complex";
+    ComplexAsin "casin" [] "complex";
+    ComplexAcos "cacos" [] "complex";
+    ComplexAtan "catan" [] "complex";
+    ComplexSinh "csinh" [] "complex";
+    ComplexCosh "ccosh" [] "complex";
+    ComplexTanh "ctanh" [] "complex";
+    ComplexAsinh "casinh" [] "complex";
+    ComplexAcosh "cacosh" [] "complex";
+    ComplexAtanh "catanh" [] "complex";
+}
+
+impl Helper {
+    /// The function's name for elements of a type.
+    pub(super) fn name(self, c_type: &str) -> String {
+        format!("sw_{}_{c_type}", self.stem())
+    }
+
+    /// The function's text: `$T` is the element's type, `$U` the integer without sign of its size, `$I` the one with,
+    /// `$M` what integers are computed in, `$signed` 1 or 0, `$LN_2` is ln 2 in the element's type, `$quotient` and
+    /// `$root` say how to divide and take roots.
+    fn write(self, dtype: Dtype, target: &Target) -> String {
+        let plain = dtype != Dtype::F32 || target.exact_division || !target.fp64;
+        let (quotient, root) = if plain {
+            ("x / y", "sqrt(x)")
+        } else {
+            // Double precision has the digits to be rounded twice.
+            ("(float)((double)x / (double)y)", "(float)sqrt((double)x)")
+        };
+        let signed = if dtype.size() == 8 { "long" } else { "int" };
+        self.text()
+            .replace("$quotient", quotient)
+            .replace("$root", root)
+            .replace("$signed", if dtype.kind() == DtypeKind::Signed { "1" } else { "0" })
+            .replace("$T", c_type(dtype))
+            .replace("$U", unsigned(dtype))
+            .replace("$I", signed)
+            .replace("$M", modular(dtype))
+            .replace("$LN_2", &constant(std::f64::consts::LN_2, dtype))
+    }
+}
+
+/// The texts of functions and of what they call, callees first.
+pub(super) fn texts(mut wanted: BTreeSet<(Helper, Dtype)>, target: &Target) -> String {
+    let mut open: Vec<(Helper, Dtype)> = wanted.iter().copied().collect();
+    while let Some((helper, dtype)) = open.pop() {
+        for &needed in helper.needs() {
+            if wanted.insert((needed, dtype)) {
+                open.push((needed, dtype));
+            }
+        }
+    }
+    wanted.into_iter().map(|(helper, dtype)| helper.write(dtype, target)).collect()
+}

@@ -1,0 +1,4 @@
+static inline $T sw_root_$T(const $T x)
+{
+    return $root;
+}

@@ -1,0 +1,154 @@
+//! Running functions of programs on whatever OpenCL devices there are.
+
+use std::fmt::Write as _;
+use std::ptr;
+
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::device::{
+    CL_DEVICE_TYPE_ALL, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, Device, get_all_devices,
+};
+use opencl3::kernel::{ExecuteKernel, Kernel};
+use opencl3::memory::{Buffer, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
+use opencl3::program::Program as Built;
+use opencl3::types::{CL_BLOCKING, cl_int};
+use stridewise_core::{Dtype, Program, Scalar};
+
+use super::super::{function, prelude};
+use crate::kernels::Target;
+use crate::kernels::text::c_type;
+
+/// A device under test.
+pub(super) struct Tested {
+    pub(super) name: String,
+    pub(super) target: Target,
+    context: Context,
+    queue: CommandQueue,
+}
+
+/// Every device of every platform; none, with a message, where there is no OpenCL.
+pub(super) fn devices() -> Vec<Tested> {
+    let ids = get_all_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default();
+    if ids.is_empty() {
+        eprintln!("skipped: no OpenCL device");
+    }
+    ids.into_iter()
+        .map(|id| {
+            let device = Device::new(id);
+            let extensions = device.extensions().unwrap();
+            let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
+            let exact = device.single_fp_config().unwrap() & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
+            let context = Context::from_device(&device).unwrap();
+            #[allow(deprecated)] // The one that OpenCL 1.2 has.
+            let queue = CommandQueue::create_default(&context, 0).unwrap();
+            let target = Target {
+                fp64: has("cl_khr_fp64"),
+                fp16: has("cl_khr_fp16"),
+                exact_division: exact,
+                buffers: true,
+                cpu: true,
+                compute_units: 1,
+                max_group: 1,
+                local_bytes: 1,
+                general_points: 1,
+            };
+            Tested { name: device.name().unwrap(), target, context, queue }
+        })
+        .collect()
+}
+
+/// Programs of inputs of one dtype (but for a condition, which is the first) and one output, in one kernel that is told
+/// which to compute.
+pub(super) struct Functions {
+    dtype: Dtype,
+    results: Vec<Dtype>,
+    kernel: Kernel,
+}
+
+impl Tested {
+    /// Compiles the programs.
+    pub(super) fn compile(&self, target: &Target, dtype: Dtype, programs: &[Program]) -> Functions {
+        let mut source = prelude(target, &programs.iter().collect::<Vec<_>>());
+        let mut cases = String::new();
+        for (i, program) in programs.iter().enumerate() {
+            source.push_str(&function(&format!("f{i}"), program, target));
+            let operands: Vec<&str> = program
+                .inputs()
+                .iter()
+                .zip(["a[i]", "b[i]", "c[i]"])
+                .map(|(&input, text)| if input == dtype { text } else { "mask[i]" })
+                .collect();
+            let result = c_type(program.output_dtype(0));
+            let call = operands.join(", ");
+            let _ = writeln!(cases, "    case {i}: ((global {result} *)out)[i] = f{i}({call}); break;");
+        }
+        let ty = c_type(dtype);
+        let _ = write!(
+            source,
+            "kernel void run(global const {ty} *a, global const {ty} *b, global const {ty} *c, global const uchar *mask, \
+             global uchar *out, const int f)\n{{\n    const size_t i = get_global_id(0);\n    switch (f) {{\n{cases}    \
+             }}\n}}\n"
+        );
+        if let Ok(folder) = std::env::var("STRIDEWISE_OPENCL_TEXTS") {
+            std::fs::write(format!("{folder}/{}.cl", dtype.name()), &source).unwrap();
+        }
+        let options = if target.exact_division { "-cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
+        let built = Built::create_and_build_from_source(&self.context, &source, options)
+            .unwrap_or_else(|log| panic!("{}, {}: {log}\n", self.name, dtype.name()));
+        let kernel = Kernel::create(&built, "run").unwrap();
+        Functions { dtype, results: programs.iter().map(|program| program.output_dtype(0)).collect(), kernel }
+    }
+
+    /// The results of one function, for the columns of its operands.
+    pub(super) fn run(&self, functions: &Functions, number: usize, columns: &[Vec<Scalar>]) -> Vec<Scalar> {
+        let (count, result) = (columns[0].len(), functions.results[number]);
+        let bytes = |column: &[Scalar]| -> Vec<u8> {
+            column.iter().flat_map(|v| v.to_bytes()[..v.dtype().size()].to_vec()).collect()
+        };
+        let buffer = |bytes: &[u8]| {
+            // SAFETY: no host pointer.
+            let mut buffer = unsafe {
+                Buffer::<u8>::create(&self.context, CL_MEM_READ_ONLY, bytes.len(), ptr::null_mut()).unwrap()
+            };
+            // SAFETY: blocking, of the buffer's size.
+            unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, bytes, &[]).unwrap() };
+            buffer
+        };
+        let condition = columns[0][0].dtype() != functions.dtype;
+        let masks = if condition { bytes(&columns[0]) } else { vec![0; count] };
+        let of = |position: usize| match columns.get(position) {
+            Some(column) if column[0].dtype() == functions.dtype => bytes(column),
+            _ => vec![0; 16 * count],
+        };
+        let operands: Vec<Buffer<u8>> = (0..3).map(|position| buffer(&of(position))).collect();
+        let mask = buffer(&masks);
+        let mut got = vec![0u8; count * result.size()];
+        // SAFETY: no host pointer.
+        let out = unsafe {
+            Buffer::<u8>::create(&self.context, CL_MEM_WRITE_ONLY, got.len(), ptr::null_mut()).unwrap()
+        };
+        let number = number as cl_int;
+        // SAFETY: the parameters of the kernel in `compile`; every buffer has `count` elements.
+        unsafe {
+            ExecuteKernel::new(&functions.kernel)
+                .set_arg(&operands[0])
+                .set_arg(&operands[1])
+                .set_arg(&operands[2])
+                .set_arg(&mask)
+                .set_arg(&out)
+                .set_arg(&number)
+                .set_global_work_size(count)
+                .enqueue_nd_range(&self.queue)
+                .unwrap();
+            // In order, and blocking.
+            self.queue.enqueue_read_buffer(&out, CL_BLOCKING, 0, &mut got, &[]).unwrap();
+        }
+        got.chunks_exact(result.size())
+            .map(|chunk| {
+                let mut native = [0; 16];
+                native[..chunk.len()].copy_from_slice(chunk);
+                Scalar::from_bytes(result, &native)
+            })
+            .collect()
+    }
+}

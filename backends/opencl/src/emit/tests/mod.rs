@@ -1,0 +1,230 @@
+//! Every operation on every dtype, on every device that is found, against the scalar oracle.
+
+mod device;
+mod values;
+
+use stridewise_core::ops::apply;
+use stridewise_core::{Dtype, DtypeKind, Op, Program, Scalar};
+
+use super::accuracy::ulp;
+use super::supports;
+use crate::kernels::Target;
+use device::{Tested, devices};
+
+/// Random operands of every operation.
+const RANDOM: usize = 500;
+
+/// What is computed of one dtype.
+struct Case {
+    op: Op,
+    program: Program,
+    to: Dtype,
+}
+
+fn cases(dtype: Dtype, target: &Target) -> Vec<Case> {
+    let operations = Op::ALL.iter().filter(|&&op| op != Op::Cast && op.allows(dtype));
+    let mut cases: Vec<Case> = operations
+        .map(|&op| Case { op, program: Program::single(op, dtype).unwrap(), to: op.result(dtype) })
+        .collect();
+    let targets = Dtype::ALL.iter().filter(|&&to| to != dtype);
+    cases.extend(targets.map(|&to| Case { op: Op::Cast, program: Program::convert(dtype, to), to }));
+    cases.retain(|case| supports(&case.program, target).is_ok());
+    cases
+}
+
+/// The parts of a value, as doubles.
+fn parts(value: Scalar) -> [f64; 2] {
+    let z = value.to_c128();
+    [z.re, z.im]
+}
+
+/// Whether two values are the same: to the bit, but for the bits of a NaN.
+fn same(a: Scalar, b: Scalar) -> bool {
+    if !a.dtype().kind().is_inexact() {
+        return a == b;
+    }
+    let equal = |x: f64, y: f64| (x.is_nan() && y.is_nan()) || x.to_bits() == y.to_bits();
+    let ([a, c], [b, d]) = (parts(a), parts(b));
+    equal(a, b) && equal(c, d)
+}
+
+/// A unit in the last place of a real dtype at a magnitude.
+fn unit(dtype: Dtype, at: f64) -> f64 {
+    let (digits, least) = match dtype {
+        Dtype::F16 => (11, -24),
+        Dtype::Bf16 => (8, -133),
+        Dtype::F32 | Dtype::C64 => (24, -149),
+        _ => (53, -1074),
+    };
+    if at == 0.0 {
+        return 2f64.powi(least);
+    }
+    // Of what does not fit, that of the greatest number.
+    let limit = match dtype {
+        Dtype::F16 => 15,
+        Dtype::F64 | Dtype::C128 => 1023,
+        _ => 127,
+    };
+    let exponent = ((at.abs().to_bits() >> 52) as i32 - 1023).min(limit);
+    2f64.powi((exponent - digits + 1).max(least))
+}
+
+/// The error of a real number in units in the last place; infinite where the kind of number or a zero's sign is wrong.
+fn error(got: f64, exact: f64, dtype: Dtype) -> f64 {
+    if exact.is_nan() || got.is_nan() {
+        return if exact.is_nan() == got.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    if exact.is_infinite() || exact == 0.0 {
+        return if got.to_bits() == exact.to_bits() { 0.0 } else { f64::INFINITY };
+    }
+    let greatest = match dtype {
+        Dtype::F16 => 65_504.0,
+        Dtype::Bf16 => 3.389_531_389_251_535_5e38,
+        Dtype::F32 => f64::from(f32::MAX),
+        _ => f64::MAX,
+    };
+    let unit = unit(dtype, exact);
+    // Infinity is the number beyond the greatest.
+    let clamped = |v: f64| if v.abs() > greatest { (greatest / unit + 1.0).copysign(v) } else { v / unit };
+    let (a, b) = (clamped(got), clamped(exact));
+    if b == a { 0.0 } else { (a - b).abs() }
+}
+
+/// What is wrong with a result, and how far it is off, in units of the bound's.
+fn fault(case: &Case, operands: &[Scalar], got: Scalar) -> Result<f64, String> {
+    let dtype = operands[operands.len() - 1].dtype();
+    let bound = ulp(case.op, dtype);
+    let expected = match case.op {
+        Op::Cast => operands[0].cast(case.to),
+        op => apply(op, operands).unwrap(),
+    };
+    if bound == 0.0 {
+        let text = || format!("got {got:?}, expected {expected:?}");
+        return if same(got, expected) { Ok(0.0) } else { Err(text()) };
+    }
+    if dtype.kind() == DtypeKind::Complex && case.to == dtype {
+        return normwise(got, expected, bound);
+    }
+    let (wide, exact_dtype) = match dtype {
+        Dtype::C64 => (Dtype::C128, Dtype::F32),
+        Dtype::C128 => (Dtype::C128, Dtype::F64),
+        _ => (Dtype::F64, dtype),
+    };
+    let operands: Vec<Scalar> = operands.iter().map(|v| v.cast(wide)).collect();
+    let exact = apply(case.op, &operands).unwrap().to_f64();
+    // Where the terms cancel, it is exact to units of the terms.
+    let terms = operands.iter().map(|v| v.to_f64().abs()).fold(1.0, f64::max);
+    let cancelled =
+        if case.op == Op::Logaddexp && exact != 0.0 && terms.is_finite() { (terms / exact).abs().max(1.0) } else { 1.0 };
+    // The reference is not exact in double precision.
+    let slack = if wide == exact_dtype || exact_dtype == Dtype::F64 { 1.0 } else { 0.0 };
+    let error = error(got.to_f64(), exact, exact_dtype);
+    if error <= (bound + slack) * cancelled {
+        Ok(error / cancelled)
+    } else {
+        Err(format!("got {got:?}, expected {exact:e} ± {bound} units, off by {error:.3}"))
+    }
+}
+
+/// Complex results: the distance in units of the greater part; parts that are no ordinary numbers agree.
+fn normwise(got: Scalar, expected: Scalar, bound: f64) -> Result<f64, String> {
+    let ([a, b], [c, d]) = (parts(got), parts(expected));
+    let dtype = got.dtype();
+    let text = |error: f64| format!("got {got:?}, expected {expected:?} ± {bound} units, off by {error:.3}");
+    let unit = {
+        let finite = |v: f64| if v.is_finite() { v.abs() } else { 0.0 };
+        unit(dtype, finite(c).max(finite(d)))
+    };
+    let part = |got: f64, exact: f64| {
+        if exact.is_nan() || got.is_nan() {
+            return if exact.is_nan() == got.is_nan() { 0.0 } else { f64::INFINITY };
+        }
+        if exact.is_infinite() || got.is_infinite() {
+            // Next to overflow either is right.
+            let greatest = if dtype == Dtype::C64 { f64::from(f32::MAX) } else { f64::MAX };
+            let near = got.signum() == exact.signum() && got.abs().min(exact.abs()) >= greatest * (1.0 - 1e-6);
+            return if got == exact || near { 0.0 } else { f64::INFINITY };
+        }
+        if exact == 0.0 && got == 0.0 && exact.is_sign_negative() != got.is_sign_negative() {
+            return f64::INFINITY;
+        }
+        (got - exact).abs() / unit
+    };
+    let error = part(a, c).max(part(b, d));
+    if error <= bound { Ok(error) } else { Err(text(error)) }
+}
+
+fn check(tested: &Tested, target: &Target, dtype: Dtype, faults: &mut Vec<String>) {
+    let cases = cases(dtype, target);
+    if cases.is_empty() {
+        return;
+    }
+    let programs: Vec<Program> = cases.iter().map(|case| case.program.clone()).collect();
+    let functions = tested.compile(target, dtype, &programs);
+    for (number, case) in cases.iter().enumerate() {
+        let columns = values::columns(case.op.arity(), dtype, case.op == Op::Where, RANDOM);
+        let got = tested.run(&functions, number, &columns);
+        let (mut worst, mut wrong) = (0f64, Vec::new());
+        for (i, &got) in got.iter().enumerate() {
+            let operands: Vec<Scalar> = columns.iter().map(|column| column[i]).collect();
+            match fault(case, &operands, got) {
+                Ok(error) => worst = worst.max(error),
+                Err(text) => wrong.push(format!("{operands:?}: {text}")),
+            }
+        }
+        if worst > 0.0 {
+            println!("{}: {} of {}: {worst:.3}", tested.name, case.op.name(), dtype.name());
+        }
+        if !wrong.is_empty() {
+            let to = if case.op == Op::Cast { format!(" to {}", case.to.name()) } else { String::new() };
+            faults.push(format!(
+                "{}, {} of {}{to}: {} of {} wrong:\n    {}",
+                tested.name,
+                case.op.name(),
+                dtype.name(),
+                wrong.len(),
+                got.len(),
+                wrong[..wrong.len().min(4)].join("\n    ")
+            ));
+        }
+    }
+}
+
+fn check_all(dtypes: &[Dtype], change: impl Fn(&mut Target)) {
+    let mut faults = Vec::new();
+    for tested in devices() {
+        let mut target = tested.target.clone();
+        change(&mut target);
+        for &dtype in dtypes {
+            check(&tested, &target, dtype, &mut faults);
+        }
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn integers() {
+    use Dtype::{Bool, I8, I16, I32, I64, U8, U16, U32, U64};
+    check_all(&[Bool, I8, I16, I32, I64, U8, U16, U32, U64], |_| {});
+}
+
+#[test]
+fn floats() {
+    check_all(&[Dtype::F32, Dtype::F64], |_| {});
+}
+
+#[test]
+fn sixteen_bit_floats() {
+    check_all(&[Dtype::F16, Dtype::Bf16], |_| {});
+}
+
+#[test]
+fn complex_numbers() {
+    check_all(&[Dtype::C64, Dtype::C128], |_| {});
+}
+
+/// Where `float` is divided inexactly.
+#[test]
+fn quotients_and_roots_through_double() {
+    check_all(&[Dtype::F32, Dtype::Bf16], |target| target.exact_division = false);
+}
