@@ -6,9 +6,17 @@
 //! form's text is. Whatever the text depends on must be in the key; whatever changes from launch to launch (extents,
 //! strides, constants) is an argument.
 
+mod gather;
 mod map;
+mod order;
+mod points;
 mod reduce;
+mod search;
+mod sort;
 pub(crate) mod text;
+
+#[cfg(test)]
+mod moving;
 #[cfg(test)]
 mod trial;
 
@@ -27,6 +35,9 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<
     match &plan.family {
         Family::Map => map::work(plan, target),
         Family::Reduce { .. } => reduce::work(plan, target),
+        Family::Gather { .. } | Family::Scatter { .. } => gather::work(plan, target),
+        Family::Search { .. } => search::work(plan, target),
+        Family::Sort { .. } => sort::work(plan, target),
         family => Err(Error::unsupported(
             "plan",
             format!("{family:?}"),
@@ -40,6 +51,10 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<
 pub(crate) fn supports(plan: &LaunchPlan, target: &Target) -> Support {
     let finish = match &plan.family {
         Family::Reduce { finish: Some(finish), .. } => Some(&**finish),
+        // They move and compare elements as bits, whatever types the device has.
+        Family::Gather { .. } | Family::Scatter { .. } | Family::Search { .. } | Family::Sort { .. } => {
+            return Support::Native;
+        }
         _ => None,
     };
     let programs = std::iter::once(&*plan.program).chain(finish);
