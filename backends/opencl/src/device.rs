@@ -9,9 +9,10 @@ use stridewise_core::backend::{
     RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Error, LaunchPlan, Result};
+use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
 
 use crate::DRIVER;
+use crate::emit::accuracy;
 use crate::error::failed;
 use crate::handle::{CommandQueue, Context};
 use crate::kernels::{self, Target};
@@ -251,6 +252,10 @@ impl Device for OpenClDevice {
 
     fn supports(&self, plan: &LaunchPlan) -> Support {
         kernels::supports(plan, &self.shared.target)
+    }
+
+    fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
+        Some(accuracy::ulp(op, dtype))
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
