@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use opencl3::device as cl;
+use opencl3::memory as mem;
 use opencl3::types::{cl_device_id, cl_platform_id};
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
@@ -14,7 +15,7 @@ use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
 use crate::DRIVER;
 use crate::emit::accuracy;
 use crate::error::failed;
-use crate::handle::{CommandQueue, Context};
+use crate::handle::{CommandQueue, Context, MemoryObject};
 use crate::kernels::{self, Target};
 use crate::memory::{Memory, Tier, Unified};
 use crate::program::Programs;
@@ -107,8 +108,21 @@ impl Shared {
             Err(-35) if !in_order => create(properties & !cq::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
             outcome => outcome,
         };
-        let raw = queue.map_err(|code| failed("clCreateCommandQueue", format!("properties {properties:#x}"), code))?;
+        let raw = queue
+            .map_err(|code| failed("clCreateCommandQueue", format!("properties {properties:#x}"), code))?;
         Ok(NativeQueue::new(CommandQueue::new(raw)))
+    }
+
+    /// A new memory object.
+    pub(crate) fn create_buffer(&self, flags: u64, bytes: usize) -> Result<MemoryObject, i32> {
+        // SAFETY: the context is live; no host pointer is given.
+        let raw = unsafe { mem::create_buffer(self.context.raw(), flags, bytes, std::ptr::null_mut()) }?;
+        Ok(MemoryObject::new(raw))
+    }
+
+    /// Whether the device's memory is not the host's.
+    pub(crate) fn has_memory_of_its_own(&self) -> bool {
+        !self.target.cpu
     }
 
     /// The queue for maps and for copies that are waited for.
@@ -137,8 +151,13 @@ impl OpenClDevice {
     /// # Errors
     /// What the runtime reports.
     pub(crate) fn open(platform: Platform, id: cl::Device, part: Option<DevicePart>) -> Result<Self> {
-        let raw = opencl3::context::context::create_context(&[id.id()], std::ptr::null(), None, std::ptr::null_mut())
-            .map_err(|code| failed("clCreateContext", text(id.name()), code))?;
+        let raw = opencl3::context::context::create_context(
+            &[id.id()],
+            std::ptr::null(),
+            None,
+            std::ptr::null_mut(),
+        )
+        .map_err(|code| failed("clCreateContext", text(id.name()), code))?;
         let context = Context::new(raw);
         let extensions = text(id.extensions());
         let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
@@ -160,7 +179,8 @@ impl OpenClDevice {
         } else {
             DeviceType::Accelerator
         };
-        let exact = u64::from(id.single_fp_config().unwrap_or(0)) & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
+        let exact =
+            u64::from(id.single_fp_config().unwrap_or(0)) & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
         let target = Target {
             fp64: id.double_fp_config().unwrap_or(0) != 0 || has("cl_khr_fp64"),
             fp16: has("cl_khr_fp16"),
@@ -211,13 +231,8 @@ impl OpenClDevice {
             driver_version,
             name,
         };
-        let identity = format!(
-            "{}\n{}\n{}\n{}",
-            info.name,
-            info.driver_version,
-            text(id.version()),
-            text(id.vendor())
-        );
+        let identity =
+            format!("{}\n{}\n{}\n{}", info.name, info.driver_version, text(id.version()), text(id.vendor()));
         let shared = Arc::new(Shared {
             memory: Memory::new(tier, context.raw(), id.id()),
             programs: Programs::new(context.raw(), id, &target, &identity),
@@ -312,7 +327,8 @@ impl Device for OpenClDevice {
             }
             _ => return Err(self.indivisible(partition, "unknown to this driver")),
         };
-        if list[1..].contains(&0) && !matches!(partition, Partition::ByCounts(counts) if !counts.contains(&0)) {
+        if list[1..].contains(&0) && !matches!(partition, Partition::ByCounts(counts) if !counts.contains(&0))
+        {
             return Err(self.indivisible(partition, "a part without compute units"));
         }
         let properties: Vec<isize> = list.into_iter().chain([0]).collect();

@@ -209,8 +209,7 @@ impl UsmMemory {
         }
         let mut data = vec![T::default(); len];
         // SAFETY: as in `write_elements`, and any bytes are a valid element of the types other than `bool`.
-        let bytes =
-            unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), len * size_of::<T>()) };
+        let bytes = unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), len * size_of::<T>()) };
         self.copy_to_host(offset, bytes)?;
         Ok(data)
     }

@@ -203,9 +203,8 @@ impl Random {
 
 /// Whether two values are the same: to the bit, but for the bits of a NaN and, where asked for, the sign of zeros.
 pub(crate) fn same(a: Scalar, b: Scalar, zeros: bool) -> bool {
-    let equal = |x: f64, y: f64| {
-        (x.is_nan() && y.is_nan()) || (x == y && (!zeros || x.to_bits() == y.to_bits()))
-    };
+    let equal =
+        |x: f64, y: f64| (x.is_nan() && y.is_nan()) || (x == y && (!zeros || x.to_bits() == y.to_bits()));
     if !a.dtype().kind().is_inexact() {
         return a == b;
     }

@@ -129,8 +129,11 @@ fn fault(case: &Case, operands: &[Scalar], got: Scalar) -> Result<f64, String> {
     };
     // Where the terms cancel, it is exact to units of the terms.
     let terms = operands.iter().map(|v| v.to_f64().abs()).fold(1.0, f64::max);
-    let cancelled =
-        if case.op == Op::Logaddexp && exact != 0.0 && terms.is_finite() { (terms / exact).abs().max(1.0) } else { 1.0 };
+    let cancelled = if case.op == Op::Logaddexp && exact != 0.0 && terms.is_finite() {
+        (terms / exact).abs().max(1.0)
+    } else {
+        1.0
+    };
     // The reference is not exact in double precision.
     let slack = if wide == exact_dtype || exact_dtype == Dtype::F64 { 1.0 } else { 0.0 };
     let error = error(got.to_f64(), exact, exact_dtype);
@@ -172,7 +175,8 @@ fn normwise(got: Scalar, expected: Scalar, matters: [bool; 2], bound: f64) -> Re
         }
         if exact.is_infinite() || got.is_infinite() {
             // Next to overflow either is right.
-            let near = got.signum() == exact.signum() && got.abs().min(exact.abs()) >= greatest(dtype) * (1.0 - 1e-6);
+            let near = got.signum() == exact.signum()
+                && got.abs().min(exact.abs()) >= greatest(dtype) * (1.0 - 1e-6);
             return if got == exact || near { 0.0 } else { f64::INFINITY };
         }
         if exact == 0.0 && got == 0.0 && exact.is_sign_negative() != got.is_sign_negative() {

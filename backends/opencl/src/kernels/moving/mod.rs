@@ -8,8 +8,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use stridewise_core::{Dtype, DtypeKind, Family, IndexedAxis, LaunchPlan, Program, ProgramBuilder, Scalar};
 
-use trial::{Layout, Memory, Numbers, Trial, indices, is_slow};
 use super::{Target, gather, search, sort};
+use trial::{Layout, Memory, Numbers, Trial, indices, is_slow};
 
 /// A program that hands on its first input.
 fn program(dtypes: &[Dtype]) -> Arc<Program> {

@@ -120,10 +120,7 @@ impl Inputs {
                 Access::Vector if width > 1 => {
                     let of = if n == 2 { format!("2 * o{k}") } else { format!("o{k}") };
                     let ty = format!("{part}{}", width * n);
-                    writeln!(
-                        text,
-                        "{indent}const {ty} x{k}_{suffix} = *(global const {ty} *)(p{k} + {of});"
-                    )
+                    writeln!(text, "{indent}const {ty} x{k}_{suffix} = *(global const {ty} *)(p{k} + {of});")
                 }
                 Access::Strided if width > 1 => (0..width).try_for_each(|j| {
                     let from = one(&format!("o{k} + {j} * u{k}"));

@@ -182,7 +182,8 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
             let size = program.inputs()[k].size();
             let inner = space.strides[k].len() - 1;
             let rest = space.strides[k][..inner].iter().chain(&other.strides[k]);
-            plan.inputs[k].ptr.addr() % bytes == 0 && rest.into_iter().all(|&s| s.unsigned_abs() * size % bytes == 0)
+            plan.inputs[k].ptr.addr() % bytes == 0
+                && rest.into_iter().all(|&s| s.unsigned_abs() * size % bytes == 0)
         };
         let bytes = if target.cpu && across { LINE_BYTES } else { VECTOR_BYTES };
         width = widest(program, |k| space.step(k), bytes, aligned);
@@ -195,9 +196,8 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
         }
     }
     let unit = |space: &Space, k: usize| space.step(k);
-    let units: SmallVec<[isize; 4]> = (0..program.inputs().len())
-        .map(|k| if across { unit(&kept, k) } else { unit(&along, k) })
-        .collect();
+    let units: SmallVec<[isize; 4]> =
+        (0..program.inputs().len()).map(|k| if across { unit(&kept, k) } else { unit(&along, k) }).collect();
     let out_unit = kept.step(program.inputs().len());
     let merged = kept.clone();
     if across {
@@ -277,9 +277,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     let [global, local] = grid.ranges(rows);
     let partial = form.partial;
     let (own, device) = (folding.clone(), target.clone());
-    let source = Box::new(move || {
-        form.source(&device, program, &own, &Ending { finish, out }, &numbers)
-    });
+    let source = Box::new(move || form.source(&device, program, &own, &Ending { finish, out }, &numbers));
     let mut stages: SmallVec<[Stage<'a>; 2]> = smallvec![Stage { key, source, arguments, global, local }];
     if !partial {
         return Ok(Work { scratch_bytes: 0, stages });
@@ -306,7 +304,8 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     numbers.key(&mut key);
     key.push(kept);
     end(&mut key);
-    let mut arguments: SmallVec<[Argument; 12]> = smallvec![Argument::Scratch(0), Argument::Memory(output.ptr)];
+    let mut arguments: SmallVec<[Argument; 12]> =
+        smallvec![Argument::Scratch(0), Argument::Memory(output.ptr)];
     arguments.extend(finish.into_iter().flat_map(|f| f.consts().iter().map(Argument::constant)));
     arguments.extend(numbers.argument());
     if shared {
@@ -314,9 +313,8 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     }
     let [global, local] = grid.ranges(outputs);
     let device = target.clone();
-    let source = Box::new(move || {
-        text::merge(&device, &folding, &Ending { finish, out }, &numbers, kept, shared)
-    });
+    let source =
+        Box::new(move || text::merge(&device, &folding, &Ending { finish, out }, &numbers, kept, shared));
     stages.push(Stage { key, source, arguments, global, local });
     Ok(Work { scratch_bytes: parts * outputs * state, stages })
 }

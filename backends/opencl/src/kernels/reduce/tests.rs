@@ -280,18 +280,21 @@ fn any_strides_of_fused_programs() {
         let targets = targets(&tested);
         for case in 0..160 {
             let count = 1 + random.below(4);
-            let dims: Vec<usize> = (0..count).map(|_| [1, 2, 3, 4, 7, 8, 12, 16, 33][random.below(9)]).collect();
+            let dims: Vec<usize> =
+                (0..count).map(|_| [1, 2, 3, 4, 7, 8, 12, 16, 33][random.below(9)]).collect();
             let reduced = 1 + random.below(count);
             let fold = [Fold::Op(Op::Add), Fold::Op(Op::Maximum), Fold::ArgMin][case % 3];
             let dtype = [Dtype::I32, Dtype::I64, Dtype::I16][case / 3 % 3];
             let result = fold.result(dtype);
             let mut finish = ProgramBuilder::new();
-            let (x, c) = (finish.input(result).unwrap(), finish.constant(Scalar::I8(-5).cast(result)).unwrap());
+            let (x, c) =
+                (finish.input(result).unwrap(), finish.constant(Scalar::I8(-5).cast(result)).unwrap());
             let value = finish.push(Op::Multiply, &[x, c]).unwrap();
             let value = finish.cast(value, Dtype::I64).unwrap();
             finish.output(value).unwrap();
             let finish = (case % 2 == 0).then(|| finish.finish().unwrap());
-            let (plan, regions) = plan(fused(dtype), fold, finish, &dims, reduced, case % 5 == 0, &mut random);
+            let (plan, regions) =
+                plan(fused(dtype), fold, finish, &dims, reduced, case % 5 == 0, &mut random);
             for target in &targets {
                 check(&tested, target, &plan, &regions);
             }
@@ -331,7 +334,8 @@ fn zeros_keep_their_sign_in_sums() {
     for tested in devices() {
         for target in targets(&tested) {
             for n in [1, 5, 300, 5000] {
-                for (dtype, zero) in [(Dtype::F32, Scalar::F32(-0.0)), (Dtype::Bf16, Scalar::F32(-0.0).cast(Dtype::Bf16))]
+                for (dtype, zero) in
+                    [(Dtype::F32, Scalar::F32(-0.0)), (Dtype::Bf16, Scalar::F32(-0.0).cast(Dtype::Bf16))]
                 {
                     let copy = Program::convert(dtype, dtype);
                     let (plan, mut regions) =
@@ -372,7 +376,11 @@ fn sums_are_as_exact_as_pairwise_ones() {
                         let got = regions[1].get(o.cast_signed()).to_f64();
                         // A pairwise sum of so many has sixteen levels; a running one is off by hundreds of units.
                         let unit = f64::from(f32::EPSILON) * exact;
-                        assert!(((got - exact) / unit).abs() < 8.0, "{}: {got}, exactly {exact}", tested.name);
+                        assert!(
+                            ((got - exact) / unit).abs() < 8.0,
+                            "{}: {got}, exactly {exact}",
+                            tested.name
+                        );
                     }
                 }
             }

@@ -211,10 +211,7 @@ impl Form {
                 let _ = writeln!(text, "        {index} {name} = {from};");
                 for d in (0..self.folded).rev() {
                     let _ = if d > 0 {
-                        writeln!(
-                            text,
-                            "        {index} {name}{d} = {name} % e{d};\n        {name} /= e{d};"
-                        )
+                        writeln!(text, "        {index} {name}{d} = {name} % e{d};\n        {name} /= e{d};")
                     } else {
                         writeln!(text, "        {index} {name}0 = {name};")
                     };
@@ -225,11 +222,7 @@ impl Form {
             }
             for d in 1..self.folded {
                 for k in 0..inputs {
-                    let _ = writeln!(
-                        text,
-                        "        const long t{k}_{d} = f{k}_{} - e{d} * f{k}_{d};",
-                        d - 1
-                    );
+                    let _ = writeln!(text, "        const long t{k}_{d} = f{k}_{} - e{d} * f{k}_{d};", d - 1);
                 }
             }
         }
@@ -264,16 +257,13 @@ impl Form {
             let mut half = self.accumulators / 2;
             while half > 0 {
                 for a in 0..half {
-                    let _ =
-                        writeln!(text, "        a{v}_{a} = join(a{v}_{a}, a{v}_{});", a + half);
+                    let _ = writeln!(text, "        a{v}_{a} = join(a{v}_{a}, a{v}_{});", a + half);
                 }
                 half /= 2;
             }
         }
         if rounds {
-            text.push_str(
-                "        uint level = 0;\n        for (uint c = blocks; c & 1; c >>= 1) {\n",
-            );
+            text.push_str("        uint level = 0;\n        for (uint c = blocks; c & 1; c >>= 1) {\n");
             for v in 0..lanes {
                 let _ = writeln!(text, "            a{v}_0 = join(stack_{v}[level], a{v}_0);");
             }
@@ -323,7 +313,8 @@ impl Form {
         let mut number = 0;
         for u in 0..count {
             for j in 0..self.inputs.width {
-                let (v, a) = if self.across { (j, u % self.accumulators) } else { (0, number % self.accumulators) };
+                let (v, a) =
+                    if self.across { (j, u % self.accumulators) } else { (0, number % self.accumulators) };
                 number += 1;
                 let elements = self.inputs.elements(program, &u.to_string(), j, true);
                 let place = match (folding.places(), self.depth()) {
@@ -331,10 +322,7 @@ impl Form {
                     (true, 1) => format!(", p + {u} * step"),
                     (true, depth) => format!(", (p + {u} * step) * {depth} + {j}"),
                 };
-                let _ = writeln!(
-                    text,
-                    "            a{v}_{a} = take(a{v}_{a}, sw_value({elements}){place});"
-                );
+                let _ = writeln!(text, "            a{v}_{a} = take(a{v}_{a}, sw_value({elements}){place});");
             }
         }
         let _ = writeln!(text, "            p += {count} * step;");
