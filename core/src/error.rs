@@ -87,6 +87,8 @@ define_errors! {
     Unsupported unsupported "not supported: {0}";
     /// A task failed or panicked.
     Task task "task failed: {0}";
+    /// The runtime of a device reported an error.
+    Runtime runtime "the device's runtime: {0}";
     /// Reading or writing a file failed, or its contents are not what they should be.
     Io io "input/output: {0}";
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use stridewise_core::backend::{
-    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Event, Limits, Partition, Queue, QueueProperties,
+    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
     RawAllocation, Signal, SignalHandle, Support, UsmSupport,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
@@ -82,6 +82,7 @@ impl HostDevice {
                 Aspect::UsmHostAllocations,
                 Aspect::UsmSharedAllocations,
                 Aspect::QueueProfiling,
+                Aspect::CorrectlyRoundedDivision,
                 Aspect::HostDebuggable,
             ],
             limits: Limits {
@@ -260,12 +261,7 @@ impl Device for HostDevice {
     }
 
     fn signal(&self) -> Result<SignalHandle> {
-        let signal = Arc::new(Signal::new(DRIVER));
-        let promise = Promise(Some(Arc::clone(&signal)));
-        Ok(SignalHandle {
-            event: signal as Arc<dyn Event>,
-            complete: Box::new(move |outcome| promise.keep(outcome)),
-        })
+        Ok(Signal::promise(DRIVER))
     }
 }
 
@@ -283,30 +279,4 @@ impl HostDevice {
 /// For kernels, which store past the cache what does not fit: a cache of unknown size takes everything.
 fn cache_or_endless(bytes: usize) -> usize {
     if bytes == 0 { usize::MAX } else { bytes }
-}
-
-/// An event that somebody promised to complete.
-struct Promise(Option<Arc<Signal>>);
-
-impl Promise {
-    fn keep(mut self, outcome: Result<()>) {
-        if let Some(signal) = self.0.take() {
-            signal.complete(outcome, None);
-        }
-    }
-}
-
-impl Drop for Promise {
-    fn drop(&mut self) {
-        // A broken promise must not leave its dependents waiting for ever.
-        if let Some(signal) = self.0.take() {
-            let error = Error::task(
-                "signal",
-                "dropped without an outcome",
-                "a call of `complete`",
-                "keep the handle until the work that it stands for is done",
-            );
-            signal.complete(Err(error), None);
-        }
-    }
 }

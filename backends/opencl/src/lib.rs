@@ -1,4 +1,32 @@
 //! The OpenCL backend: GPUs and other devices that a machine has, found at run time.
+//!
+//! Nothing is linked: the loader (`libOpenCL.so.1`) is opened at the first use of any device, and where there is none,
+//! there are no devices. A device's [`UsmSupport`](stridewise_core::backend::UsmSupport) says what memory it has.
+//!
+//! - `driver`, `device`: what there is;
+//! - `memory`: the three tiers of memory behind USM pointers;
+//! - `queue`, `event`, `worker`: commands, their order and their end;
+//! - `transfer`: copies between host and device memory, and between devices;
+//! - `program`: compiled kernels, in memory and on disk;
+//! - `kernels`: which kernel computes a plan, and its text;
+//! - `emit`: programs as OpenCL C.
 
+mod device;
+mod disk;
+mod driver;
 mod emit;
+mod error;
+mod event;
+mod handle;
 mod kernels;
+mod memory;
+mod program;
+mod queue;
+mod transfer;
+mod worker;
+
+pub use driver::driver;
+pub use handle::live_handles;
+
+/// The driver's name, the first part of its devices' filter strings.
+const DRIVER: &str = "opencl";

@@ -53,6 +53,11 @@ pub enum Aspect {
     UsmSystemAllocations,
     /// Queues can be made with profiling.
     QueueProfiling,
+    /// Work-items of a group work together in sub-groups.
+    SubGroups,
+    /// Division and square root of `float32` are correctly rounded by the hardware; where they are not, the engine
+    /// computes them through `float64` if there is one.
+    CorrectlyRoundedDivision,
     /// Host and device are the same processor, so kernels can be debugged on the host.
     HostDebuggable,
 }
@@ -68,10 +73,12 @@ impl Aspect {
         Self::UsmSharedAllocations,
         Self::UsmSystemAllocations,
         Self::QueueProfiling,
+        Self::SubGroups,
+        Self::CorrectlyRoundedDivision,
         Self::HostDebuggable,
     ];
 
-    /// SYCL's name: `fp16`.
+    /// SYCL's name, where it has one: `fp16`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -83,6 +90,8 @@ impl Aspect {
             Self::UsmSharedAllocations => "usm_shared_allocations",
             Self::UsmSystemAllocations => "usm_system_allocations",
             Self::QueueProfiling => "queue_profiling",
+            Self::SubGroups => "sub_groups",
+            Self::CorrectlyRoundedDivision => "correctly_rounded_division",
             Self::HostDebuggable => "host_debuggable",
         }
     }

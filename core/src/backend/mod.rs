@@ -32,12 +32,15 @@ pub use info::{
 };
 pub use signal::Signal;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::memory::{UsmKind, UsmPtr};
+use crate::ops::Op;
 use crate::plan::LaunchPlan;
 
 /// Lists the devices that one runtime offers.
@@ -93,6 +96,13 @@ pub trait Device: Send + Sync {
     fn info(&self) -> &DeviceInfo;
     /// Whether it can run a plan.
     fn supports(&self, plan: &LaunchPlan) -> Support;
+    /// How far the result of an operation on a dtype may be from the exact one, in units in the last place, where the
+    /// device computes it by functions of its own: 0 for exact and correctly rounded results; of complex numbers, in
+    /// units of the greater part. `None` where it computes by the engine's own functions.
+    fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
+        let _ = (op, dtype);
+        None
+    }
     /// Allocates `bytes` (not 0) at an address that is a multiple of `align` (a power of two). Core pools what it gets,
     /// so this is called for large blocks and rarely.
     ///
@@ -110,6 +120,31 @@ pub trait Device: Send + Sync {
     /// As for [`free`](Self::free), but the memory stays allocated; its contents become undefined.
     unsafe fn discard(&self, memory: RawAllocation) {
         let _ = memory;
+    }
+    /// Lets host code reach a range of host or shared memory, for reading or for reading and writing, until
+    /// [`unmap`](Self::unmap). Called before every access by the host; a device whose memory the host reaches anyway
+    /// does nothing. Ranges that are mapped at the same time overlap only where all of them are for reading.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    ///
+    /// # Safety
+    /// The range is inside memory from [`alloc`](Self::alloc) of this device (or its like, where the memory came from
+    /// elsewhere), and no pending command conflicts with the access.
+    unsafe fn map(&self, ptr: UsmPtr, bytes: usize, write: bool) -> Result<()> {
+        let _ = (ptr, bytes, write);
+        Ok(())
+    }
+    /// Ends what [`map`](Self::map) began, with the same range; what the host wrote is then visible to commands.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    ///
+    /// # Safety
+    /// The range is mapped, and host code does not touch it any more.
+    unsafe fn unmap(&self, ptr: UsmPtr, bytes: usize) -> Result<()> {
+        let _ = (ptr, bytes);
+        Ok(())
     }
     /// Makes a queue.
     ///
@@ -267,8 +302,8 @@ pub struct Profile {
     pub ended: Duration,
 }
 
-/// The completion of one command.
-pub trait Event: Send + Sync + fmt::Debug {
+/// The completion of one command. `Any`: a backend knows its own events again among the waits of a submission.
+pub trait Event: Any + Send + Sync + fmt::Debug {
     /// Where the command is. Never blocks.
     fn status(&self) -> EventStatus;
     /// The failure of a failed command.

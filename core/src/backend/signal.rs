@@ -3,10 +3,10 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Event, EventStatus, Profile};
+use super::{Event, EventStatus, Profile, SignalHandle};
 use crate::error::{Error, Result};
 
 /// How long a waiter spins before it sleeps: waking a sleeping thread costs 20 to 26 µs, so shorter work is best
@@ -49,6 +49,15 @@ impl Signal {
         signal.lock().profile = profile;
         signal.status.store(COMPLETE, Ordering::Release);
         signal
+    }
+
+    /// An event of a driver and the means to complete it. A handle that is dropped without an outcome fails the event, so
+    /// that nothing waits for ever.
+    #[must_use]
+    pub fn promise(driver: &'static str) -> SignalHandle {
+        let signal = Arc::new(Self::new(driver));
+        let promise = Promise(Some(Arc::clone(&signal)));
+        SignalHandle { event: signal, complete: Box::new(move |outcome| promise.keep(outcome)) }
     }
 
     /// Marks the execution as begun.
@@ -160,6 +169,32 @@ impl Event for Signal {
 impl fmt::Debug for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Signal({}, {:?})", self.driver, self.status())
+    }
+}
+
+/// An event that somebody promised to complete.
+struct Promise(Option<Arc<Signal>>);
+
+impl Promise {
+    fn keep(mut self, outcome: Result<()>) {
+        if let Some(signal) = self.0.take() {
+            signal.complete(outcome, None);
+        }
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        // A broken promise must not leave its dependents waiting for ever.
+        if let Some(signal) = self.0.take() {
+            let error = Error::task(
+                "signal",
+                "dropped without an outcome",
+                "a call of `complete`",
+                "keep the handle until the work that it stands for is done",
+            );
+            signal.complete(Err(error), None);
+        }
     }
 }
 

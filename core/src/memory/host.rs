@@ -5,11 +5,13 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Index;
+use std::ops::{Index, Range};
 use std::sync::Arc;
 
+use super::UsmPtr;
 use super::allocation::Allocation;
 use super::track::{Mode, Region};
+use crate::backend::UsmSupport;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Indices, Layout};
@@ -18,6 +20,8 @@ use crate::layout::{Indices, Layout};
 struct Loan {
     allocation: Arc<Allocation>,
     number: u64,
+    /// Where and how much the device has mapped.
+    mapped: (UsmPtr, usize),
 }
 
 impl Loan {
@@ -34,10 +38,15 @@ impl Loan {
         if mode == Mode::Write {
             allocation.pending_reads.flush()?;
         }
+        // Memory that is mapped comes and goes by ranges of bytes, with what lies between the elements.
+        let device = allocation.device();
+        let in_ranges = device.info().usm(allocation.kind()) == UsmSupport::SvmCoarse;
+        let bytes = Region::bytes(region.range());
+        let region = if in_ranges { &bytes } else { region };
         loop {
             let opened = allocation.track().open_host_view(region, mode)?;
             let waits = match opened {
-                Ok(number) => return Ok(Self { allocation: Arc::clone(allocation), number }),
+                Ok(number) => return Self::map(allocation, number, &region.range(), mode),
                 Err(waits) => waits,
             };
             for wait in waits {
@@ -55,8 +64,30 @@ impl Loan {
     }
 }
 
+impl Loan {
+    /// Lets the host reach the range of a view that is open in the track.
+    fn map(allocation: &Arc<Allocation>, number: u64, range: &Range<usize>, mode: Mode) -> Result<Self> {
+        let mapped = (allocation.ptr().byte_offset(range.start.cast_signed()), range.len());
+        // SAFETY: the range is inside the allocation (a region's always is), and while the view is open no conflicting
+        // command is pending or accepted (`open_host_view`).
+        let outcome = unsafe { allocation.device().backend().map(mapped.0, mapped.1, mode == Mode::Write) };
+        match outcome {
+            Ok(()) => Ok(Self { allocation: Arc::clone(allocation), number, mapped }),
+            Err(error) => {
+                allocation.track().close_host_view(number);
+                Err(error)
+            }
+        }
+    }
+}
+
 impl Drop for Loan {
     fn drop(&mut self) {
+        let (ptr, bytes) = self.mapped;
+        // SAFETY: mapped when the loan was opened, and unmapped once, here; the view that the loan belongs to is gone.
+        let outcome = unsafe { self.allocation.device().backend().unmap(ptr, bytes) };
+        // A device that cannot take memory back is lost, and every command after this one says so.
+        drop(outcome);
         self.allocation.track().close_host_view(self.number);
     }
 }
@@ -104,12 +135,16 @@ fn check_bools(allocation: &Allocation, layout: &Layout, dtype: Dtype) -> Result
     let base = allocation.ptr().as_ptr();
     // SAFETY: the layout was checked against this allocation when its array was made, the loan is open (the callers
     // hold it), and any byte is a valid `u8`.
-    let bad = layout.indices().find(|&i| unsafe { base.add(i).read() } > 1);
-    match bad {
+    check_bool_bytes(layout.indices().map(|i| unsafe { base.add(i).read() }))
+}
+
+/// Refuses bytes that are no Rust `bool`.
+pub(crate) fn check_bool_bytes(mut bytes: impl Iterator<Item = u8>) -> Result<()> {
+    match bytes.position(|byte| byte > 1) {
         None => Ok(()),
-        Some(index) => Err(Error::value(
+        Some(place) => Err(Error::value(
             "array",
-            format!("a byte other than 0 and 1 at element {index} of the allocation"),
+            format!("a byte other than 0 and 1 at element {place}"),
             "bytes that are bools",
             "view the memory as uint8, or compute `x != 0` first",
         )),
@@ -253,15 +288,6 @@ impl<T: Element> HostView<'_, T> {
 }
 
 impl<T: Element> HostViewMut<'_, T> {
-    /// As [`open`](Self::open), for memory whose elements are about to be written and have not been read: `bool`s need
-    /// not be valid yet, so they are zeroed.
-    pub(crate) fn open_fresh(allocation: &Arc<Allocation>, layout: &Layout) -> Result<Self> {
-        if T::DTYPE == Dtype::Bool {
-            write_bytes(allocation, 0, &vec![0; allocation.bytes()])?;
-        }
-        Self::open(allocation, layout, T::DTYPE)
-    }
-
     pub(crate) fn open(allocation: &Arc<Allocation>, layout: &Layout, dtype: Dtype) -> Result<Self> {
         check_dtype::<T>(dtype)?;
         let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Write)?;

@@ -70,6 +70,19 @@ pub(crate) unsafe fn submit(
     Ok(Event::new(event, waits.into_iter().map(|w| w.event).collect()))
 }
 
+/// Submits a command that reads or writes memory that the caller has lent, and waits for its end, however it comes.
+///
+/// # Errors
+/// As for [`submit`], and the command's failure.
+///
+/// # Safety
+/// As for [`submit`]; memory that is not of `accesses` stays valid until this returns.
+pub(crate) unsafe fn submit_to_end(queue: &Queue, command: Command, accesses: Vec<Access>) -> Result<()> {
+    // SAFETY: the caller's promise is the same.
+    let event = unsafe { submit(queue, command, accesses, &[]) }?;
+    event.wait()
+}
+
 /// Submits plans that access memory as stated.
 ///
 /// # Errors

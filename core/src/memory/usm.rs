@@ -7,10 +7,11 @@ use super::allocation::{Allocation, Deleter};
 use super::schedule::{self, Access};
 use super::track::{Mode, Region};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, host};
-use crate::Scalar;
-use crate::backend::Command;
+use crate::backend::{Aspect, Command, UsmSupport};
+use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
-use crate::runtime::{Context, Device, Event, Queue};
+use crate::runtime::{Context, Device, Event, Queue, devices};
+use crate::scalar::Scalar;
 
 /// A USM allocation of bytes, associated with a queue (dpctl's `MemoryUSMHost`, `MemoryUSMDevice`, `MemoryUSMShared`).
 /// Clones share the memory; it is freed when the last owner is gone and the work submitted on it is done.
@@ -151,16 +152,24 @@ impl UsmMemory {
         if out.is_empty() {
             return Ok(());
         }
-        if self.kind().host_accessible() {
+        if self.host_reads_directly() {
             return host::read_bytes(&self.allocation, offset, out);
         }
-        let staging = Self::new(UsmKind::Host, out.len(), &self.queue)?;
-        self.queue.memcpy((&staging, 0), (self, offset), out.len(), &[])?;
-        host::read_bytes(&staging.allocation, 0, out)
+        let src = self.ptr().byte_offset(offset.cast_signed());
+        let command = Command::Copy { dst: UsmPtr::new(out.as_mut_ptr()), src, bytes: out.len() };
+        let accesses = vec![self.access(offset, out.len(), Mode::Read)];
+        // SAFETY: the range is inside the allocation (`check`) and is what `accesses` says; `out` is a borrow that no
+        // one else has, and outlives the command, which is waited for.
+        unsafe { schedule::submit_to_end(&self.queue, command, accesses) }
     }
 
-    /// Copies bytes from host memory, to `offset` and on. The bytes are taken when the call returns; the copy to device
-    /// memory may still be under way.
+    /// Whether host code reaches the memory as it is, so that a copy to or from host memory is best done by the host.
+    fn host_reads_directly(&self) -> bool {
+        let support = self.device().info().usm(self.kind());
+        self.kind().host_accessible() && matches!(support, UsmSupport::Native | UsmSupport::SvmFine)
+    }
+
+    /// Copies bytes from host memory, to `offset` and on; waits until they are there.
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] beyond the end, [`Error::Borrow`] while a host view is open.
@@ -169,12 +178,40 @@ impl UsmMemory {
         if data.is_empty() {
             return Ok(());
         }
-        if self.kind().host_accessible() {
+        if self.host_reads_directly() {
             return host::write_bytes(&self.allocation, offset, data);
         }
-        let staging = Self::new(UsmKind::Host, data.len(), &self.queue)?;
-        host::write_bytes(&staging.allocation, 0, data)?;
-        self.queue.memcpy((self, offset), (&staging, 0), data.len(), &[]).map(drop)
+        self.allocation.pending_reads.flush()?;
+        let dst = self.ptr().byte_offset(offset.cast_signed());
+        let src = UsmPtr::new(data.as_ptr().cast_mut());
+        let accesses = vec![self.access(offset, data.len(), Mode::Write)];
+        // SAFETY: as in `copy_to_host`; `data` is only read.
+        unsafe {
+            schedule::submit_to_end(&self.queue, Command::Copy { dst, src, bytes: data.len() }, accesses)
+        }
+    }
+
+    /// Copies elements from host memory, to `offset` bytes and on.
+    pub(crate) fn write_elements<T: Element>(&self, offset: usize, data: &[T]) -> Result<()> {
+        // SAFETY: every element type is plain data without padding (the list in `dtype.rs`), so its bytes are initialised.
+        let bytes = unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data)) };
+        self.copy_from_host(offset, bytes)
+    }
+
+    /// Copies `len` elements from `offset` bytes on to host memory.
+    pub(crate) fn read_elements<T: Element>(&self, offset: usize, len: usize) -> Result<Vec<T>> {
+        if T::DTYPE == Dtype::Bool {
+            // Memory from elsewhere may hold bytes that are no Rust `bool`.
+            let mut bytes = vec![0_u8; len];
+            self.copy_to_host(offset, &mut bytes)?;
+            host::check_bool_bytes(bytes.iter().copied())?;
+            return Ok(bytes.iter().filter_map(|&byte| Scalar::Bool(byte != 0).get()).collect());
+        }
+        let mut data = vec![T::default(); len];
+        // SAFETY: as in `write_elements`, and any bytes are a valid element of the types other than `bool`.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), len * size_of::<T>()) };
+        self.copy_to_host(offset, bytes)?;
+        Ok(data)
     }
 
     /// Copies the start of other memory, of any kind and device, over the start of this; as many bytes as both have.
@@ -249,11 +286,29 @@ impl Queue {
             return self.copy_once((dst, dst_offset), (&buffer, 0), bytes, depends);
         }
         let backend = |memory: &UsmMemory| memory.device().info().backend;
-        if backend(dst) == backend(src) || (dst.kind().host_accessible() && backend(dst) == "host") {
+        let in_host_memory = |memory: &UsmMemory| {
+            memory.kind().host_accessible() && memory.device().info().has(Aspect::HostDebuggable)
+        };
+        if backend(dst) == backend(src) {
             return self.copy_once((dst, dst_offset), (src, src_offset), bytes, depends);
         }
-        // Between drivers: through memory of the host that both can reach.
-        let buffer = UsmMemory::new(UsmKind::Host, bytes, src.queue())?;
+        // A driver copies between its own memory and that of the host.
+        if in_host_memory(src) {
+            return dst.queue().copy_once((dst, dst_offset), (src, src_offset), bytes, depends);
+        }
+        if in_host_memory(dst) {
+            return src.queue().copy_once((dst, dst_offset), (src, src_offset), bytes, depends);
+        }
+        let host = devices().into_iter().find(|device| device.info().has(Aspect::HostDebuggable));
+        let Some(host) = host else {
+            return Err(Error::unsupported(
+                "src",
+                format!("on {}, the destination on {}", src.device(), dst.device()),
+                "memory of one driver, or of the host",
+                "use the `stridewise` crate, which brings the host backend",
+            ));
+        };
+        let buffer = UsmMemory::new(UsmKind::Host, bytes, &host.queue()?)?;
         src.queue().copy_once((&buffer, 0), (src, src_offset), bytes, depends)?;
         dst.queue().copy_once((dst, dst_offset), (&buffer, 0), bytes, depends)
     }

@@ -6,16 +6,65 @@
 //! form's text is. Whatever the text depends on must be in the key; whatever changes from launch to launch (extents,
 //! strides, constants) is an argument.
 
-pub(crate) mod reduce;
-pub(crate) mod scan;
+mod gather;
+mod map;
+mod order;
+mod points;
+mod reduce;
+mod scan;
+mod search;
+mod sort;
 pub(crate) mod text;
+
+#[cfg(test)]
+mod moving;
 #[cfg(test)]
 mod trial;
 
 use smallvec::SmallVec;
 use stridewise_core::backend::Support;
 use stridewise_core::memory::UsmPtr;
-use stridewise_core::{Dtype, Error, Family, Fold, LaunchPlan, Program, Result, Scalar};
+use stridewise_core::{Error, Family, Fold, LaunchPlan, Program, Result, Scalar};
+
+use crate::emit;
+
+/// The kernels that compute a plan.
+///
+/// # Errors
+/// [`Error::Unsupported`] where the device cannot; see [`supports`].
+pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<'a>> {
+    match &plan.family {
+        Family::Map => map::work(plan, target),
+        Family::Reduce { .. } => reduce::work(plan, target),
+        Family::Scan { .. } => scan::work(plan, target),
+        Family::Gather { .. } | Family::Scatter { .. } => gather::work(plan, target),
+        Family::Search { .. } => search::work(plan, target),
+        Family::Sort { .. } => sort::work(plan, target),
+        family => Err(Error::unsupported(
+            "plan",
+            format!("{family:?}"),
+            "a family that this device has kernels for",
+            "compute it on the host: `to_device(\"host\")`",
+        )),
+    }
+}
+
+/// Whether a device can run a plan.
+pub(crate) fn supports(plan: &LaunchPlan, target: &Target) -> Support {
+    let finish = match &plan.family {
+        Family::Reduce { finish: Some(finish), .. } => Some(&**finish),
+        // They move and compare elements as bits, whatever types the device has.
+        Family::Gather { .. } | Family::Scatter { .. } | Family::Search { .. } | Family::Sort { .. } => {
+            return Support::Native;
+        }
+        _ => None,
+    };
+    let programs = std::iter::once(&*plan.program).chain(finish);
+    match programs.map(|program| emit::supports(program, target)).find_map(Result::err) {
+        None => Support::Native,
+        Some(reason) => Support::No(reason),
+    }
+}
 
 /// What a device's kernels can rely on.
 #[derive(Clone, Debug)]

@@ -79,3 +79,26 @@ impl Parameters {
         format!("kernel {attributes} void run({})\n{{\n{}{body}}}\n", self.list, self.prologue)
     }
 }
+
+/// The type of `width` elements side by side: a vector, at most of 16.
+pub(crate) fn vector(dtype: Dtype, width: usize) -> String {
+    let parts = width * parts(dtype);
+    let part = c_type(dtype.real_part());
+    if parts == 1 { part.to_owned() } else { format!("{part}{parts}") }
+}
+
+/// The k-th element of such a vector.
+pub(crate) fn component(dtype: Dtype, width: usize, k: usize) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |i: usize| char::from(DIGITS[i % 16]);
+    match (width, parts(dtype)) {
+        (1, _) => String::new(),
+        (_, 1) => format!(".s{}", digit(k)),
+        _ => format!(".s{}{}", digit(2 * k), digit(2 * k + 1)),
+    }
+}
+
+/// Numbers that an element is made of.
+fn parts(dtype: Dtype) -> usize {
+    if dtype.real_part() == dtype { 1 } else { 2 }
+}

@@ -1,0 +1,363 @@
+//! OpenCL devices: what they are, and what their queues share.
+
+use std::sync::{Arc, OnceLock};
+
+use opencl3::device as cl;
+use opencl3::memory as mem;
+use opencl3::types::{cl_device_id, cl_platform_id};
+use stridewise_core::backend::{
+    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
+    RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport,
+};
+use stridewise_core::memory::{UsmKind, UsmPtr};
+use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
+
+use crate::DRIVER;
+use crate::emit::accuracy;
+use crate::error::failed;
+use crate::handle::{CommandQueue, Context, MemoryObject};
+use crate::kernels::{self, Target};
+use crate::memory::{Memory, Tier, Unified};
+use crate::program::Programs;
+use crate::queue::{ClQueue, NativeQueue, Scratch};
+use crate::transfer::{self, Transfers};
+use crate::worker::Worker;
+
+/// Points of a plan up to which the general form of a kernel serves: below, a launch costs more than the work.
+const GENERAL_POINTS: usize = 1 << 12;
+
+/// A device of an OpenCL platform, or part of one.
+pub(crate) struct OpenClDevice {
+    info: DeviceInfo,
+    shared: Arc<Shared>,
+    platform: Platform,
+}
+
+/// A platform's handle, which is no object: it is never released.
+#[derive(Clone, Copy)]
+pub(crate) struct Platform(pub(crate) cl_platform_id);
+// SAFETY: a platform is a constant of the process; the runtime allows its use from any thread.
+unsafe impl Send for Platform {}
+// SAFETY: as for Send.
+unsafe impl Sync for Platform {}
+
+/// What queues, events and kernels share of a device. The fields are dropped in this order: what belongs to the context
+/// before the context.
+pub(crate) struct Shared {
+    /// For kernels.
+    pub(crate) target: Target,
+    /// The device's memory.
+    pub(crate) memory: Memory,
+    /// Compiled kernels.
+    pub(crate) programs: Programs,
+    /// Scratch memory of kernels of several stages.
+    pub(crate) scratch: Scratch,
+    /// Pinned memory for copies.
+    pub(crate) transfers: Transfers,
+    /// The thread for what callbacks must not do.
+    pub(crate) worker: Worker,
+    /// For maps, and for copies that are waited for.
+    service: OnceLock<NativeQueue>,
+    /// Why the device cannot be used any more.
+    lost: OnceLock<Error>,
+    context: Context,
+    /// The device, if it is a part of another: the reference to it.
+    _part: Option<DevicePart>,
+    id: cl::Device,
+}
+
+impl Shared {
+    /// The device was lost to this process; work that comes now is refused.
+    pub(crate) fn lose(&self, error: &Error) {
+        let _ = self.lost.set(error.clone());
+    }
+
+    /// What the runtime said about all work of a queue: some codes mean that the device is lost.
+    pub(crate) fn finished(&self, call: &'static str, outcome: Result<(), i32>) -> Result<()> {
+        outcome.map_err(|code| {
+            let error = failed(call, "the work of a queue", code);
+            if matches!(code, -34 | -36 | -9999) {
+                self.lose(&error);
+            }
+            error
+        })
+    }
+
+    /// Whether the device can be used.
+    pub(crate) fn usable(&self) -> Result<()> {
+        self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// A new queue of the runtime.
+    pub(crate) fn native_queue(&self, in_order: bool, profiling: bool) -> Result<NativeQueue> {
+        use opencl3::command_queue as cq;
+        let mut properties = 0;
+        if !in_order {
+            properties |= cq::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+        }
+        if profiling {
+            properties |= cq::CL_QUEUE_PROFILING_ENABLE;
+        }
+        // SAFETY: context and device are live and belong together.
+        let create = |properties| unsafe {
+            #[allow(deprecated)] // The newer function is OpenCL 2.0's; this one is every runtime's.
+            cq::create_command_queue(self.context.raw(), self.id.id(), properties)
+        };
+        let queue = match create(properties) {
+            // A device that runs everything in order fulfils every order asked for.
+            Err(-35) if !in_order => create(properties & !cq::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
+            outcome => outcome,
+        };
+        let raw = queue
+            .map_err(|code| failed("clCreateCommandQueue", format!("properties {properties:#x}"), code))?;
+        Ok(NativeQueue::new(CommandQueue::new(raw)))
+    }
+
+    /// A new memory object.
+    pub(crate) fn create_buffer(&self, flags: u64, bytes: usize) -> Result<MemoryObject, i32> {
+        // SAFETY: the context is live; no host pointer is given.
+        let raw = unsafe { mem::create_buffer(self.context.raw(), flags, bytes, std::ptr::null_mut()) }?;
+        Ok(MemoryObject::new(raw))
+    }
+
+    /// Whether the device's memory is not the host's.
+    pub(crate) fn has_memory_of_its_own(&self) -> bool {
+        !self.target.cpu
+    }
+
+    /// The queue for maps and for copies that are waited for.
+    pub(crate) fn service(&self) -> Result<&NativeQueue> {
+        if let Some(queue) = self.service.get() {
+            return Ok(queue);
+        }
+        let queue = self.native_queue(true, false)?;
+        Ok(self.service.get_or_init(|| queue))
+    }
+}
+
+/// Text about a device; empty where there is none.
+fn text(answer: opencl3::Result<String>) -> String {
+    answer.unwrap_or_default().trim_matches(['\0', ' ']).to_owned()
+}
+
+/// A size about a device; 0 where it is not known.
+fn size(answer: opencl3::Result<impl TryInto<usize>>) -> usize {
+    answer.ok().and_then(|value| value.try_into().ok()).unwrap_or(0)
+}
+
+impl OpenClDevice {
+    /// Opens a device: makes its context.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    pub(crate) fn open(platform: Platform, id: cl::Device, part: Option<DevicePart>) -> Result<Self> {
+        let raw = opencl3::context::context::create_context(
+            &[id.id()],
+            std::ptr::null(),
+            None,
+            std::ptr::null_mut(),
+        )
+        .map_err(|code| failed("clCreateContext", text(id.name()), code))?;
+        let context = Context::new(raw);
+        let extensions = text(id.extensions());
+        let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
+        let unified = if has("cl_intel_unified_shared_memory") { Unified::of(platform.0) } else { None };
+        let svm = id.svm_mem_capability();
+        let tier = match unified {
+            Some(unified) => Tier::Unified(unified),
+            None if svm & cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER != 0 => Tier::SvmFine,
+            None if svm & cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER != 0 => Tier::SvmCoarse,
+            None => Tier::Buffers,
+        };
+        let kind = id.dev_type().unwrap_or(cl::CL_DEVICE_TYPE_CPU);
+        // A simulator that claims to be everything is a processor, but gets what a GPU gets.
+        let (is_cpu, is_gpu) = (kind & cl::CL_DEVICE_TYPE_CPU != 0, kind & cl::CL_DEVICE_TYPE_GPU != 0);
+        let device_type = if is_cpu {
+            DeviceType::Cpu
+        } else if is_gpu {
+            DeviceType::Gpu
+        } else {
+            DeviceType::Accelerator
+        };
+        let exact =
+            u64::from(id.single_fp_config().unwrap_or(0)) & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
+        let target = Target {
+            fp64: id.double_fp_config().unwrap_or(0) != 0 || has("cl_khr_fp64"),
+            fp16: has("cl_khr_fp16"),
+            exact_division: exact,
+            buffers: tier.has_buffers(),
+            cpu: is_cpu && !is_gpu,
+            compute_units: size(id.max_compute_units()).max(1),
+            max_group: size(id.max_work_group_size()).max(1),
+            local_bytes: size(id.local_mem_size()),
+            general_points: GENERAL_POINTS,
+        };
+        let driver_version = text(id.driver_version());
+        let name = text(id.name());
+        let usm = tier.support();
+        let mut aspects = vec![Aspect::UsmDeviceAllocations];
+        let mut aspect = |there: bool, aspect| {
+            if there {
+                aspects.push(aspect);
+            }
+        };
+        aspect(target.fp16, Aspect::Fp16);
+        aspect(target.fp64, Aspect::Fp64);
+        aspect(has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics"), Aspect::Atomic64);
+        aspect(usm[0] != UsmSupport::Absent, Aspect::UsmHostAllocations);
+        aspect(usm[2] != UsmSupport::Absent, Aspect::UsmSharedAllocations);
+        aspect(svm & cl::CL_DEVICE_SVM_FINE_GRAIN_SYSTEM != 0, Aspect::UsmSystemAllocations);
+        aspect(true, Aspect::QueueProfiling);
+        aspect(has("cl_khr_subgroups") || has("cl_intel_subgroups"), Aspect::SubGroups);
+        aspect(exact, Aspect::CorrectlyRoundedDivision);
+        let info = DeviceInfo {
+            backend: DRIVER,
+            vendor: text(id.vendor()),
+            device_type,
+            variant: None,
+            isa: "",
+            aspects,
+            limits: Limits {
+                compute_units: target.compute_units,
+                global_memory_bytes: id.global_mem_size().unwrap_or(0),
+                local_memory_bytes: id.local_mem_size().unwrap_or(0),
+                max_allocation_bytes: id.max_mem_alloc_size().unwrap_or(0),
+                max_work_group_size: target.max_group,
+                vector_bytes: 16,
+                last_cache_bytes: size(id.global_mem_cache_size()),
+            },
+            usm,
+            topology: Topology::default(),
+            driver_version,
+            name,
+        };
+        let identity =
+            format!("{}\n{}\n{}\n{}", info.name, info.driver_version, text(id.version()), text(id.vendor()));
+        let shared = Arc::new(Shared {
+            memory: Memory::new(tier, context.raw(), id.id()),
+            programs: Programs::new(context.raw(), id, &target, &identity),
+            scratch: Scratch::default(),
+            transfers: Transfers::default(),
+            worker: Worker::start()?,
+            service: OnceLock::new(),
+            lost: OnceLock::new(),
+            context,
+            _part: part,
+            id,
+            target,
+        });
+        transfer::register(&shared);
+        Ok(Self { info, shared, platform })
+    }
+
+    fn indivisible(&self, partition: &Partition, why: impl std::fmt::Display) -> Error {
+        Error::device_selection(
+            "partition",
+            format!("{partition:?} of {} ({why})", self.info.name),
+            "a partition that the device's runtime offers",
+            "use the device as a whole, or a host device, which can be divided",
+        )
+    }
+}
+
+impl Device for OpenClDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn supports(&self, plan: &LaunchPlan) -> Support {
+        kernels::supports(plan, &self.shared.target)
+    }
+
+    fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
+        Some(accuracy::ulp(op, dtype))
+    }
+
+    fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
+        self.shared.usable()?;
+        let memory = &self.shared.memory;
+        memory.alloc(kind, bytes, align).or_else(|_| {
+            self.shared.scratch.clear(&self.shared);
+            memory.alloc(kind, bytes, align)
+        })
+    }
+
+    unsafe fn free(&self, memory: RawAllocation) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.shared.memory.free(memory) };
+    }
+
+    unsafe fn map(&self, ptr: UsmPtr, bytes: usize, write: bool) -> Result<()> {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.shared.memory.map(|| self.shared.service(), ptr, bytes, write) }
+    }
+
+    unsafe fn unmap(&self, ptr: UsmPtr, _bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.shared.memory.unmap(|| self.shared.service(), ptr) }
+    }
+
+    fn create_queue(&self, properties: QueueProperties) -> Result<Arc<dyn Queue>> {
+        self.shared.usable()?;
+        let native = self.shared.native_queue(properties.in_order, properties.profiling)?;
+        Ok(Arc::new(ClQueue::new(Arc::clone(&self.shared), native, properties)))
+    }
+
+    fn sub_devices(&self, partition: &Partition) -> Result<Vec<Arc<dyn Device>>> {
+        let list: Vec<isize> = match partition {
+            Partition::Equally(count) => vec![cl::CL_DEVICE_PARTITION_EQUALLY, count.cast_signed()],
+            Partition::ByCounts(counts) => {
+                let counts = counts.iter().map(|count| count.cast_signed());
+                std::iter::once(cl::CL_DEVICE_PARTITION_BY_COUNTS)
+                    .chain(counts)
+                    .chain([cl::CL_DEVICE_PARTITION_BY_COUNTS_LIST_END])
+                    .collect()
+            }
+            Partition::ByAffinityDomain(domain) => {
+                let domain = match domain {
+                    AffinityDomain::Numa => cl::CL_DEVICE_AFFINITY_DOMAIN_NUMA,
+                    AffinityDomain::L4Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L4_CACHE,
+                    AffinityDomain::L3Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L3_CACHE,
+                    AffinityDomain::L2Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L2_CACHE,
+                    AffinityDomain::L1Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L1_CACHE,
+                    AffinityDomain::NextPartitionable => cl::CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE,
+                    _ => return Err(self.indivisible(partition, "unknown to this driver")),
+                };
+                vec![cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, domain.cast_signed() as isize]
+            }
+            _ => return Err(self.indivisible(partition, "unknown to this driver")),
+        };
+        if list[1..].contains(&0) && !matches!(partition, Partition::ByCounts(counts) if !counts.contains(&0))
+        {
+            return Err(self.indivisible(partition, "a part without compute units"));
+        }
+        let properties: Vec<isize> = list.into_iter().chain([0]).collect();
+        let parts = cl::create_sub_devices(self.shared.id.id(), &properties)
+            .map_err(|code| self.indivisible(partition, crate::error::name(code)))?;
+        // Each is owned from here on, so that none is lost if another cannot be opened.
+        let parts: Vec<_> = parts.into_iter().map(DevicePart).collect();
+        let open = |part: DevicePart| {
+            let device = Self::open(self.platform, cl::Device::new(part.0), Some(part))?;
+            Ok(Arc::new(device) as Arc<dyn Device>)
+        };
+        parts.into_iter().map(open).collect()
+    }
+
+    fn signal(&self) -> Result<SignalHandle> {
+        Ok(Signal::promise(DRIVER))
+    }
+}
+
+/// The reference to a part of a device.
+pub(crate) struct DevicePart(cl_device_id);
+// SAFETY: OpenCL's objects may be used from any thread (OpenCL 3.0 API, section 2.6).
+unsafe impl Send for DevicePart {}
+// SAFETY: as for Send.
+unsafe impl Sync for DevicePart {}
+
+impl Drop for DevicePart {
+    fn drop(&mut self) {
+        // SAFETY: `clCreateSubDevices` gave the reference, which is given up once, here. A failure leaves nothing to do.
+        let _ = unsafe { cl::release_device(self.0) };
+    }
+}

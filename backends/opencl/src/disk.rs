@@ -1,0 +1,144 @@
+//! The cache of compiled kernels on disk.
+//!
+//! A file holds what it was compiled from, whole, and a checksum: a file of another device, compiler or text, or one that
+//! is damaged, is not taken, and the kernel is compiled anew. Files are written beside their place and moved there, so
+//! that no process sees half a file.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Environment variable that names the folder of the cache; empty for no cache.
+const FOLDER_VARIABLE: &str = "STRIDEWISE_KERNEL_CACHE";
+/// Marks a file of this format.
+const MAGIC: &[u8; 8] = b"swkern01";
+/// Distinguishes the temporary files of one process.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// The cache of one device's kernels.
+pub(crate) struct Disk {
+    folder: Option<PathBuf>,
+    /// What tells the device, its compiler and its options from others.
+    identity: String,
+}
+
+impl Disk {
+    pub(crate) fn new(identity: &str) -> Self {
+        Self { folder: folder(), identity: identity.to_owned() }
+    }
+
+    /// The binary that was stored for a text.
+    pub(crate) fn load(&self, source: &str) -> Option<Vec<u8>> {
+        let bytes = fs::read(self.path(source)?).ok()?;
+        let rest = bytes.strip_prefix(MAGIC)?;
+        let (sum, rest) = rest.split_first_chunk::<8>()?;
+        if u64::from_le_bytes(*sum) != checksum(rest) {
+            return None;
+        }
+        let rest = field(rest, self.identity.as_bytes())?;
+        let binary = field(rest, source.as_bytes())?;
+        Some(binary.to_vec())
+    }
+
+    /// Stores a text's binary. A failure only costs the next process a compilation.
+    pub(crate) fn store(&self, source: &str, binary: &[u8]) {
+        let Some(path) = self.path(source) else { return };
+        let mut payload = Vec::with_capacity(binary.len() + source.len() + self.identity.len() + 16);
+        for text in [self.identity.as_bytes(), source.as_bytes()] {
+            payload.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            payload.extend_from_slice(text);
+        }
+        payload.extend_from_slice(binary);
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&checksum(&payload).to_le_bytes());
+        bytes.extend_from_slice(&payload);
+        let Some(folder) = path.parent() else { return };
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let beside = folder.join(format!("{}-{number}.part", std::process::id()));
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&beside, &bytes));
+        if written.and_then(|()| fs::rename(&beside, &path)).is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+    }
+
+    fn path(&self, source: &str) -> Option<PathBuf> {
+        let mut hashes = [0; 2];
+        for (salt, hash) in hashes.iter_mut().enumerate() {
+            // Not a promise of the standard library across versions: another hash is another file.
+            let mut hasher = DefaultHasher::new();
+            (salt, &self.identity, source).hash(&mut hasher);
+            *hash = hasher.finish();
+        }
+        Some(self.folder.as_ref()?.join(format!("{:016x}{:016x}.bin", hashes[0], hashes[1])))
+    }
+}
+
+/// What follows a field that must have this content.
+fn field<'a>(bytes: &'a [u8], content: &[u8]) -> Option<&'a [u8]> {
+    let (len, rest) = bytes.split_first_chunk::<8>()?;
+    (u64::from_le_bytes(*len) == content.len() as u64).then(|| rest.strip_prefix(content))?
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The folder that the environment names, or the user's for caches (XDG Base Directory Specification).
+fn folder() -> Option<PathBuf> {
+    match std::env::var_os(FOLDER_VARIABLE) {
+        Some(folder) if folder.is_empty() => None,
+        Some(folder) => Some(PathBuf::from(folder)),
+        None => {
+            let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+            let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).and_then(absolute);
+            let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+            Some(base.or_else(home)?.join("stridewise").join("opencl"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk(name: &str, identity: &str) -> Disk {
+        let folder = std::env::temp_dir().join(format!("stridewise-disk-{name}-{}", std::process::id()));
+        Disk { folder: Some(folder), identity: identity.to_owned() }
+    }
+
+    #[test]
+    fn what_is_stored_is_found_by_its_text_and_device_only() {
+        let (cache, other) = (disk("found", "device 1"), disk("found", "device 2"));
+        cache.store("text", b"binary");
+        assert_eq!(cache.load("text").as_deref(), Some(&b"binary"[..]));
+        assert_eq!((cache.load("texts"), other.load("text")), (None, None));
+        // The file of one device in the place of the other's.
+        fs::rename(cache.path("text").unwrap(), other.path("text").unwrap()).unwrap();
+        assert_eq!(other.load("text"), None);
+        let _ = fs::remove_dir_all(cache.folder.unwrap());
+    }
+
+    #[test]
+    fn damaged_files_are_not_taken() {
+        let cache = disk("damaged", "device");
+        cache.store("text", &[7; 1000]);
+        let path = cache.path("text").unwrap();
+        let whole = fs::read(&path).unwrap();
+        for len in [0, 4, 8, 15, 16, 40, whole.len() - 1] {
+            fs::write(&path, &whole[..len]).unwrap();
+            assert_eq!(cache.load("text"), None, "the first {len} bytes");
+        }
+        for place in [0, 9, 17, 50, whole.len() - 1] {
+            let mut bytes = whole.clone();
+            bytes[place] ^= 1;
+            fs::write(&path, &bytes).unwrap();
+            assert_eq!(cache.load("text"), None, "byte {place}");
+        }
+        cache.store("text", &[8; 3]);
+        assert_eq!(cache.load("text"), Some(vec![8; 3]));
+        let _ = fs::remove_dir_all(cache.folder.unwrap());
+    }
+}

@@ -1,0 +1,380 @@
+//! Gathers, scatters, searches and sorts against loops that do what the plans' definition says.
+
+mod trial;
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use stridewise_core::{Dtype, DtypeKind, Family, IndexedAxis, LaunchPlan, Program, ProgramBuilder, Scalar};
+
+use super::{Target, gather, search, sort};
+use trial::{Layout, Memory, Numbers, Trial, indices, is_slow};
+
+/// A program that hands on its first input.
+fn program(dtypes: &[Dtype]) -> Arc<Program> {
+    let mut builder = ProgramBuilder::new();
+    let args: Vec<_> = dtypes.iter().map(|&d| builder.input(d).unwrap()).collect();
+    builder.output(args[0]).unwrap();
+    Arc::new(builder.finish().unwrap())
+}
+
+/// The order of elements, NaN last.
+fn compare(a: Scalar, b: Scalar) -> Ordering {
+    let dtype = a.dtype();
+    if matches!(dtype.kind(), DtypeKind::Float | DtypeKind::Complex) {
+        let (a, b) = (a.to_c128(), b.to_c128());
+        let nan = |x: stridewise_core::Complex<f64>| x.re.is_nan() || x.im.is_nan();
+        return match (nan(a), nan(b)) {
+            (false, false) => a.re.partial_cmp(&b.re).unwrap().then(a.im.partial_cmp(&b.im).unwrap()),
+            (a, b) => a.cmp(&b),
+        };
+    }
+    let number = |x: Scalar| match dtype {
+        Dtype::U64 => i128::from(x.get::<u64>().unwrap()),
+        _ => i128::from(x.cast(Dtype::I64).get::<i64>().unwrap()),
+    };
+    number(a).cmp(&number(b))
+}
+
+fn is_nan(x: Scalar) -> bool {
+    let c = x.to_c128();
+    matches!(x.dtype().kind(), DtypeKind::Float | DtypeKind::Complex) && (c.re.is_nan() || c.im.is_nan())
+}
+
+/// Elements to be addressed, in the memory of a layout along dimensions and then axes.
+struct Addressed {
+    axes: SmallVec<[IndexedAxis; 2]>,
+    layout: Layout,
+    places: Vec<(Layout, Memory)>,
+}
+
+impl Addressed {
+    fn new(numbers: &mut Numbers, dims: &[usize], extents: &[usize], overlapping: bool) -> Self {
+        // Along some dimensions only the places run.
+        let apart: Vec<bool> = dims.iter().map(|_| numbers.below(2) == 0).collect();
+        let along = |d: usize| if apart[d] { 1 } else { dims[d] };
+        let all: Vec<usize> = (0..dims.len()).map(along).chain(extents.iter().copied()).collect();
+        let mut layout = numbers.layout(&all, false);
+        for (stride, _) in layout.strides.iter_mut().zip(&apart).filter(|(_, apart)| **apart) {
+            *stride = 0;
+        }
+        if overlapping {
+            let steps: Vec<isize> = all.iter().map(|_| numbers.below(5) as isize - 2).collect();
+            let whole: Vec<usize> = dims.iter().chain(extents).copied().collect();
+            let reach = |positive: bool| -> usize {
+                let of = steps.iter().zip(&whole).filter(|(s, _)| (**s > 0) == positive);
+                of.map(|(s, n)| s.unsigned_abs() * (n - 1)).sum()
+            };
+            layout = Layout { first: reach(false), len: reach(false) + reach(true) + 1, strides: steps };
+        }
+        let axes: SmallVec<[IndexedAxis; 2]> = extents
+            .iter()
+            .zip(&layout.strides[dims.len()..])
+            .map(|(&extent, &stride)| IndexedAxis { extent, stride })
+            .collect();
+        let places = extents
+            .iter()
+            .map(|&extent| {
+                let layout = numbers.layout(dims, true);
+                let memory = layout.filled(Dtype::I64, || {
+                    Scalar::I64(match numbers.below(40) {
+                        0 => i64::MIN,
+                        1 => i64::MAX,
+                        2 => -1,
+                        3 => extent as i64,
+                        _ => numbers.below(extent) as i64,
+                    })
+                });
+                (layout, memory)
+            })
+            .collect();
+        Self { axes, layout, places }
+    }
+    /// The places that a point names.
+    fn named(&self, index: &[usize]) -> Vec<i64> {
+        let place =
+            |(layout, memory): &(Layout, Memory)| memory.read(Dtype::I64, layout.at(index)).get().unwrap();
+        self.places.iter().map(place).collect()
+    }
+    /// Where an element is.
+    fn at(&self, index: &[usize], places: &[i64]) -> isize {
+        let whole: Vec<usize> = index.iter().copied().chain(places.iter().map(|&p| p as usize)).collect();
+        self.layout.at(&whole)
+    }
+    fn program(&self, dtype: Dtype) -> Arc<Program> {
+        let dtypes: Vec<Dtype> = [dtype].into_iter().chain(self.places.iter().map(|_| Dtype::I64)).collect();
+        program(&dtypes)
+    }
+}
+
+fn gathered(
+    trial: &mut Trial,
+    target: &Target,
+    numbers: &mut Numbers,
+    dtype: Dtype,
+    dims: &[usize],
+    extents: &[usize],
+) {
+    let addressed = Addressed::new(numbers, dims, extents, false);
+    let size = dtype.size();
+    let mut src = addressed.layout.filled(dtype, || numbers.element(dtype));
+    let to = numbers.layout(dims, false);
+    let mut dst = to.filled(dtype, || numbers.element(dtype));
+    let mut expected = dst.clone();
+    for index in indices(dims) {
+        let mut places = addressed.named(&index);
+        for (place, axis) in places.iter_mut().zip(&addressed.axes) {
+            *place = (*place).clamp(0, axis.extent as i64 - 1);
+        }
+        let from = addressed.at(&index, &places);
+        let at = to.at(&index).cast_unsigned() * size;
+        expected.bytes_mut()[at..at + size].copy_from_slice(src.element(size, from));
+    }
+    let mut inputs = SmallVec::new();
+    inputs.push(addressed.layout.operand(&src, size, dims.len()));
+    inputs.extend(addressed.places.iter().map(|(l, m)| l.operand(m, 8, dims.len())));
+    let plan = LaunchPlan {
+        program: addressed.program(dtype),
+        family: Family::Gather { axes: addressed.axes.clone() },
+        dims: dims.into(),
+        inputs,
+        outputs: SmallVec::from_iter([to.operand(&dst, size, dims.len())]),
+    };
+    let work = gather::work(&plan, target).unwrap();
+    let Addressed { mut places, .. } = addressed;
+    let mut memory: Vec<&mut Memory> = vec![&mut dst, &mut src];
+    memory.extend(places.iter_mut().map(|(_, m)| m));
+    trial.run(&work, &mut memory);
+    assert!(dst.bytes() == expected.bytes(), "gather {dtype} {dims:?} {extents:?} {to:?}");
+}
+
+fn scattered(
+    trial: &mut Trial,
+    target: &Target,
+    numbers: &mut Numbers,
+    dtype: Dtype,
+    dims: &[usize],
+    extents: &[usize],
+    overlapping: bool,
+) {
+    let addressed = Addressed::new(numbers, dims, extents, overlapping);
+    let size = dtype.size();
+    let from = numbers.layout(dims, true);
+    let mut src = from.filled(dtype, || numbers.element(dtype));
+    let mut dst = addressed.layout.filled(dtype, || numbers.element(dtype));
+    let mut expected = dst.clone();
+    for index in indices(dims) {
+        let places = addressed.named(&index);
+        if places.iter().zip(&addressed.axes).all(|(p, axis)| (0..axis.extent as i64).contains(p)) {
+            let at = addressed.at(&index, &places).cast_unsigned() * size;
+            expected.bytes_mut()[at..at + size].copy_from_slice(src.element(size, from.at(&index)));
+        }
+    }
+    let mut inputs = SmallVec::new();
+    inputs.push(from.operand(&src, size, dims.len()));
+    inputs.extend(addressed.places.iter().map(|(l, m)| l.operand(m, 8, dims.len())));
+    let plan = LaunchPlan {
+        program: addressed.program(dtype),
+        family: Family::Scatter { axes: addressed.axes.clone() },
+        dims: dims.into(),
+        inputs,
+        outputs: SmallVec::from_iter([addressed.layout.operand(&dst, size, dims.len())]),
+    };
+    let work = gather::work(&plan, target).unwrap();
+    let Addressed { mut places, layout, .. } = addressed;
+    let mut memory: Vec<&mut Memory> = vec![&mut dst, &mut src];
+    memory.extend(places.iter_mut().map(|(_, m)| m));
+    trial.run(&work, &mut memory);
+    assert!(dst.bytes() == expected.bytes(), "scatter {dtype} {dims:?} {extents:?} {layout:?}");
+}
+
+fn searched(
+    trial: &mut Trial,
+    target: &Target,
+    numbers: &mut Numbers,
+    dtype: Dtype,
+    dims: &[usize],
+    (extent, right): (usize, bool),
+) {
+    let size = dtype.size();
+    let mut sorted: Vec<Scalar> = (0..extent).map(|_| numbers.element(dtype)).collect();
+    sorted.sort_by(|&a, &b| compare(a, b));
+    let along = numbers.layout(&[extent], false);
+    let mut table = Memory::new(along.len * size);
+    for (i, value) in sorted.iter().enumerate() {
+        table.write(along.at(&[i]), value);
+    }
+    let from = numbers.layout(dims, true);
+    let mut src = from.filled(dtype, || match numbers.below(2) {
+        0 => numbers.element(dtype),
+        _ => sorted[numbers.below(extent)],
+    });
+    let to = numbers.layout(dims, false);
+    let mut dst = Memory::new(to.len * 8);
+    let mut expected = dst.clone();
+    for index in indices(dims) {
+        let needle = src.read(dtype, from.at(&index));
+        let place = sorted.partition_point(|&x| match compare(x, needle) {
+            Ordering::Less => true,
+            order => right && order == Ordering::Equal,
+        });
+        expected.write(to.at(&index), &Scalar::I64(place as i64));
+    }
+    let mut first = along.operand(&table, size, 1);
+    first.strides = SmallVec::from_elem(0, dims.len());
+    let plan = LaunchPlan {
+        program: program(&[dtype, dtype]),
+        family: Family::Search { table: IndexedAxis { extent, stride: along.strides[0] }, right },
+        dims: dims.into(),
+        inputs: SmallVec::from_iter([from.operand(&src, size, dims.len()), first]),
+        outputs: SmallVec::from_iter([to.operand(&dst, 8, dims.len())]),
+    };
+    let work = search::work(&plan, target).unwrap();
+    trial.run(&work, &mut [&mut dst, &mut src, &mut table]);
+    assert!(dst.bytes() == expected.bytes(), "search {dtype} {dims:?} {extent} {right}");
+}
+
+fn sorted(
+    trial: &mut Trial,
+    target: &Target,
+    numbers: &mut Numbers,
+    dtype: Dtype,
+    dims: &[usize],
+    (descending, indexed): (bool, bool),
+) {
+    let size = dtype.size();
+    let from = numbers.layout(dims, dims.len() > 1);
+    let mut src = from.filled(dtype, || numbers.element(dtype));
+    let to = numbers.layout(dims, false);
+    let out = if indexed { 8 } else { size };
+    let mut dst = Memory::new(to.len * out);
+    let mut expected = dst.clone();
+    let (&len, rows) = dims.split_last().unwrap();
+    for row in indices(rows) {
+        let whole = |i: usize| [&row[..], &[i]].concat();
+        let element = |i: usize| src.read(dtype, from.at(&whole(i)));
+        let mut order: Vec<usize> = (0..len).collect();
+        order.sort_by(|&a, &b| {
+            let (a, b) = (element(a), element(b));
+            if descending && !is_nan(a) && !is_nan(b) { compare(b, a) } else { compare(a, b) }
+        });
+        for (i, &place) in order.iter().enumerate() {
+            let at = to.at(&whole(i));
+            if indexed {
+                expected.write(at, &Scalar::I64(place as i64));
+            } else {
+                let at = at.cast_unsigned() * size;
+                expected.bytes_mut()[at..at + size]
+                    .copy_from_slice(src.element(size, from.at(&whole(place))));
+            }
+        }
+    }
+    let plan = LaunchPlan {
+        program: Arc::new(Program::convert(dtype, dtype)),
+        family: Family::Sort { descending, indices: indexed },
+        dims: dims.into(),
+        inputs: SmallVec::from_iter([from.operand(&src, size, dims.len())]),
+        outputs: SmallVec::from_iter([to.operand(&dst, out, dims.len())]),
+    };
+    let work = sort::work(&plan, target).unwrap();
+    trial.run(&work, &mut [&mut dst, &mut src]);
+    assert!(
+        dst.bytes() == expected.bytes(),
+        "sort {dtype} {dims:?} descending {descending} indices {indexed} from {from:?} to {to:?}"
+    );
+}
+
+/// Both forms of the target.
+fn forms(test: impl Fn(&mut Trial, &Target, &mut Numbers)) {
+    for cpu in [false, true] {
+        let mut trial = Trial::new(cpu);
+        let target = trial.target.clone();
+        test(&mut trial, &target, &mut Numbers(0x9e37_79b9_7f4a_7c15));
+    }
+}
+
+/// One dtype of each size and kind of element.
+const SIZES: [Dtype; 6] = [Dtype::U8, Dtype::F16, Dtype::F32, Dtype::I64, Dtype::C64, Dtype::C128];
+const SHAPES: [&[usize]; 11] =
+    [&[], &[1], &[2], &[33], &[257], &[1000], &[3, 5], &[31, 32], &[2, 3, 7], &[5, 1, 33], &[3, 4, 2, 5]];
+
+#[test]
+fn gathers_are_those_of_loops() {
+    forms(|trial, target, numbers| {
+        for dtype in SIZES {
+            for dims in SHAPES {
+                let extents: Vec<usize> = (0..numbers.below(3) + 1).map(|_| 1 + numbers.below(9)).collect();
+                gathered(trial, target, numbers, dtype, dims, &extents);
+            }
+        }
+        gathered(trial, target, numbers, Dtype::F32, &[3, 4], &[]);
+        gathered(trial, target, numbers, Dtype::F32, &[4097], &[100]);
+    });
+}
+
+#[test]
+fn scatters_are_those_of_loops() {
+    forms(|trial, target, numbers| {
+        for overlapping in [false, true] {
+            for dtype in SIZES {
+                for dims in SHAPES {
+                    let extents: Vec<usize> =
+                        (0..numbers.below(3) + 1).map(|_| 1 + numbers.below(9)).collect();
+                    scattered(trial, target, numbers, dtype, dims, &extents, overlapping);
+                }
+            }
+            scattered(trial, target, numbers, Dtype::F32, &[3, 4], &[], overlapping);
+            scattered(trial, target, numbers, Dtype::U8, &[4097], &[100], overlapping);
+            scattered(trial, target, numbers, Dtype::F32, &[60, 80], &[50], overlapping);
+        }
+    });
+}
+
+#[test]
+fn searches_are_those_of_loops() {
+    forms(|trial, target, numbers| {
+        for &dtype in Dtype::ALL {
+            for right in [false, true] {
+                for (dims, extent) in [(&[][..], 1), (&[33], 2), (&[3, 5], 31), (&[2, 3, 40], 257)] {
+                    searched(trial, target, numbers, dtype, dims, (extent, right));
+                }
+            }
+        }
+        searched(trial, target, numbers, Dtype::F32, &[1000], (4097, false));
+    });
+}
+
+#[test]
+fn sorts_are_those_of_loops() {
+    forms(|trial, target, numbers| {
+        for &dtype in Dtype::ALL {
+            for (descending, indexed) in [(false, false), (true, false), (false, true), (true, true)] {
+                for dims in
+                    [&[1][..], &[2], &[3], &[33], &[256], &[3, 5], &[31, 32], &[2, 3, 7], &[5, 2, 3, 17]]
+                {
+                    sorted(trial, target, numbers, dtype, dims, (descending, indexed));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn long_rows_are_sorted_in_parts() {
+    forms(|trial, target, numbers| {
+        let mut target = target.clone();
+        for dtype in [Dtype::U8, Dtype::F32, Dtype::I64, Dtype::C128] {
+            // Blocks of few words, so that there are many to merge.
+            target.local_bytes = 1024;
+            for dims in [&[65][..], &[1000], &[3, 257], &[2, 3, 129]] {
+                sorted(trial, &target, numbers, dtype, dims, (false, false));
+                sorted(trial, &target, numbers, dtype, dims, (true, true));
+            }
+            target.local_bytes = trial.target.local_bytes;
+            let long = if is_slow() { 40_003 } else { 100_003 };
+            sorted(trial, &target, numbers, dtype, &[long], (false, true));
+            sorted(trial, &target, numbers, dtype, &[2, 33_000], (true, false));
+        }
+    });
+}

@@ -1,0 +1,458 @@
+//! Queues: commands to the runtime's commands, and what is held back until it can go there.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use opencl3::command_queue as cq;
+use opencl3::event as ev;
+use opencl3::kernel::set_kernel_arg;
+use opencl3::types::cl_event;
+use smallvec::SmallVec;
+use stridewise_core::backend::{
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Wait, when_all,
+};
+use stridewise_core::memory::{UsmKind, UsmPtr};
+use stridewise_core::{Error, LaunchPlan, Result};
+
+use crate::device::Shared;
+use crate::error::failed;
+use crate::event::{ClEvent, Native};
+use crate::handle::{CommandQueue, EventObject};
+use crate::kernels::{self, Argument, Stage};
+use crate::memory::wait_list;
+use crate::transfer;
+use crate::worker::Job;
+
+/// Held commands are searched for ended ones when there are so many, or twice what the last search left.
+const PRUNE_LEN: usize = 64;
+
+/// A queue of the runtime.
+pub(crate) struct NativeQueue {
+    pub(crate) object: CommandQueue,
+    /// Whether something was enqueued since the last flush.
+    dirty: AtomicBool,
+}
+
+impl NativeQueue {
+    pub(crate) fn new(object: CommandQueue) -> Self {
+        Self { object, dirty: AtomicBool::new(false) }
+    }
+
+    fn touch(&self) {
+        self.dirty.store(true, Ordering::Release);
+    }
+
+    /// Sees to it that the runtime begins what was enqueued. A failure shows at the next command.
+    pub(crate) fn flush(&self) {
+        if self.dirty.swap(false, Ordering::AcqRel) {
+            let _ = cq::flush(self.object.raw());
+        }
+    }
+}
+
+/// Scratch memory for kernels of several stages, reused when the command that used it last has ended.
+#[derive(Default)]
+pub(crate) struct Scratch(Mutex<Vec<ScratchBlock>>);
+
+struct ScratchBlock {
+    memory: RawAllocation,
+    /// The end of the command that uses it.
+    last: Option<EventObject>,
+}
+
+impl Scratch {
+    /// A block of at least so many bytes that no command uses.
+    fn take(&self, device: &Shared, bytes: usize) -> Result<ScratchBlock> {
+        let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = blocks.iter().position(|block| {
+            let ended = |event: &EventObject| {
+                let status = ev::get_event_info(event.raw(), ev::CL_EVENT_COMMAND_EXECUTION_STATUS);
+                status.is_ok_and(|status| status.to_int() <= ev::CL_COMPLETE)
+            };
+            block.memory.bytes >= bytes && block.last.as_ref().is_none_or(ended)
+        });
+        if let Some(free) = free {
+            return Ok(blocks.swap_remove(free));
+        }
+        drop(blocks);
+        let bytes = bytes.next_power_of_two().max(1 << 16);
+        let memory = device.memory.alloc(UsmKind::Device, bytes, 128)?;
+        Ok(ScratchBlock { memory, last: None })
+    }
+
+    fn put(&self, block: ScratchBlock) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(block);
+    }
+
+    /// Frees what no command uses.
+    pub(crate) fn clear(&self, device: &Shared) {
+        let blocks = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for block in blocks {
+            if let Some(last) = &block.last {
+                // Ended or not: an error leaves nothing to wait for.
+                let _ = ev::wait_for_events(&[last.raw()]);
+            }
+            // SAFETY: from `alloc` of this memory, taken out of the list, and the last command that used it has ended.
+            unsafe { device.memory.free(block.memory) };
+        }
+    }
+}
+
+/// A queue of an OpenCL device.
+pub(crate) struct ClQueue {
+    device: Arc<Shared>,
+    native: Arc<NativeQueue>,
+    properties: QueueProperties,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The last event of an in-order queue.
+    last: Option<Arc<ClEvent>>,
+    /// Commands that were held back and may not have ended.
+    held: Vec<Weak<ClEvent>>,
+    prune_at: usize,
+}
+
+/// What a command waits for, sorted by who waits.
+#[derive(Default)]
+struct Waits {
+    /// The runtime: its own events.
+    native: SmallVec<[Arc<dyn Event>; 4]>,
+    /// This backend: the rest.
+    held: SmallVec<[Arc<dyn Event>; 4]>,
+    /// Those whose failure is inherited.
+    data: SmallVec<[Arc<dyn Event>; 4]>,
+}
+
+impl Waits {
+    fn sort(device: &Arc<Shared>, queue: &Arc<NativeQueue>, waits: &[Wait]) -> Self {
+        let mut sorted = Self::default();
+        for wait in waits {
+            let own = as_own(&*wait.event).and_then(|event| event.native(device));
+            // An end that has been noted is nothing to wait for; but a failure counts.
+            let inherited = wait.dependency == Dependency::Data;
+            match own {
+                Some((_, other)) => {
+                    if !Arc::ptr_eq(other, queue) {
+                        // The runtime need not begin what another queue has not flushed.
+                        other.flush();
+                    }
+                    sorted.native.push(Arc::clone(&wait.event));
+                }
+                None => {
+                    if !wait.event.status().is_terminal() {
+                        sorted.held.push(Arc::clone(&wait.event));
+                    }
+                }
+            }
+            if inherited {
+                sorted.data.push(Arc::clone(&wait.event));
+            }
+        }
+        sorted
+    }
+
+    /// The failure that a command inherits, of those that are known.
+    fn failure(&self) -> Option<Error> {
+        let failed = self.data.iter().find_map(|event| match event.status() {
+            EventStatus::Failed => event.error(),
+            _ => None,
+        })?;
+        Some(match failed {
+            // The root cause, not a chain of those that inherited it.
+            Error::Dependency(_) => failed,
+            cause => Error::Dependency(Arc::new(cause)),
+        })
+    }
+
+    /// The runtime's events.
+    fn raw(&self, device: &Arc<Shared>) -> SmallVec<[cl_event; 8]> {
+        self.native.iter().filter_map(|event| Some(as_own(&**event)?.native(device)?.0)).collect()
+    }
+}
+
+/// The event, if this backend made it.
+fn as_own(event: &dyn Event) -> Option<&ClEvent> {
+    let event: &dyn Any = event;
+    event.downcast_ref()
+}
+
+impl ClQueue {
+    pub(crate) fn new(device: Arc<Shared>, native: NativeQueue, properties: QueueProperties) -> Self {
+        Self { device, native: Arc::new(native), properties, state: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics while the lock is held, so poison means nothing.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Holds a command back until its waits allow it to begin.
+    fn hold(&self, waits: Waits, run: impl FnOnce(&Arc<ClEvent>) + Send + 'static) -> Arc<ClEvent> {
+        let event = ClEvent::held(&self.device, self.properties.profiling);
+        let (device, held) = (Arc::clone(&self.device), Arc::clone(&event));
+        let pending = waits.held.clone();
+        when_all(&pending, move || {
+            let worker = Arc::clone(&device);
+            worker.worker.send(Job::Run(Box::new(move || match waits.failure() {
+                Some(error) => held.complete(Err(error), None),
+                None => run(&held),
+            })));
+        });
+        event
+    }
+
+    /// As [`hold`](Self::hold), for work of a thread of its own: everything is waited for first.
+    fn run_on_thread(
+        &self,
+        mut waits: Waits,
+        task: impl FnOnce() -> Result<()> + Send + 'static,
+    ) -> Arc<ClEvent> {
+        let native = std::mem::take(&mut waits.native);
+        waits.held.extend(native);
+        self.hold(waits, move |event| {
+            let ended = Arc::clone(event);
+            let thread =
+                std::thread::Builder::new().name("stridewise-opencl-task".to_owned()).spawn(move || {
+                    ended.start();
+                    let outcome = catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
+                        let text = panic.downcast_ref::<String>().map(String::as_str);
+                        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+                        Err(Error::task(
+                            "task",
+                            format!("panicked: {}", text.unwrap_or("without a message")),
+                            "a function that returns",
+                            "return an error instead",
+                        ))
+                    });
+                    ended.complete(outcome, None);
+                });
+            if let Err(error) = thread {
+                let help = "let the process have more threads";
+                event.complete(Err(Error::task("thread", error, "a thread for the task", help)), None);
+            }
+        })
+    }
+}
+
+impl Queue for ClQueue {
+    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Arc<dyn Event>> {
+        self.device.usable()?;
+        let mut waits = Waits::sort(&self.device, &self.native, waits);
+        // One critical section: of two submissions to an in-order queue, one is the other's predecessor.
+        let mut state = self.properties.in_order.then(|| self.lock());
+        if let Some(state) = &state
+            && let Some(last) = state.last.as_ref().filter(|event| !event.status().is_terminal())
+        {
+            let last = Arc::clone(last);
+            if last.native(&self.device).is_some() { &mut waits.native } else { &mut waits.held }.push(last);
+        }
+        let failed = waits.failure().is_some();
+        let event = match transfer::plan(&self.device, command) {
+            transfer::Plan::Thread(task) => self.run_on_thread(waits, task),
+            transfer::Plan::Native(command) if waits.held.is_empty() && !failed => {
+                let native = enqueue(&self.device, &self.native, &command, &waits.raw(&self.device))?;
+                ClEvent::enqueued(&self.device, self.properties.profiling, native)
+            }
+            transfer::Plan::Native(command) => {
+                if failed {
+                    let native = std::mem::take(&mut waits.native);
+                    waits.held.extend(native);
+                }
+                let (device, queue) = (Arc::clone(&self.device), Arc::clone(&self.native));
+                let native = waits.native.clone();
+                self.hold(waits, move |event| {
+                    let raw = native.iter().filter_map(|event| Some(as_own(&**event)?.native(&device)?.0));
+                    match enqueue(&device, &queue, &command, &raw.collect::<SmallVec<[cl_event; 8]>>()) {
+                        Ok(native) => event.enqueue(native),
+                        Err(error) => event.complete(Err(error), None),
+                    }
+                })
+            }
+        };
+        if let Some(state) = &mut state {
+            state.last = Some(Arc::clone(&event));
+        }
+        drop(state);
+        if event.native(&self.device).is_none() {
+            let mut state = self.lock();
+            if state.held.len() >= state.prune_at.max(PRUNE_LEN) {
+                state.held.retain(|event| event.upgrade().is_some_and(|event| !event.status().is_terminal()));
+                state.prune_at = 2 * state.held.len();
+            }
+            state.held.push(Arc::downgrade(&event));
+        }
+        Ok(event)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.native.flush();
+        self.device.usable()
+    }
+
+    fn finish(&self) -> Result<()> {
+        let held = std::mem::take(&mut self.lock().held);
+        for event in held.iter().filter_map(Weak::upgrade) {
+            // A command's failure is its event's.
+            let _ = event.wait();
+        }
+        self.device.finished("clFinish", cq::finish(self.native.object.raw()))
+    }
+}
+
+/// Gives a command to the runtime.
+fn enqueue(
+    device: &Arc<Shared>,
+    queue: &Arc<NativeQueue>,
+    command: &Command,
+    waits: &[cl_event],
+) -> Result<Native> {
+    let mut native = Native { queue: Arc::clone(queue), parts: SmallVec::new() };
+    match command {
+        Command::Launch(plans) => launch(device, &mut native, plans, waits)?,
+        &Command::Copy { dst, src, bytes } => {
+            // SAFETY: the ranges are valid until the event is complete (the contract of `Queue::submit`).
+            let event = unsafe { device.memory.enqueue_copy(&queue.object, dst, src, bytes, waits) }?;
+            native.parts.push(event);
+        }
+        Command::Fill { dst, bytes, pattern, pattern_bytes } => {
+            let pattern = &pattern[..*pattern_bytes];
+            // SAFETY: as for a copy; the pattern's length divides the range's (the contract of `Command::Fill`).
+            let event = unsafe { device.memory.enqueue_fill(&queue.object, *dst, *bytes, pattern, waits) }?;
+            native.parts.push(event);
+        }
+        Command::Barrier => native.parts.push(marker(queue, waits)?),
+        other => {
+            return Err(Error::unsupported(
+                "command",
+                format!("{other:?}"),
+                "a launch, copy, fill, barrier or host task",
+                "use a device of another driver, or a later version of this one",
+            ));
+        }
+    }
+    queue.touch();
+    if device.target.cpu {
+        // A runtime on the processor may sit on its commands until then, and flushing costs nothing there.
+        queue.flush();
+    }
+    Ok(native)
+}
+
+/// A command that is complete when its waits are.
+fn marker(queue: &NativeQueue, waits: &[cl_event]) -> Result<EventObject> {
+    let (count, list) = wait_list(waits);
+    // SAFETY: the queue is live, the waits are live events of its context.
+    let event = unsafe { cq::enqueue_marker_with_wait_list(queue.object.raw(), count, list) };
+    event.map(EventObject::new).map_err(|code| failed("clEnqueueMarkerWithWaitList", "a barrier", code))
+}
+
+/// Enqueues the kernels of several plans, and what joins them.
+fn launch(device: &Shared, native: &mut Native, plans: &[LaunchPlan], waits: &[cl_event]) -> Result<()> {
+    let mut ends: SmallVec<[cl_event; 4]> = SmallVec::new();
+    for plan in plans {
+        let work = kernels::work(plan, &device.target)?;
+        let mut scratch = match work.scratch_bytes {
+            0 => None,
+            bytes => Some(device.scratch.take(device, bytes)?),
+        };
+        let mut previous: SmallVec<[cl_event; 8]> = waits.into();
+        let memory = scratch.as_ref().map(|block| block.memory.ptr);
+        let stages = work.stages.iter().try_for_each(|stage| {
+            let event = run(device, &native.queue, stage, memory, &previous)?;
+            previous.clear();
+            previous.push(event.raw());
+            native.parts.push(event);
+            Ok(())
+        });
+        if let Some(mut block) = scratch.take() {
+            block.last = native.parts.last().map(EventObject::share);
+            device.scratch.put(block);
+        }
+        if let Err(error) = stages {
+            abandon(native);
+            return Err(error);
+        }
+        ends.extend(native.parts.last().map(EventObject::raw));
+    }
+    if ends.len() > 1 {
+        let joined = marker(&native.queue, &ends);
+        match joined {
+            Ok(event) => native.parts.push(event),
+            Err(error) => {
+                abandon(native);
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits for what was enqueued of a command that then failed, so that the failure means that nothing is under way.
+fn abandon(native: &Native) {
+    native.queue.touch();
+    native.queue.flush();
+    for part in &native.parts {
+        // What becomes of it is of no more interest.
+        let _ = ev::wait_for_events(&[part.raw()]);
+    }
+}
+
+/// Enqueues one kernel.
+fn run(
+    device: &Shared,
+    queue: &NativeQueue,
+    stage: &Stage<'_>,
+    scratch: Option<UsmPtr>,
+    waits: &[cl_event],
+) -> Result<EventObject> {
+    let kernel = device.programs.get(&stage.key, &stage.source)?;
+    let object = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
+    let raw = object.raw();
+    let mut index = 0;
+    let set = stage.arguments.iter().try_for_each(|argument| {
+        let bytes = match argument {
+            Argument::Memory(ptr) => {
+                // SAFETY: the kernel is live and locked; its text has a pointer here, made from the same list.
+                index = unsafe { device.memory.set_argument(raw, index, *ptr) }?;
+                return Ok(());
+            }
+            Argument::Scratch(offset) => {
+                let start = scratch.unwrap_or(UsmPtr::NULL).byte_offset(offset.cast_signed());
+                // SAFETY: as above; the block has as many bytes as the work asked for.
+                index = unsafe { device.memory.set_argument(raw, index, start) }?;
+                return Ok(());
+            }
+            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr()),
+            Argument::Local(bytes) => (*bytes, std::ptr::null()),
+        };
+        // SAFETY: as above; the value has as many bytes as the parameter's type.
+        unsafe { set_kernel_arg(raw, index, bytes.0, bytes.1.cast()) }?;
+        index += 1;
+        Ok(())
+    });
+    set.map_err(|code| failed("clSetKernelArg", format!("parameter {index} of a kernel"), code))?;
+    let (count, list) = wait_list(waits);
+    let dimensions = if stage.global[1] == 1 { 1 } else { 2 };
+    // SAFETY: all arguments are set; the kernel touches only what its plan names (the contract of `LaunchPlan`).
+    let event = unsafe {
+        cq::enqueue_nd_range_kernel(
+            queue.object.raw(),
+            raw,
+            dimensions,
+            std::ptr::null(),
+            stage.global.as_ptr(),
+            stage.local.as_ptr(),
+            count,
+            list,
+        )
+    };
+    event.map(EventObject::new).map_err(|code| {
+        let about = format!("a kernel of {:?} work-items in groups of {:?}", stage.global, stage.local);
+        failed("clEnqueueNDRangeKernel", about, code)
+    })
+}
