@@ -64,7 +64,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     let inputs = program.inputs().len();
     let mut rows = Space::new(plan, 0..outer, true);
     let along = Space::new(plan, outer..outer + 1, true);
-    rows.sort_by(inputs);
+    rows.sort_by(&[inputs]);
     rows.merge();
     let (count, n) = (rows.len(), along.len());
     let folding = Folding::new(Fold::Op(*fold), program.output_dtype(0), count.max(n) < WIDE)?;

@@ -38,6 +38,8 @@ const SPLIT_GROUPS_ACROSS: usize = 16;
 const COLUMNS: usize = 64;
 /// Folding fewer points than this is done by one work-item per output.
 const FEW: usize = 8;
+/// Elements between two neighbours from which on they share nothing that is read.
+const FAR: usize = 32;
 /// Bytes of the accumulators of a work-item.
 const ACCUMULATOR_BYTES: usize = 64;
 /// Bytes of a work-item's states in local memory.
@@ -48,6 +50,8 @@ const WIDE: usize = 1 << 30;
 const LINE_BYTES: usize = 64;
 /// Work-items per compute unit on a processor.
 const ITEMS: usize = 8;
+/// Lines of memory that a processor reads on from where it was left.
+const LINES: usize = 32;
 /// Points of a work-item on a processor, at least, where an output's points are cut into parts.
 const ITEM_POINTS: usize = 4096;
 
@@ -99,19 +103,20 @@ impl Grid {
         Self { columns, sharing, columns_first: across, parts: n.div_ceil(chunk), chunk, each: 1 }
     }
 
-    /// Where work-items run one after the other.
-    fn alone(target: &Target, rows: usize, n: usize, points: usize) -> Self {
+    /// Where work-items run one after the other; `width` elements of each output, or of as many outputs, at once.
+    fn alone(target: &Target, rows: usize, n: usize, width: usize, across: bool) -> Self {
         let items = target.compute_units * ITEMS;
-        let parts = if rows < items { (items / rows).min(n / points.max(1)).max(1) } else { 1 };
+        let points = (ITEM_POINTS / width).max(1);
+        let (parts, each) = if across && rows >= LINES && n >= LINES * items {
+            // So few lines of memory at a time that each is read on from where it was left.
+            (n.div_ceil(LINES), rows)
+        } else if rows < items {
+            ((items / rows).min(n / points).max(1), 1)
+        } else {
+            (1, rows.div_ceil(items))
+        };
         let chunk = n.div_ceil(parts);
-        Self {
-            columns: 1,
-            sharing: 1,
-            columns_first: true,
-            parts: n.div_ceil(chunk),
-            chunk,
-            each: rows.div_ceil(items),
-        }
+        Self { columns: 1, sharing: 1, columns_first: true, parts: n.div_ceil(chunk), chunk, each }
     }
 
     /// Shifts and masks that give a work-item its column and its place in it.
@@ -154,16 +159,14 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     let mut along = Space::new(plan, split..dims, false);
     let memory: SmallVec<[usize; 4]> =
         (0..program.inputs().len()).filter(|&k| !program.is_index(k)).collect();
-    let steps = |space: &Space| {
-        memory.iter().map(|&k| space.step(k).unsigned_abs()).find(|&step| step != 0).unwrap_or(0)
-    };
+    // What neighbours along a space's innermost dimension cost to read.
+    let cost =
+        |space: &Space| memory.iter().map(|&k| space.step(k).unsigned_abs().clamp(1, FAR)).sum::<usize>();
     let folding = Folding::new(fold, program.output_dtype(0), kept.len().max(along.len()) < WIDE)?;
-    if let Some(&main) = memory.first() {
-        kept.sort_by(main);
-        // An index fold numbers points in the order of the plan.
-        if !folding.places() {
-            along.sort_by(main);
-        }
+    kept.sort_by(&memory);
+    // An index fold numbers points in the order of the plan.
+    if !folding.places() {
+        along.sort_by(&memory);
     }
     kept.merge();
     along.merge();
@@ -172,7 +175,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
         along.strides.iter_mut().for_each(|s| s.push(0));
     }
     let (outputs, points) = (kept.len(), along.len());
-    let across = outputs > 1 && (points < FEW || (steps(&along) > steps(&kept) && steps(&kept) != 0));
+    let across = outputs > 1 && (points < FEW || cost(&kept) < cost(&along));
 
     // Vectors, unless there is so little to do that it is not worth a text of its own.
     let mut width = 1;
@@ -214,7 +217,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     };
     let (rows, n) = (kept.len(), along.len());
     let grid = if target.cpu {
-        Grid::alone(target, rows, n, ITEM_POINTS / width)
+        Grid::alone(target, rows, n, width, across && width > 1)
     } else {
         Grid::shared(target, rows, n, unroll, across)
     };
@@ -288,7 +291,9 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     let shared = !target.cpu;
     let mut grid = Grid::shared(target, outputs, parts, 1, outputs > 1);
     if target.cpu {
-        grid = Grid { columns: 1, sharing: 1, ..grid };
+        // Next to each other, and alike, so that a compiler may make vectors of them.
+        let columns = COLUMNS.min(target.max_group).min(outputs.next_power_of_two());
+        grid = Grid { columns: power_below(columns), sharing: 1, columns_first: true, ..grid };
     }
     let (chunk, each) = (parts, 1);
     grid = Grid { parts: 1, chunk, each, ..grid };

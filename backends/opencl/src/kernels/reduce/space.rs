@@ -42,12 +42,15 @@ impl Space {
         self.strides[operand].last().copied().unwrap_or(0)
     }
 
-    /// Puts the dimensions along which an operand takes the smallest steps last, those along which it stays where it
-    /// is before them.
-    pub(crate) fn sort_by(&mut self, operand: usize) {
+    /// Puts the dimensions along which some operand takes small steps last, those along which all of them stay where they
+    /// are first.
+    pub(crate) fn sort_by(&mut self, operands: &[usize]) {
+        let least = |d: usize| {
+            let steps = operands.iter().map(|&k| self.strides[k][d].unsigned_abs());
+            steps.filter(|&step| step != 0).min().unwrap_or(usize::MAX)
+        };
         let mut order: Dims<usize> = (0..self.extents.len()).collect();
-        let of = &self.strides[operand];
-        order.sort_by_key(|&d| std::cmp::Reverse(if of[d] == 0 { usize::MAX } else { of[d].unsigned_abs() }));
+        order.sort_by_key(|&d| std::cmp::Reverse(least(d)));
         self.extents = order.iter().map(|&d| self.extents[d]).collect();
         for strides in &mut self.strides {
             *strides = order.iter().map(|&d| strides[d]).collect();
@@ -105,7 +108,7 @@ mod tests {
         // A transposed array of 4 by 3 by 1, and one that is broadcast along the first.
         let strides = smallvec![smallvec![1, 4, 7], smallvec![3, 12, 0]];
         let mut space = Space { extents: smallvec![4, 3, 1], strides };
-        space.sort_by(0);
+        space.sort_by(&[0]);
         space.merge();
         assert_eq!(space.extents.as_slice(), [12]);
         assert_eq!((space.step(0), space.step(1), space.row(), space.len()), (1, 3, 12, 12));
@@ -113,7 +116,7 @@ mod tests {
         assert_eq!((space.step(0), space.step(1), space.row()), (4, 12, 3));
         let strides = smallvec![smallvec![0, 1], smallvec![1, 4]];
         let mut space = Space { extents: smallvec![4, 3], strides };
-        space.sort_by(0);
+        space.sort_by(&[0]);
         space.merge();
         assert_eq!(space.extents.as_slice(), [4, 3]);
     }
