@@ -82,7 +82,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
         access.width = WIDTH;
         if plan.len() > target.general_points {
             let aligned = |address: usize, operand: usize, size: usize| {
-                let fits = |bytes: usize| bytes % (WIDTH * size) == 0;
+                let fits = |bytes: usize| bytes.is_multiple_of(WIDTH * size);
                 fits(address) && rows.strides[operand].iter().all(|s| fits(s.unsigned_abs() * size))
             };
             for k in 0..inputs {

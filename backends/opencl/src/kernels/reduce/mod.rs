@@ -185,8 +185,8 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
             let size = program.inputs()[k].size();
             let inner = space.strides[k].len() - 1;
             let rest = space.strides[k][..inner].iter().chain(&other.strides[k]);
-            plan.inputs[k].ptr.addr() % bytes == 0
-                && rest.into_iter().all(|&s| s.unsigned_abs() * size % bytes == 0)
+            plan.inputs[k].ptr.addr().is_multiple_of(bytes)
+                && rest.into_iter().all(|&s| (s.unsigned_abs() * size).is_multiple_of(bytes))
         };
         let bytes = if target.cpu && across { LINE_BYTES } else { VECTOR_BYTES };
         width = widest(program, |k| space.step(k), bytes, aligned);
@@ -194,7 +194,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
             width /= 2;
         }
         let tail = !across && space.extents.len() == 1 && space.row() >= width;
-        if space.row() % width != 0 && !tail {
+        if !space.row().is_multiple_of(width) && !tail {
             width = 1;
         }
     }

@@ -348,3 +348,16 @@ fn more_numbers_than_parameters() {
         }
     }
 }
+
+/// Where a processor folds a few rows of a wide array at a time.
+#[test]
+fn few_rows_at_a_time() {
+    for tested in devices() {
+        let target = Target { cpu: true, compute_units: 1, ..tested.target.clone() };
+        let copy = Program::convert(Dtype::F32, Dtype::F32);
+        let (mut plan, regions) = plan(copy, Fold::Op(Op::Add), None, &[512, 290], 1, true, &mut Random(8));
+        plan.inputs[0].strides.copy_from_slice(&[1, 512]);
+        assert_eq!(work(&plan, &target).unwrap().scratch_bytes, 10 * 512 * 4);
+        check(&tested, &target, &plan, &regions);
+    }
+}
