@@ -72,7 +72,8 @@ impl Tested {
         for (i, program) in programs.iter().enumerate() {
             source.push_str(&function(&format!("f{i}"), program, target));
             let inputs = program.inputs().iter().zip(["a[i]", "b[i]", "c[i]"]);
-            let inputs = inputs.map(|(&input, text)| if input == dtype { text } else { "mask[i]" }.to_string());
+            let inputs =
+                inputs.map(|(&input, text)| if input == dtype { text } else { "mask[i]" }.to_string());
             let mut arguments: Vec<String> = inputs.chain(program.consts().iter().map(literal)).collect();
             let outputs = 0..program.outputs().len();
             let types: Vec<&str> = outputs.clone().map(|o| c_type(program.output_dtype(o))).collect();

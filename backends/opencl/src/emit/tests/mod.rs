@@ -287,7 +287,8 @@ fn what_a_device_lacks_has_a_name() {
     };
     let single = Target { fp64: false, ..all.clone() };
     let no_half = Target { fp16: false, ..all.clone() };
-    let lacks = |op: Op, dtype: Dtype, target: &Target| supports(&Program::single(op, dtype).unwrap(), target).err();
+    let lacks =
+        |op: Op, dtype: Dtype, target: &Target| supports(&Program::single(op, dtype).unwrap(), target).err();
     assert_eq!(lacks(Op::Exp, Dtype::C64, &all), None);
     assert_eq!(lacks(Op::Multiply, Dtype::C64, &single), None);
     assert_eq!(lacks(Op::Exp, Dtype::Bf16, &single), None);
@@ -335,7 +336,11 @@ fn steps_share_values() {
             let expected = evaluate(&program, &operands).unwrap();
             for (number, &expected) in expected.iter().enumerate() {
                 let got = outputs[number][i];
-                assert!(same(got, expected), "{}, output {number} of {operands:?}: {got:?}, {expected:?}", tested.name);
+                assert!(
+                    same(got, expected),
+                    "{}, output {number} of {operands:?}: {got:?}, {expected:?}",
+                    tested.name
+                );
             }
         }
     }
