@@ -270,7 +270,7 @@ impl Device for OpenClDevice {
     }
 
     fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
-        Some(accuracy::ulp(op, dtype))
+        Some(accuracy::ulp(op, dtype, &self.shared.target))
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
