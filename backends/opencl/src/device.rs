@@ -24,7 +24,7 @@ use crate::transfer::{self, Transfers};
 use crate::worker::Worker;
 
 /// Points of a plan up to which the general form of a kernel serves: below, a launch costs more than the work.
-const GENERAL_POINTS: usize = 1 << 12;
+const GENERAL_POINTS: usize = 1 << 14;
 
 /// A device of an OpenCL platform, or part of one.
 pub(crate) struct OpenClDevice {
