@@ -26,6 +26,7 @@ pub mod prelude {
 
 // The drivers of this build, one line each.
 stridewise_core::register_driver!(stridewise_host::driver);
+stridewise_core::register_driver!(stridewise_opencl::driver);
 
 // The program in the README is a test.
 #[cfg(doctest)]

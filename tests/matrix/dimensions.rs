@@ -42,7 +42,7 @@ fn scattered(device: &Device, ndim: usize, dtype: Dtype, seed: u64) -> Check<(Us
     let values = random.many(1 << ndim, |random| random.moderate(dtype));
     let mut bytes = vec![1; layout.required_elements() * dtype.size()];
     write(&layout, dtype, &values, &mut bytes);
-    let memory = UsmMemory::new(UsmKind::Shared, bytes.len(), &queue)?;
+    let memory = UsmMemory::new(crate::forms::visible_kind(queue.device()), bytes.len(), &queue)?;
     memory.copy_from_host(0, &bytes)?;
     let array =
         UsmArray::builder(&shape).dtype(dtype).buffer(&memory).strides(&strides).queue(&queue).build()?;

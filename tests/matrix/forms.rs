@@ -1,6 +1,7 @@
 //! Arrays with given elements in every form that memory can give them.
 
-use stridewise::{Dtype, Layout, Order, Queue, Scalar, UsmArray, UsmKind, UsmMemory};
+use stridewise::backend::UsmSupport;
+use stridewise::{Device, Dtype, Layout, Order, Queue, Scalar, UsmArray, UsmKind, UsmMemory};
 
 use crate::cell::Check;
 
@@ -95,7 +96,15 @@ pub(crate) fn place(
     values: &[Scalar],
     form: Form,
 ) -> Check<(UsmArray, Vec<Scalar>)> {
-    place_in(queue, shape, dtype, values, form, UsmKind::Shared)
+    place_in(queue, shape, dtype, values, form, visible_kind(queue.device()))
+}
+
+/// The kind of memory to test in: shared, or device where there is no other.
+pub(crate) fn visible_kind(device: &Device) -> UsmKind {
+    match device.info().usm(UsmKind::Shared) {
+        UsmSupport::Absent => UsmKind::Device,
+        _ => UsmKind::Shared,
+    }
 }
 
 /// As [`place`], in memory of a kind.

@@ -5,7 +5,7 @@ use stridewise::{
 };
 
 use crate::cell::{Case, Check, ensure, need, short};
-use crate::forms::{Form, expect, multi_index, place, read};
+use crate::forms::{Form, expect, multi_index, place, read, visible_kind};
 use crate::values::Random;
 
 /// Random cases per dtype, operation and device.
@@ -578,7 +578,7 @@ fn large(device: &Device) -> Check {
     let expected: Vec<Scalar> =
         (0..rows * columns).map(|k| values[(k / columns * 17) % rows * columns + k % columns]).collect();
     expect(&"many rows", &shuffled, &expected)?;
-    let back = UsmArray::zeros(&queue, &[rows, columns], Dtype::F32, stridewise::UsmKind::Shared)?;
+    let back = UsmArray::zeros(&queue, &[rows, columns], Dtype::F32, visible_kind(queue.device()))?;
     back.put(&indices, &shuffled, Some(0), IndexMode::Check)?;
     expect(&"many rows, put back", &back, &values)?;
     // Many values for few places: the last stays.
@@ -586,7 +586,7 @@ fn large(device: &Device) -> Check {
     let numbers: Vec<Scalar> = (0..200_000).map(Scalar::I32).collect();
     let (bins_array, _) = place(&queue, &[200_000], Dtype::I64, &bins, Form::C)?;
     let (numbers, _) = place(&queue, &[200_000], Dtype::I32, &numbers, Form::C)?;
-    let last = UsmArray::zeros(&queue, &[5], Dtype::I32, stridewise::UsmKind::Shared)?;
+    let last = UsmArray::zeros(&queue, &[5], Dtype::I32, visible_kind(queue.device()))?;
     last.put(&bins_array, &numbers, Some(0), IndexMode::Check)?;
     let expected: Vec<Scalar> = (0..5)
         .map(|bin| {

@@ -42,7 +42,7 @@ impl Model {
     fn of(queue: &Queue, dtype: Dtype, values: &[Scalar]) -> Check<Self> {
         let mut bytes = vec![0; values.len() * dtype.size()];
         write(&Layout::contiguous(&[values.len()], Order::C)?, dtype, values, &mut bytes);
-        let memory = UsmMemory::new(UsmKind::Shared, bytes.len(), queue)?;
+        let memory = UsmMemory::new(crate::forms::visible_kind(queue.device()), bytes.len(), queue)?;
         memory.copy_from_host(0, &bytes)?;
         Ok(Self { memory, bytes, queue: queue.clone() })
     }

@@ -6,7 +6,7 @@ use stridewise::{
 };
 
 use crate::cell::{Case, Check, ensure, need, short};
-use crate::forms::{Form, expect, place, read};
+use crate::forms::{Form, expect, place, read, visible_kind};
 use crate::values::same;
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -276,7 +276,7 @@ fn permutation(device: &Device) -> Check {
     seen.sort_by_key(|v| v.get::<i16>());
     ensure!(seen == (0..20).map(Scalar::I16).collect::<Vec<_>>(), "rows are lost: {seen:?}");
     let other = Queue::new(device, stridewise::backend::QueueProperties::default())?;
-    let other = UsmArray::zeros(&other, &[4], Dtype::I16, stridewise::UsmKind::Shared)?;
+    let other = UsmArray::zeros(&other, &[4], Dtype::I16, visible_kind(other.device()))?;
     let refused = random.shuffle(&other, 0);
     ensure!(matches!(refused, Err(stridewise::Error::ExecutionPlacement(_))), "another queue: {refused:?}");
     Ok(())

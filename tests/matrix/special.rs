@@ -234,11 +234,12 @@ impl Bench<'_> {
         if got.len() != column.len() {
             wrong!("{}: {} results of {} elements", form(), got.len(), column.len());
         }
+        let units = self.queue.device().error_bound(self.op, self.dtype).unwrap_or(0.0);
         for (i, (&got, slot)) in got.iter().zip(column).enumerate() {
             match slot {
                 Some(number) => {
                     let Instance { row, operands, wanted, .. } = &self.instances[*number];
-                    if !wanted.admits(got) {
+                    if !wanted.admits_within(got, units) {
                         let place =
                             || format!("{operands:?} gives {got:?}, not {wanted}; {}, element {i}", form());
                         failures.add(row, place);

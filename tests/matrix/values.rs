@@ -202,3 +202,27 @@ pub(crate) fn error_in_ulp(got: Scalar, exact: f64) -> f64 {
     }
     (value - exact).abs() / ulp(dtype, exact)
 }
+
+/// The error of a complex result in units of the last place of the exact one's greater part; infinite where parts that
+/// are no ordinary numbers, or the signs of zeros, differ.
+pub(crate) fn error_in_units(got: Scalar, exact: Scalar) -> f64 {
+    let dtype = exact.dtype().real_part();
+    let greatest = dtype.finfo().map_or(f64::MAX, |info| info.max);
+    let (got, exact) = (got.to_c128(), exact.to_c128());
+    let finite = |v: f64| if v.is_finite() { v.abs() } else { 0.0 };
+    let unit = ulp(dtype, finite(exact.re).max(finite(exact.im)));
+    let part = |got: f64, exact: f64| {
+        let alike = (got.is_nan() && exact.is_nan()) || got.to_bits() == exact.to_bits();
+        // Next to overflow, either is right.
+        let near_overflow =
+            got.signum() == exact.signum() && got.abs().min(exact.abs()) >= greatest * (1.0 - 1e-6);
+        if alike || near_overflow {
+            0.0
+        } else if !got.is_finite() || !exact.is_finite() || (got == 0.0 && exact == 0.0) {
+            f64::INFINITY
+        } else {
+            (got - exact).abs() / unit
+        }
+    };
+    part(got.re, exact.re).max(part(got.im, exact.im))
+}

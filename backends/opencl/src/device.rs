@@ -3,17 +3,19 @@
 use std::sync::{Arc, OnceLock};
 
 use opencl3::device as cl;
+use opencl3::memory as mem;
 use opencl3::types::{cl_device_id, cl_platform_id};
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
     RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Error, LaunchPlan, Result};
+use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
 
 use crate::DRIVER;
+use crate::emit::accuracy;
 use crate::error::failed;
-use crate::handle::{CommandQueue, Context};
+use crate::handle::{CommandQueue, Context, MemoryObject};
 use crate::kernels::{self, Target};
 use crate::memory::{Memory, Tier, Unified};
 use crate::program::Programs;
@@ -106,8 +108,21 @@ impl Shared {
             Err(-35) if !in_order => create(properties & !cq::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
             outcome => outcome,
         };
-        let raw = queue.map_err(|code| failed("clCreateCommandQueue", format!("properties {properties:#x}"), code))?;
+        let raw = queue
+            .map_err(|code| failed("clCreateCommandQueue", format!("properties {properties:#x}"), code))?;
         Ok(NativeQueue::new(CommandQueue::new(raw)))
+    }
+
+    /// A new memory object.
+    pub(crate) fn create_buffer(&self, flags: u64, bytes: usize) -> Result<MemoryObject, i32> {
+        // SAFETY: the context is live; no host pointer is given.
+        let raw = unsafe { mem::create_buffer(self.context.raw(), flags, bytes, std::ptr::null_mut()) }?;
+        Ok(MemoryObject::new(raw))
+    }
+
+    /// Whether the device's memory is not the host's.
+    pub(crate) fn has_memory_of_its_own(&self) -> bool {
+        !self.target.cpu
     }
 
     /// The queue for maps and for copies that are waited for.
@@ -136,8 +151,13 @@ impl OpenClDevice {
     /// # Errors
     /// What the runtime reports.
     pub(crate) fn open(platform: Platform, id: cl::Device, part: Option<DevicePart>) -> Result<Self> {
-        let raw = opencl3::context::context::create_context(&[id.id()], std::ptr::null(), None, std::ptr::null_mut())
-            .map_err(|code| failed("clCreateContext", text(id.name()), code))?;
+        let raw = opencl3::context::context::create_context(
+            &[id.id()],
+            std::ptr::null(),
+            None,
+            std::ptr::null_mut(),
+        )
+        .map_err(|code| failed("clCreateContext", text(id.name()), code))?;
         let context = Context::new(raw);
         let extensions = text(id.extensions());
         let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
@@ -150,20 +170,23 @@ impl OpenClDevice {
             None => Tier::Buffers,
         };
         let kind = id.dev_type().unwrap_or(cl::CL_DEVICE_TYPE_CPU);
-        let device_type = if kind & cl::CL_DEVICE_TYPE_GPU != 0 {
-            DeviceType::Gpu
-        } else if kind & cl::CL_DEVICE_TYPE_CPU != 0 {
+        // A simulator that claims to be everything is a processor, but gets what a GPU gets.
+        let (is_cpu, is_gpu) = (kind & cl::CL_DEVICE_TYPE_CPU != 0, kind & cl::CL_DEVICE_TYPE_GPU != 0);
+        let device_type = if is_cpu {
             DeviceType::Cpu
+        } else if is_gpu {
+            DeviceType::Gpu
         } else {
             DeviceType::Accelerator
         };
-        let exact = u64::from(id.single_fp_config().unwrap_or(0)) & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
+        let exact =
+            u64::from(id.single_fp_config().unwrap_or(0)) & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
         let target = Target {
             fp64: id.double_fp_config().unwrap_or(0) != 0 || has("cl_khr_fp64"),
             fp16: has("cl_khr_fp16"),
             exact_division: exact,
             buffers: tier.has_buffers(),
-            cpu: device_type == DeviceType::Cpu,
+            cpu: is_cpu && !is_gpu,
             compute_units: size(id.max_compute_units()).max(1),
             max_group: size(id.max_work_group_size()).max(1),
             local_bytes: size(id.local_mem_size()),
@@ -208,13 +231,8 @@ impl OpenClDevice {
             driver_version,
             name,
         };
-        let identity = format!(
-            "{}\n{}\n{}\n{}",
-            info.name,
-            info.driver_version,
-            text(id.version()),
-            text(id.vendor())
-        );
+        let identity =
+            format!("{}\n{}\n{}\n{}", info.name, info.driver_version, text(id.version()), text(id.vendor()));
         let shared = Arc::new(Shared {
             memory: Memory::new(tier, context.raw(), id.id()),
             programs: Programs::new(context.raw(), id, &target, &identity),
@@ -249,6 +267,10 @@ impl Device for OpenClDevice {
 
     fn supports(&self, plan: &LaunchPlan) -> Support {
         kernels::supports(plan, &self.shared.target)
+    }
+
+    fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
+        Some(accuracy::ulp(op, dtype))
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
@@ -305,7 +327,8 @@ impl Device for OpenClDevice {
             }
             _ => return Err(self.indivisible(partition, "unknown to this driver")),
         };
-        if list[1..].contains(&0) && !matches!(partition, Partition::ByCounts(counts) if !counts.contains(&0)) {
+        if list[1..].contains(&0) && !matches!(partition, Partition::ByCounts(counts) if !counts.contains(&0))
+        {
             return Err(self.indivisible(partition, "a part without compute units"));
         }
         let properties: Vec<isize> = list.into_iter().chain([0]).collect();

@@ -215,10 +215,12 @@ impl Memory {
             Tier::SvmFine | Tier::SvmCoarse
                 if !matches!((self.tier, kind), (Tier::SvmCoarse, UsmKind::Device)) =>
             {
-                let fine = if matches!(self.tier, Tier::SvmFine) { mem::CL_MEM_SVM_FINE_GRAIN_BUFFER } else { 0 };
+                let fine =
+                    if matches!(self.tier, Tier::SvmFine) { mem::CL_MEM_SVM_FINE_GRAIN_BUFFER } else { 0 };
                 let flags = mem::CL_MEM_READ_WRITE | fine;
                 // SAFETY: the context is live; the flags are those that the device offers.
-                let raw = unsafe { mem::svm_alloc(self.context, flags, total, alignment) }.map_err(refused)?;
+                let raw =
+                    unsafe { mem::svm_alloc(self.context, flags, total, alignment) }.map_err(refused)?;
                 pointer(raw)
             }
             _ if kind != UsmKind::Device => {
@@ -231,17 +233,19 @@ impl Memory {
             }
             _ => {
                 // SAFETY: the context is live; no host pointer is given.
-                let raw = unsafe {
-                    mem::create_buffer(self.context, mem::CL_MEM_READ_WRITE, total, null_mut())
-                }
-                .map_err(refused)?;
+                let raw =
+                    unsafe { mem::create_buffer(self.context, mem::CL_MEM_READ_WRITE, total, null_mut()) }
+                        .map_err(refused)?;
                 let object = MemoryObject::new(raw);
                 let span = total.next_multiple_of(GAP_BYTES) + GAP_BYTES + align;
                 let start = NEXT_ADDRESS.fetch_add(span, Ordering::Relaxed).next_multiple_of(align);
                 (std::ptr::without_provenance_mut(start), Origin::Object(object))
             }
         };
-        self.table.write().unwrap_or_else(PoisonError::into_inner).insert(ptr.addr(), Entry { bytes, origin });
+        self.table
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(ptr.addr(), Entry { bytes, origin });
         Ok(RawAllocation { ptr: UsmPtr::new(ptr), bytes, kind })
     }
 
@@ -250,8 +254,7 @@ impl Memory {
     /// # Safety
     /// `memory` came from [`alloc`](Self::alloc), was not freed, and no pending command touches it.
     pub(crate) unsafe fn free(&self, memory: RawAllocation) {
-        let entry =
-            self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&memory.ptr.addr());
+        let entry = self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&memory.ptr.addr());
         let Some(Entry { origin: Origin::Pointer(address), .. }) = entry else { return };
         let raw = memory.ptr.as_ptr().with_addr(address).cast::<c_void>();
         // SAFETY: the runtime gave this address in this context (`alloc`), and the entry is gone, so it is freed once; no
@@ -487,7 +490,8 @@ impl Memory {
         let event = unsafe { cq::enqueue_svm_unmap(queue.raw(), ptr.as_ptr().cast(), 0, null()) };
         let about = || format!("memory at {ptr:?}");
         let event = EventObject::new(event.map_err(|code| failed("clEnqueueSVMUnmap", about(), code))?);
-        opencl3::event::wait_for_events(&[event.raw()]).map_err(|code| failed("clWaitForEvents", about(), code))
+        opencl3::event::wait_for_events(&[event.raw()])
+            .map_err(|code| failed("clWaitForEvents", about(), code))
     }
 }
 

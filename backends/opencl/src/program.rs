@@ -75,12 +75,17 @@ impl Programs {
         let program = Program::new(raw);
         self.compile(&program).map_err(|code| {
             let log = self.log(program.raw());
-            failed("clBuildProgram", format!("this kernel:\n{source}\nwhich the compiler refused:\n{log}\n"), code)
+            failed(
+                "clBuildProgram",
+                format!("this kernel:\n{source}\nwhich the compiler refused:\n{log}\n"),
+                code,
+            )
         })?;
         if let Some(binary) = binary_of(program.raw()) {
             self.disk.store(source, &binary);
         }
-        Self::kernel(program).map_err(|code| failed("clCreateKernel", format!("this kernel:\n{source}\n"), code))
+        Self::kernel(program)
+            .map_err(|code| failed("clCreateKernel", format!("this kernel:\n{source}\n"), code))
     }
 
     fn compile(&self, program: &Program) -> Result<(), i32> {
@@ -90,9 +95,7 @@ impl Programs {
     /// `None` where the runtime does not take the binary (any more): it is compiled anew then.
     fn from_binary(&self, binary: &[u8]) -> Option<Kernel> {
         // SAFETY: the device is the context's.
-        let raw = unsafe {
-            cl::create_program_with_binary(self.context, &[self.device.id()], &[binary])
-        };
+        let raw = unsafe { cl::create_program_with_binary(self.context, &[self.device.id()], &[binary]) };
         let program = Program::new(raw.ok()?);
         self.compile(&program).ok()?;
         Self::kernel(program).ok()

@@ -216,20 +216,21 @@ impl ClQueue {
         waits.held.extend(native);
         self.hold(waits, move |event| {
             let ended = Arc::clone(event);
-            let thread = std::thread::Builder::new().name("stridewise-opencl-task".to_owned()).spawn(move || {
-                ended.start();
-                let outcome = catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
-                    let text = panic.downcast_ref::<String>().map(String::as_str);
-                    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-                    Err(Error::task(
-                        "task",
-                        format!("panicked: {}", text.unwrap_or("without a message")),
-                        "a function that returns",
-                        "return an error instead",
-                    ))
+            let thread =
+                std::thread::Builder::new().name("stridewise-opencl-task".to_owned()).spawn(move || {
+                    ended.start();
+                    let outcome = catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
+                        let text = panic.downcast_ref::<String>().map(String::as_str);
+                        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+                        Err(Error::task(
+                            "task",
+                            format!("panicked: {}", text.unwrap_or("without a message")),
+                            "a function that returns",
+                            "return an error instead",
+                        ))
+                    });
+                    ended.complete(outcome, None);
                 });
-                ended.complete(outcome, None);
-            });
             if let Err(error) = thread {
                 let help = "let the process have more threads";
                 event.complete(Err(Error::task("thread", error, "a thread for the task", help)), None);

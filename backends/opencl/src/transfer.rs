@@ -3,11 +3,17 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
+use opencl3::command_queue as cq;
+use opencl3::memory as mem;
+use opencl3::types::CL_BLOCKING;
 use stridewise_core::backend::Command;
 use stridewise_core::memory::UsmPtr;
-use stridewise_core::Result;
+use stridewise_core::{Error, Result};
 
 use crate::device::Shared;
+use crate::error::failed;
+use crate::handle::{EventObject, MemoryObject};
+use crate::queue::NativeQueue;
 
 /// Bytes of a piece that goes from one device to another through memory of the host.
 const PIECE_BYTES: usize = 16 << 20;
@@ -15,10 +21,50 @@ const PIECE_BYTES: usize = 16 << 20;
 /// Every device of this driver, to find whose memory an address is.
 static DEVICES: RwLock<Vec<Weak<Shared>>> = RwLock::new(Vec::new());
 
-/// Pinned memory for copies.
+/// A copy of at least so many bytes between pageable memory and a device with memory of its own goes through pinned
+/// memory, on several threads: a driver's own copy of pageable memory runs at the speed of one.
+const STAGED_BYTES: usize = 4 << 20;
+/// Threads of such a copy at most; each has a pinned piece.
+const LANES: usize = 8;
+/// Bytes of a pinned piece: long enough for a copy at full speed, short enough for all lanes to have work.
+const PINNED_BYTES: usize = 2 << 20;
+
+/// Pinned memory for copies, kept for the next one.
 #[derive(Default)]
-pub(crate) struct Transfers {
-    _pinned: Mutex<()>,
+pub(crate) struct Transfers(Mutex<Vec<Pinned>>);
+
+/// Memory of the host that the device reaches by itself.
+struct Pinned {
+    /// Where the runtime has mapped the object, for good.
+    start: UsmPtr,
+    _object: MemoryObject,
+}
+
+impl Pinned {
+    fn new(device: &Shared) -> Result<Self> {
+        let failed = |code| failed("clCreateBuffer", format!("{PINNED_BYTES} bytes of pinned memory"), code);
+        let flags = mem::CL_MEM_READ_WRITE | mem::CL_MEM_ALLOC_HOST_PTR;
+        let object = device.create_buffer(flags, PINNED_BYTES).map_err(failed)?;
+        let mut start = std::ptr::null_mut();
+        let queue = device.service()?.object.raw();
+        let access = mem::CL_MAP_READ | mem::CL_MAP_WRITE;
+        // SAFETY: queue and object are live and of one context; the whole object is mapped, and waited for.
+        let event = unsafe {
+            cq::enqueue_map_buffer(
+                queue,
+                object.raw(),
+                CL_BLOCKING,
+                access,
+                0,
+                PINNED_BYTES,
+                &mut start,
+                0,
+                std::ptr::null(),
+            )
+        };
+        drop(EventObject::new(event.map_err(failed)?));
+        Ok(Self { start: UsmPtr::new(start.cast()), _object: object })
+    }
 }
 
 /// Makes a device known as an owner of memory.
@@ -47,16 +93,64 @@ pub(crate) fn plan(device: &Arc<Shared>, command: Command) -> Plan {
     match command {
         Command::HostTask(task) => Plan::Thread(task),
         Command::Copy { dst, src, bytes } => {
-            let of = |ptr: UsmPtr| if device.memory.contains(ptr) { Some(Arc::clone(device)) } else { owner(ptr) };
+            let of =
+                |ptr: UsmPtr| if device.memory.contains(ptr) { Some(Arc::clone(device)) } else { owner(ptr) };
             let (to, from) = (of(dst), of(src));
-            let own = |owner: &Option<Arc<Shared>>| owner.as_ref().is_none_or(|owner| Arc::ptr_eq(owner, device));
+            let own =
+                |owner: &Option<Arc<Shared>>| owner.as_ref().is_none_or(|owner| Arc::ptr_eq(owner, device));
             if own(&to) && own(&from) && (to.is_some() || from.is_some()) {
+                let pageable = to.is_none() || from.is_none();
+                if pageable && bytes >= STAGED_BYTES && device.has_memory_of_its_own() {
+                    let device = Arc::clone(device);
+                    return Plan::Thread(Box::new(move || copy_staged(&device, dst, src, bytes, from.is_none())));
+                }
                 return Plan::Native(Command::Copy { dst, src, bytes });
             }
             Plan::Thread(Box::new(move || copy_through_host(to, from, dst, src, bytes)))
         }
         other => Plan::Native(other),
     }
+}
+
+/// Copies between memory of the host and of a device, in pieces, each through pinned memory, on several threads.
+fn copy_staged(device: &Arc<Shared>, dst: UsmPtr, src: UsmPtr, bytes: usize, to_device: bool) -> Result<()> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let lanes = threads.min(LANES).min(bytes.div_ceil(PINNED_BYTES));
+    let queue = device.native_queue(false, false)?;
+    let lane = |lane: usize| -> Result<()> {
+        let kept = device.transfers.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let pinned = kept.map_or_else(|| Pinned::new(device), Ok)?;
+        let mut done = lane * PINNED_BYTES;
+        while done < bytes {
+            let part = PINNED_BYTES.min(bytes - done);
+            let (dst, src) = (dst.byte_offset(done.cast_signed()), src.byte_offset(done.cast_signed()));
+            // SAFETY: the ranges are valid until the command's event is terminal (the contract of `Queue::submit`), which
+            // is after this function; this lane alone has the pinned memory, which is long enough; the copies are waited
+            // for.
+            unsafe {
+                if to_device {
+                    std::ptr::copy_nonoverlapping(src.as_ptr(), pinned.start.as_ptr(), part);
+                    copy_in_queue(device, &queue, dst, pinned.start, part)?;
+                } else {
+                    copy_in_queue(device, &queue, pinned.start, src, part)?;
+                    std::ptr::copy_nonoverlapping(pinned.start.as_ptr(), dst.as_ptr(), part);
+                }
+            }
+            done += lanes * PINNED_BYTES;
+        }
+        device.transfers.0.lock().unwrap_or_else(PoisonError::into_inner).push(pinned);
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..lanes).map(|number| scope.spawn(move || lane(number))).collect();
+        let first = lane(0);
+        let outcomes = others.into_iter().map(|other| {
+            other.join().unwrap_or_else(|_| {
+                Err(Error::task("copy", "panicked", "a copy that returns", "this is a defect of the engine: please report it"))
+            })
+        });
+        outcomes.fold(first, Result::and)
+    })
 }
 
 /// Copies between memory of any devices and the host, piece by piece.
@@ -94,7 +188,21 @@ unsafe fn copy_now(device: Option<&Arc<Shared>>, dst: UsmPtr, src: UsmPtr, bytes
         unsafe { std::ptr::copy_nonoverlapping(src.as_ptr(), dst.as_ptr(), bytes) };
         return Ok(());
     };
-    let queue = device.service()?;
+    // SAFETY: the caller's promise is the same.
+    unsafe { copy_in_queue(device, device.service()?, dst, src, bytes) }
+}
+
+/// Copies to, from or in a device's memory, and waits.
+///
+/// # Safety
+/// As for [`copy_now`].
+unsafe fn copy_in_queue(
+    device: &Shared,
+    queue: &NativeQueue,
+    dst: UsmPtr,
+    src: UsmPtr,
+    bytes: usize,
+) -> Result<()> {
     // SAFETY: the caller's promise is the same; the event is waited for.
     let event = unsafe { device.memory.enqueue_copy(&queue.object, dst, src, bytes, &[]) }?;
     device.finished("clWaitForEvents", opencl3::event::wait_for_events(&[event.raw()]))

@@ -12,7 +12,10 @@ fn add() {
         assert_eq!(v[3], 10f32.sqrt());
         let t0 = std::time::Instant::now();
         let n = 2000;
-        for _ in 0..n { let c = &a + &a; c.event().unwrap(); }
+        for _ in 0..n {
+            let c = &a + &a;
+            c.event().unwrap();
+        }
         println!("{:?} per add", t0.elapsed() / n);
         queue.wait().unwrap();
         println!("{:?} per add", t0.elapsed() / n);

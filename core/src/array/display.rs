@@ -11,7 +11,6 @@ use super::{Array, UsmArray};
 use crate::dtype::{Dtype, DtypeKind, Element};
 use crate::error::Result;
 use crate::layout::SliceItem;
-use crate::memory::UsmKind;
 use crate::scalar::Scalar;
 use crate::{bf16, f16};
 
@@ -167,7 +166,7 @@ fn edges<T: Element>(array: &UsmArray, gaps: &[bool]) -> Result<Vec<Scalar>> {
         let back = corners.slice(&items)?;
         corners = super::concat(&[&front, &back], Some(axis.cast_signed()))?;
     }
-    Ok(untyped(corners.to_kind(UsmKind::Host)?.to_vec()?))
+    Ok(untyped(corners.to_vec()?))
 }
 
 /// Calls a function with every multi-index that is not in a gap, in row-major order.

@@ -6,7 +6,7 @@ use super::UsmArray;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::Order;
-use crate::memory::{HostViewMut, UsmKind, UsmMemory};
+use crate::memory::{UsmKind, UsmMemory};
 use crate::runtime::{Device, Queue};
 use crate::scalar::Scalar;
 
@@ -56,20 +56,8 @@ impl UsmArray {
         if array.is_empty() {
             return Ok(array);
         }
-        let staging = if kind.host_accessible() {
-            array.clone()
-        } else {
-            Self::empty(queue, shape, T::DTYPE, UsmKind::Host)?
-        };
-        {
-            let mut view = HostViewMut::<T>::open_fresh(staging.node.memory()?, &staging.layout)?;
-            if let Some(target) = view.as_mut_slice() {
-                target.copy_from_slice(data);
-            }
-        }
-        if !kind.host_accessible() {
-            array.usm_data()?.copy_from_device(&staging.usm_data()?)?;
-        }
+        // New memory: its elements begin where it does, in this order.
+        array.usm_data()?.write_elements(0, data)?;
         Ok(array)
     }
 
@@ -81,8 +69,12 @@ impl UsmArray {
         if self.is_empty() {
             return Ok(Vec::new());
         }
-        let visible = self.to_kind(UsmKind::Host)?;
-        Ok(visible.host_view::<T>()?.to_vec())
+        if T::DTYPE != self.dtype || self.usm_kind().host_accessible() {
+            return Ok(self.host_view::<T>()?.to_vec());
+        }
+        // In row-major order on the device, so that one copy does.
+        let run = if self.layout.is_c_contiguous() { self.clone() } else { self.copy_in(Order::C)? };
+        run.usm_data()?.read_elements(run.layout.offset() * run.itemsize(), run.len())
     }
 
     /// The element of an array that has exactly one.

@@ -37,8 +37,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::memory::{UsmKind, UsmPtr};
+use crate::ops::Op;
 use crate::plan::LaunchPlan;
 
 /// Lists the devices that one runtime offers.
@@ -94,6 +96,13 @@ pub trait Device: Send + Sync {
     fn info(&self) -> &DeviceInfo;
     /// Whether it can run a plan.
     fn supports(&self, plan: &LaunchPlan) -> Support;
+    /// How far the result of an operation on a dtype may be from the exact one, in units in the last place, where the
+    /// device computes it by functions of its own: 0 for exact and correctly rounded results; of complex numbers, in
+    /// units of the greater part. `None` where it computes by the engine's own functions.
+    fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
+        let _ = (op, dtype);
+        None
+    }
     /// Allocates `bytes` (not 0) at an address that is a multiple of `align` (a power of two). Core pools what it gets,
     /// so this is called for large blocks and rarely.
     ///

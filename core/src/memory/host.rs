@@ -135,12 +135,16 @@ fn check_bools(allocation: &Allocation, layout: &Layout, dtype: Dtype) -> Result
     let base = allocation.ptr().as_ptr();
     // SAFETY: the layout was checked against this allocation when its array was made, the loan is open (the callers
     // hold it), and any byte is a valid `u8`.
-    let bad = layout.indices().find(|&i| unsafe { base.add(i).read() } > 1);
-    match bad {
+    check_bool_bytes(layout.indices().map(|i| unsafe { base.add(i).read() }))
+}
+
+/// Refuses bytes that are no Rust `bool`.
+pub(crate) fn check_bool_bytes(mut bytes: impl Iterator<Item = u8>) -> Result<()> {
+    match bytes.position(|byte| byte > 1) {
         None => Ok(()),
-        Some(index) => Err(Error::value(
+        Some(place) => Err(Error::value(
             "array",
-            format!("a byte other than 0 and 1 at element {index} of the allocation"),
+            format!("a byte other than 0 and 1 at element {place}"),
             "bytes that are bools",
             "view the memory as uint8, or compute `x != 0` first",
         )),
@@ -284,15 +288,6 @@ impl<T: Element> HostView<'_, T> {
 }
 
 impl<T: Element> HostViewMut<'_, T> {
-    /// As [`open`](Self::open), for memory whose elements are about to be written and have not been read: `bool`s need
-    /// not be valid yet, so they are zeroed.
-    pub(crate) fn open_fresh(allocation: &Arc<Allocation>, layout: &Layout) -> Result<Self> {
-        if T::DTYPE == Dtype::Bool {
-            write_bytes(allocation, 0, &vec![0; allocation.bytes()])?;
-        }
-        Self::open(allocation, layout, T::DTYPE)
-    }
-
     pub(crate) fn open(allocation: &Arc<Allocation>, layout: &Layout, dtype: Dtype) -> Result<Self> {
         check_dtype::<T>(dtype)?;
         let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Write)?;

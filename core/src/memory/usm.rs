@@ -7,10 +7,11 @@ use super::allocation::{Allocation, Deleter};
 use super::schedule::{self, Access};
 use super::track::{Mode, Region};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, host};
-use crate::Scalar;
 use crate::backend::{Aspect, Command, UsmSupport};
+use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::runtime::{Context, Device, Event, Queue, devices};
+use crate::scalar::Scalar;
 
 /// A USM allocation of bytes, associated with a queue (dpctl's `MemoryUSMHost`, `MemoryUSMDevice`, `MemoryUSMShared`).
 /// Clones share the memory; it is freed when the last owner is gone and the work submitted on it is done.
@@ -188,6 +189,29 @@ impl UsmMemory {
         unsafe {
             schedule::submit_to_end(&self.queue, Command::Copy { dst, src, bytes: data.len() }, accesses)
         }
+    }
+
+    /// Copies elements from host memory, to `offset` bytes and on.
+    pub(crate) fn write_elements<T: Element>(&self, offset: usize, data: &[T]) -> Result<()> {
+        // SAFETY: every element type is plain data without padding (the list in `dtype.rs`), so its bytes are initialised.
+        let bytes = unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data)) };
+        self.copy_from_host(offset, bytes)
+    }
+
+    /// Copies `len` elements from `offset` bytes on to host memory.
+    pub(crate) fn read_elements<T: Element>(&self, offset: usize, len: usize) -> Result<Vec<T>> {
+        if T::DTYPE == Dtype::Bool {
+            // Memory from elsewhere may hold bytes that are no Rust `bool`.
+            let mut bytes = vec![0_u8; len];
+            self.copy_to_host(offset, &mut bytes)?;
+            host::check_bool_bytes(bytes.iter().copied())?;
+            return Ok(bytes.iter().filter_map(|&byte| Scalar::Bool(byte != 0).get()).collect());
+        }
+        let mut data = vec![T::default(); len];
+        // SAFETY: as in `write_elements`, and any bytes are a valid element of the types other than `bool`.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), len * size_of::<T>()) };
+        self.copy_to_host(offset, bytes)?;
+        Ok(data)
     }
 
     /// Copies the start of other memory, of any kind and device, over the start of this; as many bytes as both have.

@@ -6,9 +6,11 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 use super::context::WeakContext;
 use super::{Context, Filter, FilterTerm, Queue};
 use crate::backend::{self, Aspect, DeviceInfo, DeviceType, Driver, Partition, Registration};
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::memory::PoolStatistics;
 use crate::memory::pool::Pool;
+use crate::ops::Op;
 use crate::promotion::DtypeSupport;
 
 /// Environment variable that names the default device by a filter string.
@@ -181,6 +183,14 @@ impl Device {
     #[must_use]
     pub fn dtype_support(&self) -> DtypeSupport {
         DtypeSupport { f16: self.info().has(Aspect::Fp16), f64: self.info().has(Aspect::Fp64) }
+    }
+
+    /// How far the result of an operation on a dtype may be from the exact one, in units in the last place, where the
+    /// device computes it by functions of its own, such as those of OpenCL C: 0 for exact and correctly rounded results;
+    /// of complex numbers, in units of the greater part. `None` where it computes by this engine's functions.
+    #[must_use]
+    pub fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
+        self.0.backend.error_bound(op, dtype)
     }
 
     /// Divides the device.

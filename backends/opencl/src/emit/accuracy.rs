@@ -1,5 +1,6 @@
 //! What the functions of OpenCL devices promise.
 
+use stridewise_core::ops::OpClass;
 use stridewise_core::{Dtype, DtypeKind, Op};
 
 /// Bounds of the OpenCL C specification (3.0, section 7.4: the full profile, where single and double precision agree), in
@@ -41,10 +42,26 @@ const UNITS: &[(Op, f64)] = &[
 /// with double precision. Of complex numbers, normwise, in units of the result's magnitude.
 pub(crate) fn ulp(op: Op, dtype: Dtype) -> f64 {
     let units = UNITS.iter().find(|row| row.0 == op).map_or(0.0, |row| row.1);
-    match dtype {
+    match dtype.kind() {
         // Computed in double precision and rounded once.
-        Dtype::F16 | Dtype::Bf16 if units > 0.0 => 0.5 + 1e-9,
-        _ if dtype.kind() == DtypeKind::Float => units,
+        DtypeKind::Float if dtype.size() == 2 && units > 0.0 => 0.5 + 1e-9,
+        DtypeKind::Complex => complex(op, dtype),
+        DtypeKind::Float => units,
+        _ => 0.0,
+    }
+}
+
+/// Of complex numbers.
+fn complex(op: Op, dtype: Dtype) -> f64 {
+    match (op, op.class()) {
+        // The function of OpenCL C, of each dtype.
+        (Op::Abs, _) => 4.0,
+        // Quotients by real numbers alone are exact.
+        (Op::Sign, _) | (_, OpClass::field | OpClass::analytic | OpClass::num_fn) => match dtype {
+            // Computed in double precision and rounded once.
+            Dtype::C64 => 1.0,
+            _ => 16.0,
+        },
         _ => 0.0,
     }
 }

@@ -38,7 +38,11 @@ impl<'w> Token<'w> {
     }
 
     fn real_part(self) -> Self {
-        if self.is_complex() { self.line(self.dtype.real_part(), &format!("{}.x", self.text())) } else { self }
+        if self.is_complex() {
+            self.line(self.dtype.real_part(), &format!("{}.x", self.text()))
+        } else {
+            self
+        }
     }
 
     fn truth(self) -> Self {

@@ -78,7 +78,10 @@ mod tests {
         assert_eq!(text(Scalar::F32(3.0)), "3.0f");
         assert_eq!(text(Scalar::F32(-0.0)), "(-0.0f)");
         assert_eq!(text(Scalar::F32(0.1)), "0x1.99999a0000000p-4f");
-        assert_eq!(text(Scalar::F64(-1.5e300)), "(-0x1.1eb8530a1a9c1p+997)".replace("1eb8530a1a9c1", &hex(1.5e300)));
+        assert_eq!(
+            text(Scalar::F64(-1.5e300)),
+            "(-0x1.1eb8530a1a9c1p+997)".replace("1eb8530a1a9c1", &hex(1.5e300))
+        );
         assert_eq!(text(Scalar::F64(5e-324)), "0x0.0000000000001p-1022");
         assert_eq!(text(Scalar::F32(f32::INFINITY)), "as_float(0x7f800000u)");
         assert_eq!(text(Scalar::I64(i64::MIN)), "(-9223372036854775807L - 1)");

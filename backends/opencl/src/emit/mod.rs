@@ -52,7 +52,8 @@ pub(crate) fn function(name: &str, program: &Program, target: &Target) -> String
     let writer = Writer::new(target);
     let outputs = visitor::body(&writer, program);
     let body = writer.finish().0;
-    let inputs = program.inputs().iter().enumerate().map(|(i, &dtype)| format!("const {} x{i}", c_type(dtype)));
+    let inputs =
+        program.inputs().iter().enumerate().map(|(i, &dtype)| format!("const {} x{i}", c_type(dtype)));
     let constants =
         program.consts().iter().enumerate().map(|(i, value)| format!("const {} c{i}", c_type(value.dtype())));
     let mut parameters: Vec<String> = inputs.chain(constants).collect();
@@ -87,7 +88,7 @@ pub(crate) fn supports(program: &Program, target: &Target) -> Result<(), String>
         }
     }
     for step in program.steps() {
-        if step.dtype.kind() == DtypeKind::Complex && in_double(step.op) {
+        if step.dtype.kind() == DtypeKind::Complex && in_double(step.op) && !target.fp64 {
             return Err(format!(
                 "`{}` of `{}` is computed in double precision (cl_khr_fp64)",
                 step.op.name(),

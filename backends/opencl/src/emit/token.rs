@@ -282,7 +282,9 @@ impl<'w> Alg for Token<'w> {
             // The built-in function makes 0 of NaN.
             DtypeKind::Float => {
                 let (zero, one) = (self.lit(0.0).text(), self.lit(1.0).text());
-                self.same(format!("{x} > {zero} ? {one} : {x} < {zero} ? -{one} : {x} == {zero} ? {zero} : {x}"))
+                self.same(format!(
+                    "{x} > {zero} ? {one} : {x} < {zero} ? -{one} : {x} == {zero} ? {zero} : {x}"
+                ))
             }
             DtypeKind::Signed => self.same(format!("({x} > 0) - ({x} < 0)")),
             _ => self.same(format!("{x} > 0")),
@@ -321,7 +323,11 @@ impl Parts for Token<'_> {
         }
     }
     fn real(self) -> Self {
-        if self.is_complex() { self.line(self.dtype.real_part(), &format!("{}.x", self.text())) } else { self }
+        if self.is_complex() {
+            self.line(self.dtype.real_part(), &format!("{}.x", self.text()))
+        } else {
+            self
+        }
     }
     fn imag(self) -> Self {
         if self.is_complex() {
@@ -441,11 +447,13 @@ impl Float for Token<'_> {
 
 impl Int for Token<'_> {
     fn shift_left(self, count: Self) -> Self {
-        let (x, places, bits) = (self.text(), format!("({}){}", unsigned(self.dtype), count.text()), self.bits());
+        let (x, places, bits) =
+            (self.text(), format!("({}){}", unsigned(self.dtype), count.text()), self.bits());
         self.wrapped(format!("{places} < {bits} ? ({}){x} << {places} : 0", modular(self.dtype)))
     }
     fn shift_right(self, count: Self) -> Self {
-        let (x, places, bits) = (self.text(), format!("({}){}", unsigned(self.dtype), count.text()), self.bits());
+        let (x, places, bits) =
+            (self.text(), format!("({}){}", unsigned(self.dtype), count.text()), self.bits());
         if self.is_signed() {
             self.same(format!("{x} >> ({places} < {bits} ? {places} : {})", bits - 1))
         } else {

@@ -1,8 +1,8 @@
 //! The steps of a program as lines.
 
 use stridewise_core::ops::{
-    AnalyticOp, BitsOp, FieldOp, FloatOp, FloatTest, IntOp, MAX_ARITY, NumFn, NumOp, NumTest, Op, PartOp, RealFn,
-    RealOp, RealTest, Visitor,
+    AnalyticOp, BitsOp, FieldOp, FloatOp, FloatTest, IntOp, MAX_ARITY, NumFn, NumOp, NumTest, Op, PartOp,
+    RealFn, RealOp, RealTest, Visitor,
 };
 use stridewise_core::{Arg, Dtype, Program, Step};
 

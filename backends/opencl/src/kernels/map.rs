@@ -136,7 +136,8 @@ fn declare(parameters: &mut Parameters, operands: &[Named<'_>], plan: &LaunchPla
 
 /// The arguments for [`declare`].
 fn arguments(plan: &LaunchPlan, values: impl IntoIterator<Item = Argument>) -> SmallVec<[Argument; 12]> {
-    let memory = each(plan).filter(|&(_, _, memory)| memory).map(|(operand, _, _)| Argument::Memory(operand.ptr));
+    let memory =
+        each(plan).filter(|&(_, _, memory)| memory).map(|(operand, _, _)| Argument::Memory(operand.ptr));
     let constants = plan.program.consts().iter().map(Argument::constant);
     memory.chain(values).chain(constants).collect()
 }
@@ -170,7 +171,11 @@ fn call(
 /// Which inputs are one element (0), a run (1) or an index (2), for the key.
 fn kinds(key: &mut Key, plan: &LaunchPlan) {
     for (operand, _, memory) in each(plan) {
-        key.push(if !memory { 2 } else { usize::from(operand.strides.last().is_some_and(|&stride| stride != 0)) });
+        key.push(if !memory {
+            2
+        } else {
+            usize::from(operand.strides.last().is_some_and(|&stride| stride != 0))
+        });
     }
 }
 
@@ -223,7 +228,12 @@ fn flat_text(plan: &LaunchPlan, target: &Target, width: usize) -> String {
             at(named, &format!("p + {k}"))
         }));
         body.push_str("    } else {\n        for (long q = p; q < n; q++) {\n");
-        body.push_str(&call(plan, "            ", |i| at(&operands[i], "q"), |i| at(&operands[inputs + i], "q")));
+        body.push_str(&call(
+            plan,
+            "            ",
+            |i| at(&operands[i], "q"),
+            |i| at(&operands[inputs + i], "q"),
+        ));
         body.push_str("        }\n    }\n");
     }
     program_text(plan, target) + &parameters.kernel("", &body)
@@ -244,7 +254,11 @@ fn vector_body(
     for named in &operands[..inputs] {
         if is_run(named) {
             let (ty, name) = (vector(named.dtype, width), &named.name);
-            let _ = writeln!(text, "{indent}const {ty} v{name} = *(global const {ty} *)({name} + {});", place(named));
+            let _ = writeln!(
+                text,
+                "{indent}const {ty} v{name} = *(global const {ty} *)({name} + {});",
+                place(named)
+            );
         }
     }
     for named in &operands[inputs..] {
@@ -269,7 +283,8 @@ fn vector_body(
 fn space(plan: &LaunchPlan) -> (Argument, usize) {
     let extents = plan.dims.iter().map(|extent| extent.cast_signed());
     let strides = each(plan).flat_map(|(operand, _, _)| operand.strides.iter().copied());
-    let starts = each(plan).filter(|&(_, _, memory)| !memory).map(|(operand, ..)| operand.ptr.addr().cast_signed());
+    let starts =
+        each(plan).filter(|&(_, _, memory)| !memory).map(|(operand, ..)| operand.ptr.addr().cast_signed());
     let numbers: SmallVec<[isize; 32]> = extents.chain(strides).chain(starts).collect();
     let len = numbers.len();
     // A struct without members is none.
@@ -320,7 +335,8 @@ fn rows_text(plan: &LaunchPlan, target: &Target, width: usize) -> String {
     outer_places(&mut body, &operands, ndim, starts, "r");
     // Where an operand's first element is, and its k-th.
     let stride = |k: usize| format!("s.n[{}]", ndim * (1 + k) + ndim - 1);
-    let position = |named: &Named<'_>| operands.iter().position(|other| other.name == named.name).unwrap_or(0);
+    let position =
+        |named: &Named<'_>| operands.iter().position(|other| other.name == named.name).unwrap_or(0);
     let element = |named: &Named<'_>, offset: usize| {
         let place = match (ndim, offset) {
             (0, _) => format!("p{}", named.name),
@@ -330,7 +346,8 @@ fn rows_text(plan: &LaunchPlan, target: &Target, width: usize) -> String {
         if named.memory { format!("{}[{place}]", named.name) } else { place }
     };
     if width == 1 {
-        let text = call(plan, "        ", |i| element(&operands[i], 0), |i| element(&operands[inputs + i], 0));
+        let text =
+            call(plan, "        ", |i| element(&operands[i], 0), |i| element(&operands[inputs + i], 0));
         body.push_str(&text);
     } else {
         let place = |named: &Named<'_>| format!("p{} + x", named.name);
@@ -401,9 +418,8 @@ impl Tiles {
         if plan.outputs.iter().any(|output| output.strides[last] != 1) {
             return None;
         }
-        let turns = |operand: &Operand, d: usize| {
-            operand.strides[d] == 1 && !matches!(operand.strides[last], 0 | 1)
-        };
+        let turns =
+            |operand: &Operand, d: usize| operand.strides[d] == 1 && !matches!(operand.strides[last], 0 | 1);
         let memory = |i: usize| !plan.program.is_index(i);
         let inputs = || plan.inputs.iter().enumerate().filter(|&(i, _)| memory(i));
         let other = (0..last).find(|&d| plan.dims[d] >= Self::LEAST && inputs().any(|(_, x)| turns(x, d)))?;
@@ -444,7 +460,8 @@ impl Tiles {
         declare(&mut parameters, &operands, plan, &[("space", "s"), ("long", "down")]);
         let turned = |i: usize| self.turned >> i & 1 == 1;
         let mut body = String::new();
-        for named in operands[..inputs].iter().enumerate().filter(|&(i, _)| turned(i)).map(|(_, named)| named) {
+        for named in operands[..inputs].iter().enumerate().filter(|&(i, _)| turned(i)).map(|(_, named)| named)
+        {
             let (ty, name) = (c_type(named.dtype), &named.name);
             // One element more per row, so that a column lies in as many banks as it has elements.
             let _ = writeln!(body, "    local {ty} t{name}[{edge}][{}];", edge + 1);
@@ -453,7 +470,8 @@ impl Tiles {
         body.push_str("    for (long g = get_group_id(1); g < down; g += get_num_groups(1)) {\n");
         // The tile's place along the other dimension, and the remaining dimensions as one number.
         let _ = writeln!(body, "        const long tiles = (s.n[{other}] + {}) / {edge};", edge - 1);
-        let _ = writeln!(body, "        const long y0 = (g % tiles) * {edge};\n        long rest = g / tiles;");
+        let _ =
+            writeln!(body, "        const long y0 = (g % tiles) * {edge};\n        long rest = g / tiles;");
         let mut index = ndim * (1 + operands.len());
         for named in &operands {
             let start = if named.memory {
@@ -465,7 +483,10 @@ impl Tiles {
             let _ = writeln!(body, "        long p{} = {start};", named.name);
         }
         for d in (0..last).rev().filter(|&d| d != other) {
-            let _ = writeln!(body, "        {{\n            const long at = rest % s.n[{d}];\n            rest /= s.n[{d}];");
+            let _ = writeln!(
+                body,
+                "        {{\n            const long at = rest % s.n[{d}];\n            rest /= s.n[{d}];"
+            );
             for (k, named) in operands.iter().enumerate() {
                 let _ = writeln!(body, "            p{} += at * s.n[{}];", named.name, ndim * (1 + k) + d);
             }
@@ -484,7 +505,11 @@ impl Tiles {
         let mut load = format!("            if (y0 + a < s.n[{other}] && x0 + b < s.n[{last}]) {{\n");
         for (k, named) in operands[..inputs].iter().enumerate().filter(|&(i, _)| turned(i)) {
             let name = &named.name;
-            let _ = writeln!(load, "                t{name}[b][a] = {name}[p{name} + (y0 + a) + (x0 + b) * {}];", stride(k, last));
+            let _ = writeln!(
+                load,
+                "                t{name}[b][a] = {name}[p{name} + (y0 + a) + (x0 + b) * {}];",
+                stride(k, last)
+            );
         }
         load.push_str("            }\n");
         each_step(&mut body, &load);

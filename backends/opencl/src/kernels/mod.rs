@@ -10,6 +10,7 @@ mod gather;
 mod map;
 mod order;
 mod points;
+mod reduce;
 mod search;
 mod sort;
 pub(crate) mod text;
@@ -33,6 +34,7 @@ use crate::emit;
 pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<'a>> {
     match &plan.family {
         Family::Map => map::work(plan, target),
+        Family::Reduce { .. } => reduce::work(plan, target),
         Family::Gather { .. } | Family::Scatter { .. } => gather::work(plan, target),
         Family::Search { .. } => search::work(plan, target),
         Family::Sort { .. } => sort::work(plan, target),

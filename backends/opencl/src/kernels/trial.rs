@@ -1,301 +1,240 @@
-//! Runs the work of plans on the first device, for tests of kernels alone: over plain memory objects, whatever the
-//! device has, and for any target that the device can take for its own.
+//! Running the work of a plan on whatever OpenCL devices there are, on plain buffers, and against a fold in a loop.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use std::ptr;
 
-use cl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, enqueue_nd_range_kernel, enqueue_read_buffer, finish};
-use cl3::context::create_context;
-use cl3::device::{CL_DEVICE_TYPE_ALL, get_device_ids};
-use cl3::ext::{cl_command_queue, cl_context, cl_device_id, cl_kernel, cl_mem};
-use cl3::kernel::{create_kernel, set_kernel_arg};
-use cl3::memory::{CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE, create_buffer, release_mem_object};
-use cl3::program::{CL_PROGRAM_BUILD_LOG, build_program, create_program_with_source, get_program_build_data};
-use smallvec::SmallVec;
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, Device, get_all_devices};
+use opencl3::kernel::Kernel;
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
+use opencl3::program::Program as Built;
+use opencl3::types::CL_BLOCKING;
 use stridewise_core::memory::UsmPtr;
-use stridewise_core::{Dtype, DtypeKind, MAX_PLAN_DIMS, Operand, Scalar};
+use stridewise_core::{Dtype, LaunchPlan, Operand, Result, Scalar};
 
 use super::{Argument, Key, Target, Work};
 
-/// A device, and what was built for it.
-pub(super) struct Trial {
-    device: cl_device_id,
-    context: cl_context,
-    queue: cl_command_queue,
-    /// The limits of the device; memory objects.
-    pub(super) target: Target,
-    kernels: HashMap<Key, (String, cl_kernel)>,
-}
+/// Address bits of the offset in an array's memory; the bits above are the array's number, from 1 on.
+const REGION: u32 = 40;
 
-/// Bytes of an allocation of a test.
+/// Memory of an array: its dtype and the bytes.
 #[derive(Clone)]
-pub(super) struct Memory {
-    words: Vec<u64>,
-    bytes: usize,
+pub(crate) struct Region {
+    pub(crate) dtype: Dtype,
+    pub(crate) bytes: Vec<u8>,
 }
 
-impl Memory {
-    pub(super) fn new(bytes: usize) -> Self {
-        Self { words: vec![0; bytes.div_ceil(8)], bytes }
+impl Region {
+    pub(crate) fn new(dtype: Dtype, values: &[Scalar]) -> Self {
+        Self { dtype, bytes: values.iter().flat_map(|v| v.to_bytes()[..dtype.size()].to_vec()).collect() }
     }
-    pub(super) fn bytes(&self) -> &[u8] {
-        // SAFETY: the words are as many bytes at least, initialised, and a byte needs no alignment.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.bytes) }
-    }
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`; the borrow is unique, and any bytes are words.
-        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.bytes) }
-    }
-    pub(super) fn read(&self, dtype: Dtype, at: isize) -> Scalar {
-        let (size, at) = (dtype.size(), at.cast_unsigned());
+    pub(crate) fn get(&self, at: isize) -> Scalar {
+        let size = self.dtype.size();
+        let at = usize::try_from(at).unwrap() * size;
         let mut bytes = [0; 16];
-        bytes[..size].copy_from_slice(&self.bytes()[at * size..][..size]);
-        Scalar::from_bytes(dtype, &bytes)
-    }
-    pub(super) fn write(&mut self, at: isize, value: &Scalar) {
-        let (size, at) = (value.dtype().size(), at.cast_unsigned());
-        self.bytes_mut()[at * size..][..size].copy_from_slice(&value.to_bytes()[..size]);
-    }
-    pub(super) fn element(&self, size: usize, at: isize) -> &[u8] {
-        &self.bytes()[at.cast_unsigned() * size..][..size]
+        bytes[..size].copy_from_slice(&self.bytes[at..at + size]);
+        Scalar::from_bytes(self.dtype, &bytes)
     }
 }
 
-impl Trial {
-    pub(super) fn new(cpu: bool) -> Self {
-        let platforms = cl3::platform::get_platform_ids().expect("a platform");
-        let device = get_device_ids(platforms[0], CL_DEVICE_TYPE_ALL).expect("a device")[0];
-        let context = create_context(&[device], ptr::null(), None, ptr::null_mut()).expect("a context");
-        // SAFETY: the device is the context's.
-        let queue = unsafe {
-            cl3::command_queue::create_command_queue(context, device, CL_QUEUE_PROFILING_ENABLE)
-                .expect("a queue")
-        };
-        let number = |name| cl3::device::get_device_info(device, name).expect("a number");
+/// The operand whose element at multi-index zero is this one of a region.
+pub(crate) fn operand(region: usize, dtype: Dtype, first: isize, strides: &[isize]) -> Operand {
+    let address = ((region + 1) << REGION) + usize::try_from(first).unwrap() * dtype.size();
+    Operand { ptr: UsmPtr::new(ptr::without_provenance_mut(address)), strides: strides.into() }
+}
+
+/// The region and the element that an operand's multi-index zero is.
+pub(crate) fn place(operand: &Operand, dtype: Dtype) -> (usize, isize) {
+    let address = operand.ptr.addr();
+    let bytes = address & ((1 << REGION) - 1);
+    ((address >> REGION) - 1, (bytes / dtype.size()).cast_signed())
+}
+
+/// A device under test.
+pub(crate) struct Tested {
+    pub(crate) name: String,
+    pub(crate) target: Target,
+    context: Context,
+    queue: CommandQueue,
+    kernels: RefCell<HashMap<Key, (String, Kernel)>>,
+}
+
+/// Every device of every platform; none, with a message, where there is no OpenCL.
+pub(crate) fn devices() -> Vec<Tested> {
+    let ids = get_all_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default();
+    if ids.is_empty() {
+        eprintln!("skipped: no OpenCL device");
+    }
+    let tested = |id| {
+        let device = Device::new(id);
+        let extensions = device.extensions().unwrap();
+        let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
+        let exact = device.single_fp_config().unwrap() & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
+        let context = Context::from_device(&device).unwrap();
+        #[allow(deprecated)] // The one that OpenCL 1.2 has.
+        let queue = CommandQueue::create_default(&context, 0).unwrap();
         let target = Target {
-            fp64: true,
-            fp16: false,
-            exact_division: false,
+            fp64: has("cl_khr_fp64"),
+            fp16: has("cl_khr_fp16"),
+            exact_division: exact,
             buffers: true,
-            cpu,
+            cpu: false,
             compute_units: 2,
-            max_group: number(cl3::device::CL_DEVICE_MAX_WORK_GROUP_SIZE).into(),
-            local_bytes: u64::from(number(cl3::device::CL_DEVICE_LOCAL_MEM_SIZE)).min(48 << 10) as usize,
+            max_group: device.max_work_group_size().unwrap(),
+            local_bytes: 32 << 10,
             general_points: 0,
         };
-        Self { device, context, queue, target, kernels: HashMap::new() }
+        Tested { name: device.name().unwrap(), target, context, queue, kernels: RefCell::default() }
+    };
+    ids.into_iter().map(tested).collect()
+}
+
+impl Tested {
+    /// Whether elements of a dtype are values here.
+    pub(crate) fn has(&self, dtype: Dtype) -> bool {
+        match dtype {
+            Dtype::F16 => self.target.fp16,
+            Dtype::F64 | Dtype::C128 => self.target.fp64,
+            _ => true,
+        }
     }
 
-    fn kernel(&mut self, key: &Key, source: &dyn Fn() -> String) -> cl_kernel {
-        let text = source();
-        if let Some((built, kernel)) = self.kernels.get(key) {
-            assert_eq!(built, &text, "one key, two texts");
-            return *kernel;
+    fn buffer(&self, bytes: &[u8]) -> Buffer<u8> {
+        let len = bytes.len().max(1);
+        // SAFETY: no host pointer.
+        let mut buffer =
+            unsafe { Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, len, ptr::null_mut()).unwrap() };
+        if !bytes.is_empty() {
+            // SAFETY: blocking, of the buffer's size.
+            unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, bytes, &[]).unwrap() };
         }
-        let program = create_program_with_source(self.context, &[&text]).expect("a program");
-        let options = CString::new("-cl-std=CL1.2 -Werror").expect("no zero");
-        if let Err(code) = build_program(program, &[self.device], &options, None, ptr::null_mut()) {
-            let log = get_program_build_data(program, self.device, CL_PROGRAM_BUILD_LOG).unwrap_or_default();
-            panic!("{code}: {}\n{text}", String::from_utf8_lossy(&log));
-        }
-        let kernel = create_kernel(program, c"run").expect("a kernel");
-        self.kernels.insert(key.clone(), (text, kernel));
-        kernel
+        buffer
     }
 
-    /// Runs the stages over memory that the operands are in.
-    pub(super) fn run(&mut self, work: &Work<'_>, memory: &mut [&mut Memory]) {
-        let object = |bytes: &[u8]| {
-            let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
-            // SAFETY: the bytes are copied.
-            unsafe { create_buffer(self.context, flags, bytes.len(), bytes.as_ptr().cast_mut().cast()) }
-                .expect("memory")
-        };
-        let objects: Vec<cl_mem> = memory.iter().map(|m| object(m.bytes())).collect();
-        // Whatever the scratch memory held before.
-        let scratch = object(&vec![0xa5; work.scratch_bytes.max(16)]);
-        for stage in &work.stages {
-            let kernel = self.kernel(&stage.key, &*stage.source);
+    /// Runs a plan over regions, the last of which is written.
+    pub(crate) fn run(
+        &self,
+        target: &Target,
+        plan: &LaunchPlan,
+        regions: &mut [Region],
+        work: impl for<'a> Fn(&'a LaunchPlan, &Target) -> Result<Work<'a>>,
+    ) {
+        let buffers: Vec<Buffer<u8>> = regions.iter().map(|r| self.buffer(&r.bytes)).collect();
+        let Work { scratch_bytes, stages } = work(plan, target).unwrap();
+        // What was there before must not matter.
+        let scratch = self.buffer(&vec![0xa5; scratch_bytes]);
+        for mut stage in stages {
+            let source = (stage.source)();
+            // A key stands for one text, whatever else a target says: it is of one device.
+            if let Ok(folder) = std::env::var("STRIDEWISE_OPENCL_TEXTS") {
+                std::fs::write(format!("{folder}/last.cl"), &source).unwrap();
+            }
+            for flag in [target.cpu, target.exact_division, target.fp64, target.fp16] {
+                stage.key.push(usize::from(flag));
+            }
+            let mut kernels = self.kernels.borrow_mut();
+            let (text, kernel) = kernels.entry(stage.key).or_insert_with(|| {
+                let built = Built::create_and_build_from_source(&self.context, &source, "")
+                    .unwrap_or_else(|log| panic!("{}: {log}\n{source}", self.name));
+                (source.clone(), Kernel::create(&built, "run").unwrap())
+            });
+            assert_eq!(*text, source, "one key, two texts");
             let mut index = 0;
             let mut set = |bytes: usize, value: *const c_void| {
-                // SAFETY: the value has as many bytes; the kernel checks the size.
-                unsafe { set_kernel_arg(kernel, index, bytes, value) }.expect("an argument");
+                // SAFETY: the kernel copies so many bytes, or takes them as the size of local memory.
+                unsafe { opencl3::kernel::set_kernel_arg(kernel.get(), index, bytes, value).unwrap() };
                 index += 1;
             };
             for argument in &stage.arguments {
-                let (mem, offset) = match argument {
-                    Argument::Memory(at) => memory
-                        .iter()
-                        .zip(&objects)
-                        .find_map(|(m, object)| {
-                            let offset = at.addr().wrapping_sub(m.words.as_ptr().addr());
-                            (offset < m.bytes).then_some((*object, offset))
-                        })
-                        .expect("an operand's memory"),
-                    Argument::Scratch(offset) => (scratch, *offset),
-                    Argument::Bytes(bytes) => {
-                        set(bytes.len(), bytes.as_ptr().cast());
-                        continue;
-                    }
-                    Argument::Local(bytes) => {
-                        set(*bytes, ptr::null());
-                        continue;
-                    }
+                let mut memory = |buffer: &Buffer<u8>, offset: i64| {
+                    let object = buffer.get();
+                    set(size_of_val(&object), (&raw const object).cast());
+                    set(8, (&raw const offset).cast());
                 };
-                set(size_of::<cl_mem>(), (&raw const mem).cast());
-                let offset = offset as i64;
-                set(8, (&raw const offset).cast());
-            }
-            let (global, local) = (stage.global, stage.local);
-            assert!((0..2).all(|d| global[d].is_multiple_of(local[d])), "{global:?} by {local:?}");
-            // SAFETY: the kernel's contract, which is what is tested.
-            unsafe {
-                enqueue_nd_range_kernel(
-                    self.queue,
-                    kernel,
-                    2,
-                    ptr::null(),
-                    global.as_ptr(),
-                    local.as_ptr(),
-                    0,
-                    ptr::null(),
-                )
-            }
-            .expect("a launch");
-        }
-        for (m, &object) in memory.iter_mut().zip(&objects) {
-            let bytes = m.bytes;
-            // SAFETY: the object and the memory have as many bytes.
-            unsafe {
-                enqueue_read_buffer(
-                    self.queue,
-                    object,
-                    1,
-                    0,
-                    bytes,
-                    m.words.as_mut_ptr().cast(),
-                    0,
-                    ptr::null(),
-                )
-            }
-            .expect("a read");
-        }
-        finish(self.queue).expect("the end");
-        for object in objects.into_iter().chain([scratch]) {
-            // SAFETY: nothing uses it any more.
-            unsafe { release_mem_object(object) }.expect("a release");
-        }
-    }
-}
-
-/// Numbers that look random (xorshift).
-pub(super) struct Numbers(pub(super) u64);
-
-impl Numbers {
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-    pub(super) fn below(&mut self, end: usize) -> usize {
-        (self.next() >> 11) as usize % end
-    }
-    /// An element: of any bits, or one that is special or often drawn.
-    pub(super) fn element(&mut self, dtype: Dtype) -> Scalar {
-        if dtype == Dtype::Bool {
-            return Scalar::Bool(self.below(2) == 1);
-        }
-        let part = if dtype.kind() == DtypeKind::Complex { dtype.size() / 2 } else { dtype.size() };
-        let mut bytes = [0; 16];
-        for bytes in bytes[..dtype.size()].chunks_mut(part) {
-            let real = dtype.real_part();
-            let special = match self.below(10) {
-                0 => 0.0,
-                1 => -0.0,
-                2 => f64::NAN,
-                3 => -f64::NAN,
-                4 => f64::INFINITY,
-                5 => f64::NEG_INFINITY,
-                6 | 7 => self.below(5) as f64 - 2.0,
-                _ => {
-                    bytes.copy_from_slice(&self.next().to_le_bytes()[..part]);
-                    continue;
+                match argument {
+                    Argument::Memory(at) => {
+                        let (region, bytes) = ((at.addr() >> REGION) - 1, at.addr() & ((1 << REGION) - 1));
+                        memory(&buffers[region], bytes as i64);
+                    }
+                    Argument::Scratch(from) => memory(&scratch, *from as i64),
+                    Argument::Bytes(bytes) => set(bytes.len(), bytes.as_ptr().cast()),
+                    Argument::Local(bytes) => set(*bytes, ptr::null()),
                 }
-            };
-            bytes.copy_from_slice(&Scalar::F64(special).cast(real).to_bytes()[..part]);
-        }
-        Scalar::from_bytes(dtype, &bytes)
-    }
-    /// Strides of an array of these extents, in any order of dimensions, with signs and gaps and, where `repeated`, some
-    /// of 0; the place of its first element, and the number of elements of its memory.
-    pub(super) fn layout(&mut self, dims: &[usize], repeated: bool) -> Layout {
-        let mut order: Vec<usize> = (0..dims.len()).rev().collect();
-        if self.below(2) == 0 {
-            for i in (1..order.len()).rev() {
-                order.swap(i, self.below(i + 1));
+            }
+            for d in 0..2 {
+                assert_eq!(stage.global[d] % stage.local[d], 0);
+            }
+            // SAFETY: all arguments are set, in the order of the parameters.
+            unsafe {
+                self.queue
+                    .enqueue_nd_range_kernel(
+                        kernel.get(),
+                        2,
+                        ptr::null(),
+                        stage.global.as_ptr(),
+                        stage.local.as_ptr(),
+                        &[],
+                    )
+                    .unwrap();
             }
         }
-        let mut layout = Layout { strides: vec![0; dims.len()], first: 0, len: 1 };
-        let mut next = 1 + usize::from(self.below(4) == 0);
-        for d in order {
-            if repeated && self.below(4) == 0 {
-                continue;
+        let last = regions.len() - 1;
+        // SAFETY: blocking, of the buffer's size.
+        unsafe {
+            self.queue
+                .enqueue_read_buffer(&buffers[last], CL_BLOCKING, 0, &mut regions[last].bytes, &[])
+                .unwrap();
+        }
+    }
+}
+
+/// Numbers that look random and are the same every time.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n
+    }
+}
+
+/// Whether two values are the same: to the bit, but for the bits of a NaN and, where asked for, the sign of zeros.
+pub(crate) fn same(a: Scalar, b: Scalar, zeros: bool) -> bool {
+    let equal =
+        |x: f64, y: f64| (x.is_nan() && y.is_nan()) || (x == y && (!zeros || x.to_bits() == y.to_bits()));
+    if !a.dtype().kind().is_inexact() {
+        return a == b;
+    }
+    let (a, b) = (a.to_c128(), b.to_c128());
+    equal(a.re, b.re) && equal(a.im, b.im)
+}
+
+/// The inputs of a plan's program at a multi-index.
+pub(crate) fn inputs_at(plan: &LaunchPlan, regions: &[Region], index: &[usize]) -> Vec<Scalar> {
+    let inputs = plan.inputs.iter().enumerate();
+    inputs
+        .map(|(k, operand)| {
+            let offset: isize = operand.strides.iter().zip(index).map(|(&s, &i)| s * i.cast_signed()).sum();
+            if plan.program.is_index(k) {
+                return Scalar::I64((operand.ptr.addr().cast_signed() + offset) as i64);
             }
-            let reach = (dims[d] - 1) * next;
-            let negative = self.below(3) == 0;
-            layout.strides[d] = if negative { -next.cast_signed() } else { next.cast_signed() };
-            layout.first += if negative { reach } else { 0 };
-            layout.len += reach;
-            next = next * dims[d] + usize::from(self.below(4) == 0);
+            let (region, first) = place(operand, plan.program.inputs()[k]);
+            regions[region].get(first + offset)
+        })
+        .collect()
+}
+
+/// Steps a multi-index on in row-major order; whether there was a next one.
+pub(crate) fn next(index: &mut [usize], extents: &[usize]) -> bool {
+    for d in (0..extents.len()).rev() {
+        index[d] += 1;
+        if index[d] < extents[d] {
+            return true;
         }
-        layout
+        index[d] = 0;
     }
-}
-
-/// Where the elements of an array are.
-#[derive(Clone, Debug)]
-pub(super) struct Layout {
-    pub(super) strides: Vec<isize>,
-    pub(super) first: usize,
-    pub(super) len: usize,
-}
-
-impl Layout {
-    /// The operand in memory, along the first dimensions.
-    pub(super) fn operand(&self, memory: &Memory, size: usize, dims: usize) -> Operand {
-        let at = memory.words.as_ptr().cast::<u8>().cast_mut().wrapping_add(self.first * size);
-        let strides: SmallVec<[isize; MAX_PLAN_DIMS]> = self.strides[..dims].into();
-        Operand { ptr: UsmPtr::new(at), strides }
-    }
-    /// The place of an element in memory.
-    pub(super) fn at(&self, index: &[usize]) -> isize {
-        let steps = index.iter().zip(&self.strides).map(|(&i, &s)| i.cast_signed() * s);
-        self.first.cast_signed() + steps.sum::<isize>()
-    }
-    /// New memory, of elements that are drawn.
-    pub(super) fn filled(&self, dtype: Dtype, mut draw: impl FnMut() -> Scalar) -> Memory {
-        let mut memory = Memory::new(self.len * dtype.size());
-        (0..self.len).for_each(|i| memory.write(i.cast_signed(), &draw()));
-        memory
-    }
-}
-
-/// All multi-indices, in row-major order.
-pub(super) fn indices(dims: &[usize]) -> impl Iterator<Item = Vec<usize>> {
-    let dims = dims.to_vec();
-    (0..dims.iter().product()).map(move |mut rest: usize| {
-        let mut index = vec![0; dims.len()];
-        for (i, &extent) in index.iter_mut().zip(&dims).rev() {
-            *i = rest % extent;
-            rest /= extent;
-        }
-        index
-    })
-}
-
-/// Whether this is a device whose kernels are interpreted.
-pub(super) fn is_slow() -> bool {
-    std::env::var("OCL_ICD_VENDORS").is_ok_and(|name| name.contains("oclgrind"))
+    false
 }

@@ -7,9 +7,9 @@ use super::{Array, FieldElement, NumElement, RealElement, demand};
 use crate::array::UsmArray;
 use crate::backend::UsmSupport;
 use crate::dtype::Element;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::Order;
-use crate::memory::{HostViewMut, UsmKind};
+use crate::memory::UsmKind;
 use crate::runtime::Queue;
 
 /// Makes arrays on a queue, in memory of a kind and in an order; see [`Array::on`].
@@ -163,26 +163,11 @@ creation! {
     /// [`Error::Shape`] where there are not as many elements as the shape has; as for [`empty`](Self::empty).
     fn from_slice(self, shape: impl AsRef<[usize]>, data: &[T]) {
         let shape = shape.as_ref();
-        if self.order == Order::C {
-            return UsmArray::from_slice(&self.queue, shape, data, self.kind)?.try_into();
+        let array: Array<T> = UsmArray::from_slice(&self.queue, shape, data, self.kind)?.try_into()?;
+        match self.order {
+            Order::F if shape.len() > 1 => array.as_untyped().copy_in(Order::F)?.try_into(),
+            _ => Ok(array),
         }
-        let len = crate::layout::Layout::contiguous(shape, Order::C)?.len();
-        if data.len() != len {
-            return Err(Error::shape(
-                "data",
-                format!("{} elements", data.len()),
-                format!("{len} elements, as shape {shape:?} has"),
-                "give as many elements as the product of the extents",
-            ));
-        }
-        self.written(shape, |view| {
-            let mut data = data.iter();
-            view.for_each_mut(|element| {
-                if let Some(&value) = data.next() {
-                    *element = value;
-                }
-            });
-        })
     }
 
     /// An array of a shape from elements in row-major order.
@@ -257,22 +242,6 @@ impl<T: Element> Creator<T> {
     pub fn order(mut self, order: Order) -> Self {
         self.order = order;
         self
-    }
-
-    /// An array that host code fills, through memory of the host where its own is out of reach.
-    fn written(&self, shape: &[usize], write: impl FnOnce(&mut HostViewMut<'_, T>)) -> Result<Array<T>> {
-        let array = self.empty(shape)?;
-        if array.is_empty() {
-            return Ok(array);
-        }
-        let visible = array.usm_kind().host_accessible();
-        let staging = if visible { array.clone() } else { self.clone().kind(UsmKind::Host).empty(shape)? };
-        let inner = staging.as_untyped();
-        write(&mut HostViewMut::open_fresh(inner.node().memory()?, inner.layout())?);
-        if !visible {
-            array.usm_data()?.copy_from_device(&staging.usm_data()?)?;
-        }
-        Ok(array)
     }
 }
 

@@ -4,7 +4,7 @@ static inline $T sw_floor_divide_$T(const $T x, const $T y)
 {
     if (y == 0 || !isfinite(x))
         return sw_quotient_$T(x, y);
-    const $T rest = fmod(x, y);
+    const $T rest = sw_rest_$T(x, y);
     const $T rounded = round(sw_quotient_$T(x - rest, y));
     const $T left = fma(-rounded, y, x) - rest;
     const $T whole = isfinite(left) ? rounded + round(sw_quotient_$T(left, y)) : rounded;

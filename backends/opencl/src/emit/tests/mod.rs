@@ -48,6 +48,16 @@ fn same(a: Scalar, b: Scalar) -> bool {
     equal(a, b) && equal(c, d)
 }
 
+/// The greatest number.
+fn greatest(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::F16 => 65_504.0,
+        Dtype::Bf16 => 3.389_531_389_251_535_5e38,
+        Dtype::F32 | Dtype::C64 => f64::from(f32::MAX),
+        _ => f64::MAX,
+    }
+}
+
 /// A unit in the last place of a real dtype at a magnitude.
 fn unit(dtype: Dtype, at: f64) -> f64 {
     let (digits, least) = match dtype {
@@ -56,8 +66,10 @@ fn unit(dtype: Dtype, at: f64) -> f64 {
         Dtype::F32 | Dtype::C64 => (24, -149),
         _ => (53, -1074),
     };
+    // Not by `powi`, whose steps overflow.
+    let power = |e: i32| 2f64.powi(e / 2) * 2f64.powi(e - e / 2);
     if at == 0.0 {
-        return 2f64.powi(least);
+        return power(least);
     }
     // Of what does not fit, that of the greatest number.
     let limit = match dtype {
@@ -66,7 +78,7 @@ fn unit(dtype: Dtype, at: f64) -> f64 {
         _ => 127,
     };
     let exponent = ((at.abs().to_bits() >> 52) as i32 - 1023).min(limit);
-    2f64.powi((exponent - digits + 1).max(least))
+    power((exponent - digits + 1).max(least))
 }
 
 /// The error of a real number in units in the last place; infinite where the kind of number or a zero's sign is wrong.
@@ -77,15 +89,11 @@ fn error(got: f64, exact: f64, dtype: Dtype) -> f64 {
     if exact.is_infinite() || exact == 0.0 {
         return if got.to_bits() == exact.to_bits() { 0.0 } else { f64::INFINITY };
     }
-    let greatest = match dtype {
-        Dtype::F16 => 65_504.0,
-        Dtype::Bf16 => 3.389_531_389_251_535_5e38,
-        Dtype::F32 => f64::from(f32::MAX),
-        _ => f64::MAX,
-    };
+    let greatest = greatest(dtype);
     let unit = unit(dtype, exact);
     // Infinity is the number beyond the greatest.
-    let clamped = |v: f64| if v.abs() > greatest { (greatest / unit + 1.0).copysign(v) } else { v / unit };
+    let beyond = greatest / unit + 1.0;
+    let clamped = |v: f64| (v / unit).clamp(-beyond, beyond);
     let (a, b) = (clamped(got), clamped(exact));
     if b == a { 0.0 } else { (a - b).abs() }
 }
@@ -103,7 +111,10 @@ fn fault(case: &Case, operands: &[Scalar], got: Scalar) -> Result<f64, String> {
         return if same(got, expected) { Ok(0.0) } else { Err(text()) };
     }
     if dtype.kind() == DtypeKind::Complex && case.to == dtype {
-        return normwise(got, expected, bound);
+        return match case.op {
+            Op::Pow => power(operands, got, expected, bound),
+            _ => normwise(got, expected, [true; 2], bound),
+        };
     }
     let (wide, exact_dtype) = match dtype {
         Dtype::C64 => (Dtype::C128, Dtype::F32),
@@ -111,11 +122,18 @@ fn fault(case: &Case, operands: &[Scalar], got: Scalar) -> Result<f64, String> {
         _ => (Dtype::F64, dtype),
     };
     let operands: Vec<Scalar> = operands.iter().map(|v| v.cast(wide)).collect();
-    let exact = apply(case.op, &operands).unwrap().to_f64();
+    let exact = match (case.op, operands[0]) {
+        // Whose formula overflows.
+        (Op::Sigmoid, Scalar::F64(x)) if x < 0.0 => x.exp() / (1.0 + x.exp()),
+        (op, _) => apply(op, &operands).unwrap().to_f64(),
+    };
     // Where the terms cancel, it is exact to units of the terms.
     let terms = operands.iter().map(|v| v.to_f64().abs()).fold(1.0, f64::max);
-    let cancelled =
-        if case.op == Op::Logaddexp && exact != 0.0 && terms.is_finite() { (terms / exact).abs().max(1.0) } else { 1.0 };
+    let cancelled = if case.op == Op::Logaddexp && exact != 0.0 && terms.is_finite() {
+        (terms / exact).abs().max(1.0)
+    } else {
+        1.0
+    };
     // The reference is not exact in double precision.
     let slack = if wide == exact_dtype || exact_dtype == Dtype::F64 { 1.0 } else { 0.0 };
     let error = error(got.to_f64(), exact, exact_dtype);
@@ -126,8 +144,21 @@ fn fault(case: &Case, operands: &[Scalar], got: Scalar) -> Result<f64, String> {
     }
 }
 
-/// Complex results: the distance in units of the greater part; parts that are no ordinary numbers agree.
-fn normwise(got: Scalar, expected: Scalar, bound: f64) -> Result<f64, String> {
+/// A complex power, where its direction is defined: up to an angle of 2²⁰, and in a part that is not lost beside the other.
+fn power(operands: &[Scalar], got: Scalar, expected: Scalar, bound: f64) -> Result<f64, String> {
+    let wide = [operands[0].cast(Dtype::C128), operands[1].cast(Dtype::C128)];
+    let (log, y) = (apply(Op::Log, &wide[..1]).unwrap().to_c128(), wide[1].to_c128());
+    let angle = log.re * y.im + log.im * y.re;
+    if angle.is_finite() && angle.abs() > 2f64.powi(20) {
+        return Ok(0.0);
+    }
+    let [re, im] = parts(apply(Op::Pow, &wide).unwrap());
+    let lost = |part: f64, other: f64| part != 0.0 && part.abs() < other.abs() * 1e-13;
+    normwise(got, expected, [!lost(re, im), !lost(im, re)], bound)
+}
+
+/// Complex results: the distance in units of the greater part; parts that are no ordinary numbers agree, where they matter.
+fn normwise(got: Scalar, expected: Scalar, matters: [bool; 2], bound: f64) -> Result<f64, String> {
     let ([a, b], [c, d]) = (parts(got), parts(expected));
     let dtype = got.dtype();
     let text = |error: f64| format!("got {got:?}, expected {expected:?} ± {bound} units, off by {error:.3}");
@@ -135,14 +166,17 @@ fn normwise(got: Scalar, expected: Scalar, bound: f64) -> Result<f64, String> {
         let finite = |v: f64| if v.is_finite() { v.abs() } else { 0.0 };
         unit(dtype, finite(c).max(finite(d)))
     };
-    let part = |got: f64, exact: f64| {
+    let part = |got: f64, exact: f64, matters: bool| {
+        if !matters {
+            return 0.0;
+        }
         if exact.is_nan() || got.is_nan() {
             return if exact.is_nan() == got.is_nan() { 0.0 } else { f64::INFINITY };
         }
         if exact.is_infinite() || got.is_infinite() {
             // Next to overflow either is right.
-            let greatest = if dtype == Dtype::C64 { f64::from(f32::MAX) } else { f64::MAX };
-            let near = got.signum() == exact.signum() && got.abs().min(exact.abs()) >= greatest * (1.0 - 1e-6);
+            let near = got.signum() == exact.signum()
+                && got.abs().min(exact.abs()) >= greatest(dtype) * (1.0 - 1e-6);
             return if got == exact || near { 0.0 } else { f64::INFINITY };
         }
         if exact == 0.0 && got == 0.0 && exact.is_sign_negative() != got.is_sign_negative() {
@@ -150,7 +184,7 @@ fn normwise(got: Scalar, expected: Scalar, bound: f64) -> Result<f64, String> {
         }
         (got - exact).abs() / unit
     };
-    let error = part(a, c).max(part(b, d));
+    let error = part(a, c, matters[0]).max(part(b, d, matters[1]));
     if error <= bound { Ok(error) } else { Err(text(error)) }
 }
 

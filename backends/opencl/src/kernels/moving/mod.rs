@@ -1,13 +1,15 @@
 //! Gathers, scatters, searches and sorts against loops that do what the plans' definition says.
 
+mod trial;
+
 use std::cmp::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 use stridewise_core::{Dtype, DtypeKind, Family, IndexedAxis, LaunchPlan, Program, ProgramBuilder, Scalar};
 
-use super::trial::{Layout, Memory, Numbers, Trial, indices, is_slow};
 use super::{Target, gather, search, sort};
+use trial::{Layout, Memory, Numbers, Trial, indices, is_slow};
 
 /// A program that hands on its first input.
 fn program(dtypes: &[Dtype]) -> Arc<Program> {

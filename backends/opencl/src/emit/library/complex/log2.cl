@@ -1,0 +1,9 @@
+static double2 sw_log2_double2(const double2 z)
+{
+    const double angle = atan2(z.y, z.x) * M_LOG2E;
+    if (sw_is_near(z.x, z.y))
+        return (double2)(sw_log_near(z.x, z.y, -1.0) * M_LOG2E, angle);
+    int e;
+    const double magnitude = sw_magnitude(z, &e);
+    return (double2)(log2(magnitude) + (double)e, angle);
+}
