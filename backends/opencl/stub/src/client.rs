@@ -159,7 +159,8 @@ impl Stub {
     /// Changes what the runtime pretends to be, until the next reset; what a program has asked before, it may remember.
     ///
     /// Keys and values: `tier` (`usm`, `fine`, `coarse`, `buffers`), `devices` (how many), `type` (`gpu`, `cpu`),
-    /// `fp64`, `fp16` (`0`, `1`), `memory`, `allocation` (bytes), `units` (of compute), `callbacks` (`caller`, `thread`:
+    /// `fp64`, `fp16` (`0`, `1`), `memory`, `allocation` (bytes), `units` (of compute), `protect` (`0`, `1`: a fault where
+    /// host code touches coarse-grained memory that is not mapped, or a device's), `callbacks` (`caller`, `thread`:
     /// where callbacks run), `flush` (`implicit`, `needed`: commands run only when they were flushed), `order` (`first`,
     /// `last`: which of several commands that may run does). The variables `STRIDEWISE_STUB_TIER` and so on say where a
     /// reset leads to.

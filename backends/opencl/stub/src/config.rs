@@ -29,6 +29,8 @@ pub(crate) struct Config {
     pub(crate) allocation_bytes: usize,
     /// Compute units of a device.
     pub(crate) units: usize,
+    /// Host code that touches memory which is not the host's ends with a fault.
+    pub(crate) protects: bool,
     /// Callbacks run on a thread of their own.
     pub(crate) callbacks_on_thread: bool,
     /// Commands run only after a flush.
@@ -47,6 +49,7 @@ const KEYS: &[&str] = &[
     "memory",
     "allocation",
     "units",
+    "protect",
     "callbacks",
     "flush",
     "order",
@@ -64,6 +67,7 @@ impl Config {
             memory_bytes: 1 << 30,
             allocation_bytes: 1 << 28,
             units: 4,
+            protects: false,
             callbacks_on_thread: false,
             needs_flush: false,
             last_first: false,
@@ -105,6 +109,7 @@ impl Config {
             "allocation" => put(&mut self.allocation_bytes, number.ok()),
             "units" => put(&mut self.units, number.ok()),
             "fp64" => put(&mut self.fp64, choice("0", "1")),
+            "protect" => put(&mut self.protects, choice("0", "1")),
             "fp16" => put(&mut self.fp16, choice("0", "1")),
             "type" => put(&mut self.cpu, choice("gpu", "cpu")),
             "callbacks" => put(&mut self.callbacks_on_thread, choice("caller", "thread")),

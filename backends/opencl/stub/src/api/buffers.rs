@@ -54,7 +54,7 @@ fn create(
     let block = if flags & CL_MEM_USE_HOST_PTR != 0 {
         Block::foreign(host as usize, bytes)
     } else {
-        let block = Block::new(bytes, 1).ok_or(CL_MEM_OBJECT_ALLOCATION_FAILURE)?;
+        let block = Block::new(bytes, 1, false).ok_or(CL_MEM_OBJECT_ALLOCATION_FAILURE)?;
         let contents: Vec<u8> =
             if from_host { call.list(host.cast_const().cast(), bytes) } else { Vec::new() };
         call.put_all(block.address as *mut u8, &contents);

@@ -11,16 +11,17 @@ use crate::entry::{Call, Outcome};
 use crate::memory::Kind;
 use crate::state::pointer;
 
-/// A command on memory by its addresses. `host`: memory of the application will do, too.
+/// A command on memory by its addresses, and where the stub finds it. `host`: memory of the application will do, too.
 pub(super) fn on_memory(
     call: &mut Call<'_>,
     queue: cl_command_queue,
     command: u32,
     ranges: &[(usize, usize)],
     host: bool,
-) -> Outcome<Work> {
+) -> Outcome<(Work, Vec<usize>)> {
     let context = call.queue(queue)?.context;
     let mut work = Work::nothing(command);
+    let mut places = Vec::new();
     for &(address, bytes) in ranges {
         if address == 0 {
             return Err(CL_INVALID_VALUE);
@@ -33,8 +34,9 @@ pub(super) fn on_memory(
             work.uses.push(start);
             work.keeps.extend(call.block(start));
         }
+        places.push(start.map_or(address, |start| call.inside(start, address)));
     }
-    Ok(work)
+    Ok((work, places))
 }
 
 /// A copy between allocations and memory of the application.
@@ -44,11 +46,11 @@ pub(super) fn copy(
     command: u32,
     (from, to, bytes): (usize, usize, usize),
 ) -> Outcome<Work> {
-    let mut work = on_memory(call, queue, command, &[(from, bytes), (to, bytes)], true)?;
+    let (mut work, places) = on_memory(call, queue, command, &[(from, bytes), (to, bytes)], true)?;
     if from.abs_diff(to) < bytes {
         return Err(CL_MEM_COPY_OVERLAP);
     }
-    work.action = Action::Copy { from, to, bytes };
+    work.action = Action::Copy { from: places[0], to: places[1], bytes };
     Ok(work)
 }
 
@@ -64,8 +66,8 @@ pub(super) fn fill(
     if !to.is_multiple_of(pattern_bytes) || !bytes.is_multiple_of(pattern_bytes) {
         return Err(CL_INVALID_VALUE);
     }
-    let mut work = on_memory(call, queue, command, &[(to, bytes)], false)?;
-    work.action = Action::Fill { to, pattern, bytes };
+    let (mut work, places) = on_memory(call, queue, command, &[(to, bytes)], false)?;
+    work.action = Action::Fill { to: places[0], pattern, bytes };
     Ok(work)
 }
 
@@ -150,11 +152,12 @@ entries! {
             return Err(CL_INVALID_VALUE);
         }
         let address = memory as usize;
-        let work = on_memory(call, queue, CL_COMMAND_SVM_MAP, &[(address, bytes)], false)?;
+        let (work, _) = on_memory(call, queue, CL_COMMAND_SVM_MAP, &[(address, bytes)], false)?;
         let start = work.uses[0];
         call.enqueue_blocking(queue, blocking, &Waits(count, list, event), work)?;
         if let Some(allocation) = call.allocations.live.get_mut(&start) {
             allocation.maps.push(address);
+            allocation.block.open(true);
         }
         Ok(())
     }
@@ -169,11 +172,13 @@ entries! {
     ) {
         there(call)?;
         let address = memory as usize;
-        let work = on_memory(call, queue, CL_COMMAND_SVM_UNMAP, &[(address, 0)], false)?;
-        let maps = call.allocations.live.get_mut(&work.uses[0]).map(|allocation| &mut allocation.maps);
-        let map = maps.and_then(|maps| {
-            let at = maps.iter().position(|&map| map == address)?;
-            Some(maps.swap_remove(at))
+        let (work, _) = on_memory(call, queue, CL_COMMAND_SVM_UNMAP, &[(address, 0)], false)?;
+        let allocation = call.allocations.live.get_mut(&work.uses[0]);
+        let map = allocation.and_then(|allocation| {
+            let at = allocation.maps.iter().position(|&map| map == address)?;
+            allocation.maps.swap_remove(at);
+            allocation.block.open(!allocation.maps.is_empty());
+            Some(at)
         });
         if map.is_none() {
             call.violation(format!("{address:#x} is unmapped, but is no start of a map"));
@@ -196,7 +201,7 @@ entries! {
         there(call)?;
         let pointers = call.list(pointers.cast_const(), number as usize);
         let ranges: Vec<_> = pointers.into_iter().map(|pointer| (pointer as usize, 0)).collect();
-        let work = on_memory(call, queue, CL_COMMAND_SVM_MIGRATE_MEM, &ranges, false)?;
+        let (work, _) = on_memory(call, queue, CL_COMMAND_SVM_MIGRATE_MEM, &ranges, false)?;
         call.enqueue(queue, &Waits(count, list, event), work).map(drop)
     }
 }

@@ -6,7 +6,7 @@ use opencl_sys::*;
 
 use super::svm::{copy, fill, on_memory};
 use super::{handle, int, size};
-use crate::commands::{Waits, Work};
+use crate::commands::Waits;
 use crate::entry::{Call, Outcome};
 use crate::memory::Kind;
 use crate::state::pointer;
@@ -162,7 +162,7 @@ entries! {
         list: *const cl_event,
         event: *mut cl_event,
     ) {
-        let work: Work = on_memory(call, queue, COMMAND_MIGRATE, &[(memory as usize, bytes)], false)?;
+        let (work, _) = on_memory(call, queue, COMMAND_MIGRATE, &[(memory as usize, bytes)], false)?;
         call.enqueue(queue, &Waits(count, list, event), work).map(drop)
     }
 }

@@ -360,13 +360,29 @@ fn misuse_is_an_error_and_a_violation() {
     other.end();
 }
 
+/// Whether host code can read a byte, which is asked of the system, without a fault.
+fn readable(memory: *mut c_void) -> bool {
+    let mut pipe = [0; 2];
+    // SAFETY: there is room for two descriptors; the system reads the byte, and refuses where it cannot.
+    unsafe {
+        assert_eq!(libc::pipe(pipe.as_mut_ptr()), 0);
+        let written = libc::write(pipe[1], memory, 1);
+        for end in pipe {
+            libc::close(end);
+        }
+        written == 1
+    }
+}
+
 #[test]
 fn svm_is_memory_of_the_host() {
     let stub = Stub::load().unwrap();
     let before = live(&stub);
     let setup = Setup::new(0);
+    stub.set("protect", "1");
     // SAFETY: the flags and the alignment are allowed.
     let memory = unsafe { svm_alloc(setup.context, CL_MEM_READ_WRITE, 16, 16) }.unwrap();
+    assert!(!readable(memory));
     let data = [5_u8; 16];
     // SAFETY: both ranges are there, the call blocks.
     unsafe {
@@ -376,6 +392,7 @@ fn svm_is_memory_of_the_host() {
         let map = enqueue_svm_map(setup.queue, CL_TRUE, CL_MAP_READ, memory, 16, 0, null()).unwrap();
         assert_eq!(memory.cast::<[u8; 16]>().read(), data);
         let unmap = enqueue_svm_unmap(setup.queue, memory, 0, null()).unwrap();
+        assert!(!readable(memory));
         release(map);
         release(unmap);
         assert_eq!(stub.violations(), [""; 0]);
