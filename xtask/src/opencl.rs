@@ -22,6 +22,8 @@ pub(crate) struct Runtime {
     install: fn() -> Result<(), String>,
     /// How to get it without this program.
     by_hand: &'static str,
+    /// Whether several threads may run kernels at a time.
+    pub(crate) concurrent: bool,
     /// Whether it reports what kernels do wrong, as [`Runtime::REPORTS`] asks it to.
     pub(crate) reports: bool,
 }
@@ -32,6 +34,7 @@ pub(crate) const POCL: Runtime = Runtime {
     vendor: || first(&["/etc/OpenCL/vendors/pocl.icd"]),
     install: || install(&[LOADER, "pocl-opencl-icd"]),
     by_hand: "Debian, Ubuntu: ocl-icd-libopencl1 pocl-opencl-icd; Fedora: ocl-icd pocl",
+    concurrent: true,
     reports: false,
 };
 
@@ -47,6 +50,8 @@ pub(crate) const OCLGRIND: Runtime = Runtime {
     },
     install: || install(&[LOADER, "oclgrind"]),
     by_hand: "Debian, Ubuntu: ocl-icd-libopencl1 oclgrind; Fedora: ocl-icd oclgrind",
+    // It ends with an assertion of its own.
+    concurrent: false,
     reports: true,
 };
 
@@ -57,6 +62,7 @@ pub(crate) const INTEL: Runtime = Runtime {
     install: install_intel,
     by_hand: "python3 -m venv target/intel-opencl && target/intel-opencl/bin/pip install intel-opencl-rt \
               intel-cmplr-lib-rt, and a loader: Debian, Ubuntu: ocl-icd-libopencl1; Fedora: ocl-icd",
+    concurrent: true,
     reports: false,
 };
 
