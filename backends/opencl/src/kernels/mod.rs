@@ -11,6 +11,7 @@ mod map;
 mod order;
 mod points;
 mod reduce;
+mod scan;
 mod search;
 mod sort;
 pub(crate) mod text;
@@ -35,6 +36,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<
     match &plan.family {
         Family::Map => map::work(plan, target),
         Family::Reduce { .. } => reduce::work(plan, target),
+        Family::Scan { .. } => scan::work(plan, target),
         Family::Gather { .. } | Family::Scatter { .. } => gather::work(plan, target),
         Family::Search { .. } => search::work(plan, target),
         Family::Sort { .. } => sort::work(plan, target),

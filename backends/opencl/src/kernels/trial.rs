@@ -13,7 +13,7 @@ use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
 use opencl3::program::Program as Built;
 use opencl3::types::CL_BLOCKING;
 use stridewise_core::memory::UsmPtr;
-use stridewise_core::{Dtype, LaunchPlan, Operand, Result, Scalar};
+use stridewise_core::{Complex, Dtype, DtypeKind, LaunchPlan, Operand, Result, Scalar};
 
 use super::{Argument, Key, Target, Work};
 
@@ -237,4 +237,65 @@ pub(crate) fn next(index: &mut [usize], extents: &[usize]) -> bool {
         index[d] = 0;
     }
     false
+}
+
+/// Values whose folds are exact in any order: sums of small whole numbers, products of powers of two and minus one.
+pub(crate) fn value(dtype: Dtype, product: bool, random: &mut Random) -> Scalar {
+    let mut number = || match (product, random.below(100)) {
+        (true, 0) => 2.0,
+        (true, 1) => 0.5,
+        (true, i) if i % 2 == 0 => 1.0,
+        (true, _) => -1.0,
+        (false, i) => (i % 17) as f64 - 8.0,
+    };
+    let value = if dtype.kind() == DtypeKind::Complex {
+        let (re, im) = (number(), number());
+        // One part of a factor is zero.
+        let im = if product { 0.0 } else { im };
+        Scalar::C128(Complex::new(re, im))
+    } else {
+        Scalar::F64(number())
+    };
+    match dtype.kind() {
+        DtypeKind::Bool => Scalar::Bool(random.below(3) == 0),
+        DtypeKind::Unsigned => Scalar::I64(random.below(1 << 20) as i64).cast(dtype),
+        DtypeKind::Signed => Scalar::I64(random.below(1 << 20) as i64 - (1 << 19)).cast(dtype),
+        _ => value.cast(dtype),
+    }
+}
+
+/// An input of the extents: strides of an order of the dimensions, with gaps, signs and broadcasts by chance.
+pub(crate) fn input(
+    region: usize,
+    dtype: Dtype,
+    dims: &[usize],
+    product: bool,
+    plain: bool,
+    random: &mut Random,
+) -> (Operand, Region) {
+    let mut order: Vec<usize> = (0..dims.len()).rev().collect();
+    if !plain && random.below(2) == 0 {
+        for i in (1..order.len()).rev() {
+            order.swap(i, random.below(i + 1));
+        }
+    }
+    let mut strides = vec![0_isize; dims.len()];
+    let gaps = !plain && random.below(3) == 0;
+    let mut len = 1 + usize::from(gaps && random.below(2) == 0);
+    let mut first = 0;
+    for d in order {
+        if !plain && random.below(8) == 0 {
+            continue;
+        }
+        strides[d] = len.cast_signed();
+        if !plain && random.below(6) == 0 {
+            first += len * (dims[d] - 1);
+            strides[d] = -strides[d];
+        }
+        len *= dims[d];
+        len += if gaps { random.below(3) } else { 0 };
+    }
+    let shift = if plain { 0 } else { [0, 0, 1, 3][random.below(4)] };
+    let values: Vec<Scalar> = (0..len + shift).map(|_| value(dtype, product, random)).collect();
+    (operand(region, dtype, (first + shift).cast_signed(), &strides), Region::new(dtype, &values))
 }

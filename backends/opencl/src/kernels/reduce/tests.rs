@@ -3,39 +3,11 @@
 use std::sync::Arc;
 
 use stridewise_core::ops::{apply, evaluate};
-use stridewise_core::{
-    Dtype, DtypeKind, Family, Fold, LaunchPlan, Op, Operand, Program, ProgramBuilder, Scalar,
-};
+use stridewise_core::{Dtype, Family, Fold, LaunchPlan, Op, Operand, Program, ProgramBuilder, Scalar};
 
-use super::super::trial::{Random, Region, Tested, devices, inputs_at, next, operand, place, same};
+use super::super::trial::{Random, Region, Tested, devices, input, inputs_at, next, operand, place, same};
 use super::work;
 use crate::kernels::Target;
-
-/// Values whose folds are exact in any order: sums of small whole numbers, products of powers of two and minus one.
-fn value(dtype: Dtype, fold: Fold, random: &mut Random) -> Scalar {
-    let product = matches!(fold, Fold::Op(Op::Multiply));
-    let mut number = || match (product, random.below(100)) {
-        (true, 0) => 2.0,
-        (true, 1) => 0.5,
-        (true, i) if i % 2 == 0 => 1.0,
-        (true, _) => -1.0,
-        (false, i) => (i % 17) as f64 - 8.0,
-    };
-    let value = if dtype.kind() == DtypeKind::Complex {
-        let (re, im) = (number(), number());
-        // One part of a factor is zero.
-        let im = if product { 0.0 } else { im };
-        Scalar::C128(stridewise_core::Complex::new(re, im))
-    } else {
-        Scalar::F64(number())
-    };
-    match dtype.kind() {
-        DtypeKind::Bool => Scalar::Bool(random.below(3) == 0),
-        DtypeKind::Unsigned => Scalar::I64(random.below(1 << 20) as i64).cast(dtype),
-        DtypeKind::Signed => Scalar::I64(random.below(1 << 20) as i64 - (1 << 19)).cast(dtype),
-        _ => value.cast(dtype),
-    }
-}
 
 /// The fold of every output in row-major order, and the offsets of the outputs.
 fn expected(plan: &LaunchPlan, regions: &[Region]) -> Vec<(isize, Scalar)> {
@@ -85,42 +57,6 @@ fn expected(plan: &LaunchPlan, regions: &[Region]) -> Vec<(isize, Scalar)> {
     }
 }
 
-/// An input of the extents: strides of an order of the dimensions, with gaps, signs and broadcasts by chance.
-fn input(
-    region: usize,
-    dtype: Dtype,
-    dims: &[usize],
-    fold: Fold,
-    plain: bool,
-    random: &mut Random,
-) -> (Operand, Region) {
-    let mut order: Vec<usize> = (0..dims.len()).rev().collect();
-    if !plain && random.below(2) == 0 {
-        for i in (1..order.len()).rev() {
-            order.swap(i, random.below(i + 1));
-        }
-    }
-    let mut strides = vec![0_isize; dims.len()];
-    let gaps = !plain && random.below(3) == 0;
-    let mut len = 1 + usize::from(gaps && random.below(2) == 0);
-    let mut first = 0;
-    for d in order {
-        if !plain && random.below(8) == 0 {
-            continue;
-        }
-        strides[d] = len.cast_signed();
-        if !plain && random.below(6) == 0 {
-            first += len * (dims[d] - 1);
-            strides[d] = -strides[d];
-        }
-        len *= dims[d];
-        len += if gaps { random.below(3) } else { 0 };
-    }
-    let shift = if plain { 0 } else { [0, 0, 1, 3][random.below(4)] };
-    let values: Vec<Scalar> = (0..len + shift).map(|_| value(dtype, fold, random)).collect();
-    (operand(region, dtype, (first + shift).cast_signed(), &strides), Region::new(dtype, &values))
-}
-
 /// A plan over random inputs.
 fn plan(
     program: Program,
@@ -131,6 +67,7 @@ fn plan(
     plain: bool,
     random: &mut Random,
 ) -> (LaunchPlan, Vec<Region>) {
+    let product = fold == Fold::Op(Op::Multiply);
     let mut regions = Vec::new();
     let mut inputs = Vec::new();
     for (k, &dtype) in program.inputs().iter().enumerate() {
@@ -140,7 +77,7 @@ fn plan(
             let ptr = stridewise_core::memory::UsmPtr::new(std::ptr::without_provenance_mut(start));
             inputs.push(Operand { ptr, strides: strides.as_slice().into() });
         } else {
-            let (operand, region) = input(regions.len(), dtype, dims, fold, plain, random);
+            let (operand, region) = input(regions.len(), dtype, dims, product, plain, random);
             inputs.push(operand);
             regions.push(region);
         }
@@ -220,7 +157,6 @@ fn every_fold_of_every_dtype() {
                     let (plan, regions) = plan(copy, fold, None, dims, reduced, true, &mut random);
                     let targets = targets(&tested);
                     check(&tested, &targets[number % targets.len()], &plan, &regions);
-                    check(&tested, &targets[0], &plan, &regions);
                 }
             }
         }
@@ -278,7 +214,7 @@ fn any_strides_of_fused_programs() {
     let mut random = Random(3);
     for tested in devices() {
         let targets = targets(&tested);
-        for case in 0..160 {
+        for case in 0..60 {
             let count = 1 + random.below(4);
             let dims: Vec<usize> =
                 (0..count).map(|_| [1, 2, 3, 4, 7, 8, 12, 16, 33][random.below(9)]).collect();
@@ -295,8 +231,8 @@ fn any_strides_of_fused_programs() {
             let finish = (case % 2 == 0).then(|| finish.finish().unwrap());
             let (plan, regions) =
                 plan(fused(dtype), fold, finish, &dims, reduced, case % 5 == 0, &mut random);
-            for target in &targets {
-                check(&tested, target, &plan, &regions);
+            for other in [0, 1 + case % (targets.len() - 1)] {
+                check(&tested, &targets[other], &plan, &regions);
             }
         }
     }
