@@ -1,15 +1,11 @@
 //! Sorts, searches, gathers and scatters of arrays on every OpenCL device of the machine, against loops.
 
-use stridewise_core::backend::UsmSupport;
-use stridewise_core::{Array, Device, IndexMode, Queue, Side, UsmKind, devices};
+use stridewise_core::{Array, Device, IndexMode, Queue, Side, devices};
 
 stridewise_core::register_driver!(stridewise_opencl::driver);
 
 fn queues() -> impl Iterator<Item = Queue> {
-    // Where there is no shared memory, kernels are tested alone, over memory objects.
-    let opencl = |device: &Device| {
-        device.info().backend == "opencl" && device.info().usm(UsmKind::Shared) != UsmSupport::Absent
-    };
+    let opencl = |device: &Device| device.info().backend == "opencl";
     devices().into_iter().filter(opencl).map(|device| device.queue().unwrap())
 }
 
@@ -30,7 +26,9 @@ fn array(queue: &Queue, shape: &[usize], data: &[f32]) -> Array<f32> {
 #[test]
 fn rows_of_all_lengths_are_sorted() {
     for queue in queues() {
-        for (rows, len) in [(1, 1), (100, 3), (3, 255), (2, 1000), (2, 4097), (1, 100_003)] {
+        // An interpreter takes its time.
+        let most = if queue.device().info().name.contains("Oclgrind") { 4097 } else { 100_003 };
+        for (rows, len) in [(1, 1), (100, 3), (3, 255), (2, 1000), (2, 4097), (1, most)] {
             let data = numbers(rows * len);
             let x = array(&queue, &[rows, len], &data);
             for descending in [false, true] {
@@ -56,7 +54,7 @@ fn rows_of_all_lengths_are_sorted() {
 #[test]
 fn the_last_of_what_is_written_to_a_place_stays() {
     for queue in queues() {
-        for len in [1_usize, 33, 1000, 50_000] {
+        for len in [1_usize, 33, 1000, 20_000] {
             let places: Vec<i64> = numbers(len).iter().map(|x| (x.abs() as i64 * 7) % 100).collect();
             let data = numbers(4 * len);
             let target = Array::<f32>::on(&queue).zeros([100, 4]).unwrap();

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::SmallVec;
 use stridewise_core::{Dtype, DtypeKind, Family, IndexedAxis, LaunchPlan, Program, ProgramBuilder, Scalar};
 
+use super::gather::Rounds;
 use super::{Target, gather, search, sort};
 use trial::{Layout, Memory, Numbers, Trial, indices, is_slow};
 
@@ -68,10 +69,12 @@ impl Addressed {
             };
             layout = Layout { first: reach(false), len: reach(false) + reach(true) + 1, strides: steps };
         }
+        // A far stride along an axis of extent 1 leads nowhere, but needs 64 bits.
+        let far = |extent: usize, stride: isize| if extent == 1 { 1 << 40 } else { stride };
         let axes: SmallVec<[IndexedAxis; 2]> = extents
             .iter()
             .zip(&layout.strides[dims.len()..])
-            .map(|(&extent, &stride)| IndexedAxis { extent, stride })
+            .map(|(&extent, &stride)| IndexedAxis { extent, stride: far(extent, stride) })
             .collect();
         let places = extents
             .iter()
@@ -181,7 +184,12 @@ fn scattered(
         inputs,
         outputs: SmallVec::from_iter([addressed.layout.operand(&dst, size, dims.len())]),
     };
-    let work = gather::work(&plan, target).unwrap();
+    // Small rounds, and every other time those that there are.
+    let work = if numbers.below(2) == 0 {
+        gather::work(&plan, target).unwrap()
+    } else {
+        gather::work_in_rounds(&plan, target, Rounds { points: 500, slots: 200 }).unwrap()
+    };
     let Addressed { mut places, layout, .. } = addressed;
     let mut memory: Vec<&mut Memory> = vec![&mut dst, &mut src];
     memory.extend(places.iter_mut().map(|(_, m)| m));
@@ -243,6 +251,8 @@ fn sorted(
     dims: &[usize],
     (descending, indexed): (bool, bool),
 ) {
+    // Numbers of 64 bits for some of those that are short.
+    let wide = dims == [33] || dims == [3, 5] || dims == [3, 257];
     let size = dtype.size();
     let from = numbers.layout(dims, dims.len() > 1);
     let mut src = from.filled(dtype, || numbers.element(dtype));
@@ -277,7 +287,7 @@ fn sorted(
         inputs: SmallVec::from_iter([from.operand(&src, size, dims.len())]),
         outputs: SmallVec::from_iter([to.operand(&dst, out, dims.len())]),
     };
-    let work = sort::work(&plan, target).unwrap();
+    let work = sort::work_of_width(&plan, target, wide).unwrap();
     trial.run(&work, &mut [&mut dst, &mut src]);
     assert!(
         dst.bytes() == expected.bytes(),
