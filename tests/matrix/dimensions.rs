@@ -1,6 +1,6 @@
 //! More dimensions than a plan has, in memory where none of them can be merged.
 
-use stridewise::{Device, Dtype, Layout, Op, Order, Reduction, Scalar, UsmArray, UsmKind, UsmMemory, concat};
+use stridewise::{Device, Dtype, Layout, Op, Order, Reduction, Scalar, UsmArray, UsmMemory, concat};
 
 use crate::cell::{Case, Check, ensure, short};
 use crate::forms::{expect, multi_index, write};

@@ -7,6 +7,7 @@
 mod casts;
 mod cell;
 mod creation;
+mod crossing;
 #[path = "../devices/mod.rs"]
 mod devices;
 mod dimensions;
@@ -60,6 +61,7 @@ fn main() {
         statistics::cases(),
         scans::cases(),
         parts::cases(),
+        crossing::cases(),
     ];
     let devices = devices::devices();
     let mut trials = selftest::trials();

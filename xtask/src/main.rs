@@ -6,6 +6,8 @@
 mod bench;
 mod demo;
 mod devices;
+mod matrix;
+mod opencl;
 mod packages;
 mod steps;
 mod test;
@@ -27,7 +29,8 @@ struct Command {
 }
 
 /// Every command; a new one is its module and its entry here.
-const COMMANDS: &[Command] = &[demo::COMMAND, test::COMMAND, bench::COMMAND, ulp::COMMAND, devices::COMMAND];
+const COMMANDS: &[Command] =
+    &[demo::COMMAND, test::COMMAND, matrix::COMMAND, bench::COMMAND, ulp::COMMAND, devices::COMMAND];
 
 fn main() -> ExitCode {
     let mut interface = clap::Command::new("cargo xtask")

@@ -79,7 +79,10 @@ pub(crate) fn ensure_numpy() -> Result<(), String> {
 }
 
 /// Installs Debian packages without asking anything.
-fn install(packages: &[&str]) -> Result<(), String> {
+///
+/// # Errors
+/// A message that says why they could not be installed.
+pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
     if !succeeds("apt-get", ["--version"]) {
         return Err("there is no apt-get here".to_owned());
     }
@@ -153,7 +156,11 @@ pub(crate) fn host_target() -> Result<String, String> {
         .ok_or_else(|| "rustc -vV names no host".to_owned())
 }
 
-fn succeeds<A: AsRef<OsStr>>(program: &str, arguments: impl IntoIterator<Item = A>) -> bool {
+/// Whether a program can be run and succeeds.
+pub(crate) fn succeeds<A: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = A>,
+) -> bool {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())

@@ -17,7 +17,7 @@ pub(crate) struct Step {
     pub(crate) about: &'static str,
     pub(crate) action: Action,
     /// Variables of the environment of the command.
-    pub(crate) environment: Vec<(&'static str, &'static str)>,
+    pub(crate) environment: Vec<(&'static str, String)>,
     /// Left out of a quick run.
     pub(crate) slow: bool,
     /// A step that this one cannot do without: where it failed, this one is not run and counts as failed.
@@ -34,8 +34,8 @@ impl Step {
     pub(crate) fn call(name: &'static str, about: &'static str, call: fn() -> Result<(), String>) -> Self {
         Self { action: Action::Call(call), ..Self::cargo(name, about, "") }
     }
-    pub(crate) fn with(mut self, variable: &'static str, value: &'static str) -> Self {
-        self.environment.push((variable, value));
+    pub(crate) fn with(mut self, variable: &'static str, value: impl Into<String>) -> Self {
+        self.environment.push((variable, value.into()));
         self
     }
     pub(crate) fn slow(mut self) -> Self {
@@ -45,6 +45,14 @@ impl Step {
     pub(crate) fn needs(mut self, step: &'static str) -> Self {
         self.needs = Some(step);
         self
+    }
+
+    /// Whether it is cargo that runs something which it has built.
+    pub(crate) fn computes(&self) -> bool {
+        match &self.action {
+            Action::Cargo(words) => words.first().is_some_and(|word| word == "test" || word == "run"),
+            Action::Call(_) => false,
+        }
     }
 
     /// What the step does, as a line to read or to type.
@@ -66,7 +74,7 @@ impl Step {
         match &self.action {
             Action::Cargo(words) => {
                 let mut command = crate::cargo();
-                command.args(words).envs(self.environment.iter().copied());
+                command.args(words).envs(self.environment.iter().map(|(name, value)| (name, value)));
                 crate::run_to_end(&mut command)
             }
             Action::Call(call) => call(),

@@ -6,9 +6,12 @@ use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::packages::{self, host_target};
 use crate::steps::{Step, run_all};
+use crate::{matrix, opencl};
 
 /// The oldest toolchain that must build the library; `rust-version` of the workspace.
 const OLDEST_TOOLCHAIN: &str = "1.89";
+/// The features that the tests are built with.
+pub(crate) const FEATURES: &str = "stridewise/hwloc,stridewise/ndarray";
 /// Files without which no package is published.
 const PUBLISHED: &[&str] = &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"];
 
@@ -44,7 +47,7 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
 /// The steps, in an order that finds cheap failures first and builds each set of features only once: the features of a
 /// build are part of what cargo caches it under, so that they share a target directory; the sanitizer has its own.
 fn steps() -> Result<Vec<Step>, String> {
-    const WITH_FEATURES: &str = "--features stridewise/hwloc,stridewise/ndarray";
+    let with_features = format!("--features {FEATURES}");
     let target = host_target()?;
     let mut steps = vec![
         Step::call("toolchain", "the components clippy and rustfmt, added where they are missing", || {
@@ -71,7 +74,7 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "lints-features",
             "clippy, with features",
-            &format!("clippy --locked --workspace --all-targets {WITH_FEATURES} -- -D warnings"),
+            &format!("clippy --locked --workspace --all-targets {with_features} -- -D warnings"),
         )
         .slow()
         .needs("hwloc"),
@@ -84,9 +87,36 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "tests",
             "all tests, those in the documentation too, with every feature",
-            &format!("test --locked --workspace {WITH_FEATURES}"),
+            &format!("test --locked --workspace {with_features}"),
         )
         .needs("hwloc"),
+        Step::call("pocl", "PoCL, for the matrix, installed where it is missing", || opencl::POCL.ensure())
+            .slow(),
+        Step::call("matrix-pocl", "every suite on PoCL, an OpenCL runtime for processors", || {
+            matrix::on_runtime(&opencl::POCL)
+        })
+        .slow()
+        .needs("pocl"),
+        Step::call("intel-opencl", "Intel's OpenCL runtime, installed where it is missing", || {
+            opencl::INTEL.ensure()
+        })
+        .slow(),
+        Step::call("matrix-intel", "every suite on Intel's OpenCL runtime for processors", || {
+            matrix::on_runtime(&opencl::INTEL)
+        })
+        .slow()
+        .needs("intel-opencl"),
+        Step::call("oclgrind", "Oclgrind, for the matrix, installed where it is missing", || {
+            opencl::OCLGRIND.ensure()
+        })
+        .slow(),
+        Step::call(
+            "matrix-oclgrind",
+            "every suite on Oclgrind, which reports accesses outside of buffers and data races of kernels",
+            || matrix::on_runtime(&opencl::OCLGRIND),
+        )
+        .slow()
+        .needs("oclgrind"),
         Step::cargo(
             "tests-plain",
             "without features, what a program sees is the same",
@@ -168,7 +198,11 @@ fn steps() -> Result<Vec<Step>, String> {
         let about = "the library builds with the oldest toolchain it promises";
         steps.push(Step::call("oldest-toolchain", about, oldest_toolchain).slow());
     }
-    Ok(steps)
+    // What these compute is the same whatever OpenCL devices a machine has, and takes long on those of a runtime for
+    // processors; the steps that are about them find them all the same.
+    let alone = opencl::no_vendors();
+    let quiet = |step: Step| if step.computes() { step.with(opencl::VENDORS, alone.clone()) } else { step };
+    Ok(steps.into_iter().map(quiet).collect())
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {

@@ -24,7 +24,7 @@ use crate::transfer::{self, Transfers};
 use crate::worker::Worker;
 
 /// Points of a plan up to which the general form of a kernel serves: below, a launch costs more than the work.
-const GENERAL_POINTS: usize = 1 << 12;
+const GENERAL_POINTS: usize = 1 << 14;
 
 /// A device of an OpenCL platform, or part of one.
 pub(crate) struct OpenClDevice {
@@ -270,7 +270,7 @@ impl Device for OpenClDevice {
     }
 
     fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
-        Some(accuracy::ulp(op, dtype))
+        Some(accuracy::ulp(op, dtype, &self.shared.target))
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

@@ -102,7 +102,9 @@ pub(crate) fn plan(device: &Arc<Shared>, command: Command) -> Plan {
                 let pageable = to.is_none() || from.is_none();
                 if pageable && bytes >= STAGED_BYTES && device.has_memory_of_its_own() {
                     let device = Arc::clone(device);
-                    return Plan::Thread(Box::new(move || copy_staged(&device, dst, src, bytes, from.is_none())));
+                    return Plan::Thread(Box::new(move || {
+                        copy_staged(&device, dst, src, bytes, from.is_none())
+                    }));
                 }
                 return Plan::Native(Command::Copy { dst, src, bytes });
             }
@@ -146,7 +148,12 @@ fn copy_staged(device: &Arc<Shared>, dst: UsmPtr, src: UsmPtr, bytes: usize, to_
         let first = lane(0);
         let outcomes = others.into_iter().map(|other| {
             other.join().unwrap_or_else(|_| {
-                Err(Error::task("copy", "panicked", "a copy that returns", "this is a defect of the engine: please report it"))
+                Err(Error::task(
+                    "copy",
+                    "panicked",
+                    "a copy that returns",
+                    "this is a defect of the engine: please report it",
+                ))
             })
         });
         outcomes.fold(first, Result::and)

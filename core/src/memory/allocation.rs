@@ -135,7 +135,12 @@ impl Drop for Allocation {
     fn drop(&mut self) {
         let events = self.track.get_mut().unwrap_or_else(PoisonError::into_inner).unfinished();
         let device = self.device.clone();
-        let owner = std::mem::replace(&mut self.owner, Owner::Gone);
+        let owner = match std::mem::replace(&mut self.owner, Owner::Gone) {
+            Owner::Pool(block) if !events.is_empty() && device.is_registered() => {
+                return device.pool().retire(block, events);
+            }
+            owner => owner,
+        };
         let free = move || match owner {
             Owner::Pool(block) => device.pool().release(block),
             Owner::Foreign(chunk, deleter) => {

@@ -4,12 +4,14 @@
 //! freed blocks are kept by size class and reused, up to a cap. Classes are an eighth of a power of two apart, which
 //! wastes at most 12.5 %. Blocks up to [`SLAB_BLOCK_BYTES`] are cut from slabs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
 
 use super::registry::Chunk;
 use super::{UsmKind, UsmPtr};
-use crate::backend::{self, RawAllocation};
+use crate::backend::{self, Event, RawAllocation};
 use crate::error::{Error, Result};
 use crate::runtime::WeakDevice;
 
@@ -18,6 +20,8 @@ pub const BLOCK_ALIGN_BYTES: usize = 64;
 /// Larger blocks are allocations of their own.
 const SLAB_BLOCK_BYTES: usize = 64 << 10;
 const SLAB_BYTES: usize = 1 << 20;
+/// Retired blocks that are found busy before an allocation stops looking: work ends about in its order.
+const RETIRED_LOOKS: usize = 2;
 
 /// What a pool has done and holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,9 +52,14 @@ impl Block {
     }
 }
 
+/// Events of work on a block.
+type Events = SmallVec<[Arc<dyn Event>; 2]>;
+
 #[derive(Default)]
 struct State {
     free: HashMap<(UsmKind, usize), Vec<Block>>,
+    /// Blocks whose owners are gone and whose work may be under way, the oldest first.
+    retired: VecDeque<(Block, Events)>,
     slabs: Vec<Arc<Chunk>>,
     statistics: PoolStatistics,
     cap_bytes: usize,
@@ -101,6 +110,7 @@ impl Pool {
             )
         })?;
         let mut state = self.lock();
+        self.collect(&mut state, RETIRED_LOOKS);
         // A larger alignment than every block has anyway gets memory of its own.
         let pooled = align <= BLOCK_ALIGN_BYTES;
         if pooled && let Some(block) = state.free.get_mut(&(kind, class)).and_then(Vec::pop) {
@@ -129,7 +139,8 @@ impl Pool {
     /// Memory from the device; where it has none left, again after giving back what the pool holds.
     fn obtain(&self, state: &mut State, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
         match self.device.alloc(kind, bytes, align) {
-            Err(_) if state.statistics.cached_bytes > 0 => {
+            Err(_) if state.statistics.cached_bytes > 0 || !state.retired.is_empty() => {
+                self.collect(state, usize::MAX);
                 self.trim_locked(state, 0);
                 self.device.alloc(kind, bytes, align)
             }
@@ -145,9 +156,34 @@ impl Pool {
         block
     }
 
+    /// Takes a block back, to be used again when the events are terminal. They are asked when the pool is, not told to call
+    /// back: a runtime's callback costs more than a small kernel.
+    ///
+    /// A block stays in the pool until then, so this is for pools that are never dropped.
+    pub(crate) fn retire(&self, block: Block, events: Events) {
+        self.lock().retired.push_back((block, events));
+    }
+
+    /// Takes back retired blocks whose work is done, until so many were found whose work is not.
+    fn collect(&self, state: &mut State, looks: usize) {
+        let (mut at, mut left) = (0, looks);
+        while left > 0
+            && let Some((_, events)) = state.retired.get(at)
+        {
+            if events.iter().any(|event| !event.status().is_terminal()) {
+                (at, left) = (at + 1, left - 1);
+            } else if let Some((block, _)) = state.retired.remove(at) {
+                self.release_locked(state, block);
+            }
+        }
+    }
+
     /// Takes a block back. No pending work touches it any more.
     pub(crate) fn release(&self, block: Block) {
-        let mut state = self.lock();
+        self.release_locked(&mut self.lock(), block);
+    }
+
+    fn release_locked(&self, state: &mut State, block: Block) {
         let class = block.chunk.block_bytes;
         block.chunk.set_live(block.index, 0);
         state.statistics.live_bytes -= class;
@@ -161,11 +197,14 @@ impl Pool {
     }
 
     pub(crate) fn statistics(&self) -> PoolStatistics {
-        self.lock().statistics
+        let mut state = self.lock();
+        self.collect(&mut state, usize::MAX);
+        state.statistics
     }
 
     pub(crate) fn set_cap(&self, bytes: usize) {
         let mut state = self.lock();
+        self.collect(&mut state, usize::MAX);
         state.cap_bytes = bytes;
         self.trim_locked(&mut state, bytes);
     }
@@ -176,7 +215,9 @@ impl Pool {
 
     /// Gives held memory back until at most `keep_bytes` are held.
     pub(crate) fn trim(&self, keep_bytes: usize) {
-        self.trim_locked(&mut self.lock(), keep_bytes);
+        let mut state = self.lock();
+        self.collect(&mut state, usize::MAX);
+        self.trim_locked(&mut state, keep_bytes);
     }
 
     fn trim_locked(&self, state: &mut State, keep_bytes: usize) {

@@ -54,6 +54,9 @@ pub(crate) enum Mode {
     Write,
 }
 
+/// Accesses below which the list is not searched for finished ones.
+const SEARCH_LEN: usize = 4;
+
 struct Recorded {
     region: Region,
     mode: Mode,
@@ -67,6 +70,8 @@ pub(crate) struct Track {
     host_views: SmallVec<[OpenView; 1]>,
     /// Number of the next host view.
     next_view: u64,
+    /// Length of the list of accesses at which it is searched for finished ones.
+    search_at: usize,
 }
 
 /// Elements that are lent to the host.
@@ -112,16 +117,21 @@ impl Track {
         }
     }
 
-    /// Records an access, and forgets those that no later one needs to know: complete ones, reads that failed, and
-    /// what a write covers.
+    /// Records an access, and forgets those that no later one needs to know: what a write covers, and, each time that
+    /// the list has doubled, complete ones and reads that failed.
     pub(crate) fn record(&mut self, region: Region, mode: Mode, event: &Arc<dyn Event>) {
+        // Asking for a status may cost as much as a small command.
+        let search = self.accesses.len() >= self.search_at.max(SEARCH_LEN);
         self.accesses.retain(|old| {
-            let status = old.event.status();
+            let status = if search { old.event.status() } else { EventStatus::Submitted };
             let settled =
                 status == EventStatus::Complete || (status == EventStatus::Failed && old.mode == Mode::Read);
             // A write waits for what it covers, so whoever waits for the write waits for that too.
             !(settled || (mode == Mode::Write && region.covers(&old.region)))
         });
+        if search {
+            self.search_at = 2 * self.accesses.len();
+        }
         if event.status() != EventStatus::Complete {
             self.accesses.push(Recorded { region, mode, event: Arc::clone(event) });
         }

@@ -253,6 +253,10 @@ impl Device {
         self.0.pool.trim(keep_bytes);
     }
 
+    /// Whether the device lives as long as the process.
+    pub(crate) fn is_registered(&self) -> bool {
+        self.0.registered
+    }
     pub(crate) fn pool(&self) -> &Pool {
         &self.0.pool
     }

@@ -3,6 +3,8 @@
 use stridewise_core::ops::OpClass;
 use stridewise_core::{Dtype, DtypeKind, Op};
 
+use crate::kernels::Target;
+
 /// Bounds of the OpenCL C specification (3.0, section 7.4: the full profile, where single and double precision agree), in
 /// units in the last place, and what compositions make of them. Operations without a row are exact.
 const UNITS: &[(Op, f64)] = &[
@@ -38,15 +40,28 @@ const UNITS: &[(Op, f64)] = &[
     (Op::Pow, 16.0),
 ];
 
-/// Error of an operation on a dtype, in units in the last place: 0 where it is exact or correctly rounded, for devices
-/// with double precision. Of complex numbers, normwise, in units of the result's magnitude.
-pub(crate) fn ulp(op: Op, dtype: Dtype) -> f64 {
-    let units = UNITS.iter().find(|row| row.0 == op).map_or(0.0, |row| row.1);
-    match dtype.kind() {
-        // Computed in double precision and rounded once.
-        DtypeKind::Float if dtype.size() == 2 && units > 0.0 => 0.5 + 1e-9,
-        DtypeKind::Complex => complex(op, dtype),
-        DtypeKind::Float => units,
+/// Those that divide or take roots, in single precision on devices where these are not correctly rounded and double
+/// precision does not help.
+const SINGLE_QUOTIENTS: &[(Op, f64)] =
+    &[(Op::Divide, 2.5), (Op::Reciprocal, 2.5), (Op::Sqrt, 3.0), (Op::Rsqrt, 9.0), (Op::Sigmoid, 12.0)];
+
+/// Error of an operation on a dtype, in units in the last place: 0 where it is exact or correctly rounded. Of complex
+/// numbers normwise, in units of the result's greater part. Of a sum of exponentials' logarithm, [`Op::Logaddexp`], in
+/// units of the greatest operand where that is greater than the result.
+pub(crate) fn ulp(op: Op, dtype: Dtype, target: &Target) -> f64 {
+    let row = |table: &[(Op, f64)]| table.iter().find(|row| row.0 == op).map(|row| row.1);
+    let quotient = if target.fp64 || target.exact_division { None } else { row(SINGLE_QUOTIENTS) };
+    let units = row(UNITS).unwrap_or(0.0);
+    match (dtype.kind(), dtype) {
+        (DtypeKind::Complex, _) => complex(op, dtype),
+        // Computed in double precision and rounded once, or in single precision.
+        (DtypeKind::Float, Dtype::F16 | Dtype::Bf16) => match target.fp64 {
+            true if units > 0.0 => 0.5 + 1e-9,
+            false if units > 0.0 || quotient.is_some() || op == Op::FloorDivide => 0.51,
+            _ => 0.0,
+        },
+        (DtypeKind::Float, Dtype::F32) => quotient.unwrap_or(units),
+        (DtypeKind::Float, _) => units,
         _ => 0.0,
     }
 }

@@ -252,6 +252,9 @@ impl<'w> Alg for Token<'w> {
         let (x, y) = (self.text(), other.text());
         if self.is_complex() {
             self.mask(format!("({x}.x == {y}.x) & ({x}.y == {y}.y)"))
+        } else if self.is_integer() && x == y {
+            // The test for NaN; compilers warn.
+            self.mask(1)
         } else {
             self.mask(format!("{x} == {y}"))
         }

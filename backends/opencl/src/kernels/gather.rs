@@ -36,12 +36,19 @@ const SLOT_PLACES: usize = 4;
 
 /// Points that one work-item of a processor scatters alone.
 const ALONE: usize = 4096;
-/// Points of a round at most.
-const ROUND_POINTS: usize = 1 << 31;
-/// Slots of a round at most.
-const ROUND_SLOTS: usize = 1 << 28;
+/// How much a scatter's rounds take, so that numbers fit in slots and slots in scratch memory.
+const ROUNDS: Rounds = Rounds { points: 1 << 31, slots: 1 << 28 };
 /// Bytes of arguments that every device takes.
 const ARGUMENT_BYTES: usize = 1024;
+
+/// What a round of a scatter takes at most.
+#[derive(Clone, Copy)]
+pub(super) struct Rounds {
+    /// Points that are numbered.
+    pub(super) points: usize,
+    /// Slots, of four bytes.
+    pub(super) slots: usize,
+}
 
 /// The kernels of a gather or a scatter.
 ///
@@ -49,6 +56,14 @@ const ARGUMENT_BYTES: usize = 1024;
 /// [`Error::Unsupported`] for a plan of another family; [`Error::Overflow`] where the arguments are more than devices
 /// take, which only places of many axes over a space of many points or far strides are.
 pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>> {
+    work_in_rounds(plan, target, ROUNDS)
+}
+
+/// As [`work`], by rounds of another size.
+///
+/// # Errors
+/// As for [`work`].
+pub(super) fn work_in_rounds<'a>(plan: &'a LaunchPlan, target: &Target, rounds: Rounds) -> Result<Work<'a>> {
     let (axes, scatter) = match &plan.family {
         Family::Gather { axes } => (&axes[..], false),
         Family::Scatter { axes } => (&axes[..], true),
@@ -57,7 +72,7 @@ pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     if plan.inputs.len() != axes.len() + 1 || plan.outputs.len() != 1 {
         return Err(unsupported(format!("{} inputs for {} axes", plan.inputs.len(), axes.len())));
     }
-    if scatter { self::scatter(plan, axes, target) } else { gather(plan, axes, target) }
+    if scatter { self::scatter(plan, axes, target, rounds) } else { gather(plan, axes, target) }
 }
 
 fn unsupported(value: String) -> Error {
@@ -173,7 +188,12 @@ fn gather<'a>(plan: &'a LaunchPlan, axes: &'a [IndexedAxis], target: &Target) ->
     Ok(Work::single(Stage { key, source: Box::new(source), arguments, global, local }))
 }
 
-fn scatter<'a>(plan: &'a LaunchPlan, axes: &'a [IndexedAxis], target: &Target) -> Result<Work<'a>> {
+fn scatter<'a>(
+    plan: &'a LaunchPlan,
+    axes: &'a [IndexedAxis],
+    target: &Target,
+    rounds: Rounds,
+) -> Result<Work<'a>> {
     let dtype = plan.program.inputs()[0];
     let mut points = Points::new(&plan.dims, views(plan));
     let mut src = plan.inputs[0].ptr;
@@ -195,7 +215,7 @@ fn scatter<'a>(plan: &'a LaunchPlan, axes: &'a [IndexedAxis], target: &Target) -
     if target.cpu && points.len() <= ALONE {
         return direct(plan, axes, target, &points, src, points.len());
     }
-    claimed(plan, axes, target, &points, src, &claim)
+    claimed(plan, axes, target, (&points, src), &claim, rounds)
 }
 
 /// A scatter whose points may be done in the order in which the work-items take them: one of them does, or no two points
@@ -332,9 +352,9 @@ fn claimed<'a>(
     plan: &'a LaunchPlan,
     axes: &'a [IndexedAxis],
     target: &Target,
-    points: &Points,
-    src: UsmPtr,
+    (points, src): (&Points, UsmPtr),
     claim: &Claim,
+    rounds: Rounds,
 ) -> Result<Work<'a>> {
     let dtype = plan.program.inputs()[0];
     let number_of = |points: &Points| {
@@ -352,10 +372,10 @@ fn claimed<'a>(
     key.push(axes.len());
     walk.key(&mut key);
 
-    let (slots, numbers) = (claim.count.min(ROUND_SLOTS), claim.points.len());
+    let (slots, numbers) = (claim.count.min(rounds.slots), claim.points.len());
     let mut stages: SmallVec<[Stage<'a>; 2]> = SmallVec::new();
     for first_slot in (0..claim.count).step_by(slots) {
-        for first_number in (0..numbers).step_by(ROUND_POINTS) {
+        for first_number in (0..numbers).step_by(rounds.points) {
             for pass in 0..3 {
                 let walked = if pass == WRITE { &all } else { &claimants };
                 let each = points::each(walked.len(), target);
@@ -373,7 +393,7 @@ fn claimed<'a>(
                     claim.first - first_slot.cast_signed(),
                     slots.min(claim.count - first_slot).cast_signed(),
                     first_number.cast_signed(),
-                    ROUND_POINTS.min(numbers - first_number).cast_signed(),
+                    rounds.points.min(numbers - first_number).cast_signed(),
                 ]));
                 check_size(&arguments)?;
                 let (global, local) = points::range(walked.len().div_ceil(each), target);

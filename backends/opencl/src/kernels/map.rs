@@ -11,7 +11,7 @@
 use std::fmt::Write as _;
 
 use smallvec::SmallVec;
-use stridewise_core::{Dtype, LaunchPlan, Operand, Result};
+use stridewise_core::{Dtype, LaunchPlan, MAX_PLAN_DIMS, Operand, Result};
 
 use super::text::{Parameters, c_type, component, vector};
 use super::{Argument, Key, Stage, Target, Work};
@@ -24,16 +24,20 @@ const CPU_GROUP: usize = 64;
 const ACCESS_BYTES: usize = 16;
 /// Groups along the second dimension at most: kernels go on from there in a loop.
 const MAX_ROWS_OF_GROUPS: usize = 32_768;
+/// Dimensions of the general form, where they suffice.
+const GENERAL_DIMS: usize = 4;
 
 /// The kernels of a map.
 pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<'a>> {
-    let small = plan.len() <= target.general_points;
-    let stage = if !small && let Some(width) = flat_width(plan) {
+    let stage = if plan.len() <= target.general_points {
+        let ndim = if plan.dims.len() <= GENERAL_DIMS { GENERAL_DIMS } else { MAX_PLAN_DIMS };
+        rows(plan, target, ndim, 1)
+    } else if let Some(width) = flat_width(plan) {
         flat(plan, target, width)
-    } else if !small && let Some(tiles) = Tiles::of(plan, target) {
+    } else if let Some(tiles) = Tiles::of(plan, target) {
         tiles.stage(plan, target)
     } else {
-        rows(plan, target, if small { 1 } else { row_width(plan) })
+        rows(plan, target, plan.dims.len(), row_width(plan))
     };
     Ok(Work::single(stage))
 }
@@ -279,10 +283,13 @@ fn vector_body(
     text
 }
 
-/// The numbers of an iteration space: extents, then per operand its strides, then the starts of index inputs.
-fn space(plan: &LaunchPlan) -> (Argument, usize) {
-    let extents = plan.dims.iter().map(|extent| extent.cast_signed());
-    let strides = each(plan).flat_map(|(operand, _, _)| operand.strides.iter().copied());
+/// The numbers of an iteration space of `ndim` dimensions, the first of them of extent 1 where the plan has fewer:
+/// extents, then per operand its strides, then the starts of index inputs.
+fn space(plan: &LaunchPlan, ndim: usize) -> (Argument, usize) {
+    let missing = ndim - plan.dims.len();
+    let extents = std::iter::repeat_n(1, missing).chain(plan.dims.iter().map(|extent| extent.cast_signed()));
+    let strides = each(plan)
+        .flat_map(|(operand, _, _)| std::iter::repeat_n(0, missing).chain(operand.strides.iter().copied()));
     let starts =
         each(plan).filter(|&(_, _, memory)| !memory).map(|(operand, ..)| operand.ptr.addr().cast_signed());
     let numbers: SmallVec<[isize; 32]> = extents.chain(strides).chain(starts).collect();
@@ -301,9 +308,9 @@ fn grid(inner: usize, rows: usize, group: usize) -> ([usize; 2], [usize; 2]) {
 }
 
 /// The last dimension along the first of the work-items, a vector each; the others, as one number, along the second.
-fn rows<'a>(plan: &'a LaunchPlan, target: &'a Target, width: usize) -> Stage<'a> {
+fn rows<'a>(plan: &'a LaunchPlan, target: &'a Target, ndim: usize, width: usize) -> Stage<'a> {
     let mut key = Key::new(b'r');
-    key.push(plan.dims.len());
+    key.push(ndim);
     key.push(width);
     if width > 1 {
         kinds(&mut key, plan);
@@ -311,18 +318,18 @@ fn rows<'a>(plan: &'a LaunchPlan, target: &'a Target, width: usize) -> Stage<'a>
     key.program(&plan.program);
     let inner = plan.dims.last().copied().unwrap_or(1);
     let rows = plan.len() / inner.max(1);
-    let (numbers, _) = space(plan);
+    let (numbers, _) = space(plan, ndim);
     let arguments = arguments(plan, [numbers, Argument::long(rows.cast_signed())]);
     let group = if target.cpu { CPU_GROUP } else { GROUP }.min(target.max_group);
     let (global, local) = grid(inner / width, rows, group);
-    let source = Box::new(move || rows_text(plan, target, width));
+    let source = Box::new(move || rows_text(plan, target, ndim, width));
     Stage { key, source, arguments, global, local }
 }
 
-fn rows_text(plan: &LaunchPlan, target: &Target, width: usize) -> String {
+fn rows_text(plan: &LaunchPlan, target: &Target, ndim: usize, width: usize) -> String {
     let operands = operands(plan);
-    let (ndim, inputs) = (plan.dims.len(), plan.inputs.len());
-    let (_, len) = space(plan);
+    let inputs = plan.inputs.len();
+    let (_, len) = space(plan, ndim);
     let mut parameters = Parameters::new(target);
     declare(&mut parameters, &operands, plan, &[("space", "s"), ("long", "rows")]);
     let starts = ndim * (1 + operands.len());
@@ -443,7 +450,7 @@ impl Tiles {
         let tiles = |d: usize| plan.dims[d].div_ceil(self.edge);
         let rest = plan.len() / plan.dims[ndim - 1] / plan.dims[self.other];
         let down = tiles(self.other) * rest;
-        let (numbers, _) = space(plan);
+        let (numbers, _) = space(plan, ndim);
         let arguments = arguments(plan, [numbers, Argument::long(down.cast_signed())]);
         let group = GROUP.min(target.max_group);
         let source = Box::new(move || self.text(plan, target, group));
@@ -455,7 +462,7 @@ impl Tiles {
         let operands = operands(plan);
         let (ndim, inputs, edge) = (plan.dims.len(), plan.inputs.len(), self.edge);
         let (last, other) = (ndim - 1, self.other);
-        let (_, len) = space(plan);
+        let (_, len) = space(plan, ndim);
         let mut parameters = Parameters::new(target);
         declare(&mut parameters, &operands, plan, &[("space", "s"), ("long", "down")]);
         let turned = |i: usize| self.turned >> i & 1 == 1;

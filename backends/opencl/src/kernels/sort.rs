@@ -40,6 +40,14 @@ const BATCH_BYTES: usize = 512 << 20;
 /// # Errors
 /// [`Error::Unsupported`] for a plan of another family.
 pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>> {
+    work_of_width(plan, target, plan.len() > i32::MAX as usize)
+}
+
+/// As [`work`], with 64 bits for numbers of elements where `wide`.
+///
+/// # Errors
+/// As for [`work`].
+pub(super) fn work_of_width<'a>(plan: &'a LaunchPlan, target: &Target, wide: bool) -> Result<Work<'a>> {
     let (&Family::Sort { descending, indices }, [input], [output]) =
         (&plan.family, &plan.inputs[..], &plan.outputs[..])
     else {
@@ -57,7 +65,6 @@ pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     let mut space = Points::new(outer, [&output.strides[..outer.len()], &input.strides[..outer.len()]]);
     space.merge();
     let dtype = plan.program.inputs()[0];
-    let wide = plan.len() > i32::MAX as usize;
     let step = |strides: &[isize]| strides.last().copied().unwrap_or(0);
     let sort = Sort {
         text: Text {

@@ -12,7 +12,7 @@ use opencl3::program::Program as Built;
 use opencl3::types::{CL_BLOCKING, cl_int};
 use stridewise_core::{Dtype, Program, Scalar};
 
-use super::super::{function, prelude};
+use super::super::{function, literal, prelude};
 use crate::kernels::Target;
 use crate::kernels::text::c_type;
 
@@ -55,8 +55,8 @@ pub(super) fn devices() -> Vec<Tested> {
         .collect()
 }
 
-/// Programs of inputs of one dtype (but for a condition, which is the first) and one output, in one kernel that is told
-/// which to compute.
+/// Programs of inputs of one dtype (but for a condition, which is the first), in one kernel that is told which output to
+/// write, counted through all programs.
 pub(super) struct Functions {
     dtype: Dtype,
     results: Vec<Dtype>,
@@ -68,17 +68,34 @@ impl Tested {
     pub(super) fn compile(&self, target: &Target, dtype: Dtype, programs: &[Program]) -> Functions {
         let mut source = prelude(target, &programs.iter().collect::<Vec<_>>());
         let mut cases = String::new();
+        let mut results = Vec::new();
         for (i, program) in programs.iter().enumerate() {
             source.push_str(&function(&format!("f{i}"), program, target));
-            let operands: Vec<&str> = program
-                .inputs()
-                .iter()
-                .zip(["a[i]", "b[i]", "c[i]"])
-                .map(|(&input, text)| if input == dtype { text } else { "mask[i]" })
-                .collect();
-            let result = c_type(program.output_dtype(0));
-            let call = operands.join(", ");
-            let _ = writeln!(cases, "    case {i}: ((global {result} *)out)[i] = f{i}({call}); break;");
+            let inputs = program.inputs().iter().zip(["a[i]", "b[i]", "c[i]"]);
+            let inputs =
+                inputs.map(|(&input, text)| if input == dtype { text } else { "mask[i]" }.to_string());
+            let mut arguments: Vec<String> = inputs.chain(program.consts().iter().map(literal)).collect();
+            let outputs = 0..program.outputs().len();
+            let types: Vec<&str> = outputs.clone().map(|o| c_type(program.output_dtype(o))).collect();
+            let single = outputs.len() == 1;
+            if !single {
+                arguments.extend(outputs.clone().map(|o| format!("&o{o}")));
+            }
+            let call = format!("f{i}({})", arguments.join(", "));
+            for output in outputs {
+                let (number, result) = (results.len(), types[output]);
+                results.push(program.output_dtype(output));
+                let _ = if single {
+                    writeln!(cases, "    case {number}: ((global {result} *)out)[i] = {call}; break;")
+                } else {
+                    let variables: String =
+                        types.iter().enumerate().map(|(o, ty)| format!("{ty} o{o}; ")).collect();
+                    writeln!(
+                        cases,
+                        "    case {number}: {{ {variables}{call}; ((global {result} *)out)[i] = o{output}; break; }}"
+                    )
+                };
+            }
         }
         let ty = c_type(dtype);
         let _ = write!(
@@ -94,10 +111,10 @@ impl Tested {
         let built = Built::create_and_build_from_source(&self.context, &source, options)
             .unwrap_or_else(|log| panic!("{}, {}: {log}\n", self.name, dtype.name()));
         let kernel = Kernel::create(&built, "run").unwrap();
-        Functions { dtype, results: programs.iter().map(|program| program.output_dtype(0)).collect(), kernel }
+        Functions { dtype, results, kernel }
     }
 
-    /// The results of one function, for the columns of its operands.
+    /// One of the outputs, for the columns of its operands.
     pub(super) fn run(&self, functions: &Functions, number: usize, columns: &[Vec<Scalar>]) -> Vec<Scalar> {
         let (count, result) = (columns[0].len(), functions.results[number]);
         let bytes = |column: &[Scalar]| -> Vec<u8> {

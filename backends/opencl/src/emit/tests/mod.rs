@@ -3,8 +3,8 @@
 mod device;
 mod values;
 
-use stridewise_core::ops::apply;
-use stridewise_core::{Dtype, DtypeKind, Op, Program, Scalar};
+use stridewise_core::ops::{apply, evaluate};
+use stridewise_core::{Dtype, DtypeKind, Op, Program, ProgramBuilder, Scalar};
 
 use super::accuracy::ulp;
 use super::supports;
@@ -98,10 +98,9 @@ fn error(got: f64, exact: f64, dtype: Dtype) -> f64 {
     if b == a { 0.0 } else { (a - b).abs() }
 }
 
-/// What is wrong with a result, and how far it is off, in units of the bound's.
-fn fault(case: &Case, operands: &[Scalar], got: Scalar) -> Result<f64, String> {
+/// What is wrong with a result, and how far it is off, in units in the last place.
+fn fault(case: &Case, operands: &[Scalar], got: Scalar, bound: f64) -> Result<f64, String> {
     let dtype = operands[operands.len() - 1].dtype();
-    let bound = ulp(case.op, dtype);
     let expected = match case.op {
         Op::Cast => operands[0].cast(case.to),
         op => apply(op, operands).unwrap(),
@@ -201,7 +200,7 @@ fn check(tested: &Tested, target: &Target, dtype: Dtype, faults: &mut Vec<String
         let (mut worst, mut wrong) = (0f64, Vec::new());
         for (i, &got) in got.iter().enumerate() {
             let operands: Vec<Scalar> = columns.iter().map(|column| column[i]).collect();
-            match fault(case, &operands, got) {
+            match fault(case, &operands, got, ulp(case.op, dtype, target)) {
                 Ok(error) => worst = worst.max(error),
                 Err(text) => wrong.push(format!("{operands:?}: {text}")),
             }
@@ -261,4 +260,91 @@ fn complex_numbers() {
 #[test]
 fn quotients_and_roots_through_double() {
     check_all(&[Dtype::F32, Dtype::Bf16], |target| target.exact_division = false);
+}
+
+/// The device's double precision is not used.
+#[test]
+fn single_precision_alone() {
+    check_all(&[Dtype::F32, Dtype::Bf16, Dtype::F16, Dtype::C64, Dtype::I64], |target| target.fp64 = false);
+}
+
+#[test]
+fn single_precision_with_inexact_quotients() {
+    check_all(&[Dtype::F32, Dtype::Bf16, Dtype::F16], |target| {
+        (target.fp64, target.exact_division) = (false, false)
+    });
+}
+
+#[test]
+fn what_a_device_lacks_has_a_name() {
+    let all = Target {
+        fp64: true,
+        fp16: true,
+        exact_division: true,
+        buffers: false,
+        cpu: false,
+        compute_units: 1,
+        max_group: 1,
+        local_bytes: 1,
+        general_points: 1,
+    };
+    let single = Target { fp64: false, ..all.clone() };
+    let no_half = Target { fp16: false, ..all.clone() };
+    let lacks =
+        |op: Op, dtype: Dtype, target: &Target| supports(&Program::single(op, dtype).unwrap(), target).err();
+    assert_eq!(lacks(Op::Exp, Dtype::C64, &all), None);
+    assert_eq!(lacks(Op::Multiply, Dtype::C64, &single), None);
+    assert_eq!(lacks(Op::Exp, Dtype::Bf16, &single), None);
+    for (op, dtype, target, missing) in [
+        (Op::Exp, Dtype::C64, &single, "cl_khr_fp64"),
+        (Op::Divide, Dtype::C64, &single, "cl_khr_fp64"),
+        (Op::Sign, Dtype::C64, &single, "cl_khr_fp64"),
+        (Op::Add, Dtype::F64, &single, "cl_khr_fp64"),
+        (Op::Copy, Dtype::C128, &single, "cl_khr_fp64"),
+        (Op::Add, Dtype::F16, &no_half, "cl_khr_fp16"),
+    ] {
+        let reason = lacks(op, dtype, target).unwrap();
+        assert!(reason.contains(missing) && reason.contains(dtype.name()), "{reason}");
+    }
+    let widening = Program::convert(Dtype::F32, Dtype::F64);
+    assert!(supports(&widening, &single).is_err() && supports(&widening, &all).is_ok());
+}
+
+/// Constants, several steps, several outputs, and a value that two steps use.
+#[test]
+fn steps_share_values() {
+    let mut builder = ProgramBuilder::new();
+    let (x, y) = (builder.input(Dtype::F32).unwrap(), builder.input(Dtype::F32).unwrap());
+    let half = builder.constant(Scalar::F32(-0.1)).unwrap();
+    let least = builder.constant(Scalar::I64(i64::MIN)).unwrap();
+    let product = builder.push(Op::Multiply, &[x, y]).unwrap();
+    let sum = builder.push(Op::Add, &[product, half]).unwrap();
+    let long = builder.cast(sum, Dtype::I64).unwrap();
+    let wrapped = builder.push(Op::Subtract, &[long, least]).unwrap();
+    let less = builder.push(Op::Less, &[x, sum]).unwrap();
+    let brain = builder.cast(sum, Dtype::Bf16).unwrap();
+    let square = builder.push(Op::Square, &[brain]).unwrap();
+    let chosen = builder.push(Op::Where, &[less, brain, square]).unwrap();
+    for output in [sum, wrapped, less, chosen, x] {
+        builder.output(output).unwrap();
+    }
+    let program = builder.finish().unwrap();
+    let columns = values::columns(2, Dtype::F32, false, RANDOM);
+    for tested in devices() {
+        let functions = tested.compile(&tested.target, Dtype::F32, std::slice::from_ref(&program));
+        let outputs: Vec<Vec<Scalar>> =
+            (0..program.outputs().len()).map(|number| tested.run(&functions, number, &columns)).collect();
+        for i in 0..columns[0].len() {
+            let operands = [columns[0][i], columns[1][i]];
+            let expected = evaluate(&program, &operands).unwrap();
+            for (number, &expected) in expected.iter().enumerate() {
+                let got = outputs[number][i];
+                assert!(
+                    same(got, expected),
+                    "{}, output {number} of {operands:?}: {got:?}, {expected:?}",
+                    tested.name
+                );
+            }
+        }
+    }
 }

@@ -21,21 +21,24 @@ impl Random {
         if dtype == Dtype::Bool {
             bytes[0] &= 1;
         }
-        if dtype.kind().is_inexact() && self.bits() % 4 != 0 {
+        if dtype.kind().is_inexact() && !self.bits().is_multiple_of(4) {
             let mut part = || {
                 let unit = (self.bits() >> 11) as f64 * 2f64.powi(-53);
-                let sign = if self.bits() % 2 == 0 { 1.0 } else { -1.0 };
+                let sign = if self.bits().is_multiple_of(2) { 1.0 } else { -1.0 };
                 // Magnitudes from 2⁻¹² to 2⁸.
                 sign * 2f64.powf(20.0 * unit - 12.0)
             };
             return Scalar::C128(Complex::new(part(), part())).cast(dtype);
         }
-        if dtype.kind().is_integer() && self.bits() % 2 == 0 {
+        if dtype.kind().is_integer() && self.bits().is_multiple_of(2) {
             return Scalar::I64((self.bits() % 41) as i64 - 20).cast(dtype);
         }
         Scalar::from_bytes(dtype, &bytes)
     }
 }
+
+/// Of the numbers of 16 bits, those whose bits are a multiple of this are tried.
+const SIXTEEN_STEP: usize = 13;
 
 const PARTS: &[f64] = &[
     0.0,
@@ -60,6 +63,7 @@ const PARTS: &[f64] = &[
 ];
 
 /// Arguments at which functions change their ways; of real numbers.
+#[allow(clippy::approx_constant)] // Near constants, not the constants.
 const HARD: &[f64] = &[
     1e-20,
     1e-30,
@@ -239,6 +243,13 @@ pub(super) fn columns(arity: usize, dtype: Dtype, condition: bool, random: usize
         let mut list = special(of);
         if arity == 1 && of.kind() == DtypeKind::Float {
             list.extend(HARD.iter().flat_map(|&v| [Scalar::F64(v).cast(of), Scalar::F64(-v).cast(of)]));
+        }
+        if arity == 1 && of.size() == 2 {
+            list.extend((0..=u16::MAX).step_by(SIXTEEN_STEP).map(|bits| {
+                let mut bytes = [0; 16];
+                bytes[..2].copy_from_slice(&bits.to_le_bytes());
+                Scalar::from_bytes(of, &bytes)
+            }));
         }
         let every = match (arity, of.kind()) {
             (1, _) | (_, DtypeKind::Bool) => 1,
