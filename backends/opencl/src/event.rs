@@ -31,8 +31,27 @@ const PATIENT_POLLS: u8 = 3;
 pub(crate) struct Native {
     /// The queue that it is in.
     pub(crate) queue: Arc<NativeQueue>,
-    /// Its events; the last one is its end.
+    /// Its events; the last one is its end. A small command has none: an event costs a third of what it does.
     pub(crate) parts: SmallVec<[EventObject; 1]>,
+    /// For a command without an event: its number in the queue, and a marker behind it once one was needed.
+    pub(crate) ticket: u64,
+    pub(crate) marker: OnceLock<EventObject>,
+}
+
+impl Native {
+    /// A command in a queue, whose events are to come.
+    pub(crate) fn new(queue: &Arc<NativeQueue>) -> Self {
+        Self { queue: Arc::clone(queue), parts: SmallVec::new(), ticket: 0, marker: OnceLock::new() }
+    }
+
+    /// The event of its end, or what the runtime said when asked for one.
+    fn end(&self) -> Result<&EventObject, i32> {
+        if let Some(end) = self.parts.last().or_else(|| self.marker.get()) {
+            return Ok(end);
+        }
+        let marker = self.queue.marker_behind(self.ticket)?;
+        Ok(self.marker.get_or_init(|| marker))
+    }
 }
 
 /// The event of a command.
@@ -93,17 +112,23 @@ impl ClEvent {
     /// The runtime's event to wait for and the queue that it is in, where the command is the runtime's, in the context
     /// of a device.
     pub(crate) fn native(&self, device: &Arc<Shared>) -> Option<(cl_event, &Arc<NativeQueue>)> {
-        let native = self.native.get()?;
-        let end = native.parts.last()?;
-        Arc::ptr_eq(device, &self.device).then_some((end.raw(), &native.queue))
+        let native = self.native.get().filter(|_| Arc::ptr_eq(device, &self.device))?;
+        Some((native.end().ok()?.raw(), &native.queue))
+    }
+
+    /// Whether the command is the runtime's.
+    pub(crate) fn is_native(&self) -> bool {
+        self.native.get().is_some()
     }
 
     /// What became of the command, as the runtime has it.
     fn look(&self) -> (EventStatus, Option<Error>) {
-        let end = self.native.get().and_then(|native| native.parts.last());
-        let Some(end) = end else { return (self.signal.status(), None) };
-        let status = cl::get_event_info(end.raw(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS);
-        match status.map(|info| info.to_int()) {
+        let Some(native) = self.native.get() else { return (self.signal.status(), None) };
+        let status = match native.parts.last().or_else(|| native.marker.get()) {
+            Some(end) => execution_status(end),
+            None => native.queue.status(native.ticket),
+        };
+        match status {
             Ok(cl::CL_COMPLETE) => (EventStatus::Complete, None),
             Ok(cl::CL_RUNNING) => (EventStatus::Running, None),
             Ok(code) if code >= 0 => (EventStatus::Submitted, None),
@@ -157,12 +182,15 @@ impl ClEvent {
     /// Asks the runtime for its callback, once, where one is wanted and the command is the runtime's.
     fn ask(&self) {
         let Some(native) = self.native.get() else { return };
-        let (Some(end), Some(this)) = (native.parts.last(), self.this.upgrade()) else { return };
+        let Some(this) = self.this.upgrade() else { return };
         if !self.wanted.load(Ordering::Acquire) || self.asked.swap(true, Ordering::AcqRel) {
             return;
         }
         let raw = Arc::into_raw(Arc::clone(&this));
-        if cl::set_event_callback(end.raw(), cl::CL_COMPLETE, ended, raw.cast_mut().cast()).is_err() {
+        let set = |end: &EventObject| {
+            cl::set_event_callback(end.raw(), cl::CL_COMPLETE, ended, raw.cast_mut().cast())
+        };
+        if native.end().and_then(set).is_err() {
             // SAFETY: the pointer is from `into_raw` just above, and the runtime did not take it.
             drop(unsafe { Arc::from_raw(raw) });
             // Then someone has to wait for it.
@@ -179,10 +207,10 @@ impl ClEvent {
 
     /// Waits in the runtime for a command that is the runtime's.
     pub(crate) fn wait_in_runtime(&self) {
-        let Some(native) = self.native.get() else { return };
-        let (Some(end), false) = (native.parts.last(), self.signal.status().is_terminal()) else { return };
+        let (Some(native), false) = (self.native.get(), self.signal.status().is_terminal()) else { return };
+        let end = native.end();
         native.queue.flush();
-        if let Err(code) = cl::wait_for_events(&[end.raw()]) {
+        if let Err(code) = end.and_then(|end| cl::wait_for_events(&[end.raw()])) {
             // The status says what happened, but not where a driver that lost its device reports it as complete.
             match self.look() {
                 (EventStatus::Failed, Some(error)) => self.signal.complete(Err(error), None),
@@ -192,6 +220,11 @@ impl ClEvent {
         }
         self.settle();
     }
+}
+
+/// How far the command of an event has come, as the runtime has it.
+pub(crate) fn execution_status(event: &EventObject) -> Result<cl_int, i32> {
+    cl::get_event_info(event.raw(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS).map(|info| info.to_int())
 }
 
 /// The runtime's callback: it only signals.
@@ -213,8 +246,11 @@ impl Event for ClEvent {
         if status.is_terminal() && !self.wanted.load(Ordering::Acquire) {
             self.settle();
         } else if let Some(native) = self.native.get()
+            && self.polls.load(Ordering::Relaxed) <= PATIENT_POLLS
             && self.polls.fetch_add(1, Ordering::Relaxed) == PATIENT_POLLS
         {
+            // A failure shows at the next question.
+            let _ = native.end();
             native.queue.flush();
         }
         status

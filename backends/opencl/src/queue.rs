@@ -2,10 +2,11 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use opencl3::command_queue as cq;
+use opencl3::error_codes::{CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE};
 use opencl3::event as ev;
 use opencl3::kernel::set_kernel_arg;
 use opencl3::types::cl_event;
@@ -18,7 +19,7 @@ use stridewise_core::{Error, LaunchPlan, Result};
 
 use crate::device::Shared;
 use crate::error::failed;
-use crate::event::{ClEvent, Native};
+use crate::event::{ClEvent, Native, execution_status};
 use crate::handle::{CommandQueue, EventObject};
 use crate::kernels::{self, Argument, Stage};
 use crate::memory::wait_list;
@@ -29,15 +30,73 @@ use crate::worker::Job;
 const PRUNE_LEN: usize = 64;
 
 /// A queue of the runtime.
+///
+/// Commands without an event are numbered. A marker is an event behind everything that was enqueued before it, so one
+/// marker tells the end of many of them.
 pub(crate) struct NativeQueue {
     pub(crate) object: CommandQueue,
     /// Whether something was enqueued since the last flush.
     dirty: AtomicBool,
+    /// Commands without an event so far; those up to `ended` have ended.
+    issued: AtomicU64,
+    ended: AtomicU64,
+    /// The last marker, and the number up to which it stands for commands.
+    marker: Mutex<Option<(u64, EventObject)>>,
 }
 
 impl NativeQueue {
     pub(crate) fn new(object: CommandQueue) -> Self {
-        Self { object, dirty: AtomicBool::new(false) }
+        Self {
+            object,
+            dirty: AtomicBool::new(false),
+            issued: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            marker: Mutex::default(),
+        }
+    }
+
+    /// Numbers a command without an event that has been enqueued.
+    fn issue(&self) -> u64 {
+        self.issued.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    fn last_marker(&self) -> MutexGuard<'_, Option<(u64, EventObject)>> {
+        self.marker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A marker behind a command.
+    pub(crate) fn marker_behind(&self, ticket: u64) -> Result<EventObject, i32> {
+        let mut last = self.last_marker();
+        if let Some((_, marker)) = last.as_ref().filter(|(covered, _)| *covered >= ticket) {
+            return Ok(marker.share());
+        }
+        // Read before the marker is enqueued: whatever has a number by now was enqueued before.
+        let covered = self.issued.load(Ordering::Acquire);
+        // SAFETY: the queue is live; an empty list waits for everything before.
+        let raw = unsafe { cq::enqueue_marker_with_wait_list(self.object.raw(), 0, std::ptr::null()) }?;
+        self.touch();
+        let marker = EventObject::new(raw);
+        let shared = marker.share();
+        *last = Some((covered, marker));
+        Ok(shared)
+    }
+
+    /// How far a command without an event has come, as far as the last marker tells.
+    pub(crate) fn status(&self, ticket: u64) -> Result<i32, i32> {
+        if self.ended.load(Ordering::Acquire) >= ticket {
+            return Ok(ev::CL_COMPLETE);
+        }
+        let last = self.last_marker();
+        match last.as_ref().filter(|(covered, _)| *covered >= ticket) {
+            None => Ok(ev::CL_QUEUED),
+            Some((covered, marker)) => {
+                let status = execution_status(marker);
+                if status == Ok(ev::CL_COMPLETE) {
+                    self.ended.fetch_max(*covered, Ordering::AcqRel);
+                }
+                status
+            }
+        }
     }
 
     fn touch(&self) {
@@ -67,10 +126,7 @@ impl Scratch {
     fn take(&self, device: &Shared, bytes: usize) -> Result<ScratchBlock> {
         let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let free = blocks.iter().position(|block| {
-            let ended = |event: &EventObject| {
-                let status = ev::get_event_info(event.raw(), ev::CL_EVENT_COMMAND_EXECUTION_STATUS);
-                status.is_ok_and(|status| status.to_int() <= ev::CL_COMPLETE)
-            };
+            let ended = |event: &EventObject| execution_status(event).is_ok_and(|status| status <= ev::CL_COMPLETE);
             block.memory.bytes >= bytes && block.last.as_ref().is_none_or(ended)
         });
         if let Some(free) = free {
@@ -249,13 +305,15 @@ impl Queue for ClQueue {
             && let Some(last) = state.last.as_ref().filter(|event| !event.status().is_terminal())
         {
             let last = Arc::clone(last);
-            if last.native(&self.device).is_some() { &mut waits.native } else { &mut waits.held }.push(last);
+            if last.is_native() { &mut waits.native } else { &mut waits.held }.push(last);
         }
         let failed = waits.failure().is_some();
+        // Where time stamps are asked for, every command has an event; on a processor, it costs nothing.
+        let eventful = self.properties.profiling || self.device.target.cpu;
         let event = match transfer::plan(&self.device, command) {
             transfer::Plan::Thread(task) => self.run_on_thread(waits, task),
             transfer::Plan::Native(command) if waits.held.is_empty() && !failed => {
-                let native = enqueue(&self.device, &self.native, &command, &waits.raw(&self.device))?;
+                let native = enqueue(&self.device, &self.native, &command, &waits.raw(&self.device), eventful)?;
                 ClEvent::enqueued(&self.device, self.properties.profiling, native)
             }
             transfer::Plan::Native(command) => {
@@ -267,7 +325,8 @@ impl Queue for ClQueue {
                 let native = waits.native.clone();
                 self.hold(waits, move |event| {
                     let raw = native.iter().filter_map(|event| Some(as_own(&**event)?.native(&device)?.0));
-                    match enqueue(&device, &queue, &command, &raw.collect::<SmallVec<[cl_event; 8]>>()) {
+                    let raw: SmallVec<[cl_event; 8]> = raw.collect();
+                    match enqueue(&device, &queue, &command, &raw, eventful) {
                         Ok(native) => event.enqueue(native),
                         Err(error) => event.complete(Err(error), None),
                     }
@@ -278,7 +337,7 @@ impl Queue for ClQueue {
             state.last = Some(Arc::clone(&event));
         }
         drop(state);
-        if event.native(&self.device).is_none() {
+        if !event.is_native() {
             let mut state = self.lock();
             if state.held.len() >= state.prune_at.max(PRUNE_LEN) {
                 state.held.retain(|event| event.upgrade().is_some_and(|event| !event.status().is_terminal()));
@@ -304,16 +363,17 @@ impl Queue for ClQueue {
     }
 }
 
-/// Gives a command to the runtime.
+/// Gives a command to the runtime; where it need not have an event, one that is a single kernel has none.
 fn enqueue(
     device: &Arc<Shared>,
     queue: &Arc<NativeQueue>,
     command: &Command,
     waits: &[cl_event],
+    eventful: bool,
 ) -> Result<Native> {
-    let mut native = Native { queue: Arc::clone(queue), parts: SmallVec::new() };
+    let mut native = Native::new(queue);
     match command {
-        Command::Launch(plans) => launch(device, &mut native, plans, waits)?,
+        Command::Launch(plans) => launch(device, &mut native, plans, waits, eventful)?,
         &Command::Copy { dst, src, bytes } => {
             // SAFETY: the ranges are valid until the event is complete (the contract of `Queue::submit`).
             let event = unsafe { device.memory.enqueue_copy(&queue.object, dst, src, bytes, waits) }?;
@@ -352,10 +412,21 @@ fn marker(queue: &NativeQueue, waits: &[cl_event]) -> Result<EventObject> {
 }
 
 /// Enqueues the kernels of several plans, and what joins them.
-fn launch(device: &Shared, native: &mut Native, plans: &[LaunchPlan], waits: &[cl_event]) -> Result<()> {
+fn launch(
+    device: &Shared,
+    native: &mut Native,
+    plans: &[LaunchPlan],
+    waits: &[cl_event],
+    eventful: bool,
+) -> Result<()> {
     let mut ends: SmallVec<[cl_event; 4]> = SmallVec::new();
     for plan in plans {
         let work = kernels::work(plan, &device.target)?;
+        if let (1, [stage], false) = (plans.len(), work.stages.as_slice(), eventful || work.scratch_bytes > 0) {
+            run(device, &native.queue, stage, None, waits, false)?;
+            native.ticket = native.queue.issue();
+            return Ok(());
+        }
         let mut scratch = match work.scratch_bytes {
             0 => None,
             bytes => Some(device.scratch.take(device, bytes)?),
@@ -363,10 +434,10 @@ fn launch(device: &Shared, native: &mut Native, plans: &[LaunchPlan], waits: &[c
         let mut previous: SmallVec<[cl_event; 8]> = waits.into();
         let memory = scratch.as_ref().map(|block| block.memory.ptr);
         let stages = work.stages.iter().try_for_each(|stage| {
-            let event = run(device, &native.queue, stage, memory, &previous)?;
+            let event = run(device, &native.queue, stage, memory, &previous, true)?;
             previous.clear();
-            previous.push(event.raw());
-            native.parts.push(event);
+            previous.extend(event.as_ref().map(EventObject::raw));
+            native.parts.extend(event);
             Ok(())
         });
         if let Some(mut block) = scratch.take() {
@@ -409,7 +480,8 @@ fn run(
     stage: &Stage<'_>,
     scratch: Option<UsmPtr>,
     waits: &[cl_event],
-) -> Result<EventObject> {
+    eventful: bool,
+) -> Result<Option<EventObject>> {
     let kernel = device.programs.get(&stage.key, &stage.source)?;
     let object = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
     let raw = object.raw();
@@ -438,9 +510,12 @@ fn run(
     set.map_err(|code| failed("clSetKernelArg", format!("parameter {index} of a kernel"), code))?;
     let (count, list) = wait_list(waits);
     let dimensions = if stage.global[1] == 1 { 1 } else { 2 };
-    // SAFETY: all arguments are set; the kernel touches only what its plan names (the contract of `LaunchPlan`).
-    let event = unsafe {
-        cq::enqueue_nd_range_kernel(
+    let mut event: cl_event = std::ptr::null_mut();
+    let wanted = if eventful { &raw mut event } else { std::ptr::null_mut() };
+    // The wrapper in cl3 always asks for an event.
+    let status = cl3::load_library().as_ref().ok().and_then(|runtime| {
+        // All arguments are set; the kernel touches only what its plan names (the contract of `LaunchPlan`).
+        runtime.clEnqueueNDRangeKernel(
             queue.object.raw(),
             raw,
             dimensions,
@@ -449,10 +524,14 @@ fn run(
             stage.local.as_ptr(),
             count,
             list,
+            wanted,
         )
-    };
-    event.map(EventObject::new).map_err(|code| {
-        let about = format!("a kernel of {:?} work-items in groups of {:?}", stage.global, stage.local);
-        failed("clEnqueueNDRangeKernel", about, code)
-    })
+    });
+    match status.unwrap_or(DLOPEN_FUNCTION_NOT_AVAILABLE) {
+        CL_SUCCESS => Ok(eventful.then(|| EventObject::new(event))),
+        code => {
+            let about = format!("a kernel of {:?} work-items in groups of {:?}", stage.global, stage.local);
+            Err(failed("clEnqueueNDRangeKernel", about, code))
+        }
+    }
 }
