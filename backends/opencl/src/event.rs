@@ -25,7 +25,7 @@ use crate::queue::NativeQueue;
 use crate::worker::Job;
 
 /// Someone who asks an event's status so often without waiting for it means to wait, so the queue is flushed.
-const PATIENT_POLLS: u8 = 3;
+const PATIENT_POLLS: u8 = 64;
 
 /// A command that the runtime has.
 pub(crate) struct Native {

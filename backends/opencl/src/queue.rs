@@ -29,6 +29,9 @@ use crate::worker::Job;
 /// Held commands are searched for ended ones when there are so many, or twice what the last search left.
 const PRUNE_LEN: usize = 64;
 
+/// Commands without an event between two markers that are enqueued unasked.
+const MARKED_COMMANDS: u64 = 64;
+
 /// A queue of the runtime.
 ///
 /// Commands without an event are numbered. A marker is an event behind everything that was enqueued before it, so one
@@ -67,18 +70,21 @@ impl NativeQueue {
     /// A marker behind a command.
     pub(crate) fn marker_behind(&self, ticket: u64) -> Result<EventObject, i32> {
         let mut last = self.last_marker();
-        if let Some((_, marker)) = last.as_ref().filter(|(covered, _)| *covered >= ticket) {
-            return Ok(marker.share());
+        if last.as_ref().is_none_or(|(covered, _)| *covered < ticket) {
+            self.mark(&mut last)?;
         }
+        last.as_ref().map(|(_, marker)| marker.share()).ok_or(DLOPEN_FUNCTION_NOT_AVAILABLE)
+    }
+
+    /// Enqueues a marker.
+    fn mark(&self, last: &mut Option<(u64, EventObject)>) -> Result<(), i32> {
         // Read before the marker is enqueued: whatever has a number by now was enqueued before.
         let covered = self.issued.load(Ordering::Acquire);
         // SAFETY: the queue is live; an empty list waits for everything before.
         let raw = unsafe { cq::enqueue_marker_with_wait_list(self.object.raw(), 0, std::ptr::null()) }?;
         self.touch();
-        let marker = EventObject::new(raw);
-        let shared = marker.share();
-        *last = Some((covered, marker));
-        Ok(shared)
+        *last = Some((covered, EventObject::new(raw)));
+        Ok(())
     }
 
     /// How far a command without an event has come, as far as the last marker tells.
@@ -86,17 +92,20 @@ impl NativeQueue {
         if self.ended.load(Ordering::Acquire) >= ticket {
             return Ok(ev::CL_COMPLETE);
         }
-        let last = self.last_marker();
-        match last.as_ref().filter(|(covered, _)| *covered >= ticket) {
-            None => Ok(ev::CL_QUEUED),
-            Some((covered, marker)) => {
-                let status = execution_status(marker);
-                if status == Ok(ev::CL_COMPLETE) {
-                    self.ended.fetch_max(*covered, Ordering::AcqRel);
-                }
-                status
+        let mut last = self.last_marker();
+        let covered = last.as_ref().map_or(0, |(covered, _)| *covered);
+        if covered < ticket {
+            // Someone wants to know: now and then, a marker tells.
+            if self.issued.load(Ordering::Acquire) >= covered + MARKED_COMMANDS {
+                self.mark(&mut last)?;
             }
+            return Ok(ev::CL_QUEUED);
         }
+        let status = last.as_ref().map_or(Ok(ev::CL_COMPLETE), |(_, marker)| execution_status(marker));
+        if status == Ok(ev::CL_COMPLETE) {
+            self.ended.fetch_max(covered, Ordering::AcqRel);
+        }
+        status
     }
 
     fn touch(&self) {
@@ -126,7 +135,8 @@ impl Scratch {
     fn take(&self, device: &Shared, bytes: usize) -> Result<ScratchBlock> {
         let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let free = blocks.iter().position(|block| {
-            let ended = |event: &EventObject| execution_status(event).is_ok_and(|status| status <= ev::CL_COMPLETE);
+            let ended =
+                |event: &EventObject| execution_status(event).is_ok_and(|status| status <= ev::CL_COMPLETE);
             block.memory.bytes >= bytes && block.last.as_ref().is_none_or(ended)
         });
         if let Some(free) = free {
@@ -313,7 +323,8 @@ impl Queue for ClQueue {
         let event = match transfer::plan(&self.device, command) {
             transfer::Plan::Thread(task) => self.run_on_thread(waits, task),
             transfer::Plan::Native(command) if waits.held.is_empty() && !failed => {
-                let native = enqueue(&self.device, &self.native, &command, &waits.raw(&self.device), eventful)?;
+                let native =
+                    enqueue(&self.device, &self.native, &command, &waits.raw(&self.device), eventful)?;
                 ClEvent::enqueued(&self.device, self.properties.profiling, native)
             }
             transfer::Plan::Native(command) => {
@@ -420,9 +431,10 @@ fn launch(
     eventful: bool,
 ) -> Result<()> {
     let mut ends: SmallVec<[cl_event; 4]> = SmallVec::new();
-    for plan in plans {
+    for (number, plan) in plans.iter().enumerate() {
         let work = kernels::work(plan, &device.target)?;
-        if let (1, [stage], false) = (plans.len(), work.stages.as_slice(), eventful || work.scratch_bytes > 0) {
+        if let (1, [stage], false) = (plans.len(), work.stages.as_slice(), eventful || work.scratch_bytes > 0)
+        {
             run(device, &native.queue, stage, None, waits, false)?;
             native.ticket = native.queue.issue();
             return Ok(());
@@ -432,6 +444,10 @@ fn launch(
             bytes => Some(device.scratch.take(device, bytes)?),
         };
         let mut previous: SmallVec<[cl_event; 8]> = waits.into();
+        if number + 1 == plans.len() {
+            // The last one is the end of all.
+            previous.extend_from_slice(&ends);
+        }
         let memory = scratch.as_ref().map(|block| block.memory.ptr);
         let stages = work.stages.iter().try_for_each(|stage| {
             let event = run(device, &native.queue, stage, memory, &previous, true)?;
@@ -449,16 +465,6 @@ fn launch(
             return Err(error);
         }
         ends.extend(native.parts.last().map(EventObject::raw));
-    }
-    if ends.len() > 1 {
-        let joined = marker(&native.queue, &ends);
-        match joined {
-            Ok(event) => native.parts.push(event),
-            Err(error) => {
-                abandon(native);
-                return Err(error);
-            }
-        }
     }
     Ok(())
 }

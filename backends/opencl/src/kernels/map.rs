@@ -33,7 +33,8 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<
         let ndim = if plan.dims.len() <= GENERAL_DIMS { GENERAL_DIMS } else { MAX_PLAN_DIMS };
         rows(plan, target, ndim, 1)
     } else if let Some(width) = flat_width(plan) {
-        flat(plan, target, width)
+        // A processor's compiler makes its own vectors, of work-items, where nothing is in the way.
+        flat(plan, target, if target.cpu { 1 } else { width })
     } else if let Some(tiles) = Tiles::of(plan, target) {
         tiles.stage(plan, target)
     } else {
@@ -501,7 +502,6 @@ impl Tiles {
         }
         let stride = |k: usize, d: usize| format!("s.n[{}]", ndim * (1 + k) + d);
         let steps = edge * edge / group;
-        // In: work-items side by side along the other dimension.
         let each_step = |body: &mut String, inner: &str| {
             let _ = writeln!(body, "        #pragma unroll\n        for (int k = 0; k < {steps}; k++) {{");
             let _ = writeln!(body, "            const int e = k * {group} + (int)get_local_id(0);");
@@ -509,24 +509,44 @@ impl Tiles {
             body.push_str(inner);
             body.push_str("        }\n");
         };
-        let mut load = format!("            if (y0 + a < s.n[{other}] && x0 + b < s.n[{last}]) {{\n");
-        for (k, named) in operands[..inputs].iter().enumerate().filter(|&(i, _)| turned(i)) {
-            let name = &named.name;
+        // All reads before the first use of any, so that they are under way together; in tiles at an edge, of the last
+        // element instead of none beyond.
+        let within = |place: &str, d: usize| format!("min({place}, s.n[{d}] - 1)");
+        let mut read = String::new();
+        for (k, named) in operands[..inputs].iter().enumerate().filter(|(_, named)| named.memory) {
+            let (ty, name) = (c_type(named.dtype), &named.name);
+            let _ = writeln!(body, "        {ty} r{name}[{steps}];");
+            // Side by side along the other dimension where the tile turns, else along the last.
+            let [along, down] = if turned(k) {
+                [("y0 + a", other), ("x0 + b", last)]
+            } else {
+                [("x0 + a", last), ("y0 + b", other)]
+            };
+            let place = |(text, d): (&str, usize)| format!("{} * {}", within(text, d), stride(k, d));
             let _ = writeln!(
-                load,
-                "                t{name}[b][a] = {name}[p{name} + (y0 + a) + (x0 + b) * {}];",
-                stride(k, last)
+                read,
+                "            r{name}[k] = {name}[p{name} + {} + {}];",
+                place(along),
+                place(down)
             );
         }
-        load.push_str("            }\n");
-        each_step(&mut body, &load);
+        each_step(&mut body, &read);
+        let mut turn = String::new();
+        for named in operands[..inputs].iter().enumerate().filter(|&(i, _)| turned(i)).map(|(_, named)| named)
+        {
+            let _ = writeln!(turn, "            t{0}[b][a] = r{0}[k];", named.name);
+        }
+        each_step(&mut body, &turn);
         body.push_str("        barrier(CLK_LOCAL_MEM_FENCE);\n");
-        // Out: side by side along the last.
         let mut store = format!("            if (x0 + a < s.n[{last}] && y0 + b < s.n[{other}]) {{\n");
         let element = |k: usize| {
             let named = &operands[k];
-            if k < inputs && turned(k) {
-                return format!("t{}[a][b]", named.name);
+            if k < inputs && named.memory {
+                return if turned(k) {
+                    format!("t{}[a][b]", named.name)
+                } else {
+                    format!("r{}[k]", named.name)
+                };
             }
             let place =
                 format!("p{} + (y0 + b) * {} + (x0 + a) * {}", named.name, stride(k, other), stride(k, last));

@@ -21,7 +21,7 @@ use self::load::{Inputs, VECTOR_BYTES, widest};
 use self::numbers::Numbers;
 use self::space::Space;
 use self::state::Folding;
-use self::text::{Ending, Form};
+use self::text::{BLOCK, Ending, Form};
 use super::{Argument, Key, Stage, Target, Work};
 
 /// First byte of the keys.
@@ -78,6 +78,8 @@ impl Grid {
     }
 
     /// Where groups run side by side: `rows` outputs of `n` points each, `unroll` of which are in flight.
+    ///
+    /// Parts are so short that a work-item needs no stack of sums, where that is possible.
     fn shared(target: &Target, rows: usize, n: usize, unroll: usize, across: bool) -> Self {
         let group = power_below(target.max_group.min(GROUP));
         let full = target.compute_units * GROUPS;
@@ -97,7 +99,10 @@ impl Grid {
         let mut parts = 1;
         if groups < full && n >= 8 * step {
             let most = if across { SPLIT_GROUPS_ACROSS } else { SPLIT_GROUPS };
-            parts = (target.compute_units * most / groups).min(n / (4 * step)).max(1);
+            let fill = target.compute_units * most / groups;
+            let short = n.div_ceil(BLOCK * step);
+            parts = if short <= 4 * fill { fill.max(short) } else { fill };
+            parts = parts.min(n / (4 * step)).max(1);
         }
         let chunk = if parts > 1 { n.div_ceil(parts).next_multiple_of(step) } else { n };
         Self { columns, sharing, columns_first: across, parts: n.div_ceil(chunk), chunk, each: 1 }
@@ -232,6 +237,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
         kept: kept.extents.len(),
         folded: along.extents.len(),
         partial: grid.parts > 1,
+        stacked: folding.rounds() && grid.chunk > BLOCK * unroll * grid.sharing,
     };
 
     // What the text of the first kernel names, in the same order.

@@ -13,7 +13,7 @@ use crate::kernels::{Key, Target};
 
 /// Passes of the unrolled loop before an accumulator goes to the stack of sums, so that errors grow as those of a
 /// pairwise sum.
-const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 /// Sums on the stack at most: one per binary digit of the number of blocks.
 const LEVELS: usize = 48;
 
@@ -35,6 +35,8 @@ pub(super) struct Form {
     pub(super) folded: usize,
     /// States go to scratch memory instead of results to the output.
     pub(super) partial: bool,
+    /// Work-items keep a stack of sums.
+    pub(super) stacked: bool,
 }
 
 /// What becomes of a folded value.
@@ -52,7 +54,8 @@ impl Form {
     /// Adds what the text depends on.
     pub(super) fn key(&self, key: &mut Key) {
         self.inputs.key(key);
-        let flags = usize::from(self.across) | usize::from(self.tree) << 1 | usize::from(self.partial) << 2;
+        let flags = [self.across, self.tree, self.partial, self.stacked];
+        let flags = flags.iter().rev().fold(0, |bits, &flag| bits << 1 | usize::from(flag));
         for value in [flags, self.unroll, self.accumulators, self.kept, self.folded] {
             key.push(value);
         }
@@ -226,7 +229,7 @@ impl Form {
                 }
             }
         }
-        let rounds = folding.rounds();
+        let rounds = self.stacked;
         let block = BLOCK * unroll;
         if rounds {
             for v in 0..lanes {
