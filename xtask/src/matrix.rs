@@ -6,10 +6,8 @@ use std::process::{Command, Stdio};
 
 use clap::{Arg, ArgMatches};
 
-use crate::opencl::{Runtime, VENDORS};
+use crate::opencl::{EVERY_TEST, Runtime, VENDORS};
 
-/// The part of a test's name that only tests on OpenCL devices have.
-const DEVICES: &str = "opencl:";
 /// How the reasons begin for which the matrix ignores a test.
 const UNSUPPORTED: &str = "unsupported: ";
 const EXPECTED: &str = "fails as expected: ";
@@ -46,10 +44,13 @@ fn on_devices(filter: Option<&str>, runtime: Option<&Runtime>) -> Result<(), Str
         command.args(["--features", crate::test::FEATURES]);
     }
     command.args(["--test", "matrix", "--", "--color", "never"]);
-    match filter {
+    match (filter, runtime) {
         // A test is chosen by one text only.
-        Some(filter) => command.args([filter, "--skip", "host:"]),
-        None => command.arg(DEVICES),
+        (Some(filter), _) => command.args([filter, "--skip", "host:"]),
+        (None, None) => command.arg(EVERY_TEST),
+        (None, Some(runtime)) => {
+            command.arg(runtime.tests).args(runtime.skipped.iter().flat_map(|name| ["--skip", *name]))
+        }
     };
     if let Some(runtime) = runtime {
         command.env(VENDORS, runtime.vendor()?);
@@ -154,7 +155,7 @@ impl Report {
         } else if let Some((name, outcome)) =
             line.strip_prefix("test ").and_then(|test| test.split_once(" ... "))
             && let Some((_, device)) = name.trim_end().rsplit_once('/')
-            && device.contains(DEVICES)
+            && device.contains(EVERY_TEST)
         {
             let row = self.rows.entry(device.to_owned()).or_default();
             let reason = outcome.strip_prefix("ignored (").map(|text| text.strip_suffix(')').unwrap_or(text));

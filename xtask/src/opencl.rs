@@ -10,6 +10,9 @@ use crate::packages::{install, succeeds};
 /// The variable that tells a loader which runtimes to load: one, or a folder of their names.
 pub(crate) const VENDORS: &str = "OCL_ICD_VENDORS";
 
+/// What the names of tests on OpenCL devices contain, and no others.
+pub(crate) const EVERY_TEST: &str = "opencl:";
+
 /// The Debian package of the loader.
 const LOADER: &str = "ocl-icd-libopencl1";
 
@@ -22,6 +25,10 @@ pub(crate) struct Runtime {
     install: fn() -> Result<(), String>,
     /// How to get it without this program.
     by_hand: &'static str,
+    /// Tests of the matrix that run on it: what their names contain.
+    pub(crate) tests: &'static str,
+    /// And what they do not.
+    pub(crate) skipped: &'static [&'static str],
     /// Whether several threads may run kernels at a time.
     pub(crate) concurrent: bool,
     /// Whether it reports what kernels do wrong, as [`Runtime::REPORTS`] asks it to.
@@ -34,6 +41,8 @@ pub(crate) const POCL: Runtime = Runtime {
     vendor: || first(&["/etc/OpenCL/vendors/pocl.icd"]),
     install: || install(&[LOADER, "pocl-opencl-icd"]),
     by_hand: "Debian, Ubuntu: ocl-icd-libopencl1 pocl-opencl-icd; Fedora: ocl-icd pocl",
+    tests: EVERY_TEST,
+    skipped: &[],
     concurrent: true,
     reports: false,
 };
@@ -50,6 +59,10 @@ pub(crate) const OCLGRIND: Runtime = Runtime {
     },
     install: || install(&[LOADER, "oclgrind"]),
     by_hand: "Debian, Ubuntu: ocl-icd-libopencl1 oclgrind; Fedora: ocl-icd oclgrind",
+    // A test takes seconds. What a kernel reaches depends on the form of its plan, which the cases of one dtype go
+    // through; special values change none of it.
+    tests: "/f32/opencl:",
+    skipped: &["special::", "reduce_special::"],
     // It ends with an assertion of its own.
     concurrent: false,
     reports: true,
@@ -62,6 +75,8 @@ pub(crate) const INTEL: Runtime = Runtime {
     install: install_intel,
     by_hand: "python3 -m venv target/intel-opencl && target/intel-opencl/bin/pip install intel-opencl-rt \
               intel-cmplr-lib-rt, and a loader: Debian, Ubuntu: ocl-icd-libopencl1; Fedora: ocl-icd",
+    tests: EVERY_TEST,
+    skipped: &[],
     concurrent: true,
     reports: false,
 };

@@ -112,7 +112,7 @@ fn steps() -> Result<Vec<Step>, String> {
         .slow(),
         Step::call(
             "matrix-oclgrind",
-            "every suite on Oclgrind, which reports accesses outside of buffers and data races of kernels",
+            "every suite in float32 on Oclgrind, which reports accesses outside of buffers and data races of kernels",
             || matrix::on_runtime(&opencl::OCLGRIND),
         )
         .slow()

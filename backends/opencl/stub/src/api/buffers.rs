@@ -64,8 +64,29 @@ fn create(
     Ok(call.create(Body::Buffer(Buffer { context: context as usize, flags, block, maps: Vec::new() })))
 }
 
-fn copy(command: u32, block: Arc<Block>, from: usize, to: usize, bytes: usize) -> Work {
-    Work { action: Action::Copy { from, to, bytes }, keeps: vec![block], ..Work::nothing(command) }
+/// Lets a command use memory that it takes for the host's, and says where the stub finds it. It may be an allocation.
+fn host(
+    call: &mut Call<'_>,
+    queue: cl_command_queue,
+    work: &mut Work,
+    address: usize,
+    bytes: usize,
+) -> Outcome<usize> {
+    if address == 0 {
+        return Err(CL_INVALID_VALUE);
+    }
+    let context = call.queue(queue)?.context;
+    let Some(start) = call.reach(address, bytes, context)? else { return Ok(address) };
+    work.uses.push(start);
+    work.keeps.extend(call.block(start));
+    let place = call.inside(start, address);
+    let mapped = call.allocations.live.get(&start).is_some_and(|allocation| !allocation.maps.is_empty());
+    // Another address than the application's: it is protected.
+    if place != address && !mapped {
+        let name = call.name;
+        call.violation(format!("{name} takes {address:#x} for the host's, but it is not mapped"));
+    }
+    Ok(place)
 }
 
 entries! {
@@ -142,10 +163,10 @@ entries! {
         event: *mut cl_event,
     ) {
         let (block, from) = part(call, queue, buffer, offset, bytes)?;
-        if to.is_null() {
-            return Err(CL_INVALID_VALUE);
-        }
-        let work = copy(CL_COMMAND_READ_BUFFER, block, from, to as usize, bytes);
+        let mut work = Work::nothing(CL_COMMAND_READ_BUFFER);
+        let to = host(call, queue, &mut work, to as usize, bytes)?;
+        work.keeps.push(block);
+        work.action = Action::Copy { from, to, bytes };
         call.enqueue_blocking(queue, blocking, &Waits(count, list, event), work)
     }
 
@@ -162,10 +183,10 @@ entries! {
         event: *mut cl_event,
     ) {
         let (block, to) = part(call, queue, buffer, offset, bytes)?;
-        if from.is_null() {
-            return Err(CL_INVALID_VALUE);
-        }
-        let work = copy(CL_COMMAND_WRITE_BUFFER, block, from as usize, to, bytes);
+        let mut work = Work::nothing(CL_COMMAND_WRITE_BUFFER);
+        let from = host(call, queue, &mut work, from as usize, bytes)?;
+        work.keeps.push(block);
+        work.action = Action::Copy { from, to, bytes };
         call.enqueue_blocking(queue, blocking, &Waits(count, list, event), work)
     }
 
@@ -186,8 +207,9 @@ entries! {
         if from.abs_diff(to) < bytes {
             return Err(CL_MEM_COPY_OVERLAP);
         }
-        let mut work = copy(CL_COMMAND_COPY_BUFFER, from_block, from, to, bytes);
-        work.keeps.push(to_block);
+        let action = Action::Copy { from, to, bytes };
+        let keeps = vec![from_block, to_block];
+        let work = Work { action, keeps, ..Work::nothing(CL_COMMAND_COPY_BUFFER) };
         call.enqueue(queue, &Waits(count, list, event), work).map(drop)
     }
 

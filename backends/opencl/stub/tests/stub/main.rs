@@ -400,6 +400,21 @@ fn svm_is_memory_of_the_host() {
         assert_eq!(stub.violations().len(), 1);
         svm_free(setup.context, memory).unwrap();
     }
+    stub.reset();
+    stub.set("protect", "1");
+    // SAFETY: the range is there, the call blocks.
+    unsafe {
+        let memory = svm_alloc(setup.context, CL_MEM_READ_WRITE, 16, 16).unwrap();
+        let buffer = setup.buffer(16);
+        release(enqueue_read_buffer(setup.queue, buffer, CL_TRUE, 0, 16, memory, 0, null()).unwrap());
+        assert!(stub.violations().len() == 1 && stub.violations()[0].contains("not mapped"));
+        assert_eq!(
+            enqueue_read_buffer(setup.queue, buffer, CL_TRUE, 0, 16, memory.byte_add(1), 0, null()),
+            Err(-30)
+        );
+        svm_free(setup.context, memory).unwrap();
+        release_mem_object(buffer).unwrap();
+    }
     stub.set("tier", "buffers");
     // SAFETY: as above.
     assert!(unsafe { svm_alloc(setup.context, CL_MEM_READ_WRITE, 16, 16) }.is_err());
