@@ -155,7 +155,9 @@ impl Mul for Token<'_> {
             return self.operator("*", other);
         }
         let (x, y, ty) = (self.text(), other.text(), c_type(self.dtype));
-        self.same(format!("({ty})({x}.x * {y}.x - {x}.y * {y}.y, {x}.x * {y}.y + {x}.y * {y}.x)"))
+        // A sum of two multiples. Compilers know the textbook's four products, and Intel's leaves out those with a part
+        // that it knows to be 0, such as a converted real number's: zeros' signs and NaNs go with them.
+        self.same(format!("{x}.x * {y} + {x}.y * ({ty})(-{y}.y, {y}.x)"))
     }
 }
 impl Div for Token<'_> {

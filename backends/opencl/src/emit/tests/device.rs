@@ -55,26 +55,52 @@ pub(super) fn devices() -> Vec<Tested> {
         .collect()
 }
 
+/// What a compiler sees of programs' constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Constants {
+    /// The values.
+    Written,
+    /// That they are the same for all work-items.
+    Given,
+}
+
 /// Programs of inputs of one dtype (but for a condition, which is the first), in one kernel that is told which output to
 /// write, counted through all programs.
 pub(super) struct Functions {
     dtype: Dtype,
     results: Vec<Dtype>,
     kernel: Kernel,
+    /// The constants of all programs, 16 bytes each.
+    given: Vec<u8>,
 }
 
 impl Tested {
     /// Compiles the programs.
-    pub(super) fn compile(&self, target: &Target, dtype: Dtype, programs: &[Program]) -> Functions {
+    pub(super) fn compile(
+        &self,
+        target: &Target,
+        dtype: Dtype,
+        programs: &[Program],
+        constants: Constants,
+    ) -> Functions {
         let mut source = prelude(target, &programs.iter().collect::<Vec<_>>());
         let mut cases = String::new();
         let mut results = Vec::new();
+        let mut given = Vec::new();
         for (i, program) in programs.iter().enumerate() {
             source.push_str(&function(&format!("f{i}"), program, target));
             let inputs = program.inputs().iter().zip(["a[i]", "b[i]", "c[i]"]);
             let inputs =
                 inputs.map(|(&input, text)| if input == dtype { text } else { "mask[i]" }.to_string());
-            let mut arguments: Vec<String> = inputs.chain(program.consts().iter().map(literal)).collect();
+            let values = program.consts().iter().map(|value| match constants {
+                Constants::Written => literal(value),
+                Constants::Given => {
+                    given.extend(value.to_bytes());
+                    let (ty, place) = (c_type(value.dtype()), given.len() - 16);
+                    format!("*(global const {ty} *)(given + {place})")
+                }
+            });
+            let mut arguments: Vec<String> = inputs.chain(values).collect();
             let outputs = 0..program.outputs().len();
             let types: Vec<&str> = outputs.clone().map(|o| c_type(program.output_dtype(o))).collect();
             let single = outputs.len() == 1;
@@ -101,17 +127,21 @@ impl Tested {
         let _ = write!(
             source,
             "kernel void run(global const {ty} *a, global const {ty} *b, global const {ty} *c, global const uchar *mask, \
-             global uchar *out, const int f)\n{{\n    const size_t i = get_global_id(0);\n    switch (f) {{\n{cases}    \
+             global uchar *out, global const uchar *given, const int f)\n{{\n    const size_t i = get_global_id(0);\n    switch (f) {{\n{cases}    \
              }}\n}}\n"
         );
         if let Ok(folder) = std::env::var("STRIDEWISE_OPENCL_TEXTS") {
             std::fs::write(format!("{folder}/{}.cl", dtype.name()), &source).unwrap();
         }
-        let options = if target.exact_division { "-cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
-        let built = Built::create_and_build_from_source(&self.context, &source, options)
+        let mut options = "-cl-std=CL1.2".to_owned();
+        if target.exact_division {
+            options.push_str(" -cl-fp32-correctly-rounded-divide-sqrt");
+        }
+        let built = Built::create_and_build_from_source(&self.context, &source, &options)
             .unwrap_or_else(|log| panic!("{}, {}: {log}\n", self.name, dtype.name()));
         let kernel = Kernel::create(&built, "run").unwrap();
-        Functions { dtype, results, kernel }
+        given.resize(given.len().max(16), 0);
+        Functions { dtype, results, kernel, given }
     }
 
     /// One of the outputs, for the columns of its operands.
@@ -136,7 +166,7 @@ impl Tested {
             _ => vec![0; 16 * count],
         };
         let operands: Vec<Buffer<u8>> = (0..3).map(|position| buffer(&of(position))).collect();
-        let mask = buffer(&masks);
+        let (mask, given) = (buffer(&masks), buffer(&functions.given));
         let mut got = vec![0u8; count * result.size()];
         // SAFETY: no host pointer.
         let out = unsafe {
@@ -151,6 +181,7 @@ impl Tested {
                 .set_arg(&operands[2])
                 .set_arg(&mask)
                 .set_arg(&out)
+                .set_arg(&given)
                 .set_arg(&number)
                 .set_global_work_size(count)
                 .enqueue_nd_range(&self.queue)

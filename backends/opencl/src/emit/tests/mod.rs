@@ -2,6 +2,7 @@
 
 mod device;
 mod values;
+mod visible;
 
 use stridewise_core::ops::{apply, evaluate};
 use stridewise_core::{Dtype, DtypeKind, Op, Program, ProgramBuilder, Scalar};
@@ -9,7 +10,7 @@ use stridewise_core::{Dtype, DtypeKind, Op, Program, ProgramBuilder, Scalar};
 use super::accuracy::ulp;
 use super::supports;
 use crate::kernels::Target;
-use device::{Tested, devices};
+use device::{Constants, Tested, devices};
 
 /// Random operands of every operation.
 const RANDOM: usize = 500;
@@ -193,7 +194,7 @@ fn check(tested: &Tested, target: &Target, dtype: Dtype, faults: &mut Vec<String
         return;
     }
     let programs: Vec<Program> = cases.iter().map(|case| case.program.clone()).collect();
-    let functions = tested.compile(target, dtype, &programs);
+    let functions = tested.compile(target, dtype, &programs, Constants::Written);
     for (number, case) in cases.iter().enumerate() {
         let columns = values::columns(case.op.arity(), dtype, case.op == Op::Where, RANDOM);
         let got = tested.run(&functions, number, &columns);
@@ -331,7 +332,8 @@ fn steps_share_values() {
     let program = builder.finish().unwrap();
     let columns = values::columns(2, Dtype::F32, false, RANDOM);
     for tested in devices() {
-        let functions = tested.compile(&tested.target, Dtype::F32, std::slice::from_ref(&program));
+        let programs = std::slice::from_ref(&program);
+        let functions = tested.compile(&tested.target, Dtype::F32, programs, Constants::Written);
         let outputs: Vec<Vec<Scalar>> =
             (0..program.outputs().len()).map(|number| tested.run(&functions, number, &columns)).collect();
         for i in 0..columns[0].len() {

@@ -1,6 +1,7 @@
+/* x times the conjugate of y; a sum of two multiples, as products of complex numbers are. */
 static double2 sw_turned(const double2 x, const double2 y)
 {
-    return (double2)(x.x * y.x + x.y * y.y, x.y * y.x - x.x * y.y);
+    return y.x * x + y.y * (double2)(x.y, -x.x);
 }
 static double2 sw_textbook(const double2 x, const double2 y)
 {

@@ -70,7 +70,7 @@ static double2 sw_pow_double2(const double2 x, const double2 y)
     const double2 w = sw_log_double2(x);
     if (finite && isfinite(y.x) && isfinite(y.y)) {
         /* Where the exponent is small, its error is of no weight. */
-        const double2 plain = (double2)(w.x * y.x - w.y * y.y, w.x * y.y + w.y * y.x);
+        const double2 plain = w.x * y + w.y * (double2)(-y.y, y.x);
         if (fmax(fabs(plain.x), fabs(plain.y)) < 0.75)
             return sw_exp_double2(plain);
         /* Greater exponents have no digit that matters. */
