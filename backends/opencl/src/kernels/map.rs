@@ -24,6 +24,9 @@ const CPU_GROUP: usize = 64;
 const ACCESS_BYTES: usize = 16;
 /// Groups along the second dimension at most: kernels go on from there in a loop.
 const MAX_ROWS_OF_GROUPS: usize = 32_768;
+/// Groups of a map by tiles at most, and the rows of tiles that they take side by side.
+const MAX_TILE_GROUPS: usize = 1 << 20;
+const BAND: usize = 8;
 /// Dimensions of the general form, where they suffice.
 const GENERAL_DIMS: usize = 4;
 
@@ -288,16 +291,25 @@ fn vector_body(
 /// extents, then per operand its strides, then the starts of index inputs.
 fn space(plan: &LaunchPlan, ndim: usize) -> (Argument, usize) {
     let missing = ndim - plan.dims.len();
-    let extents = std::iter::repeat_n(1, missing).chain(plan.dims.iter().map(|extent| extent.cast_signed()));
-    let strides = each(plan)
-        .flat_map(|(operand, _, _)| std::iter::repeat_n(0, missing).chain(operand.strides.iter().copied()));
-    let starts =
-        each(plan).filter(|&(_, _, memory)| !memory).map(|(operand, ..)| operand.ptr.addr().cast_signed());
-    let numbers: SmallVec<[isize; 32]> = extents.chain(strides).chain(starts).collect();
-    let len = numbers.len();
     // A struct without members is none.
-    let numbers = if numbers.is_empty() { SmallVec::from_elem(0, 1) } else { numbers };
-    (Argument::longs(numbers), len.max(1))
+    let mut numbers: SmallVec<[isize; 32]> = SmallVec::new();
+    let mut list = |first: isize, rest: &mut dyn Iterator<Item = isize>| {
+        numbers.extend_from_slice(&[first; MAX_PLAN_DIMS][..missing]);
+        for number in rest {
+            numbers.push(number);
+        }
+    };
+    list(1, &mut plan.dims.iter().map(|extent| extent.cast_signed()));
+    for (operand, _, _) in each(plan) {
+        list(0, &mut operand.strides.iter().copied());
+    }
+    for (operand, ..) in each(plan).filter(|&(_, _, memory)| !memory) {
+        numbers.push(operand.ptr.addr().cast_signed());
+    }
+    if numbers.is_empty() {
+        numbers.push(0);
+    }
+    (Argument::longs(numbers.iter().copied()), numbers.len())
 }
 
 /// Work-items along the last dimension and along the others, of a group and in all.
@@ -455,7 +467,7 @@ impl Tiles {
         let arguments = arguments(plan, [numbers, Argument::long(down.cast_signed())]);
         let group = GROUP.min(target.max_group);
         let source = Box::new(move || self.text(plan, target, group));
-        let global = [tiles(ndim - 1) * group, down.min(MAX_ROWS_OF_GROUPS)];
+        let global = [(tiles(ndim - 1) * down).min(MAX_TILE_GROUPS) * group, 1];
         Stage { key, source, arguments, global, local: [group, 1] }
     }
 
@@ -474,8 +486,16 @@ impl Tiles {
             // One element more per row, so that a column lies in as many banks as it has elements.
             let _ = writeln!(body, "    local {ty} t{name}[{edge}][{}];", edge + 1);
         }
-        let _ = writeln!(body, "    const long x0 = (long)get_group_id(0) * {edge};");
-        body.push_str("    for (long g = get_group_id(1); g < down; g += get_num_groups(1)) {\n");
+        // Groups that run at the same time take tiles of a band of rows, column by column, so that along both dimensions
+        // what they touch lies next to each other.
+        let _ = writeln!(body, "    const long across = (s.n[{last}] + {}) / {edge};", edge - 1);
+        body.push_str("    for (long l = get_group_id(0); l < across * down; l += get_num_groups(0)) {\n");
+        let _ = writeln!(body, "        const long band = l / ({BAND} * across) * {BAND};");
+        let _ = writeln!(
+            body,
+            "        const long high = min((long){BAND}, down - band), w = l - band * across;"
+        );
+        let _ = writeln!(body, "        const long g = band + w % high, x0 = w / high * {edge};");
         // The tile's place along the other dimension, and the remaining dimensions as one number.
         let _ = writeln!(body, "        const long tiles = (s.n[{other}] + {}) / {edge};", edge - 1);
         let _ =

@@ -161,7 +161,12 @@ impl Argument {
     }
     /// An array of `long` in a struct.
     pub(crate) fn longs(values: impl IntoIterator<Item = isize>) -> Self {
-        Self::Bytes(values.into_iter().flat_map(|value| (value as i64).to_le_bytes()).collect())
+        let values = values.into_iter();
+        let mut bytes = SmallVec::with_capacity(size_of::<i64>() * values.size_hint().0);
+        for value in values {
+            bytes.extend_from_slice(&(value as i64).to_le_bytes());
+        }
+        Self::Bytes(bytes)
     }
     /// A constant of a program.
     pub(crate) fn constant(value: &Scalar) -> Self {
