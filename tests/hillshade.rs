@@ -33,13 +33,9 @@ include!("data/hillshade_cases.rs");
 /// The scene of the reference.
 const SCENE: Scene = Scene { cell_m: [74.5, 92.8], azimuth: 315.0, altitude: 45.0 };
 
-/// Every form of the host that this machine has; absent levels answer to no filter.
-fn hosts() -> Vec<Device> {
-    let filters = ["host:cpu:0", "host:scalar", "host:avx2", "host:avx512"];
-    let found: Vec<Device> = filters.iter().filter_map(|filter| Device::select(filter).ok()).collect();
-    assert!(found.len() >= 2, "the host and its baseline are always there: {found:?}");
-    found
-}
+#[path = "devices/mod.rs"]
+mod devices;
+use devices::devices;
 
 fn file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -93,14 +89,14 @@ fn assert_agrees(elevation: &UsmArray, what: &str) {
 
 #[test]
 fn the_elevation_model() {
-    for device in hosts() {
+    for device in devices() {
         assert_agrees(&model(&device), &format!("{device}"));
     }
 }
 
 #[test]
 fn a_fortran_ordered_copy() {
-    for device in hosts() {
+    for device in devices() {
         let copy = model(&device).copy_in(Order::F).unwrap();
         assert!(copy.flags().f_contiguous && !copy.flags().c_contiguous);
         assert_agrees(&copy, &format!("{device}"));
@@ -109,7 +105,7 @@ fn a_fortran_ordered_copy() {
 
 #[test]
 fn reversed_copies() {
-    for device in hosts() {
+    for device in devices() {
         let model = model(&device);
         for axes in [&[0][..], &[1], &[0, 1]] {
             // Reversed in memory, and read backwards: the same elements through negative strides.
@@ -146,7 +142,7 @@ fn files_of_both_orders() {
 
 #[test]
 fn small_models() {
-    for device in hosts() {
+    for device in devices() {
         let queue = device.queue().unwrap();
         for case in CASES {
             let what = format!("{} on {device}", case.name);
@@ -164,7 +160,7 @@ fn small_models() {
 
 #[test]
 fn statistics_of_the_model() {
-    for device in hosts() {
+    for device in devices() {
         let elevation = heights(&model(&device)).unwrap();
         let relief = hillshade(&elevation, &SCENE).unwrap();
         let slope_degrees = &relief.slope * 1f32.to_degrees();
@@ -176,7 +172,7 @@ fn statistics_of_the_model() {
 
 #[test]
 fn the_picture_has_both_sides() {
-    for device in hosts() {
+    for device in devices() {
         let elevation = heights(&model(&device)).unwrap();
         let relief = hillshade(&elevation, &SCENE).unwrap();
         let grey = picture(&elevation, &relief.shade).unwrap();

@@ -79,12 +79,18 @@ fn events(device: &Device) -> Check {
         // A chain over both drivers: gate, then one, then the other.
         let one = b.write_elementwise(Op::Add, &[b.into(), b.into()], std::slice::from_ref(&task))?;
         let two = a.write_elementwise(Op::Negative, &[a.into()], std::slice::from_ref(&one))?;
-        ensure!(!one.status().is_terminal() && !two.status().is_terminal(), "begun before the gate was opened");
+        ensure!(
+            !one.status().is_terminal() && !two.status().is_terminal(),
+            "begun before the gate was opened"
+        );
         let barrier = second.submit_barrier(&[two.clone()])?;
         ensure!(!barrier.status().is_terminal(), "a barrier before what it waits for");
         let _ = open.send(Ok(()));
         barrier.wait()?;
-        ensure!(one.status().is_terminal() && two.status().is_terminal(), "a barrier before what it waits for");
+        ensure!(
+            one.status().is_terminal() && two.status().is_terminal(),
+            "a barrier before what it waits for"
+        );
     }
     // x: doubled, then negated; y: negated, then doubled.
     expect(&"the device's", &x, &wanted(&values, |v| -2.0 * v))?;
@@ -183,7 +189,8 @@ fn copies(device: &Device) -> Check {
     for bytes in [1_usize, 3, 64, 4097, (1 << 20) + 5, (9 << 20) + 3] {
         let data: Vec<u8> = (0..bytes).map(|i| (i * 7 + i / 251) as u8).collect();
         for kind in [stridewise::UsmKind::Device, visible_kind(device)] {
-            let (a, b) = (UsmMemory::new(kind, bytes + 32, &queue)?, UsmMemory::new(kind, bytes + 32, &queue)?);
+            let (a, b) =
+                (UsmMemory::new(kind, bytes + 32, &queue)?, UsmMemory::new(kind, bytes + 32, &queue)?);
             a.copy_from_host(16, &data)?;
             queue.memcpy((&b, 5), (&a, 16), bytes, &[])?;
             let mut back = vec![0; bytes];

@@ -75,7 +75,8 @@ fn angle(device: &Device, dtype: Dtype) -> Check {
         // 0 of real numbers, with the sign that imaginary parts of real numbers have.
         let exact = if dtype.kind() == DtypeKind::Complex { z.im.atan2(z.re) } else { 0.0_f64.atan2(z.re) };
         let error = error_in_ulp(got, exact);
-        ensure!(error <= 2.0, "angle of {value:?}: got {got:?}, expected {exact}, {error} units off");
+        let bound = device.error_bound(stridewise::Op::Atan2, out).unwrap_or(2.0);
+        ensure!(error <= bound, "angle of {value:?}: got {got:?}, expected {exact}, {error} units off");
     }
     Ok(())
 }

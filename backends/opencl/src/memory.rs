@@ -3,17 +3,19 @@
 //! 1. `cl_intel_unified_shared_memory`: the three USM kinds as the extension has them.
 //! 2. Shared virtual memory (OpenCL 2.0). Of fine grain: pointers that host and device use as they are, for all kinds.
 //!    Of coarse grain: for host and shared memory, which the engine maps around every access by the host; device memory
-//!    is plain buffers, which are cheaper to allocate.
+//!    is plain buffers, which are cheaper to allocate. Commands know coarse memory as a buffer, too, which is made of it
+//!    (`CL_MEM_USE_HOST_PTR`), because a driver may refuse a kernel whose parameter was an object before and is a pointer
+//!    now, and a copy between a buffer and memory that is not mapped.
 //! 3. Plain buffers: device memory only.
 //!
 //! A buffer has no address, so it is given one: a range that no process can map, of which the start stands for the
 //! buffer's first byte. Kernels get the object and an offset ([`Target::buffers`](crate::kernels::Target)).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
 use opencl3::command_queue as cq;
 use opencl3::memory as mem;
@@ -141,7 +143,10 @@ struct Entry {
 enum Origin {
     /// To be freed by this address, which may be a little before the entry's.
     Pointer(usize),
+    /// To be released.
     Object(MemoryObject),
+    /// Both: a buffer made of memory at an address.
+    Both(MemoryObject, usize),
 }
 
 /// Where an address lies.
@@ -160,8 +165,6 @@ pub(crate) struct Memory {
     context: cl_context,
     device: cl_device_id,
     table: RwLock<BTreeMap<usize, Entry>>,
-    /// Ranges that are mapped, by their start, and how often.
-    mapped: Mutex<HashMap<usize, usize>>,
 }
 
 // SAFETY: the context and the device are usable from any thread, and the context outlives this (`device::Shared` holds
@@ -173,7 +176,7 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// The memory of a device in a context, which must outlive it.
     pub(crate) fn new(tier: Tier, context: cl_context, device: cl_device_id) -> Self {
-        Self { tier, context, device, table: RwLock::default(), mapped: Mutex::default() }
+        Self { tier, context, device, table: RwLock::default() }
     }
 
     pub(crate) fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
@@ -221,7 +224,12 @@ impl Memory {
                 // SAFETY: the context is live; the flags are those that the device offers.
                 let raw =
                     unsafe { mem::svm_alloc(self.context, flags, total, alignment) }.map_err(refused)?;
-                pointer(raw)
+                match self.tier {
+                    Tier::SvmCoarse => {
+                        (pointer(raw).0, Origin::Both(self.buffer_of(raw, total)?, raw.addr()))
+                    }
+                    _ => pointer(raw),
+                }
             }
             _ if kind != UsmKind::Device => {
                 return Err(Error::unsupported(
@@ -249,13 +257,35 @@ impl Memory {
         Ok(RawAllocation { ptr: UsmPtr::new(ptr), bytes, kind })
     }
 
+    /// A buffer made of SVM; without one, the SVM is freed.
+    fn buffer_of(&self, raw: *mut c_void, bytes: usize) -> Result<MemoryObject> {
+        let flags = mem::CL_MEM_READ_WRITE | mem::CL_MEM_USE_HOST_PTR;
+        // SAFETY: the runtime just gave this memory in this context, with at least so many bytes; it is freed after the
+        // object is released (`free`, and below).
+        match unsafe { mem::create_buffer(self.context, flags, bytes, raw) } {
+            Ok(object) => Ok(MemoryObject::new(object)),
+            Err(code) => {
+                // SAFETY: as above; nothing else knows the address.
+                let _ = unsafe { mem::svm_free(self.context, raw) };
+                Err(failed("clCreateBuffer", format!("{bytes} bytes of shared virtual memory"), code))
+            }
+        }
+    }
+
     /// Frees memory.
     ///
     /// # Safety
     /// `memory` came from [`alloc`](Self::alloc), was not freed, and no pending command touches it.
     pub(crate) unsafe fn free(&self, memory: RawAllocation) {
         let entry = self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&memory.ptr.addr());
-        let Some(Entry { origin: Origin::Pointer(address), .. }) = entry else { return };
+        let address = match entry.map(|entry| entry.origin) {
+            Some(Origin::Pointer(address)) => address,
+            Some(Origin::Both(object, address)) => {
+                drop(object);
+                address
+            }
+            Some(Origin::Object(_)) | None => return,
+        };
         let raw = memory.ptr.as_ptr().with_addr(address).cast::<c_void>();
         // SAFETY: the runtime gave this address in this context (`alloc`), and the entry is gone, so it is freed once; no
         // command touches it, by this function's contract. A failure leaves nothing to do.
@@ -289,6 +319,7 @@ impl Memory {
         }
         self.find(ptr.addr(), |offset, entry| match &entry.origin {
             Origin::Object(object) => Place::Object(object.raw(), offset),
+            Origin::Both(object, address) => Place::Object(object.raw(), ptr.addr() - address),
             Origin::Pointer(_) => Place::Pointer(ptr.as_ptr().cast()),
         })
         .unwrap_or(pointer)
@@ -418,12 +449,15 @@ impl Memory {
             .map_err(|code| failed("clEnqueueFill", format!("{bytes} bytes at {dst:?}"), code))
     }
 
-    fn mapped(&self) -> MutexGuard<'_, HashMap<usize, usize>> {
-        self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn needs_map(&self, ptr: UsmPtr) -> bool {
-        matches!(self.tier, Tier::SvmCoarse) && self.contains(ptr)
+    /// The object that a range of memory has to be mapped of, and where in it, if the host reaches it only so.
+    fn to_map(&self, ptr: UsmPtr) -> Option<(mem_object, usize)> {
+        if !matches!(self.tier, Tier::SvmCoarse) {
+            return None;
+        }
+        self.find(ptr.addr(), |_, entry| match &entry.origin {
+            Origin::Both(object, address) => Some((object.raw(), ptr.addr() - address)),
+            _ => None,
+        })?
     }
 
     /// Lets the host reach memory.
@@ -437,32 +471,18 @@ impl Memory {
         bytes: usize,
         write: bool,
     ) -> Result<()> {
-        if !self.needs_map(ptr) {
-            return Ok(());
-        }
-        let queue = &queue()?.object;
-        let mut mapped = self.mapped();
-        // Mapping a range twice is allowed, but unmapping names its start only, and ends all of them: the runtime sees
-        // the longest, and the last.
-        let count = mapped.entry(ptr.addr()).or_insert(0);
+        let Some((object, offset)) = self.to_map(ptr) else { return Ok(()) };
+        let queue = queue()?.object.raw();
         let flags = if write { mem::CL_MAP_READ | mem::CL_MAP_WRITE } else { mem::CL_MAP_READ };
-        // SAFETY: the range is SVM of this context by the caller's promise, and waited for here.
+        let mut mapped = null_mut();
+        // SAFETY: the object is live and the range inside it, by the caller's promise; it is waited for.
         let event = unsafe {
-            cq::enqueue_svm_map(queue.raw(), CL_BLOCKING, flags, ptr.as_ptr().cast(), bytes, 0, null())
+            cq::enqueue_map_buffer(queue, object, CL_BLOCKING, flags, offset, bytes, &mut mapped, 0, null())
         };
-        match event {
-            Ok(event) => {
-                drop(EventObject::new(event));
-                *count += 1;
-                Ok(())
-            }
-            Err(code) => {
-                if *count == 0 {
-                    mapped.remove(&ptr.addr());
-                }
-                Err(failed("clEnqueueSVMMap", format!("{bytes} bytes at {ptr:?}"), code))
-            }
-        }
+        let failed = |code| failed("clEnqueueMapBuffer", format!("{bytes} bytes at {ptr:?}"), code);
+        drop(EventObject::new(event.map_err(failed)?));
+        // A buffer made of memory of the host is mapped where that memory is (OpenCL 3.0 API, section 5.2.4).
+        if mapped.addr() == ptr.addr() { Ok(()) } else { Err(failed(opencl3::error_codes::CL_MAP_FAILURE)) }
     }
 
     /// Ends the host's reach.
@@ -474,22 +494,12 @@ impl Memory {
         queue: impl FnOnce() -> Result<&'q NativeQueue>,
         ptr: UsmPtr,
     ) -> Result<()> {
-        if !self.needs_map(ptr) {
-            return Ok(());
-        }
-        let queue = &queue()?.object;
-        let mut mapped = self.mapped();
-        match mapped.get_mut(&ptr.addr()) {
-            Some(count) if *count > 1 => {
-                *count -= 1;
-                return Ok(());
-            }
-            _ => mapped.remove(&ptr.addr()),
-        };
-        // SAFETY: the range is mapped, by the caller's promise and the count.
-        let event = unsafe { cq::enqueue_svm_unmap(queue.raw(), ptr.as_ptr().cast(), 0, null()) };
+        let Some((object, _)) = self.to_map(ptr) else { return Ok(()) };
+        let queue = queue()?.object.raw();
+        // SAFETY: the range is mapped at its own address, by the caller's promise and `map`.
+        let event = unsafe { cq::enqueue_unmap_mem_object(queue, object, ptr.as_ptr().cast(), 0, null()) };
         let about = || format!("memory at {ptr:?}");
-        let event = EventObject::new(event.map_err(|code| failed("clEnqueueSVMUnmap", about(), code))?);
+        let event = EventObject::new(event.map_err(|code| failed("clEnqueueUnmapMemObject", about(), code))?);
         opencl3::event::wait_for_events(&[event.raw()])
             .map_err(|code| failed("clWaitForEvents", about(), code))
     }
