@@ -110,7 +110,7 @@ fn work_that_is_pending_when_the_device_is_lost_fails() {
             let first = b.event().unwrap();
             let c = b.try_add(&a).unwrap();
             let second = c.event().unwrap();
-            let task = queue.submit_host_task(|| Ok(()), &[second.clone()]).unwrap();
+            let task = queue.submit_host_task(|| Ok(()), std::slice::from_ref(&second)).unwrap();
             assert_eq!(first.status(), EventStatus::Submitted);
             stub.lose_device();
             for event in [&first, &second, &task] {

@@ -62,8 +62,9 @@ fn a_failure_is_inherited_and_can_be_overwritten() {
                 let first = b.event().unwrap();
                 let c = b.try_add(&a).unwrap();
                 let second = c.event().unwrap();
-                let task = queue.submit_host_task(|| panic!("must not run"), &[second.clone()]).unwrap();
-                let late = queue.submit_barrier(&[task.clone()]).unwrap();
+                let task =
+                    queue.submit_host_task(|| panic!("must not run"), std::slice::from_ref(&second)).unwrap();
+                let late = queue.submit_barrier(std::slice::from_ref(&task)).unwrap();
                 stub.fail("run:clEnqueueNDRangeKernel", 1, -5);
                 stub.release();
                 let error = first.wait().unwrap_err();
