@@ -8,6 +8,8 @@ use clap::{Arg, ArgMatches};
 
 use crate::opencl::{EVERY_TEST, Runtime, VENDORS};
 
+/// The variable that makes the matrix run a sample.
+const SAMPLE: &str = "STRIDEWISE_MATRIX_SAMPLE";
 /// How the reasons begin for which the matrix ignores a test.
 const UNSUPPORTED: &str = "unsupported: ";
 const EXPECTED: &str = "fails as expected: ";
@@ -53,7 +55,7 @@ fn on_devices(filter: Option<&str>, runtime: Option<&Runtime>) -> Result<(), Str
         }
     };
     if let Some(runtime) = runtime {
-        command.env(VENDORS, runtime.vendor()?);
+        command.env(VENDORS, runtime.vendor()?).env(SAMPLE, runtime.sample.to_string());
         if !runtime.concurrent {
             command.arg("--test-threads=1");
         }

@@ -179,8 +179,7 @@ impl OpenClDevice {
         } else {
             DeviceType::Accelerator
         };
-        let exact =
-            u64::from(id.single_fp_config().unwrap_or(0)) & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
+        let exact = id.single_fp_config().unwrap_or(0) & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
         let target = Target {
             fp64: id.double_fp_config().unwrap_or(0) != 0 || has("cl_khr_fp64"),
             fp16: has("cl_khr_fp16"),
