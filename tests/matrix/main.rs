@@ -83,7 +83,9 @@ fn main() {
     trials.extend(random::trials());
     trials.extend(special::trials());
     let sample = std::env::var(SAMPLE_VARIABLE).ok().and_then(|n| n.parse().ok()).filter(|&n: &u64| n > 0);
-    for case in suites.iter().flatten().filter(|case| sample.is_none_or(|n| number(&case.name) % n == 0)) {
+    for case in
+        suites.iter().flatten().filter(|case| sample.is_none_or(|n| number(&case.name).is_multiple_of(n)))
+    {
         trials.extend(devices.iter().map(|device| case.on(device)));
     }
     libtest_mimic::run(&arguments, trials).exit();

@@ -106,6 +106,11 @@ fn steps() -> Result<Vec<Step>, String> {
         })
         .slow()
         .needs("intel-opencl"),
+        Step::call("kernels-intel", "every form of the OpenCL backend's kernels, on Intel's runtime", || {
+            matrix::kernels_on(&opencl::INTEL)
+        })
+        .slow()
+        .needs("intel-opencl"),
         Step::call("oclgrind", "Oclgrind, for the matrix, installed where it is missing", || {
             opencl::OCLGRIND.ensure()
         })
