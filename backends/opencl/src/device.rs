@@ -135,6 +135,13 @@ impl Shared {
     }
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The memory's own objects go with it; scratch memory may be an address, which has to be freed.
+        self.scratch.clear(self);
+    }
+}
+
 /// Text about a device; empty where there is none.
 fn text(answer: opencl3::Result<String>) -> String {
     answer.unwrap_or_default().trim_matches(['\0', ' ']).to_owned()

@@ -5,7 +5,12 @@ use stridewise_core::Error;
 
 /// What a call that failed reports: the function, what it was about, and the runtime's code by its name.
 pub(crate) fn failed(call: &'static str, about: impl std::fmt::Display, code: i32) -> Error {
-    let help = match code {
+    Error::runtime(call, format!("{} ({code}), for {about}", name(code)), "CL_SUCCESS", help(code))
+}
+
+/// What to do about a code.
+pub(crate) fn help(code: i32) -> &'static str {
+    match code {
         -4 | -6 | -61 => {
             "allocate less, or free memory: `Device::trim_pool` gives back what the device's pool holds"
         }
@@ -17,8 +22,7 @@ pub(crate) fn failed(call: &'static str, about: impl std::fmt::Display, code: i3
         -14 => "see the error of the work that it waits for",
         -34 | -36 | -9999 => "the device is lost to this process: start a new one, or use another device",
         _ => "the runtime's documentation of this function says more",
-    };
-    Error::runtime(call, format!("{} ({code}), for {about}", name(code)), "CL_SUCCESS", help)
+    }
 }
 
 /// The code's name in the OpenCL headers.

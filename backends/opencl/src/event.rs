@@ -231,8 +231,9 @@ pub(crate) fn execution_status(event: &EventObject) -> Result<cl_int, i32> {
 extern "C" fn ended(_event: cl_event, _status: cl_int, event: *mut c_void) {
     // SAFETY: the pointer is the one that `ask` made with `into_raw`, and the runtime calls back once.
     let event = unsafe { Arc::from_raw(event.cast::<ClEvent>().cast_const()) };
-    let device = Arc::clone(&event.device);
-    device.worker.send(Job::Settle(event));
+    // Not by way of the device: the event may be its last owner, and its end is no work for a callback.
+    let jobs = event.device.worker.jobs();
+    let _ = jobs.send(Job::Settle(event));
 }
 
 impl Event for ClEvent {

@@ -64,9 +64,12 @@ handles! {
 
 impl EventObject {
     /// Another reference to the event.
-    pub(crate) fn share(&self) -> Self {
-        // SAFETY: the event is live; the new reference is the new object's. It cannot fail for a live event.
-        let _ = unsafe { cl3::event::retain_event(self.0) };
-        Self::new(self.0)
+    ///
+    /// # Errors
+    /// What the runtime says that cannot count one more.
+    pub(crate) fn share(&self) -> Result<Self, i32> {
+        // SAFETY: the event is live; the new reference is the new object's.
+        unsafe { cl3::event::retain_event(self.0) }?;
+        Ok(Self::new(self.0))
     }
 }

@@ -185,7 +185,8 @@ impl Memory {
                 "bytes",
                 format!("{bytes} of {kind} memory ({})", crate::error::name(code)),
                 "memory that the device has free",
-                "allocate less, free arrays, or give back what the pool holds: `Device::trim_pool`",
+                // A device that is lost refuses memory, too.
+                crate::error::help(code),
             )
         };
         let slack = if align > RUNTIME_ALIGN_BYTES { align } else { 0 };
@@ -211,7 +212,7 @@ impl Memory {
                     }
                 };
                 if raw.is_null() || code != 0 {
-                    return Err(refused(code));
+                    return Err(refused(if code == 0 { -4 } else { code }));
                 }
                 pointer(raw)
             }
@@ -221,9 +222,10 @@ impl Memory {
                 let fine =
                     if matches!(self.tier, Tier::SvmFine) { mem::CL_MEM_SVM_FINE_GRAIN_BUFFER } else { 0 };
                 let flags = mem::CL_MEM_READ_WRITE | fine;
+                // The function has no code to give: null it is, most likely for want of memory.
                 // SAFETY: the context is live; the flags are those that the device offers.
-                let raw =
-                    unsafe { mem::svm_alloc(self.context, flags, total, alignment) }.map_err(refused)?;
+                let raw = unsafe { mem::svm_alloc(self.context, flags, total, alignment) }
+                    .map_err(|_| refused(-4))?;
                 match self.tier {
                     Tier::SvmCoarse => {
                         (pointer(raw).0, Origin::Both(self.buffer_of(raw, total)?, raw.addr()))

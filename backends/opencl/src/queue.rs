@@ -73,7 +73,7 @@ impl NativeQueue {
         if last.as_ref().is_none_or(|(covered, _)| *covered < ticket) {
             self.mark(&mut last)?;
         }
-        last.as_ref().map(|(_, marker)| marker.share()).ok_or(DLOPEN_FUNCTION_NOT_AVAILABLE)
+        last.as_ref().map_or(Err(DLOPEN_FUNCTION_NOT_AVAILABLE), |(_, marker)| marker.share())
     }
 
     /// Enqueues a marker.
@@ -422,8 +422,22 @@ fn marker(queue: &NativeQueue, waits: &[cl_event]) -> Result<EventObject> {
     event.map(EventObject::new).map_err(|code| failed("clEnqueueMarkerWithWaitList", "a barrier", code))
 }
 
-/// Enqueues the kernels of several plans, and what joins them.
+/// Enqueues the kernels of several plans, and what joins them. A failure means that nothing of it is under way.
 fn launch(
+    device: &Shared,
+    native: &mut Native,
+    plans: &[LaunchPlan],
+    waits: &[cl_event],
+    eventful: bool,
+) -> Result<()> {
+    let outcome = enqueue_plans(device, native, plans, waits, eventful);
+    if outcome.is_err() {
+        abandon(native);
+    }
+    outcome
+}
+
+fn enqueue_plans(
     device: &Shared,
     native: &mut Native,
     plans: &[LaunchPlan],
@@ -457,13 +471,17 @@ fn launch(
             Ok(())
         });
         if let Some(mut block) = scratch.take() {
-            block.last = native.parts.last().map(EventObject::share);
+            block.last = native.parts.last().and_then(|last| {
+                let share = last.share().ok();
+                if share.is_none() {
+                    // Without a reference, nobody could tell when the block is free: it is when this returns.
+                    let _ = ev::wait_for_events(&[last.raw()]);
+                }
+                share
+            });
             device.scratch.put(block);
         }
-        if let Err(error) = stages {
-            abandon(native);
-            return Err(error);
-        }
+        stages?;
         ends.extend(native.parts.last().map(EventObject::raw));
     }
     Ok(())

@@ -48,6 +48,11 @@ impl Worker {
         }
     }
 
+    /// The sending end, for whoever must not be the last owner of a device.
+    pub(crate) fn jobs(&self) -> Sender<Job> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn send(&self, job: Job) {
         // Sent only while a `Shared`, and so the thread, is alive; a job that finds no thread has nobody waiting.
         let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).send(job);

@@ -214,6 +214,9 @@ impl Call<'_> {
         if blocking != 0 {
             self.flush(queue as usize);
             self.block_on([status]);
+            if !waits.2.is_null() {
+                self.gives = self.pending.last().map(|command| command.event);
+            }
         }
         Ok(())
     }

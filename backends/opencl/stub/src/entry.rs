@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use opencl_sys::{CL_INVALID_VALUE, CL_OUT_OF_RESOURCES, cl_int};
 
+use crate::objects::Sort;
 use crate::state::{self, State};
 
 /// What an entry point gives, or its error code.
@@ -24,6 +25,8 @@ pub(crate) struct Call<'a> {
     /// Name of the entry point.
     pub(crate) name: &'static str,
     blocks_on: Vec<Arc<AtomicI32>>,
+    /// The event that a blocking call gives, unless it fails.
+    pub(crate) gives: Option<usize>,
     /// Whether a failure of what the call blocks on is one of the call.
     reports: bool,
 }
@@ -52,9 +55,9 @@ impl Call<'_> {
     ) -> Outcome<R> {
         let mut guard = state::lock();
         guard.enter(name)?;
-        let mut call = Call { state: &mut guard, name, blocks_on: Vec::new(), reports: true };
+        let mut call = Call { state: &mut guard, name, blocks_on: Vec::new(), gives: None, reports: true };
         let result = body(&mut call);
-        let Call { blocks_on, reports, .. } = call;
+        let Call { blocks_on, gives, reports, .. } = call;
         guard.advance();
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -80,7 +83,13 @@ impl Call<'_> {
         state::CHANGED.notify_all();
         let failed = blocks_on.iter().any(|status| status.load(Ordering::Acquire) < 0);
         match result {
-            Ok(_) if failed && reports => Err(opencl_sys::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+            Ok(_) if failed && reports => {
+                if let Some(event) = gives {
+                    // Who gave it, takes it back.
+                    let _ = state::lock().release(state::pointer(event), Sort::Event);
+                }
+                Err(opencl_sys::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+            }
             result => result,
         }
     }

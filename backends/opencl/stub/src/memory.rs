@@ -36,6 +36,10 @@ impl Block {
     pub(crate) fn foreign(address: usize, bytes: usize) -> Self {
         Self { address, bytes, pages: None, hidden: None }
     }
+    /// Whether it is memory of the application.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.pages.is_none()
+    }
     /// Where the stub finds what the application has at an address.
     pub(crate) fn inside(&self, address: usize) -> usize {
         match (self.pages, self.hidden) {

@@ -228,7 +228,7 @@ impl State {
     /// Bytes of all buffers.
     pub(crate) fn buffer_bytes(&self) -> usize {
         let bytes = |object: &Object| match &object.body {
-            Body::Buffer(buffer) => buffer.block.bytes,
+            Body::Buffer(buffer) if !buffer.block.is_foreign() => buffer.block.bytes,
             _ => 0,
         };
         self.objects.values().map(bytes).sum()

@@ -11,14 +11,34 @@ use crate::entry::{Call, Outcome};
 use crate::memory::Block;
 use crate::objects::{Body, Buffer, Sort};
 
-/// The block behind a part of a buffer, for a command of a queue, and the address of the part.
+/// A part of a buffer, for a command.
+struct Part {
+    /// What it consists of.
+    block: Arc<Block>,
+    /// Where the application finds it.
+    address: usize,
+    /// Where the stub does.
+    place: usize,
+    /// The allocation that the buffer was made of, by its start.
+    allocation: Option<usize>,
+}
+
+impl Part {
+    /// Notes that a command uses it.
+    fn keep(self, work: &mut Work) {
+        work.keeps.push(self.block);
+        work.uses.extend(self.allocation);
+    }
+}
+
+/// A part of a buffer, for a command of a queue.
 fn part(
     call: &mut Call<'_>,
     queue: cl_command_queue,
     buffer: cl_mem,
     offset: usize,
     bytes: usize,
-) -> Outcome<(Arc<Block>, usize)> {
+) -> Outcome<Part> {
     let context = call.queue(queue)?.context;
     let found = call.buffer(buffer)?;
     let (owner, block) = (found.context, Arc::clone(&found.block));
@@ -30,7 +50,10 @@ fn part(
         return Err(CL_INVALID_VALUE);
     }
     let address = block.address + offset;
-    Ok((block, address))
+    let allocation = if block.is_foreign() { call.reach(address, bytes, context)? } else { None };
+    let place = allocation.map_or(address, |start| call.inside(start, address));
+    let block = allocation.and_then(|start| call.block(start)).unwrap_or(block);
+    Ok(Part { block, address, place, allocation })
 }
 
 fn create(
@@ -162,11 +185,11 @@ entries! {
         list: *const cl_event,
         event: *mut cl_event,
     ) {
-        let (block, from) = part(call, queue, buffer, offset, bytes)?;
+        let from = part(call, queue, buffer, offset, bytes)?;
         let mut work = Work::nothing(CL_COMMAND_READ_BUFFER);
         let to = host(call, queue, &mut work, to as usize, bytes)?;
-        work.keeps.push(block);
-        work.action = Action::Copy { from, to, bytes };
+        work.action = Action::Copy { from: from.place, to, bytes };
+        from.keep(&mut work);
         call.enqueue_blocking(queue, blocking, &Waits(count, list, event), work)
     }
 
@@ -182,11 +205,11 @@ entries! {
         list: *const cl_event,
         event: *mut cl_event,
     ) {
-        let (block, to) = part(call, queue, buffer, offset, bytes)?;
+        let to = part(call, queue, buffer, offset, bytes)?;
         let mut work = Work::nothing(CL_COMMAND_WRITE_BUFFER);
         let from = host(call, queue, &mut work, from as usize, bytes)?;
-        work.keeps.push(block);
-        work.action = Action::Copy { from, to, bytes };
+        work.action = Action::Copy { from, to: to.place, bytes };
+        to.keep(&mut work);
         call.enqueue_blocking(queue, blocking, &Waits(count, list, event), work)
     }
 
@@ -202,14 +225,15 @@ entries! {
         list: *const cl_event,
         event: *mut cl_event,
     ) {
-        let (from_block, from) = part(call, queue, source, source_offset, bytes)?;
-        let (to_block, to) = part(call, queue, target, target_offset, bytes)?;
-        if from.abs_diff(to) < bytes {
+        let from = part(call, queue, source, source_offset, bytes)?;
+        let to = part(call, queue, target, target_offset, bytes)?;
+        if from.place.abs_diff(to.place) < bytes {
             return Err(CL_MEM_COPY_OVERLAP);
         }
-        let action = Action::Copy { from, to, bytes };
-        let keeps = vec![from_block, to_block];
-        let work = Work { action, keeps, ..Work::nothing(CL_COMMAND_COPY_BUFFER) };
+        let action = Action::Copy { from: from.place, to: to.place, bytes };
+        let mut work = Work { action, ..Work::nothing(CL_COMMAND_COPY_BUFFER) };
+        from.keep(&mut work);
+        to.keep(&mut work);
         call.enqueue(queue, &Waits(count, list, event), work).map(drop)
     }
 
@@ -225,13 +249,14 @@ entries! {
         list: *const cl_event,
         event: *mut cl_event,
     ) {
-        let (block, to) = part(call, queue, buffer, offset, bytes)?;
+        let to = part(call, queue, buffer, offset, bytes)?;
         let pattern = pattern_of(call, pattern, pattern_bytes)?;
         if !offset.is_multiple_of(pattern_bytes) || !bytes.is_multiple_of(pattern_bytes) {
             return Err(CL_INVALID_VALUE);
         }
-        let action = Action::Fill { to, pattern, bytes };
-        let work = Work { action, keeps: vec![block], ..Work::nothing(CL_COMMAND_FILL_BUFFER) };
+        let action = Action::Fill { to: to.place, pattern, bytes };
+        let mut work = Work { action, ..Work::nothing(CL_COMMAND_FILL_BUFFER) };
+        to.keep(&mut work);
         call.enqueue(queue, &Waits(count, list, event), work).map(drop)
     }
 
@@ -247,10 +272,17 @@ entries! {
         list: *const cl_event,
         event: *mut cl_event,
     ) -> *mut c_void {
-        let (block, address) = part(call, queue, buffer, offset, bytes)?;
-        let work = Work { keeps: vec![block], ..Work::nothing(CL_COMMAND_MAP_BUFFER) };
+        let part = part(call, queue, buffer, offset, bytes)?;
+        let (address, allocation) = (part.address, part.allocation);
+        let mut work = Work::nothing(CL_COMMAND_MAP_BUFFER);
+        part.keep(&mut work);
         call.enqueue_blocking(queue, blocking, &Waits(count, list, event), work)?;
         call.buffer(buffer)?.maps.push(address);
+        // A buffer that is made of an allocation is mapped where that is.
+        if let Some(allocation) = allocation.and_then(|start| call.allocations.live.get_mut(&start)) {
+            allocation.maps.push(address);
+            allocation.block.open(true);
+        }
         Ok(address as *mut c_void)
     }
 
@@ -263,14 +295,21 @@ entries! {
         list: *const cl_event,
         event: *mut cl_event,
     ) {
-        let (block, _) = part(call, queue, buffer, 0, 1)?;
+        let part = part(call, queue, buffer, 0, 1)?;
         let maps = &mut call.buffer(buffer)?.maps;
         let Some(at) = maps.iter().position(|&map| map == mapped as usize) else {
             call.violation(format!("{mapped:?} is unmapped, but is no map of {buffer:?}"));
             return Err(CL_INVALID_VALUE);
         };
         maps.swap_remove(at);
-        let work = Work { keeps: vec![block], ..Work::nothing(CL_COMMAND_UNMAP_MEM_OBJECT) };
+        if let Some(allocation) = part.allocation.and_then(|start| call.allocations.live.get_mut(&start)) {
+            if let Some(at) = allocation.maps.iter().position(|&map| map == mapped as usize) {
+                allocation.maps.swap_remove(at);
+            }
+            allocation.block.open(!allocation.maps.is_empty());
+        }
+        let mut work = Work::nothing(CL_COMMAND_UNMAP_MEM_OBJECT);
+        part.keep(&mut work);
         call.enqueue(queue, &Waits(count, list, event), work).map(drop)
     }
 
@@ -286,7 +325,7 @@ entries! {
     ) {
         let mut work = Work::nothing(CL_COMMAND_MIGRATE_MEM_OBJECTS);
         for buffer in call.list(buffers, number as usize) {
-            work.keeps.push(part(call, queue, buffer, 0, 1)?.0);
+            part(call, queue, buffer, 0, 1)?.keep(&mut work);
         }
         call.enqueue(queue, &Waits(count, list, event), work).map(drop)
     }

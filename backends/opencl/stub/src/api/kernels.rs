@@ -240,7 +240,14 @@ entries! {
             match argument.ok_or(CL_INVALID_KERNEL_ARGS)? {
                 Argument::Buffer(buffer) if buffer != 0 => {
                     let buffer = call.buffer(pointer(buffer))?;
-                    work.keeps.push(Arc::clone(&buffer.block));
+                    let block = Arc::clone(&buffer.block);
+                    if block.is_foreign()
+                        && let Some(start) = call.reach(block.address, block.bytes, context)?
+                    {
+                        work.uses.push(start);
+                        work.keeps.extend(call.block(start));
+                    }
+                    work.keeps.push(block);
                 }
                 Argument::Pointer(address) if address != 0 => {
                     let start = call.reach_allocation(address, 0, context)?;
