@@ -83,7 +83,7 @@ fn events(device: &Device) -> Check {
             !one.status().is_terminal() && !two.status().is_terminal(),
             "begun before the gate was opened"
         );
-        let barrier = second.submit_barrier(&[two.clone()])?;
+        let barrier = second.submit_barrier(std::slice::from_ref(&two))?;
         ensure!(!barrier.status().is_terminal(), "a barrier before what it waits for");
         let _ = open.send(Ok(()));
         barrier.wait()?;

@@ -3,6 +3,9 @@
 //! Suites are data, checked against the scalar oracle of the core or naive loops; they know no backend. A test is named
 //! `suite::case/dtype/device`, for example `elementwise::add/f32/host:avx2`. What a device says it does not support is
 //! reported as ignored, with the reason; what is known to fail stands in `expectations.rs`, and fails if it passes.
+//!
+//! With `STRIDEWISE_MATRIX_SAMPLE=N`, about one case of N is run, always the same ones: for devices on which compiling a
+//! kernel takes longer than running it.
 
 mod casts;
 mod cell;
@@ -36,6 +39,17 @@ mod threads;
 mod values;
 mod views;
 
+/// Environment variable that makes a sample of the cases.
+const SAMPLE_VARIABLE: &str = "STRIDEWISE_MATRIX_SAMPLE";
+
+/// A number that a name always has (FNV-1a), of which the last digits are as good as the first.
+fn number(name: &str) -> u64 {
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash ^ hash >> 32
+}
+
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let suites = [
@@ -68,7 +82,10 @@ fn main() {
     trials.extend(threads::trials());
     trials.extend(random::trials());
     trials.extend(special::trials());
-    for case in suites.iter().flatten() {
+    let sample = std::env::var(SAMPLE_VARIABLE).ok().and_then(|n| n.parse().ok()).filter(|&n: &u64| n > 0);
+    for case in
+        suites.iter().flatten().filter(|case| sample.is_none_or(|n| number(&case.name).is_multiple_of(n)))
+    {
         trials.extend(devices.iter().map(|device| case.on(device)));
     }
     libtest_mimic::run(&arguments, trials).exit();

@@ -8,6 +8,8 @@ use clap::{Arg, ArgMatches};
 
 use crate::opencl::{EVERY_TEST, Runtime, VENDORS};
 
+/// The variable that makes the matrix run a sample.
+const SAMPLE: &str = "STRIDEWISE_MATRIX_SAMPLE";
 /// How the reasons begin for which the matrix ignores a test.
 const UNSUPPORTED: &str = "unsupported: ";
 const EXPECTED: &str = "fails as expected: ";
@@ -36,6 +38,16 @@ pub(crate) fn on_runtime(runtime: &Runtime) -> Result<(), String> {
     on_devices(None, Some(runtime))
 }
 
+/// Runs the OpenCL backend's own tests, of every form of its kernels, on the devices of a runtime.
+///
+/// # Errors
+/// A test failed.
+pub(crate) fn kernels_on(runtime: &Runtime) -> Result<(), String> {
+    let mut command = crate::cargo();
+    command.args(["test", "--locked", "--package", "stridewise-opencl"]).env(VENDORS, runtime.vendor()?);
+    crate::run_to_end(&mut command)
+}
+
 fn on_devices(filter: Option<&str>, runtime: Option<&Runtime>) -> Result<(), String> {
     let mut command = crate::cargo();
     command.args(["test", "--locked", "--workspace"]);
@@ -53,7 +65,7 @@ fn on_devices(filter: Option<&str>, runtime: Option<&Runtime>) -> Result<(), Str
         }
     };
     if let Some(runtime) = runtime {
-        command.env(VENDORS, runtime.vendor()?);
+        command.env(VENDORS, runtime.vendor()?).env(SAMPLE, runtime.sample.to_string());
         if !runtime.concurrent {
             command.arg("--test-threads=1");
         }

@@ -29,6 +29,8 @@ pub(crate) struct Runtime {
     pub(crate) tests: &'static str,
     /// And what they do not.
     pub(crate) skipped: &'static [&'static str],
+    /// One case of so many is run where all steps are: compiling or interpreting kernels takes most of an hour.
+    pub(crate) sample: usize,
     /// Whether several threads may run kernels at a time.
     pub(crate) concurrent: bool,
     /// Whether it reports what kernels do wrong, as [`Runtime::REPORTS`] asks it to.
@@ -43,6 +45,7 @@ pub(crate) const POCL: Runtime = Runtime {
     by_hand: "Debian, Ubuntu: ocl-icd-libopencl1 pocl-opencl-icd; Fedora: ocl-icd pocl",
     tests: EVERY_TEST,
     skipped: &[],
+    sample: 16,
     concurrent: true,
     reports: false,
 };
@@ -63,6 +66,7 @@ pub(crate) const OCLGRIND: Runtime = Runtime {
     // through; special values change none of it.
     tests: "/f32/opencl:",
     skipped: &["special::", "reduce_special::"],
+    sample: 24,
     // It ends with an assertion of its own.
     concurrent: false,
     reports: true,
@@ -77,6 +81,7 @@ pub(crate) const INTEL: Runtime = Runtime {
               intel-cmplr-lib-rt, and a loader: Debian, Ubuntu: ocl-icd-libopencl1; Fedora: ocl-icd",
     tests: EVERY_TEST,
     skipped: &[],
+    sample: 8,
     concurrent: true,
     reports: false,
 };

@@ -92,7 +92,7 @@ fn steps() -> Result<Vec<Step>, String> {
         .needs("hwloc"),
         Step::call("pocl", "PoCL, for the matrix, installed where it is missing", || opencl::POCL.ensure())
             .slow(),
-        Step::call("matrix-pocl", "every suite on PoCL, an OpenCL runtime for processors", || {
+        Step::call("matrix-pocl", "a sample of the matrix on PoCL, an OpenCL runtime for processors", || {
             matrix::on_runtime(&opencl::POCL)
         })
         .slow()
@@ -101,8 +101,13 @@ fn steps() -> Result<Vec<Step>, String> {
             opencl::INTEL.ensure()
         })
         .slow(),
-        Step::call("matrix-intel", "every suite on Intel's OpenCL runtime for processors", || {
+        Step::call("matrix-intel", "a sample of the matrix on Intel's OpenCL runtime for processors", || {
             matrix::on_runtime(&opencl::INTEL)
+        })
+        .slow()
+        .needs("intel-opencl"),
+        Step::call("kernels-intel", "every form of the OpenCL backend's kernels, on Intel's runtime", || {
+            matrix::kernels_on(&opencl::INTEL)
         })
         .slow()
         .needs("intel-opencl"),
@@ -112,7 +117,7 @@ fn steps() -> Result<Vec<Step>, String> {
         .slow(),
         Step::call(
             "matrix-oclgrind",
-            "every suite in float32 on Oclgrind, which reports accesses outside of buffers and data races of kernels",
+            "a sample of the matrix in float32 on Oclgrind, which reports accesses outside of buffers and data races",
             || matrix::on_runtime(&opencl::OCLGRIND),
         )
         .slow()

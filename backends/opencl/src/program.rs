@@ -67,7 +67,7 @@ impl Programs {
     }
 
     fn build(&self, source: &str) -> Result<Kernel> {
-        if let Some(kernel) = self.disk.load(source).and_then(|binary| self.load_binary(&binary)) {
+        if let Some(kernel) = self.disk.load(source).and_then(|binary| self.with_binary(&binary)) {
             return Ok(kernel);
         }
         let raw = cl::create_program_with_source(self.context, &[source])
@@ -93,7 +93,7 @@ impl Programs {
     }
 
     /// `None` where the runtime does not take the binary (any more): it is compiled anew then.
-    fn load_binary(&self, binary: &[u8]) -> Option<Kernel> {
+    fn with_binary(&self, binary: &[u8]) -> Option<Kernel> {
         // SAFETY: the device is the context's.
         let raw = unsafe { cl::create_program_with_binary(self.context, &[self.device.id()], &[binary]) };
         let program = Program::new(raw.ok()?);

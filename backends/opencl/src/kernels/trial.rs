@@ -120,7 +120,7 @@ impl Tested {
         target: &Target,
         plan: &LaunchPlan,
         regions: &mut [Region],
-        work: impl for<'a> Fn(&'a LaunchPlan, &Target) -> Result<Work<'a>>,
+        work: impl for<'a> Fn(&'a LaunchPlan, &'a Target) -> Result<Work<'a>>,
     ) {
         let buffers: Vec<Buffer<u8>> = regions.iter().map(|r| self.buffer(&r.bytes)).collect();
         let Work { scratch_bytes, stages } = work(plan, target).unwrap();

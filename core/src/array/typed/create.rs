@@ -7,6 +7,8 @@ use super::{Array, FieldElement, NumElement, RealElement, demand};
 use crate::array::UsmArray;
 use crate::backend::UsmSupport;
 use crate::dtype::Element;
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 use crate::layout::Order;
 use crate::memory::UsmKind;

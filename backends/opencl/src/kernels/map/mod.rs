@@ -8,6 +8,11 @@
 //!
 //! Small work takes rows whatever it is, one kernel per program and number of dimensions.
 
+mod tiles;
+
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 
 use smallvec::SmallVec;
@@ -17,6 +22,8 @@ use super::text::{Parameters, c_type, component, vector};
 use super::{Argument, Key, Stage, Target, Work};
 use crate::emit;
 
+use tiles::Tiles;
+
 /// Work-items of a group on a GPU, and on a processor, where a group is a loop.
 const GROUP: usize = 256;
 const CPU_GROUP: usize = 64;
@@ -24,9 +31,6 @@ const CPU_GROUP: usize = 64;
 const ACCESS_BYTES: usize = 16;
 /// Groups along the second dimension at most: kernels go on from there in a loop.
 const MAX_ROWS_OF_GROUPS: usize = 32_768;
-/// Groups of a map by tiles at most, and the rows of tiles that they take side by side.
-const MAX_TILE_GROUPS: usize = 1 << 20;
-const BAND: usize = 8;
 /// Dimensions of the general form, where they suffice.
 const GENERAL_DIMS: usize = 4;
 
@@ -412,171 +416,5 @@ fn outer_places(body: &mut String, operands: &[Named<'_>], ndim: usize, starts: 
             let _ = writeln!(body, "            rest /= s.n[{d}];");
         }
         body.push_str("        }\n");
-    }
-}
-
-/// Inputs that are read along another dimension than the outputs are written: their tiles turn in local memory.
-#[derive(Clone, Copy)]
-struct Tiles {
-    /// That dimension.
-    other: usize,
-    /// Elements of a tile's edge.
-    edge: usize,
-    /// One bit per input: those that turn.
-    turned: u32,
-}
-
-impl Tiles {
-    /// The least extent of both dimensions that makes tiles worth it.
-    const LEAST: usize = 32;
-
-    fn of(plan: &LaunchPlan, target: &Target) -> Option<Self> {
-        let last = plan.dims.len().checked_sub(2)? + 1;
-        if target.cpu || plan.dims[last] < Self::LEAST {
-            return None;
-        }
-        if plan.outputs.iter().any(|output| output.strides[last] != 1) {
-            return None;
-        }
-        let turns =
-            |operand: &Operand, d: usize| operand.strides[d] == 1 && !matches!(operand.strides[last], 0 | 1);
-        let memory = |i: usize| !plan.program.is_index(i);
-        let inputs = || plan.inputs.iter().enumerate().filter(|&(i, _)| memory(i));
-        let other = (0..last).find(|&d| plan.dims[d] >= Self::LEAST && inputs().any(|(_, x)| turns(x, d)))?;
-        let turned = inputs().filter(|(_, x)| turns(x, other)).fold(0, |bits, (i, _)| bits | 1 << i);
-        let bytes = |edge: usize| -> usize {
-            let tile = edge * (edge + 1);
-            let sizes = inputs().filter(|&(i, _)| turned >> i & 1 == 1);
-            sizes.map(|(i, _)| tile * plan.program.inputs()[i].size()).sum()
-        };
-        let edge = [64, 32].into_iter().find(|&edge| bytes(edge) <= target.local_bytes * 3 / 4)?;
-        Some(Self { other, edge, turned })
-    }
-
-    fn stage<'a>(self, plan: &'a LaunchPlan, target: &'a Target) -> Stage<'a> {
-        let ndim = plan.dims.len();
-        let mut key = Key::new(b't');
-        for number in [ndim, self.other, self.edge, self.turned as usize] {
-            key.push(number);
-        }
-        key.program(&plan.program);
-        let tiles = |d: usize| plan.dims[d].div_ceil(self.edge);
-        let rest = plan.len() / plan.dims[ndim - 1] / plan.dims[self.other];
-        let down = tiles(self.other) * rest;
-        let (numbers, _) = space(plan, ndim);
-        let arguments = arguments(plan, [numbers, Argument::long(down.cast_signed())]);
-        let group = GROUP.min(target.max_group);
-        let source = Box::new(move || self.text(plan, target, group));
-        let global = [(tiles(ndim - 1) * down).min(MAX_TILE_GROUPS) * group, 1];
-        Stage { key, source, arguments, global, local: [group, 1] }
-    }
-
-    fn text(&self, plan: &LaunchPlan, target: &Target, group: usize) -> String {
-        let operands = operands(plan);
-        let (ndim, inputs, edge) = (plan.dims.len(), plan.inputs.len(), self.edge);
-        let (last, other) = (ndim - 1, self.other);
-        let (_, len) = space(plan, ndim);
-        let mut parameters = Parameters::new(target);
-        declare(&mut parameters, &operands, plan, &[("space", "s"), ("long", "down")]);
-        let turned = |i: usize| self.turned >> i & 1 == 1;
-        let mut body = String::new();
-        for named in operands[..inputs].iter().enumerate().filter(|&(i, _)| turned(i)).map(|(_, named)| named)
-        {
-            let (ty, name) = (c_type(named.dtype), &named.name);
-            // One element more per row, so that a column lies in as many banks as it has elements.
-            let _ = writeln!(body, "    local {ty} t{name}[{edge}][{}];", edge + 1);
-        }
-        // Groups that run at the same time take tiles of a band of rows, column by column, so that along both dimensions
-        // what they touch lies next to each other.
-        let _ = writeln!(body, "    const long across = (s.n[{last}] + {}) / {edge};", edge - 1);
-        body.push_str("    for (long l = get_group_id(0); l < across * down; l += get_num_groups(0)) {\n");
-        let _ = writeln!(body, "        const long band = l / ({BAND} * across) * {BAND};");
-        let _ = writeln!(
-            body,
-            "        const long high = min((long){BAND}, down - band), w = l - band * across;"
-        );
-        let _ = writeln!(body, "        const long g = band + w % high, x0 = w / high * {edge};");
-        // The tile's place along the other dimension, and the remaining dimensions as one number.
-        let _ = writeln!(body, "        const long tiles = (s.n[{other}] + {}) / {edge};", edge - 1);
-        let _ =
-            writeln!(body, "        const long y0 = (g % tiles) * {edge};\n        long rest = g / tiles;");
-        let mut index = ndim * (1 + operands.len());
-        for named in &operands {
-            let start = if named.memory {
-                "0".to_owned()
-            } else {
-                index += 1;
-                format!("s.n[{}]", index - 1)
-            };
-            let _ = writeln!(body, "        long p{} = {start};", named.name);
-        }
-        for d in (0..last).rev().filter(|&d| d != other) {
-            let _ = writeln!(
-                body,
-                "        {{\n            const long at = rest % s.n[{d}];\n            rest /= s.n[{d}];"
-            );
-            for (k, named) in operands.iter().enumerate() {
-                let _ = writeln!(body, "            p{} += at * s.n[{}];", named.name, ndim * (1 + k) + d);
-            }
-            body.push_str("        }\n");
-        }
-        let stride = |k: usize, d: usize| format!("s.n[{}]", ndim * (1 + k) + d);
-        let steps = edge * edge / group;
-        let each_step = |body: &mut String, inner: &str| {
-            let _ = writeln!(body, "        #pragma unroll\n        for (int k = 0; k < {steps}; k++) {{");
-            let _ = writeln!(body, "            const int e = k * {group} + (int)get_local_id(0);");
-            let _ = writeln!(body, "            const int a = e % {edge}, b = e / {edge};");
-            body.push_str(inner);
-            body.push_str("        }\n");
-        };
-        // All reads before the first use of any, so that they are under way together; in tiles at an edge, of the last
-        // element instead of none beyond.
-        let within = |place: &str, d: usize| format!("min({place}, s.n[{d}] - 1)");
-        let mut read = String::new();
-        for (k, named) in operands[..inputs].iter().enumerate().filter(|(_, named)| named.memory) {
-            let (ty, name) = (c_type(named.dtype), &named.name);
-            let _ = writeln!(body, "        {ty} r{name}[{steps}];");
-            // Side by side along the other dimension where the tile turns, else along the last.
-            let [along, down] = if turned(k) {
-                [("y0 + a", other), ("x0 + b", last)]
-            } else {
-                [("x0 + a", last), ("y0 + b", other)]
-            };
-            let place = |(text, d): (&str, usize)| format!("{} * {}", within(text, d), stride(k, d));
-            let _ = writeln!(
-                read,
-                "            r{name}[k] = {name}[p{name} + {} + {}];",
-                place(along),
-                place(down)
-            );
-        }
-        each_step(&mut body, &read);
-        let mut turn = String::new();
-        for named in operands[..inputs].iter().enumerate().filter(|&(i, _)| turned(i)).map(|(_, named)| named)
-        {
-            let _ = writeln!(turn, "            t{0}[b][a] = r{0}[k];", named.name);
-        }
-        each_step(&mut body, &turn);
-        body.push_str("        barrier(CLK_LOCAL_MEM_FENCE);\n");
-        let mut store = format!("            if (x0 + a < s.n[{last}] && y0 + b < s.n[{other}]) {{\n");
-        let element = |k: usize| {
-            let named = &operands[k];
-            if k < inputs && named.memory {
-                return if turned(k) {
-                    format!("t{}[a][b]", named.name)
-                } else {
-                    format!("r{}[k]", named.name)
-                };
-            }
-            let place =
-                format!("p{} + (y0 + b) * {} + (x0 + a) * {}", named.name, stride(k, other), stride(k, last));
-            if named.memory { format!("{}[{place}]", named.name) } else { place }
-        };
-        store.push_str(&call(plan, "                ", element, |i| element(inputs + i)));
-        store.push_str("            }\n");
-        each_step(&mut body, &store);
-        body.push_str("        barrier(CLK_LOCAL_MEM_FENCE);\n    }\n");
-        let attributes = format!("__attribute__((reqd_work_group_size({group}, 1, 1)))");
-        program_text(plan, target) + &space_type(len) + &parameters.kernel(&attributes, &body)
     }
 }
