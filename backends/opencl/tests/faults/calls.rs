@@ -78,7 +78,7 @@ const COMMANDS: &[&str] = &[
     "run:clEnqueueMemFillINTEL",
 ];
 
-/// Calls of an entry point after which each further one is hoped to be as one before.
+/// Calls of an entry point that fail one after the other: later ones repeat what was before.
 const MOST_CALLS: u64 = 60;
 
 #[test]
@@ -140,7 +140,8 @@ fn memory_may_be_refused_at_any_time() {
     }
 }
 
-/// Lets the program run with the failure of one entry point.
+/// Lets the program run with the failure of one call of an entry point, or of all; returns its calls, and whether the
+/// program failed.
 fn fail(tier: &str, name: &str, nth: usize, code: i32) -> (u64, bool) {
     let stub = stub();
     stub.set("tier", tier);
@@ -158,7 +159,7 @@ fn fail(tier: &str, name: &str, nth: usize, code: i32) -> (u64, bool) {
     (calls, outcome.is_err())
 }
 
-/// Lets every call of every entry point fail, and returns those that never did harm.
+/// Lets the program run with every call of each entry point failing, and then with one after the other.
 fn fail_all(tier: &str, names: &[&str]) {
     for name in names {
         let (calls, _) = fail(tier, name, 0, -6);
