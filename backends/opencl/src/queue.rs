@@ -314,8 +314,10 @@ impl Queue for ClQueue {
         if let Some(state) = &state
             && let Some(last) = state.last.as_ref().filter(|event| !event.status().is_terminal())
         {
-            let last = Arc::clone(last);
-            if last.is_native() { &mut waits.native } else { &mut waits.held }.push(last);
+            // What the runtime has, its queue keeps in order.
+            if !last.is_native() {
+                waits.held.push(Arc::clone(last) as Arc<dyn Event>);
+            }
         }
         let failed = waits.failure().is_some();
         // Where time stamps are asked for, every command has an event; on a processor, it costs nothing.
