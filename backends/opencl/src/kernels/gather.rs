@@ -18,11 +18,7 @@ use stridewise_core::{Error, Family, IndexedAxis, LaunchPlan, Result};
 use super::order;
 use super::points::{self, Points, Strides, Walk};
 use super::text::Parameters;
-use super::{Argument, Key, Stage, Target, Work};
-
-/// The marks of these families' keys.
-const GATHER: u8 = 40;
-const SCATTER: u8 = 41;
+use super::{Argument, Key, Stage, Target, Work, Writer};
 
 /// Views of a walk.
 const DST: usize = 0;
@@ -152,7 +148,7 @@ fn gather<'a>(plan: &'a LaunchPlan, axes: &'a [IndexedAxis], target: &Target) ->
     points.merge();
     let walk = Walk::new(&points, is_wide(&points, axes));
     let dtype = plan.program.inputs()[0];
-    let mut key = Key::new(GATHER);
+    let mut key = Key::new(Writer::Gather);
     key.push(order::element_key(dtype));
     key.push(axes.len());
     walk.key(&mut key);
@@ -230,7 +226,7 @@ fn direct<'a>(
 ) -> Result<Work<'a>> {
     let walk = Walk::new(points, is_wide(points, axes));
     let dtype = plan.program.inputs()[0];
-    let mut key = Key::new(SCATTER);
+    let mut key = Key::new(Writer::Scatter);
     key.push(0);
     key.push(order::element_key(dtype));
     key.push(axes.len());
@@ -366,7 +362,7 @@ fn claimed<'a>(
     let (all, claimants) = (number_of(points), number_of(&claim.points));
     let wide = is_wide(&all, axes) || i32::try_from(claim.count).is_err();
     let walk = Walk::new(&all, wide);
-    let mut key = Key::new(SCATTER);
+    let mut key = Key::new(Writer::Scatter);
     key.push(1);
     key.push(order::element_key(dtype));
     key.push(axes.len());

@@ -90,14 +90,28 @@ pub(crate) struct Target {
     pub(crate) general_points: usize,
 }
 
+/// Who writes a text: the start of its key, so that no two of them can mean different texts by one key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Writer {
+    FlatMap,
+    RowMap,
+    TiledMap,
+    Reduce,
+    Scan,
+    Gather,
+    Scatter,
+    Search,
+    Sort,
+}
+
 /// The identity of a kernel's text, on one device.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Key(SmallVec<[u8; 96]>);
 
 impl Key {
-    /// The key of a family's kernels, to which the family adds what its text depends on.
-    pub(crate) fn new(family: u8) -> Self {
-        Self(SmallVec::from_elem(family, 1))
+    /// The key of a text, to which its writer adds what the text depends on.
+    pub(crate) fn new(writer: Writer) -> Self {
+        Self(SmallVec::from_elem(writer as u8, 1))
     }
     /// Adds a number.
     pub(crate) fn push(&mut self, number: usize) {

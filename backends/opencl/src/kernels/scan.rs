@@ -18,10 +18,8 @@ use super::reduce::load::{Access, Inputs};
 use super::reduce::numbers::Numbers;
 use super::reduce::space::Space;
 use super::reduce::state::Folding;
-use super::{Argument, Key, Stage, Target, Work};
+use super::{Argument, Key, Stage, Target, Work, Writer};
 
-/// First byte of the keys.
-const FAMILY: u8 = b's';
 /// Work-items of a group, at most.
 const GROUP: usize = 256;
 /// Rows shorter than this are scanned by a work-item each.
@@ -153,7 +151,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
             vectors: vectors && mode != Mode::Total,
             outer: rows.extents.len(),
         };
-        let mut key = Key::new(FAMILY);
+        let mut key = Key::new(Writer::Scan);
         key.push(0);
         form.key(&mut key);
         folding.key(&mut key);
@@ -183,7 +181,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     if parts == 1 {
         return Ok(Work::single(stage(Mode::Whole)));
     }
-    let mut key = Key::new(FAMILY);
+    let mut key = Key::new(Writer::Scan);
     key.push(1);
     folding.key(&mut key);
     let own = if target.cpu { 1 } else { target.max_group.min(GROUP).min(parts.next_power_of_two()) };

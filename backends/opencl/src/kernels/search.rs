@@ -5,10 +5,7 @@ use stridewise_core::{Error, Family, LaunchPlan, Result};
 use super::order::{self, Rank};
 use super::points::{self, Points, Walk};
 use super::text::Parameters;
-use super::{Argument, Key, Stage, Target, Work};
-
-/// The mark of this family's keys.
-const FAMILY: u8 = 42;
+use super::{Argument, Key, Stage, Target, Work, Writer};
 
 /// The kernel of a search.
 ///
@@ -30,7 +27,7 @@ pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     points.sort_by(0);
     points.merge();
     let walk = Walk::new(&points, points.is_wide());
-    let mut key = Key::new(FAMILY);
+    let mut key = Key::new(Writer::Search);
     key.push(dtype as usize);
     key.push(usize::from(*right));
     walk.key(&mut key);

@@ -19,10 +19,7 @@ use stridewise_core::{Dtype, Error, Family, LaunchPlan, Result};
 use super::order::{self, Rank};
 use super::points::{self, Points};
 use super::text::Parameters;
-use super::{Argument, Key, Stage, Target, Work};
-
-/// The mark of this family's keys.
-const FAMILY: u8 = 43;
+use super::{Argument, Key, Stage, Target, Work, Writer};
 
 /// Words of a block at most; a power of two, as all blocks are.
 const BLOCK: usize = 2048;
@@ -218,7 +215,7 @@ impl Sort {
         local: Option<usize>,
         (global, group): (usize, usize),
     ) -> Stage<'a> {
-        let mut key = Key::new(FAMILY);
+        let mut key = Key::new(Writer::Sort);
         let text = self.text.clone();
         let of = [
             step as usize,

@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use stridewise_core::{Dtype, LaunchPlan, MAX_PLAN_DIMS, Operand, Result};
 
 use super::text::{Parameters, c_type, component, vector};
-use super::{Argument, Key, Stage, Target, Work};
+use super::{Argument, Key, Stage, Target, Work, Writer};
 use crate::emit;
 
 use tiles::Tiles;
@@ -195,7 +195,7 @@ fn kinds(key: &mut Key, plan: &LaunchPlan) {
 /// is the last and not whole.
 fn flat<'a>(plan: &'a LaunchPlan, target: &'a Target, width: usize) -> Stage<'a> {
     let n = plan.dims[0];
-    let mut key = Key::new(b'f');
+    let mut key = Key::new(Writer::FlatMap);
     key.push(width);
     kinds(&mut key, plan);
     key.program(&plan.program);
@@ -326,7 +326,7 @@ fn grid(inner: usize, rows: usize, group: usize) -> ([usize; 2], [usize; 2]) {
 
 /// The last dimension along the first of the work-items, a vector each; the others, as one number, along the second.
 fn rows<'a>(plan: &'a LaunchPlan, target: &'a Target, ndim: usize, width: usize) -> Stage<'a> {
-    let mut key = Key::new(b'r');
+    let mut key = Key::new(Writer::RowMap);
     key.push(ndim);
     key.push(width);
     if width > 1 {

@@ -6,7 +6,7 @@ use stridewise_core::{LaunchPlan, Operand};
 
 use super::{GROUP, arguments, call, declare, operands, program_text, space, space_type};
 use crate::kernels::text::{Parameters, c_type};
-use crate::kernels::{Argument, Key, Stage, Target};
+use crate::kernels::{Argument, Key, Stage, Target, Writer};
 
 /// Groups at most, and the rows of tiles that they take side by side.
 const MAX_TILE_GROUPS: usize = 1 << 20;
@@ -53,7 +53,7 @@ impl Tiles {
 
     pub(super) fn stage<'a>(self, plan: &'a LaunchPlan, target: &'a Target) -> Stage<'a> {
         let ndim = plan.dims.len();
-        let mut key = Key::new(b't');
+        let mut key = Key::new(Writer::TiledMap);
         for number in [ndim, self.other, self.edge, self.turned as usize] {
             key.push(number);
         }

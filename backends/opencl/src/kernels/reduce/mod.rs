@@ -22,10 +22,8 @@ use self::numbers::Numbers;
 use self::space::Space;
 use self::state::Folding;
 use self::text::{BLOCK, Ending, Form};
-use super::{Argument, Key, Stage, Target, Work};
+use super::{Argument, Key, Stage, Target, Work, Writer};
 
-/// First byte of the keys.
-const FAMILY: u8 = b'r';
 /// Work-items of a group, at most.
 const GROUP: usize = 256;
 /// Groups that a compute unit runs at the same time, about.
@@ -259,7 +257,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     }
     let numbers = Numbers::new(values, bytes, memory.len() + 1);
     let out = plan.output_dtype(0);
-    let mut key = Key::new(FAMILY);
+    let mut key = Key::new(Writer::Reduce);
     key.push(0);
     form.key(&mut key);
     folding.key(&mut key);
@@ -309,7 +307,7 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
     values.extend(merged.strides[program.inputs().len()].iter().copied());
     let numbers = Numbers::new(values, finish.map_or(0, constants), 2);
     let kept = merged.extents.len();
-    let mut key = Key::new(FAMILY);
+    let mut key = Key::new(Writer::Reduce);
     key.push(1);
     folding.key(&mut key);
     numbers.key(&mut key);
