@@ -298,7 +298,7 @@ impl Graph {
     fn elementwise(&mut self) {
         let (queue, shape) = (self.queue(), self.shape());
         let (op, handles, weak, values, dtype) = self.expression(&queue, &shape);
-        self.say(format!("{op:?} of {:?} and {weak:?} on {queue}", arrays(&handles)));
+        self.say(format!("{op:?} of {} and {weak:?} on {queue}", names(&handles)));
         let mut operands: Vec<ArrayOrScalar<'_>> = handles.iter().map(|h| (&h.array).into()).collect();
         operands.extend(weak.map(|value| ArrayOrScalar::Weak(value.into())));
         let array = elementwise(op, &operands).unwrap();
@@ -310,7 +310,7 @@ impl Graph {
         let (queue, shape, depends) = (self.queue(), self.shape(), self.depends());
         let (op, handles, weak, values, _) = self.expression(&queue, &shape);
         let target = self.target(&queue, &shape);
-        self.say(format!("{op:?} of {:?} and {weak:?} into {:?}", arrays(&handles), target.array));
+        self.say(format!("{op:?} of {} and {weak:?} into {}", names(&handles), name(&target.array)));
         let mut operands: Vec<ArrayOrScalar<'_>> = handles.iter().map(|h| (&h.array).into()).collect();
         operands.extend(weak.map(|value| ArrayOrScalar::Weak(value.into())));
         let event = target.array.write_elementwise(op, &operands, &depends).unwrap();
@@ -334,14 +334,14 @@ impl Graph {
         let target = self.target(&queue, &shape);
         if self.rng.chance(20) {
             let value = self.rng.below(50) as i64;
-            self.say(format!("{value} into {:?}", target.array));
+            self.say(format!("{value} into {}", name(&target.array)));
             let event = target.array.assign(ArrayOrScalar::Weak(value.into())).unwrap();
             let len = target.array.len();
             self.set_values(&target, std::iter::repeat_n(value, len));
             return self.note(event, Vec::new());
         }
         let source = self.operand(&queue, &shape);
-        self.say(format!("{:?} into {:?}", source.array, target.array));
+        self.say(format!("{} into {}", name(&source.array), name(&target.array)));
         let event = target.array.assign(&source.array).unwrap();
         let values = self.values(&source);
         self.set_values(&target, values);
@@ -407,7 +407,7 @@ impl Graph {
             return self.say(format!("{} bytes from the host to {start}", data.len()));
         }
         let mut handle = self.view(&queue, &shape, true);
-        self.say(format!("host view of {:?}", handle.array));
+        self.say(format!("host view of {}", name(&handle.array)));
         if !handle.array.usm_kind().host_accessible() {
             return;
         }
@@ -425,7 +425,7 @@ impl Graph {
         let queue = self.queue();
         let shape = self.shape();
         let parts: Vec<Handle> = (0..1 + self.rng.below(3)).map(|_| self.operand(&queue, &shape)).collect();
-        self.say(format!("concat of {:?}", arrays(&parts)));
+        self.say(format!("concat of {}", names(&parts)));
         let array = concat(&parts.iter().map(|p| &p.array).collect::<Vec<_>>(), Some(0)).unwrap();
         let values = parts.iter().flat_map(|part| self.values(part)).collect();
         self.keep(array, values);
@@ -444,7 +444,7 @@ impl Graph {
         let axis = self.rng.below(shape.len() + 1);
         let axes = [axis as isize];
         let axes = (axis < shape.len()).then_some(&axes[..]);
-        self.say(format!("{reduction:?} of {:?} over {axes:?}", source.array));
+        self.say(format!("{reduction:?} of {} over {axes:?}", name(&source.array)));
         let array = source.array.reduce(reduction, axes, false).unwrap();
         let accumulator = match reduction {
             Reduction::Sum => Dtype::I64,
@@ -488,7 +488,7 @@ impl Graph {
         if !self.handles.is_empty() {
             let index = self.rng.below(self.handles.len());
             let handle = self.handles.swap_remove(index);
-            self.say(format!("forget {:?}", handle.array));
+            self.say(format!("forget {}", name(&handle.array)));
         }
         if !self.events.is_empty() && self.rng.chance(30) {
             let index = self.rng.below(self.events.len());
@@ -505,7 +505,7 @@ impl Graph {
         }
         if !self.handles.is_empty() {
             let index = self.rng.below(self.handles.len());
-            self.say(format!("event of {:?}", self.handles[index].array));
+            self.say(format!("event of {}", name(&self.handles[index].array)));
             let event = self.handles[index].array.event().unwrap();
             self.events.push(event);
         }
@@ -526,10 +526,10 @@ impl Graph {
                 *first = SliceItem::Slice { start: None, stop: None, step };
             }
             let array = handle.array.slice(&items).unwrap();
-            self.say(format!("view {array:?}"));
+            self.say(format!("view {}", name(&array)));
             return self.handles.push(Handle { array, ..handle });
         }
-        self.say(format!("compare {:?}", handle.array));
+        self.say(format!("compare {}", name(&handle.array)));
         if matches!(self.side, Side::Null(_))
             && handle.array.event().unwrap().status() != EventStatus::Complete
         {
@@ -557,7 +557,7 @@ impl Graph {
             },
         };
         if let Some(i) = (0..expected.len()).find(|&i| expected[i] != found[i]) {
-            panic!("element {i} of {array:?} is {}, should be {}", found[i], expected[i]);
+            panic!("element {i} of {} is {}, should be {}", name(&array), found[i], expected[i]);
         }
     }
 
@@ -634,6 +634,11 @@ impl Drop for Graph {
     }
 }
 
-fn arrays(handles: &[Handle]) -> Vec<&UsmArray> {
-    handles.iter().map(|h| &h.array).collect()
+/// An array in a few words. Not by `Debug`, which reads the elements, and so waits for them.
+fn name(array: &UsmArray) -> String {
+    format!("{} {:?} {:?}", array.dtype(), array.shape(), array.layout().strides())
+}
+
+fn names(handles: &[Handle]) -> String {
+    handles.iter().map(|h| name(&h.array)).collect::<Vec<_>>().join(", ")
 }
