@@ -557,7 +557,7 @@ impl Graph {
             },
         };
         if let Some(i) = (0..expected.len()).find(|&i| expected[i] != found[i]) {
-            panic!("element {i} of {} is {}, should be {}", name(&array), found[i], expected[i]);
+            panic!("element {i} of {} is {}, should be {}", name(array), found[i], expected[i]);
         }
     }
 

@@ -63,9 +63,14 @@ impl Memory {
 }
 
 impl Trial {
-    pub(super) fn new(cpu: bool) -> Self {
-        let platforms = cl3::platform::get_platform_ids().expect("a platform");
-        let device = get_device_ids(platforms[0], CL_DEVICE_TYPE_ALL).expect("a device")[0];
+    /// On the first device; `None`, with a message, where there is none.
+    pub(super) fn new(cpu: bool) -> Option<Self> {
+        let platforms = cl3::platform::get_platform_ids().unwrap_or_default();
+        let ids = |&platform| get_device_ids(platform, CL_DEVICE_TYPE_ALL).unwrap_or_default();
+        let Some(device) = platforms.iter().flat_map(ids).next() else {
+            eprintln!("skipped: no OpenCL device");
+            return None;
+        };
         let context = create_context(&[device], ptr::null(), None, ptr::null_mut()).expect("a context");
         // SAFETY: the device is the context's.
         let queue = unsafe {
@@ -84,7 +89,7 @@ impl Trial {
             local_bytes: u64::from(number(cl3::device::CL_DEVICE_LOCAL_MEM_SIZE)).min(48 << 10) as usize,
             general_points: 0,
         };
-        Self { device, context, queue, target, kernels: HashMap::new() }
+        Some(Self { device, context, queue, target, kernels: HashMap::new() })
     }
 
     fn kernel(&mut self, key: &Key, source: &dyn Fn() -> String) -> cl_kernel {
