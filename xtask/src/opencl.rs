@@ -45,7 +45,7 @@ pub(crate) const POCL: Runtime = Runtime {
     by_hand: "Debian, Ubuntu: ocl-icd-libopencl1 pocl-opencl-icd; Fedora: ocl-icd pocl",
     tests: EVERY_TEST,
     skipped: &[],
-    sample: 16,
+    sample: 48,
     concurrent: true,
     reports: false,
 };
@@ -66,7 +66,7 @@ pub(crate) const OCLGRIND: Runtime = Runtime {
     // through; special values change none of it.
     tests: "/f32/opencl:",
     skipped: &["special::", "reduce_special::"],
-    sample: 24,
+    sample: 48,
     // It ends with an assertion of its own.
     concurrent: false,
     reports: true,
@@ -81,7 +81,7 @@ pub(crate) const INTEL: Runtime = Runtime {
               intel-cmplr-lib-rt, and a loader: Debian, Ubuntu: ocl-icd-libopencl1; Fedora: ocl-icd",
     tests: EVERY_TEST,
     skipped: &[],
-    sample: 8,
+    sample: 16,
     concurrent: true,
     reports: false,
 };
