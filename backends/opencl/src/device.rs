@@ -14,7 +14,7 @@ use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
 
 use crate::DRIVER;
 use crate::emit::accuracy;
-use crate::error::failed;
+use crate::error::{failed, is_loss};
 use crate::handle::{CommandQueue, Context, MemoryObject};
 use crate::kernels::{self, Target};
 use crate::memory::{Memory, Tier, Unified};
@@ -76,7 +76,7 @@ impl Shared {
     pub(crate) fn finished(&self, call: &'static str, outcome: Result<(), i32>) -> Result<()> {
         outcome.map_err(|code| {
             let error = failed(call, "the work of a queue", code);
-            if matches!(code, -34 | -36 | -9999) {
+            if is_loss(code) {
                 self.lose(&error);
             }
             error
@@ -152,6 +152,32 @@ fn size(answer: opencl3::Result<impl TryInto<usize>>) -> usize {
     answer.ok().and_then(|value| value.try_into().ok()).unwrap_or(0)
 }
 
+/// What a device's kernels can rely on, on plain buffers: for tests that run kernels without a queue of this backend.
+#[cfg(test)]
+pub(crate) fn target_on_buffers(id: &cl::Device) -> Target {
+    target(id, &text(id.extensions()), true, false)
+}
+
+/// What a device's kernels can rely on.
+fn target(id: &cl::Device, extensions: &str, buffers: bool, cpu: bool) -> Target {
+    Target {
+        fp64: id.double_fp_config().unwrap_or(0) != 0 || has(extensions, "cl_khr_fp64"),
+        fp16: has(extensions, "cl_khr_fp16"),
+        exact_division: id.single_fp_config().unwrap_or(0) & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0,
+        buffers,
+        cpu,
+        compute_units: size(id.max_compute_units()).max(1),
+        max_group: size(id.max_work_group_size()).max(1),
+        local_bytes: size(id.local_mem_size()),
+        general_points: GENERAL_POINTS,
+    }
+}
+
+/// Whether a list of extensions has one.
+fn has(extensions: &str, name: &str) -> bool {
+    extensions.split_whitespace().any(|extension| extension == name)
+}
+
 impl OpenClDevice {
     /// Opens a device: makes its context.
     ///
@@ -167,7 +193,7 @@ impl OpenClDevice {
         .map_err(|code| failed("clCreateContext", text(id.name()), code))?;
         let context = Context::new(raw);
         let extensions = text(id.extensions());
-        let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
+        let has = |name: &str| has(&extensions, name);
         let unified = if has("cl_intel_unified_shared_memory") { Unified::of(platform.0) } else { None };
         let svm = id.svm_mem_capability();
         let tier = match unified {
@@ -186,18 +212,7 @@ impl OpenClDevice {
         } else {
             DeviceType::Accelerator
         };
-        let exact = id.single_fp_config().unwrap_or(0) & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
-        let target = Target {
-            fp64: id.double_fp_config().unwrap_or(0) != 0 || has("cl_khr_fp64"),
-            fp16: has("cl_khr_fp16"),
-            exact_division: exact,
-            buffers: tier.has_buffers(),
-            cpu: is_cpu && !is_gpu,
-            compute_units: size(id.max_compute_units()).max(1),
-            max_group: size(id.max_work_group_size()).max(1),
-            local_bytes: size(id.local_mem_size()),
-            general_points: GENERAL_POINTS,
-        };
+        let target = target(&id, &extensions, tier.has_buffers(), is_cpu && !is_gpu);
         let driver_version = text(id.driver_version());
         let name = text(id.name());
         let usm = tier.support();
@@ -215,7 +230,7 @@ impl OpenClDevice {
         aspect(svm & cl::CL_DEVICE_SVM_FINE_GRAIN_SYSTEM != 0, Aspect::UsmSystemAllocations);
         aspect(true, Aspect::QueueProfiling);
         aspect(has("cl_khr_subgroups") || has("cl_intel_subgroups"), Aspect::SubGroups);
-        aspect(exact, Aspect::CorrectlyRoundedDivision);
+        aspect(target.exact_division, Aspect::CorrectlyRoundedDivision);
         let info = DeviceInfo {
             backend: DRIVER,
             vendor: text(id.vendor()),
@@ -310,7 +325,12 @@ impl Device for OpenClDevice {
     }
 
     fn sub_devices(&self, partition: &Partition) -> Result<Vec<Arc<dyn Device>>> {
+        const NOTHING: &str = "a part without compute units";
         let list: Vec<isize> = match partition {
+            Partition::Equally(0) => return Err(self.indivisible(partition, NOTHING)),
+            Partition::ByCounts(counts) if counts.contains(&0) => {
+                return Err(self.indivisible(partition, NOTHING));
+            }
             Partition::Equally(count) => vec![cl::CL_DEVICE_PARTITION_EQUALLY, count.cast_signed()],
             Partition::ByCounts(counts) => {
                 let counts = counts.iter().map(|count| count.cast_signed());
@@ -333,10 +353,6 @@ impl Device for OpenClDevice {
             }
             _ => return Err(self.indivisible(partition, "unknown to this driver")),
         };
-        if list[1..].contains(&0) && !matches!(partition, Partition::ByCounts(counts) if !counts.contains(&0))
-        {
-            return Err(self.indivisible(partition, "a part without compute units"));
-        }
         let properties: Vec<isize> = list.into_iter().chain([0]).collect();
         let parts = cl::create_sub_devices(self.shared.id.id(), &properties)
             .map_err(|code| self.indivisible(partition, crate::error::name(code)))?;

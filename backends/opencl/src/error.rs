@@ -20,9 +20,14 @@ pub(crate) fn help(code: i32) -> &'static str {
         }
         -11 => "this is a defect of the engine or of the device's compiler: please report it with the log",
         -14 => "see the error of the work that it waits for",
-        -34 | -36 | -9999 => "the device is lost to this process: start a new one, or use another device",
+        code if is_loss(code) => "the device is lost to this process: start a new one, or use another device",
         _ => "the runtime's documentation of this function says more",
     }
+}
+
+/// Whether a code means that the device is lost to this process.
+pub(crate) fn is_loss(code: i32) -> bool {
+    matches!(code, -34 | -36 | -9999)
 }
 
 /// The code's name in the OpenCL headers.

@@ -213,10 +213,8 @@ impl ClEvent {
         if let Err(code) = end.and_then(|end| cl::wait_for_events(&[end.raw()])) {
             // The status says what happened, but not where a driver that lost its device reports it as complete.
             let _ = self.device.finished("clWaitForEvents", Err(code));
-            match self.look() {
-                (EventStatus::Failed, Some(error)) => self.signal.complete(Err(error), None),
-                _ => self.signal.complete(Err(Self::error_of(code)), None),
-            };
+            let error = self.look().1.unwrap_or_else(|| Self::error_of(code));
+            self.signal.complete(Err(error), None);
             return;
         }
         self.settle();

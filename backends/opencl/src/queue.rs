@@ -222,6 +222,12 @@ impl Waits {
         sorted
     }
 
+    /// Leaves nothing to the runtime: this backend waits for all.
+    fn hold_all(&mut self) {
+        let native = std::mem::take(&mut self.native);
+        self.held.extend(native);
+    }
+
     /// The failure that a command inherits, of those that are known.
     fn failure(&self) -> Option<Error> {
         let failed = self.data.iter().find_map(|event| match event.status() {
@@ -258,7 +264,7 @@ impl ClQueue {
     }
 
     /// Holds a command back until its waits allow it to begin.
-    fn hold(&self, waits: Waits, run: impl FnOnce(&Arc<ClEvent>) + Send + 'static) -> Arc<ClEvent> {
+    fn hold(&self, waits: Waits, run: impl FnOnce(&Arc<ClEvent>, &Waits) + Send + 'static) -> Arc<ClEvent> {
         let event = ClEvent::held(&self.device, self.properties.profiling);
         let (device, held) = (Arc::clone(&self.device), Arc::clone(&event));
         let pending = waits.held.clone();
@@ -266,7 +272,7 @@ impl ClQueue {
             let worker = Arc::clone(&device);
             worker.worker.send(Job::Run(Box::new(move || match waits.failure() {
                 Some(error) => held.complete(Err(error), None),
-                None => run(&held),
+                None => run(&held, &waits),
             })));
         });
         event
@@ -278,9 +284,8 @@ impl ClQueue {
         mut waits: Waits,
         task: impl FnOnce() -> Result<()> + Send + 'static,
     ) -> Arc<ClEvent> {
-        let native = std::mem::take(&mut waits.native);
-        waits.held.extend(native);
-        self.hold(waits, move |event| {
+        waits.hold_all();
+        self.hold(waits, move |event, _| {
             let ended = Arc::clone(event);
             let thread =
                 std::thread::Builder::new().name("stridewise-opencl-task".to_owned()).spawn(move || {
@@ -331,15 +336,11 @@ impl Queue for ClQueue {
             }
             transfer::Plan::Native(command) => {
                 if failed {
-                    let native = std::mem::take(&mut waits.native);
-                    waits.held.extend(native);
+                    waits.hold_all();
                 }
                 let (device, queue) = (Arc::clone(&self.device), Arc::clone(&self.native));
-                let native = waits.native.clone();
-                self.hold(waits, move |event| {
-                    let raw = native.iter().filter_map(|event| Some(as_own(&**event)?.native(&device)?.0));
-                    let raw: SmallVec<[cl_event; 8]> = raw.collect();
-                    match enqueue(&device, &queue, &command, &raw, eventful) {
+                self.hold(waits, move |event, waits| {
+                    match enqueue(&device, &queue, &command, &waits.raw(&device), eventful) {
                         Ok(native) => event.enqueue(native),
                         Err(error) => event.complete(Err(error), None),
                     }

@@ -7,7 +7,7 @@ use std::ptr;
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
-use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, Device, get_all_devices};
+use opencl3::device::{CL_DEVICE_TYPE_ALL, Device, get_all_devices};
 use opencl3::kernel::Kernel;
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
 use opencl3::program::Program as Built;
@@ -16,6 +16,7 @@ use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Complex, Dtype, DtypeKind, LaunchPlan, Operand, Result, Scalar};
 
 use super::{Argument, Key, Target, Work};
+use crate::device::target_on_buffers;
 
 /// Address bits of the offset in an array's memory; the bits above are the array's number, from 1 on.
 const REGION: u32 = 40;
@@ -70,22 +71,14 @@ pub(crate) fn devices() -> Vec<Tested> {
     }
     let tested = |id| {
         let device = Device::new(id);
-        let extensions = device.extensions().unwrap();
-        let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
-        let exact = device.single_fp_config().unwrap() & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
         let context = Context::from_device(&device).unwrap();
         #[allow(deprecated)] // The one that OpenCL 1.2 has.
         let queue = CommandQueue::create_default(&context, 0).unwrap();
         let target = Target {
-            fp64: has("cl_khr_fp64"),
-            fp16: has("cl_khr_fp16"),
-            exact_division: exact,
-            buffers: true,
-            cpu: false,
             compute_units: 2,
-            max_group: device.max_work_group_size().unwrap(),
             local_bytes: 32 << 10,
             general_points: 0,
+            ..target_on_buffers(&device)
         };
         Tested { name: device.name().unwrap(), target, context, queue, kernels: RefCell::default() }
     };

@@ -5,7 +5,7 @@ use std::ptr;
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
-use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, Device, get_all_devices};
+use opencl3::device::{CL_DEVICE_TYPE_ALL, Device, get_all_devices};
 use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::{Buffer, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
 use opencl3::program::Program as Built;
@@ -13,6 +13,7 @@ use opencl3::types::{CL_BLOCKING, cl_int};
 use stridewise_core::{Dtype, Program, Scalar};
 
 use super::super::{function, literal, prelude};
+use crate::device::target_on_buffers;
 use crate::kernels::Target;
 use crate::kernels::text::c_type;
 
@@ -33,23 +34,10 @@ pub(super) fn devices() -> Vec<Tested> {
     ids.into_iter()
         .map(|id| {
             let device = Device::new(id);
-            let extensions = device.extensions().unwrap();
-            let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
-            let exact = device.single_fp_config().unwrap() & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0;
             let context = Context::from_device(&device).unwrap();
             #[allow(deprecated)] // The one that OpenCL 1.2 has.
             let queue = CommandQueue::create_default(&context, 0).unwrap();
-            let target = Target {
-                fp64: has("cl_khr_fp64"),
-                fp16: has("cl_khr_fp16"),
-                exact_division: exact,
-                buffers: true,
-                cpu: true,
-                compute_units: 1,
-                max_group: 1,
-                local_bytes: 1,
-                general_points: 1,
-            };
+            let target = target_on_buffers(&device);
             Tested { name: device.name().unwrap(), target, context, queue }
         })
         .collect()

@@ -6,7 +6,8 @@
 //! | rows | everything else: the last dimension along the first of the work-items, the others along the second | memory; rows of a few elements waste lanes |
 //! | tiles | an input whose elements lie along another dimension than the outputs' | local memory, through which a tile turns |
 //!
-//! Small work takes rows whatever it is, one kernel per program and number of dimensions.
+//! Small work takes rows whatever it is, with four dimensions (or as many as a plan can have), some of them of extent 1:
+//! so a program that meets many shapes compiles one kernel.
 
 mod tiles;
 
@@ -349,14 +350,14 @@ fn rows_text(plan: &LaunchPlan, target: &Target, ndim: usize, width: usize) -> S
     let (_, len) = space(plan, ndim);
     let mut parameters = Parameters::new(target);
     declare(&mut parameters, &operands, plan, &[("space", "s"), ("long", "rows")]);
-    let starts = ndim * (1 + operands.len());
     let mut body = String::new();
     let extent = if ndim == 0 { "1".to_owned() } else { format!("s.n[{}]", ndim - 1) };
     let times = if width == 1 { String::new() } else { format!(" * {width}") };
     let _ = writeln!(body, "    const long x = (long)get_global_id(0){times};");
     let _ = writeln!(body, "    if (x >= {extent}) return;");
     body.push_str("    for (long r = get_global_id(1); r < rows; r += get_global_size(1)) {\n");
-    outer_places(&mut body, &operands, ndim, starts, "r");
+    body.push_str("        long rest = r;\n");
+    places(&mut body, &operands, ndim, &(0..ndim.saturating_sub(1)).rev().collect::<Vec<_>>());
     // Where an operand's first element is, and its k-th.
     let stride = |k: usize| format!("s.n[{}]", ndim * (1 + k) + ndim - 1);
     let position =
@@ -389,10 +390,10 @@ fn space_type(len: usize) -> String {
     format!("typedef struct {{ long n[{len}]; }} space;\n")
 }
 
-/// Lines that turn a row's number into a place of every operand: `p` and its name.
-fn outer_places(body: &mut String, operands: &[Named<'_>], ndim: usize, starts: usize, row: &str) {
-    let outer = ndim.saturating_sub(1);
-    let mut index = starts;
+/// Lines that make of the number `rest` a place of every operand, `p` and its name: the dimensions that the number runs
+/// through, the fastest first.
+fn places(body: &mut String, operands: &[Named<'_>], ndim: usize, dims: &[usize]) {
+    let mut index = ndim * (1 + operands.len());
     for named in operands {
         let start = if named.memory {
             "0".to_owned()
@@ -402,17 +403,15 @@ fn outer_places(body: &mut String, operands: &[Named<'_>], ndim: usize, starts: 
         };
         let _ = writeln!(body, "        long p{} = {start};", named.name);
     }
-    if outer == 0 {
-        return;
-    }
-    let _ = writeln!(body, "        long rest = {row};");
-    for d in (0..outer).rev() {
-        let place = if d == 0 { "rest".to_owned() } else { format!("rest % s.n[{d}]") };
+    for (number, d) in dims.iter().enumerate() {
+        // The last one has all that is left.
+        let last = number + 1 == dims.len();
+        let place = if last { "rest".to_owned() } else { format!("rest % s.n[{d}]") };
         let _ = writeln!(body, "        {{\n            const long at = {place};");
         for (k, named) in operands.iter().enumerate() {
             let _ = writeln!(body, "            p{} += at * s.n[{}];", named.name, ndim * (1 + k) + d);
         }
-        if d > 0 {
+        if !last {
             let _ = writeln!(body, "            rest /= s.n[{d}];");
         }
         body.push_str("        }\n");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use stridewise_core::{LaunchPlan, Operand};
 
-use super::{GROUP, arguments, call, declare, operands, program_text, space, space_type};
+use super::{GROUP, arguments, call, declare, operands, places, program_text, space, space_type};
 use crate::kernels::text::{Parameters, c_type};
 use crate::kernels::{Argument, Key, Stage, Target, Writer};
 
@@ -98,26 +98,8 @@ impl Tiles {
         let _ = writeln!(body, "        const long tiles = (s.n[{other}] + {}) / {edge};", edge - 1);
         let _ =
             writeln!(body, "        const long y0 = (g % tiles) * {edge};\n        long rest = g / tiles;");
-        let mut index = ndim * (1 + operands.len());
-        for named in &operands {
-            let start = if named.memory {
-                "0".to_owned()
-            } else {
-                index += 1;
-                format!("s.n[{}]", index - 1)
-            };
-            let _ = writeln!(body, "        long p{} = {start};", named.name);
-        }
-        for d in (0..last).rev().filter(|&d| d != other) {
-            let _ = writeln!(
-                body,
-                "        {{\n            const long at = rest % s.n[{d}];\n            rest /= s.n[{d}];"
-            );
-            for (k, named) in operands.iter().enumerate() {
-                let _ = writeln!(body, "            p{} += at * s.n[{}];", named.name, ndim * (1 + k) + d);
-            }
-            body.push_str("        }\n");
-        }
+        let rest: Vec<usize> = (0..last).rev().filter(|&d| d != other).collect();
+        places(&mut body, &operands, ndim, &rest);
         let stride = |k: usize, d: usize| format!("s.n[{}]", ndim * (1 + k) + d);
         let (steps, down) = (edge * edge / group, group / edge);
         // A work-item's column in the tile is always the same; its rows are `down` apart.
