@@ -9,6 +9,7 @@ mod devices;
 mod matrix;
 mod opencl;
 mod packages;
+mod python;
 mod steps;
 mod test;
 mod ulp;
@@ -29,8 +30,15 @@ struct Command {
 }
 
 /// Every command; a new one is its module and its entry here.
-const COMMANDS: &[Command] =
-    &[demo::COMMAND, test::COMMAND, matrix::COMMAND, bench::COMMAND, ulp::COMMAND, devices::COMMAND];
+const COMMANDS: &[Command] = &[
+    demo::COMMAND,
+    test::COMMAND,
+    matrix::COMMAND,
+    bench::COMMAND,
+    ulp::COMMAND,
+    devices::COMMAND,
+    python::COMMAND,
+];
 
 fn main() -> ExitCode {
     let mut interface = clap::Command::new("cargo xtask")

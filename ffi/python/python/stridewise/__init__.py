@@ -1,0 +1,10 @@
+"""Arrays in unified shared memory: the array API standard on queues of host and accelerator devices.
+
+>>> import stridewise as sw
+>>> a = sw.usm_ndarray((2, 3), dtype="float32", buffer="shared")
+>>> a.shape, a.usm_type
+((2, 3), 'shared')
+"""
+
+from ._native import *
+from ._native import __version__, _Memory

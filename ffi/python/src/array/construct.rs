@@ -1,0 +1,166 @@
+//! The constructor.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use stridewise::{Dims, Order, Queue, Strides, UsmArray, UsmKind};
+
+use super::PyArray;
+use crate::dtype;
+use crate::errors::{Fault, Result};
+use crate::memory::PyMemory;
+use crate::namespace::placement::{order_of, queue_of};
+use crate::protocol;
+
+/// Extents from a number or a sequence of numbers.
+///
+/// # Errors
+/// `TypeError` for something else; `ValueError` for a negative extent.
+pub(crate) fn shape_of(argument: &Bound<'_, PyAny>) -> Result<Dims> {
+    integers("shape", argument)?
+        .into_iter()
+        .map(|extent| {
+            usize::try_from(extent).map_err(|_| {
+                Fault::Python(PyValueError::new_err(format!(
+                    "shape mismatch: `shape` has an extent of {extent}; expected extents of 0 or more; help: name the \
+                     number of elements along each axis"
+                )))
+            })
+        })
+        .collect()
+}
+
+/// Signed numbers from a number or a sequence of numbers.
+///
+/// # Errors
+/// `TypeError` for something else; `OverflowError` for numbers beyond 64 bits.
+pub(crate) fn integers(name: &str, argument: &Bound<'_, PyAny>) -> Result<Strides> {
+    let index = argument.py().get_type::<pyo3::types::PyInt>();
+    if argument.is_instance(&index)? {
+        return Ok(std::iter::once(argument.extract::<isize>()?).collect());
+    }
+    let wrong = |_| {
+        let given = argument.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string());
+        PyTypeError::new_err(format!("`{name}` is {given}; expected an integer or a sequence of integers"))
+    };
+    match argument.try_iter() {
+        Ok(items) => items
+            .map(|item| {
+                let item = item?;
+                item.extract::<isize>().map_err(|error| {
+                    if error.is_instance_of::<PyTypeError>(argument.py()) { wrong(error) } else { error }
+                })
+            })
+            .collect::<PyResult<Strides>>()
+            .map_err(Fault::Python),
+        // Numbers of others have `__index__`.
+        Err(error) => match argument.extract::<isize>() {
+            Ok(number) => Ok(std::iter::once(number).collect()),
+            Err(_) => Err(Fault::Python(wrong(error))),
+        },
+    }
+}
+
+#[pymethods]
+impl PyArray {
+    #[new]
+    #[pyo3(signature = (
+        shape, dtype=None, strides=None, buffer=None, offset=None, order="C", buffer_ctor_kwargs=None, *,
+        array_namespace=None
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        shape: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        strides: Option<&Bound<'_, PyAny>>,
+        buffer: Option<&Bound<'_, PyAny>>,
+        offset: Option<isize>,
+        order: &str,
+        buffer_ctor_kwargs: Option<&Bound<'_, PyDict>>,
+        array_namespace: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Self> {
+        // There is one namespace.
+        let _ = array_namespace;
+        let options = Options::read(buffer_ctor_kwargs)?;
+        let mut builder = UsmArray::builder(shape_of(shape)?).order(order_of(order)?.unwrap_or(Order::C));
+        let queue = match buffer.filter(|buffer| !buffer.is_none()) {
+            None => queue_of(None, options.queue.as_ref(), None)?,
+            Some(buffer) => {
+                if let Ok(kind) = buffer.cast::<PyString>() {
+                    builder = builder.buffer(kind.to_cow()?.parse::<UsmKind>()?);
+                    queue_of(None, options.queue.as_ref(), None)?
+                } else if let Ok(memory) = buffer.cast::<PyMemory>() {
+                    builder = builder.buffer(&memory.get().0);
+                    options.queue_or(memory.get().0.queue())?
+                } else if let Ok(array) = buffer.cast::<Self>() {
+                    let array = array.try_borrow().map_err(PyErr::from)?;
+                    builder = builder.buffer(&array.array);
+                    options.queue_or(array.array.queue())?
+                } else if let Some(memory) = protocol::import_memory(buffer)? {
+                    builder = builder.buffer(&memory);
+                    options.queue_or(memory.queue())?
+                } else {
+                    return Err(Fault::Python(PyTypeError::new_err(format!(
+                        "`buffer` is {}; expected \"device\", \"shared\" or \"host\" for new memory, a Memory object or \
+                         an array; help: to copy something else, use asarray",
+                        buffer.repr()?
+                    ))));
+                }
+            }
+        };
+        if let Some(strides) = strides.filter(|strides| !strides.is_none()) {
+            builder = builder.strides(integers("strides", strides)?);
+        }
+        if let Some(offset) = offset {
+            let Ok(offset) = usize::try_from(offset) else {
+                return Err(Fault::Python(PyValueError::new_err(format!(
+                    "out of bounds: `offset` is {offset}; expected 0 or more elements from the start of the buffer; \
+                     help: leave it out for the least that fits"
+                ))));
+            };
+            builder = builder.offset(offset);
+        }
+        if let Some(dtype) = dtype::optional(dtype, queue.device().dtype_support())? {
+            builder = builder.dtype(dtype);
+        }
+        if let Some(alignment) = options.alignment.filter(|&alignment| alignment > 0) {
+            builder = builder.alignment(alignment);
+        }
+        let builder = builder.queue(&queue).copy(options.copy);
+        Ok(py.detach(|| builder.build())?.into())
+    }
+}
+
+/// What `buffer_ctor_kwargs` holds.
+struct Options<'py> {
+    queue: Option<Bound<'py, PyAny>>,
+    alignment: Option<usize>,
+    copy: bool,
+}
+
+impl<'py> Options<'py> {
+    fn read(given: Option<&Bound<'py, PyDict>>) -> Result<Self> {
+        let mut options = Self { queue: None, alignment: None, copy: false };
+        for (name, value) in given.into_iter().flatten() {
+            match name.extract::<std::borrow::Cow<'_, str>>()?.as_ref() {
+                "queue" | "sycl_queue" => options.queue = Some(value),
+                "alignment" => options.alignment = value.extract()?,
+                "copy" => options.copy = value.is_truthy()?,
+                other => {
+                    return Err(Fault::Python(PyTypeError::new_err(format!(
+                        "`buffer_ctor_kwargs` has the key {other:?}; expected \"queue\", \"alignment\" or \"copy\""
+                    ))));
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    fn queue_or(&self, default: &Queue) -> Result<Queue> {
+        match &self.queue {
+            Some(queue) if !queue.is_none() => queue_of(None, Some(queue), None),
+            _ => Ok(default.clone()),
+        }
+    }
+}

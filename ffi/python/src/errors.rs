@@ -1,0 +1,127 @@
+//! The engine's errors as Python's exceptions. The text stays.
+
+use pyo3::exceptions::{
+    PyBufferError, PyException, PyMemoryError, PyNotImplementedError, PyOSError, PyRuntimeError, PyTypeError,
+    PyValueError,
+};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{IntoPyDict, PyType};
+use stridewise::Error;
+
+pyo3::create_exception!(
+    stridewise,
+    ExecutionPlacementError,
+    PyException,
+    "Operands are associated with different queues, so none of them says where to compute."
+);
+pyo3::create_exception!(
+    stridewise,
+    DeviceSelectionError,
+    PyValueError,
+    "No device answers to a filter string, or a device cannot be divided as asked."
+);
+pyo3::create_exception!(
+    stridewise,
+    TaskError,
+    PyRuntimeError,
+    "Work on a device failed, or what it depends on did."
+);
+pyo3::create_exception!(
+    stridewise,
+    DeviceRuntimeError,
+    PyRuntimeError,
+    "The runtime of a device reported an error."
+);
+pyo3::create_exception!(
+    stridewise,
+    HostAccessError,
+    PyBufferError,
+    "The host asked for memory that it may not touch: that of kind \"device\"."
+);
+
+/// An index or an axis out of range, which NumPy's users catch as either of two exceptions.
+static BOUNDS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// What can go wrong in a function that Python calls.
+pub(crate) enum Fault {
+    /// The engine refused or failed.
+    Core(Error),
+    /// Python raised.
+    Python(PyErr),
+}
+
+/// The result of a function that Python calls.
+pub(crate) type Result<T> = std::result::Result<T, Fault>;
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Core(error)
+    }
+}
+impl From<PyErr> for Fault {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+impl From<pyo3::CastError<'_, '_>> for Fault {
+    fn from(error: pyo3::CastError<'_, '_>) -> Self {
+        Self::Python(error.into())
+    }
+}
+impl From<Fault> for PyErr {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Core(error) => raise(&error),
+            Fault::Python(error) => error,
+        }
+    }
+}
+
+/// The exception for an error of the engine.
+pub(crate) fn raise(error: &Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Error::Value(_) | Error::Shape(_) | Error::Overflow(_) | Error::Borrow(_) => {
+            PyValueError::new_err(text)
+        }
+        Error::Axis(_) | Error::OutOfBounds(_) => Python::attach(|py| match BOUNDS.get(py) {
+            Some(class) => PyErr::from_type(class.bind(py).clone(), text),
+            None => PyValueError::new_err(text),
+        }),
+        Error::Dtype(_) => PyTypeError::new_err(text),
+        Error::Alloc(_) => PyMemoryError::new_err(text),
+        Error::HostAccess(_) => HostAccessError::new_err(text),
+        Error::DeviceSelection(_) => DeviceSelectionError::new_err(text),
+        Error::Unsupported(_) => PyNotImplementedError::new_err(text),
+        Error::Io(_) => PyOSError::new_err(text),
+        Error::ExecutionPlacement(_) => ExecutionPlacementError::new_err(text),
+        Error::Runtime(_) => DeviceRuntimeError::new_err(text),
+        Error::Dependency(cause) => {
+            let exception = TaskError::new_err(text);
+            Python::attach(|py| exception.set_cause(py, Some(raise(cause))));
+            exception
+        }
+        // Tasks, and what later versions of the engine may add.
+        _ => TaskError::new_err(text),
+    }
+}
+
+/// Adds the exceptions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let bases = (py.get_type::<pyo3::exceptions::PyIndexError>(), py.get_type::<PyValueError>());
+    let text =
+        "An index, an axis, a range or an offset is out of range. Both an IndexError and a ValueError.";
+    let members = [("__module__", "stridewise"), ("__doc__", text)].into_py_dict(py)?;
+    // A class of several bases is made as Python does it.
+    let bounds =
+        py.get_type::<PyType>().call1(("OutOfBoundsError", bases, members))?.cast_into::<PyType>()?;
+    let bounds = BOUNDS.get_or_init(py, || bounds.unbind());
+    module.add("OutOfBoundsError", bounds)?;
+    module.add("ExecutionPlacementError", py.get_type::<ExecutionPlacementError>())?;
+    module.add("DeviceSelectionError", py.get_type::<DeviceSelectionError>())?;
+    module.add("TaskError", py.get_type::<TaskError>())?;
+    module.add("DeviceRuntimeError", py.get_type::<DeviceRuntimeError>())?;
+    module.add("HostAccessError", py.get_type::<HostAccessError>())
+}

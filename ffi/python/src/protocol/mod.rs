@@ -1,0 +1,46 @@
+//! Arrays of others: what is taken as an array without being one of ours.
+
+use pyo3::prelude::*;
+use stridewise::{Queue, UsmArray, UsmMemory};
+
+use crate::errors::Result;
+
+/// What an array of others may become here.
+pub(crate) struct Request<'a> {
+    /// The queue that the array is to be associated with, where the caller names one.
+    pub(crate) queue: Option<&'a Queue>,
+    /// `Some(false)`: the memory is to be used as it is, or the import fails. `Some(true)`: it is to be copied.
+    pub(crate) copy: Option<bool>,
+}
+
+/// A way to take an array of others; `None` where the object does not follow the protocol.
+type Import = fn(&Bound<'_, PyAny>, &Request<'_>) -> Result<Option<UsmArray>>;
+
+/// The protocols, in the order in which they are tried; one line each.
+const PROTOCOLS: &[Import] = &[];
+
+/// The array that an object of others is, by the first protocol that it follows; `None` where it follows none.
+pub(crate) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
+    for protocol in PROTOCOLS {
+        if let Some(array) = protocol(object, request)? {
+            return Ok(Some(array));
+        }
+    }
+    Ok(None)
+}
+
+/// A way to take memory of others; `None` where the object does not follow the protocol.
+type ImportMemory = fn(&Bound<'_, PyAny>) -> Result<Option<UsmMemory>>;
+
+/// The protocols of memory, in the order in which they are tried; one line each.
+const MEMORY_PROTOCOLS: &[ImportMemory] = &[];
+
+/// The memory that an object of others is or views; `None` where it follows no protocol.
+pub(crate) fn import_memory(object: &Bound<'_, PyAny>) -> Result<Option<UsmMemory>> {
+    for protocol in MEMORY_PROTOCOLS {
+        if let Some(memory) = protocol(object)? {
+            return Ok(Some(memory));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,106 @@
+//! `cargo xtask python`: the wheel of the Python module, and an environment that has it installed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::{Arg, ArgAction, ArgMatches};
+
+/// The least Python that the wheel is for.
+const LEAST: (u32, u32) = (3, 11);
+/// What builds the wheel, and what its tests compare with.
+const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "numpy"];
+
+pub(crate) const COMMAND: crate::Command = crate::Command {
+    name: "python",
+    about: "Build the Python wheel into target/wheels and install it into target/python",
+    arguments: |command| {
+        command.arg(
+            Arg::new("debug")
+                .long("debug")
+                .help("Build without optimisation, for quick development")
+                .action(ArgAction::SetTrue),
+        )
+    },
+    run: |matches: &ArgMatches| build(matches.get_flag("debug")),
+};
+
+/// The environment: its folder.
+pub(crate) fn environment() -> PathBuf {
+    crate::root().join("target").join("python")
+}
+
+/// The environment's Python.
+pub(crate) fn python() -> PathBuf {
+    program("python")
+}
+
+fn program(name: &str) -> PathBuf {
+    let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+    environment().join(folder).join(name)
+}
+
+/// Builds the wheel and installs it.
+///
+/// # Errors
+/// There is no Python, the tools cannot be had, or the build fails.
+pub(crate) fn build(debug: bool) -> Result<(), String> {
+    let root = crate::root();
+    ensure_environment()?;
+    let wheels = root.join("target").join("wheels");
+    // A wheel of an earlier build must not be taken for this one's.
+    for old in wheels_in(&wheels) {
+        std::fs::remove_file(&old).map_err(|error| format!("{}: {error}", old.display()))?;
+    }
+    let mut maturin = Command::new(program("maturin"));
+    maturin.current_dir(&root).args(["build", "--locked", "--manifest-path", "ffi/python/Cargo.toml"]);
+    maturin.args(["--profile", if debug { "dev" } else { "release" }]).arg("--out").arg(&wheels);
+    maturin.arg("--interpreter").arg(python());
+    crate::run_to_end(&mut maturin)?;
+    let wheel = match &wheels_in(&wheels)[..] {
+        [wheel] => wheel.clone(),
+        found => return Err(format!("{} wheels in {}; expected one", found.len(), wheels.display())),
+    };
+    let mut install = pip();
+    install.args(["install", "--quiet", "--force-reinstall", "--no-deps", "--no-index"]).arg(&wheel);
+    crate::run_to_end(&mut install)?;
+    let bytes = std::fs::metadata(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?.len();
+    println!("{} ({:.1} MB), installed for {}", wheel.display(), bytes as f64 / 1e6, python().display());
+    Ok(())
+}
+
+/// Makes the environment with the tools, where it is not there yet.
+fn ensure_environment() -> Result<(), String> {
+    let complete = ["maturin", "pytest"].iter().all(|tool| program(tool).exists())
+        && crate::packages::succeeds(python(), ["-c", "import numpy"]);
+    if complete {
+        return Ok(());
+    }
+    let python3 = find_python()?;
+    crate::run_to_end(Command::new(&python3).args(["-m", "venv"]).arg(environment())).map_err(|why| {
+        format!("{why}; install the module venv of {python3} (Debian, Ubuntu: python3-venv)")
+    })?;
+    crate::run_to_end(pip().args(["install", "--quiet"]).args(TOOLS))
+}
+
+/// Pip of the environment.
+fn pip() -> Command {
+    let mut pip = Command::new(python());
+    pip.args(["-m", "pip", "--disable-pip-version-check"]);
+    pip
+}
+
+/// A Python that is new enough.
+fn find_python() -> Result<String, String> {
+    let (major, minor) = LEAST;
+    let check = format!("import sys; sys.exit(sys.version_info < ({major}, {minor}))");
+    let named = std::env::var("PYTHON").ok();
+    let candidates = named.into_iter().chain(["python3", "python"].map(str::to_owned));
+    candidates.into_iter().find(|python| crate::packages::succeeds(python, ["-c", &check])).ok_or_else(|| {
+        format!("there is no Python {major}.{minor} or later; install one, or name it in the variable PYTHON")
+    })
+}
+
+fn wheels_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "whl")).collect()
+}
