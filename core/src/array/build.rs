@@ -9,6 +9,7 @@ use crate::layout::{Layout, Order};
 use crate::lazy::Node;
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind, UsmMemory};
 use crate::runtime::Queue;
+use crate::scalar::Scalar;
 
 /// Where a constructed array finds its elements.
 #[derive(Clone, Debug)]
@@ -117,6 +118,25 @@ impl UsmArrayBuilder {
     pub fn copy(mut self, copy: bool) -> Self {
         self.copy = copy;
         self
+    }
+
+    /// The array, all of whose elements are a value, which is converted to the dtype.
+    ///
+    /// # Errors
+    /// As for [`build`](Self::build).
+    pub fn filled(self, value: Scalar) -> Result<UsmArray> {
+        let fresh = matches!(self.buffer, Buffer::Kind(_)) && self.strides.is_none() && self.offset.is_none();
+        let array = self.build()?;
+        if array.is_empty() {
+            return Ok(array);
+        }
+        if fresh {
+            // Nothing but the elements is in the memory.
+            array.queue.fill(&array.usm_data()?, 0, value.cast(array.dtype), array.len(), &[])?;
+        } else {
+            array.assign(value)?;
+        }
+        Ok(array)
     }
 
     /// The array. New memory has arbitrary contents.

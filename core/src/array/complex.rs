@@ -26,6 +26,41 @@ impl UsmArray {
         self.unary(Op::ImagPart)
     }
 
+    /// The real parts as a view: writing to it writes to this array. Of an array that is not complex, the array.
+    ///
+    /// # Errors
+    /// What the submission of recorded work reports.
+    pub fn real_view(&self) -> Result<Self> {
+        if self.dtype.kind() == DtypeKind::Complex { self.part_view(0) } else { Ok(self.clone()) }
+    }
+
+    /// The imaginary parts as a view: writing to it writes to this array. Of an array that is not complex, zeros that
+    /// cannot be written, of the same dtype.
+    ///
+    /// # Errors
+    /// What the submission of recorded work reports; [`Error::Alloc`](crate::Error::Alloc).
+    pub fn imag_view(&self) -> Result<Self> {
+        if self.dtype.kind() == DtypeKind::Complex {
+            return self.part_view(1);
+        }
+        let mut zeros = self.zeros_like(None)?;
+        zeros.set_writable(false);
+        Ok(zeros)
+    }
+
+    /// Every second number of the memory, from `first` on: a complex number is its real and its imaginary part.
+    fn part_view(&self, first: usize) -> Result<Self> {
+        // Twice as many elements of half the size are in range where the complex ones are.
+        let strides: Vec<isize> = self.strides().iter().map(|stride| stride.saturating_mul(2)).collect();
+        Self::builder(self.shape())
+            .dtype(self.dtype.real_part())
+            .buffer(self)
+            .strides(strides)
+            .offset(2 * self.offset() + first)
+            .queue(&self.queue)
+            .build()
+    }
+
     /// The complex conjugates; real numbers themselves.
     ///
     /// # Errors

@@ -34,6 +34,17 @@ impl fmt::Display for UsmArray {
     }
 }
 
+impl UsmArray {
+    /// The elements as [`Display`](fmt::Display) writes them, for a place behind `before` other characters on the first
+    /// line and before `after` on the last: the other lines are indented so far, and all are the shorter.
+    ///
+    /// # Errors
+    /// The failure of the work that computes the elements.
+    pub fn written(&self, before: usize, after: usize) -> Result<String> {
+        Ok(Extract::read(self)?.write_between(PRECISION, before, after))
+    }
+}
+
 impl fmt::Debug for UsmArray {
     /// Dtype, USM kind, shape, strides, offset and device, and in a line of their own the elements, as
     /// [`Display`](fmt::Display) writes them.
@@ -88,6 +99,10 @@ impl Extract {
     }
 
     fn write(&self, precision: usize) -> String {
+        self.write_between(precision, 0, 0)
+    }
+
+    fn write_between(&self, precision: usize, before: usize, after: usize) -> String {
         if self.values.is_empty() {
             return "[]".to_owned();
         }
@@ -97,7 +112,7 @@ impl Extract {
             let bare = words.concat();
             return if bare.ends_with('.') { bare + "0" } else { bare };
         }
-        self.part(&words, 0, 1, LINE_WIDTH)
+        self.part(&words, 0, before + 1, LINE_WIDTH.saturating_sub(after))
     }
 
     /// The part of the array below an axis, whose lines but the first begin with `indent` blanks.

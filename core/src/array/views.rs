@@ -112,6 +112,23 @@ impl UsmArray {
         }
     }
 
+    /// As [`reshape`](Self::reshape), but never a copy.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where the number of elements differs, or the strides allow no such view.
+    pub fn reshape_view(&self, shape: &[isize]) -> Result<Self> {
+        let shape = resolve_shape(shape, self.len())?;
+        match self.layout.reshape_view(&shape, Order::C) {
+            Some(layout) => Ok(self.with_layout(layout)),
+            None => Err(Error::shape(
+                "shape",
+                format!("{shape:?} for an array of shape {:?} and strides {:?}", self.shape(), self.strides()),
+                "a shape that the strides allow without a copy",
+                "use `reshape`, which copies where it has to",
+            )),
+        }
+    }
+
     /// The order that results computed from this array alone have: column-major where it is that and not row-major.
     pub(crate) fn result_order(&self) -> Order {
         if self.layout.is_f_contiguous() && !self.layout.is_c_contiguous() { Order::F } else { Order::C }

@@ -113,12 +113,12 @@ macro_rules! op_definition {
 }
 
 macro_rules! ops {
-    ($($(#[$doc:meta])* $class:ident $Name:ident $name:literal ($($x:ident),+) = $body:expr;)*) => {
+    ($($(#[doc = $doc:literal])* $class:ident $Name:ident $name:literal ($($x:ident),+) = $body:expr;)*) => {
         /// A scalar operation.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[non_exhaustive]
         pub enum Op {
-            $($(#[$doc])* $Name,)*
+            $($(#[doc = $doc])* $Name,)*
             /// Conversion to another dtype: integers wrap, floats round to nearest even, floats to integers truncate
             /// and saturate with NaN → 0, anything but zero is `true`, complex to real drops the imaginary part.
             Cast,
@@ -136,6 +136,25 @@ macro_rules! ops {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$Name => $name,)* Self::Cast => "astype", Self::Copy => "positive", Self::Where => "where" }
+            }
+            /// What it computes, in a sentence.
+            #[must_use]
+            pub const fn about(self) -> &'static str {
+                match self {
+                    $(Self::$Name => concat!($($doc),*).trim_ascii_start(),)*
+                    Self::Cast => "Conversion to another dtype.",
+                    Self::Copy => "The element as it is.",
+                    Self::Where => "The second operand where the first is true, else the third.",
+                }
+            }
+            /// Names of the operands.
+            #[must_use]
+            pub const fn operands(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$Name => &[$(stringify!($x)),+],)*
+                    Self::Cast | Self::Copy => &["x"],
+                    Self::Where => &["condition", "yes", "no"],
+                }
             }
             /// Number of operands.
             #[must_use]
@@ -162,7 +181,7 @@ macro_rules! ops {
         pub mod define {
             use super::*;
             $(
-                $(#[$doc])*
+                $(#[doc = $doc])*
                 #[derive(Clone, Copy, Default, Debug)]
                 pub struct $Name;
                 op_definition!($class $Name [$($x),+] $body);

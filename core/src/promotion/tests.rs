@@ -263,3 +263,15 @@ proptest! {
         prop_assert!(operands.iter().all(|&(dtype, _)| can_cast(dtype, first, Casting::Safe)));
     }
 }
+
+#[test]
+fn assignments_convert_more_than_operations_do() {
+    assert_eq!(Weak::Float(-2.7).assigned(Dtype::I8).unwrap(), Scalar::I8(-2));
+    assert_eq!(Weak::Int(3).assigned(Dtype::Bool).unwrap(), Scalar::Bool(true));
+    assert_eq!(Weak::Float(0.0).assigned(Dtype::Bool).unwrap(), Scalar::Bool(false));
+    assert_eq!(Weak::Int(3).assigned(Dtype::F32).unwrap(), Scalar::F32(3.0));
+    assert!(Weak::Float(300.0).assigned(Dtype::U8).is_err());
+    assert!(Weak::Float(f64::NAN).assigned(Dtype::I32).is_err());
+    assert!(Weak::Float(1e300).assigned(Dtype::I64).is_err());
+    assert!(Weak::Complex(Complex::new(1.0, 0.0)).assigned(Dtype::F64).is_err());
+}

@@ -97,6 +97,26 @@ impl Weak {
         })
     }
 
+    /// The value as an assignment to an element of a dtype converts it (NumPy's rules): as
+    /// [`to_scalar`](Self::to_scalar), but a number is also converted to `bool`, where all but zero is true, and a
+    /// real number to an integer, without its fraction.
+    ///
+    /// # Errors
+    /// An integer outside the range of an integer `dtype`; a number that is not finite for one; a complex number for a
+    /// real `dtype`.
+    pub fn assigned(&self, dtype: Dtype) -> Result<Scalar> {
+        match *self {
+            Self::Int(value) if dtype == Dtype::Bool => Ok(Scalar::Bool(value != 0)),
+            Self::Float(value) if dtype == Dtype::Bool => Ok(Scalar::Bool(value != 0.0)),
+            Self::Complex(value) if dtype == Dtype::Bool => Ok(Scalar::Bool(value != Complex::default())),
+            // Doubles beyond 128 bits saturate, and are out of every range.
+            Self::Float(value) if dtype.kind().is_integer() && value.is_finite() => {
+                Self::Int(value as i128).to_scalar(dtype)
+            }
+            _ => self.to_scalar(dtype),
+        }
+    }
+
     /// How this integer compares with every value of an integer `dtype` that it is out of range of: `Less` when it
     /// is below all of them, `Greater` when above. `None` when `dtype` holds the value or no integer is involved.
     #[must_use]
