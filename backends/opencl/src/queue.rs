@@ -399,7 +399,8 @@ fn enqueue(
             let event = unsafe { device.memory.enqueue_fill(&queue.object, *dst, *bytes, pattern, waits) }?;
             native.parts.push(event);
         }
-        Command::Barrier => native.parts.push(marker(queue, waits)?),
+        // A hint: memory of these runtimes goes where it is used when it is used.
+        Command::Barrier | Command::Advise { .. } => native.parts.push(marker(queue, waits)?),
         other => {
             return Err(Error::unsupported(
                 "command",
