@@ -1,5 +1,7 @@
 //! Arrays of others: what is taken as an array without being one of ours.
 
+pub(crate) mod sycl;
+
 use pyo3::prelude::*;
 use stridewise::{Queue, UsmArray, UsmMemory};
 
@@ -17,7 +19,7 @@ pub(crate) struct Request<'a> {
 type Import = fn(&Bound<'_, PyAny>, &Request<'_>) -> Result<Option<UsmArray>>;
 
 /// The protocols, in the order in which they are tried; one line each.
-const PROTOCOLS: &[Import] = &[];
+const PROTOCOLS: &[Import] = &[sycl::import];
 
 /// The array that an object of others is, by the first protocol that it follows; `None` where it follows none.
 pub(crate) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
@@ -33,7 +35,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
 type ImportMemory = fn(&Bound<'_, PyAny>) -> Result<Option<UsmMemory>>;
 
 /// The protocols of memory, in the order in which they are tried; one line each.
-const MEMORY_PROTOCOLS: &[ImportMemory] = &[];
+const MEMORY_PROTOCOLS: &[ImportMemory] = &[sycl::import_memory];
 
 /// The memory that an object of others is or views; `None` where it follows no protocol.
 pub(crate) fn import_memory(object: &Bound<'_, PyAny>) -> Result<Option<UsmMemory>> {
