@@ -84,6 +84,18 @@ fn steps() -> Result<Vec<Step>, String> {
             "doc --locked --workspace --no-deps",
         )
         .with("RUSTDOCFLAGS", "-D warnings"),
+        Step::call(
+            "c-compiler",
+            "a C compiler and pkg-config, installed where they are missing",
+            packages::ensure_c,
+        ),
+        Step::call(
+            "install-c",
+            "the C library, installed, is found by pkg-config and runs programs",
+            crate::install_c::trial,
+        )
+        .slow()
+        .needs("c-compiler"),
         Step::cargo(
             "tests",
             "all tests, those in the documentation too, with every feature",
