@@ -29,9 +29,7 @@ pub unsafe extern "C" fn sw_queue_default(queue: *mut *mut sw_queue) -> sw_statu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_queue_host(queue: *mut *mut sw_queue) -> sw_status {
     // SAFETY: the contract of this crate.
-    unsafe {
-        entry(|caller| give(caller.handle("queue", queue)?, stridewise_exchange::dlpack::host_queue()?))
-    }
+    unsafe { entry(|caller| give(caller.handle("queue", queue)?, stridewise_exchange::host::host_queue()?)) }
 }
 
 /// A new queue on a device. `properties`: SW_QUEUE_IN_ORDER, SW_QUEUE_PROFILING, both joined by |, or 0.

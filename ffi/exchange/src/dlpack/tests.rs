@@ -11,6 +11,7 @@ use stridewise_core::{Dtype, Error, MAX_NDIM, Op, Scalar};
 
 use super::import::Description;
 use super::*;
+use crate::host::host_queue;
 
 fn queue() -> Queue {
     host_queue().unwrap()
