@@ -287,7 +287,20 @@ impl UsmArray {
         Ok(out)
     }
 
-    /// Copies elements from an array (or scalar) that broadcasts to this one's shape, converting them.
+    /// The elements contiguous in an order: this array where it is, else a copy.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`] where there is no memory.
+    pub fn in_order(&self, order: Order) -> Result<Self> {
+        let there = match order {
+            Order::C => self.layout.is_c_contiguous(),
+            Order::F => self.layout.is_f_contiguous(),
+        };
+        if there { Ok(self.clone()) } else { self.copy_in(order) }
+    }
+
+    /// Copies elements from an array (or scalar) that broadcasts to this one's shape, converting them. Leading extents of
+    /// 1 that this array has not are left out, as NumPy does it.
     ///
     /// # Errors
     /// [`Error::Borrow`] where this array is read-only, [`Error::Shape`], [`Error::ExecutionPlacement`];
@@ -297,7 +310,7 @@ impl UsmArray {
         let (source, dtype) = match source.into() {
             ArrayOrScalar::Array(array) => {
                 common_queue(&[("self", &self.queue), ("source", &array.queue)])?;
-                (Source::Array(array.broadcast_to(self.shape())?), array.dtype)
+                (Source::Array(array.fitted(self.shape())?), array.dtype)
             }
             ArrayOrScalar::Scalar(value) => constant(value),
             ArrayOrScalar::Weak(value) => constant(value.to_scalar(self.dtype)?),
@@ -343,6 +356,16 @@ impl UsmArray {
             ));
         }
         self.write("out", &recorded, depends)
+    }
+
+    /// The elements repeated to a shape that they are assigned to, without leading extents of 1 that it has not.
+    pub(super) fn fitted(&self, shape: &[usize]) -> Result<Self> {
+        let extra = self.ndim().saturating_sub(shape.len());
+        let ones = self.shape().iter().take_while(|&&extent| extent == 1).count();
+        if extra == 0 || ones < extra {
+            return self.broadcast_to(shape);
+        }
+        self.squeeze(&(0..extra.cast_signed()).collect::<SmallVec<[isize; 4]>>())?.broadcast_to(shape)
     }
 
     fn write(&self, argument: &'static str, recorded: &Recorded, depends: &[Event]) -> Result<Event> {
