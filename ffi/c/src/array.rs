@@ -230,17 +230,12 @@ pub unsafe extern "C" fn sw_array_describe(array: *const sw_array, info: *mut sw
     unsafe { entry(body) }
 }
 
-/// The memory that the array is on; of a read-only array it is not given.
+/// The memory that the array is on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_array_memory(array: *const sw_array, memory: *mut *mut sw_memory) -> sw_status {
     let body = |caller: &Caller| {
         let out = caller.handle("memory", memory)?;
-        let array = get("array", array)?;
-        if !array.flags().writable {
-            let help = "copy the array first, with sw_array_copy";
-            return Err(Error::borrow("array", "read-only", "an array that may be written", help).into());
-        }
-        give(out, array.usm_data()?)
+        give(out, get("array", array)?.usm_data()?)
     };
     // SAFETY: the contract of this crate.
     unsafe { entry(body) }

@@ -345,7 +345,6 @@ int main(void) {
   sw_array *locked = NULL;
   OK(sw_array_read_only(array, &locked));
   EXPECT(SW_ERROR_BORROW, sw_array_to_dlpack_legacy(locked, &legacy));
-  EXPECT(SW_ERROR_BORROW, sw_array_memory(locked, &none));
   EXPECT(SW_ERROR_BORROW, sw_array_write(locked, host, sizeof host));
   OK(sw_array_free(locked));
 

@@ -110,9 +110,7 @@ impl Strided<'_> {
         };
         let place = Place::new(self.dtype, self.data.addr(), 0, self.shape, strides.as_deref())?;
         // SAFETY: the caller's promise.
-        let mut array = unsafe { place.adopt(self.data, queue, give_back)? };
-        array.set_writable(!self.read_only);
-        Ok(array)
+        unsafe { place.adopt(self.data, queue, self.read_only, give_back) }
     }
 
     /// Strides in elements. Those along which nothing is stepped do not count.
@@ -213,11 +211,18 @@ impl Place {
         Ok(Self { dtype, layout, step, bytes })
     }
 
-    /// An array on the elements, `data` being the address that they were described by; see [`Strided::import`].
+    /// An array on the elements, `data` being the address that they were described by, through which nothing is written where
+    /// they are read-only; see [`Strided::import`].
     ///
     /// # Safety
     /// As for [`Strided::import`].
-    pub(crate) unsafe fn adopt(&self, data: *mut u8, queue: &Queue, give_back: GiveBack) -> Result<UsmArray> {
+    pub(crate) unsafe fn adopt(
+        &self,
+        data: *mut u8,
+        queue: &Queue,
+        read_only: bool,
+        give_back: GiveBack,
+    ) -> Result<UsmArray> {
         if !is_host_queue(queue) {
             return Err(Error::unsupported(
                 "queue",
@@ -227,7 +232,8 @@ impl Place {
             ));
         }
         if self.layout.is_empty() {
-            let array = UsmArray::empty(queue, self.layout.shape(), self.dtype, UsmKind::Host)?;
+            let mut array = UsmArray::empty(queue, self.layout.shape(), self.dtype, UsmKind::Host)?;
+            array.set_writable(!read_only);
             give_back();
             return Ok(array);
         }
@@ -246,6 +252,9 @@ impl Place {
         // are given back; the processor's memory is what the host device uses.
         let memory =
             unsafe { UsmMemory::from_foreign(UsmKind::Host, ptr, self.bytes, queue, Some(deleter))? };
+        if read_only {
+            memory.forbid_writing();
+        }
         let array = UsmArray::builder(self.layout.shape())
             .dtype(self.dtype)
             .strides(self.layout.strides())
@@ -290,7 +299,14 @@ mod tests {
         };
         assert_eq!(array.to_vec::<i32>().unwrap(), [11, 9, 7, 5, 3, 1]);
         assert!(!array.flags().writable);
-        drop(array);
+        // Nor by way of the memory.
+        let memory = array.usm_data().unwrap();
+        assert!(matches!(memory.copy_from_host(0, &[1; 4]), Err(Error::Borrow(_))));
+        assert!(matches!(memory.queue().memset(&memory, 0, 1, 4, &[]), Err(Error::Borrow(_))));
+        let mut again = UsmArray::builder([2]).dtype(Dtype::I32).buffer(&memory).build().unwrap();
+        again.set_writable(true);
+        assert!(!again.flags().writable);
+        drop((array, memory, again));
         assert_eq!(count.load(Ordering::SeqCst), 1);
     }
 

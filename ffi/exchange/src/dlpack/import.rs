@@ -35,9 +35,10 @@ pub unsafe fn import<M: ManagedTensor>(managed: *mut M, queue: &Queue) -> Result
     let owner = Owner(managed);
     // SAFETY: the elements are there until the tensor's deleter is called, as the caller promises, and `place` has computed
     // where they are, in the processor's memory.
-    let mut array = unsafe { place.adopt(tensor.data.cast(), queue, Box::new(move || owner.give_back()))? };
-    array.set_writable(flags & FLAG_READ_ONLY == 0);
-    Ok(array)
+    unsafe {
+        let read_only = flags & FLAG_READ_ONLY != 0;
+        place.adopt(tensor.data.cast(), queue, read_only, Box::new(move || owner.give_back()))
+    }
 }
 
 /// A managed tensor that an allocation gives back at its end.
