@@ -7,10 +7,11 @@
 //! - `memory`: the three tiers of memory behind USM pointers;
 //! - `queue`, `event`, `worker`: commands, their order and their end;
 //! - `transfer`: copies between host and device memory, and between devices;
-//! - `program`: compiled kernels, in memory and on disk;
+//! - `program`, `arguments`: compiled kernels, in memory and on disk, and what their parameters are set to;
 //! - `kernels`: which kernel computes a plan, and its text;
 //! - `emit`: programs as OpenCL C.
 
+mod arguments;
 mod device;
 mod disk;
 mod driver;

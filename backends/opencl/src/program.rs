@@ -10,6 +10,7 @@ use opencl3::program as cl;
 use opencl3::types::{cl_context, cl_program};
 use stridewise_core::Result;
 
+use crate::arguments::Arguments;
 use crate::disk::Disk;
 use crate::error::failed;
 use crate::handle::{KernelObject, Program};
@@ -17,7 +18,7 @@ use crate::kernels::{Key, Target};
 
 /// A kernel, whose arguments one thread sets at a time.
 pub(crate) struct Kernel {
-    pub(crate) object: Mutex<KernelObject>,
+    pub(crate) arguments: Mutex<Arguments>,
     _program: Program,
 }
 
@@ -103,7 +104,7 @@ impl Programs {
 
     fn kernel(program: Program) -> Result<Kernel, i32> {
         let object = KernelObject::new(create_kernel(program.raw(), c"run")?);
-        Ok(Kernel { object: Mutex::new(object), _program: program })
+        Ok(Kernel { arguments: Mutex::new(Arguments::new(object)), _program: program })
     }
 
     fn log(&self, program: cl_program) -> String {

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use opencl3::command_queue as cq;
 use opencl3::error_codes::{CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE};
 use opencl3::event as ev;
-use opencl3::kernel::set_kernel_arg;
 use opencl3::types::cl_event;
 use smallvec::SmallVec;
 use stridewise_core::backend::{
@@ -228,17 +227,18 @@ impl Waits {
         self.held.extend(native);
     }
 
+    /// Whether nothing is left to wait for.
+    fn are_over(&self) -> bool {
+        self.native.is_empty() && self.held.is_empty()
+    }
+
     /// The failure that a command inherits, of those that are known.
     fn failure(&self) -> Option<Error> {
-        let failed = self.data.iter().find_map(|event| match event.status() {
+        let failed = |event: &Arc<dyn Event>| match event.status() {
             EventStatus::Failed => event.error(),
             _ => None,
-        })?;
-        Some(match failed {
-            // The root cause, not a chain of those that inherited it.
-            Error::Dependency(_) => failed,
-            cause => Error::Dependency(Arc::new(cause)),
-        })
+        };
+        self.data.iter().find_map(failed).map(Error::inherited)
     }
 
     /// The runtime's events.
@@ -290,16 +290,9 @@ impl ClQueue {
             let thread =
                 std::thread::Builder::new().name("stridewise-opencl-task".to_owned()).spawn(move || {
                     ended.start();
-                    let outcome = catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
-                        let text = panic.downcast_ref::<String>().map(String::as_str);
-                        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-                        Err(Error::task(
-                            "task",
-                            format!("panicked: {}", text.unwrap_or("without a message")),
-                            "a function that returns",
-                            "return an error instead",
-                        ))
-                    });
+                    let outcome = catch_unwind(AssertUnwindSafe(task));
+                    let outcome =
+                        outcome.unwrap_or_else(|payload| Err(Error::panicked("task", payload.as_ref())));
                     ended.complete(outcome, None);
                 });
             if let Err(error) = thread {
@@ -327,7 +320,14 @@ impl Queue for ClQueue {
         let failed = waits.failure().is_some();
         // Where time stamps are asked for, every command has an event; on a processor, it costs nothing.
         let eventful = self.properties.profiling || self.device.target.cpu;
+        // The runtime takes an empty list for everything before.
+        let done = matches!(command, Command::Barrier) && !self.properties.in_order && waits.are_over();
         let event = match transfer::plan(&self.device, command) {
+            _ if done => {
+                let event = ClEvent::held(&self.device, self.properties.profiling);
+                event.complete(waits.failure().map_or(Ok(()), Err), None);
+                event
+            }
             transfer::Plan::Thread(task) => self.run_on_thread(waits, task),
             transfer::Plan::Native(command) if waits.held.is_empty() && !failed => {
                 let native =
@@ -510,27 +510,27 @@ fn run(
     eventful: bool,
 ) -> Result<Option<EventObject>> {
     let kernel = device.programs.get(&stage.key, &stage.source)?;
-    let object = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
-    let raw = object.raw();
+    let mut arguments = kernel.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+    let frees = device.memory.frees();
     let mut index = 0;
     let set = stage.arguments.iter().try_for_each(|argument| {
-        let bytes = match argument {
-            Argument::Memory(ptr) => {
-                // SAFETY: the kernel is live and locked; its text has a pointer here, made from the same list.
-                index = unsafe { device.memory.set_argument(raw, index, *ptr) }?;
-                return Ok(());
+        // SAFETY: the values have the types of the kernel's parameters, because its text was made from the same list;
+        // memory is the plan's, of this device, or scratch memory, as much as the work asked for.
+        unsafe {
+            match argument {
+                Argument::Memory(ptr) => {
+                    index = device.memory.set_argument(&mut arguments, index, *ptr, frees)?;
+                    return Ok(());
+                }
+                Argument::Scratch(offset) => {
+                    let start = scratch.unwrap_or(UsmPtr::NULL).byte_offset(offset.cast_signed());
+                    index = device.memory.set_argument(&mut arguments, index, start, frees)?;
+                    return Ok(());
+                }
+                Argument::Bytes(bytes) => arguments.bytes(index, bytes)?,
+                Argument::Local(bytes) => arguments.local(index, *bytes)?,
             }
-            Argument::Scratch(offset) => {
-                let start = scratch.unwrap_or(UsmPtr::NULL).byte_offset(offset.cast_signed());
-                // SAFETY: as above; the block has as many bytes as the work asked for.
-                index = unsafe { device.memory.set_argument(raw, index, start) }?;
-                return Ok(());
-            }
-            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr()),
-            Argument::Local(bytes) => (*bytes, std::ptr::null()),
-        };
-        // SAFETY: as above; the value has as many bytes as the parameter's type.
-        unsafe { set_kernel_arg(raw, index, bytes.0, bytes.1.cast()) }?;
+        }
         index += 1;
         Ok(())
     });
@@ -544,7 +544,7 @@ fn run(
         // All arguments are set; the kernel touches only what its plan names (the contract of `LaunchPlan`).
         runtime.clEnqueueNDRangeKernel(
             queue.object.raw(),
-            raw,
+            arguments.raw(),
             dimensions,
             std::ptr::null(),
             stage.global.as_ptr(),

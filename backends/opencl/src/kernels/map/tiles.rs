@@ -8,9 +8,8 @@ use super::{GROUP, arguments, call, declare, operands, places, program_text, spa
 use crate::kernels::text::{Parameters, c_type};
 use crate::kernels::{Argument, Key, Stage, Target, Writer};
 
-/// Groups at most, and the rows of tiles that they take side by side.
+/// Groups at most: they go on from there in a loop.
 const MAX_TILE_GROUPS: usize = 1 << 20;
-const BAND: usize = 8;
 
 /// Inputs that are read along another dimension than the outputs are written: their tiles turn in local memory.
 #[derive(Clone, Copy)]
@@ -84,16 +83,9 @@ impl Tiles {
             // One element more per row, so that a column lies in as many banks as it has elements.
             let _ = writeln!(body, "    local {ty} t{name}[{edge}][{}];", edge + 1);
         }
-        // Groups that run at the same time take tiles of a band of rows, column by column, so that along both dimensions
-        // what they touch lies next to each other.
         let _ = writeln!(body, "    const long across = (s.n[{last}] + {}) / {edge};", edge - 1);
         body.push_str("    for (long l = get_group_id(0); l < across * down; l += get_num_groups(0)) {\n");
-        let _ = writeln!(body, "        const long band = l / ({BAND} * across) * {BAND};");
-        let _ = writeln!(
-            body,
-            "        const long high = min((long){BAND}, down - band), w = l - band * across;"
-        );
-        let _ = writeln!(body, "        const long g = band + w % high, x0 = w / high * {edge};");
+        let _ = writeln!(body, "        const long g = l / across, x0 = l % across * {edge};");
         // The tile's place along the other dimension, and the remaining dimensions as one number.
         let _ = writeln!(body, "        const long tiles = (s.n[{other}] + {}) / {edge};", edge - 1);
         let _ =
