@@ -7,11 +7,10 @@
 //! - `memory`: the three tiers of memory behind USM pointers;
 //! - `queue`, `event`, `worker`: commands, their order and their end;
 //! - `transfer`: copies between host and device memory, and between devices;
-//! - `program`, `arguments`: compiled kernels, in memory and on disk, and what their parameters are set to;
+//! - `program`: compiled kernels, in memory and on disk;
 //! - `kernels`: which kernel computes a plan, and its text;
 //! - `emit`: programs as OpenCL C.
 
-mod arguments;
 mod device;
 mod disk;
 mod driver;

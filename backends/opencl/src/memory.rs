@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use opencl3::command_queue as cq;
@@ -27,7 +27,6 @@ use stridewise_core::backend::{RawAllocation, UsmSupport};
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Error, Result};
 
-use crate::arguments::Arguments;
 use crate::error::failed;
 use crate::handle::{CommandQueue, EventObject, MemoryObject};
 use crate::queue::NativeQueue;
@@ -166,7 +165,6 @@ pub(crate) struct Memory {
     context: cl_context,
     device: cl_device_id,
     table: RwLock<BTreeMap<usize, Entry>>,
-    frees: AtomicU64,
 }
 
 // SAFETY: the context and the device are usable from any thread, and the context outlives this (`device::Shared` holds
@@ -178,7 +176,7 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// The memory of a device in a context, which must outlive it.
     pub(crate) fn new(tier: Tier, context: cl_context, device: cl_device_id) -> Self {
-        Self { tier, context, device, table: RwLock::default(), frees: AtomicU64::new(0) }
+        Self { tier, context, device, table: RwLock::default() }
     }
 
     pub(crate) fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
@@ -281,8 +279,6 @@ impl Memory {
     /// # Safety
     /// `memory` came from [`alloc`](Self::alloc), was not freed, and no pending command touches it.
     pub(crate) unsafe fn free(&self, memory: RawAllocation) {
-        // Before the runtime can give the same address or object again.
-        self.frees.fetch_add(1, Ordering::Release);
         let entry = self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&memory.ptr.addr());
         let address = match entry.map(|entry| entry.origin) {
             Some(Origin::Pointer(address)) => address,
@@ -335,49 +331,43 @@ impl Memory {
     /// number of the next parameter.
     ///
     /// # Safety
-    /// Parameter `index` is a pointer to global memory, and the next one a `long` where the device has buffers; the memory
-    /// is live, and `frees` was read since it is.
+    /// The kernel is live and no other thread sets its arguments; parameter `index` is a pointer to global memory, and
+    /// the next one a `long` where the device has buffers.
     pub(crate) unsafe fn set_argument(
         &self,
-        arguments: &mut Arguments,
+        kernel: cl_kernel,
         index: cl_uint,
         ptr: UsmPtr,
-        frees: u64,
     ) -> Result<cl_uint, i32> {
-        let offset = match self.place(ptr) {
+        use opencl3::kernel as k;
+        let (object, offset) = match self.place(ptr) {
             Place::Pointer(pointer) => {
-                arguments.pointer(index, pointer, frees, |kernel| {
-                    // SAFETY: the parameter is as the caller says; the pointer is memory of this device (plans reach
-                    // nothing else).
-                    unsafe {
-                        match self.tier {
-                            Tier::Unified(entry) => match (entry.set_argument)(kernel, index, pointer) {
-                                0 => Ok(()),
-                                code => Err(code),
-                            },
-                            _ => opencl3::kernel::set_kernel_arg_svm_pointer(kernel, index, pointer),
-                        }
+                // SAFETY: the kernel is as the caller says; the pointer is memory of this device (plans reach nothing
+                // else).
+                unsafe {
+                    match self.tier {
+                        Tier::Unified(entry) => match (entry.set_argument)(kernel, index, pointer) {
+                            0 => {}
+                            code => return Err(code),
+                        },
+                        _ => k::set_kernel_arg_svm_pointer(kernel, index, pointer)?,
                     }
-                })?;
+                }
                 if !self.tier.has_buffers() {
                     return Ok(index + 1);
                 }
-                0
+                (None, 0)
             }
-            Place::Object(object, offset) => {
-                // SAFETY: the parameter is as the caller says; the object is the live memory's.
-                unsafe { arguments.object(index, object, frees) }?;
-                offset as i64
-            }
+            Place::Object(object, offset) => (Some(object), offset as i64),
         };
-        // SAFETY: the next parameter is as the caller says.
-        unsafe { arguments.bytes(index + 1, &offset.to_ne_bytes()) }?;
+        // SAFETY: both values are of the sizes that are said, and outlive the calls.
+        unsafe {
+            if let Some(object) = object {
+                k::set_kernel_arg(kernel, index, size_of::<mem_object>(), (&raw const object).cast())?;
+            }
+            k::set_kernel_arg(kernel, index + 1, size_of::<i64>(), (&raw const offset).cast())?;
+        }
         Ok(index + 2)
-    }
-
-    /// How many times memory has been freed: as long as it stays, an address or object means the same memory.
-    pub(crate) fn frees(&self) -> u64 {
-        self.frees.load(Ordering::Acquire)
     }
 
     /// Enqueues a copy between memory of this device, or between it and memory of the host.

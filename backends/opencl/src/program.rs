@@ -10,7 +10,6 @@ use opencl3::program as cl;
 use opencl3::types::{cl_context, cl_program};
 use stridewise_core::Result;
 
-use crate::arguments::Arguments;
 use crate::disk::Disk;
 use crate::error::failed;
 use crate::handle::{KernelObject, Program};
@@ -18,7 +17,7 @@ use crate::kernels::{Key, Target};
 
 /// A kernel, whose arguments one thread sets at a time.
 pub(crate) struct Kernel {
-    pub(crate) arguments: Mutex<Arguments>,
+    pub(crate) object: Mutex<KernelObject>,
     _program: Program,
 }
 
@@ -104,7 +103,7 @@ impl Programs {
 
     fn kernel(program: Program) -> Result<Kernel, i32> {
         let object = KernelObject::new(create_kernel(program.raw(), c"run")?);
-        Ok(Kernel { arguments: Mutex::new(Arguments::new(object)), _program: program })
+        Ok(Kernel { object: Mutex::new(object), _program: program })
     }
 
     fn log(&self, program: cl_program) -> String {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use opencl3::command_queue as cq;
 use opencl3::error_codes::{CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE};
 use opencl3::event as ev;
+use opencl3::kernel::set_kernel_arg;
 use opencl3::types::cl_event;
 use smallvec::SmallVec;
 use stridewise_core::backend::{
@@ -510,27 +511,27 @@ fn run(
     eventful: bool,
 ) -> Result<Option<EventObject>> {
     let kernel = device.programs.get(&stage.key, &stage.source)?;
-    let mut arguments = kernel.arguments.lock().unwrap_or_else(PoisonError::into_inner);
-    let frees = device.memory.frees();
+    let object = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
+    let raw = object.raw();
     let mut index = 0;
     let set = stage.arguments.iter().try_for_each(|argument| {
-        // SAFETY: the values have the types of the kernel's parameters, because its text was made from the same list;
-        // memory is the plan's, of this device, or scratch memory, as much as the work asked for.
-        unsafe {
-            match argument {
-                Argument::Memory(ptr) => {
-                    index = device.memory.set_argument(&mut arguments, index, *ptr, frees)?;
-                    return Ok(());
-                }
-                Argument::Scratch(offset) => {
-                    let start = scratch.unwrap_or(UsmPtr::NULL).byte_offset(offset.cast_signed());
-                    index = device.memory.set_argument(&mut arguments, index, start, frees)?;
-                    return Ok(());
-                }
-                Argument::Bytes(bytes) => arguments.bytes(index, bytes)?,
-                Argument::Local(bytes) => arguments.local(index, *bytes)?,
+        let bytes = match argument {
+            Argument::Memory(ptr) => {
+                // SAFETY: the kernel is live and locked; its text has a pointer here, made from the same list.
+                index = unsafe { device.memory.set_argument(raw, index, *ptr) }?;
+                return Ok(());
             }
-        }
+            Argument::Scratch(offset) => {
+                let start = scratch.unwrap_or(UsmPtr::NULL).byte_offset(offset.cast_signed());
+                // SAFETY: as above; the block has as many bytes as the work asked for.
+                index = unsafe { device.memory.set_argument(raw, index, start) }?;
+                return Ok(());
+            }
+            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr()),
+            Argument::Local(bytes) => (*bytes, std::ptr::null()),
+        };
+        // SAFETY: as above; the value has as many bytes as the parameter's type.
+        unsafe { set_kernel_arg(raw, index, bytes.0, bytes.1.cast()) }?;
         index += 1;
         Ok(())
     });
@@ -544,7 +545,7 @@ fn run(
         // All arguments are set; the kernel touches only what its plan names (the contract of `LaunchPlan`).
         runtime.clEnqueueNDRangeKernel(
             queue.object.raw(),
-            arguments.raw(),
+            raw,
             dimensions,
             std::ptr::null(),
             stage.global.as_ptr(),
