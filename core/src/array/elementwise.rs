@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::UsmArray;
+use super::{UsmArray, direct};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, broadcast_shapes};
@@ -54,6 +54,9 @@ const NAMES: [&str; 3] = ["x1", "x2", "x3"];
 /// [`Error::Dtype`] where the operation is not defined for the dtype or a scalar does not fit it, [`Error::Value`] for a
 /// wrong number of operands or no array among them.
 pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
+    if let Some(array) = direct::elementwise(op, operands)? {
+        return Ok(array);
+    }
     let (recorded, queue, kind) = prepare(op, operands)?;
     let (layout, dtype) = (recorded.layout.clone(), recorded.out);
     let node = Node::record(&queue, kind, recorded)?;
@@ -306,8 +309,12 @@ impl UsmArray {
     /// [`Error::Borrow`] where this array is read-only, [`Error::Shape`], [`Error::ExecutionPlacement`];
     /// [`Error::Dtype`] for a scalar that does not fit.
     pub fn assign<'a>(&self, source: impl Into<ArrayOrScalar<'a>>) -> Result<Event> {
+        let source = source.into();
+        if direct::assign(&source, self) {
+            return Ok(Event::ready());
+        }
         let constant = |value: Scalar| (Source::Scalar(value), value.dtype());
-        let (source, dtype) = match source.into() {
+        let (source, dtype) = match source {
             ArrayOrScalar::Array(array) => {
                 common_queue(&[("self", &self.queue), ("source", &array.queue)])?;
                 (Source::Array(array.fitted(self.shape())?), array.dtype)
@@ -337,6 +344,9 @@ impl UsmArray {
         operands: &[ArrayOrScalar<'_>],
         depends: &[Event],
     ) -> Result<Event> {
+        if depends.is_empty() && direct::write(op, operands, self) {
+            return Ok(Event::ready());
+        }
         let (recorded, queue, _) = prepare(op, operands)?;
         common_queue(&[("out", &self.queue), ("x1", &queue)])?;
         if recorded.layout.shape() != self.shape() {

@@ -6,6 +6,7 @@ mod closeness;
 mod complex;
 mod concat;
 mod creation;
+mod direct;
 mod display;
 mod elementwise;
 mod indexing;

@@ -54,11 +54,7 @@ impl Loan {
                 let outcome = wait.event.wait();
                 // What a host view overwrites may have failed; what it reads must not.
                 if mode == Mode::Read {
-                    outcome.map_err(|error| match error {
-                        // The root cause, not a chain of those that inherited it.
-                        Error::Dependency(_) => error,
-                        cause => Error::Dependency(Arc::new(cause)),
-                    })?;
+                    outcome.map_err(Error::inherited)?;
                 }
             }
         }
