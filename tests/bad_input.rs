@@ -123,6 +123,19 @@ fn wrong_buffers() {
     refused!(build().build(), Value: "buffer", address, "multiple of 8", "copy(true)");
     assert!(build().copy(true).build().is_ok(), "the way out works");
     assert!(UsmArray::builder([2]).dtype(Dtype::U8).buffer(&odd).build().is_ok());
+    // Memory that was lent for reading, by whatever way it is written to.
+    let lent = foreign(start, 32).unwrap();
+    lent.forbid_writing();
+    let mut array = UsmArray::builder([4]).dtype(Dtype::I64).buffer(&lent).build().unwrap();
+    array.set_writable(true);
+    assert!(lent.is_read_only() && !array.flags().writable);
+    refused!(lent.copy_from_host(0, &[1]), Borrow: "memory", "reading only", "copy it");
+    refused!(q.memset(&lent, 0, 1, 8, &[]), Borrow: "memory", "reading only", "copy it");
+    refused!(q.memcpy((&lent, 0), (&odd, 0), 8, &[]), Borrow: "memory", "reading only", "copy it");
+    refused!(array.assign(&array), Borrow: "self", "read-only", "copy it");
+    refused!(array.host_view_mut::<i64>(), Borrow: "array", "read-only", "copy it");
+    assert_eq!(array.to_vec::<i64>().unwrap(), [0; 4]);
+    assert!(array.copy().unwrap().flags().writable);
 }
 
 #[test]

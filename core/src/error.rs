@@ -1,5 +1,6 @@
 //! One error type. Every complaint names the argument, the value, what was expected and how to mend it.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -91,6 +92,31 @@ define_errors! {
     Runtime runtime "the device's runtime: {0}";
     /// Reading or writing a file failed, or its contents are not what they should be.
     Io io "input/output: {0}";
+}
+
+impl Error {
+    /// The error of work that depends on work that failed with this one. Only the root cause is kept, so that long chains
+    /// neither read nor drop as deep recursions.
+    #[must_use]
+    pub fn inherited(self) -> Self {
+        match self {
+            Self::Dependency(_) => self,
+            cause => Self::Dependency(Arc::new(cause)),
+        }
+    }
+
+    /// The error of work that ended in a panic with this payload, as `catch_unwind` gives it.
+    #[must_use]
+    pub fn panicked(argument: &'static str, payload: &(dyn Any + Send)) -> Self {
+        let message = payload.downcast_ref::<&str>().copied();
+        let message = message.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        Self::task(
+            argument,
+            format!("a panic: {}", message.unwrap_or("of a value that is not a string")),
+            "an execution to the end",
+            "see the panic's message and place on the standard error output",
+        )
+    }
 }
 
 /// Operands are associated with different queues, so none of them says where to compute.

@@ -5,7 +5,8 @@
 //! reported as ignored, with the reason; what is known to fail stands in `expectations.rs`, and fails if it passes.
 //!
 //! With `STRIDEWISE_MATRIX_SAMPLE=N`, about one case of N is run, always the same ones: for devices on which compiling a
-//! kernel takes longer than running it.
+//! kernel takes longer than running it. With `K/N`, K from 0 to N - 1, those of part K: all parts together are the whole
+//! matrix, so that several processes can share it.
 
 mod casts;
 mod cell;
@@ -41,6 +42,26 @@ mod views;
 
 /// Environment variable that makes a sample of the cases.
 const SAMPLE_VARIABLE: &str = "STRIDEWISE_MATRIX_SAMPLE";
+
+/// Which cases are run: those whose name's number leaves `part` when divided by `parts`.
+struct Sample {
+    part: u64,
+    parts: u64,
+}
+
+impl Sample {
+    const ALL: Self = Self { part: 0, parts: 1 };
+
+    fn read(text: &str) -> Option<Self> {
+        let (part, parts) = text.split_once('/').unwrap_or(("0", text));
+        let (part, parts) = (part.parse().ok()?, parts.parse().ok()?);
+        (part < parts).then_some(Self { part, parts })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        number(name) % self.parts == self.part
+    }
+}
 
 /// A number that a name always has (FNV-1a), of which the last digits are as good as the first.
 fn number(name: &str) -> u64 {
@@ -82,10 +103,17 @@ fn main() {
     trials.extend(threads::trials());
     trials.extend(random::trials());
     trials.extend(special::trials());
-    let sample = std::env::var(SAMPLE_VARIABLE).ok().and_then(|n| n.parse().ok()).filter(|&n: &u64| n > 0);
-    for case in
-        suites.iter().flatten().filter(|case| sample.is_none_or(|n| number(&case.name).is_multiple_of(n)))
-    {
+    let sample = match std::env::var(SAMPLE_VARIABLE) {
+        Err(_) => Sample::ALL,
+        Ok(text) => match Sample::read(&text) {
+            Some(sample) => sample,
+            None => {
+                eprintln!("{SAMPLE_VARIABLE} is '{text}', but has to be N or K/N, with K less than N");
+                std::process::exit(2);
+            }
+        },
+    };
+    for case in suites.iter().flatten().filter(|case| sample.has(&case.name)) {
         trials.extend(devices.iter().map(|device| case.on(device)));
     }
     libtest_mimic::run(&arguments, trials).exit();

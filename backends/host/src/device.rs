@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use stridewise_core::backend::{
-    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
-    RawAllocation, Signal, SignalHandle, Support, UsmSupport, threads_started,
+    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, ElementsFn, Limits, Partition, Queue,
+    QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport, threads_started,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Error, LaunchPlan, Result};
+use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
 
 use crate::kernels::{self, Tuning};
 use crate::pool::Pool;
@@ -178,6 +178,11 @@ impl Device for HostDevice {
 
     fn supports(&self, plan: &LaunchPlan) -> Support {
         kernels::supports(plan)
+    }
+
+    fn elements_fn(&self, op: Op, dtype: Dtype) -> Option<ElementsFn> {
+        // Under the guard, the addresses that core knows are not those to compute with.
+        if guard::enabled() { None } else { kernels::elements_fn(op, dtype, self.state.tuning.isa) }
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

@@ -1,6 +1,5 @@
 //! A submitted command: waiting for its waits, executed, settled.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -104,12 +103,12 @@ impl Task {
         self.signal.start();
         let command = std::mem::replace(&mut self.command, Command::Barrier);
         let outcome = catch_unwind(AssertUnwindSafe(|| execute(command, tuning)))
-            .unwrap_or_else(|payload| Err(panicked(payload.as_ref())));
+            .unwrap_or_else(|payload| Err(Error::panicked("command", payload.as_ref())));
         self.settle(outcome, started);
     }
 
     fn inherited(&self) -> Option<Error> {
-        self.inherits.iter().find_map(|event| event.error()).map(inherit)
+        self.inherits.iter().find_map(|event| event.error()).map(Error::inherited)
     }
 
     fn settle(self, outcome: Result<()>, started: Option<Duration>) {
@@ -122,29 +121,6 @@ impl Task {
         drop(self);
         settle(signal, outcome, profile);
     }
-}
-
-/// The error of a task that depends on one that failed with `error`. Only the root cause is kept, so that long chains
-/// neither read nor drop as deep recursions.
-fn inherit(error: Error) -> Error {
-    match error {
-        Error::Dependency(_) => error,
-        cause => Error::Dependency(Arc::new(cause)),
-    }
-}
-
-fn panicked(payload: &(dyn Any + Send)) -> Error {
-    let message = payload
-        .downcast_ref::<&str>()
-        .map(|m| (*m).to_owned())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "of a value that is not a string".to_owned());
-    Error::task(
-        "command",
-        format!("a panic: {message}"),
-        "an execution to the end",
-        "see the panic's message and place on the standard error output",
-    )
 }
 
 /// Whether a command needs the pool, and its rough time on one thread if so.

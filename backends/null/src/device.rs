@@ -1,6 +1,5 @@
 //! The driver, its one device, and the device's queues.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -128,10 +127,7 @@ impl Record {
 
     fn inherited(&self) -> Option<Error> {
         let data = self.waits.iter().filter(|wait| wait.dependency == Dependency::Data);
-        data.into_iter().find_map(|wait| wait.event.error()).map(|error| match error {
-            Error::Dependency(_) => error,
-            cause => Error::Dependency(Arc::new(cause)),
-        })
+        data.into_iter().find_map(|wait| wait.event.error()).map(Error::inherited)
     }
 }
 
@@ -315,7 +311,8 @@ impl NullDevice {
             record.task.take()
         };
         let outcome = task.map_or(Ok(()), |task| {
-            catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|payload| Err(panicked(payload.as_ref())))
+            catch_unwind(AssertUnwindSafe(task))
+                .unwrap_or_else(|payload| Err(Error::panicked("host task", payload.as_ref())))
         });
         self.end(id, outcome)
     }
@@ -347,17 +344,6 @@ fn not_ready(id: usize) -> Error {
         id,
         "a submission that is running, or whose waits are all terminal",
         "see `NullDevice::ready`, and complete its waits first",
-    )
-}
-
-fn panicked(payload: &(dyn Any + Send)) -> Error {
-    let message = payload.downcast_ref::<&str>().map(|m| (*m).to_owned());
-    let message = message.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
-    Error::task(
-        "host task",
-        format!("a panic: {message}"),
-        "an execution to the end",
-        "see the panic's message",
     )
 }
 

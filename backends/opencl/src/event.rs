@@ -132,7 +132,11 @@ impl ClEvent {
             Ok(cl::CL_COMPLETE) => (EventStatus::Complete, None),
             Ok(cl::CL_RUNNING) => (EventStatus::Running, None),
             Ok(code) if code >= 0 => (EventStatus::Submitted, None),
-            Ok(code) | Err(code) => (EventStatus::Failed, Some(Self::error_of(code))),
+            Ok(code) | Err(code) => {
+                // For one thing, a loss of the device is noted.
+                let _ = self.device.finished("clGetEventInfo", Err(code));
+                (EventStatus::Failed, Some(Self::error_of(code)))
+            }
         }
     }
 

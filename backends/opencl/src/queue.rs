@@ -228,17 +228,18 @@ impl Waits {
         self.held.extend(native);
     }
 
+    /// Whether nothing is left to wait for.
+    fn are_over(&self) -> bool {
+        self.native.is_empty() && self.held.is_empty()
+    }
+
     /// The failure that a command inherits, of those that are known.
     fn failure(&self) -> Option<Error> {
-        let failed = self.data.iter().find_map(|event| match event.status() {
+        let failed = |event: &Arc<dyn Event>| match event.status() {
             EventStatus::Failed => event.error(),
             _ => None,
-        })?;
-        Some(match failed {
-            // The root cause, not a chain of those that inherited it.
-            Error::Dependency(_) => failed,
-            cause => Error::Dependency(Arc::new(cause)),
-        })
+        };
+        self.data.iter().find_map(failed).map(Error::inherited)
     }
 
     /// The runtime's events.
@@ -290,16 +291,9 @@ impl ClQueue {
             let thread =
                 std::thread::Builder::new().name("stridewise-opencl-task".to_owned()).spawn(move || {
                     ended.start();
-                    let outcome = catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
-                        let text = panic.downcast_ref::<String>().map(String::as_str);
-                        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-                        Err(Error::task(
-                            "task",
-                            format!("panicked: {}", text.unwrap_or("without a message")),
-                            "a function that returns",
-                            "return an error instead",
-                        ))
-                    });
+                    let outcome = catch_unwind(AssertUnwindSafe(task));
+                    let outcome =
+                        outcome.unwrap_or_else(|payload| Err(Error::panicked("task", payload.as_ref())));
                     ended.complete(outcome, None);
                 });
             if let Err(error) = thread {
@@ -327,7 +321,14 @@ impl Queue for ClQueue {
         let failed = waits.failure().is_some();
         // Where time stamps are asked for, every command has an event; on a processor, it costs nothing.
         let eventful = self.properties.profiling || self.device.target.cpu;
+        // The runtime takes an empty list for everything before.
+        let done = matches!(command, Command::Barrier) && !self.properties.in_order && waits.are_over();
         let event = match transfer::plan(&self.device, command) {
+            _ if done => {
+                let event = ClEvent::held(&self.device, self.properties.profiling);
+                event.complete(waits.failure().map_or(Ok(()), Err), None);
+                event
+            }
             transfer::Plan::Thread(task) => self.run_on_thread(waits, task),
             transfer::Plan::Native(command) if waits.held.is_empty() && !failed => {
                 let native =

@@ -147,14 +147,7 @@ fn copy_staged(device: &Arc<Shared>, dst: UsmPtr, src: UsmPtr, bytes: usize, to_
         let others: Vec<_> = (1..lanes).map(|number| scope.spawn(move || lane(number))).collect();
         let first = lane(0);
         let outcomes = others.into_iter().map(|other| {
-            other.join().unwrap_or_else(|_| {
-                Err(Error::task(
-                    "copy",
-                    "panicked",
-                    "a copy that returns",
-                    "this is a defect of the engine: please report it",
-                ))
-            })
+            other.join().unwrap_or_else(|payload| Err(Error::panicked("copy", payload.as_ref())))
         });
         outcomes.fold(first, Result::and)
     })

@@ -201,13 +201,13 @@ pub(super) fn values_for(target: &UsmArray, values: ArrayOrScalar<'_>, shape: &[
         ArrayOrScalar::Array(array) => {
             common_queue(&[("self", target.queue()), ("values", array.queue())])?;
             // Before the conversion, which the repeated elements need only once.
-            array.broadcast_to(shape)?;
+            array.fitted(shape)?;
             apart(&array.astype(target.dtype())?, target)?
         }
         ArrayOrScalar::Scalar(value) => point(value)?,
         ArrayOrScalar::Weak(value) => point(value.to_scalar(target.dtype())?)?,
     };
-    array.broadcast_to(shape)
+    array.fitted(shape)
 }
 
 /// The array, or a copy of it where it shares elements with one that is about to be written.

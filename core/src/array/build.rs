@@ -6,7 +6,7 @@ use super::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
-use crate::lazy::Node;
+use crate::lazy::{EAGER_BYTES, Node};
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind, UsmMemory};
 use crate::runtime::Queue;
 use crate::scalar::Scalar;
@@ -130,7 +130,7 @@ impl UsmArrayBuilder {
         if array.is_empty() {
             return Ok(array);
         }
-        if fresh {
+        if fresh && array.bytes() > EAGER_BYTES {
             // Nothing but the elements is in the memory.
             array.queue.fill(&array.usm_data()?, 0, value.cast(array.dtype), array.len(), &[])?;
         } else {

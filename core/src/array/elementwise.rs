@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::UsmArray;
+use super::{UsmArray, direct};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, broadcast_shapes};
@@ -54,6 +54,9 @@ const NAMES: [&str; 3] = ["x1", "x2", "x3"];
 /// [`Error::Dtype`] where the operation is not defined for the dtype or a scalar does not fit it, [`Error::Value`] for a
 /// wrong number of operands or no array among them.
 pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
+    if let Some(array) = direct::elementwise(op, operands)? {
+        return Ok(array);
+    }
     let (recorded, queue, kind) = prepare(op, operands)?;
     let (layout, dtype) = (recorded.layout.clone(), recorded.out);
     let node = Node::record(&queue, kind, recorded)?;
@@ -287,17 +290,34 @@ impl UsmArray {
         Ok(out)
     }
 
-    /// Copies elements from an array (or scalar) that broadcasts to this one's shape, converting them.
+    /// The elements contiguous in an order: this array where it is, else a copy.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`] where there is no memory.
+    pub fn in_order(&self, order: Order) -> Result<Self> {
+        let there = match order {
+            Order::C => self.layout.is_c_contiguous(),
+            Order::F => self.layout.is_f_contiguous(),
+        };
+        if there { Ok(self.clone()) } else { self.copy_in(order) }
+    }
+
+    /// Copies elements from an array (or scalar) that broadcasts to this one's shape, converting them. Leading extents of
+    /// 1 that this array has not are left out, as NumPy does it.
     ///
     /// # Errors
     /// [`Error::Borrow`] where this array is read-only, [`Error::Shape`], [`Error::ExecutionPlacement`];
     /// [`Error::Dtype`] for a scalar that does not fit.
     pub fn assign<'a>(&self, source: impl Into<ArrayOrScalar<'a>>) -> Result<Event> {
+        let source = source.into();
+        if direct::assign(&source, self) {
+            return Ok(Event::ready());
+        }
         let constant = |value: Scalar| (Source::Scalar(value), value.dtype());
-        let (source, dtype) = match source.into() {
+        let (source, dtype) = match source {
             ArrayOrScalar::Array(array) => {
                 common_queue(&[("self", &self.queue), ("source", &array.queue)])?;
-                (Source::Array(array.broadcast_to(self.shape())?), array.dtype)
+                (Source::Array(array.fitted(self.shape())?), array.dtype)
             }
             ArrayOrScalar::Scalar(value) => constant(value),
             ArrayOrScalar::Weak(value) => constant(value.to_scalar(self.dtype)?),
@@ -324,6 +344,9 @@ impl UsmArray {
         operands: &[ArrayOrScalar<'_>],
         depends: &[Event],
     ) -> Result<Event> {
+        if depends.is_empty() && direct::write(op, operands, self) {
+            return Ok(Event::ready());
+        }
         let (recorded, queue, _) = prepare(op, operands)?;
         common_queue(&[("out", &self.queue), ("x1", &queue)])?;
         if recorded.layout.shape() != self.shape() {
@@ -343,6 +366,16 @@ impl UsmArray {
             ));
         }
         self.write("out", &recorded, depends)
+    }
+
+    /// The elements repeated to a shape that they are assigned to, without leading extents of 1 that it has not.
+    pub(super) fn fitted(&self, shape: &[usize]) -> Result<Self> {
+        let extra = self.ndim().saturating_sub(shape.len());
+        let ones = self.shape().iter().take_while(|&&extent| extent == 1).count();
+        if extra == 0 || ones < extra {
+            return self.broadcast_to(shape);
+        }
+        self.squeeze(&(0..extra.cast_signed()).collect::<SmallVec<[isize; 4]>>())?.broadcast_to(shape)
     }
 
     fn write(&self, argument: &'static str, recorded: &Recorded, depends: &[Event]) -> Result<Event> {

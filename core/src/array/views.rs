@@ -122,7 +122,11 @@ impl UsmArray {
             Some(layout) => Ok(self.with_layout(layout)),
             None => Err(Error::shape(
                 "shape",
-                format!("{shape:?} for an array of shape {:?} and strides {:?}", self.shape(), self.strides()),
+                format!(
+                    "{shape:?} for an array of shape {:?} and strides {:?}",
+                    self.shape(),
+                    self.strides()
+                ),
                 "a shape that the strides allow without a copy",
                 "use `reshape`, which copies where it has to",
             )),

@@ -92,6 +92,16 @@ pub struct RawAllocation {
     pub kind: UsmKind,
 }
 
+/// Computes `len` elements, one or more, from up to three sources, on the calling thread: `(dst, a, b, c, same, len)`.
+/// Where bit `k` of `same` is set, source `k` is one element for all, but not every source of an operation is, unless it
+/// is a copy. An operation of fewer operands is given the first one in place of those that it has not.
+///
+/// # Safety
+/// `len` elements are readable at every source (or one) and writable at `dst`, aligned to their types; nothing else
+/// accesses them in conflict. A source is exactly `dst`, with elements of the same size, or apart from it.
+pub type ElementsFn =
+    unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, same: u32, len: usize);
+
 /// One device: what it is, its memory and its queues.
 pub trait Device: Send + Sync {
     /// What the device is.
@@ -102,6 +112,12 @@ pub trait Device: Send + Sync {
     /// device computes it by functions of its own: 0 for exact and correctly rounded results; of complex numbers, in
     /// units of the greater part. `None` where it computes by the engine's own functions.
     fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
+        let _ = (op, dtype);
+        None
+    }
+    /// The function that computes an operation of one or two operands of a dtype over a few elements on the calling
+    /// thread, in memory of any kind of this device; `None` where the device does not compute there.
+    fn elements_fn(&self, op: Op, dtype: Dtype) -> Option<ElementsFn> {
         let _ = (op, dtype);
         None
     }

@@ -41,7 +41,7 @@ const MAX_RECORDED_STEPS: usize = 16;
 const MAX_RECORDED_LEAVES: usize = 12;
 /// Results of at most this many bytes are computed at once if their operands are ready: recording costs more than it
 /// saves there.
-const EAGER_BYTES: usize = 4 << 10;
+pub(crate) const EAGER_BYTES: usize = 4 << 10;
 
 /// What an array's elements come from: memory, or a recorded operation.
 pub(crate) struct Node {
@@ -183,6 +183,11 @@ impl Node {
         })
     }
 
+    /// The memory, where there is some.
+    pub(crate) fn get_memory(&self) -> Option<&Arc<Allocation>> {
+        self.memory.get()
+    }
+
     pub(crate) fn usm_kind(&self) -> UsmKind {
         self.kind
     }
@@ -190,6 +195,11 @@ impl Node {
     /// Whether the elements have memory, so that nothing is recorded.
     pub(crate) fn is_ready(&self) -> bool {
         self.memory.get().is_some()
+    }
+
+    /// Whether the elements are in memory that was lent for reading only.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.memory.get().is_some_and(|memory| memory.is_read_only())
     }
 
     /// Gives the node memory. Its recorded readers become the memory's.
@@ -310,6 +320,11 @@ impl PendingWork {
 }
 
 impl PendingReads {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
     /// Submits recorded work that reads an allocation, and with it everything recorded on the same queue, so that what
     /// can be one pass is.
     ///

@@ -35,6 +35,7 @@ impl Loan {
                 "copy it first, with `to_vec`, `to_kind(UsmKind::Shared)` or `Memory::copy_to_host`",
             ));
         }
+        allocation.check_access(mode)?;
         if mode == Mode::Write {
             allocation.pending_reads.flush()?;
         }
@@ -53,11 +54,7 @@ impl Loan {
                 let outcome = wait.event.wait();
                 // What a host view overwrites may have failed; what it reads must not.
                 if mode == Mode::Read {
-                    outcome.map_err(|error| match error {
-                        // The root cause, not a chain of those that inherited it.
-                        Error::Dependency(_) => error,
-                        cause => Error::Dependency(Arc::new(cause)),
-                    })?;
+                    outcome.map_err(Error::inherited)?;
                 }
             }
         }

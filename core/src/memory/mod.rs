@@ -5,10 +5,12 @@
 //! - `registry`: which address belongs to which allocation;
 //! - `allocation`: one allocation and its end;
 //! - `track` and `schedule`: which work must wait for which;
+//! - `direct`: small work on the calling thread;
 //! - `host`: lending memory to host code;
 //! - `usm`: the public memory object.
 
 pub(crate) mod allocation;
+pub(crate) mod direct;
 pub(crate) mod host;
 pub(crate) mod pool;
 pub(crate) mod registry;

@@ -100,6 +100,16 @@ impl Track {
         ))
     }
 
+    /// Whether an access has nothing to wait for and no host view against it.
+    pub(crate) fn is_free(&self, region: &Region, mode: Mode) -> bool {
+        if self.accesses.is_empty() && self.host_views.is_empty() {
+            return true;
+        }
+        let mut waits = Vec::new();
+        self.conflicts(region, mode, &mut waits);
+        waits.is_empty() && self.check_host_views(region, mode).is_ok()
+    }
+
     /// Appends the waits of a new access: what it reads after a write, or overwrites.
     pub(crate) fn conflicts(&self, region: &Region, mode: Mode, waits: &mut Vec<Wait>) {
         for access in &self.accesses {

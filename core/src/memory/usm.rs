@@ -49,6 +49,7 @@ impl UsmMemory {
     /// # Safety
     /// Until the deleter is called, `bytes` bytes from `ptr` on are memory that the queue's device can use and, for host
     /// and shared kinds, the host; nothing outside accesses them while work submitted here may, unless both only read.
+    /// Memory that cannot be written needs [`forbid_writing`](Self::forbid_writing) before anything else.
     pub unsafe fn from_foreign(
         kind: UsmKind,
         ptr: UsmPtr,
@@ -110,6 +111,17 @@ impl UsmMemory {
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         self.allocation.is_foreign()
+    }
+
+    /// Whether nothing may write to the memory.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.allocation.is_read_only()
+    }
+    /// Forbids all writing to the memory, through whatever array or queue, for good: for memory that was lent for reading.
+    /// Arrays that are made on it are read-only.
+    pub fn forbid_writing(&self) {
+        self.allocation.mark_read_only();
     }
 
     /// The same memory, associated with another queue of the same context.

@@ -1,7 +1,7 @@
 //! The completion of submitted work, as the user sees it.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::backend::{self, EventStatus, Profile, Signal};
 use crate::error::{Error, Result};
@@ -21,7 +21,9 @@ impl Event {
     /// An event of nothing: complete.
     #[must_use]
     pub fn ready() -> Self {
-        Self::new(Arc::new(Signal::completed("core", None)), Vec::new())
+        static READY: LazyLock<Event> =
+            LazyLock::new(|| Event::new(Arc::new(Signal::completed("core", None)), Vec::new()));
+        READY.clone()
     }
 
     pub(crate) fn backend(&self) -> &Arc<dyn backend::Event> {

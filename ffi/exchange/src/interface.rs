@@ -1,41 +1,18 @@
-//! Array interfaces: arrays described by numbers, as Python's dictionaries carry them. Two of them are alike:
-//! `__sycl_usm_array_interface__` (dpctl; version 1), which counts in elements from the start of an allocation, and
-//! NumPy's `__array_interface__` (version 3), which counts in bytes from the first element.
+//! `__sycl_usm_array_interface__` (dpctl, version 1): arrays in USM described by numbers, as a dictionary of Python
+//! carries them. Strides and offset count elements, from the start of an allocation.
 //!
 //! Here numbers are checked; taking a dictionary apart is the business of whoever has one.
 
-use smallvec::SmallVec;
 use stridewise_core::{Dims, Dtype, Error, Layout, MAX_NDIM, Order, Result, Strides};
 
 use crate::typestr::dtype_of_typestr;
 
-/// How an interface counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Convention {
-    /// `__sycl_usm_array_interface__`: strides and offset in elements, the address is where the allocation begins, and
-    /// no element lies before it.
-    Usm,
-    /// `__array_interface__`: strides in bytes, the address is that of the element at multi-index zero, and elements may
-    /// lie before it.
-    Array,
-}
-
-impl Convention {
-    /// The one version that is known.
-    #[must_use]
-    pub const fn version(self) -> i128 {
-        match self {
-            Self::Usm => 1,
-            Self::Array => 3,
-        }
-    }
-}
+/// The version that is known and written.
+pub const VERSION: i32 = 1;
 
 /// What a dictionary says, read but not believed.
 #[derive(Clone, Debug)]
 pub struct Interface<'a> {
-    /// How it counts.
-    pub convention: Convention,
     /// `version`.
     pub version: i128,
     /// `typestr`.
@@ -44,7 +21,7 @@ pub struct Interface<'a> {
     pub shape: &'a [i128],
     /// `strides`; `None`: row-major.
     pub strides: Option<&'a [i128]>,
-    /// `offset`, in elements (`Usm`) or bytes (`Array`).
+    /// `offset`, in elements.
     pub offset: i128,
     /// Bytes of the memory from the address on, where they are known.
     pub memory_bytes: Option<usize>,
@@ -55,11 +32,9 @@ pub struct Interface<'a> {
 pub struct Place {
     /// The type of the elements.
     pub dtype: Dtype,
-    /// Over the memory that begins [`before`](Self::before) bytes before the address.
+    /// Over the memory that begins at the address.
     pub layout: Layout,
-    /// Bytes before the address that belong to the array; 0 for `Usm`.
-    pub before: usize,
-    /// Bytes from there to the end of the last element; 0 without elements.
+    /// Bytes from the address to the end of the last element; 0 without elements.
     pub bytes: usize,
 }
 
@@ -72,12 +47,11 @@ impl Interface<'_> {
     /// than extents; [`Error::Overflow`] for sizes that no address space has; [`Error::OutOfBounds`] for elements before
     /// the start of the memory or beyond its end.
     pub fn check(&self) -> Result<Place> {
-        let expected = self.convention.version();
-        if self.version != expected {
+        if self.version != i128::from(VERSION) {
             return Err(Error::value(
                 "version",
                 self.version,
-                format!("version {expected}"),
+                format!("version {VERSION}"),
                 "this is another protocol than the one that is known here",
             ));
         }
@@ -103,43 +77,19 @@ impl Interface<'_> {
                 ));
             }
             Some(strides) => {
-                Some(strides.iter().map(|&stride| self.stride(stride, itemsize)).collect::<Result<Strides>>()?)
+                let wide = |&stride: &i128| {
+                    isize::try_from(stride).map_err(|_| {
+                        Error::overflow(
+                            "strides",
+                            stride,
+                            "distances within the address space",
+                            "this is a defect of the library that made the interface",
+                        )
+                    })
+                };
+                Some(strides.iter().map(wide).collect::<Result<Strides>>()?)
             }
         };
-        match self.convention {
-            Convention::Usm => self.in_allocation(dtype, &shape, strides.as_deref()),
-            Convention::Array => self.around_element(dtype, &shape, strides.as_deref()),
-        }
-    }
-
-    /// A stride in elements.
-    fn stride(&self, stride: i128, itemsize: usize) -> Result<isize> {
-        let wide = |elements: i128| {
-            isize::try_from(elements).map_err(|_| {
-                Error::overflow(
-                    "strides",
-                    stride,
-                    "distances within the address space",
-                    "this is a defect of the library that made the interface",
-                )
-            })
-        };
-        if self.convention == Convention::Usm {
-            return wide(stride);
-        }
-        let itemsize = itemsize as i128;
-        if stride % itemsize != 0 {
-            return Err(Error::value(
-                "strides",
-                format!("{stride} bytes"),
-                format!("a multiple of the element's {itemsize} bytes"),
-                "copy the array first, so that its elements lie one after the other",
-            ));
-        }
-        wide(stride / itemsize)
-    }
-
-    fn in_allocation(&self, dtype: Dtype, shape: &[usize], strides: Option<&[isize]>) -> Result<Place> {
         if self.offset < 0 {
             return Err(Error::out_of_bounds(
                 "offset",
@@ -157,36 +107,10 @@ impl Interface<'_> {
             )
         })?;
         let layout =
-            Layout::new(shape, strides, Some(offset), Order::C, dtype.size(), self.memory_bytes)?;
+            Layout::new(&shape, strides.as_deref(), Some(offset), Order::C, itemsize, self.memory_bytes)?;
         // `Layout::new` has checked that these fit `isize`.
-        let bytes = layout.required_elements() * dtype.size();
-        Ok(Place { dtype, layout, before: 0, bytes })
-    }
-
-    fn around_element(&self, dtype: Dtype, shape: &[usize], strides: Option<&[isize]>) -> Result<Place> {
-        if self.offset != 0 {
-            return Err(Error::value(
-                "offset",
-                self.offset,
-                "no offset",
-                "give the address of the first element in `data`",
-            ));
-        }
-        // Without an offset, the lowest element is where the layout begins.
-        let layout = Layout::new(shape, strides, None, Order::C, dtype.size(), None)?;
-        let bytes = layout.required_elements() * dtype.size();
-        let before = if layout.is_empty() { 0 } else { layout.offset() * dtype.size() };
-        if let Some(available) = self.memory_bytes
-            && (before > 0 || bytes > available)
-        {
-            return Err(Error::out_of_bounds(
-                "shape, strides",
-                format!("{bytes} bytes, {before} of them before the first element"),
-                format!("elements within the memory's {available} bytes"),
-                "give the address of the lowest element, or fewer elements",
-            ));
-        }
-        Ok(Place { dtype, layout, before, bytes })
+        let bytes = layout.required_elements() * itemsize;
+        Ok(Place { dtype, layout, bytes })
     }
 }
 
@@ -227,9 +151,8 @@ impl Place {
                 "this is a defect of the library that made the interface",
             ));
         }
-        let start = address.saturating_sub(self.before as i128);
-        let end = start.saturating_add(self.bytes as i128);
-        let (Ok(start), true) = (usize::try_from(start), end <= usize::MAX as i128) else {
+        let end = address.saturating_add(self.bytes as i128);
+        let (Ok(start), true) = (usize::try_from(address), end <= usize::MAX as i128) else {
             return Err(Error::out_of_bounds(
                 "data",
                 format!("{address}, with {} bytes from there on", self.bytes),
@@ -237,7 +160,7 @@ impl Place {
                 "this is a defect of the library that made the interface",
             ));
         };
-        if start == 0 || !start.is_multiple_of(self.dtype.align()) {
+        if !start.is_multiple_of(self.dtype.align()) {
             return Err(Error::value(
                 "data",
                 format!("an element at address {start:#x}"),
@@ -249,18 +172,10 @@ impl Place {
     }
 }
 
-/// The strides that an interface of [`Convention::Usm`] gives: `None` for row-major order.
+/// The strides that an interface gives: `None` for row-major order.
 #[must_use]
 pub fn usm_strides(layout: &Layout) -> Option<&[isize]> {
     (!layout.is_c_contiguous()).then(|| layout.strides())
-}
-
-/// The strides in bytes that an interface of [`Convention::Array`] gives: `None` for row-major order.
-#[must_use]
-pub fn array_strides(layout: &Layout, itemsize: usize) -> Option<SmallVec<[isize; 4]>> {
-    // In range: a layout's elements are within `isize` bytes; strides that address nothing may wrap.
-    let bytes = |&stride: &isize| stride.wrapping_mul(itemsize.cast_signed());
-    usm_strides(layout).map(|strides| strides.iter().map(bytes).collect())
 }
 
 #[cfg(test)]
@@ -271,7 +186,7 @@ mod tests {
     use crate::typestr::typestr;
 
     fn usm<'a>(typestr: &'a str, shape: &'a [i128], strides: Option<&'a [i128]>, offset: i128) -> Interface<'a> {
-        Interface { convention: Convention::Usm, version: 1, typestr, shape, strides, offset, memory_bytes: None }
+        Interface { version: 1, typestr, shape, strides, offset, memory_bytes: None }
     }
 
     #[test]
@@ -280,30 +195,11 @@ mod tests {
         let place = usm("|f4", &[3, 2], Some(&[5, 2]), 6).check().unwrap();
         assert_eq!((place.dtype, place.layout.offset(), place.bytes), (Dtype::F32, 6, 4 * (6 + 10 + 2 + 1)));
         let place = usm("<f4", &[10], Some(&[-2]), 19).check().unwrap();
-        assert_eq!((place.layout.strides(), place.bytes, place.before), (&[-2][..], 80, 0));
+        assert_eq!((place.layout.strides(), place.bytes), (&[-2][..], 80));
         let place = usm("|b1", &[], None, 0).check().unwrap();
         assert_eq!((place.layout.len(), place.bytes), (1, 1));
         let place = usm("<c16", &[0, 7], None, 0).check().unwrap();
         assert_eq!((place.bytes, place.start(0).unwrap()), (0, 0));
-    }
-
-    #[test]
-    fn what_numpy_writes() {
-        let array = |shape, strides| Interface {
-            convention: Convention::Array,
-            version: 3,
-            ..usm("<i2", shape, strides, 0)
-        };
-        let place = array(&[4], Some(&[-6])).check().unwrap();
-        assert_eq!((place.before, place.bytes, place.layout.offset()), (18, 20, 9));
-        assert_eq!(place.start(1018).unwrap(), 1000);
-        assert!(matches!(place.start(16), Err(Error::OutOfBounds(_))));
-        assert!(matches!(array(&[4], Some(&[3])).check(), Err(Error::Value(_))));
-        assert!(matches!(Interface { offset: 2, ..array(&[4], None) }.check(), Err(Error::Value(_))));
-        let bounded = Interface { memory_bytes: Some(8), ..array(&[4], None) };
-        assert!(bounded.check().is_ok());
-        let bounded = Interface { memory_bytes: Some(7), ..array(&[4], None) };
-        assert!(matches!(bounded.check(), Err(Error::OutOfBounds(_))));
     }
 
     #[test]
@@ -333,8 +229,7 @@ mod tests {
 
     /// Every address that the numbers name, in wide arithmetic; `None` where there are too many to list.
     fn addresses(interface: &Interface<'_>, itemsize: i128) -> Option<Vec<i128>> {
-        let unit = if interface.convention == Convention::Usm { itemsize } else { 1 };
-        let mut found = vec![interface.offset * unit];
+        let mut found = vec![interface.offset * itemsize];
         let mut row = itemsize;
         let mut natural: Vec<i128> = Vec::new();
         for &extent in interface.shape.iter().rev() {
@@ -342,7 +237,7 @@ mod tests {
             row *= extent;
         }
         for (axis, &extent) in interface.shape.iter().enumerate() {
-            let stride = interface.strides.map_or(natural[axis], |strides| strides[axis] * unit);
+            let stride = interface.strides.map_or(natural[axis], |strides| strides[axis] * itemsize);
             if !(0..=8).contains(&extent) {
                 return None;
             }
@@ -360,13 +255,9 @@ mod tests {
             with_strides in any::<bool>(),
             offset in -3_i128..40,
             memory in prop::option::of(0_usize..600),
-            array in any::<bool>(),
         ) {
-            let convention = if array { Convention::Array } else { Convention::Usm };
-            let offset = if array { 0 } else { offset };
             let interface = Interface {
-                convention,
-                version: convention.version(),
+                version: 1,
                 typestr: typestr(dtype).unwrap(),
                 shape: &shape,
                 strides: with_strides.then_some(&strides),
@@ -384,25 +275,17 @@ mod tests {
                         prop_assert_eq!(place.layout.len(), 0);
                     } else {
                         let (low, high) = (*listed.iter().min().unwrap(), listed.iter().max().unwrap() + size);
-                        if array {
-                            prop_assert_eq!((low, high - low), (-(place.before as i128), place.bytes as i128));
-                        } else {
-                            prop_assert!(low >= 0);
-                            prop_assert_eq!(high, place.bytes as i128);
-                        }
-                        if let Some(memory) = memory {
-                            prop_assert!(low >= 0 && high <= memory as i128);
-                        }
+                        prop_assert!(low >= 0);
+                        prop_assert_eq!(high, place.bytes as i128);
+                        prop_assert!(memory.is_none_or(|memory| high <= memory as i128));
                     }
                 }
                 Err(error) => {
-                    // With the right number of strides, only a place outside the memory or odd bytes are wrong.
+                    // With the right number of strides, only a place outside the memory is wrong.
                     if let Some(listed) = listed {
-                        let outside = listed.iter().any(|&a| (!array || memory.is_some()) && a < 0)
-                            || memory.is_some_and(|m| listed.iter().any(|&a| a + size > m as i128));
-                        let odd = array && with_strides && strides.iter().any(|s| s % size != 0);
-                        let empty = offset < 0 || memory.is_some_and(|m| offset * size > m as i128);
-                        prop_assert!(outside || odd || empty, "{}", error);
+                        let end = memory.map_or(i128::MAX, |memory| memory as i128);
+                        let outside = listed.iter().any(|&a| a < 0 || a + size > end);
+                        prop_assert!(outside || offset < 0 || offset * size > end, "{}", error);
                     }
                 }
             }
@@ -417,11 +300,9 @@ mod tests {
             offset in prop_oneof![Just(0_i128), any::<i128>()],
             memory in prop::option::of(any::<usize>()),
             address in any::<i128>(),
-            array in any::<bool>(),
         ) {
-            let convention = if array { Convention::Array } else { Convention::Usm };
             let interface = Interface {
-                convention, version, typestr: &text, shape: &shape, strides: strides.as_deref(), offset,
+                version, typestr: &text, shape: &shape, strides: strides.as_deref(), offset,
                 memory_bytes: memory,
             };
             if let Ok(place) = interface.check()
@@ -429,7 +310,7 @@ mod tests {
             {
                 prop_assert!(start.checked_add(place.bytes).is_some());
                 if place.bytes > 0 {
-                    prop_assert_eq!(start as i128 + place.before as i128, address);
+                    prop_assert_eq!(start as i128, address);
                 }
             }
         }

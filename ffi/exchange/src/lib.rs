@@ -2,5 +2,6 @@
 //! handle of C. Every number that comes from outside is checked here or in the core, once.
 
 pub mod dlpack;
+pub mod host;
 pub mod interface;
 pub mod typestr;

@@ -173,12 +173,13 @@ impl PyMemory {
             )));
         }
         let (ptr, bytes) = py.detach(|| memory.export().map(|ptr| (ptr, memory.bytes())))?;
+        let read_only = c_int::from(memory.is_read_only());
         // An allocation's size is within `isize`.
         let length = bytes.cast_signed();
         // SAFETY: `view` is the interpreter's; the memory is `bytes` long from `ptr`, is reached by the host (its kind was
         // checked), and lives as long as the object, which the call takes a reference to for the buffer's holder.
         let code = unsafe {
-            ffi::PyBuffer_FillInfo(view, slf.as_ptr(), ptr.as_ptr().cast(), length, 0, flags)
+            ffi::PyBuffer_FillInfo(view, slf.as_ptr(), ptr.as_ptr().cast(), length, read_only, flags)
         };
         if code == 0 { Ok(()) } else { Err(Fault::Python(PyErr::fetch(py))) }
     }

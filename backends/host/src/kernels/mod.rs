@@ -32,9 +32,9 @@ mod transpose;
 #[cfg(test)]
 mod tests;
 
-use stridewise_core::backend::Support;
+use stridewise_core::backend::{ElementsFn, Support};
 use stridewise_core::ops::OpClass;
-use stridewise_core::{Arg, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program};
+use stridewise_core::{Arg, Dtype, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program};
 
 use crate::simd::Isa;
 
@@ -95,6 +95,15 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
             _ => {} // `supports` refuses them.
         }
     }
+}
+
+/// The function of an operation of one or two operands of a dtype over elements that lie one after another.
+pub(crate) fn elements_fn(op: Op, dtype: Dtype, isa: Isa) -> Option<ElementsFn> {
+    if op.arity() > 2 || op == Op::Cast {
+        return None;
+    }
+    // A step's function has the same contract; the flag beyond those of its sources is not set.
+    step::resolve(op, dtype, op.result(dtype), isa).map(|resolved| resolved.run)
 }
 
 /// Copies bytes.

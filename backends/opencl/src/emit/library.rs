@@ -40,6 +40,7 @@ helpers! {
     FloorDivide "floor_divide" [Quotient Rest] "floor_divide";
     Remainder "remainder" [Rest] "remainder";
     Logaddexp "logaddexp" [] "logaddexp";
+    Tanh "tanh" [] "tanh";
     Sigmoid "sigmoid" [Quotient] "sigmoid";
     Nextafter "nextafter" [] "nextafter";
     Neighbour "neighbour" [] "neighbour";

@@ -411,8 +411,15 @@ impl Analytic for Token<'_> {
         log ComplexLog; log1p ComplexLog1p; log2 ComplexLog2; log10 ComplexLog10;
         sin ComplexSin; cos ComplexCos; tan ComplexTan;
         asin ComplexAsin; acos ComplexAcos; atan ComplexAtan;
-        sinh ComplexSinh; cosh ComplexCosh; tanh ComplexTanh;
+        sinh ComplexSinh; cosh ComplexCosh;
         asinh ComplexAsinh; acosh ComplexAcosh; atanh ComplexAtanh;
+    }
+    fn tanh(self) -> Self {
+        if self.is_complex() {
+            self.complex(Helper::ComplexTanh, &[])
+        } else {
+            self.helper(Helper::Tanh, &[])
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use std::ptr::NonNull;
 
 use smallvec::SmallVec;
-use stridewise_core::backend::UsmSupport;
 use stridewise_core::{Error, Result, UsmArray, UsmMemory};
 
 use super::{DL_CPU, DLDevice, DLTensor, FLAG_IS_COPIED, FLAG_READ_ONLY, ManagedTensor};
+use crate::host::check_visible;
 
 /// What an exported tensor's pointers point into, and the memory that they describe. It stays where it is until the
 /// deleter takes it back.
@@ -22,18 +22,7 @@ struct Exported<M> {
 /// # Errors
 /// [`Error::Unsupported`] where host code may not touch the memory.
 pub fn device_of(array: &UsmArray) -> Result<DLDevice> {
-    let (device, kind) = (array.device(), array.usm_kind());
-    let direct = matches!(device.info().usm(kind), UsmSupport::Native | UsmSupport::SvmFine);
-    if kind.host_accessible() && direct {
-        return Ok(DLDevice { device_type: DL_CPU, device_id: 0 });
-    }
-    Err(Error::unsupported(
-        "array",
-        format!("in {kind} memory of {}", device.filter_string()),
-        "memory that host code may touch",
-        "copy the array there first: to shared memory with `to_kind` (in Python usm_type=\"shared\", or \
-         device=\"cpu\" in from_dlpack), or to the host's queue with `to_queue` from a device with memory of its own",
-    ))
+    check_visible(array).map(|()| DLDevice { device_type: DL_CPU, device_id: 0 })
 }
 
 /// Exports an array as a managed tensor that shares its memory. All work on the memory is complete when this returns,

@@ -17,7 +17,7 @@ use std::ffi::c_void;
 use stridewise_core::{Dtype, DtypeKind, Error, Result};
 
 pub use export::{device_of, export};
-pub use import::{host_queue, import};
+pub use import::import;
 
 /// The version of DLPack that is written, and the newest one whose fields are known: major, minor.
 pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 1 };

@@ -11,6 +11,7 @@ use stridewise_core::{Dtype, Error, MAX_NDIM, Op, Scalar};
 
 use super::import::Description;
 use super::*;
+use crate::host::host_queue;
 
 fn queue() -> Queue {
     host_queue().unwrap()
@@ -360,8 +361,60 @@ fn oracle(d: &Description) -> Option<(i128, i128)> {
     fits.then_some((start, end))
 }
 
+/// How many random cases; the checks of a release ask for more.
+fn cases() -> u32 {
+    std::env::var("STRIDEWISE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    /// Tensors over real memory: what is taken and inside of it reads as its numbers say, and everything goes back once.
+    #[test]
+    fn a_tensor_is_read_where_it_says(
+        dims in prop::collection::vec((-1_i64..6, -9_i64..9), 0..4),
+        row_major in any::<bool>(),
+        byte_offset in prop_oneof![9 => (0_u64..64).prop_map(|i| i * 8), 1 => 0_u64..600],
+    ) {
+        const LEN: usize = 64;
+        let (shape, strides): (Vec<i64>, Vec<i64>) = dims.iter().copied().unzip();
+        let (mut managed, returned) = lend::<DLManagedTensorVersioned>(&shape, &strides, 0, LEN, 0);
+        // SAFETY: lent above.
+        let outcome = unsafe {
+            let tensor = &mut managed.as_mut().dl_tensor;
+            tensor.byte_offset = byte_offset;
+            if row_major {
+                tensor.strides = std::ptr::null_mut();
+            }
+            import(managed.as_ptr(), &queue())
+        };
+        let Ok(array) = outcome else {
+            prop_assert_eq!(returned.load(Ordering::SeqCst), 0);
+            // SAFETY: still ours.
+            unsafe { give_back(managed.as_ptr()) };
+            return Ok(());
+        };
+        let mut steps: Vec<i64> = strides;
+        if row_major {
+            let mut step = 1;
+            for (place, &extent) in shape.iter().enumerate().rev() {
+                steps[place] = step;
+                step *= extent.max(1);
+            }
+        }
+        // Every multi-index, the last one fastest.
+        let mut elements = vec![byte_offset as i64 / 8];
+        for (&extent, &step) in shape.iter().zip(&steps) {
+            elements = elements.iter().flat_map(|&e| (0..extent).map(move |i| e + i * step)).collect();
+        }
+        if elements.iter().all(|element| (0..LEN as i64).contains(element)) {
+            let expected: Vec<f64> = elements.iter().map(|&element| element as f64).collect();
+            prop_assert_eq!(array.to_vec::<f64>().unwrap(), expected);
+        }
+        drop(array);
+        prop_assert_eq!(returned.load(Ordering::SeqCst), 1);
+    }
+
     #[test]
     fn a_description_is_taken_exactly_where_it_can_be(description in descriptions()) {
         match (description.place(), oracle(&description)) {

@@ -4,30 +4,43 @@ use pyo3::prelude::*;
 use stridewise::{Dtype, UsmArray};
 
 use super::PyArray;
+use crate::errors::Result;
 
 /// What stands before the elements.
 const NAME: &str = "usm_ndarray(";
 
 #[pymethods]
 impl PyArray {
-    fn __str__(&self, py: Python<'_>) -> String {
-        py.detach(|| self.array.to_string())
+    fn __str__(&self, py: Python<'_>) -> Result<String> {
+        let array = &self.array;
+        Ok(py.detach(|| array.written(0, 0))?)
     }
-    fn __repr__(&self, py: Python<'_>) -> String {
-        py.detach(|| written(&self.array))
+    fn __repr__(&self, py: Python<'_>) -> Result<String> {
+        let array = &self.array;
+        Ok(py.detach(|| written(array))?)
     }
 }
 
 /// The elements, and the dtype where the elements do not tell it, as NumPy does.
-fn written(array: &UsmArray) -> String {
-    let elements = array.to_string().replace('\n', &format!("\n{}", " ".repeat(NAME.len())));
+fn written(array: &UsmArray) -> stridewise::Result<String> {
+    let elements = array.written(NAME.len(), 1)?;
     let telling = matches!(array.dtype(), Dtype::Bool | Dtype::I64 | Dtype::F64 | Dtype::C128);
-    match (telling && !array.is_empty(), array.is_empty() && array.shape() != [0]) {
-        (true, _) => format!("{NAME}{elements})"),
-        (false, false) => format!("{NAME}{elements}, dtype={})", array.dtype()),
-        (false, true) => {
-            let shape: Vec<String> = array.shape().iter().map(usize::to_string).collect();
-            format!("{NAME}{elements}, shape=({}), dtype={})", shape.join(", "), array.dtype())
-        }
+    let shape: Vec<String> = array.shape().iter().map(usize::to_string).collect();
+    let shape = match (array.is_empty() && array.shape() != [0], shape.len()) {
+        (false, _) => String::new(),
+        (true, 1) => format!(", shape=({},)", shape.concat()),
+        (true, _) => format!(", shape=({})", shape.join(", ")),
+    };
+    if telling && !array.is_empty() {
+        return Ok(format!("{NAME}{elements})"));
     }
+    let (dtype, last) =
+        (format!("dtype={})", array.dtype()), elements.rsplit('\n').next().unwrap_or_default());
+    // A line of its own where the last one has no room for it.
+    let width = if elements.contains('\n') { last.len() } else { NAME.len() + last.len() };
+    let gap = match width + ", ".len() + shape.len() + dtype.len() {
+        0..=75 => " ".to_owned(),
+        _ => format!("\n{}", " ".repeat(NAME.len())),
+    };
+    Ok(format!("{NAME}{elements}{shape},{gap}{dtype}"))
 }

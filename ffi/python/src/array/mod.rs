@@ -2,8 +2,12 @@
 //! `#[pymethods]` block each.
 
 pub(crate) mod construct;
+pub(crate) mod conversion;
 pub(crate) mod display;
 pub(crate) mod flags;
+pub(crate) mod indexing;
+pub(crate) mod operand;
+pub(crate) mod operators;
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -46,7 +50,8 @@ impl From<UsmArray> for PyArray {
 /// Adds the classes to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyArray>()?;
-    module.add_class::<PyFlags>()
+    module.add_class::<PyFlags>()?;
+    module.add_class::<indexing::PyParts>()
 }
 
 #[pymethods]
@@ -55,6 +60,13 @@ impl PyArray {
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.array.shape())
+    }
+    #[setter]
+    fn set_shape(slf: &Bound<'_, Self>, shape: &Bound<'_, PyAny>) -> Result<()> {
+        let shape = construct::integers("shape", shape)?;
+        let view = slf.try_borrow().map_err(PyErr::from)?.array.reshape_view(&shape)?;
+        slf.try_borrow_mut().map_err(PyErr::from)?.array = view;
+        Ok(())
     }
     /// Elements to step per dimension; signed.
     #[getter]
@@ -137,6 +149,41 @@ impl PyArray {
     fn _pointer(&self, py: Python<'_>) -> Result<usize> {
         let data = py.detach(|| self.array.usm_data())?;
         Ok(data.ptr().addr() + self.array.offset() * self.array.itemsize())
+    }
+
+    /// The axes in reverse order: a view.
+    #[getter(T)]
+    fn transposed(&self) -> Self {
+        self.array.t().into()
+    }
+    /// The last two axes exchanged: a view. Raises a ValueError with fewer than two dimensions.
+    #[getter(mT)]
+    fn matrix_transposed(&self) -> Result<Self> {
+        Ok(self.array.matrix_transpose()?.into())
+    }
+    /// The real parts: a view; of an array that is not complex, the array.
+    #[getter]
+    fn real(&self, py: Python<'_>) -> Result<Self> {
+        let array = &self.array;
+        Ok(py.detach(|| array.real_view())?.into())
+    }
+    #[setter]
+    fn set_real(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> Result<()> {
+        let array = &self.array;
+        let view = py.detach(|| array.real_view())?;
+        indexing::assigned(&view, value)?.assign_to(py, &view)
+    }
+    /// The imaginary parts: a view; of an array that is not complex, zeros that cannot be written.
+    #[getter]
+    fn imag(&self, py: Python<'_>) -> Result<Self> {
+        let array = &self.array;
+        Ok(py.detach(|| array.imag_view())?.into())
+    }
+    #[setter]
+    fn set_imag(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> Result<()> {
+        let array = &self.array;
+        let view = py.detach(|| array.imag_view())?;
+        indexing::assigned(&view, value)?.assign_to(py, &view)
     }
 
     /// An event that is complete when the elements are there. Recorded work is submitted first.

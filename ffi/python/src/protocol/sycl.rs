@@ -22,7 +22,7 @@ use stridewise::backend::Aspect;
 use stridewise::{
     Context, Device, Dtype, Error, PointerKind, Queue, UsmArray, UsmKind, UsmMemory, UsmPtr, pointer_info,
 };
-use stridewise_exchange::interface::{Convention, Interface, Place, usm_strides};
+use stridewise_exchange::interface::{Interface, Place, VERSION, usm_strides};
 use stridewise_exchange::typestr::typestr;
 
 use super::Request;
@@ -32,9 +32,6 @@ use crate::memory::PyMemory;
 use crate::runtime::context::PyContext;
 use crate::runtime::queue::PyQueue;
 use library::SyclQueue;
-
-/// The version of the protocol that is written.
-const VERSION: i32 = 1;
 
 /// What an interface's `syclobj` says.
 enum Home {
@@ -51,7 +48,7 @@ enum Home {
 /// What a capsule points to.
 enum Reference {
     Queue(NonNull<c_void>),
-    Context(NonNull<c_void>),
+    Context,
 }
 
 fn type_error(name: &str, found: &Bound<'_, PyAny>, expected: &str) -> Fault {
@@ -77,7 +74,7 @@ fn reference_of(capsule: &Bound<'_, PyCapsule>) -> Result<Reference> {
     for (name, queue) in [(c"SyclQueueRef", true), (c"SyclContextRef", false)] {
         if capsule.is_valid_checked(Some(name)) {
             let pointer = capsule.pointer_checked(Some(name))?;
-            return Ok(if queue { Reference::Queue(pointer) } else { Reference::Context(pointer) });
+            return Ok(if queue { Reference::Queue(pointer) } else { Reference::Context });
         }
     }
     Err(Fault::Python(PyValueError::new_err(format!(
@@ -97,7 +94,7 @@ pub(crate) fn queue_of(object: &Bound<'_, PyAny>) -> Result<Option<Queue>> {
     let Some(capsule) = capsule_of(object)? else { return Ok(None) };
     match reference_of(&capsule)? {
         Reference::Queue(queue) => Ok(Some(ours_for(object.py(), queue)?.0)),
-        Reference::Context(_) => Ok(None),
+        Reference::Context => Ok(None),
     }
 }
 
@@ -199,7 +196,7 @@ fn home_of(object: &Bound<'_, PyAny>) -> Result<Home> {
     };
     let (queue, sycl) = match reference_of(&capsule)? {
         Reference::Queue(queue) => ours_for(py, queue)?,
-        Reference::Context(_) => queue_in_context(py, object)?,
+        Reference::Context => queue_in_context(py, object)?,
     };
     Ok(Home::Sycl(queue, sycl))
 }
@@ -287,7 +284,6 @@ impl<'py> Fields<'py> {
 
     fn place(&self, memory_bytes: Option<usize>) -> Result<Place> {
         let interface = Interface {
-            convention: Convention::Usm,
             version: self.version,
             typestr: &self.typestr,
             shape: &self.shape,
@@ -306,7 +302,6 @@ struct Taken {
     /// `None` where there are no elements.
     memory: Option<UsmMemory>,
     kind: UsmKind,
-    writable: bool,
 }
 
 /// Takes what an object's interface describes; `None` where it has none.
@@ -328,9 +323,9 @@ fn take(object: &Bound<'_, PyAny>) -> Result<Option<Taken>> {
     } else {
         // SAFETY: the address is in USM memory of this engine or of SYCL on a processor, to the end of the last element
         // (`locate`), and lives as long as the object that described it, which the deleter keeps.
-        Some(unsafe { adopt(kind, start, place.bytes, &queue, object.clone().unbind())? })
+        Some(unsafe { adopt(kind, start, place.bytes, &queue, writable, object.clone().unbind())? })
     };
-    Ok(Some(Taken { place, queue, memory, kind, writable }))
+    Ok(Some(Taken { place, queue, memory, kind }))
 }
 
 /// The queue, the kind, and the checked numbers of memory at an address.
@@ -449,9 +444,9 @@ fn take_buffer(object: &Bound<'_, PyAny>, fields: &Fields<'_>, home: Home) -> Re
         let start = place.start(address as i128)?;
         // SAFETY: the elements are within the buffer (`place`), which the view keeps where it is; it is memory of the host,
         // and the queue is the host's.
-        Some(unsafe { adopt(UsmKind::Host, start, place.bytes, &queue, view.into_any().unbind())? })
+        Some(unsafe { adopt(UsmKind::Host, start, place.bytes, &queue, writable, view.into_any().unbind())? })
     };
-    Ok(Taken { place, queue, memory, kind: UsmKind::Host, writable })
+    Ok(Taken { place, queue, memory, kind: UsmKind::Host })
 }
 
 /// Memory that an object keeps.
@@ -463,13 +458,18 @@ unsafe fn adopt(
     start: usize,
     bytes: usize,
     queue: &Queue,
+    writable: bool,
     owner: Py<PyAny>,
 ) -> Result<UsmMemory> {
     let ptr = UsmPtr::new(std::ptr::with_exposed_provenance_mut(start));
     // On a thread without the interpreter's lock, the reference is given back when the lock is next taken.
     let deleter = Box::new(move || drop(owner));
     // SAFETY: the caller's promise.
-    Ok(unsafe { UsmMemory::from_foreign(kind, ptr, bytes, queue, Some(deleter))? })
+    let memory = unsafe { UsmMemory::from_foreign(kind, ptr, bytes, queue, Some(deleter))? };
+    if !writable {
+        memory.forbid_writing();
+    }
+    Ok(memory)
 }
 
 /// Whether an object is of dpctl's own memory classes.
@@ -492,8 +492,8 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
         UsmArray::builder([memory.bytes()]).dtype(Dtype::U8).buffer(memory).queue(memory.queue()).build()?
     } else {
         let Some(taken) = take(object)? else { return Ok(None) };
-        let Taken { place, queue, memory, kind, writable } = taken;
-        let mut array = match &memory {
+        let Taken { place, queue, memory, kind } = taken;
+        match &memory {
             None => UsmArray::empty(&queue, place.layout.shape(), place.dtype, kind)?,
             Some(memory) => UsmArray::builder(place.layout.shape())
                 .dtype(place.dtype)
@@ -502,9 +502,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
                 .buffer(memory)
                 .queue(&queue)
                 .build()?,
-        };
-        array.set_writable(writable);
-        array
+        }
     };
     let elsewhere = request.queue.filter(|queue| *queue != array.queue());
     match (elsewhere, request.copy) {
@@ -614,6 +612,6 @@ impl PyMemory {
     /// The memory as an array of bytes, by the protocol of that name (dpctl, version 1). All work on it is done first.
     #[getter]
     fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        dictionary(py, &self.0, (&[self.0.bytes()], None), (0, "|u1", true), self.0.queue())
+        dictionary(py, &self.0, (&[self.0.bytes()], None), (0, "|u1", !self.0.is_read_only()), self.0.queue())
     }
 }

@@ -8,8 +8,9 @@ use super::{GROUP, arguments, call, declare, operands, places, program_text, spa
 use crate::kernels::text::{Parameters, c_type};
 use crate::kernels::{Argument, Key, Stage, Target, Writer};
 
-/// Groups at most, and the rows of tiles that they take side by side.
+/// Groups at most: they go on from there in a loop.
 const MAX_TILE_GROUPS: usize = 1 << 20;
+/// Rows of tiles that groups which run at the same time take side by side.
 const BAND: usize = 8;
 
 /// Inputs that are read along another dimension than the outputs are written: their tiles turn in local memory.
@@ -84,10 +85,10 @@ impl Tiles {
             // One element more per row, so that a column lies in as many banks as it has elements.
             let _ = writeln!(body, "    local {ty} t{name}[{edge}][{}];", edge + 1);
         }
-        // Groups that run at the same time take tiles of a band of rows, column by column, so that along both dimensions
-        // what they touch lies next to each other.
         let _ = writeln!(body, "    const long across = (s.n[{last}] + {}) / {edge};", edge - 1);
         body.push_str("    for (long l = get_group_id(0); l < across * down; l += get_num_groups(0)) {\n");
+        // A band of rows, column by column, so that along both dimensions what is touched at the same time lies next to each
+        // other: 0.97 of a copy's speed instead of 0.72 on an H200, for a matrix of 16384 by 16384 `float32`.
         let _ = writeln!(body, "        const long band = l / ({BAND} * across) * {BAND};");
         let _ = writeln!(
             body,

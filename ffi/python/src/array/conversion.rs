@@ -1,0 +1,191 @@
+//! What an array becomes: a Python number, a NumPy array, an array elsewhere.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyComplex, PyList};
+use stridewise::{Dtype, DtypeKind, Order, Scalar, UsmArray};
+
+use super::PyArray;
+use crate::errors::{Fault, Result};
+use crate::namespace::placement::queue_of;
+
+/// A value as a Python number.
+pub(crate) fn python_number(py: Python<'_>, value: Scalar) -> PyResult<Py<PyAny>> {
+    match value.dtype().kind() {
+        DtypeKind::Bool => value.get::<bool>().unwrap_or_default().into_py_any(py),
+        DtypeKind::Signed => value.cast(Dtype::I64).get::<i64>().unwrap_or_default().into_py_any(py),
+        DtypeKind::Unsigned => value.cast(Dtype::U64).get::<u64>().unwrap_or_default().into_py_any(py),
+        DtypeKind::Float => value.to_f64().into_py_any(py),
+        DtypeKind::Complex => {
+            let value = value.to_c128();
+            PyComplex::from_doubles(py, value.re, value.im).into_py_any(py)
+        }
+    }
+}
+
+impl PyArray {
+    /// The element of an array of one, once it is computed.
+    fn item(&self, py: Python<'_>) -> Result<Scalar> {
+        let array = &self.array;
+        Ok(py.detach(|| array.item())?)
+    }
+}
+
+fn refused<T>(what: &str, value: Scalar) -> Result<T> {
+    Err(Fault::Python(PyTypeError::new_err(format!(
+        "an array of {} does not convert to {what}; help: convert it with astype first",
+        value.dtype()
+    ))))
+}
+
+/// The elements of the part of a row-major run that is `shape`, as nested lists.
+fn nested<'py>(py: Python<'py>, shape: &[usize], values: &[Scalar]) -> PyResult<Bound<'py, PyAny>> {
+    match shape.split_first() {
+        None => Ok(python_number(py, values[0])?.into_bound(py)),
+        Some((&extent, rest)) => {
+            let inner: usize = rest.iter().product();
+            let parts = (0..extent).map(|k| nested(py, rest, &values[k * inner..(k + 1) * inner]));
+            Ok(PyList::new(py, parts.collect::<PyResult<Vec<_>>>()?)?.into_any())
+        }
+    }
+}
+
+fn scalars(array: &UsmArray) -> stridewise::Result<Vec<Scalar>> {
+    stridewise::with_dtype!(array.dtype(), T => {
+        Ok(array.to_vec::<T>()?.into_iter().map(stridewise::Element::to_scalar).collect())
+    })
+}
+
+/// The bytes of the elements in row-major order.
+fn bytes_of(array: &UsmArray) -> stridewise::Result<Vec<u8>> {
+    if array.is_empty() {
+        return Ok(Vec::new());
+    }
+    let run = if array.flags().c_contiguous { array.clone() } else { array.copy_in(Order::C)? };
+    let mut bytes = vec![0; run.bytes()];
+    run.usm_data()?.copy_to_host(run.offset() * run.itemsize(), &mut bytes)?;
+    Ok(bytes)
+}
+
+#[pymethods]
+impl PyArray {
+    fn __bool__(&self, py: Python<'_>) -> Result<bool> {
+        let value = self.item(py)?.to_c128();
+        Ok(value.re != 0.0 || value.im != 0.0)
+    }
+    fn __float__(&self, py: Python<'_>) -> Result<f64> {
+        let value = self.item(py)?;
+        if value.dtype().kind() == DtypeKind::Complex { refused("float", value) } else { Ok(value.to_f64()) }
+    }
+    fn __complex__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyComplex>> {
+        let value = self.item(py)?.to_c128();
+        Ok(PyComplex::from_doubles(py, value.re, value.im))
+    }
+    fn __int__(&self, py: Python<'_>) -> Result<Py<PyAny>> {
+        let value = self.item(py)?;
+        match value.dtype().kind() {
+            DtypeKind::Complex => refused("int", value),
+            // Python's own conversion, which knows of all magnitudes and of what has no integer.
+            _ => Ok(python_number(py, value)?.bind(py).call_method0("__int__")?.unbind()),
+        }
+    }
+    fn __index__(&self, py: Python<'_>) -> Result<Py<PyAny>> {
+        let value = self.item(py)?;
+        if value.dtype().kind().is_integer() && self.array.ndim() == 0 {
+            Ok(python_number(py, value)?)
+        } else {
+            Err(Fault::Python(PyTypeError::new_err(format!(
+                "an array of {} and {} dimensions is no index; expected an integer array of no dimensions",
+                value.dtype(),
+                self.array.ndim()
+            ))))
+        }
+    }
+
+    /// The elements as Python numbers: nested lists, or one number for an array of no dimensions. Waits for the work
+    /// that computes them.
+    fn tolist<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        let array = &self.array;
+        let values = py.detach(|| scalars(array))?;
+        Ok(nested(py, array.shape(), &values)?)
+    }
+
+    /// The array associated with the queue of a device: a view where both queues share a context, else a copy.
+    ///
+    /// device: a Device, a Queue or a filter string. stream: None, for there are no streams but queues.
+    #[pyo3(signature = (device, /, *, stream=None))]
+    fn to_device(
+        &self,
+        py: Python<'_>,
+        device: &Bound<'_, PyAny>,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Self> {
+        if stream.is_some_and(|stream| !stream.is_none()) {
+            return Err(Fault::Python(PyValueError::new_err(
+                "`stream` is not None; expected None; help: name a Queue as `device`",
+            )));
+        }
+        let queue = queue_of(Some(device), None, None)?;
+        let array = &self.array;
+        Ok(py.detach(|| array.to_queue(&queue))?.into())
+    }
+
+    /// The namespace of the array API: the module stridewise.
+    #[pyo3(signature = (*, api_version=None))]
+    fn __array_namespace__<'py>(
+        &self,
+        py: Python<'py>,
+        api_version: Option<&str>,
+    ) -> Result<Bound<'py, PyModule>> {
+        const VERSIONS: [&str; 5] = ["2021.12", "2022.12", "2023.12", "2024.12", "2025.12"];
+        match api_version {
+            Some(version) if !VERSIONS.contains(&version) => Err(Fault::Python(PyValueError::new_err(
+                format!("`api_version` is {version:?}; expected one of {}", VERSIONS.join(", ")),
+            ))),
+            _ => Ok(py.import("stridewise")?),
+        }
+    }
+
+    /// A NumPy array with a copy of the elements. NumPy reads arrays of kind "host" and "shared" without one, through the
+    /// buffer protocol.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> Result<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(Fault::Python(PyValueError::new_err(
+                "`copy` is False; expected None or True, for the elements are copied; help: NumPy takes arrays of kind \
+                 \"host\" and \"shared\" without a copy by `numpy.from_dlpack`",
+            )));
+        }
+        let array = &self.array;
+        if array.dtype() == Dtype::Bf16 {
+            return refused("NumPy, which has no bfloat16", Scalar::I8(0).cast(Dtype::Bf16));
+        }
+        let bytes = py.detach(|| bytes_of(array))?;
+        let numpy = py.import("numpy")?;
+        // A bytearray can be written to, as a fresh array can.
+        let bytes = py.get_type::<pyo3::types::PyByteArray>().call1((PyBytes::new(py, &bytes),))?;
+        let flat = numpy.call_method1("frombuffer", (bytes, array.dtype().typestr()))?;
+        let shape = pyo3::types::PyTuple::new(py, array.shape())?;
+        let shaped = flat.call_method1("reshape", (shape,))?;
+        match dtype.filter(|dtype| !dtype.is_none()) {
+            Some(dtype) => Ok(shaped.call_method1("astype", (dtype,))?),
+            None => Ok(shaped),
+        }
+    }
+
+    /// NumPy leaves operators with our arrays to us, and so raises a TypeError instead of copying behind one's back.
+    #[classattr]
+    fn __array_ufunc__() -> Option<()> {
+        None
+    }
+    #[classattr]
+    fn __array_priority__() -> f64 {
+        2000.0
+    }
+}

@@ -1,0 +1,213 @@
+//! Indexing: NumPy's rules, which are the engine's; here keys are read.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyList, PySlice, PyTuple};
+use stridewise::{ArrayOrScalar, Dtype, Index, Scalar, SliceItem, UsmArray};
+
+use super::PyArray;
+use super::operand::Operand;
+use crate::errors::{Fault, Result};
+use crate::namespace::sequence;
+use crate::protocol::{self, Request};
+
+/// A key, read.
+enum Key {
+    /// Slices and places: a view.
+    Basic(Vec<SliceItem>),
+    /// With arrays among them.
+    Advanced(Vec<Index>),
+}
+
+impl Key {
+    fn read(key: &Bound<'_, PyAny>, array: &UsmArray) -> Result<Self> {
+        let mut read = Self::Basic(Vec::new());
+        match key.cast::<PyTuple>() {
+            Ok(items) => items.iter().try_for_each(|item| read.push(&item, array))?,
+            Err(_) => read.push(key, array)?,
+        }
+        Ok(read)
+    }
+
+    fn push(&mut self, item: &Bound<'_, PyAny>, array: &UsmArray) -> Result<()> {
+        if let Some(item) = basic(item)? {
+            match self {
+                Self::Basic(items) => items.push(item),
+                Self::Advanced(items) => items.push(Index::Slice(item)),
+            }
+            return Ok(());
+        }
+        let indices = Index::Array(indices(item, array)?);
+        match self {
+            Self::Basic(items) => {
+                let slices = items.drain(..).map(Index::Slice);
+                *self = Self::Advanced(slices.chain(std::iter::once(indices)).collect());
+            }
+            Self::Advanced(items) => items.push(indices),
+        }
+        Ok(())
+    }
+}
+
+/// A place, a slice, a new axis or an ellipsis.
+fn basic(item: &Bound<'_, PyAny>) -> Result<Option<SliceItem>> {
+    if let Ok(place) = item.cast_exact::<PyInt>() {
+        return Ok(Some(SliceItem::Index(place_of(place)?)));
+    }
+    if let Ok(slice) = item.cast::<PySlice>() {
+        let py = item.py();
+        let start = bound(&slice.getattr(pyo3::intern!(py, "start"))?)?;
+        let stop = bound(&slice.getattr(pyo3::intern!(py, "stop"))?)?;
+        let step = bound(&slice.getattr(pyo3::intern!(py, "step"))?)?.unwrap_or(1);
+        return Ok(Some(SliceItem::Slice { start, stop, step }));
+    }
+    if item.is_none() {
+        return Ok(Some(SliceItem::NewAxis));
+    }
+    Ok(item.is(item.py().Ellipsis()).then_some(SliceItem::Ellipsis))
+}
+
+/// A place along an axis; one that fits no machine number is out of range of every axis.
+fn place_of(place: &Bound<'_, PyAny>) -> Result<isize> {
+    Ok(place.extract::<isize>().or_else(|error| {
+        if !error.is_instance_of::<pyo3::exceptions::PyOverflowError>(place.py()) {
+            return Err(error);
+        }
+        Ok(if place.lt(0)? { isize::MIN } else { isize::MAX })
+    })?)
+}
+
+/// A bound of a slice, or its step.
+fn bound(value: &Bound<'_, PyAny>) -> Result<Option<isize>> {
+    if value.is_none() { Ok(None) } else { place_of(value).map(Some) }
+}
+
+/// Places or a mask: an array, a list, an array of others, a truth value; or an object that counts as an integer.
+fn indices(item: &Bound<'_, PyAny>, array: &UsmArray) -> Result<UsmArray> {
+    let (py, queue, kind) = (item.py(), array.queue(), array.usm_kind());
+    if let Ok(indices) = item.cast::<PyArray>() {
+        return Ok(indices.try_borrow().map_err(PyErr::from)?.array.clone());
+    }
+    if let Ok(value) = item.cast::<PyBool>() {
+        return Ok(UsmArray::full(queue, &[], Scalar::Bool(value.is_true()), kind)?);
+    }
+    if item.cast::<PyList>().is_ok() || item.cast::<PyTuple>().is_ok() {
+        let indices = sequence::array_of(item, None, queue, kind)?;
+        // A list without elements is one of places.
+        return Ok(if indices.is_empty() { py.detach(|| indices.astype(Dtype::I64))? } else { indices });
+    }
+    if let Some(indices) = protocol::import(item, &Request { queue: Some(queue), copy: None })? {
+        return Ok(indices);
+    }
+    match item.extract::<i64>() {
+        Ok(place) => Ok(UsmArray::full(queue, &[], Scalar::I64(place), kind)?),
+        Err(_) => Err(Fault::Python(PyTypeError::new_err(format!(
+            "an index is of type {}; expected integers, slices, `...`, None, or arrays of integers or bool; help: \
+             convert it with asarray",
+            item.get_type().name()?
+        )))),
+    }
+}
+
+/// What is assigned: an operand, or what an array can be made of on the queue of the array.
+pub(crate) fn assigned(array: &UsmArray, value: &Bound<'_, PyAny>) -> Result<Value> {
+    match value.extract::<Operand<'_>>() {
+        Ok(Operand::Array(source)) => Ok(Value::Array(source.array.clone())),
+        Ok(Operand::Weak(number)) => Ok(Value::Scalar(number.assigned(array.dtype())?)),
+        Ok(Operand::Scalar(scalar)) => Ok(Value::Scalar(scalar)),
+        Err(error) => {
+            if value.cast::<PyList>().is_ok() || value.cast::<PyTuple>().is_ok() {
+                return Ok(Value::Array(sequence::array_of(value, None, array.queue(), array.usm_kind())?));
+            }
+            let request = Request { queue: Some(array.queue()), copy: None };
+            protocol::import(value, &request)?.map(Value::Array).ok_or(Fault::Python(error))
+        }
+    }
+}
+
+/// What is assigned to elements.
+pub(crate) enum Value {
+    Array(UsmArray),
+    Scalar(Scalar),
+}
+
+impl Value {
+    fn get(&self) -> ArrayOrScalar<'_> {
+        match self {
+            Self::Array(array) => array.into(),
+            Self::Scalar(value) => (*value).into(),
+        }
+    }
+
+    /// Writes the value to all elements of an array.
+    pub(crate) fn assign_to(&self, py: Python<'_>, target: &UsmArray) -> Result<()> {
+        py.detach(|| target.assign(self.get()))?;
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl PyArray {
+    /// The elements that a key selects: a view for integers, slices, `...` and None; new memory where arrays of integers
+    /// or masks are among them.
+    fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> Result<Self> {
+        let array = &self.array;
+        Ok(match Key::read(key, array)? {
+            Key::Basic(items) => array.slice(&items)?,
+            Key::Advanced(items) => py.detach(|| array.index(&items))?,
+        }
+        .into())
+    }
+
+    /// Writes a value to the elements that a key selects.
+    fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
+        let array = &self.array;
+        let value = assigned(array, value)?;
+        match Key::read(key, array)? {
+            Key::Basic(items) => value.assign_to(py, &array.slice(&items)?),
+            Key::Advanced(items) => {
+                py.detach(|| array.assign_index(&items, value.get()))?;
+                Ok(())
+            }
+        }
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.array
+            .shape()
+            .first()
+            .copied()
+            .ok_or_else(|| PyTypeError::new_err("len() of an array of no dimensions"))
+    }
+
+    fn __iter__(slf: &Bound<'_, Self>) -> PyResult<PyParts> {
+        let array = slf.try_borrow()?.array.clone();
+        match array.shape().first() {
+            Some(&len) => Ok(PyParts { array, next: 0, len }),
+            None => Err(PyTypeError::new_err("iteration over an array of no dimensions")),
+        }
+    }
+}
+
+/// The parts of an array along its first axis, one after another.
+#[pyclass(name = "_Parts", module = "stridewise")]
+pub(crate) struct PyParts {
+    array: UsmArray,
+    next: usize,
+    len: usize,
+}
+
+#[pymethods]
+impl PyParts {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+    fn __next__(&mut self) -> Result<Option<PyArray>> {
+        if self.next >= self.len {
+            return Ok(None);
+        }
+        let part = self.array.slice(&[SliceItem::Index(self.next.cast_signed())])?;
+        self.next += 1;
+        Ok(Some(part.into()))
+    }
+}

@@ -1,0 +1,94 @@
+//! Operands: our arrays, Python's numbers, and NumPy's scalars.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
+use pyo3::{Borrowed, FromPyObject};
+use stridewise::{ArrayOrScalar, Complex, Scalar, Weak};
+
+use super::PyArray;
+use crate::dtype;
+
+/// An operand of an operation.
+pub(crate) enum Operand<'py> {
+    /// One of our arrays.
+    Array(PyRef<'py, PyArray>),
+    /// A Python number, which takes the arrays' dtype.
+    Weak(Weak),
+    /// A scalar of NumPy's, which has a dtype.
+    Scalar(Scalar),
+}
+
+impl Operand<'_> {
+    /// The operand as the engine takes it.
+    pub(crate) fn get(&self) -> ArrayOrScalar<'_> {
+        match self {
+            Self::Array(array) => ArrayOrScalar::Array(&array.array),
+            Self::Weak(value) => ArrayOrScalar::Weak(*value),
+            Self::Scalar(value) => ArrayOrScalar::Scalar(*value),
+        }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Operand<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray>() {
+            return Ok(Self::Array(array.try_borrow()?));
+        }
+        if let Some(number) = number(&object)? {
+            return Ok(Self::Weak(number));
+        }
+        match scalar(&object)? {
+            Some(scalar) => Ok(Self::Scalar(scalar)),
+            None => Err(PyTypeError::new_err(format!(
+                "an operand is of type {}; expected a usm_ndarray or a number; help: convert it with asarray",
+                object.get_type().name()?
+            ))),
+        }
+    }
+}
+
+/// The value of a Python number: exactly a `float`, `int`, `bool` or `complex`, for NumPy's scalars are of their own
+/// types, some of which are derived from these.
+///
+/// # Errors
+/// `OverflowError` for an integer of more than 127 bits.
+pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Weak>> {
+    if let Ok(value) = object.cast_exact::<PyFloat>() {
+        return Ok(Some(Weak::Float(value.extract()?)));
+    }
+    if let Ok(value) = object.cast_exact::<PyInt>() {
+        // The short way first: most integers are.
+        return Ok(Some(Weak::Int(match value.extract::<i64>() {
+            Ok(value) => value.into(),
+            Err(_) => value.extract::<i128>()?,
+        })));
+    }
+    if let Ok(value) = object.cast_exact::<PyBool>() {
+        return Ok(Some(Weak::Bool(value.is_true())));
+    }
+    if let Ok(value) = object.cast_exact::<PyComplex>() {
+        return Ok(Some(Weak::Complex(parts(value))));
+    }
+    Ok(None)
+}
+
+fn parts(value: &Bound<'_, PyComplex>) -> Complex<f64> {
+    use pyo3::types::PyComplexMethods;
+    Complex::new(value.real(), value.imag())
+}
+
+/// The value of a scalar of NumPy's; or, as a weak one of the default dtype, of a class derived from Python's numbers.
+fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    let py = object.py();
+    let modules = py.import(pyo3::intern!(py, "sys"))?.getattr(pyo3::intern!(py, "modules"))?;
+    let Ok(numpy) = modules.get_item("numpy") else { return Ok(None) };
+    if !object.is_instance(&numpy.getattr("generic")?)? {
+        return Ok(None);
+    }
+    let dtype = dtype::extract(&object.getattr("dtype")?, stridewise::DtypeSupport::ALL)?;
+    let Some(value) = number(&object.call_method0("item")?)? else { return Ok(None) };
+    Ok(Some(value.to_scalar(dtype).map_err(|error| crate::errors::raise(&error))?))
+}

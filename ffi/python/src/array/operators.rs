@@ -1,0 +1,169 @@
+//! Operators. Out of place they record; in place they submit.
+
+// What `#[pymethods]` makes of methods that a macro has written counts as written here.
+#![allow(unsafe_op_in_unsafe_fn)]
+
+use pyo3::prelude::*;
+use stridewise::{Op, UsmArray, elementwise};
+
+use super::PyArray;
+use super::operand::Operand;
+use crate::errors::Result;
+
+/// Records an operation on two operands.
+fn binary(py: Python<'_>, op: Op, x1: &Operand<'_>, x2: &Operand<'_>) -> Result<PyArray> {
+    let operands = [x1.get(), x2.get()];
+    Ok(py.detach(|| elementwise(op, &operands))?.into())
+}
+
+impl PyArray {
+    /// `self ∘ other`, recorded.
+    fn combine(slf: PyRef<'_, Self>, op: Op, other: &Operand<'_>) -> Result<Self> {
+        binary(slf.py(), op, &Operand::Array(slf), other)
+    }
+
+    /// `other ∘ self`, recorded.
+    fn combine_reflected(slf: PyRef<'_, Self>, op: Op, other: &Operand<'_>) -> Result<Self> {
+        binary(slf.py(), op, other, &Operand::Array(slf))
+    }
+
+    /// `self = self ∘ other`, in place.
+    fn update(&self, py: Python<'_>, op: Op, other: &Operand<'_>) -> Result<()> {
+        let (array, operands) = (&self.array, [(&self.array).into(), other.get()]);
+        py.detach(|| array.write_elementwise(op, &operands, &[]))?;
+        Ok(())
+    }
+}
+
+/// One line per operator of two operands: its operation, its method, the reflected one and the one in place. What is no
+/// operand is left to the other object.
+macro_rules! operators {
+    ($($Op:ident $forward:ident $reflected:ident $in_place:ident;)*) => {
+        #[pymethods]
+        impl PyArray {
+            $(
+                fn $forward(slf: PyRef<'_, Self>, other: Operand<'_>) -> Result<Self> {
+                    Self::combine(slf, Op::$Op, &other)
+                }
+                fn $reflected(slf: PyRef<'_, Self>, other: Operand<'_>) -> Result<Self> {
+                    Self::combine_reflected(slf, Op::$Op, &other)
+                }
+                fn $in_place(&self, py: Python<'_>, other: Operand<'_>) -> Result<()> {
+                    self.update(py, Op::$Op, &other)
+                }
+            )*
+        }
+    };
+}
+operators! {
+    Add __add__ __radd__ __iadd__;
+    Subtract __sub__ __rsub__ __isub__;
+    Multiply __mul__ __rmul__ __imul__;
+    Divide __truediv__ __rtruediv__ __itruediv__;
+    FloorDivide __floordiv__ __rfloordiv__ __ifloordiv__;
+    Remainder __mod__ __rmod__ __imod__;
+    BitwiseAnd __and__ __rand__ __iand__;
+    BitwiseOr __or__ __ror__ __ior__;
+    BitwiseXor __xor__ __rxor__ __ixor__;
+    BitwiseLeftShift __lshift__ __rlshift__ __ilshift__;
+    BitwiseRightShift __rshift__ __rrshift__ __irshift__;
+}
+
+/// One line per comparison.
+macro_rules! comparisons {
+    ($($Op:ident $name:ident;)*) => {
+        #[pymethods]
+        impl PyArray {
+            $(
+                fn $name(slf: PyRef<'_, Self>, other: Operand<'_>) -> Result<Self> {
+                    Self::combine(slf, Op::$Op, &other)
+                }
+            )*
+        }
+    };
+}
+comparisons! {
+    Equal __eq__;
+    NotEqual __ne__;
+    Less __lt__;
+    LessEqual __le__;
+    Greater __gt__;
+    GreaterEqual __ge__;
+}
+
+/// One line per operator of one operand.
+macro_rules! unary_operators {
+    ($($Op:ident $name:ident;)*) => {
+        #[pymethods]
+        impl PyArray {
+            $(
+                fn $name(&self, py: Python<'_>) -> Result<Self> {
+                    let array = &self.array;
+                    Ok(py.detach(|| array.unary(Op::$Op))?.into())
+                }
+            )*
+        }
+    };
+}
+unary_operators! {
+    Negative __neg__;
+    Abs __abs__;
+    BitwiseInvert __invert__;
+}
+
+/// The matrix product written over an array, which has its shape.
+fn matmul_in_place(array: &UsmArray, other: &UsmArray) -> stridewise::Result<()> {
+    let product = array.matmul(other)?;
+    array.write_elementwise(Op::Copy, &[(&product).into()], &[])?;
+    Ok(())
+}
+
+#[pymethods]
+impl PyArray {
+    fn __pos__(&self, py: Python<'_>) -> Result<Self> {
+        let array = &self.array;
+        Ok(py.detach(|| array.unary(Op::Copy))?.into())
+    }
+    fn __pow__(slf: PyRef<'_, Self>, other: Operand<'_>, modulo: Option<&Bound<'_, PyAny>>) -> Result<Self> {
+        no_modulo(modulo)?;
+        Self::combine(slf, Op::Pow, &other)
+    }
+    fn __rpow__(slf: PyRef<'_, Self>, other: Operand<'_>, modulo: Option<&Bound<'_, PyAny>>) -> Result<Self> {
+        no_modulo(modulo)?;
+        Self::combine_reflected(slf, Op::Pow, &other)
+    }
+    fn __ipow__(&self, py: Python<'_>, other: Operand<'_>, modulo: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        no_modulo(modulo)?;
+        self.update(py, Op::Pow, &other)
+    }
+    fn __divmod__(slf: &Bound<'_, Self>, other: Operand<'_>) -> Result<(Self, Self)> {
+        let quotient = Self::combine(slf.try_borrow().map_err(PyErr::from)?, Op::FloorDivide, &other)?;
+        Ok((quotient, Self::combine(slf.try_borrow().map_err(PyErr::from)?, Op::Remainder, &other)?))
+    }
+    fn __rdivmod__(slf: &Bound<'_, Self>, other: Operand<'_>) -> Result<(Self, Self)> {
+        let quotient =
+            Self::combine_reflected(slf.try_borrow().map_err(PyErr::from)?, Op::FloorDivide, &other)?;
+        Ok((
+            quotient,
+            Self::combine_reflected(slf.try_borrow().map_err(PyErr::from)?, Op::Remainder, &other)?,
+        ))
+    }
+    fn __matmul__(&self, py: Python<'_>, other: PyRef<'_, Self>) -> Result<Self> {
+        let (x1, x2) = (&self.array, &other.array);
+        Ok(py.detach(|| x1.matmul(x2))?.into())
+    }
+    fn __imatmul__(&self, py: Python<'_>, other: PyRef<'_, Self>) -> Result<()> {
+        let (x1, x2) = (&self.array, &other.array);
+        Ok(py.detach(|| matmul_in_place(x1, x2))?)
+    }
+}
+
+/// Python's `pow` of three arguments is one of integers.
+fn no_modulo(modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    match modulo {
+        Some(modulo) if !modulo.is_none() => {
+            Err(pyo3::exceptions::PyTypeError::new_err("pow() of an array takes no third argument"))
+        }
+        _ => Ok(()),
+    }
+}

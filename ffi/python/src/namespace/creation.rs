@@ -1,0 +1,575 @@
+//! Creation functions of the array API, with dpctl's arguments for the place: `device=` (a Device, a Queue or a filter
+//! string), `usm_type=`, `sycl_queue=` and its other name `queue=`.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use stridewise::{
+    Dtype, DtypeKind, Indexing, Op, Order, Queue, Scalar, UsmArray, UsmArrayBuilder, UsmKind, Weak,
+    result_type,
+};
+
+use super::placement::{kind_of, named_queue, order_of, queue_of};
+use super::sequence;
+use crate::array::PyArray;
+use crate::array::construct::shape_of;
+use crate::array::operand::{Operand, number};
+use crate::dtype;
+use crate::errors::{Fault, Result};
+use crate::protocol::{self, Request};
+
+/// An argument that may be missing.
+type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+/// Where a new array goes.
+struct Place {
+    queue: Queue,
+    kind: UsmKind,
+}
+
+impl Place {
+    fn read(
+        device: Argument<'_, '_>,
+        usm_type: Argument<'_, '_>,
+        sycl_queue: Argument<'_, '_>,
+        queue: Argument<'_, '_>,
+    ) -> Result<Self> {
+        Ok(Self {
+            queue: queue_of(device, sycl_queue, queue)?,
+            kind: kind_of(usm_type)?.unwrap_or(UsmKind::Device),
+        })
+    }
+
+    /// As [`read`](Self::read), but what is not named is as an array has it.
+    fn like(
+        array: &UsmArray,
+        device: Argument<'_, '_>,
+        usm_type: Argument<'_, '_>,
+        sycl_queue: Argument<'_, '_>,
+        queue: Argument<'_, '_>,
+    ) -> Result<Self> {
+        Ok(Self {
+            queue: named_queue(device, sycl_queue, queue)?.unwrap_or_else(|| array.queue().clone()),
+            kind: kind_of(usm_type)?.unwrap_or(array.usm_kind()),
+        })
+    }
+
+    fn dtype(&self, dtype: Argument<'_, '_>) -> Result<Option<Dtype>> {
+        dtype::optional(dtype, self.queue.device().dtype_support())
+    }
+
+    fn default_float(&self) -> Dtype {
+        self.queue.device().dtype_support().default_float()
+    }
+
+    fn builder(&self, shape: &[usize], dtype: Dtype, order: Order) -> UsmArrayBuilder {
+        UsmArray::builder(shape).dtype(dtype).buffer(self.kind).order(order).queue(&self.queue)
+    }
+}
+
+/// The order of an array with the elements of another, where `None` stands for that of the other.
+fn order_like(array: &UsmArray, order: Option<Order>) -> Order {
+    let flags = array.flags();
+    order.unwrap_or(if flags.f_contiguous && !flags.c_contiguous { Order::F } else { Order::C })
+}
+
+/// A value to fill with and its dtype where none is named: that of an array or scalar, or what the number asks for.
+fn fill_value(value: &Bound<'_, PyAny>, dtype: Option<Dtype>, queue: &Queue) -> Result<Scalar> {
+    match value.extract::<Operand<'_>>()? {
+        Operand::Array(array) => {
+            let array = &array.array;
+            let value = value.py().detach(|| array.item())?;
+            Ok(dtype.map_or(value, |dtype| value.cast(dtype)))
+        }
+        Operand::Scalar(value) => Ok(dtype.map_or(value, |dtype| value.cast(dtype))),
+        Operand::Weak(value) => {
+            let support = queue.device().dtype_support();
+            let dtype = dtype.map_or_else(|| result_type(&[], &[value], support), Ok)?;
+            Ok(value.assigned(dtype)?)
+        }
+    }
+}
+
+macro_rules! filled {
+    ($($name:ident $like:ident $value:literal $what:literal;)*) => {$(
+        #[doc = concat!("An array of ", $what, ".\n\nshape: extents, or one extent. dtype: float64 where None (float32 ",
+            "on a device without double precision). order: \"C\" row-major, \"F\" column-major. usm_type: \"device\", ",
+            "\"shared\" or \"host\". device: a Device, a Queue or a filter string; sycl_queue, queue: a Queue.\n\n",
+            "Raises ValueError for a shape that is none, MemoryError.")]
+        #[pyfunction]
+        #[pyo3(signature = (
+            shape, *, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None, queue=None
+        ))]
+        #[allow(clippy::too_many_arguments)]
+        fn $name(
+            py: Python<'_>,
+            shape: &Bound<'_, PyAny>,
+            dtype: Argument<'_, '_>,
+            order: &str,
+            device: Argument<'_, '_>,
+            usm_type: Argument<'_, '_>,
+            sycl_queue: Argument<'_, '_>,
+            queue: Argument<'_, '_>,
+        ) -> Result<PyArray> {
+            let place = Place::read(device, usm_type, sycl_queue, queue)?;
+            let dtype = place.dtype(dtype)?.unwrap_or_else(|| place.default_float());
+            let builder = place.builder(&shape_of(shape)?, dtype, order_of(order)?.unwrap_or(Order::C));
+            Ok(py.detach(|| builder.filled(Scalar::I8($value)))?.into())
+        }
+
+        #[doc = concat!("An array of ", $what, ", of the shape of another, and of its dtype, queue, kind and order where ",
+            "they are not named.\n\nRaises TypeError where x is no usm_ndarray, MemoryError.")]
+        #[pyfunction]
+        #[pyo3(signature = (
+            x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None, queue=None
+        ))]
+        #[allow(clippy::too_many_arguments)]
+        fn $like(
+            py: Python<'_>,
+            x: PyRef<'_, PyArray>,
+            dtype: Argument<'_, '_>,
+            order: &str,
+            device: Argument<'_, '_>,
+            usm_type: Argument<'_, '_>,
+            sycl_queue: Argument<'_, '_>,
+            queue: Argument<'_, '_>,
+        ) -> Result<PyArray> {
+            let x = &x.array;
+            let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
+            let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
+            let builder = place.builder(x.shape(), dtype, order_like(x, order_of(order)?));
+            Ok(py.detach(|| builder.filled(Scalar::I8($value)))?.into())
+        }
+    )*};
+}
+filled! {
+    zeros zeros_like 0 "zeros";
+    ones ones_like 1 "ones";
+}
+
+/// An array with arbitrary contents. Arguments as for `zeros`.
+#[pyfunction]
+#[pyo3(signature = (shape, *, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None, queue=None))]
+#[allow(clippy::too_many_arguments)]
+fn empty(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    dtype: Argument<'_, '_>,
+    order: &str,
+    device: Argument<'_, '_>,
+    usm_type: Argument<'_, '_>,
+    sycl_queue: Argument<'_, '_>,
+    queue: Argument<'_, '_>,
+) -> Result<PyArray> {
+    let place = Place::read(device, usm_type, sycl_queue, queue)?;
+    let dtype = place.dtype(dtype)?.unwrap_or_else(|| place.default_float());
+    let builder = place.builder(&shape_of(shape)?, dtype, order_of(order)?.unwrap_or(Order::C));
+    Ok(py.detach(|| builder.build())?.into())
+}
+
+/// An array with arbitrary contents, of the shape of another, and of its dtype, queue, kind and order where they are not
+/// named.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None, queue=None))]
+#[allow(clippy::too_many_arguments)]
+fn empty_like(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    dtype: Argument<'_, '_>,
+    order: &str,
+    device: Argument<'_, '_>,
+    usm_type: Argument<'_, '_>,
+    sycl_queue: Argument<'_, '_>,
+    queue: Argument<'_, '_>,
+) -> Result<PyArray> {
+    let x = &x.array;
+    let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
+    let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
+    let builder = place.builder(x.shape(), dtype, order_like(x, order_of(order)?));
+    Ok(py.detach(|| builder.build())?.into())
+}
+
+/// An array filled with a value: a number, or an array of one element. Without a dtype, a number's is that of its kind:
+/// bool, int64, the default floating or complex dtype. Other arguments as for `zeros`.
+#[pyfunction]
+#[pyo3(signature = (
+    shape, fill_value, *, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None, queue=None
+))]
+#[allow(clippy::too_many_arguments)]
+fn full(
+    py: Python<'_>,
+    shape: &Bound<'_, PyAny>,
+    fill_value: &Bound<'_, PyAny>,
+    dtype: Argument<'_, '_>,
+    order: &str,
+    device: Argument<'_, '_>,
+    usm_type: Argument<'_, '_>,
+    sycl_queue: Argument<'_, '_>,
+    queue: Argument<'_, '_>,
+) -> Result<PyArray> {
+    let place = Place::read(device, usm_type, sycl_queue, queue)?;
+    let value = self::fill_value(fill_value, place.dtype(dtype)?, &place.queue)?;
+    let builder = place.builder(&shape_of(shape)?, value.dtype(), order_of(order)?.unwrap_or(Order::C));
+    Ok(py.detach(|| builder.filled(value))?.into())
+}
+
+/// An array filled with a value, of the shape of another, and of its dtype, queue, kind and order where they are not
+/// named.
+#[pyfunction]
+#[pyo3(signature = (
+    x, /, fill_value, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None, queue=None
+))]
+#[allow(clippy::too_many_arguments)]
+fn full_like(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    fill_value: &Bound<'_, PyAny>,
+    dtype: Argument<'_, '_>,
+    order: &str,
+    device: Argument<'_, '_>,
+    usm_type: Argument<'_, '_>,
+    sycl_queue: Argument<'_, '_>,
+    queue: Argument<'_, '_>,
+) -> Result<PyArray> {
+    let x = &x.array;
+    let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
+    let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
+    let value = self::fill_value(fill_value, Some(dtype), &place.queue)?;
+    let builder = place.builder(x.shape(), dtype, order_like(x, order_of(order)?));
+    Ok(py.detach(|| builder.filled(value))?.into())
+}
+
+/// Numbers of Python, or of arrays of one element.
+fn weak(name: &str, value: &Bound<'_, PyAny>) -> Result<Weak> {
+    if let Some(value) = number(value)? {
+        return Ok(value);
+    }
+    let scalar = match value.extract::<Operand<'_>>() {
+        Ok(Operand::Array(array)) => {
+            let array = &array.array;
+            value.py().detach(|| array.item())?
+        }
+        Ok(Operand::Scalar(scalar)) => scalar,
+        _ => {
+            return Err(Fault::Python(PyTypeError::new_err(format!(
+                "`{name}` is {}; expected a number",
+                value.repr()?
+            ))));
+        }
+    };
+    let number_again = crate::array::conversion::python_number(value.py(), scalar)?;
+    number(number_again.bind(value.py()))?
+        .ok_or_else(|| Fault::Python(PyTypeError::new_err(format!("`{name}` is no number"))))
+}
+
+/// `start`, `start + step`, … before `stop`; with one number, from 0 to before it. Integers are exact.
+///
+/// dtype: the default integer dtype where all numbers are integers and the default floating one otherwise. Raises
+/// ValueError for a step of 0, TypeError for a dtype that is bool or complex.
+#[pyfunction]
+#[pyo3(signature = (
+    start, /, stop=None, step=None, *, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None
+))]
+#[allow(clippy::too_many_arguments)]
+fn arange(
+    py: Python<'_>,
+    start: &Bound<'_, PyAny>,
+    stop: Argument<'_, '_>,
+    step: Argument<'_, '_>,
+    dtype: Argument<'_, '_>,
+    device: Argument<'_, '_>,
+    usm_type: Argument<'_, '_>,
+    sycl_queue: Argument<'_, '_>,
+    queue: Argument<'_, '_>,
+) -> Result<PyArray> {
+    let place = Place::read(device, usm_type, sycl_queue, queue)?;
+    let step = step.filter(|step| !step.is_none()).map_or(Ok(Weak::Int(1)), |step| weak("step", step))?;
+    let (start, stop) = match stop.filter(|stop| !stop.is_none()) {
+        Some(stop) => (weak("start", start)?, weak("stop", stop)?),
+        None => (Weak::Int(0), weak("stop", start)?),
+    };
+    let support = place.queue.device().dtype_support();
+    let dtype = match place.dtype(dtype)? {
+        Some(dtype) => dtype,
+        None => result_type(&[], &[start, stop, step], support)?,
+    };
+    // No unsigned dtype holds a negative step or stop, but int64 does, and the result is the same.
+    let negative = |value: &Weak| matches!(value, Weak::Int(value) if *value < 0);
+    let inner = match dtype.kind() {
+        DtypeKind::Unsigned if [stop, step].iter().any(negative) => Dtype::I64,
+        _ => dtype,
+    };
+    let [start, stop, step] = [start.to_scalar(inner)?, stop.to_scalar(inner)?, step.to_scalar(inner)?];
+    let range = || UsmArray::arange(&place.queue, start, stop, step, place.kind)?.astype(dtype);
+    Ok(py.detach(range)?.into())
+}
+
+/// `num` numbers at equal distances from `start` to `stop`, both included; without `endpoint`, without `stop`.
+///
+/// dtype: the default floating dtype where None, or the default complex one for complex numbers; of integers, numbers are
+/// rounded down. Raises ValueError for a negative `num`.
+#[pyfunction]
+#[pyo3(signature = (
+    start, stop, /, num, *, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None, endpoint=true
+))]
+#[allow(clippy::too_many_arguments)]
+fn linspace(
+    py: Python<'_>,
+    start: &Bound<'_, PyAny>,
+    stop: &Bound<'_, PyAny>,
+    num: isize,
+    dtype: Argument<'_, '_>,
+    device: Argument<'_, '_>,
+    usm_type: Argument<'_, '_>,
+    sycl_queue: Argument<'_, '_>,
+    queue: Argument<'_, '_>,
+    endpoint: bool,
+) -> Result<PyArray> {
+    let place = Place::read(device, usm_type, sycl_queue, queue)?;
+    let Ok(num) = usize::try_from(num) else {
+        return Err(Fault::Python(PyValueError::new_err(format!(
+            "invalid value: `num` is {num}; expected 0 or more; help: name the number of elements"
+        ))));
+    };
+    let (start, stop) = (weak("start", start)?, weak("stop", stop)?);
+    let natural = result_type(&[], &[start, stop, Weak::Float(0.0)], place.queue.device().dtype_support())?;
+    let dtype = place.dtype(dtype)?.unwrap_or(natural);
+    let inner = if dtype.kind().is_inexact() { dtype } else { natural };
+    let (start, stop) = (start.to_scalar(inner)?, stop.to_scalar(inner)?);
+    let numbers = || {
+        let numbers = UsmArray::linspace(&place.queue, start, stop, num, endpoint, place.kind)?;
+        if dtype.kind().is_integer() {
+            numbers.unary(Op::Floor)?.astype(dtype)
+        } else {
+            numbers.astype(dtype)
+        }
+    };
+    Ok(py.detach(numbers)?.into())
+}
+
+/// A matrix with ones on a diagonal, which is `k` columns to the right of the main one or to the left where negative, and
+/// zeros elsewhere. n_cols: as many as rows where None. Other arguments as for `zeros`.
+#[pyfunction]
+#[pyo3(signature = (
+    n_rows, n_cols=None, /, *, k=0, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None, queue=None
+))]
+#[allow(clippy::too_many_arguments)]
+fn eye(
+    py: Python<'_>,
+    n_rows: usize,
+    n_cols: Option<usize>,
+    k: isize,
+    dtype: Argument<'_, '_>,
+    order: &str,
+    device: Argument<'_, '_>,
+    usm_type: Argument<'_, '_>,
+    sycl_queue: Argument<'_, '_>,
+    queue: Argument<'_, '_>,
+) -> Result<PyArray> {
+    let place = Place::read(device, usm_type, sycl_queue, queue)?;
+    let dtype = place.dtype(dtype)?.unwrap_or_else(|| place.default_float());
+    let order = order_of(order)?.unwrap_or(Order::C);
+    let columns = n_cols.unwrap_or(n_rows);
+    let matrix = || UsmArray::eye(&place.queue, n_rows, columns, k, dtype, place.kind)?.in_order(order);
+    Ok(py.detach(matrix)?.into())
+}
+
+/// The lower triangle of a matrix, or of each of a stack of them: zeros above the diagonal that is `k` columns to the
+/// right of the main one. Raises a ValueError with fewer than two dimensions.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, k=0))]
+fn tril(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
+    let x = &x.array;
+    Ok(py.detach(|| x.tril(k))?.into())
+}
+
+/// The upper triangle of a matrix, or of each of a stack of them: zeros below the diagonal that is `k` columns to the
+/// right of the main one. Raises a ValueError with fewer than two dimensions.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, k=0))]
+fn triu(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
+    let x = &x.array;
+    Ok(py.detach(|| x.triu(k))?.into())
+}
+
+/// The coordinates of a grid: for arrays of one dimension (or none), as many arrays of the grid's shape, each of which
+/// repeats the elements of one along an axis; read-only views. indexing: "xy", the first array runs along axis 1 and the
+/// second along axis 0; or "ij", array `k` runs along axis `k`.
+#[pyfunction]
+#[pyo3(signature = (*arrays, indexing="xy"))]
+fn meshgrid<'py>(
+    py: Python<'py>,
+    arrays: &Bound<'py, PyTuple>,
+    indexing: &str,
+) -> Result<Bound<'py, PyList>> {
+    let indexing = match indexing {
+        "xy" => Indexing::Xy,
+        "ij" => Indexing::Ij,
+        other => {
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "`indexing` is {other:?}; expected \"xy\" or \"ij\""
+            ))));
+        }
+    };
+    let arrays = arrays.extract::<Vec<PyRef<'_, PyArray>>>()?;
+    let operands: Vec<&UsmArray> = arrays.iter().map(|array| &array.array).collect();
+    let grid = py.detach(|| stridewise::meshgrid(&operands, indexing))?;
+    Ok(PyList::new(py, grid.into_iter().map(PyArray::from))?)
+}
+
+/// An array with the elements of an object: a usm_ndarray, a number, nested lists or tuples of numbers or arrays, or an
+/// array of another library.
+///
+/// dtype: that of the object where None. copy: True copies in any case, False never (and raises a ValueError where one is
+/// needed), None where it must be. order: "C", "F", or "K" and "A" for that of the object. usm_type, device, sycl_queue,
+/// queue: where the array is to be; by default, where the object is, or device memory on the default device. An array of
+/// a queue of the same context is not copied.
+///
+/// Raises TypeError for what no array can be made of, ValueError for sequences of different lengths side by side.
+#[pyfunction]
+#[pyo3(signature = (
+    obj, /, *, dtype=None, device=None, copy=None, usm_type=None, sycl_queue=None, queue=None, order="K"
+))]
+#[allow(clippy::too_many_arguments)]
+fn asarray(
+    py: Python<'_>,
+    obj: &Bound<'_, PyAny>,
+    dtype: Argument<'_, '_>,
+    device: Argument<'_, '_>,
+    copy: Option<bool>,
+    usm_type: Argument<'_, '_>,
+    sycl_queue: Argument<'_, '_>,
+    queue: Argument<'_, '_>,
+    order: &str,
+) -> Result<PyArray> {
+    let (queue, kind) = (named_queue(device, sycl_queue, queue)?, kind_of(usm_type)?);
+    let order = order_of(order)?;
+    let array = match obj.cast::<PyArray>() {
+        Ok(array) => Some(array.try_borrow().map_err(PyErr::from)?.array.clone()),
+        Err(_) if is_number_or_list(obj)? => None,
+        Err(_) => protocol::import(obj, &Request { queue: queue.as_ref(), copy })?,
+    };
+    if let Some(array) = array {
+        let support = queue.as_ref().unwrap_or(array.queue()).device().dtype_support();
+        let dtype = dtype::optional(dtype, support)?.unwrap_or(array.dtype());
+        return Ok(py.detach(|| adapted(&array, dtype, queue.as_ref(), kind, order, copy))?.into());
+    }
+    if copy == Some(false) {
+        return Err(Fault::Python(PyValueError::new_err(
+            "`copy` is False, but numbers must be copied to become an array; help: leave it out",
+        )));
+    }
+    let queue = queue.map_or_else(Queue::default_queue, Ok)?;
+    let dtype = dtype::optional(dtype, queue.device().dtype_support())?;
+    let array = sequence::array_of(obj, dtype, &queue, kind.unwrap_or(UsmKind::Device))?;
+    Ok(py.detach(|| array.in_order(order.unwrap_or(Order::C)))?.into())
+}
+
+fn is_number_or_list(object: &Bound<'_, PyAny>) -> Result<bool> {
+    Ok(object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok() || number(object)?.is_some())
+}
+
+/// An array with the elements of another, of a dtype, on a queue, in memory of a kind and in an order.
+fn adapted(
+    array: &UsmArray,
+    dtype: Dtype,
+    queue: Option<&Queue>,
+    kind: Option<UsmKind>,
+    order: Option<Order>,
+    copy: Option<bool>,
+) -> stridewise::Result<UsmArray> {
+    let kind = kind.unwrap_or(array.usm_kind());
+    let queue = queue.unwrap_or(array.queue());
+    let flags = array.flags();
+    let in_order = match order {
+        None => true,
+        Some(Order::C) => flags.c_contiguous,
+        Some(Order::F) => flags.f_contiguous,
+    };
+    let moved = queue.context() != array.context();
+    let needed = moved || dtype != array.dtype() || kind != array.usm_kind() || !in_order;
+    if needed && copy == Some(false) {
+        return Err(stridewise::Error::value(
+            "copy",
+            "False, but the array asked for has another dtype, kind, order or context",
+            "None or True",
+            "leave `copy` out, or ask for what the array is",
+        ));
+    }
+    if !needed && copy != Some(true) {
+        return array.to_queue(queue);
+    }
+    let here = array.astype(dtype)?.to_queue(queue)?;
+    let copied = moved || dtype != array.dtype();
+    let order = order_like(&here, order);
+    let placed = if kind == here.usm_kind() && copied {
+        here.in_order(order)?
+    } else {
+        let out =
+            UsmArray::builder(here.shape()).dtype(dtype).buffer(kind).order(order).queue(queue).build()?;
+        out.assign(&here)?;
+        out
+    };
+    Ok(placed)
+}
+
+/// A copy of an array in memory of its own. order: "C", "F", or "K" and "A" for that of the array; usm_type, device,
+/// sycl_queue, queue: where the copy is to be, by default where the array is.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, order="K", device=None, usm_type=None, sycl_queue=None, queue=None))]
+fn copy(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    order: &str,
+    device: Argument<'_, '_>,
+    usm_type: Argument<'_, '_>,
+    sycl_queue: Argument<'_, '_>,
+    queue: Argument<'_, '_>,
+) -> Result<PyArray> {
+    let place = Place::like(&x.array, device, usm_type, sycl_queue, queue)?;
+    let (x, order) = (&x.array, order_of(order)?);
+    let copied = || adapted(x, x.dtype(), Some(&place.queue), Some(place.kind), order, Some(true));
+    Ok(py.detach(copied)?.into())
+}
+
+/// The elements converted to a dtype: integers wrap, floats to integers lose the fraction, complex to real the imaginary
+/// part, and all but zero is true. copy: whether an array that has the dtype already is copied. device: where the result
+/// is to be, by default where the array is. order: as for `copy`.
+#[pyfunction]
+#[pyo3(signature = (x, dtype, /, *, copy=true, device=None, order="K"))]
+fn astype(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    dtype: &Bound<'_, PyAny>,
+    copy: bool,
+    device: Argument<'_, '_>,
+    order: &str,
+) -> Result<PyArray> {
+    let (x, queue) = (&x.array, named_queue(device, None, None)?);
+    let support = queue.as_ref().unwrap_or(x.queue()).device().dtype_support();
+    let (dtype, order) = (dtype::extract(dtype, support)?, order_of(order)?);
+    if dtype != x.dtype() && queue.is_none() && order.is_none() {
+        // Recorded, so that it fuses with what it is for.
+        return Ok(py.detach(|| x.astype(dtype))?.into());
+    }
+    Ok(py.detach(|| adapted(x, dtype, queue.as_ref(), None, order, copy.then_some(true)))?.into())
+}
+
+/// A NumPy array with a copy of the elements.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn asnumpy<'py>(x: &Bound<'py, PyArray>) -> PyResult<Bound<'py, PyAny>> {
+    x.call_method0("__array__")
+}
+
+/// Adds the functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    macro_rules! add {
+        ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
+    }
+    add! {
+        asarray zeros ones full empty zeros_like ones_like full_like empty_like arange linspace eye tril triu meshgrid
+        copy astype asnumpy
+    }
+    Ok(())
+}

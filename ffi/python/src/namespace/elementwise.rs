@@ -1,0 +1,176 @@
+//! Elementwise functions: one built-in function for each operation of the engine's list with one or two operands, by one
+//! piece of code that reads their arguments. A new operation of the engine is a new function here.
+//!
+//! They are called more often than anything else, so their arguments are read straight from the interpreter's array.
+
+use std::ffi::{CStr, CString};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::panic::PanicException;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use pyo3::{Borrowed, intern};
+use stridewise::{Op, UsmArray, elementwise};
+
+use super::placement::order_of;
+use crate::array::PyArray;
+use crate::array::operand::Operand;
+use crate::errors::{Fault, Result};
+
+/// Operands of a function here, at most.
+const MAX_OPERANDS: usize = 2;
+
+/// Operations that are functions of other files, or none at all.
+fn is_function(op: Op) -> bool {
+    // Random bits are the generator's; a function of the name of a conversion takes a dtype.
+    !matches!(op, Op::Philox | Op::Cast) && op.arity() <= MAX_OPERANDS
+}
+
+/// Adds a function for each operation to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    for (number, &op) in Op::ALL.iter().enumerate().filter(|(_, op)| is_function(**op)) {
+        module.add(op.name(), function(module.py(), number, op)?)?;
+    }
+    Ok(())
+}
+
+/// The array API's name, of the operands where it has them: `x`, or `x1` and `x2`.
+fn signature(op: Op) -> &'static str {
+    if op.arity() == 1 { "x" } else { "x1, x2" }
+}
+
+fn documentation(op: Op) -> String {
+    let (name, arguments) = (op.name(), signature(op));
+    let operands = match op.operands() {
+        [_] => "x: an array of any shape.".to_owned(),
+        names => format!(
+            "x1, x2 ({}): arrays, or an array and a number, which takes the array's dtype. Shapes are broadcast.",
+            names.join(", ")
+        ),
+    };
+    let converted =
+        if op.wants_float() { " Integers are converted to the default floating dtype first." } else { "" };
+    format!(
+        "{name}({arguments}, /, *, out=None, order='K')\n--\n\n{} Elementwise.\n\n{operands}{converted} out: an array of \
+         the result's shape to write to, instead of making one; it may overlap the operands. order: how a new result \
+         lies, \"C\", \"F\", or \"K\" and \"A\" for that of the operands.\n\nReturns an array of the broadcast shape on \
+         the operands' queue: recorded, and computed when something asks for its elements; or `out`.\n\nRaises \
+         ExecutionPlacementError where the queues differ, ValueError where shapes do not broadcast or `out` has another \
+         shape or is read-only, TypeError for a dtype that the function is not defined for or that `out` cannot hold.",
+        op.about()
+    )
+}
+
+/// The built-in function of an operation, which knows its number in the list.
+fn function<'py>(py: Python<'py>, number: usize, op: Op) -> PyResult<Bound<'py, PyAny>> {
+    // Functions live as long as the process, as built-in functions do.
+    let text =
+        |text: String| -> PyResult<&'static CStr> { Ok(Box::leak(CString::new(text)?.into_boxed_c_str())) };
+    let definition = Box::leak(Box::new(ffi::PyMethodDef {
+        ml_name: text(op.name().to_owned())?.as_ptr(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
+        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+        ml_doc: text(documentation(op))?.as_ptr(),
+    }));
+    let (number, module) = (number.into_pyobject(py)?, PyString::new(py, "stridewise"));
+    // SAFETY: the definition and its texts are never freed, its function has the form that the flags say, and the two
+    // objects are alive; the result is a new reference or an exception.
+    unsafe {
+        Bound::from_owned_ptr_or_err(py, ffi::PyCFunction_NewEx(definition, number.as_ptr(), module.as_ptr()))
+    }
+}
+
+/// What Python calls: `receiver` is the operation's number, `arguments` are the positional ones and then those of the
+/// names in `names`.
+unsafe extern "C" fn call(
+    receiver: *mut ffi::PyObject,
+    arguments: *const *mut ffi::PyObject,
+    positional: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    let run = || {
+        // SAFETY: the interpreter calls built-in functions on threads that are attached to it.
+        let py = unsafe { Python::assume_attached() };
+        // SAFETY: the receiver is the one that `function` has given, alive while the function is.
+        let receiver = unsafe { Borrowed::from_ptr(py, receiver) };
+        // SAFETY: a tuple of the names, or null where there are none; alive during the call.
+        let names = unsafe { Borrowed::from_ptr_or_opt(py, names) };
+        let positional = positional.unsigned_abs();
+        let count = positional + names.as_ref().map_or(0, |names| names.len().unwrap_or(0));
+        let arguments = match count {
+            0 => &[],
+            // SAFETY: a `Borrowed` is a pointer to an object; so many are there during the call (CPython, METH_FASTCALL).
+            _ => unsafe { slice::from_raw_parts(arguments.cast::<Borrowed<'_, '_, PyAny>>(), count) },
+        };
+        match evaluate(&receiver, arguments, positional, names.as_deref()) {
+            Ok(result) => result.into_ptr(),
+            Err(fault) => {
+                PyErr::from(fault).restore(py);
+                std::ptr::null_mut()
+            }
+        }
+    };
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        // SAFETY: as above.
+        let py = unsafe { Python::assume_attached() };
+        PanicException::new_err("a defect of the engine, see the message on standard error").restore(py);
+        std::ptr::null_mut()
+    })
+}
+
+fn evaluate<'py>(
+    receiver: &Bound<'py, PyAny>,
+    arguments: &[Borrowed<'_, 'py, PyAny>],
+    positional: usize,
+    names: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyAny>> {
+    let py = receiver.py();
+    let op = Op::ALL[receiver.extract::<usize>()?];
+    if positional != op.arity() {
+        return Err(Fault::Python(PyTypeError::new_err(format!(
+            "{}() takes {} positional argument(s) ({}) but {positional} were given",
+            op.name(),
+            op.arity(),
+            signature(op)
+        ))));
+    }
+    let (mut out, mut order) = (None, None);
+    if let Some(names) = names {
+        let named = names.cast::<PyTuple>()?.iter().zip(&arguments[positional..]);
+        for (name, value) in named.filter(|(_, value)| !value.is_none()) {
+            let is = |text: &Bound<'_, PyString>| name.is(text) || name.eq(text).unwrap_or(false);
+            if is(intern!(py, "out")) {
+                out = Some(value.cast::<PyArray>()?);
+            } else if is(intern!(py, "order")) {
+                order = order_of(&value.cast::<PyString>()?.to_cow()?)?;
+            } else {
+                return Err(Fault::Python(PyTypeError::new_err(format!(
+                    "{}() got an unexpected keyword argument '{name}'; it takes out and order",
+                    op.name()
+                ))));
+            }
+        }
+    }
+    let x1: Operand<'_> = arguments[0].extract()?;
+    let x2: Option<Operand<'_>> =
+        arguments.get(1).filter(|_| op.arity() == 2).map(|x| x.extract()).transpose()?;
+    let operands = [x1.get(), x2.as_ref().map_or_else(|| x1.get(), Operand::get)];
+    let operands = &operands[..op.arity()];
+    if let Some(out) = out {
+        let target = out.try_borrow().map_err(PyErr::from)?;
+        let target: &UsmArray = &target.array;
+        py.detach(|| target.write_elementwise(op, operands, &[]))?;
+        return Ok(out.to_owned().into_any());
+    }
+    let result = py.detach(|| {
+        let result = elementwise(op, operands)?;
+        match order {
+            Some(order) => result.in_order(order),
+            None => Ok(result),
+        }
+    })?;
+    Ok(Bound::new(py, PyArray::from(result))?.into_any())
+}

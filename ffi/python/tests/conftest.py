@@ -1,0 +1,56 @@
+"""What the tests share: NumPy as the oracle, and arrays of every kind on the host and the default device."""
+
+import numpy as np
+import pytest
+
+import stridewise as sw
+
+KINDS = ["device", "shared", "host"]
+
+DTYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+]  # fmt: skip
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(params=DTYPES)
+def dtype(request):
+    return request.param
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def both(values, dtype=None, kind="device"):
+    """The same elements as NumPy's array and as ours."""
+    oracle = np.array(values, dtype=dtype)
+    return oracle, sw.asarray(oracle.tolist(), dtype=str(oracle.dtype), usm_type=kind)
+
+
+def same(ours, oracle):
+    """The same shape, dtype and elements, bit for bit but for NaN."""
+    oracle = np.asarray(oracle)
+    assert isinstance(ours, sw.usm_ndarray), type(ours)
+    assert ours.shape == oracle.shape
+    assert ours.dtype == oracle.dtype, f"{ours.dtype} instead of {oracle.dtype}"
+    np.testing.assert_array_equal(np.array(sw.asnumpy(ours)), oracle)
+
+
+def close(ours, oracle, ulp=4):
+    """The same shape and dtype, and elements that differ by so many units in the last place at most."""
+    oracle = np.asarray(oracle)
+    assert ours.shape == oracle.shape
+    assert ours.dtype == oracle.dtype, f"{ours.dtype} instead of {oracle.dtype}"
+    found = sw.asnumpy(ours)
+    if oracle.dtype.kind in "fc":
+        eps = np.finfo(oracle.dtype).eps
+        np.testing.assert_allclose(found, oracle, rtol=ulp * eps, atol=ulp * eps)
+    else:
+        np.testing.assert_array_equal(found, oracle)

@@ -1,0 +1,248 @@
+"""Creation functions, against NumPy."""
+
+import numpy as np
+import pytest
+
+import stridewise as sw
+from conftest import both, close, same
+
+
+@pytest.mark.parametrize("shape", [(), 3, (3,), [2, 3], (0,), (2, 0, 3), np.int64(4), (np.int32(2), 3)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_filled(shape, order, dtype, kind):
+    for name in ("zeros", "ones"):
+        a = getattr(sw, name)(shape, dtype=dtype, order=order, usm_type=kind)
+        same(a, getattr(np, name)(shape, dtype=dtype, order=order))
+        assert a.usm_type == kind
+    a = sw.empty(shape, dtype=dtype, order=order, usm_type=kind)
+    x = np.empty(shape, dtype=dtype, order=order)
+    assert (a.shape, a.flags.c_contiguous, a.flags.f_contiguous) == (x.shape, x.flags.c_contiguous, x.flags.f_contiguous)
+    same(sw.full(shape, 1, dtype=dtype, order=order), np.full(shape, 1, dtype=dtype))
+
+
+@pytest.mark.parametrize("value", [True, 3, 2.5, 1j])
+def test_full_without_dtype(value):
+    same(sw.full(3, value), np.full(3, value))
+    same(sw.full(3, sw.asarray(value)), np.full(3, value))
+    same(sw.full(3, np.asarray(value)[()]), np.full(3, value))
+    same(sw.full_like(sw.zeros(2, dtype="c16"), value), np.full(2, value, dtype="c16"))
+
+
+def test_full_refuses():
+    for value, dtype in [(300, "u1"), (-1, "u4"), (1j, "f4")]:
+        with pytest.raises(TypeError):
+            sw.full(2, value, dtype=dtype)
+    with pytest.raises(TypeError):
+        sw.full(2, "text")
+    with pytest.raises(ValueError):
+        sw.full(2, sw.ones(2))
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like"])
+def test_like(name, kind):
+    x = np.ones((2, 3), dtype="i2", order="F")
+    a = sw.ones((2, 3), dtype="i2", order="F", usm_type=kind, queue=sw.Queue("host"))
+    b = getattr(sw, name)(a)
+    assert (b.shape, b.dtype, b.usm_type, b.queue) == (a.shape, a.dtype, kind, a.queue)
+    assert b.flags.fnc
+    if name != "empty_like":
+        same(b, getattr(np, name)(x))
+    c = getattr(sw, name)(a, dtype="f4", order="C", usm_type="shared", device="host")
+    assert (c.dtype, c.usm_type, c.queue) == (sw.float32, "shared", sw.Device("host").queue)
+    assert c.flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (5,), (0,), (-3,), (2, 7), (7, 2), (2, 7, 2), (7, 2, -2), (0, 1, 0.25), (5.5,), (1, 2.5, 0.5), (0, 10, 3),
+        (-3, 3), (10**15, 10**15 + 5),
+    ],
+)  # fmt: skip
+def test_arange(arguments):
+    same(sw.arange(*arguments), np.arange(*arguments))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8", "f4", "f8"])
+def test_arange_of_dtype(dtype):
+    same(sw.arange(5, dtype=dtype), np.arange(5, dtype=dtype))
+    same(sw.arange(5, 0, -1, dtype=dtype), np.arange(5, 0, -1, dtype=dtype))
+    same(sw.arange(1, stop=9, step=3, dtype=dtype), np.arange(1, 9, 3, dtype=dtype))
+
+
+def test_arange_refuses():
+    for arguments, error in [((1, 2, 0), ValueError), ((float("nan"),), ValueError), (("a",), TypeError)]:
+        with pytest.raises(error):
+            sw.arange(*arguments)
+    for dtype in ("bool", "c8"):
+        with pytest.raises(TypeError):
+            sw.arange(3, dtype=dtype)
+
+
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("arguments", [(0, 1, 5), (0, 1, 1), (3, -3, 7), (0, 1, 0), (1.5, 2.5, 11), (1j, 2, 4)])
+def test_linspace(arguments, endpoint):
+    close(sw.linspace(*arguments, endpoint=endpoint), np.linspace(*arguments, endpoint=endpoint), ulp=2)
+
+
+def test_linspace_of_dtype():
+    close(sw.linspace(0, 1, num=5, dtype="f4"), np.linspace(0, 1, 5, dtype="f4"))
+    same(sw.linspace(-2, 2, 8, dtype="i4"), np.linspace(-2, 2, 8, dtype="i4"))
+    with pytest.raises(ValueError):
+        sw.linspace(0, 1, -1)
+
+
+@pytest.mark.parametrize("arguments", [(3,), (2, 4), (4, 2), (0,), (0, 3)])
+@pytest.mark.parametrize("k", [0, 1, -1, 5, -5])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_eye(arguments, k, order):
+    same(sw.eye(*arguments, k=k, order=order), np.eye(*arguments, k=k))
+    same(sw.eye(*arguments, k=k, dtype="bool"), np.eye(*arguments, k=k, dtype="bool"))
+
+
+@pytest.mark.parametrize("k", [0, 1, -1, 4, -4])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5), (2, 4, 3), (0, 2)])
+def test_triangles(k, shape):
+    x, a = both(np.arange(np.prod(shape)).reshape(shape) + 1)
+    same(sw.tril(a, k=k), np.tril(x, k))
+    same(sw.triu(a, k=k), np.triu(x, k))
+    with pytest.raises(ValueError):
+        sw.tril(sw.zeros(3))
+
+
+@pytest.mark.parametrize("indexing", ["xy", "ij"])
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_meshgrid(indexing, count):
+    pairs = [both(np.arange(n + 2)) for n in range(count)]
+    found = sw.meshgrid(*(a for _, a in pairs), indexing=indexing)
+    expected = np.meshgrid(*(x for x, _ in pairs), indexing=indexing)
+    assert len(found) == len(expected) and isinstance(found, list)
+    for ours, theirs in zip(found, expected):
+        same(ours, theirs)
+    with pytest.raises(ValueError):
+        sw.meshgrid(sw.zeros(2), indexing="no")
+
+
+# asarray.
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        3, 2.5, True, 1j, [1, 2], [1, 2.5], [True, False], [1, True], [[1, 2], [3, 4]], ((1.5,), (2,)), [[]], [], [[], []],
+        [1, 2.5, 1j], [2**63], [[[1]]], [-1, 2**62], [True, 0.5],
+    ],
+)  # fmt: skip
+def test_asarray_of_numbers(value, kind):
+    a = sw.asarray(value, usm_type=kind)
+    same(a, np.asarray(value))
+    assert a.usm_type == kind
+
+
+def test_asarray_of_dtype(dtype):
+    same(sw.asarray([[0, 1], [1, 1]], dtype=dtype), np.asarray([[0, 1], [1, 1]], dtype=dtype))
+    same(sw.asarray([1.0, 0.0], dtype=dtype), np.asarray([1.0, 0.0], dtype=dtype))
+    assert sw.asarray([[1, 2], [3, 4]], order="F").flags.fnc
+
+
+@pytest.mark.parametrize("value", [[[1], [1, 2]], [1, [2]], [[1], 2], [[[1, 2]], [[1]]], [[], 1], [[], [1]]])
+def test_asarray_of_ragged_lists(value):
+    with pytest.raises(ValueError):
+        sw.asarray(value)
+
+
+def test_asarray_refuses():
+    for value in ("text", None, object(), {}, ["a"], [None], [{}]):
+        with pytest.raises(TypeError):
+            sw.asarray(value)
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ValueError):
+        sw.asarray(deep)
+    while deep:
+        deep = deep[0]
+    with pytest.raises(ValueError):
+        sw.asarray([1], copy=False)
+    with pytest.raises((TypeError, OverflowError)):
+        sw.asarray([2**64])
+    with pytest.raises(TypeError):
+        sw.asarray([300], dtype="u1")
+
+
+def test_asarray_of_arrays_in_lists():
+    x, a = both([[1, 2], [3, 4]])
+    same(sw.asarray([a, a]), np.asarray([x, x]))
+    same(sw.asarray([a[0], [5, 6]]), np.asarray([x[0], [5, 6]]))
+    same(sw.asarray([a[0, 0], 2, 3]), np.asarray([1, 2, 3]))
+    same(sw.asarray([np.float32(1), np.float32(2)]), np.asarray([1, 2], dtype="f4"))
+    same(sw.asarray([a[0], a[1]], dtype="f4"), x.astype("f4"))
+
+
+def test_asarray_of_an_array(kind):
+    a = sw.asarray([[1, 2], [3, 4]], usm_type=kind, dtype="i4")
+    assert sw.asarray(a)._pointer == a._pointer
+    assert sw.asarray(a, dtype="i4", order="C", usm_type=kind, copy=False)._pointer == a._pointer
+    b = sw.asarray(a, copy=True)
+    assert b._pointer != a._pointer and b.tolist() == a.tolist() and b.usm_type == kind
+    for change in (dict(dtype="f4"), dict(order="F"), dict(usm_type="shared" if kind != "shared" else "host")):
+        with pytest.raises(ValueError):
+            sw.asarray(a, copy=False, **change)
+        b = sw.asarray(a, **change)
+        assert b.tolist() == a.tolist() and b._pointer != a._pointer
+        if "usm_type" in change:
+            assert b.usm_type == change["usm_type"]
+        elif "dtype" in change:
+            assert b.dtype == sw.float32
+        else:
+            assert b.flags.fnc
+
+
+def test_asarray_elsewhere():
+    a = sw.arange(4, device="host")
+    q = sw.Queue("host")
+    b = sw.asarray(a, sycl_queue=q)
+    assert b.queue == q and b._pointer == a._pointer
+    c = sw.asarray(a, queue=q, copy=True)
+    assert c.queue == q and c._pointer != a._pointer
+    with pytest.raises(ValueError):
+        sw.asarray(a, queue=q, sycl_queue=sw.Queue("host"))
+    with pytest.raises(TypeError):
+        sw.asarray(a, queue="host")
+    for d in sw.get_devices():
+        assert sw.asarray(a, device=d).device == d
+        assert sw.asarray([1, 2], device=str(d)).device == d
+
+
+def test_copy_and_astype(dtype, kind):
+    x, a = both([[0, 1, 2], [1, 0, 1]], dtype, kind)
+    b = sw.copy(a[:, ::2])
+    same(b, x[:, ::2])
+    assert b._pointer != a._pointer and b.usm_type == kind
+    for to in ("bool", "int32", "float32", "complex64"):
+        with np.testing.suppress_warnings() if hasattr(np.testing, "suppress_warnings") else np.errstate() as _:
+            same(sw.astype(a, to), x.astype(to))
+    assert sw.astype(a, dtype)._pointer != a._pointer
+    assert sw.astype(a, dtype, copy=False)._pointer == a._pointer
+    assert sw.astype(a, dtype, order="F").flags.fnc
+    assert sw.copy(a, order="F").flags.fnc
+
+
+def test_placement_of_new_arrays():
+    q = sw.Queue("host")
+    for make in (
+        lambda **k: sw.zeros(2, **k), lambda **k: sw.ones(2, **k), lambda **k: sw.empty(2, **k), lambda **k: sw.full(2, 1, **k),
+        lambda **k: sw.arange(2, **k), lambda **k: sw.linspace(0, 1, 2, **k), lambda **k: sw.eye(2, **k),
+        lambda **k: sw.asarray([1], **k),
+    ):  # fmt: skip
+        for place in (dict(sycl_queue=q), dict(queue=q), dict(device=q), dict(queue=q, sycl_queue=q)):
+            a = make(usm_type="shared", **place)
+            assert a.queue == q and a.usm_type == "shared"
+        assert make(device="host").queue == sw.Device("host").queue == make(device=sw.Device("host")).queue
+        with pytest.raises(ValueError):
+            make(usm_type="nothing")
+        with pytest.raises(TypeError):
+            make(device=3)
+        with pytest.raises(sw.DeviceSelectionError):
+            make(device="nothing")
+        assert make().dtype in (sw.float64, sw.int64)

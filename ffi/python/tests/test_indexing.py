@@ -1,0 +1,184 @@
+"""Reading and writing by keys, against NumPy."""
+
+import numpy as np
+import pytest
+
+import stridewise as sw
+from conftest import both, same
+
+SHAPE = (4, 5, 6)
+
+
+def ours(key):
+    """A key with NumPy's arrays replaced by ours."""
+    if isinstance(key, tuple):
+        return tuple(ours(item) for item in key)
+    if isinstance(key, np.ndarray):
+        return sw.asarray(key.tolist(), dtype=str(key.dtype))
+    return key
+
+
+BASIC = [
+    0, -1, slice(None), slice(1, None, 2), slice(None, None, -1), slice(3, 0, -2), slice(10, 20), slice(-100, 100),
+    Ellipsis, None, (), (0, 1), (0, 1, 2), (Ellipsis, 0), (0, Ellipsis, 0), (slice(1, 3), Ellipsis, None),
+    (None, 0, None, slice(2)), (slice(None), 2), (slice(1, -1), slice(None, None, -2), slice(2, 5)), slice(0, 0),
+    slice(-(1 << 70), 1 << 70), slice(1 << 70, None, -(1 << 70)), (Ellipsis, None), np.int64(2), (np.uint8(1), 0),
+]  # fmt: skip
+
+LAST = np.array([5, 0, -1])
+ROWS = np.array([3, 0])
+ADVANCED = [
+    ROWS, np.array([[0, 1], [2, -1]]), [0, 2], [[0], [3]], (ROWS, np.array([4, 1])), (slice(None), np.array([0, 4, 4])),
+    (Ellipsis, LAST), (ROWS, Ellipsis, np.array([1, 2])), (0, slice(None), LAST), (slice(None), 0, LAST),
+    (LAST[:2] * 0, slice(1, 3), np.array([[0], [1]])), (None, ROWS), (ROWS, None, np.array([1, 2])),
+    (np.array([[0], [3]]), np.array([0, 2, 4]), slice(None, None, -1)), (ROWS, 1, np.array([1, 2])),
+    (ROWS, slice(None), 1), (1, ROWS), np.array([], dtype="int64"), [], (np.array([1], dtype="u1"), [2]),
+    np.array(2), (np.array(2), slice(None)), (slice(1, 3), ROWS[:1], None, [0, 1]),
+    (np.array([True, False, True, True]),), np.arange(20).reshape(4, 5) % 3 == 0, np.arange(120).reshape(SHAPE) % 7 == 1,
+    (slice(None), np.array([True, False, True, False, True])), (ROWS[:1], np.array([True, False, True, False, True])),
+    (np.array([True, False, True, True]), slice(None), np.array([0, 1, 2])),
+    (0, np.arange(30).reshape(5, 6) > 12), [True, False, False, True], np.zeros(4, bool), (Ellipsis, np.ones(6, bool)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", BASIC)
+def test_basic(key, kind):
+    x, a = both(np.arange(120).reshape(SHAPE), kind=kind)
+    same(a[key], x[key])
+
+
+@pytest.mark.parametrize("key", BASIC[:-2])
+def test_basic_is_a_view(key):
+    x, a = both(np.arange(120).reshape(SHAPE))
+    part = a[key]
+    assert part.usm_data._pointer == a.usm_data._pointer
+    part[...] = -1
+    x[key] = -1
+    same(a, x)
+
+
+@pytest.mark.parametrize("key", ADVANCED)
+def test_advanced(key):
+    x, a = both(np.arange(120).reshape(SHAPE))
+    same(a[ours(key)], x[key])
+    same(a[::-1, :, ::1][ours(key)], x[::-1, :, ::1][key])
+
+
+@pytest.mark.parametrize("key", BASIC + ADVANCED)
+def test_assign_number(key):
+    x, a = both(np.arange(120).reshape(SHAPE))
+    x[key] = -5
+    a[ours(key)] = -5
+    same(a, x)
+
+
+@pytest.mark.parametrize("key", BASIC + ADVANCED)
+def test_assign_array(key):
+    x, a = both(np.arange(120).reshape(SHAPE))
+    count = x[key].size
+    values = np.arange(count).reshape(x[key].shape) * 10
+    x[key] = values
+    a[ours(key)] = sw.asarray(values.tolist(), dtype="int64") if count else sw.zeros(values.shape, dtype="int64")
+    same(a, x)
+
+
+@pytest.mark.parametrize("key", [0, (slice(None), 0), ROWS, (Ellipsis, LAST), [True, False, True, True]])
+def test_assign_broadcasts(key):
+    x, a = both(np.arange(120).reshape(SHAPE))
+    last = x[key].shape[-1]
+    x[key] = np.arange(last)
+    a[ours(key)] = list(range(last))
+    same(a, x)
+    x[key] = np.arange(last).reshape(1, 1, 1, last)
+    a[ours(key)] = [[[list(range(last))]]]
+    same(a, x)
+
+
+@pytest.mark.parametrize("key", [4, -5, (0, 5), (0, 0, 6), (0, 0, 0, 0), np.array([4]), np.array([-5]), (0, [7]), 1 << 70])
+def test_out_of_range(key):
+    a = sw.zeros(SHAPE)
+    for use in (lambda: a[ours(key)], lambda: a.__setitem__(ours(key), 1)):
+        with pytest.raises(IndexError):
+            use()
+    assert not sw.asnumpy(a).any()
+
+
+@pytest.mark.parametrize(
+    ("key", "error"),
+    [
+        ("text", TypeError), (1.5, TypeError), ([1.5], TypeError), (slice(None, None, 0), ValueError),
+        ((Ellipsis, Ellipsis), ValueError), (slice("a"), TypeError), ({}, TypeError), (np.ones(3, bool), ValueError),
+        ((np.array([0, 1]), np.array([0, 1, 2])), ValueError), ([[1], [1, 2]], ValueError),
+    ],
+)  # fmt: skip
+def test_wrong_keys(key, error):
+    a = sw.zeros(SHAPE)
+    for use in (lambda: a[ours(key)], lambda: a.__setitem__(ours(key), 1)):
+        with pytest.raises(error):
+            use()
+
+
+def test_wrong_values():
+    a = sw.zeros(3)
+    for value, error in [("text", TypeError), (None, TypeError), ([1, 2], ValueError), (sw.zeros((2, 3)), ValueError)]:
+        with pytest.raises(error):
+            a[...] = value
+    with pytest.raises(TypeError):
+        a[0] = 1j
+
+
+def test_assignment_converts(dtype):
+    for value in (2, 2.75, True, 0):
+        if isinstance(value, bool) and False:
+            continue
+        x, a = both([0, 1, 0], dtype)
+        x[1], a[1] = value, value
+        same(a, x)
+    x, a = both([0, 1, 0], dtype)
+    y, b = both([1.75, 0.0, 3.25])
+    a[...] = b
+    x[...] = y
+    same(a, x)
+
+
+def test_assignment_of_overlapping_parts():
+    x, a = both(np.arange(10))
+    x[2:], a[2:] = x[:-2].copy(), a[:-2]
+    same(a, x)
+    x, a = both(np.arange(10))
+    x[...], a[...] = x[::-1].copy(), a[::-1]
+    same(a, x)
+    x, a = both(np.arange(10))
+    order = np.array([3, 1, 4, 1, 5])
+    x[order], a[ours(order)] = x[:5].copy(), a[:5]
+    same(a, x)
+
+
+def test_zero_dimensions():
+    x, a = both(3)
+    same(a[()], x)
+    same(a[...], x)
+    same(a[None], x[None])
+    a[()] = 7
+    assert int(a) == 7
+    mask = sw.asarray(True)
+    same(a[mask], np.asarray(7)[np.asarray(True)])
+    with pytest.raises(IndexError):
+        a[0]
+
+
+def test_a_part_of_recorded_work_reads_right():
+    a = sw.arange(1 << 12, dtype="f4")
+    b = (a + 1) * 2
+    part = b[5]
+    a[...] = 0
+    assert part == 12 and b[6] == 14
+
+
+def test_masks_of_comparisons():
+    x, a = both(np.arange(20) - 10)
+    same(a[a > 3], x[x > 3])
+    a[a < 0] = 0
+    x[x < 0] = 0
+    same(a, x)
+    same(a[(a > 2) & (a < 6)], x[(x > 2) & (x < 6)])

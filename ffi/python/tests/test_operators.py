@@ -1,0 +1,301 @@
+"""Operators and the functions of one and two operands, against NumPy."""
+
+import operator
+import warnings
+
+import numpy as np
+import pytest
+
+import stridewise as sw
+from conftest import DTYPES, both, close, same
+
+ARITHMETIC = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
+BITWISE = ["and_", "or_", "xor", "lshift", "rshift"]
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def operands(dtype, name):
+    """Operands for which every operator is defined by the array API: no division by zero of integers, and so on."""
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return both([True, False, True], dtype), both([True, True, False], dtype)
+    if name in ("pow", "lshift", "rshift"):
+        return both([1, 2, 3], dtype), both([0, 3, 2], dtype)
+    if kind == "u":
+        return both([7, 0, 100], dtype), both([3, 5, 7], dtype)
+    if kind == "c":
+        return both([1 + 2j, -3.5, 2j], dtype), both([2 - 1j, 0.5j, 3], dtype)
+    return both([7, -7, 100], dtype), both([3, 5, -7], dtype)
+
+
+@pytest.mark.parametrize("name", ARITHMETIC + BITWISE + COMPARISONS)
+def test_operators(name, dtype):
+    (x, a), (y, b) = operands(dtype, name)
+    apply = getattr(operator, name)
+    kind = np.dtype(dtype).kind
+    defined = {
+        **dict.fromkeys(ARITHMETIC, "iufc"),
+        **dict.fromkeys(["floordiv", "mod"], "iuf"),
+        **dict.fromkeys(["and_", "or_", "xor"], "biu"),
+        **dict.fromkeys(["lshift", "rshift"], "iu"),
+        **dict.fromkeys(["lt", "le", "gt", "ge"], "biuf"),
+        **dict.fromkeys(["eq", "ne"], "biufc"),
+        "truediv": "biufc",
+    }[name]
+    if kind not in defined:
+        with pytest.raises(TypeError):
+            apply(a, b)
+        return
+    expected = apply(x, y)
+    if name == "truediv" and kind in "biu":
+        expected = expected.astype("float64")
+    close(apply(a, b), expected, ulp=8)
+
+
+@pytest.mark.parametrize("name", ARITHMETIC)
+@pytest.mark.parametrize("number", [3, 2.5, 1 + 2j])
+def test_python_numbers_are_weak(name, number, dtype):
+    if dtype == "bool" or (np.dtype(dtype).kind in "u" and False):
+        pytest.skip("bool has no arithmetic")
+    if name in ("floordiv", "mod") and (isinstance(number, complex) or dtype.startswith("complex")):
+        pytest.skip("complex numbers have no remainder")
+    x, a = both([1, 2, 3], dtype)
+    apply = getattr(operator, name)
+    for ours, theirs in [(lambda: apply(a, number), lambda: apply(x, number)),
+                         (lambda: apply(number, a), lambda: apply(number, x))]:  # fmt: skip
+        expected = theirs()
+        # Where NumPy looks at the size of an integer dtype, the engine takes the default floating one.
+        if np.dtype(dtype).kind in "iu" and not (isinstance(number, int) and name != "truediv"):
+            expected = expected.astype("complex128" if isinstance(number, complex) else "float64")
+        close(ours(), expected, ulp=64)
+
+
+@pytest.mark.parametrize("name", ARITHMETIC + BITWISE)
+def test_in_place(name):
+    dtype = "float32" if name == "truediv" else "int32"
+    (x, a), (y, b) = operands(dtype, name)
+    before, view = a._pointer, a[:]
+    apply = getattr(operator, "i" + name.rstrip("_"))
+    if name in ("and_", "or_"):
+        apply = getattr(operator, "i" + name[:-1])
+    got = apply(a, b)
+    assert got is a and a._pointer == before
+    close(a, apply(x, y))
+    close(view, x)
+    x2, a2 = both([8, 9, 10], dtype)
+    close(apply(a2, 2), apply(x2, 2))
+
+
+def test_in_place_keeps_the_dtype():
+    a = sw.arange(3, dtype="i4")
+    for wrong in (1.5, 1j, sw.ones(3)):
+        with pytest.raises(TypeError):
+            a += wrong
+    with pytest.raises(ValueError):
+        a += sw.ones((2, 3), dtype="i4")
+    b = sw.ones(3, dtype="f4")
+    b += sw.arange(3, dtype="f8")
+    assert b.dtype == sw.float32 and b.tolist() == [1, 2, 3]
+
+
+def test_in_place_with_overlapping_operands():
+    x, a = both(np.arange(10))
+    x[1:] += x[:-1].copy()
+    a[1:] += a[:-1]
+    same(a, x)
+
+
+def test_unary():
+    x, a = both([1, -2, 3])
+    for apply in (operator.neg, operator.pos, operator.invert, abs):
+        same(apply(a), apply(x))
+    z, c = both([3 + 4j])
+    same(abs(c), abs(z))
+
+
+def test_divmod_and_pow():
+    x, a = both([7, -7, 9])
+    for ours, theirs in zip(divmod(a, 4), divmod(x, 4)):
+        same(ours, theirs)
+    for ours, theirs in zip(divmod(10, a), divmod(10, x)):
+        same(ours, theirs)
+    same(pow(a, 2), x**2)
+    with pytest.raises(TypeError):
+        pow(a, 2, 3)
+
+
+def test_matmul(rng):
+    x, y = rng.integers(-5, 5, (4, 3)), rng.integers(-5, 5, (3, 2))
+    (_, a), (_, b) = both(x), both(y)
+    same(a @ b, x @ y)
+    same(a @ b[:, 0], x @ y[:, 0])
+    c = sw.asarray(np.eye(3).tolist()) * 2
+    d = sw.asarray(x.tolist(), dtype="f8")
+    d @= c
+    same(d, x * 2.0)
+    for wrong in (lambda: a @ 3, lambda: 3 @ a):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(ValueError):
+        a @ a
+
+
+def test_broadcasting():
+    (x, a), (y, b) = both(np.arange(3)), both(np.arange(4).reshape(4, 1))
+    same(a + b, x + y)
+    same(a[:0] * b, x[:0] * y)
+    with pytest.raises(ValueError) as caught:
+        sw.ones(3) + sw.ones(4)
+    assert "broadcast" in str(caught.value)
+
+
+def test_comparisons_with_numbers_out_of_range():
+    x, a = both([1, 2, 255], "u1")
+    for apply in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+        for number in (300, -1, 2, 2**70):
+            same(apply(a, number), apply(x, number))
+    with pytest.raises(TypeError):
+        a + 300
+
+
+def test_comparison_with_something_else():
+    a = sw.arange(3)
+    assert (a == "text") is False and (a != None) is True  # noqa: E711
+    with pytest.raises(TypeError):
+        a < "text"
+    with pytest.raises(TypeError):
+        a + "text"
+
+
+def test_numpy_scalars_have_a_dtype():
+    x, a = both([1, 2], "f4")
+    same(a + np.float64(2), x + np.float64(2))
+    same(np.float64(2) * a, np.float64(2) * x)
+    same(a + np.int8(2), x + np.int8(2))
+
+
+def test_operands_stay_recorded():
+    a, b = sw.ones(1 << 16, dtype="f4"), sw.ones(1 << 16, dtype="f4")
+    chain = (a * b + 1) / 2
+    assert chain[3] == 1
+
+
+def test_execution_placement():
+    a, b = sw.ones(3, queue=sw.Queue("host")), sw.ones(3, queue=sw.Queue("host"))
+    for combine in (lambda: a + b, lambda: sw.add(a, b), lambda: a @ b, lambda: sw.add(a, a, out=b)):
+        with pytest.raises(sw.ExecutionPlacementError):
+            combine()
+    assert not issubclass(sw.ExecutionPlacementError, ValueError)
+
+
+def test_the_result_has_the_strongest_kind():
+    kinds = {kind: sw.ones(3, usm_type=kind) for kind in ("host", "shared", "device")}
+    assert (kinds["host"] + kinds["shared"]).usm_type == "shared"
+    assert (kinds["shared"] + kinds["device"]).usm_type == "device"
+    assert (kinds["host"] + 1).usm_type == "host"
+
+
+# Functions.
+
+UNARY = [
+    "abs", "negative", "positive", "conj", "sign", "square", "round", "floor", "ceil", "trunc", "sqrt", "exp", "expm1", "log",
+    "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "atanh", "isnan",
+    "isinf", "isfinite", "signbit", "logical_not", "reciprocal", "cbrt", "exp2", "real", "imag",
+]  # fmt: skip
+BINARY = [
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "pow", "minimum", "maximum", "hypot", "atan2",
+    "logaddexp", "copysign", "nextafter", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
+    "logical_and", "logical_or", "logical_xor",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("code", ["float32", "float64"])
+def test_unary_functions(name, code):
+    x, a = both([0.25, 0.5, 0.75, 0.999], code)
+    with np.errstate(all="ignore"):
+        close(getattr(sw, name)(a), getattr(np, name)(x), ulp=16)
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("code", ["float32", "float64"])
+def test_binary_functions(name, code):
+    (x, a), (y, b) = both([0.25, 0.5, 3.5], code), both([2.0, 0.5, 1.5], code)
+    close(getattr(sw, name)(a, b), getattr(np, name)(x, y), ulp=16)
+    close(getattr(sw, name)(a, 2), getattr(np, name)(x, np.dtype(code).type(2)), ulp=16)
+    close(getattr(sw, name)(2, a), getattr(np, name)(np.dtype(code).type(2), x), ulp=16)
+
+
+@pytest.mark.parametrize("name", ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"])
+def test_bitwise_functions(name):
+    (x, a), (y, b) = both([5, 6, 7]), both([1, 2, 3])
+    same(getattr(sw, name)(a, b), getattr(np, name)(x, y))
+    same(sw.bitwise_invert(a), ~x)
+
+
+def test_every_function_of_the_array_api_is_there():
+    names = """abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_invert bitwise_or
+    bitwise_right_shift bitwise_xor ceil conj copysign cos cosh divide equal exp expm1 floor floor_divide greater
+    greater_equal hypot imag isfinite isinf isnan less less_equal log log1p log2 log10 logaddexp logical_and logical_not
+    logical_or logical_xor maximum minimum multiply negative nextafter not_equal positive pow real reciprocal remainder
+    round sign signbit sin sinh square sqrt subtract tan tanh trunc""".split()
+    for name in names:
+        function = getattr(sw, name)
+        assert type(function).__name__ == "builtin_function_or_method"
+        assert function.__name__ == name and function.__module__ == "stridewise"
+        assert "out" in function.__doc__ and function.__text_signature__.startswith("(x")
+
+
+def test_out():
+    (x, a), (y, b) = both([1.0, 2.0]), both([3.0, 4.0])
+    z = sw.empty(2)
+    assert sw.add(a, b, out=z) is z
+    same(z, x + y)
+    assert sw.sqrt(a, out=None) is not a
+    assert sw.multiply(a, 2, out=a) is a
+    same(a, x * 2)
+    with pytest.raises(ValueError):
+        sw.add(a, b, out=sw.empty(3))
+    with pytest.raises(TypeError):
+        sw.add(a, b, out=sw.empty(2, dtype="i4"))
+    with pytest.raises(TypeError):
+        sw.add(a, b, out=np.empty(2))
+    assert sw.less(a, b, out=sw.empty(2, dtype="bool")).tolist() == [True, False]
+
+
+def test_order():
+    a = sw.ones((2, 3))
+    assert sw.sqrt(a, order="F").flags.fnc and sw.sqrt(a).flags.c_contiguous
+    f = sw.ones((2, 3), order="F")
+    assert sw.sqrt(f).flags.fnc and sw.add(f, f, order="C").flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: sw.add(a), lambda a: sw.add(a, a, a), lambda a: sw.sqrt(), lambda a: sw.sqrt(a, nonsense=1),
+        lambda a: sw.sqrt("text"), lambda a: sw.add(a, None), lambda a: sw.sqrt(x=a), lambda a: sw.sqrt([1.0]),
+    ],
+)  # fmt: skip
+def test_wrong_arguments(call):
+    with pytest.raises(TypeError):
+        call(sw.ones(2))
+
+
+def test_functions_need_an_array():
+    with pytest.raises(ValueError):
+        sw.add(1, 2)
+    with pytest.raises(ValueError):
+        sw.sqrt(2.0)
+
+
+def test_integers_become_the_default_float():
+    for code in DTYPES[:9]:
+        assert sw.sqrt(sw.ones(1, dtype=code)).dtype == sw.float64
