@@ -8,3 +8,4 @@
 
 from ._native import *
 from ._native import __version__, _Memory
+from . import fft, linalg
