@@ -3,7 +3,7 @@
 The transforms raise a NotImplementedError that names them: NumPy's or SciPy's take `stridewise.asnumpy(x)`.
 """
 
-from . import _native as _sw
+import stridewise as _sw
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",

@@ -6,8 +6,9 @@ names them: NumPy's or SciPy's take `stridewise.asnumpy(x)`.
 
 import math as _math
 
-from . import _native as _sw
-from ._native import _linalg, matmul, matrix_transpose, tensordot, vecdot
+import stridewise as _sw
+
+from . import _linalg, matmul, matrix_transpose, tensordot, vecdot
 
 cross = _linalg.cross
 diagonal = _linalg.diagonal

@@ -65,6 +65,14 @@ fn take_along_axis<'py>(
     deliver(py, out.as_ref(), || x.take_along_axis(indices, axis, mode))
 }
 
+/// What is written to an array: a number as its dtype has it.
+fn stored<'a>(values: &'a Operand<'_>, array: &UsmArray) -> Result<ArrayOrScalar<'a>> {
+    Ok(match values {
+        Operand::Weak(value) => ArrayOrScalar::Scalar(value.assigned(array.dtype())?),
+        other => other.get(),
+    })
+}
+
 /// Writes values, an array or a number that broadcasts to the shape of the `take` with the same arguments, to its
 /// elements. Of several values for one place the last stays. Errors as for `take`; ValueError where x is read-only or the
 /// values do not broadcast. On an error nothing is written.
@@ -79,7 +87,7 @@ fn put(
     mode: &str,
 ) -> Result<()> {
     let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array, &indices.array, mode_of(mode)?);
-    let values = vals.get();
+    let values = stored(&vals, x)?;
     py.detach(|| x.put(indices, values, axis, mode))?;
     Ok(())
 }
@@ -97,7 +105,7 @@ fn put_along_axis(
     mode: &str,
 ) -> Result<()> {
     let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array, &indices.array, mode_of(mode)?);
-    let values = vals.get();
+    let values = stored(&vals, x)?;
     py.detach(|| x.put_along_axis(indices, values, axis, mode))?;
     Ok(())
 }
