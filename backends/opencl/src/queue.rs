@@ -321,8 +321,9 @@ impl Queue for ClQueue {
         let failed = waits.failure().is_some();
         // Where time stamps are asked for, every command has an event; on a processor, it costs nothing.
         let eventful = self.properties.profiling || self.device.target.cpu;
-        // The runtime takes an empty list for everything before.
-        let done = matches!(command, Command::Barrier) && !self.properties.in_order && waits.are_over();
+        // The runtime takes an empty list for everything before. Where time stamps are asked for, that is borne with.
+        let plain = !self.properties.in_order && !self.properties.profiling;
+        let done = matches!(command, Command::Barrier) && plain && waits.are_over();
         let event = match transfer::plan(&self.device, command) {
             _ if done => {
                 let event = ClEvent::held(&self.device, self.properties.profiling);

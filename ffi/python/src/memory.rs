@@ -247,7 +247,10 @@ fn construct(
 ) -> Result<UsmMemory> {
     let queue = queue.filter(|queue| !queue.is_none());
     let named = queue.map(|queue| queue_of(None, Some(queue), None)).transpose()?;
-    if given.is_instance_of::<PyInt>() || given.hasattr("__index__")? {
+    // An integer, or what stands for one, such as NumPy's; arrays have the method, too, and raise in it.
+    let number = given.is_instance_of::<PyInt>()
+        || (given.hasattr("__index__")? && given.call_method0("__index__").is_ok());
+    if number {
         let bytes = given.extract::<isize>()?;
         let Ok(bytes) = usize::try_from(bytes) else {
             return Err(Fault::Python(PyValueError::new_err(format!(
