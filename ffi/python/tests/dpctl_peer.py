@@ -105,6 +105,19 @@ def test_work_is_behind_what_their_queue_was_given():
         x += 1
         total = float(sw.asnumpy((a + 0.0)[:: 1 << 10]).sum())
         assert total == step * 4096
+    host = sw.Device("host")
+    for step in range(30, 60):
+        x += 1
+        assert float(sw.asnumpy(a.to_device(host))[:: 1 << 10].sum()) == step * 4096
+        m = sw.MemoryUSMHost(x.nbytes, queue=host.queue)
+        x += 1
+        x -= 1
+        m.copy_from_device(x)
+        assert (np.frombuffer(m, dtype="f4")[:: 1 << 10] == step).all()
+        x += 0
+        out = np.zeros(1 << 22, dtype="f4")
+        host.queue.memcpy(out, x)
+        assert (out[:: 1 << 10] == step).all()
     a[...] = 5.0
     assert float(dpt.sum(x[:: 1 << 10])) == 5 * 4096
 

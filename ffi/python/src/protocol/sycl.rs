@@ -64,9 +64,7 @@ fn capsule_of<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyCap
     let Some(give) = object.getattr_opt(intern!(object.py(), "_get_capsule"))? else { return Ok(None) };
     match give.call0()?.cast_into::<PyCapsule>() {
         Ok(capsule) => Ok(Some(capsule)),
-        Err(error) => {
-            Err(type_error("syclobj._get_capsule()", &error.into_inner(), "a capsule"))
-        }
+        Err(error) => Err(type_error("syclobj._get_capsule()", &error.into_inner(), "a capsule")),
     }
 }
 
@@ -154,9 +152,7 @@ fn queue_in_context(py: Python<'_>, object: &Bound<'_, PyAny>) -> Result<(Queue,
 fn sycl_queue(object: &Bound<'_, PyAny>) -> Result<(Queue, Arc<SyclQueue>)> {
     let capsule = capsule_of(object)?;
     match capsule.as_ref().map(reference_of).transpose()? {
-        Some(Reference::Queue(queue)) => {
-            ours_for(object.py(), queue)
-        }
+        Some(Reference::Queue(queue)) => ours_for(object.py(), queue),
         _ => Err(type_error("syclobj", object, "a queue of SYCL")),
     }
 }
@@ -250,7 +246,8 @@ impl<'py> Fields<'py> {
             return Err(type_error("typestr", &typestr, "a string such as \"<f4\""));
         };
         if let Some(fields) = optional("typedescr")? {
-            let described = fields.cast::<PyList>().is_ok_and(|list| list.iter().all(|f| f.is_instance_of::<PyTuple>()));
+            let described =
+                fields.cast::<PyList>().is_ok_and(|list| list.iter().all(|f| f.is_instance_of::<PyTuple>()));
             if !described {
                 return Err(type_error("typedescr", &fields, "a list of tuples"));
             }
@@ -303,7 +300,9 @@ struct Taken {
 /// Takes what an object's interface describes; `None` where it has none.
 fn take(object: &Bound<'_, PyAny>) -> Result<Option<Taken>> {
     let py = object.py();
-    let Some(found) = object.getattr_opt(intern!(py, "__sycl_usm_array_interface__"))? else { return Ok(None) };
+    let Some(found) = object.getattr_opt(intern!(py, "__sycl_usm_array_interface__"))? else {
+        return Ok(None);
+    };
     let Ok(dict) = found.cast::<PyDict>() else {
         return Err(type_error("__sycl_usm_array_interface__", &found, "a dictionary"));
     };
@@ -346,9 +345,8 @@ fn locate(py: Python<'_>, fields: &Fields<'_>, home: Home, address: i128) -> Res
         Home::Filter(filter) => match (Device::select(&filter), &ours) {
             (Ok(device), Some((_, owner))) if is_part_of(owner, &device) => Home::Ours(owner.queue()?),
             (selected, _) => {
-                let kept = py
-                    .import("dpctl")
-                    .and_then(|_| kept_queue(py, PyString::new(py, &filter).into_any()));
+                let kept =
+                    py.import("dpctl").and_then(|_| kept_queue(py, PyString::new(py, &filter).into_any()));
                 match kept {
                     Ok(kept) => {
                         let (queue, sycl) = sycl_queue(&kept)?;
