@@ -28,6 +28,12 @@ pub mod prelude {
 stridewise_core::register_driver!(stridewise_host::driver);
 stridewise_core::register_driver!(stridewise_opencl::driver);
 
+/// Does nothing but stand beside the drivers: a linker takes from a static library only what something refers to, so a
+/// library that is linked statically into programs of other languages calls this.
+#[doc(hidden)]
+#[inline(never)]
+pub fn link_drivers() {}
+
 // The program in the README is a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

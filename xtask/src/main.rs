@@ -6,6 +6,7 @@
 mod bench;
 mod demo;
 mod devices;
+mod install_c;
 mod matrix;
 mod opencl;
 mod packages;
@@ -38,6 +39,7 @@ const COMMANDS: &[Command] = &[
     ulp::COMMAND,
     devices::COMMAND,
     python::COMMAND,
+    install_c::COMMAND,
 ];
 
 fn main() -> ExitCode {

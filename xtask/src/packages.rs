@@ -12,6 +12,8 @@ pub(crate) const HWLOC_FEATURE: &str = "stridewise/hwloc";
 const MPFR_PACKAGES: &[&str] = &["libgmp-dev", "libmpfr-dev"];
 /// The cargo feature that needs [`MPFR_PACKAGES`].
 pub(crate) const MPFR_FEATURE: &str = "stridewise-ulp/mpfr";
+/// The Debian packages behind the tests of the C interface.
+const C_PACKAGES: &[&str] = &["gcc", "libc6-dev", "pkg-config"];
 /// The Debian packages behind the differential test.
 const NUMPY_PACKAGES: &[&str] = &["python3", "python3-numpy"];
 
@@ -57,6 +59,28 @@ pub(crate) fn ensure_mpfr() -> Result<(), String> {
     );
     install(&packages).map_err(|why| format!("GMP and MPFR are missing, and {why}; {by_hand}"))?;
     if have_mpfr() { Ok(()) } else { Err(format!("pkg-config does not find GMP and MPFR; {by_hand}")) }
+}
+
+/// Whether C programs can be built against installed libraries.
+fn have_c() -> bool {
+    succeeds("cc", ["--version"]) && succeeds("pkg-config", ["--version"])
+}
+
+/// Installs what the tests of the C interface need, where it is missing.
+///
+/// # Errors
+/// A message that says what is missing and why it could not be installed.
+pub(crate) fn ensure_c() -> Result<(), String> {
+    if have_c() {
+        return Ok(());
+    }
+    let by_hand = format!(
+        "install a C compiler and pkg-config by hand (Debian, Ubuntu: {}), or leave the steps out that need them with \
+         `--without c-compiler`",
+        C_PACKAGES.join(" ")
+    );
+    install(C_PACKAGES).map_err(|why| format!("cc or pkg-config is missing, and {why}; {by_hand}"))?;
+    if have_c() { Ok(()) } else { Err(format!("cc and pkg-config do not start; {by_hand}")) }
 }
 
 /// Whether Python has NumPy: the one of the path, or the system's, which the packages are for. The test looks there too.

@@ -84,6 +84,18 @@ fn steps() -> Result<Vec<Step>, String> {
             "doc --locked --workspace --no-deps",
         )
         .with("RUSTDOCFLAGS", "-D warnings"),
+        Step::call(
+            "c-compiler",
+            "a C compiler and pkg-config, installed where they are missing",
+            packages::ensure_c,
+        ),
+        Step::call(
+            "install-c",
+            "the C library, installed, is found by pkg-config and runs programs",
+            crate::install_c::trial,
+        )
+        .slow()
+        .needs("c-compiler"),
         Step::cargo(
             "tests",
             "all tests, those in the documentation too, with every feature",
@@ -201,6 +213,18 @@ fn steps() -> Result<Vec<Step>, String> {
         // The sanitizers are not stable options of the compiler yet; this variable lets a stable one have them.
         .with("RUSTC_BOOTSTRAP", "1")
         .with("RUSTFLAGS", "-Zsanitizer=address")
+        .slow(),
+        Step::cargo(
+            "address-sanitizer-exchange",
+            "a million tensors of any fields: each is an error or stays inside its memory",
+            &format!(
+                "test --locked --target {target} --target-dir target/address-sanitizer --package \
+                 stridewise-exchange --lib"
+            ),
+        )
+        .with("RUSTC_BOOTSTRAP", "1")
+        .with("RUSTFLAGS", "-Zsanitizer=address")
+        .with("STRIDEWISE_CASES", "1000000")
         .slow(),
     ];
     // Without that toolchain, clippy's `incompatible_msrv` looks after the standard library's part of the promise.

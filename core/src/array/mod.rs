@@ -81,7 +81,8 @@ pub struct Flags {
 
 impl UsmArray {
     pub(crate) fn from_node(node: Arc<Node>, layout: Layout, dtype: Dtype, queue: Queue) -> Self {
-        Self { node, layout, dtype, queue, writable: true }
+        let writable = !node.is_read_only();
+        Self { node, layout, dtype, queue, writable }
     }
 
     pub(crate) fn node(&self) -> &Arc<Node> {
@@ -183,9 +184,10 @@ impl UsmArray {
             writable: self.writable,
         }
     }
-    /// Allows or forbids writing through this array; the other views of the memory keep their own flag.
+    /// Allows or forbids writing through this array; the other views of the memory keep their own flag. Memory that was lent
+    /// for reading stays so.
     pub fn set_writable(&mut self, writable: bool) {
-        self.writable = writable;
+        self.writable = writable && !self.node.is_read_only();
     }
 
     /// The allocation that the array views (dpctl's `usm_data`); recorded work is submitted first.

@@ -197,6 +197,11 @@ impl Node {
         self.memory.get().is_some()
     }
 
+    /// Whether the elements are in memory that was lent for reading only.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.memory.get().is_some_and(|memory| memory.is_read_only())
+    }
+
     /// Gives the node memory. Its recorded readers become the memory's.
     fn publish(&self, memory: Arc<Allocation>) {
         let mut readers = self.readers.lock();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pool::Block;
 use super::registry::Chunk;
-use super::track::Track;
+use super::track::{Mode, Track};
 use super::{UsmKind, UsmPtr};
 use crate::backend::{RawAllocation, when_all};
 use crate::error::{Error, Result};
@@ -37,6 +37,7 @@ pub(crate) struct Allocation {
     /// Recorded work that has not been submitted and reads this memory.
     pub(crate) pending_reads: PendingReads,
     exported: AtomicBool,
+    read_only: AtomicBool,
 }
 
 impl Allocation {
@@ -98,6 +99,7 @@ impl Allocation {
             track: Mutex::default(),
             pending_reads: PendingReads::default(),
             exported: AtomicBool::new(exported),
+            read_only: AtomicBool::new(false),
         })
     }
 
@@ -123,6 +125,22 @@ impl Allocation {
     }
     pub(crate) fn mark_exported(&self) {
         self.exported.store(true, Ordering::Release);
+    }
+
+    /// Whether nothing may write to it: its lender has said so.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only.load(Ordering::Acquire)
+    }
+    pub(crate) fn mark_read_only(&self) {
+        self.read_only.store(true, Ordering::Release);
+    }
+
+    /// Refuses to write to memory that its lender has lent for reading.
+    pub(crate) fn check_access(&self, mode: Mode) -> Result<()> {
+        if mode == Mode::Read || !self.is_read_only() {
+            return Ok(());
+        }
+        Err(Error::borrow("memory", "lent for reading only", "memory that may be written", "copy it first"))
     }
 
     pub(crate) fn track(&self) -> MutexGuard<'_, Track> {

@@ -35,6 +35,7 @@ impl Loan {
                 "copy it first, with `to_vec`, `to_kind(UsmKind::Shared)` or `Memory::copy_to_host`",
             ));
         }
+        allocation.check_access(mode)?;
         if mode == Mode::Write {
             allocation.pending_reads.flush()?;
         }

@@ -26,7 +26,7 @@ pub(crate) struct Access {
 /// Submits a command that accesses memory as stated.
 ///
 /// # Errors
-/// Nothing was submitted: an open host view forbids an access, or what the backend reports.
+/// Nothing was submitted: an open host view, or the lender of the memory, forbids an access, or what the backend reports.
 ///
 /// # Safety
 /// The command touches no memory but that of `accesses`, within their regions and modes, and is valid in the sense of
@@ -51,6 +51,7 @@ pub(crate) unsafe fn submit(
     add_depends(&mut waits, depends);
     for access in &accesses {
         let track = &tracks[position(access)];
+        access.allocation.check_access(access.mode)?;
         track.check_host_views(&access.region, access.mode)?;
         track.conflicts(&access.region, access.mode, &mut waits);
     }

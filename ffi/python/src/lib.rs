@@ -22,5 +22,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     runtime::register(module)?;
     memory::register(module)?;
     array::register(module)?;
+    protocol::register(module)?;
     namespace::register(module)
 }

@@ -1,9 +1,16 @@
 //! Arrays of others: what is taken as an array without being one of ours.
 
-use pyo3::prelude::*;
-use stridewise::{Queue, UsmArray, UsmMemory};
+mod buffer;
+mod dlpack;
+mod numpy;
+pub(crate) mod sycl;
 
-use crate::errors::Result;
+use pyo3::exceptions::PyBufferError;
+use pyo3::prelude::*;
+use stridewise::{Error, Queue, UsmArray, UsmMemory};
+use stridewise_exchange::host::{host_queue, is_host_queue};
+
+use crate::errors::{Fault, Result};
 
 /// What an array of others may become here.
 pub(crate) struct Request<'a> {
@@ -17,7 +24,7 @@ pub(crate) struct Request<'a> {
 type Import = fn(&Bound<'_, PyAny>, &Request<'_>) -> Result<Option<UsmArray>>;
 
 /// The protocols, in the order in which they are tried; one line each.
-const PROTOCOLS: &[Import] = &[];
+const PROTOCOLS: &[Import] = &[sycl::import, dlpack::import, numpy::import, buffer::import];
 
 /// The array that an object of others is, by the first protocol that it follows; `None` where it follows none.
 pub(crate) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
@@ -33,7 +40,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
 type ImportMemory = fn(&Bound<'_, PyAny>) -> Result<Option<UsmMemory>>;
 
 /// The protocols of memory, in the order in which they are tried; one line each.
-const MEMORY_PROTOCOLS: &[ImportMemory] = &[];
+const MEMORY_PROTOCOLS: &[ImportMemory] = &[sycl::import_memory];
 
 /// The memory that an object of others is or views; `None` where it follows no protocol.
 pub(crate) fn import_memory(object: &Bound<'_, PyAny>) -> Result<Option<UsmMemory>> {
@@ -43,4 +50,28 @@ pub(crate) fn import_memory(object: &Bound<'_, PyAny>) -> Result<Option<UsmMemor
         }
     }
     Ok(None)
+}
+
+/// The queue that works on memory of the processor in place: the one that is asked for where it does, else the host's.
+fn working_queue(asked: Option<&Queue>) -> Result<Queue> {
+    match asked.filter(|queue| is_host_queue(queue)) {
+        Some(queue) => Ok(queue.clone()),
+        None => Ok(host_queue()?),
+    }
+}
+
+/// The exception for an exchange that does not come about: a BufferError where the array is none that can be exchanged so.
+fn refusal(error: Error) -> Fault {
+    match error {
+        Error::Unsupported(_) | Error::Borrow(_) | Error::HostAccess(_) => {
+            Fault::Python(PyBufferError::new_err(error.to_string()))
+        }
+        other => Fault::Core(other),
+    }
+}
+
+/// Adds the functions of the protocols to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    dlpack::register(module)?;
+    numpy::register(module)
 }

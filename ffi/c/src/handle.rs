@@ -1,0 +1,202 @@
+//! Handles. All of them stand in one table: a handle is the number of a slot and the slot's generation, which counts how
+//! often the slot was freed. So a freed handle is told from a live one, whatever took its slot, and nothing that C hands
+//! in as a handle is ever followed.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use stridewise::{Device, Error, Event, Queue, UsmArray, UsmMemory};
+
+use crate::array::sw_array;
+use crate::caller::Out;
+use crate::device::sw_device;
+use crate::event::sw_event;
+use crate::memory::sw_memory;
+use crate::queue::sw_queue;
+use crate::status::Failure;
+
+/// Bits of a handle that number the slot; those above are its generation, which is never 0.
+const SLOT_BITS: u32 = if usize::BITS >= 64 { 32 } else { 20 };
+const LAST_SLOT: usize = (1 << SLOT_BITS) - 1;
+const LAST_GENERATION: usize = usize::MAX >> SLOT_BITS;
+
+/// What a handle stands for.
+#[derive(Clone, Debug)]
+pub enum Object {
+    /// A device.
+    Device(Arc<Device>),
+    /// A queue.
+    Queue(Arc<Queue>),
+    /// An event.
+    Event(Arc<Event>),
+    /// Memory.
+    Memory(Arc<UsmMemory>),
+    /// An array.
+    Array(Arc<UsmArray>),
+}
+
+struct Slot {
+    generation: usize,
+    object: Option<Object>,
+}
+
+struct Table {
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+}
+
+static TABLE: RwLock<Table> = RwLock::new(Table { slots: Vec::new(), free: Vec::new() });
+
+/// A type of handles.
+pub trait Handle: Sized {
+    /// What they stand for.
+    type Object;
+    #[doc(hidden)]
+    const NAME: &'static str;
+    #[doc(hidden)]
+    fn wrap(object: Arc<Self::Object>) -> Object;
+    #[doc(hidden)]
+    fn unwrap(object: &Object) -> Option<&Arc<Self::Object>>;
+}
+
+macro_rules! handles {
+    ($($handle:ident $Object:ty, $Variant:ident $name:literal;)*) => {
+        $(impl Handle for $handle {
+            type Object = $Object;
+            const NAME: &'static str = $name;
+            fn wrap(object: Arc<$Object>) -> Object {
+                Object::$Variant(object)
+            }
+            fn unwrap(object: &Object) -> Option<&Arc<$Object>> {
+                match object {
+                    Object::$Variant(object) => Some(object),
+                    _ => None,
+                }
+            }
+        })*
+        impl Object {
+            const fn name(&self) -> &'static str {
+                match self { $(Self::$Variant(_) => $name,)* }
+            }
+        }
+    };
+}
+handles! {
+    sw_device Device, Device "a device";
+    sw_queue Queue, Queue "a queue";
+    sw_event Event, Event "an event";
+    sw_memory UsmMemory, Memory "memory";
+    sw_array UsmArray, Array "an array";
+}
+
+fn refuse<H: Handle>(argument: &str, value: &str) -> Failure {
+    let name = H::NAME;
+    Failure::Handle(format!(
+        "handle: `{argument}` is {value}; expected the handle of {name}; help: pass one that a function of this library \
+         gave and that is not freed yet"
+    ))
+}
+
+/// The slot of a live handle of a type.
+fn locate<H: Handle>(table: &Table, argument: &str, handle: *const H) -> Result<usize, Failure> {
+    let bits = handle.addr();
+    let (slot, generation) = (bits & LAST_SLOT, bits >> SLOT_BITS);
+    if bits == 0 {
+        return Err(refuse::<H>(argument, "null"));
+    }
+    match table.slots.get(slot) {
+        Some(Slot { generation: live, object: Some(object) }) if *live == generation => {
+            if H::unwrap(object).is_some() { Ok(slot) } else { Err(refuse::<H>(argument, object.name())) }
+        }
+        Some(Slot { generation: live, .. }) if generation > 0 && generation < *live => {
+            Err(refuse::<H>(argument, "a handle that was freed"))
+        }
+        _ => Err(refuse::<H>(argument, "no handle of this library")),
+    }
+}
+
+/// What a handle stands for.
+pub(crate) fn get<H: Handle>(argument: &'static str, handle: *const H) -> Result<Arc<H::Object>, Failure> {
+    // Nothing panics while the lock is held but an allocation that fails, before anything is changed.
+    let table = TABLE.read().unwrap_or_else(PoisonError::into_inner);
+    let slot = locate(&table, argument, handle)?;
+    let object = table.slots[slot].object.as_ref().and_then(H::unwrap);
+    object.map(Arc::clone).ok_or_else(|| refuse::<H>(argument, "a handle that was freed"))
+}
+
+/// Makes a handle and writes it.
+pub(crate) fn give<H: Handle>(out: Out<*mut H>, object: H::Object) -> Result<(), Failure> {
+    let object = H::wrap(Arc::new(object));
+    let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
+    let slot = match table.free.pop() {
+        Some(slot) => slot,
+        None if table.slots.len() > LAST_SLOT => {
+            return Err(Error::alloc("handle", "the last one", "a free handle", "free handles first").into());
+        }
+        None => {
+            table.slots.push(Slot { generation: 1, object: None });
+            table.slots.len() - 1
+        }
+    };
+    let entry = &mut table.slots[slot];
+    entry.object = Some(object);
+    out.set(std::ptr::without_provenance_mut(entry.generation << SLOT_BITS | slot));
+    Ok(())
+}
+
+/// Ends a handle; what it stands for goes when nothing else needs it.
+pub(crate) fn free<H: Handle>(argument: &'static str, handle: *const H) -> Result<(), Failure> {
+    let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
+    let slot = locate(&table, argument, handle)?;
+    let object = table.slots[slot].object.take();
+    // A slot whose generations are used up is never used again.
+    if table.slots[slot].generation < LAST_GENERATION {
+        table.slots[slot].generation += 1;
+        table.free.push(slot);
+    }
+    drop(table);
+    // Without the lock, for a deleter of C may call this library.
+    drop(object);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr;
+
+    fn new_event() -> *mut sw_event {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the address of a local.
+        let caller = unsafe { crate::caller::Caller::trusted() };
+        give::<sw_event>(caller.handle("event", &raw mut handle).unwrap(), Event::ready()).unwrap();
+        handle
+    }
+
+    #[test]
+    fn freed_handles_stay_freed_when_their_slot_is_used_again() {
+        let first = new_event();
+        assert!(get("event", first).is_ok());
+        free("event", first).unwrap();
+        let later: Vec<_> = (0..100).map(|_| new_event()).collect();
+        assert!(!later.contains(&first));
+        for result in [get("event", first).map(drop), free("event", first)] {
+            let Err(Failure::Handle(text)) = result else { panic!("a freed handle was taken") };
+            assert!(text.contains("freed"), "{text}");
+        }
+        for handle in later {
+            free("event", handle).unwrap();
+        }
+    }
+
+    #[test]
+    fn other_types_and_made_up_numbers_are_refused() {
+        let event = new_event();
+        assert!(get::<sw_queue>("queue", event.cast()).is_err());
+        assert!(free::<sw_queue>("queue", event.cast()).is_err());
+        for bits in [0, 1, 4096, 1 << SLOT_BITS | LAST_SLOT, usize::MAX, (&raw const event).addr()] {
+            assert!(get::<sw_event>("event", ptr::without_provenance(bits)).is_err(), "{bits:#x}");
+        }
+        assert!(get("event", event).is_ok());
+        free("event", event).unwrap();
+    }
+}

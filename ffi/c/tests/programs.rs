@@ -1,0 +1,141 @@
+//! The C programs, built with the C compiler's warnings as errors, against both libraries, and run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use stridewise::prelude::*;
+
+#[allow(dead_code, reason = "the example in Rust uses all of it")]
+#[path = "../../../examples/hillshade/shade.rs"]
+mod shade;
+
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/jacksboro_dem.npy");
+
+/// The folder of the libraries, which cargo has built for these tests.
+fn libraries() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let shared = format!("{}stridewise_c{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let folders = test.ancestors().skip(1).take(2);
+    let found = folders.map(Path::to_owned).find(|folder| folder.join(&shared).exists());
+    found.unwrap_or_else(|| panic!("{shared} is not beside {}", test.display()))
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Link {
+    Shared,
+    Static,
+}
+
+/// Builds a program of this crate's folder, or of a path.
+fn build(source: &str, link: Link) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let name = Path::new(source).file_stem().unwrap().to_str().unwrap();
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{link:?}"));
+    let libraries = libraries();
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    compiler
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-g"])
+        // The examples use nothing beyond C11 and POSIX threads.
+        .arg("-D_POSIX_C_SOURCE=200809L")
+        .arg("-I")
+        .arg(root.join("include"))
+        .arg(root.join(source))
+        .arg("-o")
+        .arg(&program);
+    match link {
+        Link::Shared => {
+            compiler.arg("-L").arg(&libraries).arg("-lstridewise_c");
+            compiler.arg(format!("-Wl,-rpath,{}", libraries.display()));
+        }
+        Link::Static => {
+            compiler.arg(libraries.join("libstridewise_c.a"));
+            compiler.args(["-ldl", "-lgcc_s"]);
+        }
+    }
+    let output = compiler.args(["-lm", "-lpthread"]).output().unwrap();
+    assert!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+/// The program in the README.
+fn readme() -> PathBuf {
+    let text = include_str!("../../../README.md");
+    let (_, rest) = text.split_once("```c\n").unwrap();
+    let (lines, _) = rest.split_once("```").unwrap();
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme.c");
+    let head = "#include <stdio.h>\n#include \"stridewise.h\"\nint main(void) {\n";
+    std::fs::write(&source, format!("{head}{lines}\nprintf(\"%g\\n\", value);\nreturn 0;\n}}\n")).unwrap();
+    source
+}
+
+/// Runs a program on the host, whatever devices there are.
+fn run(program: &Path, arguments: &[&Path]) -> Output {
+    let output = Command::new(program).args(arguments).env("STRIDEWISE_DEVICE", "host").output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}: {}\n{out}\n{err}", program.display(), output.status);
+    output
+}
+
+#[test]
+fn the_program_in_the_readme_computes_what_it_should() {
+    let source = readme();
+    let output = run(&build(source.to_str().unwrap(), Link::Shared), &[]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "91\n");
+}
+
+#[test]
+fn a_buffer_goes_in_and_comes_back() {
+    for link in [Link::Shared, Link::Static] {
+        let output = run(&build("examples/adopt.c", link), &[]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "672\n");
+    }
+}
+
+#[test]
+fn the_hillshade_is_that_of_the_example_in_rust() {
+    let program = build("examples/hillshade.c", Link::Shared);
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shade.npy");
+    run(&program, &[Path::new(MODEL), &made]);
+
+    let queue = Device::select("host").unwrap().queue().unwrap();
+    let model = UsmArray::load_npy_on(MODEL, &queue, UsmKind::Shared).unwrap();
+    let scene = shade::Scene { cell_m: [74.5, 92.8], azimuth: 315.0, altitude: 45.0 };
+    let expected = shade::hillshade(&shade::heights(&model).unwrap(), &scene).unwrap().shade;
+    let shade = UsmArray::load_npy_on(&made, &queue, UsmKind::Shared).unwrap();
+    assert_eq!(shade.shape(), expected.shape());
+    let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    assert!(bits(shade.to_vec().unwrap()) == bits(expected.to_vec().unwrap()), "the bits differ");
+}
+
+#[test]
+fn the_hillshade_needs_no_file() {
+    let output = run(&build("examples/hillshade.c", Link::Static), &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    // A hill of 900 m, whose level surroundings are as bright as the light is high: 255 sin 45°.
+    assert!(text.contains("to 900 m") && text.contains("shade: "), "{text}");
+}
+
+#[test]
+fn wrong_arguments_are_errors() {
+    run(&build("tests/faults.c", Link::Shared), &[]);
+}
+
+#[test]
+fn the_program_of_wrong_arguments_knows_every_function() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let (header, faults) = (read("include/stridewise.h"), read("tests/faults.c"));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let functions: Vec<&str> = header
+        .lines()
+        .filter(|line| !line.starts_with("//"))
+        .flat_map(|line| line.split_inclusive('('))
+        .filter_map(|part| part.strip_suffix('('))
+        .map(|part| part.rsplit(|c| !is_name(c)).next().unwrap_or_default())
+        .filter(|name| name.starts_with("sw_"))
+        .collect();
+    assert!(functions.len() > 50, "{functions:?}");
+    for name in functions {
+        assert!(faults.contains(&format!("{name}(")), "{name} is not called");
+    }
+}

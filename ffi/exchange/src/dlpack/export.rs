@@ -1,0 +1,91 @@
+//! Arrays on their way out.
+
+use std::ptr::NonNull;
+
+use smallvec::SmallVec;
+use stridewise_core::{Error, Result, UsmArray, UsmMemory};
+
+use super::{DL_CPU, DLDevice, DLTensor, FLAG_IS_COPIED, FLAG_READ_ONLY, ManagedTensor};
+use crate::host::check_visible;
+
+/// What an exported tensor's pointers point into, and the memory that they describe. It stays where it is until the
+/// deleter takes it back.
+struct Exported<M> {
+    managed: M,
+    shape: SmallVec<[i64; 4]>,
+    strides: SmallVec<[i64; 4]>,
+    _memory: UsmMemory,
+}
+
+/// The device that an array's memory is exported for.
+///
+/// # Errors
+/// [`Error::Unsupported`] where host code may not touch the memory.
+pub fn device_of(array: &UsmArray) -> Result<DLDevice> {
+    check_visible(array).map(|()| DLDevice { device_type: DL_CPU, device_id: 0 })
+}
+
+/// Exports an array as a managed tensor that shares its memory. All work on the memory is complete when this returns,
+/// and from now on work on it is complete when the call returns that asks for it. The deleter may be called from any
+/// thread. `copied`: nobody else has this memory.
+///
+/// # Errors
+/// As for [`device_of`]; [`Error::Borrow`] for a read-only array in the form that cannot say so; the failure of work on
+/// the memory.
+pub fn export<M: ManagedTensor>(array: &UsmArray, copied: bool) -> Result<NonNull<M>> {
+    let device = device_of(array)?;
+    let writable = array.flags().writable;
+    if !writable && !M::HAS_FLAGS {
+        return Err(Error::borrow(
+            "array",
+            "read-only",
+            "an array that may be written, for DLPack before 1.0 cannot say otherwise",
+            "export a copy, or ask for DLPack 1.0 (in Python with max_version=(1, 0))",
+        ));
+    }
+    let memory = array.usm_data()?;
+    let start = memory.export()?;
+    let data = if array.is_empty() {
+        std::ptr::null_mut()
+    } else {
+        // In range: the layout was checked against the allocation.
+        start.byte_offset((array.offset() * array.itemsize()).cast_signed()).as_ptr().cast()
+    };
+    let flags = if writable { 0 } else { FLAG_READ_ONLY } | if copied { FLAG_IS_COPIED } else { 0 };
+    let tensor = DLTensor {
+        data,
+        device,
+        // At most MAX_NDIM.
+        ndim: array.ndim() as i32,
+        dtype: array.dtype().into(),
+        shape: std::ptr::null_mut(),
+        strides: std::ptr::null_mut(),
+        byte_offset: 0,
+    };
+    // Extents and strides are within `isize`.
+    let shape = array.shape().iter().map(|&extent| extent as i64).collect();
+    let strides = array.strides().iter().map(|&stride| stride as i64).collect();
+    let managed = M::wrap(tensor, release::<M>, flags);
+    let mut exported = Box::new(Exported { managed, shape, strides, _memory: memory });
+    let (shape, strides) = (exported.shape.as_mut_ptr(), exported.strides.as_mut_ptr());
+    // In a box, nothing moves any more.
+    let exported = Box::into_raw(exported);
+    // SAFETY: the box has just been given up to this pointer, and nobody else has it yet.
+    let managed = unsafe { &mut (*exported).managed };
+    let (tensor, context) = managed.links();
+    (tensor.shape, tensor.strides, *context) = (shape, strides, exported.cast());
+    Ok(NonNull::from(managed))
+}
+
+/// The deleter of exported tensors.
+unsafe extern "C" fn release<M: ManagedTensor>(managed: *mut M) {
+    // What is in the box may go on any thread.
+    const fn sends<T: Send>() {}
+    const { sends::<(SmallVec<[i64; 4]>, UsmMemory)>() };
+    if managed.is_null() {
+        return;
+    }
+    // SAFETY: whoever calls a deleter owns the tensor and calls it once, and this one stands only in tensors of `export`,
+    // whose context is the box that they are in.
+    drop(unsafe { Box::from_raw((*(*managed).links().1).cast::<Exported<M>>()) });
+}

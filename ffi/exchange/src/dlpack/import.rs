@@ -1,0 +1,126 @@
+//! Tensors on their way in.
+
+use smallvec::SmallVec;
+use stridewise_core::{Dtype, Error, MAX_NDIM, Queue, Result, UsmArray};
+
+use super::{DL_CPU, DLTensor, FLAG_READ_ONLY, ManagedTensor, give_back};
+use crate::host::Place;
+
+/// Adopts a managed tensor: an array that shares its memory, of kind host, on a queue of the host. The tensor's deleter is
+/// called when the last array on the memory is gone and the work on it is done, from whichever thread that is; of a tensor
+/// without elements at once. An array on a read-only tensor is read-only.
+///
+/// On an error the tensor is still the caller's.
+///
+/// # Errors
+/// [`Error::Unsupported`] for another major version, for memory that is not the processor's, and for a queue whose device
+/// does not work in that; [`Error::Dtype`], [`Error::Axis`], [`Error::Shape`], [`Error::OutOfBounds`],
+/// [`Error::Overflow`] and [`Error::Value`] where the fields say what cannot be.
+///
+/// # Safety
+/// `managed` is null or points to a managed tensor that the caller owns; its shape and strides are null or have as many
+/// entries as it has dimensions; the memory between the lowest and the highest element that it describes is there until its
+/// deleter is called, and nothing accesses it in conflict with work of the engine; the deleter may be called from any
+/// thread.
+pub unsafe fn import<M: ManagedTensor>(managed: *mut M, queue: &Queue) -> Result<UsmArray> {
+    if managed.is_null() {
+        return Err(Error::value("tensor", "null", "a managed tensor", "export one from an array"));
+    }
+    // SAFETY: not null, so a tensor, as the caller promises.
+    unsafe { M::check_version(managed)? };
+    // SAFETY: a live tensor whose fields are those of `M`, by its version.
+    let (tensor, flags) = unsafe { ((*managed).tensor(), (*managed).flags()) };
+    // SAFETY: the caller's promise about shape and strides.
+    let place = unsafe { Description::read(tensor)? }.place()?;
+    let owner = Owner(managed);
+    // SAFETY: the elements are there until the tensor's deleter is called, as the caller promises, and `place` has computed
+    // where they are, in the processor's memory.
+    unsafe {
+        let read_only = flags & FLAG_READ_ONLY != 0;
+        place.adopt(tensor.data.cast(), queue, read_only, Box::new(move || owner.give_back()))
+    }
+}
+
+/// A managed tensor that an allocation gives back at its end.
+struct Owner<M: ManagedTensor>(*mut M);
+
+// SAFETY: the pointer is used once, to call the tensor's deleter, which may be called from any thread (`import`).
+unsafe impl<M: ManagedTensor> Send for Owner<M> {}
+
+impl<M: ManagedTensor> Owner<M> {
+    fn give_back(self) {
+        // SAFETY: called once, by the allocation that `import` gave the tensor to, at its end.
+        unsafe { give_back(self.0) };
+    }
+}
+
+/// A tensor's fields, read but not believed.
+#[derive(Clone, Debug)]
+pub(super) struct Description {
+    pub(super) address: usize,
+    pub(super) device_type: i32,
+    pub(super) dtype: super::DLDataType,
+    pub(super) shape: SmallVec<[i64; 4]>,
+    pub(super) strides: Option<SmallVec<[i64; 4]>>,
+    pub(super) byte_offset: u64,
+}
+
+impl Description {
+    /// Reads the fields.
+    ///
+    /// # Errors
+    /// [`Error::Axis`] for a number of dimensions below zero or above what an array has, [`Error::Value`] for no shape.
+    ///
+    /// # Safety
+    /// Shape and strides are null or have `ndim` entries.
+    pub(super) unsafe fn read(tensor: &DLTensor) -> Result<Self> {
+        let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM).ok_or_else(|| {
+            Error::axis(
+                "ndim",
+                tensor.ndim,
+                format!("0 to {MAX_NDIM} dimensions"),
+                "merge dimensions in the other library first",
+            )
+        })?;
+        // SAFETY: not null and of `ndim` entries, as the caller promises.
+        let entries = |ptr: *mut i64| unsafe { std::slice::from_raw_parts(ptr, ndim) };
+        let shape = match (ndim, tensor.shape.is_null()) {
+            (0, _) => SmallVec::new(),
+            (_, false) => SmallVec::from_slice(entries(tensor.shape)),
+            (_, true) => {
+                return Err(Error::value(
+                    "shape",
+                    format!("null, with {ndim} dimensions"),
+                    "one extent per dimension",
+                    "this is a defect of the library that made the tensor",
+                ));
+            }
+        };
+        let strides = (ndim > 0 && !tensor.strides.is_null()).then(|| entries(tensor.strides).into());
+        Ok(Self {
+            address: tensor.data.addr(),
+            device_type: tensor.device.device_type,
+            dtype: tensor.dtype,
+            shape,
+            strides,
+            byte_offset: tensor.byte_offset,
+        })
+    }
+
+    /// Checks the fields against each other.
+    ///
+    /// # Errors
+    /// As for [`import`].
+    pub(super) fn place(&self) -> Result<Place> {
+        if self.device_type != DL_CPU {
+            return Err(Error::unsupported(
+                "tensor",
+                format!("in memory of DLPack's device type {}", self.device_type),
+                format!("the processor's memory (kDLCPU, {DL_CPU})"),
+                "copy it to the processor's memory in the other library first, in Python with dl_device=(1, 0)",
+            ));
+        }
+        let dtype = Dtype::try_from(self.dtype)?;
+        Place::new(dtype, self.address, self.byte_offset, &self.shape, self.strides.as_deref())
+    }
+}

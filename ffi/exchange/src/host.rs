@@ -1,0 +1,354 @@
+//! The processor's memory, lent by others: where the elements are that a description speaks of, and arrays on them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use smallvec::SmallVec;
+use stridewise_core::backend::{Aspect, UsmSupport};
+use stridewise_core::{
+    Dtype, Error, Layout, Order, Queue, Result, Strides, UsmArray, UsmKind, UsmMemory, UsmPtr,
+    default_device, devices,
+};
+
+/// Gives memory back to its lender.
+pub type GiveBack = Box<dyn FnOnce() + Send>;
+
+/// The cached queue of the host device, which is the one that works on the processor's memory in place.
+///
+/// # Errors
+/// [`Error::DeviceSelection`] where there is no host device; what the runtime reports.
+pub fn host_queue() -> Result<Queue> {
+    let default = default_device()?;
+    if default.info().has(Aspect::HostDebuggable) {
+        return Queue::default_queue();
+    }
+    let host = devices().into_iter().find(|device| device.info().has(Aspect::HostDebuggable));
+    match host {
+        Some(device) => device.queue(),
+        None => Err(Error::device_selection(
+            "queue",
+            "none of the host",
+            "a host device",
+            "use the `stridewise` crate, which brings the host backend",
+        )),
+    }
+}
+
+/// Whether a queue's device works on the processor's memory in place, as [`host_queue`]'s does.
+#[must_use]
+pub fn is_host_queue(queue: &Queue) -> bool {
+    queue.device().info().has(Aspect::HostDebuggable)
+}
+
+/// Refuses an array whose elements host code may not touch where they are.
+///
+/// # Errors
+/// [`Error::Unsupported`].
+pub fn check_visible(array: &UsmArray) -> Result<()> {
+    let (device, kind) = (array.device(), array.usm_kind());
+    let direct = matches!(device.info().usm(kind), UsmSupport::Native | UsmSupport::SvmFine);
+    if kind.host_accessible() && direct {
+        return Ok(());
+    }
+    Err(Error::unsupported(
+        "array",
+        format!("in {kind} memory of {}", device.filter_string()),
+        "memory that host code may touch",
+        "copy the array there first: to shared memory with `to_kind` (in Python usm_type=\"shared\", or \
+         device=\"cpu\" in from_dlpack), or to the host's queue with `to_queue` from a device with memory of its own",
+    ))
+}
+
+/// A copy of an array in memory that host code may touch: shared memory of the array's device where it has such, else of
+/// the host.
+///
+/// # Errors
+/// [`Error::Alloc`]; what the copy reports.
+pub fn visible_copy(array: &UsmArray) -> Result<UsmArray> {
+    let (info, own) = (array.device().info(), array.usm_kind());
+    let direct = |kind: &UsmKind| matches!(info.usm(*kind), UsmSupport::Native | UsmSupport::SvmFine);
+    // Between kinds that the host may touch there is nothing to copy.
+    let candidates = if own == UsmKind::Device { &[UsmKind::Shared, UsmKind::Host][..] } else { &[own] };
+    match candidates.iter().copied().find(direct) {
+        Some(kind) if kind == own => array.copy(),
+        Some(kind) => array.to_kind(kind),
+        // Another device's copy is in memory of the same kind.
+        None => array.to_queue(&host_queue()?)?.to_kind(UsmKind::Shared),
+    }
+}
+
+/// Elements in the processor's memory as NumPy's interface and the buffer protocol describe them.
+#[derive(Clone, Copy, Debug)]
+pub struct Strided<'a> {
+    /// The element at multi-index zero.
+    pub data: *mut u8,
+    /// The type of the elements.
+    pub dtype: Dtype,
+    /// The extents.
+    pub shape: &'a [i64],
+    /// Bytes to step per dimension; `None` for row-major order.
+    pub byte_strides: Option<&'a [i64]>,
+    /// Whether nothing may be written.
+    pub read_only: bool,
+}
+
+impl Strided<'_> {
+    /// An array on these elements, of kind host, on a queue of the host. The memory is given back when the last array on it
+    /// is gone and the work on it is done; without elements at once. Where this fails, it is the caller's still.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Axis`], [`Error::Overflow`], [`Error::OutOfBounds`] and [`Error::Value`] where the numbers
+    /// cannot be; [`Error::Unsupported`] for strides that are no whole elements, and for a queue of another device.
+    ///
+    /// # Safety
+    /// The memory between the lowest and the highest element that these numbers speak of is there until it is given back, and
+    /// nothing accesses it in conflict with work of the engine.
+    pub unsafe fn import(&self, queue: &Queue, give_back: GiveBack) -> Result<UsmArray> {
+        let strides = match self.byte_strides {
+            Some(strides) => Some(self.elements(strides)?),
+            None => None,
+        };
+        let place = Place::new(self.dtype, self.data.addr(), 0, self.shape, strides.as_deref())?;
+        // SAFETY: the caller's promise.
+        unsafe { place.adopt(self.data, queue, self.read_only, give_back) }
+    }
+
+    /// Strides in elements. Those along which nothing is stepped do not count.
+    fn elements(&self, strides: &[i64]) -> Result<SmallVec<[i64; 4]>> {
+        // As large as an element: 16 bytes at most.
+        let size = self.dtype.size() as i64;
+        let stepped = |axis: usize| self.shape.get(axis).is_none_or(|&extent| extent > 1);
+        let convert = |(axis, &stride): (usize, &i64)| match stride % size {
+            0 => Ok(stride / size),
+            _ if !stepped(axis) => Ok(0),
+            _ => Err(Error::unsupported(
+                "strides",
+                format!("{strides:?} bytes"),
+                format!("multiples of the {size} bytes of {}", self.dtype),
+                "copy the array first, in NumPy with x.copy()",
+            )),
+        };
+        strides.iter().enumerate().map(convert).collect()
+    }
+}
+
+/// Where described elements are.
+#[derive(Debug)]
+pub(crate) struct Place {
+    dtype: Dtype,
+    /// From the lowest element on.
+    pub(crate) layout: Layout,
+    /// Bytes from the described address to the lowest element.
+    pub(crate) step: isize,
+    /// Bytes from the lowest element to the end of the highest.
+    pub(crate) bytes: usize,
+}
+
+impl Place {
+    /// Checks numbers against each other: `offset` bytes from an address is the element at multi-index zero; strides are in
+    /// elements, `None` for row-major order.
+    ///
+    /// # Errors
+    /// As for [`Strided::import`].
+    pub(crate) fn new(
+        dtype: Dtype,
+        address: usize,
+        offset: u64,
+        shape: &[i64],
+        strides: Option<&[i64]>,
+    ) -> Result<Self> {
+        let mut extents: SmallVec<[usize; 4]> = SmallVec::new();
+        for &extent in shape {
+            extents.push(usize::try_from(extent).map_err(|_| {
+                let help = "count the elements along each axis";
+                Error::shape("shape", format!("{shape:?}"), "no extent below zero", help)
+            })?);
+        }
+        let wide = |&stride: &i64| {
+            let help = "this is a defect of the library that the array is from";
+            isize::try_from(stride)
+                .map_err(|_| Error::overflow("strides", stride, "distances within the address space", help))
+        };
+        let strides = match strides {
+            Some(strides) => Some(strides.iter().map(wide).collect::<Result<Strides>>()?),
+            None => None,
+        };
+        // Without an offset, the lowest element is where the layout begins.
+        let layout = Layout::new(&extents, strides.as_deref(), None, Order::C, dtype.size(), None)?;
+        if layout.is_empty() {
+            return Ok(Self { dtype, layout, step: 0, bytes: 0 });
+        }
+        if address == 0 {
+            return Err(Error::value(
+                "data",
+                format!("null, with shape {shape:?}"),
+                "the address of the elements",
+                "this is a defect of the library that the array is from",
+            ));
+        }
+        // `Layout::new` has checked that these fit `isize`.
+        let bytes = layout.required_elements() * dtype.size();
+        let below = (layout.offset() * dtype.size()) as i128;
+        let step = i128::from(offset) - below;
+        let start = address as i128 + step;
+        let inside = start > 0 && start + bytes as i128 <= usize::MAX as i128;
+        let (Ok(step), true) = (isize::try_from(step), inside) else {
+            return Err(Error::out_of_bounds(
+                "byte_offset",
+                format!("{offset} from address {address:#x}, with {below} bytes of elements before it"),
+                "elements within the address space",
+                "this is a defect of the library that the array is from",
+            ));
+        };
+        if start.rem_euclid(dtype.align() as i128) != 0 {
+            return Err(Error::value(
+                "data",
+                format!("an element at address {start:#x}"),
+                format!("a multiple of {} bytes, the alignment of {dtype}", dtype.align()),
+                "copy the array first, in the library that it is from",
+            ));
+        }
+        Ok(Self { dtype, layout, step, bytes })
+    }
+
+    /// An array on the elements, `data` being the address that they were described by, through which nothing is written where
+    /// they are read-only; see [`Strided::import`].
+    ///
+    /// # Safety
+    /// As for [`Strided::import`].
+    pub(crate) unsafe fn adopt(
+        &self,
+        data: *mut u8,
+        queue: &Queue,
+        read_only: bool,
+        give_back: GiveBack,
+    ) -> Result<UsmArray> {
+        if !is_host_queue(queue) {
+            return Err(Error::unsupported(
+                "queue",
+                queue,
+                "a queue of the host device, which works on the processor's memory in place",
+                "import on a queue of the host, then copy with `to_queue`",
+            ));
+        }
+        if self.layout.is_empty() {
+            let mut array = UsmArray::empty(queue, self.layout.shape(), self.dtype, UsmKind::Host)?;
+            array.set_writable(!read_only);
+            give_back();
+            return Ok(array);
+        }
+        // Should anything below fail, the memory goes without being given back: it is the caller's then.
+        let adopted = Arc::new(AtomicBool::new(false));
+        let deleter = {
+            let adopted = Arc::clone(&adopted);
+            Box::new(move || {
+                if adopted.load(Ordering::Acquire) {
+                    give_back();
+                }
+            })
+        };
+        let ptr = UsmPtr::new(data).byte_offset(self.step);
+        // SAFETY: these are the bytes from the lowest element to the highest, which the caller promises are there until they
+        // are given back; the processor's memory is what the host device uses.
+        let memory =
+            unsafe { UsmMemory::from_foreign(UsmKind::Host, ptr, self.bytes, queue, Some(deleter))? };
+        if read_only {
+            memory.forbid_writing();
+        }
+        let array = UsmArray::builder(self.layout.shape())
+            .dtype(self.dtype)
+            .strides(self.layout.strides())
+            .offset(self.layout.offset())
+            .buffer(&memory)
+            .build()?;
+        adopted.store(true, Ordering::Release);
+        Ok(array)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    fn counted() -> (Arc<AtomicUsize>, GiveBack) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&count);
+        let give_back = move || {
+            counter.fetch_add(1, Ordering::SeqCst);
+        };
+        (count, Box::new(give_back))
+    }
+
+    #[test]
+    fn byte_strides_become_elements() {
+        let mut data: Vec<i32> = (0..12).collect();
+        let (count, give_back) = counted();
+        let strided = Strided {
+            data: std::ptr::null_mut(),
+            dtype: Dtype::I32,
+            shape: &[3, 1, 2],
+            // Along the axis of one element, nothing is stepped.
+            byte_strides: Some(&[-16, 7, -8]),
+            read_only: true,
+        };
+        // SAFETY: elements of a vector that outlives the array and is not used meanwhile.
+        let array = unsafe {
+            let strided = Strided { data: data.as_mut_ptr().add(11).cast(), ..strided };
+            strided.import(&host_queue().unwrap(), give_back).unwrap()
+        };
+        assert_eq!(array.to_vec::<i32>().unwrap(), [11, 9, 7, 5, 3, 1]);
+        assert!(!array.flags().writable);
+        // Nor by way of the memory.
+        let memory = array.usm_data().unwrap();
+        assert!(matches!(memory.copy_from_host(0, &[1; 4]), Err(Error::Borrow(_))));
+        assert!(matches!(memory.queue().memset(&memory, 0, 1, 4, &[]), Err(Error::Borrow(_))));
+        let mut again = UsmArray::builder([2]).dtype(Dtype::I32).buffer(&memory).build().unwrap();
+        again.set_writable(true);
+        assert!(!again.flags().writable);
+        drop((array, memory, again));
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn what_is_refused_is_not_given_back() {
+        let mut data = [0_i64; 4];
+        let good = Strided {
+            data: data.as_mut_ptr().cast(),
+            dtype: Dtype::I64,
+            shape: &[2, 2],
+            byte_strides: None,
+            read_only: false,
+        };
+        let wrong = [
+            Strided { byte_strides: Some(&[12, 8]), ..good },
+            Strided { byte_strides: Some(&[8]), ..good },
+            Strided { shape: &[-2, 2], ..good },
+            Strided { shape: &[i64::MAX, 2], ..good },
+            Strided { data: std::ptr::null_mut(), ..good },
+            Strided { data: good.data.wrapping_add(1), ..good },
+            Strided { byte_strides: Some(&[i64::MIN, 8]), ..good },
+            Strided { shape: &[1; 40], ..good },
+        ];
+        for strided in wrong {
+            let (count, give_back) = counted();
+            // SAFETY: what is refused is never followed, which is what is tested.
+            let outcome = unsafe { strided.import(&host_queue().unwrap(), give_back) };
+            assert!(outcome.is_err(), "{strided:?}");
+            assert_eq!(count.load(Ordering::SeqCst), 0, "{strided:?}");
+        }
+    }
+
+    #[test]
+    fn copies_are_visible_to_the_host() {
+        let queue = host_queue().unwrap();
+        for kind in UsmKind::ALL {
+            let array = UsmArray::from_slice(&queue, &[3], &[1_u8, 2, 3], kind).unwrap();
+            assert_eq!(check_visible(&array).is_ok(), kind != UsmKind::Device);
+            let copy = visible_copy(&array).unwrap();
+            check_visible(&copy).unwrap();
+            assert_ne!(copy.usm_data().unwrap().ptr(), array.usm_data().unwrap().ptr());
+            assert_eq!(copy.to_vec::<u8>().unwrap(), [1, 2, 3]);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! DLPack: `__dlpack__`, `__dlpack_device__` and `from_dlpack`. The structures and their rules are those of
+//! `stridewise-exchange`; here are the capsules that they travel in.
+
+use std::ffi::{CStr, c_void};
+use std::ptr::NonNull;
+
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use stridewise::{Queue, UsmArray};
+use stridewise_exchange::dlpack::{
+    self, DL_CPU, DLManagedTensor, DLManagedTensorVersioned, ManagedTensor, VERSION, give_back,
+};
+use stridewise_exchange::host::{check_visible, visible_copy};
+
+use super::{Request, refusal, working_queue};
+use crate::array::PyArray;
+use crate::errors::{Fault, Result};
+use crate::namespace::placement::named_queue;
+
+/// A managed tensor in a capsule.
+trait Form: ManagedTensor {
+    /// The capsule's name while nobody has taken the tensor.
+    const NAME: &'static CStr;
+    /// The capsule's name afterwards.
+    const USED: &'static CStr;
+}
+impl Form for DLManagedTensor {
+    const NAME: &'static CStr = c"dltensor";
+    const USED: &'static CStr = c"used_dltensor";
+}
+impl Form for DLManagedTensorVersioned {
+    const NAME: &'static CStr = c"dltensor_versioned";
+    const USED: &'static CStr = c"used_dltensor_versioned";
+}
+
+/// Puts an array into a capsule.
+fn capsule<M: Form>(py: Python<'_>, array: &UsmArray, copied: bool) -> Result<Py<PyAny>> {
+    // Waits for the work on the array. The address travels between threads as a number would; it is used here only.
+    let tensor = py.detach(|| dlpack::export::<M>(array, copied).map(Tensor::new)).map_err(refusal)?;
+    let tensor = tensor.0;
+    // SAFETY: the interpreter's lock is held; the name is static, and the destructor takes what the capsule holds.
+    let capsule = unsafe { ffi::PyCapsule_New(tensor.cast(), M::NAME.as_ptr(), Some(destroy::<M>)) };
+    if capsule.is_null() {
+        // SAFETY: exported above, and in no capsule.
+        unsafe { give_back(tensor) };
+        return Err(PyErr::fetch(py).into());
+    }
+    // SAFETY: a new reference, not null.
+    Ok(unsafe { Bound::from_owned_ptr(py, capsule) }.unbind())
+}
+
+/// A tensor's address, which goes between the parts of a function that hold the interpreter's lock and those that do not.
+struct Tensor<M>(*mut M);
+
+// SAFETY: only an address; who follows it owns the tensor, and says so there.
+unsafe impl<M> Send for Tensor<M> {}
+// SAFETY: as for `Send`.
+unsafe impl<M> Sync for Tensor<M> {}
+
+impl<M> Tensor<M> {
+    fn new(tensor: NonNull<M>) -> Self {
+        Self(tensor.as_ptr())
+    }
+    fn get(&self) -> *mut M {
+        self.0
+    }
+}
+
+/// Gives back a tensor that nobody has taken.
+unsafe extern "C" fn destroy<M: Form>(capsule: *mut ffi::PyObject) {
+    // SAFETY: the interpreter hands in the capsule that it destroys. A name of our own says what is in it; neither call
+    // raises then, so an exception that is under way stays.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, M::NAME.as_ptr()) == 1 {
+            let tensor: *mut c_void = ffi::PyCapsule_GetPointer(capsule, M::NAME.as_ptr());
+            give_back(tensor.cast::<M>());
+        }
+    }
+}
+
+/// Takes the tensor out of a capsule; `None` where the capsule is for the other form.
+fn take<M: Form>(capsule: &Bound<'_, PyAny>, queue: &Queue) -> Result<Option<UsmArray>> {
+    let raw = capsule.as_ptr();
+    // SAFETY: the interpreter's lock is held, and any object may be asked whether it is such a capsule.
+    if unsafe { ffi::PyCapsule_IsValid(raw, M::NAME.as_ptr()) } == 0 {
+        return Ok(None);
+    }
+    // SAFETY: valid, so it holds a pointer under this name, and may be renamed; names are static. With the new name nobody
+    // else takes the tensor, nor does the capsule's destructor.
+    let tensor = unsafe {
+        let tensor = Tensor(ffi::PyCapsule_GetPointer(raw, M::NAME.as_ptr()).cast::<M>());
+        if ffi::PyCapsule_SetName(raw, M::USED.as_ptr()) != 0 {
+            return Err(PyErr::fetch(capsule.py()).into());
+        }
+        tensor
+    };
+    // SAFETY: what a capsule of this name holds is a managed tensor, as the protocol has it, which now is ours.
+    let imported = capsule.py().detach(|| unsafe { dlpack::import(tensor.get(), queue) });
+    imported.map(Some).map_err(|error| {
+        // The tensor is not ours then: its capsule gives it back.
+        // SAFETY: as above.
+        unsafe { ffi::PyCapsule_SetName(raw, M::NAME.as_ptr()) };
+        refusal(error)
+    })
+}
+
+/// Takes the tensor out of a capsule of either form.
+fn unwrap(capsule: &Bound<'_, PyAny>, queue: &Queue) -> Result<UsmArray> {
+    if let Some(array) = take::<DLManagedTensorVersioned>(capsule, queue)? {
+        return Ok(array);
+    }
+    if let Some(array) = take::<DLManagedTensor>(capsule, queue)? {
+        return Ok(array);
+    }
+    let used = [DLManagedTensor::USED, DLManagedTensorVersioned::USED].into_iter().any(|name| {
+        // SAFETY: as in `take`.
+        unsafe { ffi::PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) == 1 }
+    });
+    Err(Fault::Python(if used {
+        PyValueError::new_err("the DLPack capsule was used already; help: export another one with __dlpack__")
+    } else {
+        PyTypeError::new_err(format!(
+            "__dlpack__ returned {}; expected a capsule named \"dltensor_versioned\" or \"dltensor\"",
+            capsule.repr()?
+        ))
+    }))
+}
+
+/// The array that an object with `__dlpack__` is, in place where it is in the processor's memory.
+fn receive(object: &Bound<'_, PyAny>, queue: &Queue, copy: Option<bool>) -> Result<UsmArray> {
+    let py = object.py();
+    let (device, _number): (i64, i64) = object.call_method0("__dlpack_device__")?.extract()?;
+    let elsewhere = device != i64::from(DL_CPU);
+    let options = PyDict::new(py);
+    options.set_item("max_version", (VERSION.major, VERSION.minor))?;
+    if elsewhere {
+        options.set_item("dl_device", (DL_CPU, 0))?;
+    }
+    if copy == Some(false) {
+        options.set_item("copy", false)?;
+    }
+    let export = object.getattr("__dlpack__")?;
+    let capsule = match export.call((), Some(&options)) {
+        // Libraries from before DLPack 1.0 take no such arguments, and never copy.
+        Err(error) if !elsewhere && error.is_instance_of::<PyTypeError>(py) => export.call0()?,
+        other => other?,
+    };
+    let array = unwrap(&capsule, queue)?;
+    if copy == Some(true) && !elsewhere { Ok(py.detach(|| array.copy())?) } else { Ok(array) }
+}
+
+/// The protocol, for `asarray`.
+pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
+    if !(object.hasattr("__dlpack__")? && object.hasattr("__dlpack_device__")?) {
+        return Ok(None);
+    }
+    match receive(object, &working_queue(request.queue)?, request.copy.filter(|&copy| !copy)) {
+        Ok(array) => Ok(Some(array)),
+        // What the other side does not export so, it may describe otherwise.
+        Err(Fault::Python(error))
+            if error.is_instance_of::<PyBufferError>(object.py())
+                && object.hasattr("__array_interface__")? =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// An array from one of another library, or from one of ours, through DLPack: it shares the memory where that is the
+/// processor's or this library's.
+///
+/// x: an object with `__dlpack__` and `__dlpack_device__`. device: a Device, a Queue or a filter string; None: where x is.
+/// copy: True: always; False: never; None: where it must be.
+///
+/// Raises BufferError where the other library does not export the array, or not without a copy, TypeError where x does not
+/// follow the protocol, ValueError where the tensor says what cannot be.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, device=None, copy=None))]
+fn from_dlpack(
+    x: &Bound<'_, PyAny>,
+    device: Option<&Bound<'_, PyAny>>,
+    copy: Option<bool>,
+) -> Result<PyArray> {
+    let py = x.py();
+    let queue = named_queue(device, None, None)?;
+    let (array, fresh) = match x.cast::<PyArray>() {
+        Ok(array) => (array.try_borrow().map_err(PyErr::from)?.array.clone(), false),
+        Err(_) if x.hasattr("__dlpack__")? && x.hasattr("__dlpack_device__")? => {
+            (receive(x, &working_queue(queue.as_ref())?, copy)?, true)
+        }
+        Err(_) => {
+            return Err(Fault::Python(PyTypeError::new_err(format!(
+                "`x` is {}; expected an array with __dlpack__ and __dlpack_device__; help: use asarray for other objects",
+                x.get_type().repr()?
+            ))));
+        }
+    };
+    let moved = queue.as_ref().is_some_and(|queue| queue.context() != array.context());
+    if moved && copy == Some(false) {
+        return Err(Fault::Python(PyBufferError::new_err(
+            "`copy` is False, but the array is not in the context of `device`; expected None or True; help: leave \
+             `device` out",
+        )));
+    }
+    let placed = py.detach(|| -> stridewise::Result<UsmArray> {
+        let here = if copy == Some(true) && !fresh && !moved { array.copy()? } else { array };
+        queue.map_or(Ok(here.clone()), |queue| here.to_queue(&queue))
+    })?;
+    Ok(placed.into())
+}
+
+/// What an argument of `__dlpack__` asks for.
+fn refuse<T>(text: &'static str) -> Result<T> {
+    Err(Fault::Python(PyBufferError::new_err(text)))
+}
+
+#[pymethods]
+impl PyArray {
+    /// The array as a DLPack capsule, for other libraries: it shares the memory, and work on it is done.
+    ///
+    /// stream: None. max_version: the newest DLPack that the consumer knows; None: before 1.0. dl_device: (1, 0), the
+    /// processor. copy: True: always; False: never; None: where the host may not touch the memory and dl_device asks for
+    /// the processor.
+    ///
+    /// Raises BufferError for memory of kind "device" without dl_device or copy, and for read-only arrays before DLPack
+    /// 1.0.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__(
+        &self,
+        py: Python<'_>,
+        stream: Option<&Bound<'_, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i64, i64)>,
+        copy: Option<bool>,
+    ) -> Result<Py<PyAny>> {
+        if stream.is_some_and(|stream| !stream.is_none()) {
+            return Err(Fault::Python(PyValueError::new_err(
+                "`stream` is not None; expected None, for the processor has no streams",
+            )));
+        }
+        if dl_device.is_some_and(|device| device != (i64::from(DL_CPU), 0)) {
+            return refuse("`dl_device` is another device; expected (1, 0), the processor, or None");
+        }
+        let array = &self.array;
+        let visible = check_visible(array);
+        let fresh = match (copy, &visible) {
+            (Some(true), _) => true,
+            (_, Ok(())) => false,
+            (None, Err(_)) if dl_device.is_some() => true,
+            (_, Err(error)) => return Err(refusal(error.clone())),
+        };
+        let copied = if fresh { Some(py.detach(|| visible_copy(array))?) } else { None };
+        let array = copied.as_ref().unwrap_or(array);
+        match max_version {
+            Some((major, _)) if major >= VERSION.major => {
+                capsule::<DLManagedTensorVersioned>(py, array, fresh)
+            }
+            _ => capsule::<DLManagedTensor>(py, array, fresh),
+        }
+    }
+
+    /// The device of the array's memory in DLPack's numbers: (1, 0), the processor. Raises BufferError for memory that the
+    /// host may not touch.
+    fn __dlpack_device__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
+        let device = dlpack::device_of(&self.array).map_err(refusal)?;
+        Ok(PyTuple::new(py, [device.device_type, device.device_id])?)
+    }
+}
+
+/// Adds the function to the module.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(from_dlpack, module)?)
+}
