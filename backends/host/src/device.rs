@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, ElementsFn, Limits, Partition, Queue,
-    QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport,
+    QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport, threads_started,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
@@ -54,6 +54,7 @@ impl DeviceState {
         if let Some(pool) = self.pool.get() {
             return Ok(pool);
         }
+        threads_started();
         let pool = Pool::new(self.tuning.threads, self.pinned.then_some(self.cpus.as_slice()))?;
         Ok(self.pool.get_or_init(|| pool))
     }

@@ -83,6 +83,7 @@ pub(crate) fn redirect(command: &mut Command) {
             *src = resolve(*src);
         }
         Command::Fill { dst, .. } => *dst = resolve(*dst),
+        Command::Advise { ptr, .. } => *ptr = resolve(*ptr),
         _ => {}
     }
 }

@@ -4,14 +4,16 @@
 //! page fault per 4 KiB costs more than any kernel.
 
 #[cfg(not(unix))]
-pub(crate) use heap::{discard, map, unmap};
+pub(crate) use heap::{advise, discard, map, unmap};
 #[cfg(unix)]
-pub(crate) use mapping::{discard, map, page_bytes, unmap};
+pub(crate) use mapping::{advise, discard, map, page_bytes, unmap};
 
 #[cfg(unix)]
 mod mapping {
     use std::ptr::{NonNull, null_mut};
     use std::sync::OnceLock;
+
+    use stridewise_core::backend::Advice;
 
     /// Blocks from this size on are aligned to it and ask for huge pages of it (x86-64 and AArch64 with 4 KiB pages).
     const HUGE_PAGE_BYTES: usize = 2 << 20;
@@ -91,6 +93,41 @@ mod mapping {
         }
     }
 
+    /// Tells the system how memory is going to be used; a hint. A prefetch takes in the pages that the range begins and ends
+    /// in, other advice only those that are the range's alone.
+    pub(crate) fn advise(ptr: *mut u8, bytes: usize, advice: Advice) {
+        let page = page_bytes();
+        let (start, end) = (ptr.addr(), ptr.addr().saturating_add(bytes));
+        let (first, last) = match advice {
+            Advice::Prefetch => (start / page, end.div_ceil(page)),
+            _ => (start.div_ceil(page), end / page),
+        };
+        if last <= first {
+            return;
+        }
+        let length = (last - first) * page;
+        let start = ptr.wrapping_byte_offset((first * page).wrapping_sub(start).cast_signed());
+        // SAFETY: advice of these kinds changes no contents and no access, so a range that is not all mapped, or a kernel
+        // that does not know the advice, only make it fail; a failure of a hint does not matter.
+        let told = |code: libc::c_int| unsafe { libc::madvise(start.cast(), length, code) } == 0;
+        match advice {
+            #[cfg(target_os = "linux")]
+            Advice::Prefetch if told(libc::MADV_POPULATE_WRITE) => {}
+            Advice::Prefetch => {
+                told(libc::MADV_WILLNEED);
+            }
+            Advice::Sequential => {
+                told(libc::MADV_SEQUENTIAL);
+            }
+            Advice::Random => {
+                told(libc::MADV_RANDOM);
+            }
+            _ => {
+                told(libc::MADV_NORMAL);
+            }
+        }
+    }
+
     fn mapped_bytes(bytes: usize) -> Option<usize> {
         bytes.max(1).checked_next_multiple_of(page_bytes())
     }
@@ -134,6 +171,9 @@ mod heap {
         }
     }
 
+    /// Does nothing: there is nobody to tell.
+    pub(crate) fn advise(_ptr: *mut u8, _bytes: usize, _advice: stridewise_core::backend::Advice) {}
+
     /// Does nothing: the heap keeps its pages.
     ///
     /// # Safety
@@ -143,6 +183,8 @@ mod heap {
 
 #[cfg(test)]
 mod tests {
+    use stridewise_core::backend::Advice;
+
     use super::*;
 
     #[test]
@@ -164,6 +206,23 @@ mod tests {
                 ptr.as_ptr().write_bytes(8, bytes);
                 unmap(ptr, bytes);
             }
+        }
+    }
+
+    #[test]
+    fn advice_changes_no_contents() {
+        let bytes = 3 << 20;
+        let ptr = map(bytes, 64, true).unwrap();
+        // SAFETY: just mapped with this length; unmapped once, at the end.
+        unsafe {
+            ptr.as_ptr().add(5).write(9);
+            for advice in [Advice::Prefetch, Advice::Sequential, Advice::Random, Advice::Default] {
+                for (first, length) in [(0, bytes), (1, 1), (4095, 2), (4097, bytes - 4097), (7, 0)] {
+                    advise(ptr.as_ptr().add(first), length, advice);
+                }
+            }
+            assert_eq!((ptr.as_ptr().add(5).read(), ptr.as_ptr().add(bytes - 1).read()), (9, 0));
+            unmap(ptr, bytes);
         }
     }
 

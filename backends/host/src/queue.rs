@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Signal, Wait,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Signal, Wait, check_process,
 };
 use stridewise_core::{Error, Result};
 
@@ -65,13 +65,14 @@ impl Queue for HostQueue {
             Command::Launch(_)
                 | Command::Copy { .. }
                 | Command::Fill { .. }
+                | Command::Advise { .. }
                 | Command::Barrier
                 | Command::HostTask(_)
         ) {
             return Err(Error::unsupported(
                 "command",
                 format!("{command:?}"),
-                "a launch, copy, fill, barrier or host task",
+                "a launch, copy, fill, hint, barrier or host task",
                 "use a device of another driver, or a later version of this one",
             ));
         }
@@ -103,6 +104,10 @@ impl Queue for HostQueue {
                 pending.push(Arc::clone(last) as Arc<dyn Event>);
             }
             let inline = small && pending.is_empty();
+            if !inline {
+                // Someone else's thread will have to end it.
+                check_process()?;
+            }
             if !inline && estimate.is_some() {
                 // Here, where a failure still means that nothing was enqueued.
                 self.device.pool()?;

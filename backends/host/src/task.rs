@@ -130,6 +130,8 @@ pub(crate) fn estimate_ns(command: &Command) -> Option<u64> {
             Some(plans.iter().fold(0, |sum: u64, plan| sum.saturating_add(kernels::estimate_ns(plan))))
         }
         Command::Copy { bytes, .. } | Command::Fill { bytes, .. } => Some(*bytes as u64 / BYTES_PER_NS),
+        // A page that is not there yet costs about as much as copying it does, one that is there nothing.
+        Command::Advise { bytes, .. } => Some(*bytes as u64 / BYTES_PER_NS),
         _ => None,
     }
 }
@@ -146,6 +148,7 @@ fn execute(command: Command, tuning: &Tuning) -> Result<()> {
             // SAFETY: as for a copy; the pattern's length divides the address and the length.
             unsafe { kernels::fill(dst.as_ptr(), bytes, &pattern[..pattern_bytes], tuning) };
         }
+        Command::Advise { ptr, bytes, advice } => crate::memory::advise(ptr.as_ptr(), bytes, advice),
         Command::HostTask(task) => task()?,
         _ => {}
     }

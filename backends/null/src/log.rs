@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use stridewise_core::backend::{Command, Dependency, Event, EventStatus};
+use stridewise_core::backend::{Advice, Command, Dependency, Event, EventStatus};
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Dtype, Error, LaunchPlan, Operand, Result};
 
@@ -30,6 +30,15 @@ pub enum Logged {
         /// The pattern, of 1 to 16 bytes.
         pattern: Vec<u8>,
     },
+    /// A hint about memory.
+    Advise {
+        /// Where the memory begins.
+        ptr: UsmPtr,
+        /// How many bytes.
+        bytes: usize,
+        /// The hint.
+        advice: Advice,
+    },
     /// A barrier.
     Barrier,
     /// A host task; what it touches is not known.
@@ -49,6 +58,7 @@ impl Logged {
                 let pattern = pattern.iter().take(*pattern_bytes).copied().collect();
                 Self::Fill { dst: *dst, bytes: *bytes, pattern }
             }
+            &Command::Advise { ptr, bytes, advice } => Self::Advise { ptr, bytes, advice },
             Command::Barrier => Self::Barrier,
             Command::HostTask(_) => Self::HostTask,
             other => {

@@ -24,12 +24,14 @@
 
 mod all;
 mod info;
+mod process;
 mod signal;
 
 pub use all::when_all;
 pub use info::{
     AffinityDomain, Aspect, Cache, DeviceInfo, DeviceType, Limits, Partition, Topology, UsmSupport,
 };
+pub use process::{check_process, threads_started};
 pub use signal::Signal;
 
 use std::any::Any;
@@ -220,6 +222,36 @@ pub struct Wait {
     pub dependency: Dependency,
 }
 
+/// What is said about memory (SYCL 2020, `handler::prefetch` and `handler::mem_advise`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Advice {
+    /// It is used soon: have it where the device works. On the host, pages that were never touched get their memory.
+    Prefetch,
+    /// Nothing special: takes back what follows.
+    Default,
+    /// It is used from the start to the end.
+    Sequential,
+    /// It is used in no order.
+    Random,
+}
+
+impl Advice {
+    /// What can be said besides [`Prefetch`](Self::Prefetch).
+    pub const ALL: &'static [Self] = &[Self::Default, Self::Sequential, Self::Random];
+
+    /// `default`, `sequential` or `random`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Prefetch => "prefetch",
+            Self::Default => "default",
+            Self::Sequential => "sequential",
+            Self::Random => "random",
+        }
+    }
+}
+
 /// Work for a queue.
 #[non_exhaustive]
 pub enum Command {
@@ -245,6 +277,15 @@ pub enum Command {
         /// Length of the pattern.
         pattern_bytes: usize,
     },
+    /// A hint about memory of this driver. It changes no contents; a device that has no use for it does nothing.
+    Advise {
+        /// Where the memory begins.
+        ptr: UsmPtr,
+        /// How many bytes.
+        bytes: usize,
+        /// The hint.
+        advice: Advice,
+    },
     /// Nothing: complete when its waits are.
     Barrier,
     /// A function on the host; it may block. Its error or panic fails the event.
@@ -257,6 +298,7 @@ impl fmt::Debug for Command {
             Self::Launch(plans) => f.debug_tuple("Launch").field(plans).finish(),
             Self::Copy { dst, src, bytes } => write!(f, "Copy({bytes} bytes {src:?} → {dst:?})"),
             Self::Fill { dst, bytes, .. } => write!(f, "Fill({bytes} bytes at {dst:?})"),
+            Self::Advise { ptr, bytes, advice } => write!(f, "Advise({advice:?}, {bytes} bytes at {ptr:?})"),
             Self::Barrier => f.write_str("Barrier"),
             Self::HostTask(_) => f.write_str("HostTask"),
         }

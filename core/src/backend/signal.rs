@@ -137,6 +137,8 @@ impl Event for Signal {
                 std::thread::yield_now();
                 continue;
             }
+            // A forked process would sleep for ever: who should wake it is in the other process.
+            super::check_process()?;
             let mut inner = self.lock();
             inner.sleepers += 1;
             while !self.status().is_terminal() {

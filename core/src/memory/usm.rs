@@ -7,7 +7,7 @@ use super::allocation::{Allocation, Deleter};
 use super::schedule::{self, Access};
 use super::track::{Mode, Region};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, host};
-use crate::backend::{Aspect, Command, UsmSupport};
+use crate::backend::{Advice, Aspect, Command, UsmSupport};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::runtime::{Context, Device, Event, Queue, devices};
@@ -302,6 +302,12 @@ impl Queue {
             memory.kind().host_accessible() && memory.device().info().has(Aspect::HostDebuggable)
         };
         if backend(dst) == backend(src) {
+            for memory in [dst, src] {
+                // What the memory's own queue holds back, or has to wait for outside of the engine, this one knows nothing of.
+                if memory.device() != self.device() {
+                    memory.queue().backend().flush()?;
+                }
+            }
             return self.copy_once((dst, dst_offset), (src, src_offset), bytes, depends);
         }
         // A driver copies between its own memory and that of the host.
@@ -386,6 +392,51 @@ impl Queue {
             schedule::complete(&event, depends)?;
         }
         Ok(event)
+    }
+
+    /// Says that memory is used soon on this queue's device, after the events named (SYCL 2020, `queue::prefetch`): on the
+    /// host, pages that were never touched get their memory now; other devices take it as they can. Contents stay.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] where the range leaves the allocation; what the runtime reports.
+    pub fn prefetch(
+        &self,
+        memory: &UsmMemory,
+        offset: usize,
+        bytes: usize,
+        depends: &[Event],
+    ) -> Result<Event> {
+        self.mem_advise(memory, offset, bytes, Advice::Prefetch, depends)
+    }
+
+    /// Says how memory is going to be used, after the events named (SYCL 2020, `queue::mem_advise`). Contents stay, and a
+    /// device that has no use for the hint does nothing.
+    ///
+    /// # Errors
+    /// As for [`prefetch`](Self::prefetch).
+    pub fn mem_advise(
+        &self,
+        memory: &UsmMemory,
+        offset: usize,
+        bytes: usize,
+        advice: Advice,
+        depends: &[Event],
+    ) -> Result<Event> {
+        memory.check("bytes", offset, bytes)?;
+        if bytes == 0 {
+            return self.submit_barrier(depends);
+        }
+        // A hint goes to the driver whose memory it is about.
+        let queue = if memory.device().info().backend == self.device().info().backend {
+            self
+        } else {
+            memory.queue()
+        };
+        let command = Command::Advise { ptr: memory.ptr().byte_offset(offset.cast_signed()), bytes, advice };
+        let accesses = vec![memory.access(offset, bytes, Mode::Read)];
+        // SAFETY: the range is inside the allocation (checked above), and a hint reads and writes no contents, which is
+        // less than what `accesses` says.
+        unsafe { schedule::submit(queue, command, accesses, depends) }
     }
 
     /// Sets `bytes` bytes from `offset` on to a value, after the events named.

@@ -22,10 +22,12 @@ pub struct Device(Arc<Inner>);
 
 /// A device that does not keep itself alive.
 #[derive(Clone)]
-pub(crate) struct WeakDevice(Weak<Inner>);
+pub struct WeakDevice(Weak<Inner>);
 
 impl WeakDevice {
-    pub(crate) fn upgrade(&self) -> Option<Device> {
+    /// The device, while anything else keeps it.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Device> {
         self.0.upgrade().map(Device)
     }
 }
@@ -260,14 +262,24 @@ impl Device {
     pub(crate) fn pool(&self) -> &Pool {
         &self.0.pool
     }
-    pub(crate) fn backend(&self) -> &Arc<dyn backend::Device> {
+    /// The backend's own object: for a device that works as this one does on memory from elsewhere.
+    #[must_use]
+    pub fn backend(&self) -> &Arc<dyn backend::Device> {
         &self.0.backend
     }
-    pub(crate) fn downgrade(&self) -> WeakDevice {
+    /// A hold on the device that does not keep it alive.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakDevice {
         WeakDevice(Arc::downgrade(&self.0))
     }
     pub(crate) fn id(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
+    }
+}
+
+impl fmt::Debug for WeakDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WeakDevice({:?})", self.upgrade())
     }
 }
 

@@ -8,8 +8,7 @@ mod placement;
 mod queue;
 
 pub use context::Context;
-pub(crate) use device::WeakDevice;
-pub use device::{Device, default_device, devices};
+pub use device::{Device, WeakDevice, default_device, devices};
 pub use event::Event;
 pub use filter::{Filter, FilterTerm};
 pub(crate) use placement::common_queue;

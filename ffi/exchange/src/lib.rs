@@ -3,4 +3,5 @@
 
 pub mod dlpack;
 pub mod host;
+pub mod interface;
 pub mod typestr;

@@ -1,17 +1,27 @@
 //! USM memory as Python objects: one class per kind, and what they share.
 
-use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use stridewise::{UsmKind, UsmMemory};
+pub(crate) mod span;
 
-use crate::errors::Result;
+use std::ffi::c_int;
+
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyInt, PyString, PyTuple};
+use stridewise::{Device, Error, PointerKind, Queue, UsmKind, UsmMemory, UsmPtr, pointer_info};
+
+use crate::array::PyArray;
+use crate::errors::{Fault, Result};
 use crate::namespace::placement::queue_of;
+use crate::protocol;
 use crate::runtime::context::PyContext;
 use crate::runtime::device::PyDevice;
 use crate::runtime::queue::PyQueue;
+use span::Span;
 
 /// What memory of every kind has. Make memory with MemoryUSMHost, MemoryUSMDevice or MemoryUSMShared.
-#[pyclass(name = "_Memory", module = "stridewise", frozen, subclass)]
+#[pyclass(name = "_Memory", module = "stridewise", frozen, subclass, weakref)]
 pub(crate) struct PyMemory(pub(crate) UsmMemory);
 
 #[pymethods]
@@ -36,6 +46,11 @@ impl PyMemory {
     fn sycl_queue(&self) -> PyQueue {
         PyQueue(self.0.queue().clone())
     }
+    /// The queue that works on this memory by default.
+    #[getter]
+    fn queue(&self) -> PyQueue {
+        self.sycl_queue()
+    }
     /// The context that the memory is bound to.
     #[getter]
     fn sycl_context(&self) -> PyContext {
@@ -50,10 +65,80 @@ impl PyMemory {
     fn get_usm_type(&self) -> &'static str {
         self.0.kind().name()
     }
+    /// "host", "device" or "shared".
+    #[getter(usm_type)]
+    fn kind(&self) -> &'static str {
+        self.0.kind().name()
+    }
+    /// Whether the memory came from elsewhere.
+    #[getter]
+    fn is_foreign(&self) -> bool {
+        self.0.is_foreign()
+    }
+    /// The same memory, associated with another queue of the same context. Raises ValueError for one of another context.
+    fn with_queue(&self, py: Python<'_>, queue: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
+        let queue = queue_of(None, Some(queue), None)?;
+        Ok(object(py, self.0.with_queue(&queue)?)?)
+    }
+
+    /// Copies all bytes into `obj`, an object with a contiguous, writable buffer of as many bytes, or, without one, into a
+    /// new bytearray; after the work on them. Returns it.
+    ///
+    /// Raises ValueError for a buffer of another size, BufferError for one that cannot be written, TypeError for an object
+    /// without a buffer.
+    #[pyo3(signature = (obj=None))]
+    fn copy_to_host<'py>(
+        &self,
+        py: Python<'py>,
+        obj: Option<Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let Some(obj) = obj.filter(|obj| !obj.is_none()) else {
+            let bytes = py.detach(|| self.0.to_bytes())?;
+            return Ok(PyByteArray::new(py, &bytes).into_any());
+        };
+        let target = host_buffer("obj", &obj, true)?;
+        self.check_size("obj", target.bytes(), target.bytes() == self.0.bytes())?;
+        let whole = Span::usm(self.0.clone());
+        py.detach(|| Span::copy(self.0.queue(), &target, &whole, self.0.bytes(), &[]))?;
+        Ok(obj)
+    }
+    /// Copies the bytes of `obj`, an object with a contiguous buffer of as many bytes or fewer, over the start of this
+    /// memory. They are there when the call returns.
+    ///
+    /// Raises ValueError for a larger buffer, TypeError for an object without a buffer.
+    fn copy_from_host(&self, py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<()> {
+        let source = host_buffer("obj", obj, false)?;
+        self.check_size("obj", source.bytes(), source.bytes() <= self.0.bytes())?;
+        let whole = Span::usm(self.0.clone());
+        py.detach(|| Span::copy(self.0.queue(), &whole, &source, source.bytes(), &[]))?;
+        Ok(())
+    }
+    /// Copies the bytes of `sycl_usm_ary`, memory, a contiguous array or an object with `__sycl_usm_array_interface__`, of
+    /// any kind and device, over the start of this memory. They are there when the call returns.
+    ///
+    /// Raises ValueError where it has more bytes than this memory, TypeError for an object without the interface.
+    fn copy_from_device(&self, py: Python<'_>, sycl_usm_ary: &Bound<'_, PyAny>) -> Result<()> {
+        let (source, offset, bytes) =
+            Span::readable("sycl_usm_ary", sycl_usm_ary)?.into_usm("sycl_usm_ary", sycl_usm_ary)?;
+        self.check_size("sycl_usm_ary", bytes, bytes <= self.0.bytes())?;
+        let queue = self.0.queue();
+        py.detach(|| queue.memcpy((&self.0, 0), (&source, offset), bytes, &[])?.wait())?;
+        Ok(())
+    }
+    /// Sets all bytes to a value from 0 to 255. They are there when the call returns.
+    #[pyo3(signature = (val=0))]
+    fn memset(&self, py: Python<'_>, val: u8) -> Result<()> {
+        let queue = self.0.queue();
+        py.detach(|| queue.memset(&self.0, 0, val, self.0.bytes(), &[])?.wait())?;
+        Ok(())
+    }
     /// All bytes, after the work on them.
     fn tobytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| self.0.to_bytes())?;
         Ok(PyBytes::new(py, &bytes))
+    }
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
+        self.tobytes(py)
     }
     fn __len__(&self) -> usize {
         self.0.bytes()
@@ -66,6 +151,157 @@ impl PyMemory {
             self.0.ptr().addr()
         )
     }
+    /// Memory is pickled with its bytes, and restored on the device of the same filter string, or the default one.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let restore = py.import("stridewise._native")?.getattr("_restore_memory")?;
+        let filter = self.0.device().filter_string();
+        let state = (self.0.kind().name(), self.tobytes(py)?, filter).into_pyobject(py)?;
+        Ok((restore, state))
+    }
+
+    /// The bytes as a buffer (PEP 3118), without a copy, for memory of kind host and shared.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> Result<()> {
+        let py = slf.py();
+        if view.is_null() {
+            return Err(Fault::Python(PyBufferError::new_err("no place for the buffer's description")));
+        }
+        // SAFETY: the interpreter hands a place for a buffer's description, which is not null.
+        unsafe { (*view).obj = std::ptr::null_mut() };
+        let memory = slf.get().0.clone();
+        if !memory.kind().host_accessible() {
+            return Err(Fault::Core(Error::host_access(
+                "memory",
+                format!("of kind {} on {}", memory.kind(), memory.device()),
+                "memory that the host may touch: host or shared",
+                "copy it first, with `copy_to_host`",
+            )));
+        }
+        let (ptr, bytes) = py.detach(|| memory.export().map(|ptr| (ptr, memory.bytes())))?;
+        let read_only = c_int::from(memory.is_read_only());
+        // An allocation's size is within `isize`.
+        let length = bytes.cast_signed();
+        // SAFETY: `view` is the interpreter's; the memory is `bytes` long from `ptr`, is reached by the host (its kind was
+        // checked), and lives as long as the object, which the call takes a reference to for the buffer's holder.
+        let code = unsafe {
+            ffi::PyBuffer_FillInfo(view, slf.as_ptr(), ptr.as_ptr().cast(), length, read_only, flags)
+        };
+        if code == 0 { Ok(()) } else { Err(Fault::Python(PyErr::fetch(py))) }
+    }
+}
+
+/// The buffer of an object of the host, which is no USM memory.
+fn host_buffer(name: &'static str, obj: &Bound<'_, PyAny>, write: bool) -> Result<Span> {
+    let buffer = PyUntypedBuffer::get(obj).map_err(|_| {
+        let given = obj.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string());
+        PyTypeError::new_err(format!(
+            "`{name}` is {given}; expected an object with a buffer, such as bytes, bytearray, array.array or NumPy's \
+             ndarray; help: copy_from_device copies USM memory"
+        ))
+    })?;
+    Span::host(name, buffer, write)
+}
+
+impl PyMemory {
+    fn check_size(&self, name: &str, bytes: usize, fits: bool) -> Result<()> {
+        if fits {
+            return Ok(());
+        }
+        Err(Fault::Python(PyValueError::new_err(format!(
+            "`{name}` has {bytes} bytes; expected those of this memory, {}; help: allocate as much, or use Queue.memcpy \
+             with a count",
+            self.0.bytes()
+        ))))
+    }
+}
+
+/// New memory of a kind with the bytes of other memory.
+fn copied(
+    kind: UsmKind,
+    source: &UsmMemory,
+    alignment: usize,
+    queue: &Queue,
+) -> stridewise::Result<UsmMemory> {
+    let memory = fresh(kind, source.bytes(), alignment, queue)?;
+    queue.memcpy((&memory, 0), (source, 0), source.bytes(), &[])?.wait()?;
+    Ok(memory)
+}
+
+fn fresh(kind: UsmKind, bytes: usize, alignment: usize, queue: &Queue) -> stridewise::Result<UsmMemory> {
+    match alignment {
+        0 => UsmMemory::new(kind, bytes, queue),
+        _ => UsmMemory::aligned(kind, bytes, alignment, queue),
+    }
+}
+
+/// The memory that an object is or views, ours or others'; `None` where it follows no protocol.
+pub(crate) fn memory_of(obj: &Bound<'_, PyAny>) -> Result<Option<UsmMemory>> {
+    if let Ok(memory) = obj.cast::<PyMemory>() {
+        return Ok(Some(memory.get().0.clone()));
+    }
+    if let Ok(array) = obj.cast::<PyArray>() {
+        let array = array.try_borrow().map_err(PyErr::from)?.array.clone();
+        return Ok(Some(obj.py().detach(|| array.usm_data())?));
+    }
+    protocol::import_memory(obj)
+}
+
+/// What the constructors do.
+fn construct(
+    py: Python<'_>,
+    kind: UsmKind,
+    given: &Bound<'_, PyAny>,
+    alignment: usize,
+    queue: Option<&Bound<'_, PyAny>>,
+    copy: bool,
+) -> Result<UsmMemory> {
+    let queue = queue.filter(|queue| !queue.is_none());
+    let named = queue.map(|queue| queue_of(None, Some(queue), None)).transpose()?;
+    // An integer, or what stands for one, such as NumPy's; arrays have the method, too, and raise in it.
+    let number = given.is_instance_of::<PyInt>()
+        || (given.hasattr("__index__")? && given.call_method0("__index__").is_ok());
+    if number {
+        let bytes = given.extract::<isize>()?;
+        let Ok(bytes) = usize::try_from(bytes) else {
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "`nbytes` is {bytes}; expected at least one byte"
+            ))));
+        };
+        let queue = match named {
+            Some(queue) => queue,
+            None => Queue::default_queue()?,
+        };
+        return Ok(py.detach(|| fresh(kind, bytes, alignment, &queue))?);
+    }
+    if let Some(source) = memory_of(given)? {
+        let queue = named.unwrap_or_else(|| source.queue().clone());
+        if copy {
+            return Ok(py.detach(|| copied(kind, &source, alignment, &queue))?);
+        }
+        if source.kind() != kind {
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "`nbytes` is memory of kind {}; expected {kind}; help: copy it with copy=True",
+                source.kind()
+            ))));
+        }
+        return Ok(if queue == *source.queue() { source } else { source.with_queue(&queue)? });
+    }
+    if copy && let Ok(buffer) = PyUntypedBuffer::get(given) {
+        let source = Span::host("nbytes", buffer, false)?;
+        let queue = match named {
+            Some(queue) => queue,
+            None => Queue::default_queue()?,
+        };
+        return Ok(py.detach(|| -> stridewise::Result<UsmMemory> {
+            let memory = fresh(kind, source.bytes(), alignment, &queue)?;
+            Span::copy(&queue, &Span::usm(memory.clone()), &source, source.bytes(), &[])?;
+            Ok(memory)
+        })?);
+    }
+    Err(Fault::Python(PyTypeError::new_err(format!(
+        "`nbytes` is {}; expected a number of bytes, USM memory, or an object with __sycl_usm_array_interface__; help: \
+         bytes and other buffers are copied with copy=True",
+        given.repr()?
+    ))))
 }
 
 macro_rules! kinds {
@@ -73,8 +309,12 @@ macro_rules! kinds {
         $(
             #[doc = concat!(
                 "USM memory of kind ", $who, ".\n\n",
-                $name, "(nbytes, alignment=0, queue=None): new memory with arbitrary contents, at a multiple of ",
-                "`alignment` bytes (0: 64), associated with a queue (by default the default device's)."
+                $name, "(nbytes, alignment=0, queue=None, copy=False): new memory with arbitrary contents, at a multiple of ",
+                "`alignment` bytes (0: 64), associated with a queue (by default the default device's).\n\n",
+                $name, "(obj, …): a view of memory of this kind: USM memory, an array, or an object with ",
+                "__sycl_usm_array_interface__; with copy=True new memory with its bytes, of any kind, or with those of a ",
+                "buffer.\n\nRaises ValueError for no bytes, an alignment that is no power of two and memory of another kind, ",
+                "TypeError for other objects, MemoryError, NotImplementedError where the device has no such memory."
             )]
             #[pyclass(name = $name, module = "stridewise", frozen, extends = PyMemory)]
             pub(crate) struct $Class;
@@ -82,18 +322,15 @@ macro_rules! kinds {
             #[pymethods]
             impl $Class {
                 #[new]
-                #[pyo3(signature = (nbytes, alignment=0, queue=None))]
+                #[pyo3(signature = (nbytes, alignment=0, queue=None, copy=false))]
                 fn new(
                     py: Python<'_>,
-                    nbytes: usize,
+                    nbytes: &Bound<'_, PyAny>,
                     alignment: usize,
                     queue: Option<&Bound<'_, PyAny>>,
+                    copy: bool,
                 ) -> Result<PyClassInitializer<Self>> {
-                    let queue = queue_of(None, queue, None)?;
-                    let memory = py.detach(|| match alignment {
-                        0 => UsmMemory::new(UsmKind::$Kind, nbytes, &queue),
-                        _ => UsmMemory::aligned(UsmKind::$Kind, nbytes, alignment, &queue),
-                    })?;
+                    let memory = construct(py, UsmKind::$Kind, nbytes, alignment, queue, copy)?;
                     Ok(PyClassInitializer::from(PyMemory(memory)).add_subclass(Self))
                 }
             }
@@ -109,11 +346,13 @@ macro_rules! kinds {
             }
         }
 
-        /// Adds the classes to the module.
+        /// Adds the classes and functions to the module.
         pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
             module.add_class::<PyMemory>()?;
             $(module.add_class::<$Class>()?;)*
-            Ok(())
+            module.add_function(wrap_pyfunction!(as_usm_memory, module)?)?;
+            module.add_function(wrap_pyfunction!(get_pointer_type, module)?)?;
+            module.add_function(wrap_pyfunction!(_restore_memory, module)?)
         }
     };
 }
@@ -121,4 +360,54 @@ kinds! {
     PyMemoryUsmHost "MemoryUSMHost" Host "host: it lives on the host, and host and device may touch it";
     PyMemoryUsmDevice "MemoryUSMDevice" Device "device: only the device may touch it";
     PyMemoryUsmShared "MemoryUSMShared" Shared "shared: host and device may touch it, and the runtime moves it";
+}
+
+/// The memory that an object is or views, without a copy: USM memory, an array, or an object with
+/// `__sycl_usm_array_interface__`.
+///
+/// Raises TypeError for other objects.
+#[pyfunction]
+fn as_usm_memory(py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
+    if obj.is_instance_of::<PyMemory>() {
+        return Ok(obj.clone().unbind());
+    }
+    match memory_of(obj)? {
+        Some(memory) => Ok(object(py, memory)?),
+        None => Err(Fault::Python(PyTypeError::new_err(format!(
+            "`obj` is {}; expected USM memory, an array, or an object with __sycl_usm_array_interface__",
+            obj.repr()?
+        )))),
+    }
+}
+
+/// What an address points into: "host", "device", "shared", or "unknown" where this engine has neither allocated nor
+/// adopted the memory.
+#[pyfunction]
+fn get_pointer_type(address: usize) -> &'static str {
+    match pointer_info(UsmPtr::new(std::ptr::without_provenance_mut(address))).kind {
+        PointerKind::Usm(kind) => kind.name(),
+        PointerKind::Unknown => "unknown",
+    }
+}
+
+/// Restores pickled memory.
+#[pyfunction]
+fn _restore_memory(
+    py: Python<'_>,
+    kind: &Bound<'_, PyString>,
+    data: &Bound<'_, PyBytes>,
+    filter: &Bound<'_, PyString>,
+) -> Result<Py<PyAny>> {
+    let kind: UsmKind = kind.to_cow()?.parse()?;
+    let queue = match Device::select(&filter.to_cow()?) {
+        Ok(device) => device.queue()?,
+        Err(_) => Queue::default_queue()?,
+    };
+    let bytes = data.as_bytes();
+    let memory = py.detach(|| -> stridewise::Result<UsmMemory> {
+        let memory = UsmMemory::new(kind, bytes.len(), &queue)?;
+        memory.copy_from_host(0, bytes)?;
+        Ok(memory)
+    })?;
+    Ok(object(py, memory)?)
 }

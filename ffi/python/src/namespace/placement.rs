@@ -6,7 +6,7 @@ use pyo3::types::PyString;
 use stridewise::{Order, Queue, UsmKind};
 
 use crate::errors::{Fault, Result};
-use crate::runtime::queue::{PyQueue, device_of};
+use crate::runtime::queue::{PyQueue, device_of, queue_argument};
 
 /// The queue that arguments name: `sycl_queue` or its other name `queue`, or the one of `device` (a Device, a Queue or
 /// a filter string); without any, the default device's.
@@ -45,13 +45,13 @@ pub(crate) fn named_queue(
     };
     for (name, argument) in [("sycl_queue", sycl_queue), ("queue", queue)] {
         if let Some(argument) = argument.filter(|argument| !argument.is_none()) {
-            let Ok(queue) = argument.cast::<PyQueue>() else {
+            let Some(queue) = queue_argument(argument)? else {
                 return Err(Fault::Python(PyTypeError::new_err(format!(
                     "`{name}` is {}; expected a Queue or None; help: name a device by `device=`",
                     argument.repr()?
                 ))));
             };
-            take(queue.get().0.clone())?;
+            take(queue)?;
         }
     }
     if given(device) {

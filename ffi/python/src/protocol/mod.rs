@@ -3,6 +3,7 @@
 mod buffer;
 mod dlpack;
 mod numpy;
+pub(crate) mod sycl;
 
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -23,7 +24,7 @@ pub(crate) struct Request<'a> {
 type Import = fn(&Bound<'_, PyAny>, &Request<'_>) -> Result<Option<UsmArray>>;
 
 /// The protocols, in the order in which they are tried; one line each.
-const PROTOCOLS: &[Import] = &[dlpack::import, numpy::import, buffer::import];
+const PROTOCOLS: &[Import] = &[sycl::import, dlpack::import, numpy::import, buffer::import];
 
 /// The array that an object of others is, by the first protocol that it follows; `None` where it follows none.
 pub(crate) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
@@ -39,7 +40,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
 type ImportMemory = fn(&Bound<'_, PyAny>) -> Result<Option<UsmMemory>>;
 
 /// The protocols of memory, in the order in which they are tried; one line each.
-const MEMORY_PROTOCOLS: &[ImportMemory] = &[];
+const MEMORY_PROTOCOLS: &[ImportMemory] = &[sycl::import_memory];
 
 /// The memory that an object of others is or views; `None` where it follows no protocol.
 pub(crate) fn import_memory(object: &Bound<'_, PyAny>) -> Result<Option<UsmMemory>> {

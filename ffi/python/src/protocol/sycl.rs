@@ -1,0 +1,601 @@
+//! `__sycl_usm_array_interface__`, both ways, and queues of SYCL.
+//!
+//! What goes out: the allocation's address, and as `syclobj` the dpctl.SyclQueue whose memory it is, or, for memory of
+//! this engine's own, its Queue. What comes in: memory of this engine's, behind any object that describes it, and memory
+//! of SYCL on a processor, which our host device works on in place, behind the queue it came with (`sycl::device`).
+//!
+//! Sources: dpctl's documentation of the protocol; `syclobj` in all forms that it names.
+
+mod device;
+mod library;
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyAttributeError, PyOverflowError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyMemoryView, PyString, PyTuple};
+use stridewise::backend::Aspect;
+use stridewise::{
+    Context, Device, Dtype, Error, PointerKind, Queue, UsmArray, UsmKind, UsmMemory, UsmPtr, pointer_info,
+};
+use stridewise_exchange::interface::{Interface, Place, VERSION, usm_strides};
+use stridewise_exchange::typestr::typestr;
+
+use super::Request;
+use crate::array::PyArray;
+use crate::errors::{Fault, Result};
+use crate::memory::PyMemory;
+use crate::runtime::context::PyContext;
+use crate::runtime::queue::PyQueue;
+use library::SyclQueue;
+
+/// What an interface's `syclobj` says.
+enum Home {
+    /// A queue of this engine.
+    Ours(Queue),
+    /// A context of this engine.
+    Context(Context),
+    /// The queue of this engine that works in the memory of a queue of SYCL, and that.
+    Sycl(Queue, Arc<SyclQueue>),
+    /// A filter string.
+    Filter(String),
+}
+
+/// What a capsule points to.
+enum Reference {
+    Queue(NonNull<c_void>),
+    Context,
+}
+
+fn type_error(name: &str, found: &Bound<'_, PyAny>, expected: &str) -> Fault {
+    let found = found.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string());
+    Fault::Python(PyTypeError::new_err(format!("`{name}` is {found}; expected {expected}")))
+}
+
+/// The capsule that an object is or gives; `None` where it is and gives none.
+fn capsule_of<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyCapsule>>> {
+    if let Ok(capsule) = object.cast::<PyCapsule>() {
+        return Ok(Some(capsule.clone()));
+    }
+    let Some(give) = object.getattr_opt(intern!(object.py(), "_get_capsule"))? else { return Ok(None) };
+    match give.call0()?.cast_into::<PyCapsule>() {
+        Ok(capsule) => Ok(Some(capsule)),
+        Err(error) => Err(type_error("syclobj._get_capsule()", &error.into_inner(), "a capsule")),
+    }
+}
+
+fn reference_of(capsule: &Bound<'_, PyCapsule>) -> Result<Reference> {
+    for (name, queue) in [(c"SyclQueueRef", true), (c"SyclContextRef", false)] {
+        if capsule.is_valid_checked(Some(name)) {
+            let pointer = capsule.pointer_checked(Some(name))?;
+            return Ok(if queue { Reference::Queue(pointer) } else { Reference::Context });
+        }
+    }
+    Err(Fault::Python(PyValueError::new_err(format!(
+        "`syclobj` is {}; expected a capsule named \"SyclQueueRef\" or \"SyclContextRef\"; help: one that was taken \
+         already has another name",
+        capsule.repr()?
+    ))))
+}
+
+/// Our queue for a queue of SYCL: a dpctl.SyclQueue, its capsule, or an object that gives one; the same queue for the same
+/// one of SYCL as long as anything uses it. `None` where the object is none of these.
+///
+/// # Errors
+/// `ValueError` for another capsule, `TypeError` for a `_get_capsule` that gives none; `NotImplementedError` without dpctl
+/// and for devices that are no processors.
+pub(crate) fn queue_of(object: &Bound<'_, PyAny>) -> Result<Option<Queue>> {
+    let Some(capsule) = capsule_of(object)? else { return Ok(None) };
+    match reference_of(&capsule)? {
+        Reference::Queue(queue) => Ok(Some(ours_for(object.py(), queue)?.0)),
+        Reference::Context => Ok(None),
+    }
+}
+
+/// Our queue for the one that a capsule holds, while the caller holds the capsule.
+fn ours_for(py: Python<'_>, queue: NonNull<c_void>) -> Result<(Queue, Arc<SyclQueue>)> {
+    // SAFETY: the capsule, which the caller holds, has the name that dpctl gives to those that point to a live
+    // `DPCTLSyclQueueRef`.
+    let sycl = unsafe { SyclQueue::new(py, queue)? };
+    let queue = py.detach(|| device::queue_for(sycl))?;
+    match device::queue_of(queue.device()) {
+        Some(sycl) => Ok((queue, sycl)),
+        None => Err(Fault::Core(Error::runtime(
+            "syclobj",
+            "a queue that is not known any more",
+            "a live queue",
+            "this is a defect of the engine: please report it",
+        ))),
+    }
+}
+
+/// The queue that dpctl keeps for a device, or for a device in a context.
+fn kept_queue<'py>(py: Python<'py>, key: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let manager = py.import("dpctl").and_then(|_| py.import("dpctl._sycl_queue_manager"));
+    match manager.and_then(|manager| manager.getattr("get_device_cached_queue")) {
+        Ok(kept) => kept.call1((key,)),
+        Err(_) => {
+            let new = py.import("dpctl")?.getattr("SyclQueue")?;
+            match key.cast::<PyTuple>() {
+                Ok(both) => new.call1(both.clone()),
+                Err(_) => new.call1((key,)),
+            }
+        }
+    }
+}
+
+/// Our queue for a context of SYCL: that of the queue which dpctl keeps for the context's first device.
+fn queue_in_context(py: Python<'_>, object: &Bound<'_, PyAny>) -> Result<(Queue, Arc<SyclQueue>)> {
+    let class = py
+        .import("dpctl")
+        .and_then(|dpctl| dpctl.getattr("SyclContext"))
+        .map_err(|_| no_dpctl("a context of SYCL"))?;
+    let context = if object.is_instance(&class)? {
+        object.clone()
+    } else {
+        let Some(capsule) = capsule_of(object)? else {
+            return Err(type_error("syclobj", object, "a context of SYCL"));
+        };
+        let context = class.call1((twin(&capsule)?,))?;
+        drop(capsule);
+        context
+    };
+    let devices = context.call_method0("get_devices")?;
+    let key = PyTuple::new(py, [context, devices.get_item(0)?])?.into_any();
+    sycl_queue(&kept_queue(py, key)?)
+}
+
+fn sycl_queue(object: &Bound<'_, PyAny>) -> Result<(Queue, Arc<SyclQueue>)> {
+    let capsule = capsule_of(object)?;
+    match capsule.as_ref().map(reference_of).transpose()? {
+        Some(Reference::Queue(queue)) => ours_for(object.py(), queue),
+        _ => Err(type_error("syclobj", object, "a queue of SYCL")),
+    }
+}
+
+fn no_dpctl(what: &str) -> Fault {
+    Fault::Core(Error::unsupported(
+        "syclobj",
+        format!("{what}, without dpctl"),
+        "an installed dpctl, which knows queues and contexts of SYCL",
+        "install dpctl, or use a Queue of stridewise",
+    ))
+}
+
+/// What a `syclobj` is.
+fn home_of(object: &Bound<'_, PyAny>) -> Result<Home> {
+    let py = object.py();
+    if let Ok(queue) = object.cast::<PyQueue>() {
+        return Ok(Home::Ours(queue.get().0.clone()));
+    }
+    if let Ok(context) = object.cast::<PyContext>() {
+        return Ok(Home::Context(context.get().0.clone()));
+    }
+    if let Ok(filter) = object.cast::<PyString>() {
+        return Ok(Home::Filter(filter.to_cow()?.into_owned()));
+    }
+    let Some(capsule) = capsule_of(object)? else {
+        return Err(type_error(
+            "syclobj",
+            object,
+            "a queue, a context, a filter string, a capsule \"SyclQueueRef\" or \"SyclContextRef\", or an object with \
+             `_get_capsule`",
+        ));
+    };
+    let (queue, sycl) = match reference_of(&capsule)? {
+        Reference::Queue(queue) => ours_for(py, queue)?,
+        Reference::Context => queue_in_context(py, object)?,
+    };
+    Ok(Home::Sycl(queue, sycl))
+}
+
+/// An interface's numbers as they came, in wide arithmetic.
+fn integers(name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<i128>> {
+    if !object.is_instance_of::<PyTuple>() && !object.is_instance_of::<PyList>() {
+        return Err(type_error(name, object, "a tuple of integers"));
+    }
+    object.try_iter()?.map(|item| integer(name, &item?)).collect()
+}
+
+fn integer(name: &str, object: &Bound<'_, PyAny>) -> Result<i128> {
+    object.extract::<i128>().map_err(|error| {
+        if error.is_instance_of::<PyOverflowError>(object.py()) {
+            Fault::Core(Error::overflow(
+                name.to_owned(),
+                "a number of more than 128 bits",
+                "a number that fits the address space",
+                "this is a defect of the library that made the interface",
+            ))
+        } else {
+            type_error(name, object, "an integer")
+        }
+    })
+}
+
+/// A dictionary, taken apart.
+struct Fields<'py> {
+    typestr: String,
+    shape: Vec<i128>,
+    strides: Option<Vec<i128>>,
+    offset: i128,
+    version: i128,
+    /// Address, and whether it is read-only; absent where the object's buffer counts.
+    data: Option<(i128, bool)>,
+    syclobj: Bound<'py, PyAny>,
+}
+
+impl<'py> Fields<'py> {
+    fn read(dict: &Bound<'py, PyDict>) -> Result<Self> {
+        let optional = |key: &str| -> Result<Option<Bound<'py, PyAny>>> {
+            Ok(dict.get_item(key)?.filter(|value| !value.is_none()))
+        };
+        let required = |key: &str| -> Result<Bound<'py, PyAny>> {
+            optional(key)?.ok_or_else(|| {
+                Fault::Python(PyValueError::new_err(format!(
+                    "the interface has no `{key}`; expected shape, typestr, version, syclobj, and data or a buffer; \
+                     help: this is a defect of the library that made it"
+                )))
+            })
+        };
+        let typestr = required("typestr")?;
+        let Ok(typestr) = typestr.cast::<PyString>() else {
+            return Err(type_error("typestr", &typestr, "a string such as \"<f4\""));
+        };
+        if let Some(fields) = optional("typedescr")? {
+            let described =
+                fields.cast::<PyList>().is_ok_and(|list| list.iter().all(|f| f.is_instance_of::<PyTuple>()));
+            if !described {
+                return Err(type_error("typedescr", &fields, "a list of tuples"));
+            }
+        }
+        let data = match optional("data")? {
+            None => None,
+            Some(data) => {
+                let wrong = || type_error("data", &data, "a tuple of an address and a bool");
+                let pair = data.cast::<PyTuple>().map_err(|_| wrong())?;
+                if pair.len() != 2 {
+                    return Err(wrong());
+                }
+                let read_only = pair.get_item(1)?.extract::<bool>().map_err(|_| wrong())?;
+                Some((integer("data", &pair.get_item(0)?)?, read_only))
+            }
+        };
+        Ok(Self {
+            typestr: typestr.to_cow()?.into_owned(),
+            shape: integers("shape", &required("shape")?)?,
+            strides: optional("strides")?.map(|strides| integers("strides", &strides)).transpose()?,
+            offset: optional("offset")?.map_or(Ok(0), |offset| integer("offset", &offset))?,
+            version: integer("version", &required("version")?)?,
+            data,
+            syclobj: required("syclobj")?,
+        })
+    }
+
+    fn place(&self, memory_bytes: Option<usize>) -> Result<Place> {
+        let interface = Interface {
+            version: self.version,
+            typestr: &self.typestr,
+            shape: &self.shape,
+            strides: self.strides.as_deref(),
+            offset: self.offset,
+            memory_bytes,
+        };
+        Ok(interface.check()?)
+    }
+}
+
+/// What an interface describes, adopted.
+struct Taken {
+    place: Place,
+    queue: Queue,
+    /// `None` where there are no elements.
+    memory: Option<UsmMemory>,
+    kind: UsmKind,
+}
+
+/// Takes what an object's interface describes; `None` where it has none.
+fn take(object: &Bound<'_, PyAny>) -> Result<Option<Taken>> {
+    let py = object.py();
+    let Some(found) = object.getattr_opt(intern!(py, "__sycl_usm_array_interface__"))? else {
+        return Ok(None);
+    };
+    let Ok(dict) = found.cast::<PyDict>() else {
+        return Err(type_error("__sycl_usm_array_interface__", &found, "a dictionary"));
+    };
+    let fields = Fields::read(dict)?;
+    let home = home_of(&fields.syclobj)?;
+    let Some((address, read_only)) = fields.data else { return take_buffer(object, &fields, home).map(Some) };
+    // dpctl's memory says the opposite of what the protocol means by it.
+    let writable = !read_only || is_memory_of_dpctl(object)?;
+    let (queue, kind, place) = locate(py, &fields, home, address)?;
+    let start = place.start(address)?;
+    let memory = if place.bytes == 0 {
+        None
+    } else {
+        // SAFETY: the address is in USM memory of this engine or of SYCL on a processor, to the end of the last element
+        // (`locate`), and lives as long as the object that described it, which the deleter keeps.
+        Some(unsafe { adopt(kind, start, place.bytes, &queue, writable, object.clone().unbind())? })
+    };
+    Ok(Some(Taken { place, queue, memory, kind }))
+}
+
+/// The queue, the kind, and the checked numbers of memory at an address.
+fn locate(py: Python<'_>, fields: &Fields<'_>, home: Home, address: i128) -> Result<(Queue, UsmKind, Place)> {
+    let unknown = |place: &Place| {
+        Fault::Core(Error::value(
+            "data",
+            format!("{address:#x}, with {} bytes of elements from there on", place.bytes),
+            "USM memory that `syclobj` knows, to the end of the last element",
+            "name the queue or context that the memory was allocated in",
+        ))
+    };
+    let number = usize::try_from(address).unwrap_or(0);
+    let info = pointer_info(UsmPtr::new(std::ptr::without_provenance_mut(number)));
+    let ours = match (info.kind, &info.device) {
+        (PointerKind::Usm(kind), Some(device)) => Some((kind, device.clone())),
+        _ => None,
+    };
+    // What the engine knows of the address: bytes from there to the end of the allocation.
+    let known = ours.as_ref().map(|_| info.bytes - (number - info.base.addr()));
+    let home = match home {
+        Home::Filter(filter) => match (Device::select(&filter), &ours) {
+            (Ok(device), Some((_, owner))) if is_part_of(owner, &device) => Home::Ours(owner.queue()?),
+            (selected, _) => {
+                let kept =
+                    py.import("dpctl").and_then(|_| kept_queue(py, PyString::new(py, &filter).into_any()));
+                match kept {
+                    Ok(kept) => {
+                        let (queue, sycl) = sycl_queue(&kept)?;
+                        Home::Sycl(queue, sycl)
+                    }
+                    Err(_) => Home::Ours(selected?.queue()?),
+                }
+            }
+        },
+        Home::Context(context) => match &ours {
+            Some((_, owner)) if context.devices().iter().any(|device| is_part_of(owner, device)) => {
+                Home::Ours(py.detach(|| context.queue(owner))?)
+            }
+            _ => return Err(unknown(&fields.place(None)?)),
+        },
+        home => home,
+    };
+    match home {
+        Home::Sycl(queue, sycl) => {
+            let place = fields.place(None)?;
+            let first = place.start(address)?;
+            let kind = sycl.kind_of(number);
+            if place.bytes == 0 {
+                return Ok((queue, kind.unwrap_or(UsmKind::Device), place));
+            }
+            // The library does not tell where an allocation ends; it tells of both ends what they are in.
+            match (kind, sycl.kind_of(first), sycl.kind_of(first + place.bytes - 1)) {
+                (Some(kind), Some(low), Some(high)) if kind == low && kind == high => {
+                    py.detach(|| sycl.wait());
+                    Ok((queue, kind, place))
+                }
+                _ => Err(unknown(&place)),
+            }
+        }
+        Home::Ours(queue) => {
+            let place = fields.place(known)?;
+            match ours {
+                Some((kind, owner)) if in_context(&owner, &queue) => Ok((queue, kind, place)),
+                _ if place.bytes == 0 => Ok((queue, UsmKind::Device, place)),
+                _ => Err(unknown(&place)),
+            }
+        }
+        // Both were resolved above.
+        Home::Filter(_) | Home::Context(_) => Err(unknown(&fields.place(None)?)),
+    }
+}
+
+fn is_part_of(part: &Device, device: &Device) -> bool {
+    std::iter::successors(Some(part), |part| part.parent_device()).any(|part| part == device)
+}
+
+fn in_context(owner: &Device, queue: &Queue) -> bool {
+    queue.context().devices().iter().any(|device| is_part_of(owner, device) || is_part_of(device, owner))
+}
+
+/// Takes memory of the host that an object without `data` shows as its buffer.
+fn take_buffer(object: &Bound<'_, PyAny>, fields: &Fields<'_>, home: Home) -> Result<Taken> {
+    // Held as an object, whose end any thread may cause without the interpreter's lock.
+    let view = PyMemoryView::from(object).map_err(|_| {
+        Fault::Python(PyTypeError::new_err(
+            "the interface has no `data`, and the object no buffer; expected one of them; help: `data` is (address, \
+             read_only)",
+        ))
+    })?;
+    let buffer = PyUntypedBuffer::get(view.as_any())?;
+    if !buffer.is_c_contiguous() {
+        return Err(Fault::Python(PyValueError::new_err(
+            "the interface has no `data`, and the object's buffer is not contiguous; expected a contiguous one",
+        )));
+    }
+    let (address, bytes, writable) = (buffer.buf_ptr().addr(), buffer.len_bytes(), !buffer.readonly());
+    drop(buffer);
+    let queue = match home {
+        Home::Ours(queue) | Home::Sycl(queue, _) => queue,
+        Home::Context(context) => match context.devices().first() {
+            Some(device) => context.queue(device)?,
+            None => return Err(type_error("syclobj", &fields.syclobj, "a context with a device")),
+        },
+        Home::Filter(filter) => Device::select(&filter)?.queue()?,
+    };
+    if !queue.device().info().has(Aspect::HostDebuggable) {
+        return Err(Fault::Core(Error::unsupported(
+            "syclobj",
+            &queue,
+            "a queue of the host device, which works on a buffer's memory in place",
+            "name \"host\", then copy with to_device",
+        )));
+    }
+    let place = fields.place(Some(bytes))?;
+    let memory = if place.bytes == 0 {
+        None
+    } else {
+        let start = place.start(address as i128)?;
+        // SAFETY: the elements are within the buffer (`place`), which the view keeps where it is; it is memory of the host,
+        // and the queue is the host's.
+        Some(unsafe { adopt(UsmKind::Host, start, place.bytes, &queue, writable, view.into_any().unbind())? })
+    };
+    Ok(Taken { place, queue, memory, kind: UsmKind::Host })
+}
+
+/// Memory that an object keeps.
+///
+/// # Safety
+/// As for [`UsmMemory::from_foreign`]; the memory is there as long as `owner` is.
+unsafe fn adopt(
+    kind: UsmKind,
+    start: usize,
+    bytes: usize,
+    queue: &Queue,
+    writable: bool,
+    owner: Py<PyAny>,
+) -> Result<UsmMemory> {
+    let ptr = UsmPtr::new(std::ptr::with_exposed_provenance_mut(start));
+    // On a thread without the interpreter's lock, the reference is given back when the lock is next taken.
+    let deleter = Box::new(move || drop(owner));
+    // SAFETY: the caller's promise.
+    let memory = unsafe { UsmMemory::from_foreign(kind, ptr, bytes, queue, Some(deleter))? };
+    if !writable {
+        memory.forbid_writing();
+    }
+    Ok(memory)
+}
+
+/// Whether an object is of dpctl's own memory classes.
+fn is_memory_of_dpctl(object: &Bound<'_, PyAny>) -> Result<bool> {
+    for class in object.get_type().mro().iter() {
+        let module = class.getattr_opt(intern!(object.py(), "__module__"))?;
+        let name = module.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
+        if name.starts_with("dpctl.memory") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The array that an object's `__sycl_usm_array_interface__` describes, or that USM memory is as bytes.
+pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
+    let py = object.py();
+    let array = if let Ok(memory) = object.cast::<PyMemory>() {
+        let memory = &memory.get().0;
+        UsmArray::builder([memory.bytes()]).dtype(Dtype::U8).buffer(memory).queue(memory.queue()).build()?
+    } else {
+        let Some(taken) = take(object)? else { return Ok(None) };
+        let Taken { place, queue, memory, kind } = taken;
+        match &memory {
+            None => UsmArray::empty(&queue, place.layout.shape(), place.dtype, kind)?,
+            Some(memory) => UsmArray::builder(place.layout.shape())
+                .dtype(place.dtype)
+                .strides(place.layout.strides())
+                .offset(place.layout.offset())
+                .buffer(memory)
+                .queue(&queue)
+                .build()?,
+        }
+    };
+    let elsewhere = request.queue.filter(|queue| *queue != array.queue());
+    match (elsewhere, request.copy) {
+        (Some(queue), Some(false)) => Err(Fault::Python(PyValueError::new_err(format!(
+            "the array is on {}, and to be on {queue} without a copy; expected the same queue; help: leave out copy=False, \
+             or the device",
+            array.queue()
+        )))),
+        (Some(queue), _) => Ok(Some(py.detach(|| array.to_queue(queue))?)),
+        (None, Some(true)) => Ok(Some(py.detach(|| array.copy())?)),
+        (None, _) => Ok(Some(array)),
+    }
+}
+
+/// The memory that an object's `__sycl_usm_array_interface__` describes: from `data` to the end of the last element.
+pub(super) fn import_memory(object: &Bound<'_, PyAny>) -> Result<Option<UsmMemory>> {
+    let Some(taken) = take(object)? else { return Ok(None) };
+    match taken.memory {
+        Some(memory) => Ok(Some(memory)),
+        None => Err(Fault::Python(PyValueError::new_err(
+            "the interface describes no elements; expected memory of at least one byte",
+        ))),
+    }
+}
+
+/// The `syclobj` of what is on a queue: a dpctl.SyclQueue where its memory is of SYCL, else the queue.
+fn syclobj<'py>(py: Python<'py>, queue: &Queue) -> Result<Bound<'py, PyAny>> {
+    let Some(sycl) = device::queue_of(queue.device()) else {
+        return Ok(Bound::new(py, PyQueue(queue.clone()))?.into_any());
+    };
+    let class = py.import("dpctl").map_err(|_| no_dpctl("a queue of SYCL"))?.getattr("SyclQueue")?;
+    // SAFETY: the pointer is what dpctl gives capsules of this name, and is live during the call, which is all that the
+    // capsule is for: a new dpctl.SyclQueue copies what a capsule points to, and leaves the capsule's end to its owner.
+    let capsule = unsafe { PyCapsule::new_with_pointer(py, sycl.reference(), c"SyclQueueRef")? };
+    Ok(class.call1((capsule,))?)
+}
+
+/// Another capsule for the context that one holds, while the caller holds it. Who reads a capsule into a dpctl.SyclContext
+/// renames it, and the given one must stay as it is for the next.
+fn twin<'py>(capsule: &Bound<'py, PyCapsule>) -> Result<Bound<'py, PyCapsule>> {
+    let pointer = capsule.pointer_checked(Some(c"SyclContextRef"))?;
+    // SAFETY: as in `syclobj`; the pointer is live as long as the capsule that it is from.
+    Ok(unsafe { PyCapsule::new_with_pointer(capsule.py(), pointer, c"SyclContextRef")? })
+}
+
+fn dictionary<'py>(
+    py: Python<'py>,
+    memory: &UsmMemory,
+    (shape, strides): (&[usize], Option<&[isize]>),
+    (offset, text, writable): (usize, &str, bool),
+    queue: &Queue,
+) -> Result<Bound<'py, PyDict>> {
+    // Whoever has the address must find the elements there.
+    let address = py.detach(|| memory.export())?.as_ptr().expose_provenance();
+    let dict = PyDict::new(py);
+    dict.set_item("data", (address, !writable))?;
+    dict.set_item("shape", PyTuple::new(py, shape)?)?;
+    dict.set_item("strides", strides.map(|strides| PyTuple::new(py, strides)).transpose()?)?;
+    dict.set_item("offset", offset)?;
+    dict.set_item("typestr", text)?;
+    dict.set_item("typedescr", vec![("", text)])?;
+    dict.set_item("version", VERSION)?;
+    dict.set_item("syclobj", syclobj(py, queue)?)?;
+    Ok(dict)
+}
+
+#[pymethods]
+impl PyArray {
+    /// The array by the protocol of that name (dpctl, version 1): `data` is the allocation's address and whether the array
+    /// is read-only, `strides` and `offset` count elements from there. All work on the memory is done first.
+    ///
+    /// `syclobj` is the dpctl.SyclQueue whose memory it is, or the array's own queue. There is none for bfloat16, which has
+    /// no type string.
+    #[getter]
+    fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
+        let array = &self.array;
+        let Some(text) = typestr(array.dtype()) else {
+            return Err(Fault::Python(PyAttributeError::new_err(format!(
+                "the array is of {}; expected a dtype with a type string; help: convert it with astype",
+                array.dtype()
+            ))));
+        };
+        let memory = py.detach(|| array.usm_data())?;
+        let layout = array.layout();
+        let described = (layout.shape(), usm_strides(layout));
+        let place = (array.offset(), text, array.flags().writable);
+        dictionary(py, &memory, described, place, array.queue())
+    }
+}
+
+#[pymethods]
+impl PyMemory {
+    /// The memory as an array of bytes, by the protocol of that name (dpctl, version 1). All work on it is done first.
+    #[getter]
+    fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
+        dictionary(py, &self.0, (&[self.0.bytes()], None), (0, "|u1", !self.0.is_read_only()), self.0.queue())
+    }
+}

@@ -1,0 +1,155 @@
+//! The host, working in the memory of a queue of SYCL.
+//!
+//! A queue of SYCL on a processor has its memory in this process, of every kind. The engine's host device can so work on
+//! such memory in place. What it works on must be allocated through that queue, for others take a pointer only of their
+//! own context; and it must begin behind whatever the queue was given before. Both is what the device and queue here add
+//! to those of the host, one device and one queue of ours per queue of SYCL: `host:sycl`.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use stridewise::backend::{
+    self, Aspect, Command, DeviceInfo, Event, Partition, QueueProperties, RawAllocation, SignalHandle,
+    Support, Wait,
+};
+use stridewise::{Device, Dtype, Error, LaunchPlan, Op, Queue, Result, UsmKind, UsmPtr, WeakDevice, devices};
+
+use super::library::SyclQueue;
+
+/// The name that stands in place of the type in filter strings.
+const VARIANT: &str = "sycl";
+
+/// The host's device with memory of a queue of SYCL.
+pub(super) struct SyclDevice {
+    host: Arc<dyn backend::Device>,
+    info: DeviceInfo,
+    pub(super) queue: Arc<SyclQueue>,
+}
+
+/// The devices that are in use.
+static DEVICES: Mutex<Vec<(Weak<SyclDevice>, WeakDevice)>> = Mutex::new(Vec::new());
+
+/// Our queue for one of SYCL: the same one as long as anything uses it.
+///
+/// # Errors
+/// [`Error::DeviceSelection`] where there is no host device.
+pub(super) fn queue_for(queue: SyclQueue) -> Result<Queue> {
+    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    devices.retain(|(sycl, _)| sycl.strong_count() > 0);
+    let found = devices.iter().find_map(|(sycl, device)| {
+        let sycl = sycl.upgrade().filter(|sycl| sycl.queue.is(&queue));
+        sycl.and(device.upgrade())
+    });
+    let device = match found {
+        Some(device) => device,
+        None => {
+            let sycl = Arc::new(SyclDevice::new(queue)?);
+            let device = Device::from_backend(Arc::clone(&sycl) as Arc<dyn backend::Device>);
+            devices.push((Arc::downgrade(&sycl), device.downgrade()));
+            device
+        }
+    };
+    drop(devices);
+    device.queue()
+}
+
+/// The queue of SYCL whose memory a device works in.
+pub(super) fn queue_of(device: &Device) -> Option<Arc<SyclQueue>> {
+    if device.info().variant != Some(VARIANT) {
+        return None;
+    }
+    let devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = devices.iter().find(|(_, other)| other.upgrade().as_ref() == Some(device));
+    found.and_then(|(sycl, _)| Some(Arc::clone(&sycl.upgrade()?.queue)))
+}
+
+impl SyclDevice {
+    fn new(queue: SyclQueue) -> Result<Self> {
+        let host = devices().into_iter().find(|device| device.info().has(Aspect::HostDebuggable));
+        let Some(host) = host else {
+            return Err(Error::device_selection(
+                "syclobj",
+                "a queue of SYCL, without a host device",
+                "a host device, which works in its memory",
+                "use the `stridewise` crate, which brings the host backend",
+            ));
+        };
+        let info = DeviceInfo {
+            name: format!("{}, in memory of SYCL", host.info().name),
+            variant: Some(VARIANT),
+            ..host.info().clone()
+        };
+        Ok(Self { host: Arc::clone(host.backend()), info, queue: Arc::new(queue) })
+    }
+}
+
+impl backend::Device for SyclDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+    fn supports(&self, plan: &LaunchPlan) -> Support {
+        self.host.supports(plan)
+    }
+    fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
+        self.host.error_bound(op, dtype)
+    }
+    fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
+        let ptr = self.queue.alloc(kind, bytes, align).ok_or_else(|| {
+            Error::alloc(
+                "bytes",
+                format!("{bytes} bytes of {kind} memory through a queue of SYCL"),
+                "memory of that kind, and so much of it",
+                "use a device of SYCL that has such memory, or work on the data in parts",
+            )
+        })?;
+        Ok(RawAllocation { ptr, bytes, kind })
+    }
+    unsafe fn free(&self, memory: RawAllocation) {
+        // SAFETY: the caller's promise: from `alloc`, not freed, and no command touches it.
+        unsafe { self.queue.free(memory.ptr) }
+    }
+    unsafe fn map(&self, _ptr: UsmPtr, _bytes: usize, _write: bool) -> Result<()> {
+        // The host reaches the memory anyway, but behind what the queue was given.
+        self.queue.wait();
+        Ok(())
+    }
+    fn create_queue(&self, properties: QueueProperties) -> Result<Arc<dyn backend::Queue>> {
+        let host = self.host.create_queue(properties)?;
+        Ok(Arc::new(Behind { host, queue: Arc::clone(&self.queue) }))
+    }
+    fn sub_devices(&self, partition: &Partition) -> Result<Vec<Arc<dyn backend::Device>>> {
+        Err(Error::device_selection(
+            "partition",
+            format!("{partition:?} of the memory of a queue of SYCL"),
+            "a device of this engine",
+            "divide the device \"host\"",
+        ))
+    }
+    fn signal(&self) -> Result<SignalHandle> {
+        self.host.signal()
+    }
+}
+
+/// A queue of the host behind one of SYCL.
+struct Behind {
+    host: Arc<dyn backend::Queue>,
+    queue: Arc<SyclQueue>,
+}
+
+impl backend::Queue for Behind {
+    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Arc<dyn Event>> {
+        if !matches!(command, Command::HostTask(_)) {
+            // What the queue was given before may use the same memory; events of SYCL mean nothing to the host's queue.
+            self.queue.wait();
+        }
+        // SAFETY: the caller's promise is the same; memory of SYCL on a processor is memory of this process.
+        unsafe { self.host.submit(command, waits) }
+    }
+    fn flush(&self) -> Result<()> {
+        // Another queue that is to copy this one's memory asks for this first.
+        self.queue.wait();
+        self.host.flush()
+    }
+    fn finish(&self) -> Result<()> {
+        self.host.finish()
+    }
+}
