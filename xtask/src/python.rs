@@ -68,6 +68,17 @@ pub(crate) fn build(debug: bool) -> Result<(), String> {
     Ok(())
 }
 
+/// Runs the tests of the Python module against the wheel that is installed.
+///
+/// # Errors
+/// A test failed, or the wheel is not there.
+pub(crate) fn test() -> Result<(), String> {
+    let mut pytest = Command::new(python());
+    // The tests' own folder, so that the module is found where it is installed and not where it is written.
+    pytest.current_dir(crate::root().join("ffi").join("python").join("tests"));
+    crate::run_to_end(pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "."]))
+}
+
 /// Makes the environment with the tools, where it is not there yet.
 fn ensure_environment() -> Result<(), String> {
     let complete = ["maturin", "pytest"].iter().all(|tool| program(tool).exists())
