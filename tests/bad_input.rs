@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use stridewise::backend::{Aspect, Partition, QueueProperties};
+use stridewise::backend::{Advice, Aspect, Partition, QueueProperties};
 use stridewise::{
     ArrayOrScalar, Context, Contracted, Device, Dtype, Error, Generator, IndexMode, Indexing, Op, Order,
     Queue, Reduction, Scalar, Scan, Side, UsmArray, UsmKind, UsmMemory, UsmPtr, Weak, bf16, broadcast_shapes,
@@ -95,6 +95,8 @@ fn ranges_of_bytes_out_of_bounds() {
     refused!(q.fill(&a, 4, Scalar::I64(1), 1, &[]), Value: "offset", "4", "multiple of", "start at an element");
     refused!(q.fill(&a, 0, Scalar::I64(1), usize::MAX / 4, &[]), Overflow: "len", usize::MAX / 4, "fewer");
     refused!(q.memset(&a, 60, 0, 5, &[]), OutOfBounds: "len", "5 bytes at offset 60", "fewer");
+    refused!(q.prefetch(&a, 60, 5, &[]), OutOfBounds: "bytes", "5 bytes at offset 60", "fewer");
+    refused!(q.mem_advise(&b, 33, 0, Advice::Random, &[]), OutOfBounds: "bytes", "0 bytes at offset 33", "earlier");
     refused!(a.copy_to_host(60, &mut [0; 5]), OutOfBounds: "out", "5 bytes at offset 60", "fewer");
     refused!(b.copy_from_host(0, &[0; 33]), OutOfBounds: "data", "33 bytes at offset 0", "fewer");
 }

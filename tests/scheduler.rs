@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use graphs::{Graph, Side};
 use model::Model;
-use stridewise::backend::EventStatus;
+use stridewise::backend::{Advice, EventStatus};
 use stridewise::{
     ArrayOrScalar, Device, Dtype, Error, Event, Op, Queue, Reduction, UsmArray, UsmKind, Weak, concat, s,
 };
-use stridewise_null::{NullConfig, NullDevice};
+use stridewise_null::{Logged, NullConfig, NullDevice};
 
 fn null() -> (NullDevice, Device) {
     let null = NullDevice::new(NullConfig::default());
@@ -212,6 +212,38 @@ fn only_conflicting_work_waits() {
     }
     for _ in 0..waits.len() {
         null.complete(null.ready()[0]).unwrap();
+    }
+}
+
+#[test]
+fn a_hint_comes_after_what_writes_and_what_it_names() {
+    let (null, device) = null();
+    let queue = device.queue().unwrap();
+    let x = UsmArray::empty(&queue, &[16], Dtype::I64, UsmKind::Device).unwrap();
+    let y = UsmArray::empty(&queue, &[16], Dtype::I64, UsmKind::Device).unwrap();
+    let (x, y) = (x.usm_data().unwrap(), y.usm_data().unwrap());
+    queue.memset(&x, 0, 0, 64, &[]).unwrap(); // 0: the first half of x
+    let named = queue.memset(&y, 0, 0, 64, &[]).unwrap(); // 1
+    queue.prefetch(&x, 0, 128, &[]).unwrap(); // 2
+    queue.prefetch(&x, 64, 64, std::slice::from_ref(&named)).unwrap(); // 3
+    queue.mem_advise(&x, 0, 8, Advice::Random, &[]).unwrap(); // 4
+    queue.prefetch(&x, 128, 0, &[named]).unwrap(); // 5: of nothing
+    let log = null.log();
+    let waits: Vec<Vec<usize>> = log.iter().map(|record| sorted(record.wait_ids())).collect();
+    assert_eq!(waits, [vec![], vec![], vec![0], vec![1], vec![0], vec![1]]);
+    let hints = log.iter().map(|record| match record.command {
+        Logged::Advise { ptr, bytes, advice } => Some((ptr, bytes, advice)),
+        _ => None,
+    });
+    let expected = [
+        Some((x.ptr(), 128, Advice::Prefetch)),
+        Some((x.ptr().byte_offset(64), 64, Advice::Prefetch)),
+        Some((x.ptr(), 8, Advice::Random)),
+        None,
+    ];
+    assert_eq!(hints.skip(2).collect::<Vec<_>>(), expected);
+    while let Some(&id) = null.ready().first() {
+        null.complete(id).unwrap();
     }
 }
 

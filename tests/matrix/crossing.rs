@@ -8,7 +8,7 @@ use stridewise::{
     Device, Dtype, Error, Event, Op, Queue, Reduction, Scalar, UsmArray, UsmMemory, devices as root_devices,
 };
 
-use crate::cell::{Case, Check, ensure, wrong};
+use crate::cell::{Case, Check, Stop, ensure, wrong};
 use crate::forms::{Form, expect, place, read, visible_kind};
 
 const N: usize = 50_021;
@@ -145,6 +145,10 @@ fn dropped_queue(device: &Device) -> Check {
 }
 
 fn threads(device: &Device) -> Check {
+    if device.info().name.contains("Oclgrind") {
+        // Two of its commands at a time end the process.
+        return Err(Stop::Unsupported(format!("{device}'s runtime cannot be used from several threads")));
+    }
     let queue = device.queue()?;
     let (x, values) = numbers(&queue)?;
     let work = |number: usize| -> Check {

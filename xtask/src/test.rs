@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::packages::{self, host_target};
 use crate::steps::{Step, run_all};
-use crate::{matrix, opencl};
+use crate::{matrix, opencl, python};
 
 /// The oldest toolchain that must build the library; `rust-version` of the workspace.
 const OLDEST_TOOLCHAIN: &str = "1.89";
@@ -197,6 +197,11 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .slow()
         .needs("mpfr"),
+        Step::call("wheel", "the Python module's wheel, built and installed into an environment of its own", || {
+            python::build(false)
+        })
+        .slow(),
+        Step::call("pytest", "the tests of the Python module, against NumPy", python::test).slow().needs("wheel"),
         Step::call("demo", "the main example writes its picture", crate::demo::show).slow(),
         Step::cargo(
             "address-sanitizer",

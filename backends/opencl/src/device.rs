@@ -7,7 +7,7 @@ use opencl3::memory as mem;
 use opencl3::types::{cl_device_id, cl_platform_id};
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
-    RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport,
+    RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport, threads_started,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
@@ -320,6 +320,8 @@ impl Device for OpenClDevice {
 
     fn create_queue(&self, properties: QueueProperties) -> Result<Arc<dyn Queue>> {
         self.shared.usable()?;
+        // A runtime has threads of its own.
+        threads_started();
         let native = self.shared.native_queue(properties.in_order, properties.profiling)?;
         Ok(Arc::new(ClQueue::new(Arc::clone(&self.shared), native, properties)))
     }

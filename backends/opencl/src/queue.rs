@@ -12,7 +12,8 @@ use opencl3::kernel::set_kernel_arg;
 use opencl3::types::cl_event;
 use smallvec::SmallVec;
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Wait, when_all,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Wait, check_process,
+    when_all,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Error, LaunchPlan, Result};
@@ -307,6 +308,7 @@ impl ClQueue {
 impl Queue for ClQueue {
     unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Arc<dyn Event>> {
         self.device.usable()?;
+        check_process()?;
         let mut waits = Waits::sort(&self.device, &self.native, waits);
         // One critical section: of two submissions to an in-order queue, one is the other's predecessor.
         let mut state = self.properties.in_order.then(|| self.lock());
@@ -321,8 +323,9 @@ impl Queue for ClQueue {
         let failed = waits.failure().is_some();
         // Where time stamps are asked for, every command has an event; on a processor, it costs nothing.
         let eventful = self.properties.profiling || self.device.target.cpu;
-        // The runtime takes an empty list for everything before.
-        let done = matches!(command, Command::Barrier) && !self.properties.in_order && waits.are_over();
+        // The runtime takes an empty list for everything before. Where time stamps are asked for, that is borne with.
+        let plain = !self.properties.in_order && !self.properties.profiling;
+        let done = matches!(command, Command::Barrier) && plain && waits.are_over();
         let event = match transfer::plan(&self.device, command) {
             _ if done => {
                 let event = ClEvent::held(&self.device, self.properties.profiling);

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::UsmArray;
+use super::{UsmArray, direct};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
-use crate::lazy::{EAGER_BYTES, Node};
+use crate::lazy::Node;
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind, UsmMemory};
 use crate::runtime::Queue;
 use crate::scalar::Scalar;
@@ -130,11 +130,11 @@ impl UsmArrayBuilder {
         if array.is_empty() {
             return Ok(array);
         }
-        if fresh && array.bytes() > EAGER_BYTES {
+        if !fresh {
+            array.assign(value)?;
+        } else if !direct::assign(&value.into(), &array) {
             // Nothing but the elements is in the memory.
             array.queue.fill(&array.usm_data()?, 0, value.cast(array.dtype), array.len(), &[])?;
-        } else {
-            array.assign(value)?;
         }
         Ok(array)
     }

@@ -25,7 +25,10 @@ pub fn check_process() -> Result<()> {
     }
     Err(Error::runtime(
         "process",
-        format!("{}, forked from process {owner} after that had started the engine's threads", std::process::id()),
+        format!(
+            "{}, forked from process {owner} after that had started the engine's threads",
+            std::process::id()
+        ),
         "the process that started them, for threads are not forked",
         "fork before the first array operation, or start processes anew (in Python: \
          multiprocessing.get_context(\"spawn\") or \"forkserver\")",

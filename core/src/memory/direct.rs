@@ -39,7 +39,8 @@ pub(crate) fn run(
     len: usize,
 ) -> bool {
     let (out, out_bytes) = target;
-    if len == 0 || operands.is_empty() || operands.len() > MAX_OPERANDS || !out.pending_reads.is_empty() {
+    let stopped = out.is_read_only() || !out.pending_reads.is_empty();
+    if len == 0 || operands.is_empty() || operands.len() > MAX_OPERANDS || stopped {
         return false;
     }
     let mut constants = [const { Constant([0; 16]) }; MAX_OPERANDS];

@@ -302,6 +302,12 @@ impl Queue {
             memory.kind().host_accessible() && memory.device().info().has(Aspect::HostDebuggable)
         };
         if backend(dst) == backend(src) {
+            for memory in [dst, src] {
+                // What the memory's own queue holds back, or has to wait for outside of the engine, this one knows nothing of.
+                if memory.device() != self.device() {
+                    memory.queue().backend().flush()?;
+                }
+            }
             return self.copy_once((dst, dst_offset), (src, src_offset), bytes, depends);
         }
         // A driver copies between its own memory and that of the host.
@@ -421,7 +427,11 @@ impl Queue {
             return self.submit_barrier(depends);
         }
         // A hint goes to the driver whose memory it is about.
-        let queue = if memory.device().info().backend == self.device().info().backend { self } else { memory.queue() };
+        let queue = if memory.device().info().backend == self.device().info().backend {
+            self
+        } else {
+            memory.queue()
+        };
         let command = Command::Advise { ptr: memory.ptr().byte_offset(offset.cast_signed()), bytes, advice };
         let accesses = vec![memory.access(offset, bytes, Mode::Read)];
         // SAFETY: the range is inside the allocation (checked above), and a hint reads and writes no contents, which is

@@ -378,7 +378,7 @@ enum sw_status sw_array_save_npy(const struct sw_array *array, const char *path)
 // What the array is.
 enum sw_status sw_array_describe(const struct sw_array *array, struct sw_array_info *info);
 
-// The memory that the array is on; of a read-only array it is not given.
+// The memory that the array is on.
 enum sw_status sw_array_memory(const struct sw_array *array, struct sw_memory **memory);
 
 // The queue of the array.

@@ -26,7 +26,7 @@ enum Link {
     Static,
 }
 
-/// Builds a program of this crate's folder.
+/// Builds a program of this crate's folder, or of a path.
 fn build(source: &str, link: Link) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let name = Path::new(source).file_stem().unwrap().to_str().unwrap();
@@ -57,12 +57,30 @@ fn build(source: &str, link: Link) -> PathBuf {
     program
 }
 
+/// The program in the README.
+fn readme() -> PathBuf {
+    let text = include_str!("../../../README.md");
+    let (_, rest) = text.split_once("```c\n").unwrap();
+    let (lines, _) = rest.split_once("```").unwrap();
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme.c");
+    let head = "#include <stdio.h>\n#include \"stridewise.h\"\nint main(void) {\n";
+    std::fs::write(&source, format!("{head}{lines}\nprintf(\"%g\\n\", value);\nreturn 0;\n}}\n")).unwrap();
+    source
+}
+
 /// Runs a program on the host, whatever devices there are.
 fn run(program: &Path, arguments: &[&Path]) -> Output {
     let output = Command::new(program).args(arguments).env("STRIDEWISE_DEVICE", "host").output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}: {}\n{out}\n{err}", program.display(), output.status);
     output
+}
+
+#[test]
+fn the_program_in_the_readme_computes_what_it_should() {
+    let source = readme();
+    let output = run(&build(source.to_str().unwrap(), Link::Shared), &[]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "91\n");
 }
 
 #[test]

@@ -185,7 +185,12 @@ mod tests {
     use super::*;
     use crate::typestr::typestr;
 
-    fn usm<'a>(typestr: &'a str, shape: &'a [i128], strides: Option<&'a [i128]>, offset: i128) -> Interface<'a> {
+    fn usm<'a>(
+        typestr: &'a str,
+        shape: &'a [i128],
+        strides: Option<&'a [i128]>,
+        offset: i128,
+    ) -> Interface<'a> {
         Interface { version: 1, typestr, shape, strides, offset, memory_bytes: None }
     }
 
@@ -246,7 +251,14 @@ mod tests {
         Some(found)
     }
 
+    /// How many random cases; the checks of a release ask for more.
+    fn cases() -> u32 {
+        std::env::var("STRIDEWISE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(4000)
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases()))]
+
         #[test]
         fn accepted_means_that_every_element_is_inside(
             dtype in prop::sample::select(Dtype::ALL.iter().copied().filter(|d| typestr(*d).is_some()).collect::<Vec<_>>()),

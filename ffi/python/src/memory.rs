@@ -87,7 +87,11 @@ impl PyMemory {
     /// Raises ValueError for a buffer of another size, BufferError for one that cannot be written, TypeError for an object
     /// without a buffer.
     #[pyo3(signature = (obj=None))]
-    fn copy_to_host<'py>(&self, py: Python<'py>, obj: Option<Bound<'py, PyAny>>) -> Result<Bound<'py, PyAny>> {
+    fn copy_to_host<'py>(
+        &self,
+        py: Python<'py>,
+        obj: Option<Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
         let Some(obj) = obj.filter(|obj| !obj.is_none()) else {
             let bytes = py.detach(|| self.0.to_bytes())?;
             return Ok(PyByteArray::new(py, &bytes).into_any());
@@ -114,8 +118,8 @@ impl PyMemory {
     ///
     /// Raises ValueError where it has more bytes than this memory, TypeError for an object without the interface.
     fn copy_from_device(&self, py: Python<'_>, sycl_usm_ary: &Bound<'_, PyAny>) -> Result<()> {
-        let (source, offset, bytes) = Span::readable("sycl_usm_ary", sycl_usm_ary)?
-            .into_usm("sycl_usm_ary", sycl_usm_ary)?;
+        let (source, offset, bytes) =
+            Span::readable("sycl_usm_ary", sycl_usm_ary)?.into_usm("sycl_usm_ary", sycl_usm_ary)?;
         self.check_size("sycl_usm_ary", bytes, bytes <= self.0.bytes())?;
         let queue = self.0.queue();
         py.detach(|| queue.memcpy((&self.0, 0), (&source, offset), bytes, &[])?.wait())?;
@@ -211,7 +215,12 @@ impl PyMemory {
 }
 
 /// New memory of a kind with the bytes of other memory.
-fn copied(kind: UsmKind, source: &UsmMemory, alignment: usize, queue: &Queue) -> stridewise::Result<UsmMemory> {
+fn copied(
+    kind: UsmKind,
+    source: &UsmMemory,
+    alignment: usize,
+    queue: &Queue,
+) -> stridewise::Result<UsmMemory> {
     let memory = fresh(kind, source.bytes(), alignment, queue)?;
     queue.memcpy((&memory, 0), (source, 0), source.bytes(), &[])?.wait()?;
     Ok(memory)
@@ -247,7 +256,10 @@ fn construct(
 ) -> Result<UsmMemory> {
     let queue = queue.filter(|queue| !queue.is_none());
     let named = queue.map(|queue| queue_of(None, Some(queue), None)).transpose()?;
-    if given.is_instance_of::<PyInt>() || given.hasattr("__index__")? {
+    // An integer, or what stands for one, such as NumPy's; arrays have the method, too, and raise in it.
+    let number = given.is_instance_of::<PyInt>()
+        || (given.hasattr("__index__")? && given.call_method0("__index__").is_ok());
+    if number {
         let bytes = given.extract::<isize>()?;
         let Ok(bytes) = usize::try_from(bytes) else {
             return Err(Fault::Python(PyValueError::new_err(format!(

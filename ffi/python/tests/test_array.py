@@ -348,6 +348,20 @@ def test_unhashable_and_iteration():
             call(sw.asarray(1))
 
 
+def test_pickling(dtype, kind):
+    x, a = both([[0, 1, 1], [1, 0, 1]], dtype, kind)
+    for ours, theirs in [(a, x), (a[:, ::-2].T, x[:, ::-2].T), (a[:0], x[:0]), (a[0, 0], x[0, 0])]:
+        again = pickle.loads(pickle.dumps(ours))
+        same(again, theirs)
+        assert again.usm_type == kind and again.device == a.device
+
+
+def test_contains():
+    a = sw.asarray([[1, 2], [3, 4]])
+    assert 3 in a and 5 not in a and 2.5 not in a and sw.asarray(4) in a
+    assert 1 not in sw.zeros(0)
+
+
 # Dtypes.
 
 
@@ -389,7 +403,7 @@ def test_wrong_dtypes(wrong):
 )  # fmt: skip
 def test_str_as_numpy_writes_it(values):
     oracle, a = both(values)
-    assert str(a) == np.array2string(oracle, separator=", ") if oracle.shape else str(oracle)
+    assert str(a) == (np.array2string(oracle, separator=", ") if oracle.shape else str(oracle))
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,15 @@ def test_to_numpy_copies(kind, function):
     assert x[0, 0] == 0
 
 
+@pytest.mark.parametrize("kind", ["device", "shared", "host"])
+def test_from_numpy_copies(kind):
+    theirs = np.arange(6.0).reshape(2, 3).T
+    ours = sw.from_numpy(theirs, usm_type=kind)
+    theirs[0, 0] = 9
+    assert ours.usm_type == kind and ours.tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert sw.from_numpy(theirs).usm_type == "device"
+
+
 # Buffers of others.
 
 
@@ -140,6 +149,13 @@ def test_bytes_are_read_only():
     assert ours.dtype == "uint8" and ours.tolist() == [97, 98, 99] and not ours.flags.writable
     with pytest.raises(ValueError):
         ours[0] = 1
+    # Nor by way of the memory that it is on.
+    ours.flags.writable = True
+    assert not ours.flags.writable
+    again = sw.usm_ndarray((3,), dtype="uint8", buffer=ours.usm_data)
+    with pytest.raises(ValueError):
+        again[0] = 1
+    assert memoryview(again).readonly
 
 
 def test_a_buffer_is_held_while_it_is_used():

@@ -58,7 +58,7 @@ fn scalars(array: &UsmArray) -> stridewise::Result<Vec<Scalar>> {
 }
 
 /// The bytes of the elements in row-major order.
-fn bytes_of(array: &UsmArray) -> stridewise::Result<Vec<u8>> {
+pub(super) fn bytes_of(array: &UsmArray) -> stridewise::Result<Vec<u8>> {
     if array.is_empty() {
         return Ok(Vec::new());
     }

@@ -13,7 +13,7 @@ const NAME: &str = "usm_ndarray(";
 impl PyArray {
     fn __str__(&self, py: Python<'_>) -> Result<String> {
         let array = &self.array;
-        Ok(py.detach(|| array.written(0, 0))?)
+        Ok(py.detach(|| elements(array, 0, 0))?)
     }
     fn __repr__(&self, py: Python<'_>) -> Result<String> {
         let array = &self.array;
@@ -21,9 +21,19 @@ impl PyArray {
     }
 }
 
+/// The elements, with truth values spelled as Python does.
+fn elements(array: &UsmArray, before: usize, after: usize) -> stridewise::Result<String> {
+    let text = array.written(before, after)?;
+    Ok(if array.dtype() == Dtype::Bool {
+        text.replace("true", "True").replace("false", "False")
+    } else {
+        text
+    })
+}
+
 /// The elements, and the dtype where the elements do not tell it, as NumPy does.
 fn written(array: &UsmArray) -> stridewise::Result<String> {
-    let elements = array.written(NAME.len(), 1)?;
+    let elements = elements(array, NAME.len(), 1)?;
     let telling = matches!(array.dtype(), Dtype::Bool | Dtype::I64 | Dtype::F64 | Dtype::C128);
     let shape: Vec<String> = array.shape().iter().map(usize::to_string).collect();
     let shape = match (array.is_empty() && array.shape() != [0], shape.len()) {

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PySlice, PyTuple};
-use stridewise::{ArrayOrScalar, Dtype, Index, Scalar, SliceItem, UsmArray};
+use stridewise::{ArrayOrScalar, Dtype, Index, Op, Reduction, Scalar, SliceItem, UsmArray};
 
 use super::PyArray;
 use super::operand::Operand;
@@ -178,6 +178,13 @@ impl PyArray {
             .first()
             .copied()
             .ok_or_else(|| PyTypeError::new_err("len() of an array of no dimensions"))
+    }
+
+    /// Whether any element equals a value.
+    fn __contains__(&self, py: Python<'_>, value: Operand<'_>) -> Result<bool> {
+        let (array, value) = (&self.array, value.get());
+        let found = || array.binary(Op::Equal, value)?.reduce(Reduction::Any, None, false)?.item();
+        Ok(py.detach(found)?.get().unwrap_or(false))
     }
 
     fn __iter__(slf: &Bound<'_, Self>) -> PyResult<PyParts> {

@@ -8,6 +8,7 @@ pub(crate) mod flags;
 pub(crate) mod indexing;
 pub(crate) mod operand;
 pub(crate) mod operators;
+pub(crate) mod pickle;
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -51,7 +52,8 @@ impl From<UsmArray> for PyArray {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyArray>()?;
     module.add_class::<PyFlags>()?;
-    module.add_class::<indexing::PyParts>()
+    module.add_class::<indexing::PyParts>()?;
+    module.add_function(wrap_pyfunction!(pickle::_from_pickle, module)?)
 }
 
 #[pymethods]
@@ -149,6 +151,12 @@ impl PyArray {
     fn _pointer(&self, py: Python<'_>) -> Result<usize> {
         let data = py.detach(|| self.array.usm_data())?;
         Ok(data.ptr().addr() + self.array.offset() * self.array.itemsize())
+    }
+
+    /// Whether the array is the result of recorded work that has not been submitted.
+    #[getter]
+    fn _is_pending(&self) -> bool {
+        self.array.is_pending()
     }
 
     /// The axes in reverse order: a view.

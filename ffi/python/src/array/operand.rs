@@ -40,8 +40,11 @@ impl<'py> FromPyObject<'_, 'py> for Operand<'py> {
         if let Some(number) = number(&object)? {
             return Ok(Self::Weak(number));
         }
-        match scalar(&object)? {
-            Some(scalar) => Ok(Self::Scalar(scalar)),
+        if let Some(scalar) = scalar(&object)? {
+            return Ok(Self::Scalar(scalar));
+        }
+        match derived(&object)? {
+            Some(number) => Ok(Self::Weak(number)),
             None => Err(PyTypeError::new_err(format!(
                 "an operand is of type {}; expected a usm_ndarray or a number; help: convert it with asarray",
                 object.get_type().name()?
@@ -80,7 +83,18 @@ fn parts(value: &Bound<'_, PyComplex>) -> Complex<f64> {
     Complex::new(value.real(), value.imag())
 }
 
-/// The value of a scalar of NumPy's; or, as a weak one of the default dtype, of a class derived from Python's numbers.
+/// The value of an object of a class derived from one of Python's numbers.
+fn derived(object: &Bound<'_, PyAny>) -> PyResult<Option<Weak>> {
+    if object.cast::<PyInt>().is_ok() {
+        return Ok(Some(Weak::Int(object.extract()?)));
+    }
+    if object.cast::<PyFloat>().is_ok() {
+        return Ok(Some(Weak::Float(object.extract()?)));
+    }
+    Ok(object.cast::<PyComplex>().ok().map(|value| Weak::Complex(parts(value))))
+}
+
+/// The value of a scalar of NumPy's.
 fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     let py = object.py();
     let modules = py.import(pyo3::intern!(py, "sys"))?.getattr(pyo3::intern!(py, "modules"))?;

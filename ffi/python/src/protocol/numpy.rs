@@ -119,15 +119,33 @@ fn to_numpy<'py>(py: Python<'py>, x: PyRef<'_, PyArray>) -> Result<Bound<'py, Py
     Ok(py.import("numpy")?.call_method1("asarray", (copy,))?)
 }
 
-/// A NumPy array with a copy of the elements; another name of `to_numpy`.
+/// An array with a copy of the elements of a NumPy array.
+///
+/// usm_type: "device", "shared" or "host". device: a Device, a Queue or a filter string; sycl_queue, queue: a Queue. Raises
+/// TypeError for elements that there is no dtype for.
 #[pyfunction]
-#[pyo3(signature = (x, /))]
-fn asnumpy<'py>(py: Python<'py>, x: PyRef<'_, PyArray>) -> Result<Bound<'py, PyAny>> {
-    to_numpy(py, x)
+#[pyo3(signature = (np_arr, /, *, device=None, usm_type="device", sycl_queue=None, queue=None))]
+fn from_numpy<'py>(
+    py: Python<'py>,
+    np_arr: &Bound<'py, PyAny>,
+    device: Option<&Bound<'py, PyAny>>,
+    usm_type: &str,
+    sycl_queue: Option<&Bound<'py, PyAny>>,
+    queue: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = PyDict::new(py);
+    options.set_item("copy", true)?;
+    options.set_item("usm_type", usm_type)?;
+    for (name, value) in [("device", device), ("sycl_queue", sycl_queue), ("queue", queue)] {
+        if let Some(value) = value {
+            options.set_item(name, value)?;
+        }
+    }
+    py.import("stridewise")?.getattr("asarray")?.call((np_arr,), Some(&options))
 }
 
 /// Adds the functions to the module.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(to_numpy, module)?)?;
-    module.add_function(wrap_pyfunction!(asnumpy, module)?)
+    module.add_function(wrap_pyfunction!(from_numpy, module)?)
 }

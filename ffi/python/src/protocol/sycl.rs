@@ -64,9 +64,7 @@ fn capsule_of<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyCap
     let Some(give) = object.getattr_opt(intern!(object.py(), "_get_capsule"))? else { return Ok(None) };
     match give.call0()?.cast_into::<PyCapsule>() {
         Ok(capsule) => Ok(Some(capsule)),
-        Err(error) => {
-            Err(type_error("syclobj._get_capsule()", &error.into_inner(), "a capsule"))
-        }
+        Err(error) => Err(type_error("syclobj._get_capsule()", &error.into_inner(), "a capsule")),
     }
 }
 
@@ -139,16 +137,12 @@ fn queue_in_context(py: Python<'_>, object: &Bound<'_, PyAny>) -> Result<(Queue,
     let context = if object.is_instance(&class)? {
         object.clone()
     } else {
-        // The capsule must stay as it is for the next one who reads it, so another object's own is asked for again, and
-        // a bare one is copied.
-        let capsule = match object.cast::<PyCapsule>() {
-            Ok(capsule) => copy_of(capsule)?,
-            Err(_) => match capsule_of(object)? {
-                Some(capsule) => capsule,
-                None => return Err(type_error("syclobj", object, "a context of SYCL")),
-            },
+        let Some(capsule) = capsule_of(object)? else {
+            return Err(type_error("syclobj", object, "a context of SYCL"));
         };
-        class.call1((capsule,))?
+        let context = class.call1((twin(&capsule)?,))?;
+        drop(capsule);
+        context
     };
     let devices = context.call_method0("get_devices")?;
     let key = PyTuple::new(py, [context, devices.get_item(0)?])?.into_any();
@@ -158,9 +152,7 @@ fn queue_in_context(py: Python<'_>, object: &Bound<'_, PyAny>) -> Result<(Queue,
 fn sycl_queue(object: &Bound<'_, PyAny>) -> Result<(Queue, Arc<SyclQueue>)> {
     let capsule = capsule_of(object)?;
     match capsule.as_ref().map(reference_of).transpose()? {
-        Some(Reference::Queue(queue)) => {
-            ours_for(object.py(), queue)
-        }
+        Some(Reference::Queue(queue)) => ours_for(object.py(), queue),
         _ => Err(type_error("syclobj", object, "a queue of SYCL")),
     }
 }
@@ -254,7 +246,8 @@ impl<'py> Fields<'py> {
             return Err(type_error("typestr", &typestr, "a string such as \"<f4\""));
         };
         if let Some(fields) = optional("typedescr")? {
-            let described = fields.cast::<PyList>().is_ok_and(|list| list.iter().all(|f| f.is_instance_of::<PyTuple>()));
+            let described =
+                fields.cast::<PyList>().is_ok_and(|list| list.iter().all(|f| f.is_instance_of::<PyTuple>()));
             if !described {
                 return Err(type_error("typedescr", &fields, "a list of tuples"));
             }
@@ -307,7 +300,9 @@ struct Taken {
 /// Takes what an object's interface describes; `None` where it has none.
 fn take(object: &Bound<'_, PyAny>) -> Result<Option<Taken>> {
     let py = object.py();
-    let Some(found) = object.getattr_opt(intern!(py, "__sycl_usm_array_interface__"))? else { return Ok(None) };
+    let Some(found) = object.getattr_opt(intern!(py, "__sycl_usm_array_interface__"))? else {
+        return Ok(None);
+    };
     let Ok(dict) = found.cast::<PyDict>() else {
         return Err(type_error("__sycl_usm_array_interface__", &found, "a dictionary"));
     };
@@ -349,14 +344,17 @@ fn locate(py: Python<'_>, fields: &Fields<'_>, home: Home, address: i128) -> Res
     let home = match home {
         Home::Filter(filter) => match (Device::select(&filter), &ours) {
             (Ok(device), Some((_, owner))) if is_part_of(owner, &device) => Home::Ours(owner.queue()?),
-            (selected, _) => match py.import("dpctl") {
-                Ok(_) => {
-                    let key = PyString::new(py, &filter).into_any();
-                    let (queue, sycl) = sycl_queue(&kept_queue(py, key)?)?;
-                    Home::Sycl(queue, sycl)
+            (selected, _) => {
+                let kept =
+                    py.import("dpctl").and_then(|_| kept_queue(py, PyString::new(py, &filter).into_any()));
+                match kept {
+                    Ok(kept) => {
+                        let (queue, sycl) = sycl_queue(&kept)?;
+                        Home::Sycl(queue, sycl)
+                    }
+                    Err(_) => Home::Ours(selected?.queue()?),
                 }
-                Err(_) => Home::Ours(selected?.queue()?),
-            },
+            }
         },
         Home::Context(context) => match &ours {
             Some((_, owner)) if context.devices().iter().any(|device| is_part_of(owner, device)) => {
@@ -534,32 +532,18 @@ fn syclobj<'py>(py: Python<'py>, queue: &Queue) -> Result<Bound<'py, PyAny>> {
         return Ok(Bound::new(py, PyQueue(queue.clone()))?.into_any());
     };
     let class = py.import("dpctl").map_err(|_| no_dpctl("a queue of SYCL"))?.getattr("SyclQueue")?;
-    let Some(reference) = sycl.reference() else {
-        return Err(Fault::Core(Error::runtime(
-            "queue",
-            "a queue of SYCL that cannot be copied",
-            "a live queue",
-            "this is a defect of dpctl",
-        )));
-    };
-    // SAFETY: the pointer is one that dpctl gives capsules of this name; whoever takes it renames the capsule and owns it.
-    let capsule = unsafe { PyCapsule::new_with_pointer(py, reference, c"SyclQueueRef")? };
-    let made = class.call1((&capsule,));
-    if capsule.is_valid_checked(Some(c"SyclQueueRef")) {
-        // SAFETY: the capsule still has its name, so nobody took the reference, and it goes now.
-        unsafe { sycl.give_back(reference) };
-    }
-    Ok(made?)
+    // SAFETY: the pointer is what dpctl gives capsules of this name, and is live during the call, which is all that the
+    // capsule is for: a new dpctl.SyclQueue copies what a capsule points to, and leaves the capsule's end to its owner.
+    let capsule = unsafe { PyCapsule::new_with_pointer(py, sycl.reference(), c"SyclQueueRef")? };
+    Ok(class.call1((capsule,))?)
 }
 
-/// A capsule of its own for the context that another holds.
-fn copy_of<'py>(capsule: &Bound<'py, PyCapsule>) -> Result<Bound<'py, PyCapsule>> {
-    let py = capsule.py();
+/// Another capsule for the context that one holds, while the caller holds it. Who reads a capsule into a dpctl.SyclContext
+/// renames it, and the given one must stay as it is for the next.
+fn twin<'py>(capsule: &Bound<'py, PyCapsule>) -> Result<Bound<'py, PyCapsule>> {
     let pointer = capsule.pointer_checked(Some(c"SyclContextRef"))?;
-    // SAFETY: a capsule of this name points to a live `DPCTLSyclContextRef`, and the caller holds it.
-    let copy = unsafe { library::copy_context(py, pointer)? };
-    // SAFETY: as in `syclobj`.
-    Ok(unsafe { PyCapsule::new_with_pointer(py, copy, c"SyclContextRef")? })
+    // SAFETY: as in `syclobj`; the pointer is live as long as the capsule that it is from.
+    Ok(unsafe { PyCapsule::new_with_pointer(capsule.py(), pointer, c"SyclContextRef")? })
 }
 
 fn dictionary<'py>(

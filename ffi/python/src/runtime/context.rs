@@ -30,7 +30,8 @@ impl PyContext {
     #[new]
     #[pyo3(signature = (devices=None))]
     fn new(devices: Option<&Bound<'_, PyAny>>) -> Result<Self> {
-        let many = devices.filter(|given| given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>());
+        let many =
+            devices.filter(|given| given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>());
         let devices = match many {
             Some(many) => {
                 many.try_iter()?.map(|device| device_of(Some(&device?))).collect::<Result<Vec<_>>>()?

@@ -8,8 +8,8 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use stridewise::backend::{
-    self, Aspect, Command, DeviceInfo, Event, Partition, QueueProperties, RawAllocation, SignalHandle, Support,
-    Wait,
+    self, Aspect, Command, DeviceInfo, Event, Partition, QueueProperties, RawAllocation, SignalHandle,
+    Support, Wait,
 };
 use stridewise::{Device, Dtype, Error, LaunchPlan, Op, Queue, Result, UsmKind, UsmPtr, WeakDevice, devices};
 
@@ -145,6 +145,8 @@ impl backend::Queue for Behind {
         unsafe { self.host.submit(command, waits) }
     }
     fn flush(&self) -> Result<()> {
+        // Another queue that is to copy this one's memory asks for this first.
+        self.queue.wait();
         self.host.flush()
     }
     fn finish(&self) -> Result<()> {

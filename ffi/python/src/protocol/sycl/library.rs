@@ -40,7 +40,6 @@ functions! {
     queue_context "DPCTLQueue_GetContext" (Object) -> Maybe;
     queue_device "DPCTLQueue_GetDevice" (Object) -> Maybe;
     queue_wait "DPCTLQueue_Wait" (Object);
-    context_copy "DPCTLContext_Copy" (Object) -> Maybe;
     context_delete "DPCTLContext_Delete" (Object);
     device_delete "DPCTLDevice_Delete" (Object);
     device_is_cpu "DPCTLDevice_IsCPU" (Object) -> bool;
@@ -145,19 +144,9 @@ impl SyclQueue {
         )))
     }
 
-    /// The pointer for a capsule "SyclQueueRef" of its own: a new hold on the queue, which the capsule's taker gives back.
-    pub(crate) fn reference(&self) -> Maybe {
-        // SAFETY: the queue is live.
-        unsafe { (self.library.functions.queue_copy)(self.queue) }
-    }
-
-    /// Gives back what [`reference`](Self::reference) gave and nobody took.
-    ///
-    /// # Safety
-    /// `reference` is from there, and is not used any more.
-    pub(crate) unsafe fn give_back(&self, reference: Object) {
-        // SAFETY: the caller's promise.
-        unsafe { (self.library.functions.queue_delete)(reference) }
+    /// What a capsule "SyclQueueRef" points to; valid as long as this is.
+    pub(crate) fn reference(&self) -> NonNull<c_void> {
+        self.queue
     }
 
     /// Whether two are the same queue.
@@ -224,25 +213,4 @@ impl fmt::Debug for SyclQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SyclQueue({:p})", self.queue)
     }
-}
-
-/// A hold of its own on a context of SYCL, for a capsule "SyclContextRef".
-///
-/// # Errors
-/// `NotImplementedError` without dpctl; `RuntimeError` where it cannot be copied.
-///
-/// # Safety
-/// `context` is a live `DPCTLSyclContextRef`.
-pub(crate) unsafe fn copy_context(py: Python<'_>, context: NonNull<c_void>) -> Result<NonNull<c_void>> {
-    let library = Library::of_dpctl(py)?;
-    // SAFETY: the caller's promise.
-    let copy = unsafe { (library.functions.context_copy)(context) };
-    copy.ok_or_else(|| {
-        Fault::Core(Error::runtime(
-            "syclobj",
-            "a context that cannot be copied",
-            "a live context of SYCL",
-            "this is a defect of the library that made it",
-        ))
-    })
 }

@@ -1,0 +1,47 @@
+//! Pickling: the elements, the dtype, the shape, the kind and the device.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use stridewise::{Device, Dtype, Queue, UsmArray, UsmKind};
+
+use super::PyArray;
+use super::conversion::bytes_of;
+use crate::errors::Result;
+
+#[pymethods]
+impl PyArray {
+    /// The elements are copied to the host. Where the device is not there when it is read, the default one takes its place.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let py = slf.py();
+        let array = slf.try_borrow().map_err(PyErr::from)?.array.clone();
+        let bytes = py.detach(|| bytes_of(&array))?;
+        let make = py.import("stridewise._native")?.getattr("_from_pickle")?;
+        let shape = PyTuple::new(py, array.shape())?;
+        let (kind, device) = (array.usm_kind().name(), array.device().filter_string());
+        let arguments = (PyBytes::new(py, &bytes), array.dtype().name(), shape, kind, device);
+        Ok((make, arguments.into_pyobject(py)?))
+    }
+}
+
+/// The array of what `__reduce__` has written.
+#[pyfunction]
+pub(crate) fn _from_pickle(
+    py: Python<'_>,
+    bytes: &[u8],
+    dtype: &str,
+    shape: Vec<usize>,
+    usm_type: &str,
+    device: &str,
+) -> Result<PyArray> {
+    let (dtype, kind) = (dtype.parse::<Dtype>()?, usm_type.parse::<UsmKind>()?);
+    let made = py.detach(|| {
+        let queue =
+            Device::select(device).and_then(|device| device.queue()).or_else(|_| Queue::default_queue())?;
+        let array = UsmArray::empty(&queue, &shape, dtype, kind)?;
+        if !array.is_empty() {
+            array.usm_data()?.copy_from_host(0, bytes)?;
+        }
+        Ok::<_, stridewise::Error>(array)
+    })?;
+    Ok(made.into())
+}
