@@ -22,7 +22,9 @@ use stridewise::{Device, UsmKind, default_device};
 use suite::Suite;
 
 #[derive(Parser)]
-#[command(about = "Time every family of kernels against the memory limit and other libraries, in the same rounds")]
+#[command(
+    about = "Time every family of kernels against the memory limit and other libraries, in the same rounds"
+)]
 struct Options {
     /// Write the rows to this file as JSON.
     #[arg(long, value_name = "FILE")]

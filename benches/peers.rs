@@ -144,7 +144,13 @@ impl Peers {
     }
 
     /// Those that have a row, ready to run it.
-    pub(crate) fn contenders<'a>(&'a self, op: &str, layout: &str, dtype: &str, n: usize) -> Vec<Contender<'a>> {
+    pub(crate) fn contenders<'a>(
+        &'a self,
+        op: &str,
+        layout: &str,
+        dtype: &str,
+        n: usize,
+    ) -> Vec<Contender<'a>> {
         let mut contenders = Vec::new();
         for (name, worker) in &self.workers {
             match worker.borrow_mut().prepare(op, layout, dtype, n) {

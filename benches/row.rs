@@ -41,7 +41,10 @@ impl Row {
 
     /// The peers that are not the engine itself.
     pub(crate) fn rivals(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.peers.iter().filter(|(name, _)| *name != ONE_THREAD).map(|(name, &seconds)| (name.as_str(), seconds))
+        self.peers
+            .iter()
+            .filter(|(name, _)| *name != ONE_THREAD)
+            .map(|(name, &seconds)| (name.as_str(), seconds))
     }
 
     /// The fastest peer and its seconds.
@@ -49,9 +52,9 @@ impl Row {
         self.rivals().min_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 
-    /// What tells this row from the others.
-    pub(crate) fn name(&self) -> String {
-        format!("{} {} {} {}", self.op, self.layout, self.dtype, self.n)
+    /// How many times as long the fastest peer takes.
+    pub(crate) fn speedup(&self) -> Option<f64> {
+        self.best_peer().map(|(_, seconds)| seconds / self.seconds)
     }
 }
 
@@ -64,6 +67,15 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// A multiple with as many digits as tell something.
+pub(crate) fn multiple(times: f64) -> String {
+    match times {
+        t if t < 0.1 => format!("{t:.3}"),
+        t if t < 10.0 => format!("{t:.2}"),
+        t => format!("{t:.0}"),
+    }
+}
+
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = duration(self.seconds);
@@ -73,7 +85,7 @@ impl fmt::Display for Row {
             self.op, self.dtype, self.n, self.layout, time, self.gbs, self.limit_gbs, self.ratio
         )?;
         for (name, seconds) in &self.peers {
-            write!(f, " {name} {:.2}×", seconds / self.seconds)?;
+            write!(f, " {name} {}×", multiple(seconds / self.seconds))?;
         }
         Ok(())
     }

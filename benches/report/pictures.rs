@@ -61,7 +61,8 @@ pub(super) fn draw(rows: &[Row], folder: &Path) -> Outcome<Vec<(&'static str, &'
         drawn.push((file, title));
     }
     if rows.iter().any(|row| row.n >= ROOFLINE_LEAST && row.operations > 0) {
-        let (file, title) = ("roofline.svg", "operations per second over operations per byte, below the memory's roof");
+        let (file, title) =
+            ("roofline.svg", "operations per second over operations per byte, below the memory's roof");
         roofline(&rows, &folder.join(file))?;
         drawn.push((file, title));
     }
@@ -91,7 +92,8 @@ fn latency(row: &Row) -> Vec<(String, f64)> {
 
 /// Everybody's values over the size, of the rows of one panel.
 fn lines(rows: &[&Row], panel: (&str, &str), values: &dyn Fn(&Row) -> Vec<(String, f64)>) -> Lines {
-    let mut rows: Vec<&&Row> = rows.iter().filter(|row| (row.op.as_str(), row.layout.as_str()) == panel).collect();
+    let mut rows: Vec<&&Row> =
+        rows.iter().filter(|row| (row.op.as_str(), row.layout.as_str()) == panel).collect();
     rows.sort_by_key(|row| row.n);
     let mut lines = Lines::new();
     for row in rows {
@@ -133,10 +135,11 @@ fn grid(
             .x_label_area_size(40)
             .y_label_area_size(70)
             .build_cartesian_2d(x.log_scale(), y.log_scale())?;
-        mesh(&mut chart, "elements", unit, &|n| format!("{n}"), label)?;
+        mesh(&mut chart, "elements", unit, &|n| format!("{n:e}"), label)?;
         for (name, points) in &lines {
             let style = style(name, &colours);
-            let line = LineSeries::new(points.iter().copied(), style).point_size(if name == LIMIT { 0 } else { 3 });
+            let line =
+                LineSeries::new(points.iter().copied(), style).point_size(if name == LIMIT { 0 } else { 3 });
             chart
                 .draw_series(line)?
                 .label(name)
@@ -168,7 +171,7 @@ where
 
 fn legend<'a, 'b: 'a, X: Ranged, Y: Ranged>(chart: &mut Chart<'a, 'b, X, Y>) -> Outcome<()> {
     let mut labels = chart.configure_series_labels();
-    labels.position(SeriesLabelPosition::UpperLeft).background_style(WHITE.mix(0.7)).border_style(WHITE);
+    labels.position(SeriesLabelPosition::LowerRight).background_style(WHITE.mix(0.7)).border_style(WHITE);
     Ok(labels.draw()?)
 }
 
@@ -213,7 +216,9 @@ fn roofline(rows: &[&Row], path: &Path) -> Outcome<()> {
         .x_label_area_size(40)
         .y_label_area_size(60)
         .build_cartesian_2d(x.clone().log_scale(), y.log_scale())?;
-    mesh(&mut chart, "operations per byte", "10⁹ operations per second", &|x| format!("{x}"), &|y| format!("{y}"))?;
+    mesh(&mut chart, "operations per byte", "10⁹ operations per second", &|x| format!("{x}"), &|y| {
+        format!("{y}")
+    })?;
     for ((n, rows), colour) in sizes.iter().zip(COLOURS.into_iter().cycle()) {
         let roof = roof(rows);
         let line = [x.start, x.end].map(|x| (x, x * roof));

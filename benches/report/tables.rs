@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{PICTURES, Report, reasons};
-use crate::row::{ONE_THREAD, Row, duration};
+use crate::row::{ONE_THREAD, Row, duration, multiple};
 
 /// Elements from which memory bounds most rows.
 const LARGE: usize = 1 << 20;
+/// Elements from which the limit is the memory's; below, calls count.
+const LIMITED: usize = 64 << 10;
 /// The share of the limit that such a row is to reach.
 const GOAL: f64 = 0.9;
 
@@ -54,7 +56,8 @@ pub(super) fn elements(n: usize) -> String {
 fn summary(rows: &[Row]) -> String {
     let large: Vec<&Row> = rows.iter().filter(|row| row.n >= LARGE).collect();
     let rivalled = |rows: &[&Row]| rows.iter().filter(|row| row.best_peer().is_some()).count();
-    let ahead = |rows: &[&Row]| rows.iter().filter(|row| speedup(row).is_some_and(|times| times >= 1.0)).count();
+    let ahead =
+        |rows: &[&Row]| rows.iter().filter(|row| row.speedup().is_some_and(|times| times >= 1.0)).count();
     let all: Vec<&Row> = rows.iter().collect();
     let at_limit = large.iter().filter(|row| row.ratio >= GOAL).count();
     format!(
@@ -70,16 +73,11 @@ fn summary(rows: &[Row]) -> String {
     )
 }
 
-/// How many times as long the best peer takes.
-fn speedup(row: &Row) -> Option<f64> {
-    row.best_peer().map(|(_, seconds)| seconds / row.seconds)
-}
-
 /// Every row that a peer wins, the worst first.
 fn lost(rows: &[Row]) -> String {
     let mut lost: Vec<(f64, &Row)> = rows
         .iter()
-        .filter_map(|row| speedup(row).map(|times| (times, row)))
+        .filter_map(|row| row.speedup().map(|times| (times, row)))
         .filter(|(times, _)| *times < 1.0)
         .collect();
     lost.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -91,11 +89,12 @@ fn lost(rows: &[Row]) -> String {
     text += "| op | layout | dtype | elements | time | best | its time | × | reason |\n";
     text += "|---|---|---|---:|---:|---|---:|---:|---|\n";
     for (times, row) in lost {
+        let times = multiple(times);
         let Some((peer, seconds)) = row.best_peer() else { continue };
         let (ours, theirs, reason) = (duration(row.seconds), duration(seconds), reasons::reason(row));
         let Row { op, layout, dtype, n, .. } = row;
         text += &format!(
-            "| `{op}` | {layout} | {dtype} | {n} | {ours} | {peer} | {theirs} | {times:.2} | {reason} |\n"
+            "| `{op}` | {layout} | {dtype} | {n} | {ours} | {peer} | {theirs} | {times} | {reason} |\n"
         );
     }
     text
@@ -111,9 +110,9 @@ fn scaling(rows: &[Row]) -> String {
             text += "|---|---|---|---:|---:|---:|---:|\n";
         }
         let Row { op, layout, dtype, n, seconds, .. } = row;
-        let times = single / seconds;
+        let times = multiple(single / seconds);
         let (single, all) = (duration(*single), duration(*seconds));
-        text += &format!("| `{op}` | {layout} | {dtype} | {n} | {single} | {all} | {times:.2} |\n");
+        text += &format!("| `{op}` | {layout} | {dtype} | {n} | {single} | {all} | {times} |\n");
     }
     text
 }
@@ -130,12 +129,11 @@ fn table(rows: &[&Row]) -> String {
     text += "\n";
     for row in rows {
         let best = row.best_peer().map_or("", |(name, _)| name);
-        let times = speedup(row).map_or_else(String::new, |times| format!("{times:.2}"));
+        let times = row.speedup().map(multiple).unwrap_or_default();
         let Row { op, layout, dtype, gbs, limit_gbs, ratio, .. } = row;
         let time = duration(row.seconds);
-        text += &format!(
-            "| `{op}` | {layout} | {dtype} | {time} | {gbs:.1} | {limit_gbs:.1} | {ratio:.2} | {best} | {times} |"
-        );
+        let limit = if row.n < LIMITED { " |".to_owned() } else { format!("{limit_gbs:.1} | {ratio:.2}") };
+        text += &format!("| `{op}` | {layout} | {dtype} | {time} | {gbs:.1} | {limit} | {best} | {times} |");
         for peer in &peers {
             let time = row.peers.get(*peer).map_or_else(String::new, |&seconds| duration(seconds));
             text += &format!(" {time} |");
@@ -181,7 +179,9 @@ pub(super) mod tests {
         assert!(page.contains("![A](results/a.svg)"));
         assert!(page.contains("## 16 elements\n") && page.contains("## 1 Mi elements\n"));
         assert!(page.contains("| time | GB/s | limit | ratio | best | × | jax | numpy |\n"));
-        assert!(page.contains("| `add` | fresh | float32 | 1.00 µs | 45.0 | 50.0 | 0.90 | jax | 2.00 | 2.00 µs | 4.00 µs |\n"));
+        assert!(page.contains(
+            "| `add` | fresh | float32 | 1.00 µs | 45.0 | 50.0 | 0.90 | jax | 2.00 | 2.00 µs | 4.00 µs |\n"
+        ));
         assert!(!page.contains("One thread"));
     }
 

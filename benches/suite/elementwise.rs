@@ -39,16 +39,19 @@ fn binary<T: Sample, R: Copy + Send + Sync + 'static>(
 fn add<T: Sample>() -> [Case<T>; 2] {
     let size = size_of::<T>();
     let fresh = binary("add", 3 * size, |a, b| a.try_add(b)?.wait(), |x, y| x + y);
-    let out = Case::new(("add", "out"), Traffic::Triad, 3 * size, 1, |x| x.a.add_into(&x.b, &mut x.out)?.wait())
-        .against("iter", |x| {
-            for ((out, &x), &y) in x.out.iter_mut().zip(elements(&x.a)).zip(elements(&x.b)) {
-                *out = x + y;
-            }
-        })
-        .against("ndarray", |x| Zip::from(&mut x.out).and(&x.a).and(&x.b).for_each(|out, &x, &y| *out = x + y))
-        .against("ndarray-par", |x| {
-            Zip::from(&mut x.out).and(&x.a).and(&x.b).par_for_each(|out, &x, &y| *out = x + y);
-        });
+    let out =
+        Case::new(("add", "out"), Traffic::Triad, 3 * size, 1, |x| x.a.add_into(&x.b, &mut x.out)?.wait())
+            .against("iter", |x| {
+                for ((out, &x), &y) in x.out.iter_mut().zip(elements(&x.a)).zip(elements(&x.b)) {
+                    *out = x + y;
+                }
+            })
+            .against("ndarray", |x| {
+                Zip::from(&mut x.out).and(&x.a).and(&x.b).for_each(|out, &x, &y| *out = x + y)
+            })
+            .against("ndarray-par", |x| {
+                Zip::from(&mut x.out).and(&x.a).and(&x.b).par_for_each(|out, &x, &y| *out = x + y);
+            });
     [fresh, out]
 }
 
@@ -73,17 +76,21 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
         unary("log", Array::try_log, T::ln),
         unary("sin", Array::try_sin, T::sin),
         unary("tanh", Array::try_tanh, T::tanh),
-        Case::new(("exp", "out"), Traffic::Copy, 2 * size, 1, |x: &mut Ours<T>| x.a.exp_into(&mut x.out)?.wait())
-            .against("ndarray-par", |x| {
-                Zip::from(&mut x.out).and(&x.a).par_for_each(|out, &x| *out = x.exp());
-            }),
+        Case::new(("exp", "out"), Traffic::Copy, 2 * size, 1, |x: &mut Ours<T>| {
+            x.a.exp_into(&mut x.out)?.wait()
+        })
+        .against("ndarray-par", |x| {
+            Zip::from(&mut x.out).and(&x.a).par_for_each(|out, &x| *out = x.exp());
+        }),
         binary("pow", 3 * size, |a, b| a.try_pow(b)?.wait(), T::powf),
         binary("greater", 2 * size + 1, |a, b| a.try_greater(b)?.wait(), |x, y| x > y),
-        Case::new(("where", "fresh"), Traffic::Triad, 3 * size + 1, 1, |x| x.mask.try_where(&x.a, &x.b)?.wait())
-            .against("iter", |x| {
-                let operands = x.mask.iter().zip(elements(&x.a).iter().zip(elements(&x.b)));
-                keep(operands.map(|(&yes, (&x, &y))| if yes { x } else { y }).collect::<Vec<T>>());
-            }),
+        Case::new(("where", "fresh"), Traffic::Triad, 3 * size + 1, 1, |x| {
+            x.mask.try_where(&x.a, &x.b)?.wait()
+        })
+        .against("iter", |x| {
+            let operands = x.mask.iter().zip(elements(&x.a).iter().zip(elements(&x.b)));
+            keep(operands.map(|(&yes, (&x, &y))| if yes { x } else { y }).collect::<Vec<T>>());
+        }),
         Case::new(
             ("cast", "to the other float"),
             Traffic::Copy,
@@ -92,8 +99,7 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
             |x: &mut Ours<T>| x.a.try_astype::<T::Other>()?.wait(),
         )
         .against("iter", |x| keep(elements(&x.a).iter().map(|&x| x.other()).collect::<Vec<_>>()))
-        .against("ndarray", |x| keep(x.a.map(|&x| x.other())))
-        ,
+        .against("ndarray", |x| keep(x.a.map(|&x| x.other()))),
     ]);
     cases
 }

@@ -18,10 +18,7 @@ fn gelu<T: Real>(x: T) -> T {
 }
 
 /// A function of one operand, written in operators; `operations` as one counts them there.
-fn against_loops<T: Real>(
-    case: Case<T>,
-    scalar: impl Fn(T) -> T + Copy + Send + Sync + 'static,
-) -> Case<T> {
+fn against_loops<T: Real>(case: Case<T>, scalar: impl Fn(T) -> T + Copy + Send + Sync + 'static) -> Case<T> {
     case.against("iter", move |x| keep(elements(&x.a).iter().map(|&x| scalar(x)).collect::<Vec<T>>()))
         .against("ndarray", move |x| keep(x.a.mapv(scalar)))
         .against("ndarray-par", move |x| keep(Zip::from(&x.a).par_map_collect(|&x| scalar(x))))

@@ -72,16 +72,10 @@ fn keep<R>(result: R) {
 
 /// All rows of a floating type.
 fn real_cases<T: Real>() -> Vec<Case<T>> {
-    [
-        elementwise::cases(),
-        layouts::cases(),
-        movement::cases(),
-        reductions::cases(),
-        fused::cases(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [elementwise::cases(), layouts::cases(), movement::cases(), reductions::cases(), fused::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// What the rows are run with.
@@ -165,12 +159,11 @@ impl Suite {
         let medians = interleave(&mut contenders, effort);
 
         let fastest = medians[..forms].iter().flatten().copied().fold(f64::INFINITY, f64::min);
-        let seconds = medians[forms].ok_or_else(|| format!("{} {} {dtype} {n} failed", case.op, case.layout))?;
+        let seconds =
+            medians[forms].ok_or_else(|| format!("{} {} {dtype} {n} failed", case.op, case.layout))?;
         let names = contenders[forms + 1..].iter().map(|contender| contender.name.clone());
-        let peers: BTreeMap<String, f64> = names
-            .zip(&medians[forms + 1..])
-            .filter_map(|(name, &seconds)| Some((name, seconds?)))
-            .collect();
+        let peers: BTreeMap<String, f64> =
+            names.zip(&medians[forms + 1..]).filter_map(|(name, &seconds)| Some((name, seconds?))).collect();
         let gbs = bytes as f64 / seconds / 1e9;
         let limit_gbs = limit.bytes() as f64 / fastest / 1e9;
         Ok(Row {
@@ -197,9 +190,13 @@ mod tests {
     #[test]
     fn rows_have_names_of_their_own_that_the_python_peers_know() {
         let script = include_str!("../peers/worker.py");
-        let names = |cases: Vec<(&str, &str)>| cases.iter().map(|(op, layout)| format!("(\"{op}\", \"{layout}\"):")).collect::<Vec<_>>();
+        let names = |cases: Vec<(&str, &str)>| {
+            cases.iter().map(|(op, layout)| format!("(\"{op}\", \"{layout}\"):")).collect::<Vec<_>>()
+        };
         let mut all = names(real_cases::<f32>().iter().map(|case| (case.op, case.layout)).collect());
-        all.extend(names(elementwise::int_and_float::<f64>().iter().map(|case| (case.op, case.layout)).collect()));
+        all.extend(names(
+            elementwise::int_and_float::<f64>().iter().map(|case| (case.op, case.layout)).collect(),
+        ));
         let unknown: Vec<_> = all.iter().filter(|name| !script.contains(*name)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
         let few = names(elementwise::few::<i8>().iter().map(|case| (case.op, case.layout)).collect());

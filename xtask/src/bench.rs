@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: the benchmarks, which are a program of their own, and the environment of their peers.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use clap::{Arg, ArgAction, ArgMatches};
@@ -42,11 +42,12 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let mut passed_on: Vec<String> =
         arguments.get_many::<String>("arguments").unwrap_or_default().cloned().collect();
     if wants_peers(&passed_on) {
-        let folder = folder();
-        match ensure_python(&folder) {
-            Ok(()) => passed_on.extend(["--peers".to_owned(), folder.to_string_lossy().into_owned()]),
-            Err(why) => println!("the peers in Python are left out: {why}"),
+        let folder = crate::root().join("target").join("peers");
+        // The benchmark does without what is not there, and says so.
+        for outcome in [ensure_python(&folder), build_candle(&folder)] {
+            outcome.unwrap_or_else(|why| println!("{why}"));
         }
+        passed_on.extend(["--peers".to_owned(), folder.to_string_lossy().into_owned()]);
     }
     let mut command = crate::cargo();
     command.args(["run", "--release", "--package", PACKAGE, "--"]).args(passed_on);
@@ -60,17 +61,14 @@ fn wants_peers(arguments: &[String]) -> bool {
     })
 }
 
-fn folder() -> PathBuf {
-    crate::root().join("target").join("peers")
-}
-
-/// Makes an environment of Python's with the peers that can be installed, and says which cannot.
+/// Makes an environment of Python's with the peers that can be installed; which cannot it says.
 ///
 /// # Errors
 /// There is no environment.
 fn ensure_python(folder: &Path) -> Result<(), String> {
     let (python, pip) = (folder.join("bin").join("python"), folder.join("bin").join("pip"));
-    let make = || crate::run_to_end(Command::new("python3").args(["-m", "venv"]).arg(folder).stdin(Stdio::null()));
+    let make =
+        || crate::run_to_end(Command::new("python3").args(["-m", "venv"]).arg(folder).stdin(Stdio::null()));
     if !succeeds(&pip, ["--version"]) && make().is_err() {
         // Debian's Python comes without what makes environments.
         install(&["python3-venv"])?;
@@ -78,7 +76,8 @@ fn ensure_python(folder: &Path) -> Result<(), String> {
     }
     for (module, package) in PYTHON_PEERS {
         // To find a module is quick, to load some of them is not.
-        let find = format!("import importlib.util, sys; sys.exit(importlib.util.find_spec('{module}') is None)");
+        let find =
+            format!("import importlib.util, sys; sys.exit(importlib.util.find_spec('{module}') is None)");
         if succeeds(&python, ["-c", &find]) {
             continue;
         }
@@ -90,6 +89,23 @@ fn ensure_python(folder: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Builds candle's worker, a package of a workspace of its own, and puts it beside the environment's programs.
+///
+/// # Errors
+/// It cannot be built.
+fn build_candle(folder: &Path) -> Result<(), String> {
+    let package = crate::root().join("benches").join("peers").join("candle");
+    let target = crate::root().join("target").join("candle");
+    let mut command = crate::cargo();
+    command.args(["build", "--release", "--quiet", "--manifest-path"]).arg(package.join("Cargo.toml"));
+    crate::run_to_end(command.arg("--target-dir").arg(&target))?;
+    let (name, programs) = (format!("candle-worker{}", std::env::consts::EXE_SUFFIX), folder.join("bin"));
+    std::fs::create_dir_all(&programs)
+        .and_then(|()| std::fs::copy(target.join("release").join(&name), programs.join(&name)))
+        .map(drop)
+        .map_err(|error| format!("{} cannot be written: {error}", programs.join(name).display()))
 }
 
 #[cfg(test)]
