@@ -47,6 +47,11 @@ impl Row {
             .map(|(name, &seconds)| (name.as_str(), seconds))
     }
 
+    /// Whether the limit is the memory's. In smaller rows calls count, of the bare loops too.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.n >= 64 << 10
+    }
+
     /// The fastest peer and its seconds.
     pub(crate) fn best_peer(&self) -> Option<(&str, f64)> {
         self.rivals().min_by(|(_, a), (_, b)| a.total_cmp(b))

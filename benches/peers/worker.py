@@ -80,8 +80,9 @@ NUMEXPR_FUNCTIONS = ("add", "argmax", "mean", "var", "concatenate", "sum", "std"
 
 def sample(xp, n, seed, dtype):
     """The values of the benchmark's own arrays: floats from 0.5 to 1.5, integers from 0 to 50, in no order."""
-    place = xp.arange(n, dtype="uint64") * 2654435761 + seed * 40503
-    unit = (place % 2**32) / 2.0**32
+    mixed = xp.arange(n, dtype="uint32") * xp.uint32(2654435761) + xp.uint32(seed * 40503)
+    mixed = (mixed ^ (mixed >> xp.uint32(15))) * xp.uint32(2246822519)
+    unit = (mixed ^ (mixed >> xp.uint32(13))) / 2.0**32
     return (unit * 50 if dtype.startswith("int") else unit + 0.5).astype(dtype)
 
 

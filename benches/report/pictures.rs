@@ -24,8 +24,6 @@ const PANELS: [(&str, &str); 6] = [
 const PANEL_ROWS_COLUMNS: (usize, usize) = (2, 3);
 const GRID_SIZE: (u32, u32) = (1500, 940);
 const ROOFLINE_SIZE: (u32, u32) = (1000, 640);
-/// Elements from which the roof is the memory's and not the cost of a call.
-const ROOFLINE_LEAST: usize = 64 << 10;
 
 /// The engine and the limit in the legend.
 const OURS: &str = "stridewise";
@@ -60,7 +58,7 @@ pub(super) fn draw(rows: &[Row], folder: &Path) -> Outcome<Vec<(&'static str, &'
         grid(&rows, &folder.join(file), "time", &latency, &|&seconds| duration(seconds))?;
         drawn.push((file, title));
     }
-    if rows.iter().any(|row| row.n >= ROOFLINE_LEAST && row.operations > 0) {
+    if rows.iter().any(|row| row.is_limited() && row.operations > 0) {
         let (file, title) =
             ("roofline.svg", "operations per second over operations per byte, below the memory's roof");
         roofline(&rows, &folder.join(file))?;
@@ -80,7 +78,9 @@ fn bandwidth(row: &Row) -> Vec<(String, f64)> {
     for (_, value) in &mut values {
         *value = bytes(row) / *value / 1e9;
     }
-    values.push((LIMIT.to_owned(), row.limit_gbs));
+    if row.is_limited() {
+        values.push((LIMIT.to_owned(), row.limit_gbs));
+    }
     values
 }
 
@@ -195,7 +195,7 @@ fn style(name: &str, colours: &BTreeMap<String, RGBColor>) -> ShapeStyle {
 /// Each row of ours as a point below the roof of its size: the highest limit that was measured there.
 fn roofline(rows: &[&Row], path: &Path) -> Outcome<()> {
     let mut sizes: BTreeMap<usize, Vec<&Row>> = BTreeMap::new();
-    for &row in rows.iter().filter(|row| row.n >= ROOFLINE_LEAST && row.operations > 0) {
+    for &row in rows.iter().filter(|row| row.is_limited() && row.operations > 0) {
         sizes.entry(row.n).or_default().push(row);
     }
     let point = |row: &Row| {
@@ -216,9 +216,13 @@ fn roofline(rows: &[&Row], path: &Path) -> Outcome<()> {
         .x_label_area_size(40)
         .y_label_area_size(60)
         .build_cartesian_2d(x.clone().log_scale(), y.log_scale())?;
-    mesh(&mut chart, "operations per byte", "10⁹ operations per second", &|x| format!("{x}"), &|y| {
-        format!("{y}")
-    })?;
+    mesh(
+        &mut chart,
+        "operations per byte",
+        "10⁹ operations per second",
+        &|x| format!("{}", (x * 1e3).round() / 1e3),
+        &|y| format!("{y}"),
+    )?;
     for ((n, rows), colour) in sizes.iter().zip(COLOURS.into_iter().cycle()) {
         let roof = roof(rows);
         let line = [x.start, x.end].map(|x| (x, x * roof));
@@ -239,12 +243,12 @@ mod tests {
 
     #[test]
     fn lines_are_in_the_order_of_sizes_and_of_one_panel() {
-        let rows = [row("add", "fresh", 1024), row("add", "fresh", 16), row("add", "out", 16)];
+        let rows = [row("add", "fresh", 1 << 20), row("add", "fresh", 16), row("add", "out", 16)];
         let rows: Vec<&Row> = rows.iter().collect();
         let lines = lines(&rows, ("add", "fresh"), &bandwidth);
         let names: Vec<&str> = lines.keys().map(String::as_str).collect();
         assert_eq!(names, ["jax", "limit", "numpy", OURS]);
-        assert_eq!(lines["limit"], [(16.0, 50.0), (1024.0, 50.0)]);
+        assert_eq!(lines["limit"], [(1_048_576.0, 50.0)]);
         let [(_, first), (_, second)] = lines["jax"][..] else { panic!("{lines:?}") };
         assert!((first - 22.5).abs() < 1e-9 && (second - 22.5).abs() < 1e-9);
     }

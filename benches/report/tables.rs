@@ -7,8 +7,6 @@ use crate::row::{ONE_THREAD, Row, duration, multiple};
 
 /// Elements from which memory bounds most rows.
 const LARGE: usize = 1 << 20;
-/// Elements from which the limit is the memory's; below, calls count.
-const LIMITED: usize = 64 << 10;
 /// The share of the limit that such a row is to reach.
 const GOAL: f64 = 0.9;
 
@@ -132,7 +130,7 @@ fn table(rows: &[&Row]) -> String {
         let times = row.speedup().map(multiple).unwrap_or_default();
         let Row { op, layout, dtype, gbs, limit_gbs, ratio, .. } = row;
         let time = duration(row.seconds);
-        let limit = if row.n < LIMITED { " |".to_owned() } else { format!("{limit_gbs:.1} | {ratio:.2}") };
+        let limit = if row.is_limited() { format!("{limit_gbs:.1} | {ratio:.2}") } else { " |".to_owned() };
         text += &format!("| `{op}` | {layout} | {dtype} | {time} | {gbs:.1} | {limit} | {best} | {times} |");
         for peer in &peers {
             let time = row.peers.get(*peer).map_or_else(String::new, |&seconds| duration(seconds));

@@ -64,9 +64,13 @@ impl Inputs {
 }
 
 /// The values of the benchmark's own arrays.
-fn values(n: usize, seed: u64) -> Vec<f64> {
-    let unit = |place: u64| (place.wrapping_mul(2_654_435_761) + seed * 40_503) as u32;
-    (0..n as u64).map(|place| f64::from(unit(place)) / 4_294_967_296.0 + 0.5).collect()
+fn values(n: usize, seed: u32) -> Vec<f64> {
+    let mixed = |place: u32| {
+        let mixed = place.wrapping_mul(2_654_435_761).wrapping_add(seed * 40_503);
+        let mixed = (mixed ^ (mixed >> 15)).wrapping_mul(2_246_822_519);
+        mixed ^ (mixed >> 13)
+    };
+    (0..n as u32).map(|place| f64::from(mixed(place)) / 4_294_967_296.0 + 0.5).collect()
 }
 
 type Run = fn(&Inputs) -> Result<Tensor>;
