@@ -1,10 +1,14 @@
 //! Rounds in which those that are compared take turns, and medians.
 
 use std::error::Error;
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// What can go wrong in a measurement, of whatever type.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// A pause between contenders: worker threads of the one before, which wait in loops for more, go to sleep.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Runs of a batch at most.
 const MAX_BATCH: usize = 1 << 22;
@@ -69,7 +73,10 @@ pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Ve
         // In turns, so that a drift of the clock or of the memory meets all alike.
         for ((contender, batch), samples) in contenders.iter_mut().zip(&mut batches).zip(&mut samples) {
             let Some(count) = *batch else { continue };
-            match (contender.run)(count) {
+            sleep(PAUSE);
+            // Its own threads wake up again, and its data is where it leaves it; in a long run neither counts.
+            let warm = if count > 1 { (contender.run)(1) } else { Ok(0.0) };
+            match warm.and_then(|_| (contender.run)(count)) {
                 Ok(seconds) => samples.push(seconds / count as f64),
                 Err(error) => {
                     failed(&contender.name, error);
