@@ -104,49 +104,12 @@ def test_linalg_refuses():
             call()
 
 
-MISSING = {
-    "linalg": "cholesky det eig eigh eigvals eigvalsh inv matrix_rank pinv qr slogdet svd svdvals",
-    "fft": "fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft",
-}
+MISSING = "cholesky det eig eigh eigvals eigvalsh inv matrix_rank pinv qr slogdet svd svdvals"
 
 
-@pytest.mark.parametrize("module, name", [(m, name) for m, names in MISSING.items() for name in names.split()])
-def test_what_is_not_there_names_itself(module, name):
-    with pytest.raises(NotImplementedError, match=f"{module}.{name}`"):
-        getattr(getattr(sw, module), name)(sw.ones((2, 2), device="host"))
+@pytest.mark.parametrize("name", MISSING.split())
+def test_what_is_not_there_names_itself(name):
+    with pytest.raises(NotImplementedError, match=f"linalg.{name}`"):
+        getattr(sw.linalg, name)(sw.ones((2, 2), device="host"))
     with pytest.raises(NotImplementedError, match="linalg.solve"):
         sw.linalg.solve(sw.ones((2, 2), device="host"), sw.ones(2, device="host"))
-
-
-@on_devices
-@pytest.mark.parametrize("n", [1, 2, 5, 8])
-@pytest.mark.parametrize("d", [1.0, 0.25])
-def test_frequencies(device, n, d):
-    near(sw.fft.fftfreq(n, d=d, device=device), np.fft.fftfreq(n, d=d))
-    near(sw.fft.rfftfreq(n, d=d, device=device), np.fft.rfftfreq(n, d=d))
-    assert sw.fft.fftfreq(n, dtype=sw.float32, device=device).dtype == sw.float32
-    assert sw.fft.fftfreq(n, device=device).device == sw.Device(device)
-
-
-@on_devices
-@given(data=DATA)
-def test_shifts(device, data):
-    x = data.draw(pairs(device, NUMBERS))
-    axes = axes_of(data.draw, x.oracle.ndim)
-    if x.oracle.ndim == 0 or axes == ():
-        # NumPy has no shift along no axes.
-        same(sw.fft.fftshift(x.ours, axes=axes), x.oracle)
-        return
-    same(sw.fft.fftshift(x.ours, axes=axes), np.fft.fftshift(x.oracle, axes=axes))
-    same(sw.fft.ifftshift(x.ours, axes=axes), np.fft.ifftshift(x.oracle, axes=axes))
-
-
-def test_fft_refuses():
-    for call, error in [
-        (lambda: sw.fft.fftfreq(0), ValueError),
-        (lambda: sw.fft.rfftfreq(-1), ValueError),
-        (lambda: sw.fft.fftfreq(3, dtype=sw.int32), TypeError),
-        (lambda: sw.fft.fftshift(sw.ones(2), axes=1), IndexError),
-    ]:
-        with pytest.raises(error):
-            call()

@@ -10,6 +10,7 @@ from typing_extensions import disjoint_base
 from . import fft as fft, linalg as linalg
 
 __version__: Final[_str]
+_fft: Any
 _linalg: Any
 __array_api_version__: Final[_str]
 
