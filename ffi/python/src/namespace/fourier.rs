@@ -26,7 +26,8 @@ where
             to[..kept].copy_from_slice(&from[..kept]);
         }
         let mut planner = FftPlanner::<T>::new();
-        let transform = if inverse { planner.plan_fft_inverse(length) } else { planner.plan_fft_forward(length) };
+        let transform =
+            if inverse { planner.plan_fft_inverse(length) } else { planner.plan_fft_forward(length) };
         transform.process(&mut values);
     }
     UsmArray::from_slice(x.queue(), &shape, &values, x.usm_kind())
