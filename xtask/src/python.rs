@@ -8,8 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 /// The least Python that the wheel is for.
 const LEAST: (u32, u32) = (3, 11);
 /// What builds the wheel, and what its tests compare with.
-const TOOLS: &[&str] =
-    &["maturin>=1.9,<2", "pytest", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
+const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
 /// Packages that its tests exchange memory with: SYCL's, on Intel's runtime for processors, which comes with them.
 const PEERS: &[&str] = &["dpctl", "dpnp"];
 

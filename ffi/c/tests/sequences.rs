@@ -71,14 +71,14 @@ fn calls(seed: u64) {
                     (sw_array_full(queue, SHARED, FLOAT32, 2, shape.as_ptr(), number(2.0), result), true)
                 }
                 1 => (sw_elementwise(add, [operand(x), operand(y)].as_ptr(), 2, result), x_live && y_live),
-                2 => (sw_elementwise(sqrt, &raw const *&operand(x), 1, result), x_live),
+                2 => (sw_elementwise(sqrt, [operand(x)].as_ptr(), 1, result), x_live),
                 3 => {
                     let step = random.below(5) as i64 - 2;
                     let item = sw_slice { kind: SW_SLICE_RANGE, start: SW_NONE, stop: SW_NONE, step };
                     (sw_array_slice(x, &raw const item, 1, result), x_live)
                 }
                 4 => (sw_array_transpose(x, null(), 0, result), x_live),
-                5 => (sw_array_reshape(x, 1, &raw const *&-1_i64, result), x_live),
+                5 => (sw_array_reshape(x, 1, [-1_i64].as_ptr(), result), x_live),
                 6 => (sw_array_reduce(x, 0x5d4e_3aa8, null(), 0, true, result), x_live),
                 7 => (sw_concat([x, y].as_ptr(), 2, 0, result), x_live && y_live),
                 8 => (sw_array_copy(x, result), x_live),
