@@ -10,6 +10,7 @@ from typing_extensions import disjoint_base
 from . import fft as fft, linalg as linalg
 
 __version__: Final[_str]
+_fft: Any
 _linalg: Any
 __array_api_version__: Final[_str]
 
@@ -90,7 +91,7 @@ class Device:
     def __hash__(self, /) -> _int: ...
     def __ne__(self, value: object, /) -> _bool: ...
     @property
-    def aspects(self) -> Any: ...
+    def aspects(self) -> list[_str]: ...
     @property
     def backend(self) -> _str: ...
     @staticmethod
@@ -159,8 +160,8 @@ class Device:
     def sycl_queue(self) -> Queue: ...
     @property
     def topology(self) -> dict[_str, Any]: ...
-    def trim_pool(self, /, keep_bytes: _int = 0) -> Any: ...
-    def usm_support(self, /, usm_type: _str | None) -> Any: ...
+    def trim_pool(self, /, keep_bytes: _int = 0) -> None: ...
+    def usm_support(self, /, usm_type: _str | None) -> _str: ...
     @property
     def vector_bytes(self) -> _int: ...
     @property
@@ -292,7 +293,7 @@ class Queue:
         src: Any,
         count: _int | None = None,
         depends: Sequence[Event] | None = None,
-    ) -> None: ...
+    ) -> Event: ...
     def memcpy_async(
         self,
         /,
@@ -323,7 +324,7 @@ class TaskError(RuntimeError): ...
 @final
 class Timer:
     def __new__(cls, time_scale: Any = 1.0) -> Timer: ...
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, /, queue: Queue) -> Timer: ...
     def __enter__(self, /) -> Timer: ...
     def __exit__(self, /, _class: Any, _exception: Any, _traceback: Any) -> None: ...
     @property
@@ -347,7 +348,7 @@ class usm_ndarray:
         strides: Sequence[_int] | None = None,
         buffer: Any = None,
         offset: _int | None = None,
-        order: _str = 'C',
+        order: _str = "C",
         buffer_ctor_kwargs: dict[_str, Any] | None = None,
         *,
         array_namespace: Any = None,
@@ -365,6 +366,7 @@ class usm_ndarray:
     __array_ufunc__: ClassVar[None]
     def __bool__(self, /) -> _bool: ...
     def __complex__(self, /) -> _complex: ...
+    def __contains__(self, key: usm_ndarray | _complex, /) -> _bool: ...
     def __divmod__(self, value: usm_ndarray | _complex, /) -> tuple[usm_ndarray, usm_ndarray]: ...
     def __dlpack__(
         self,
@@ -435,6 +437,8 @@ class usm_ndarray:
     def __xor__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
     @property
     def _element_offset(self) -> _int: ...
+    @property
+    def _is_pending(self) -> _bool: ...
     @property
     def _pointer(self) -> _int: ...
     @property
@@ -542,16 +546,16 @@ class _Info:
     ) -> dict[_str, _dtype]: ...
 
 def __array_namespace_info__() -> _Info: ...
-def abs(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def acos(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def acosh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def abs(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def acos(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def acosh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def add(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def all(
     x: usm_ndarray,
@@ -618,10 +622,10 @@ def asarray(
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
-def asin(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def asinh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def asin(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def asinh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def asnumpy(x: usm_ndarray, /) -> Any: ...
 aspects: Final[tuple[_str, ...]]
 def astype(
@@ -631,18 +635,18 @@ def astype(
     *,
     copy: _bool = True,
     device: _DeviceLike | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
-def atan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def atan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def atan2(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
-def atanh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def atanh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 bfloat16: Final[_dtype]
 def bitwise_and(
     x1: usm_ndarray | _complex,
@@ -650,14 +654,14 @@ def bitwise_and(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def bitwise_invert(
     x: usm_ndarray | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def bitwise_left_shift(
     x1: usm_ndarray | _complex,
@@ -665,7 +669,7 @@ def bitwise_left_shift(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def bitwise_or(
     x1: usm_ndarray | _complex,
@@ -673,7 +677,7 @@ def bitwise_or(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def bitwise_right_shift(
     x1: usm_ndarray | _complex,
@@ -681,7 +685,7 @@ def bitwise_right_shift(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def bitwise_xor(
     x1: usm_ndarray | _complex,
@@ -689,15 +693,15 @@ def bitwise_xor(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 bool: Final[_dtype]
 def broadcast_arrays(*arrays: usm_ndarray) -> tuple[usm_ndarray, ...]: ...
 def broadcast_shapes(*shapes: Sequence[_int]) -> tuple[_int, ...]: ...
 def broadcast_to(x: usm_ndarray, /, shape: _int | Sequence[_int]) -> usm_ndarray: ...
-def can_cast(from_: _DTypeLike | usm_ndarray, to: _DTypeLike, /, *, casting: _str = 'safe') -> _bool: ...
-def cbrt(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def ceil(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def can_cast(from_: _DTypeLike | usm_ndarray, to: _DTypeLike, /, *, casting: _str = "safe") -> _bool: ...
+def cbrt(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def ceil(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def clip(
     x: usm_ndarray,
     /,
@@ -705,17 +709,17 @@ def clip(
     max: usm_ndarray | _complex | None = None,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 complex128: Final[_dtype]
 complex64: Final[_dtype]
 def concat(arrays: Iterable[usm_ndarray], /, *, axis: _int | None = 0) -> usm_ndarray: ...
-def conj(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def conj(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def copy(
     x: usm_ndarray,
     /,
     *,
-    order: _str = 'K',
+    order: _str = "K",
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -727,10 +731,10 @@ def copysign(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
-def cos(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def cosh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def cos(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def cosh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def count_nonzero(
     x: usm_ndarray,
     /,
@@ -781,14 +785,14 @@ def divide(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 e: Final[_float]
 def empty(
     shape: _int | Sequence[_int],
     *,
     dtype: _DTypeLike | None = None,
-    order: _str = 'C',
+    order: _str = "C",
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -799,7 +803,7 @@ def empty_like(
     /,
     *,
     dtype: _DTypeLike | None = None,
-    order: _str = 'K',
+    order: _str = "K",
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -811,13 +815,13 @@ def equal(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
-def erf(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def exp(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def exp2(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def erf(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def exp(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def exp2(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def expand_dims(x: usm_ndarray, /, axis: _int | Sequence[_int]) -> usm_ndarray: ...
-def expm1(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def expm1(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def extract(condition: usm_ndarray, x: usm_ndarray, /) -> usm_ndarray: ...
 def eye(
     n_rows: _int,
@@ -826,7 +830,7 @@ def eye(
     *,
     k: _int = 0,
     dtype: _DTypeLike | None = None,
-    order: _str = 'C',
+    order: _str = "C",
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -837,22 +841,31 @@ def flip(x: usm_ndarray, /, *, axis: _int | Sequence[_int] | None = None) -> usm
 float16: Final[_dtype]
 float32: Final[_dtype]
 float64: Final[_dtype]
-def floor(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def floor(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def floor_divide(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def from_dlpack(x: Any, /, *, device: _DeviceLike | None = None, copy: _bool | None = None) -> usm_ndarray: ...
+def from_numpy(
+    np_arr: Any,
+    /,
+    *,
+    device: _DeviceLike | None = None,
+    usm_type: _str | None = "device",
+    sycl_queue: Queue | None = None,
+    queue: Queue | None = None,
+) -> usm_ndarray: ...
 def full(
     shape: _int | Sequence[_int],
     fill_value: usm_ndarray | _complex,
     *,
     dtype: _DTypeLike | None = None,
-    order: _str = 'C',
+    order: _str = "C",
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -864,15 +877,15 @@ def full_like(
     fill_value: usm_ndarray | _complex,
     *,
     dtype: _DTypeLike | None = None,
-    order: _str = 'K',
+    order: _str = "K",
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
-def get_devices(backend: _str = 'all', device_type: _str = 'all') -> list[Device]: ...
+def get_devices(backend: _str = "all", device_type: _str = "all") -> list[Device]: ...
 def get_execution_queue(queues: Sequence[Queue]) -> Queue | None: ...
-def get_num_devices(backend: _str = 'all', device_type: _str = 'all') -> _int: ...
+def get_num_devices(backend: _str = "all", device_type: _str = "all") -> _int: ...
 def get_pointer_type(address: _int) -> _str: ...
 def greater(
     x1: usm_ndarray | _complex,
@@ -880,7 +893,7 @@ def greater(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def greater_equal(
     x1: usm_ndarray | _complex,
@@ -888,7 +901,7 @@ def greater_equal(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def hypot(
     x1: usm_ndarray | _complex,
@@ -896,10 +909,10 @@ def hypot(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def iinfo(type: _DTypeLike | usm_ndarray, /) -> _IntInfo: ...
-def imag(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def imag(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 inf: Final[_float]
 int16: Final[_dtype]
 int32: Final[_dtype]
@@ -915,17 +928,17 @@ def isclose(
     equal_nan: _bool = False,
 ) -> usm_ndarray: ...
 def isdtype(dtype: _dtype, kind: _dtype | _str | tuple[Any, ...]) -> _bool: ...
-def isfinite(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def isfinite(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def isin(x1: usm_ndarray | _complex, x2: usm_ndarray | _complex, /, *, invert: _bool = False) -> usm_ndarray: ...
-def isinf(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def isnan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def isinf(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def isnan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def less(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def less_equal(
     x1: usm_ndarray | _complex,
@@ -933,7 +946,7 @@ def less_equal(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def linspace(
     start: usm_ndarray | _complex,
@@ -948,17 +961,17 @@ def linspace(
     queue: Queue | None = None,
     endpoint: _bool = True,
 ) -> usm_ndarray: ...
-def log(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def log10(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def log1p(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def log2(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def log(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def log10(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def log1p(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def log2(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def logaddexp(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def logical_and(
     x1: usm_ndarray | _complex,
@@ -966,16 +979,16 @@ def logical_and(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
-def logical_not(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def logical_not(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def logical_or(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def logical_xor(
     x1: usm_ndarray | _complex,
@@ -983,7 +996,7 @@ def logical_xor(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def logsumexp(
     x: usm_ndarray,
@@ -1010,7 +1023,7 @@ def maximum(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def mean(
     x: usm_ndarray,
@@ -1020,7 +1033,7 @@ def mean(
     keepdims: _bool = False,
     out: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
-def meshgrid(*arrays: usm_ndarray, indexing: _str = 'xy') -> list[usm_ndarray]: ...
+def meshgrid(*arrays: usm_ndarray, indexing: _str = "xy") -> list[usm_ndarray]: ...
 def min(
     x: usm_ndarray,
     /,
@@ -1035,7 +1048,7 @@ def minimum(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def moveaxis(x: usm_ndarray, source: _int | Sequence[_int], destination: _int | Sequence[_int], /) -> usm_ndarray: ...
 def multiply(
@@ -1044,10 +1057,10 @@ def multiply(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 nan: Final[_float]
-def negative(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def negative(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 newaxis: Final[None]
 def nextafter(
     x1: usm_ndarray | _complex,
@@ -1055,7 +1068,7 @@ def nextafter(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def nonzero(x: usm_ndarray, /) -> tuple[usm_ndarray, ...]: ...
 def not_equal(
@@ -1064,13 +1077,13 @@ def not_equal(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def ones(
     shape: _int | Sequence[_int],
     *,
     dtype: _DTypeLike | None = None,
-    order: _str = 'C',
+    order: _str = "C",
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -1081,7 +1094,7 @@ def ones_like(
     /,
     *,
     dtype: _DTypeLike | None = None,
-    order: _str = 'K',
+    order: _str = "K",
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -1090,14 +1103,14 @@ def ones_like(
 def permute_dims(x: usm_ndarray, /, axes: Sequence[_int]) -> usm_ndarray: ...
 pi: Final[_float]
 def place(x: usm_ndarray, mask: usm_ndarray, vals: usm_ndarray, /) -> None: ...
-def positive(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def positive(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def pow(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def prod(
     x: usm_ndarray,
@@ -1115,7 +1128,7 @@ def put(
     /,
     *,
     axis: _int | None = None,
-    mode: _str = 'raise',
+    mode: _str = "raise",
 ) -> None: ...
 def put_along_axis(
     x: usm_ndarray,
@@ -1124,10 +1137,10 @@ def put_along_axis(
     /,
     *,
     axis: _int = -1,
-    mode: _str = 'raise',
+    mode: _str = "raise",
 ) -> None: ...
-def real(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def reciprocal(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def real(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def reciprocal(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def reduce_hypot(
     x: usm_ndarray,
     /,
@@ -1143,7 +1156,7 @@ def remainder(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def repeat(
     x: usm_ndarray,
@@ -1157,7 +1170,7 @@ def reshape(
     /,
     shape: _int | Sequence[_int],
     *,
-    order: _str = 'C',
+    order: _str = "C",
     copy: _bool | None = None,
 ) -> usm_ndarray: ...
 def result_type(*arrays_and_dtypes: _DTypeLike | usm_ndarray | _complex) -> _dtype: ...
@@ -1168,14 +1181,14 @@ def roll(
     *,
     axis: _int | Sequence[_int] | None = None,
 ) -> usm_ndarray: ...
-def round(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def rsqrt(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def round(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def rsqrt(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def searchsorted(
     x1: usm_ndarray,
     x2: usm_ndarray | _complex,
     /,
     *,
-    side: _str = 'left',
+    side: _str = "left",
     sorter: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
 def select_accelerator_device() -> Device: ...
@@ -1187,14 +1200,14 @@ def select_device_with_aspects(
 ) -> Device: ...
 def select_gpu_device() -> Device: ...
 def select_host_device() -> Device: ...
-def sigmoid(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def sign(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def signbit(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def sin(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def sinh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def sigmoid(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def sign(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def signbit(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def sin(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def sinh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def sort(x: usm_ndarray, /, *, axis: _int = -1, descending: _bool = False, stable: _bool = True) -> usm_ndarray: ...
-def sqrt(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def square(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def sqrt(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def square(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def squeeze(x: usm_ndarray, /, axis: _int | Sequence[_int] | None) -> usm_ndarray: ...
 def stack(arrays: Iterable[usm_ndarray], /, *, axis: _int = 0) -> usm_ndarray: ...
 def std(
@@ -1212,7 +1225,7 @@ def subtract(
     /,
     *,
     out: usm_ndarray | None = None,
-    order: _str = 'K',
+    order: _str = "K",
 ) -> usm_ndarray: ...
 def sum(
     x: usm_ndarray,
@@ -1231,7 +1244,7 @@ def take(
     *,
     axis: _int | None = None,
     out: usm_ndarray | None = None,
-    mode: _str = 'raise',
+    mode: _str = "raise",
 ) -> usm_ndarray: ...
 def take_along_axis(
     x: usm_ndarray,
@@ -1240,17 +1253,17 @@ def take_along_axis(
     *,
     axis: _int = -1,
     out: usm_ndarray | None = None,
-    mode: _str = 'raise',
+    mode: _str = "raise",
 ) -> usm_ndarray: ...
-def tan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
-def tanh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def tan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def tanh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def tensordot(x1: usm_ndarray, x2: usm_ndarray, /, *, axes: _int | Sequence[Any] = 2) -> usm_ndarray: ...
 def tile(x: usm_ndarray, repetitions: _int | Sequence[_int], /) -> usm_ndarray: ...
 def to_numpy(x: usm_ndarray, /) -> Any: ...
-def top_k(x: usm_ndarray, k: _int, /, *, axis: _int | None = None, mode: _str = 'largest') -> _TopKResult: ...
+def top_k(x: usm_ndarray, k: _int, /, *, axis: _int | None = None, mode: _str = "largest") -> _TopKResult: ...
 def tril(x: usm_ndarray, /, *, k: _int = 0) -> usm_ndarray: ...
 def triu(x: usm_ndarray, /, *, k: _int = 0) -> usm_ndarray: ...
-def trunc(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = 'K') -> usm_ndarray: ...
+def trunc(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 uint16: Final[_dtype]
 uint32: Final[_dtype]
 uint64: Final[_dtype]
@@ -1276,14 +1289,14 @@ def where(
     x2: usm_ndarray | _complex,
     /,
     *,
-    order: _str = 'K',
+    order: _str = "K",
     out: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
 def zeros(
     shape: _int | Sequence[_int],
     *,
     dtype: _DTypeLike | None = None,
-    order: _str = 'C',
+    order: _str = "C",
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -1294,7 +1307,7 @@ def zeros_like(
     /,
     *,
     dtype: _DTypeLike | None = None,
-    order: _str = 'K',
+    order: _str = "K",
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,

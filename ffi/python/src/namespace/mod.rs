@@ -3,6 +3,7 @@
 mod axes;
 mod creation;
 mod elementwise;
+mod fourier;
 mod indexing;
 mod inspection;
 mod linear_algebra;
@@ -48,6 +49,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     indexing::register(module)?;
     sorting::register(module)?;
     linear_algebra::register(module)?;
+    fourier::register(module)?;
     types::register(module)?;
     inspection::register(module)
 }

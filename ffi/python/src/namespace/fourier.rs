@@ -1,0 +1,81 @@
+//! The discrete Fourier transform along an axis, on the processor. What else is in `stridewise.fft` is put together from
+//! it there.
+
+use pyo3::prelude::*;
+use rustfft::{FftNum, FftPlanner};
+use stridewise::{Complex, Dims, Dtype, Element, UsmArray};
+
+use crate::array::PyArray;
+use crate::errors::Result;
+
+/// The transform of the rows, without a factor; the rows are cut off or filled with zeros to a length of at least 1.
+fn rows<T: FftNum>(x: &UsmArray, length: usize, inverse: bool) -> stridewise::Result<UsmArray>
+where
+    Complex<T>: Element,
+{
+    let mut shape: Dims = x.shape().into();
+    let Some(extent) = shape.last_mut() else { return Ok(x.clone()) };
+    let given = std::mem::replace(extent, length);
+    let zero = Complex::new(T::zero(), T::zero());
+    let mut values = vec![zero; shape.iter().product()];
+    // A row of no elements is one of zeros, and so is its transform.
+    if given > 0 && !values.is_empty() {
+        let source = x.to_vec::<Complex<T>>()?;
+        let kept = given.min(length);
+        for (to, from) in values.chunks_exact_mut(length).zip(source.chunks_exact(given)) {
+            to[..kept].copy_from_slice(&from[..kept]);
+        }
+        let mut planner = FftPlanner::<T>::new();
+        let transform =
+            if inverse { planner.plan_fft_inverse(length) } else { planner.plan_fft_forward(length) };
+        transform.process(&mut values);
+    }
+    UsmArray::from_slice(x.queue(), &shape, &values, x.usm_kind())
+}
+
+/// The Fourier transform along an axis or, inverse, with the other sign in the exponent; without a factor. Elements are
+/// converted to complex numbers of their precision, integers to the default complex dtype. They are computed on the
+/// processor, wherever the array is, and waited for.
+///
+/// n: the number of points, to which elements are left out at the end or zeros added; None for as many as there are.
+///
+/// Raises OutOfBoundsError for an axis out of range, ValueError for fewer points than 1.
+#[pyfunction]
+#[pyo3(signature = (x, n, axis, inverse, /))]
+fn transform(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    n: Option<isize>,
+    axis: isize,
+    inverse: bool,
+) -> Result<PyArray> {
+    let x: &UsmArray = &x.array;
+    let place = stridewise::normalize_axis("axis", axis, x.ndim())?;
+    let length = n.map_or(Ok(x.shape()[place]), |n| super::count("n", n))?;
+    if length == 0 {
+        return Err(stridewise::Error::value("n", 0, "1 or more points", "name the number of points").into());
+    }
+    let dtype = match x.dtype() {
+        Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::C64 => Dtype::C64,
+        Dtype::F64 | Dtype::C128 => Dtype::C128,
+        _ => x.device().dtype_support().default_complex(),
+    };
+    let transformed = || {
+        let last = x.move_axis(axis, -1)?.astype(dtype)?;
+        let result = if dtype == Dtype::C64 {
+            rows::<f32>(&last, length, inverse)?
+        } else {
+            rows::<f64>(&last, length, inverse)?
+        };
+        result.move_axis(-1, axis)
+    };
+    Ok(py.detach(transformed)?.into())
+}
+
+/// Adds the module `_fft`, for `stridewise.fft`.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let inner = PyModule::new(module.py(), "_fft")?;
+    let inner = &inner;
+    super::add_functions!(inner: transform);
+    module.setattr("_fft", inner)
+}
