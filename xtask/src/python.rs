@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 /// The least Python that the wheel is for.
 const LEAST: (u32, u32) = (3, 11);
 /// What builds the wheel, and what its tests compare with.
-const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "numpy", "hypothesis"];
+const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
 /// Packages that its tests exchange memory with: SYCL's, on Intel's runtime for processors, which comes with them.
 const PEERS: &[&str] = &["dpctl", "dpnp"];
 
@@ -85,7 +85,7 @@ pub(crate) fn test() -> Result<(), String> {
 /// Makes the environment with the tools, where it is not there yet.
 fn ensure_environment() -> Result<(), String> {
     let complete = ["maturin", "pytest"].iter().all(|tool| program(tool).exists())
-        && crate::packages::succeeds(python(), ["-c", "import numpy, hypothesis"]);
+        && crate::packages::succeeds(python(), ["-c", "import numpy, hypothesis, array_api_strict, mypy"]);
     if complete {
         return Ok(());
     }
