@@ -16,6 +16,9 @@ use crate::errors::{Fault, Result};
 type Object = NonNull<c_void>;
 type Maybe = Option<Object>;
 
+/// The number of SYCL's aspect `usm_device_allocations` in the headers.
+const USM_ASPECT: i32 = 12;
+
 macro_rules! functions {
     ($($name:ident $symbol:literal ($($argument:ty),*) $(-> $result:ty)?;)*) => {
         /// The functions that are used, by their names in the headers `dpctl_sycl_*_interface.h`.
@@ -43,6 +46,7 @@ functions! {
     context_delete "DPCTLContext_Delete" (Object);
     device_delete "DPCTLDevice_Delete" (Object);
     device_is_cpu "DPCTLDevice_IsCPU" (Object) -> bool;
+    device_has_aspect "DPCTLDevice_HasAspect" (Object, i32) -> bool;
     alloc_shared "DPCTLaligned_alloc_shared" (usize, usize, Object) -> Maybe;
     alloc_host "DPCTLaligned_alloc_host" (usize, usize, Object) -> Maybe;
     alloc_device "DPCTLaligned_alloc_device" (usize, usize, Object) -> Maybe;
@@ -131,9 +135,20 @@ impl SyclQueue {
             let held = Self { library: Arc::clone(&library), queue, context };
             let device = (functions.queue_device)(queue).ok_or_else(lost)?;
             let is_cpu = (functions.device_is_cpu)(device);
+            let has_usm = (functions.device_has_aspect)(device, USM_ASPECT);
             (functions.device_delete)(device);
-            if is_cpu {
-                return Ok(held);
+            match (is_cpu, has_usm) {
+                (true, true) => return Ok(held),
+                // Asking such a device's context about a pointer throws an exception that the library lets pass.
+                (true, false) => {
+                    return Err(Fault::Core(Error::unsupported(
+                        "syclobj",
+                        "a queue of a SYCL device without USM",
+                        "a queue of a device that has USM",
+                        "use Intel's runtime for processors, which comes with dpctl (OCL_ICD_FILENAMES names it)",
+                    )));
+                }
+                (false, _) => {}
             }
         }
         Err(Fault::Core(Error::unsupported(
