@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -55,3 +56,27 @@ def test_without_dpctl_a_queue_of_sycl_is_refused_clearly():
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     with pytest.raises(NotImplementedError, match="dpctl"):
         sw.Queue(new(8, b"SyclQueueRef", None))
+
+
+@pytest.mark.skipif(bool(ABSENT), reason="dpctl is not installed")
+def test_runtimes_without_usm_are_refused():
+    # A runtime for processors may have none; asking it about a pointer would end the process.
+    code = """
+        import dpctl, stridewise as sw
+        class Producer:
+            def __init__(self, owner, syclobj):
+                self.owner = owner
+                self.__sycl_usm_array_interface__ = dict(owner.__sycl_usm_array_interface__, syclobj=syclobj)
+        m = sw.MemoryUSMShared(64, queue=sw.Device("host").queue)
+        for device in dpctl.get_devices(device_type="cpu"):
+            q = dpctl.SyclQueue(device)
+            for syclobj in (q, q.sycl_context, q._get_capsule(), device.filter_string):
+                try:
+                    sw.as_usm_memory(Producer(m, syclobj))
+                    print("taken")
+                except (ValueError, NotImplementedError):
+                    pass
+        print("end")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout.endswith("end\n"), done.stdout + done.stderr

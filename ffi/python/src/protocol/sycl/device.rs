@@ -7,13 +7,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use pyo3::prelude::*;
 use stridewise::backend::{
     self, Aspect, Command, DeviceInfo, Event, Partition, QueueProperties, RawAllocation, SignalHandle,
     Support, Wait,
 };
 use stridewise::{Device, Dtype, Error, LaunchPlan, Op, Queue, Result, UsmKind, UsmPtr, WeakDevice, devices};
 
-use super::library::SyclQueue;
+use super::library::{self, SyclQueue};
 
 /// The name that stands in place of the type in filter strings.
 const VARIANT: &str = "sycl";
@@ -23,6 +24,8 @@ pub(super) struct SyclDevice {
     host: Arc<dyn backend::Device>,
     info: DeviceInfo,
     pub(super) queue: Arc<SyclQueue>,
+    /// The queues of ours on this device.
+    behind: Mutex<Vec<Weak<Behind>>>,
 }
 
 /// The devices that are in use.
@@ -52,6 +55,28 @@ pub(super) fn queue_for(queue: SyclQueue) -> Result<Queue> {
     device.queue()
 }
 
+/// Waits for the work in memory of SYCL, and ends the use of SYCL: the interpreter is about to end, and memory of SYCL is
+/// not there any more after it.
+#[pyfunction]
+pub(super) fn end(py: Python<'_>) {
+    py.detach(|| {
+        let devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        let held: Vec<_> = devices.iter().filter_map(|(sycl, _)| sycl.upgrade()).collect();
+        drop(devices);
+        for sycl in &held {
+            let queues: Vec<_> = {
+                let behind = sycl.behind.lock().unwrap_or_else(PoisonError::into_inner);
+                behind.iter().filter_map(Weak::upgrade).collect()
+            };
+            for queue in queues {
+                // Nobody is there any more to be told of a failure.
+                let _ = queue.host.finish();
+            }
+        }
+        library::close();
+    });
+}
+
 /// The queue of SYCL whose memory a device works in.
 pub(super) fn queue_of(device: &Device) -> Option<Arc<SyclQueue>> {
     if device.info().variant != Some(VARIANT) {
@@ -78,7 +103,8 @@ impl SyclDevice {
             variant: Some(VARIANT),
             ..host.info().clone()
         };
-        Ok(Self { host: Arc::clone(host.backend()), info, queue: Arc::new(queue) })
+        let host = Arc::clone(host.backend());
+        Ok(Self { host, info, queue: Arc::new(queue), behind: Mutex::default() })
     }
 }
 
@@ -114,7 +140,11 @@ impl backend::Device for SyclDevice {
     }
     fn create_queue(&self, properties: QueueProperties) -> Result<Arc<dyn backend::Queue>> {
         let host = self.host.create_queue(properties)?;
-        Ok(Arc::new(Behind { host, queue: Arc::clone(&self.queue) }))
+        let made = Arc::new(Behind { host, queue: Arc::clone(&self.queue) });
+        let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        behind.retain(|queue| queue.strong_count() > 0);
+        behind.push(Arc::downgrade(&made));
+        Ok(made)
     }
     fn sub_devices(&self, partition: &Partition) -> Result<Vec<Arc<dyn backend::Device>>> {
         Err(Error::device_selection(

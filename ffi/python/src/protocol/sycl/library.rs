@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use dlopen2::raw;
@@ -15,6 +16,9 @@ use crate::errors::{Fault, Result};
 /// What the library hands out: an object of SYCL that is only pointed to.
 type Object = NonNull<c_void>;
 type Maybe = Option<Object>;
+
+/// The number of SYCL's aspect `usm_device_allocations` in the headers.
+const USM_ASPECT: i32 = 12;
 
 macro_rules! functions {
     ($($name:ident $symbol:literal ($($argument:ty),*) $(-> $result:ty)?;)*) => {
@@ -43,6 +47,7 @@ functions! {
     context_delete "DPCTLContext_Delete" (Object);
     device_delete "DPCTLDevice_Delete" (Object);
     device_is_cpu "DPCTLDevice_IsCPU" (Object) -> bool;
+    device_has_aspect "DPCTLDevice_HasAspect" (Object, i32) -> bool;
     alloc_shared "DPCTLaligned_alloc_shared" (usize, usize, Object) -> Maybe;
     alloc_host "DPCTLaligned_alloc_host" (usize, usize, Object) -> Maybe;
     alloc_device "DPCTLaligned_alloc_device" (usize, usize, Object) -> Maybe;
@@ -58,6 +63,17 @@ struct Library {
 }
 
 static LIBRARY: OnceLock<Arc<Library>> = OnceLock::new();
+/// The interpreter ends, and SYCL's runtime soon after it: nothing is asked of it any more, and what it gave stays.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the use of the library.
+pub(super) fn close() {
+    CLOSED.store(true, Ordering::Release);
+}
+
+fn is_closed() -> bool {
+    CLOSED.load(Ordering::Acquire)
+}
 
 impl Library {
     /// The library of the dpctl that Python imports.
@@ -83,6 +99,9 @@ impl Library {
         let library = raw::Library::open(&path).map_err(|error| absent(error.to_string()))?;
         // SAFETY: the file is dpctl's own, in its package; the signatures are those of its headers, version 0.14 to 0.22.
         let functions = unsafe { Functions::load(&library) }.map_err(|error| absent(error.to_string()))?;
+        // Before the runtime's own end, which comes after the interpreter's.
+        let end = wrap_pyfunction!(super::device::end, py)?;
+        py.import("atexit")?.call_method1("register", (end,))?;
         Ok(Arc::clone(LIBRARY.get_or_init(|| Arc::new(Self { functions, _library: library }))))
     }
 }
@@ -131,9 +150,20 @@ impl SyclQueue {
             let held = Self { library: Arc::clone(&library), queue, context };
             let device = (functions.queue_device)(queue).ok_or_else(lost)?;
             let is_cpu = (functions.device_is_cpu)(device);
+            let has_usm = (functions.device_has_aspect)(device, USM_ASPECT);
             (functions.device_delete)(device);
-            if is_cpu {
-                return Ok(held);
+            match (is_cpu, has_usm) {
+                (true, true) => return Ok(held),
+                // Asking such a device's context about a pointer throws an exception that the library lets pass.
+                (true, false) => {
+                    return Err(Fault::Core(Error::unsupported(
+                        "syclobj",
+                        "a queue of a SYCL device without USM",
+                        "a queue of a device that has USM",
+                        "use Intel's runtime for processors, which comes with dpctl (OCL_ICD_FILENAMES names it)",
+                    )));
+                }
+                (false, _) => {}
             }
         }
         Err(Fault::Core(Error::unsupported(
@@ -157,8 +187,10 @@ impl SyclQueue {
 
     /// Waits until everything submitted to the queue is done.
     pub(crate) fn wait(&self) {
-        // SAFETY: the queue is live.
-        unsafe { (self.library.functions.queue_wait)(self.queue) }
+        if !is_closed() {
+            // SAFETY: the queue is live.
+            unsafe { (self.library.functions.queue_wait)(self.queue) }
+        }
     }
 
     /// The kind of the memory that an address is in, in the queue's context; `None` where it is in none.
@@ -175,6 +207,9 @@ impl SyclQueue {
 
     /// Allocates memory in the queue's context; `None` where there is none.
     pub(crate) fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Option<UsmPtr> {
+        if is_closed() {
+            return None;
+        }
         let functions = &self.library.functions;
         let alloc = match kind {
             UsmKind::Shared => functions.alloc_shared,
@@ -191,7 +226,9 @@ impl SyclQueue {
     /// # Safety
     /// It is from [`alloc`](Self::alloc) of this queue, was not freed, and nothing uses it any more.
     pub(crate) unsafe fn free(&self, memory: UsmPtr) {
-        if let Some(memory) = NonNull::new(memory.as_ptr().cast()) {
+        if let Some(memory) = NonNull::new(memory.as_ptr().cast())
+            && !is_closed()
+        {
             // SAFETY: the caller's promise; the queue is live.
             unsafe { (self.library.functions.free)(memory, self.queue) }
         }
@@ -200,6 +237,9 @@ impl SyclQueue {
 
 impl Drop for SyclQueue {
     fn drop(&mut self) {
+        if is_closed() {
+            return;
+        }
         let functions = &self.library.functions;
         // SAFETY: both are ours and live, and are given back once, here.
         unsafe {
