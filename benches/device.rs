@@ -2,20 +2,18 @@
 //! memory to device memory, in the same run.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::time::Instant;
 
 use stridewise::backend::QueueProperties;
 use stridewise::{Device, Dtype, Event, Op, Queue, Reduction, Scalar, SliceItem, UsmArray, UsmKind, concat};
 
-use crate::measure::Row;
+use crate::measure::Outcome;
+use crate::row::Row;
 
 /// Runs of each row; the median counts.
 const ROUNDS: usize = 15;
 /// Small additions in the stream that is timed.
 const STREAM: usize = 20_000;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// A row: its name, its layout, the bytes that it has to move, and what submits it.
 struct Case<'a> {
@@ -151,6 +149,7 @@ pub(crate) fn run(device: &Device, filter: &str, len: usize) -> Outcome<Vec<Row>
             gbs,
             limit_gbs: limit,
             ratio: gbs / limit,
+            operations: 0,
             peers: BTreeMap::new(),
         }
     };

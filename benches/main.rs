@@ -1,76 +1,115 @@
-//! Benchmarks: one file per kernel family. Every row is printed as a fraction of the memory limit that bare loops reach
-//! in the same process, at the same footprint, interleaved with it; medians of many runs. Peers run in the same rounds.
+//! Benchmarks: every row is a fraction of the memory limit that bare loops reach in the same process, at the same
+//! footprint, and stands beside what other libraries take; all of them take turns in the same rounds. Medians.
 
-mod copy;
 mod device;
 mod limits;
-mod map;
 mod measure;
-mod reduce;
+mod peers;
+mod report;
+mod row;
+mod suite;
 
-use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
 
 use clap::Parser;
-use measure::{Bench, Row};
-use stridewise::backend::UsmSupport;
+use measure::Outcome;
+use peers::Peers;
+use report::Report;
+use row::Row;
+use stridewise::backend::{Partition, UsmSupport};
 use stridewise::{Device, UsmKind, default_device};
+use suite::Suite;
 
 #[derive(Parser)]
-#[command(about = "Time each kernel family against the memory limit measured in the same run")]
+#[command(
+    about = "Time every family of kernels against the memory limit and other libraries, in the same rounds"
+)]
 struct Options {
     /// Write the rows to this file as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Only rows whose name contains this.
+    /// Only rows whose name, as in `add fresh float32 1024`, contains this.
     #[arg(long, default_value = "")]
     filter: String,
-    /// Fewer rounds and no arrays beyond the caches: under two minutes.
+    /// Two sizes and few rounds: under two minutes.
     #[arg(long)]
     quick: bool,
     /// Filter string of the device.
     #[arg(long, value_name = "SPEC")]
     device: Option<String>,
+    /// Threads of ours and of all peers; all processors by default.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// In each row also ours on one thread.
+    #[arg(long)]
+    scaling: bool,
+    /// The Python environment of the peers in processes of their own; without it there are Rust's only.
+    #[arg(long, value_name = "FOLDER")]
+    peers: Option<PathBuf>,
+    /// No peers in processes of their own, where the caller would add them.
+    #[arg(long, conflicts_with = "peers")]
+    no_peers: bool,
+    /// Write `RESULTS.md` and its pictures.
+    #[arg(long)]
+    report: bool,
+    /// Take the rows from a file that `--json` wrote instead of measuring.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
 }
-
-/// Elements of one `float32` array: three of them in the second-level cache, in the third-level cache, and well beyond.
-const SIZES: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
 
 /// Elements of one array on a device with memory of its own.
 const DEVICE_SIZE: usize = 1 << 28;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Outcome<()> {
     let options = Options::parse();
-    let device = match &options.device {
-        Some(filter) => Device::select(filter)?,
-        None => default_device()?,
+    let report = match &options.from {
+        Some(path) => Report { rows: serde_json::from_str(&fs::read_to_string(path)?)?, machine: Vec::new() },
+        None => measured(&options)?,
     };
-    if device.info().usm(UsmKind::Device) != UsmSupport::Guarded {
-        // Not the host: bare loops of this process say nothing about it.
-        println!("{device}: {}", device.info().name);
-        println!("{}", Row::header());
-        let len = if options.quick { DEVICE_SIZE >> 4 } else { DEVICE_SIZE };
-        return write(options.json, &device::run(&device, &options.filter, len)?);
-    }
-    let mut bench = Bench::new(&device, options.filter, options.quick)?;
-    println!("{}", bench.describe());
-    println!("{}", Row::header());
-    let sizes = if options.quick { &SIZES[..2] } else { &SIZES[..] };
-    for &len in sizes {
-        map::run(&mut bench, len)?;
-        copy::run(&mut bench, len)?;
-        reduce::run(&mut bench, len)?;
-    }
-    write(options.json, bench.rows())
-}
-
-/// Writes the rows to a file, where one is named.
-fn write(path: Option<PathBuf>, rows: &[Row]) -> Result<(), Box<dyn Error>> {
-    if let Some(path) = path {
-        fs::write(&path, serde_json::to_string_pretty(rows)?)
+    if let Some(path) = &options.json {
+        fs::write(path, serde_json::to_string_pretty(&report.rows)?)
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         println!("rows written to {}", path.display());
     }
+    if options.report {
+        println!("report written to {}", report.write()?.display());
+    }
     Ok(())
+}
+
+/// Measures the rows, and prints them.
+fn measured(options: &Options) -> Outcome<Report> {
+    let mut device = match &options.device {
+        Some(filter) => Device::select(filter)?,
+        None => default_device()?,
+    };
+    let part = |device: &Device, threads| -> Outcome<Device> {
+        let parts = device.create_sub_devices(&Partition::ByCounts(vec![threads]))?;
+        Ok(parts.into_iter().next().ok_or("no sub-device")?)
+    };
+    let cores = device.info().limits.compute_units;
+    let info = device.info();
+    let mut machine = vec![format!("{}: {}, {}, {cores} cores", device, info.name, info.isa)];
+    println!("{}", machine[0]);
+    if info.usm(UsmKind::Device) != UsmSupport::Guarded {
+        // Not the host: bare loops of this process say nothing about it.
+        println!("{}", Row::header());
+        let n = if options.quick { DEVICE_SIZE >> 4 } else { DEVICE_SIZE };
+        return Ok(Report { rows: device::run(&device, &options.filter, n)?, machine });
+    }
+    let threads = options.threads.unwrap_or(cores);
+    if threads != cores {
+        device = part(&device, threads)?;
+    }
+    let single = if options.scaling && threads > 1 { Some(part(&device, 1)?.queue()?) } else { None };
+    // The pool of ndarray's parallel loops.
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    let peers = Peers::start(options.peers.as_deref(), threads);
+    machine.push(format!("{threads} threads"));
+    machine.extend_from_slice(&peers.versions);
+    println!("{}", Row::header());
+    let (filter, quick) = (options.filter.clone(), options.quick);
+    let suite = Suite { queue: device.queue()?, single, threads, filter, quick, peers };
+    Ok(Report { rows: suite.run()?, machine })
 }

@@ -1,178 +1,150 @@
-//! Rounds, medians and rows.
+//! Rounds in which those that are compared take turns, and medians.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::Instant;
 
-use serde::Serialize;
-use stridewise::{Device, Queue};
-use stridewise_host::limit::Traffic;
+/// What can go wrong in a measurement, of whatever type.
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
-use crate::limits::Limit;
+/// Runs of a batch at most.
+const MAX_BATCH: usize = 1 << 22;
 
-/// Elements that a bare loop passes over at least per round.
-const LIMIT_ELEMENTS: usize = 32 << 20;
-
-/// One line of the report.
-#[derive(Clone, Serialize)]
-pub(crate) struct Row {
-    pub(crate) op: String,
-    pub(crate) dtype: String,
-    pub(crate) n: usize,
-    pub(crate) layout: String,
-    pub(crate) device: String,
-    pub(crate) threads: usize,
-    /// Median seconds of one run.
-    pub(crate) seconds: f64,
-    /// Bytes read once and written once, per second, in 10⁹.
-    pub(crate) gbs: f64,
-    /// The same of the bare loop with this traffic.
-    pub(crate) limit_gbs: f64,
-    pub(crate) ratio: f64,
-    /// Median seconds of the peers.
-    pub(crate) peers: BTreeMap<String, f64>,
+/// Something that is measured: it runs so many times and says how many seconds that took.
+pub(crate) struct Contender<'a> {
+    pub(crate) name: String,
+    pub(crate) run: Box<dyn FnMut(usize) -> Outcome<f64> + 'a>,
 }
 
-impl Row {
-    pub(crate) fn header() -> String {
-        format!(
-            "{:<22} {:<9} {:>9} {:<14} {:>11} {:>8} {:>8} {:>6}  peers (time relative to ours)",
-            "op", "dtype", "n", "layout", "time", "GB/s", "limit", "ratio"
-        )
-    }
-}
-
-impl std::fmt::Display for Row {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let time = match self.seconds {
-            s if s < 1e-3 => format!("{:.2} µs", s * 1e6),
-            s => format!("{:.3} ms", s * 1e3),
-        };
-        write!(
-            f,
-            "{:<22} {:<9} {:>9} {:<14} {:>11} {:>8.1} {:>8.1} {:>6.2} ",
-            self.op, self.dtype, self.n, self.layout, time, self.gbs, self.limit_gbs, self.ratio
-        )?;
-        for (name, seconds) in &self.peers {
-            write!(f, " {name} {:.2}×", seconds / self.seconds)?;
-        }
-        Ok(())
-    }
-}
-
-/// A peer's name and one run of it.
-pub(crate) type Peer<'a> = (&'static str, Box<dyn FnMut() + 'a>);
-
-/// What a row measures.
-pub(crate) struct Case<'a> {
-    pub(crate) op: &'a str,
-    pub(crate) layout: &'a str,
-    /// Elements, as printed.
-    pub(crate) n: usize,
-    /// Bytes read once plus bytes written once.
-    pub(crate) bytes: usize,
-    /// The traffic of the bare loop to compare with, and elements of each of its arrays.
-    pub(crate) traffic: Traffic,
-    pub(crate) limit_len: usize,
-    /// One run of ours, to the end.
-    pub(crate) ours: Box<dyn FnMut() -> stridewise::Result<()> + 'a>,
-    /// One run of each peer.
-    pub(crate) peers: Vec<Peer<'a>>,
-}
-
-/// The device, the options and the rows so far.
-pub(crate) struct Bench {
-    queue: Queue,
-    filter: String,
-    quick: bool,
-    rows: Vec<Row>,
-}
-
-impl Bench {
-    pub(crate) fn new(device: &Device, filter: String, quick: bool) -> stridewise::Result<Self> {
-        Ok(Self { queue: device.queue()?, filter, quick, rows: Vec::new() })
+impl<'a> Contender<'a> {
+    pub(crate) fn new(name: impl Into<String>, run: impl FnMut(usize) -> Outcome<f64> + 'a) -> Self {
+        Self { name: name.into(), run: Box::new(run) }
     }
 
-    pub(crate) fn queue(&self) -> &Queue {
-        &self.queue
-    }
-    pub(crate) fn rows(&self) -> &[Row] {
-        &self.rows
-    }
-
-    pub(crate) fn describe(&self) -> String {
-        let device = self.queue.device();
-        let info = device.info();
-        format!("{device}: {}, {}, {} cores", info.name, info.isa, info.limits.compute_units)
-    }
-
-    /// Times a case in rounds in which the limit, ours and the peers take turns, and prints the row.
-    pub(crate) fn row(&mut self, mut case: Case<'_>) -> Result<(), Box<dyn Error>> {
-        if !case.op.contains(&self.filter) {
-            return Ok(());
-        }
-        let threads = self.queue.device().info().limits.compute_units;
-        let mut limit = Limit::new(case.limit_len, threads, case.traffic)?;
-        (case.ours)()?;
-        let once = time(|| (case.ours)())?;
-        // Short runs are timed in batches, so that they and the bare loops alike find their data where it can be: in the
-        // caches that hold it. Long rows have fewer rounds.
-        let batch = ((2e-3 / once) as usize).clamp(1, 1000);
-        let budget = if self.quick { 0.15 } else { 0.6 };
-        let rounds = ((budget / (once * batch as f64)) as usize).clamp(7, 61);
-
-        // Enough passes that calling the threads does not count.
-        let passes = batch.max((LIMIT_ELEMENTS / case.limit_len).max(1));
-        let forms = limit.forms();
-        let mut samples: Vec<Vec<f64>> = vec![Vec::with_capacity(rounds); 1 + forms + case.peers.len()];
-        for _ in 0..rounds {
-            for form in 0..forms {
-                let seconds = time(|| {
-                    limit.run(form, passes);
-                    Ok(())
-                })?;
-                samples[1 + form].push(seconds * batch as f64 / passes as f64);
+    /// One that is timed here: `once` is one run of it.
+    pub(crate) fn timed(name: impl Into<String>, mut once: impl FnMut() -> Outcome<()> + 'a) -> Self {
+        Self::new(name, move |count| {
+            let begin = Instant::now();
+            for _ in 0..count {
+                once()?;
             }
-            samples[0].push(time(|| (0..batch).try_for_each(|_| (case.ours)()))?);
-            for (number, (_, run)) in case.peers.iter_mut().enumerate() {
-                samples[1 + forms + number].push(time(|| {
-                    (0..batch).for_each(|_| run());
-                    Ok(())
-                })?);
-            }
-        }
-        let medians: Vec<f64> = samples.iter_mut().map(|s| median(s) / batch as f64).collect();
-        let limit_seconds = medians[1..=forms].iter().copied().fold(f64::INFINITY, f64::min);
-        let limit_bytes = case.traffic.arrays() * case.limit_len * size_of::<f32>();
-        let gbs = case.bytes as f64 / medians[0] / 1e9;
-        let limit_gbs = limit_bytes as f64 / limit_seconds / 1e9;
-        let names = case.peers.iter().map(|(name, _)| (*name).to_owned());
-        let row = Row {
-            op: case.op.to_owned(),
-            dtype: "float32".to_owned(),
-            n: case.n,
-            layout: case.layout.to_owned(),
-            device: self.queue.device().to_string(),
-            threads,
-            seconds: medians[0],
-            gbs,
-            limit_gbs,
-            ratio: gbs / limit_gbs,
-            peers: names.zip(medians[1 + forms..].iter().copied()).collect(),
-        };
-        println!("{row}");
-        self.rows.push(row);
-        Ok(())
+            Ok(begin.elapsed().as_secs_f64())
+        })
     }
 }
 
-fn time(f: impl FnOnce() -> stridewise::Result<()>) -> stridewise::Result<f64> {
+/// How long to measure.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort {
+    /// Seconds of a batch, or longer where a single run is. Short runs are timed in batches, so that the clock does not
+    /// count and each finds its data where its own last run left it: in the caches that hold it.
+    pub(crate) batch: f64,
+    /// Seconds of all rounds of a row.
+    pub(crate) row: f64,
+    /// Rounds at least and at most.
+    pub(crate) rounds: (usize, usize),
+}
+
+impl Effort {
+    pub(crate) const FULL: Self = Self { batch: 1e-3, row: 1.0, rounds: (5, 61) };
+    pub(crate) const QUICK: Self = Self { batch: 3e-4, row: 0.1, rounds: (3, 15) };
+}
+
+/// The median seconds of one run of each contender. A contender that fails has none; the reason is printed.
+pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Vec<Option<f64>> {
+    let mut samples: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
+    let failed = |name: &str, error: Box<dyn Error>| eprintln!("{name}: {error}");
+    // `None` where a contender has failed.
+    let mut batches: Vec<Option<usize>> = contenders
+        .iter_mut()
+        .map(|contender| {
+            calibrate(contender, effort.batch).map_err(|error| failed(&contender.name, error)).ok()
+        })
+        .collect();
+    let (least, most) = effort.rounds;
     let begin = Instant::now();
-    f()?;
-    Ok(begin.elapsed().as_secs_f64())
+    for round in 0..most {
+        if round >= least && begin.elapsed().as_secs_f64() > effort.row {
+            break;
+        }
+        // In turns, so that a drift of the clock or of the memory meets all alike.
+        for ((contender, batch), samples) in contenders.iter_mut().zip(&mut batches).zip(&mut samples) {
+            let Some(count) = *batch else { continue };
+            match (contender.run)(count) {
+                Ok(seconds) => samples.push(seconds / count as f64),
+                Err(error) => {
+                    failed(&contender.name, error);
+                    *batch = None;
+                    samples.clear();
+                }
+            }
+        }
+    }
+    samples.iter_mut().map(|samples| median(samples)).collect()
 }
 
-fn median(samples: &mut [f64]) -> f64 {
+/// Runs in a batch that takes about `seconds`; the runs before are the warm-up.
+fn calibrate(contender: &mut Contender<'_>, seconds: f64) -> Outcome<usize> {
+    (contender.run)(1)?;
+    let mut count = 1;
+    loop {
+        let taken = (contender.run)(count)?;
+        if taken >= seconds / 2.0 || count >= MAX_BATCH {
+            return Ok(count);
+        }
+        let growth = (seconds / taken.max(1e-9)).clamp(2.0, 64.0);
+        count = ((count as f64 * growth) as usize).min(MAX_BATCH);
+    }
+}
+
+/// The middle sample, of an even number the mean of the middle two.
+fn median(samples: &mut [f64]) -> Option<f64> {
     samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 2]
+    let upper = samples.len() / 2;
+    match samples.len() {
+        0 => None,
+        len if len % 2 == 1 => Some(samples[upper]),
+        _ => Some((samples[upper - 1] + samples[upper]) / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_are_of_the_middle() {
+        assert_eq!(median(&mut []), None);
+        assert_eq!(median(&mut [3.0]), Some(3.0));
+        assert_eq!(median(&mut [9.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 100.0]), Some(3.0));
+    }
+
+    #[test]
+    fn batches_fill_their_time() {
+        let mut microsecond = Contender::new("a", |count| Ok(count as f64 * 1e-6));
+        let count = calibrate(&mut microsecond, 1e-3).unwrap();
+        assert!((500..=1000).contains(&count), "{count}");
+        let mut second = Contender::new("b", |count| Ok(count as f64));
+        assert_eq!(calibrate(&mut second, 1e-3).unwrap(), 1);
+    }
+
+    #[test]
+    fn contenders_take_turns_and_one_that_fails_is_left_out() {
+        let effort = Effort { batch: 0.0, row: 0.0, rounds: (3, 3) };
+        let order = std::cell::RefCell::new(Vec::new());
+        let run = |name: &'static str, fails_at: usize| {
+            let order = &order;
+            let mut runs = 0;
+            Contender::new(name, move |_| {
+                runs += 1;
+                order.borrow_mut().push(name);
+                if runs < fails_at { Ok(2.0) } else { Err("broken".into()) }
+            })
+        };
+        let mut contenders = [run("a", usize::MAX), run("b", 4), run("c", 1)];
+        assert_eq!(interleave(&mut contenders, effort), [Some(2.0), None, None]);
+        drop(contenders);
+        // Two runs each to calibrate, of which `c` fails in the first; then rounds.
+        assert_eq!(order.into_inner(), ["a", "a", "b", "b", "c", "a", "b", "a", "b", "a"]);
+    }
 }

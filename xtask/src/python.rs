@@ -8,7 +8,9 @@ use clap::{Arg, ArgAction, ArgMatches};
 /// The least Python that the wheel is for.
 const LEAST: (u32, u32) = (3, 11);
 /// What builds the wheel, and what its tests compare with.
-const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "numpy"];
+const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
+/// Packages that its tests exchange memory with: SYCL's, on Intel's runtime for processors, which comes with them.
+const PEERS: &[&str] = &["dpctl", "dpnp"];
 
 pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "python",
@@ -73,6 +75,7 @@ pub(crate) fn build(debug: bool) -> Result<(), String> {
 /// # Errors
 /// A test failed, or the wheel is not there.
 pub(crate) fn test() -> Result<(), String> {
+    ensure_peers();
     let mut pytest = Command::new(python());
     // The tests' own folder, so that the module is found where it is installed and not where it is written.
     pytest.current_dir(crate::root().join("ffi").join("python").join("tests"));
@@ -82,7 +85,7 @@ pub(crate) fn test() -> Result<(), String> {
 /// Makes the environment with the tools, where it is not there yet.
 fn ensure_environment() -> Result<(), String> {
     let complete = ["maturin", "pytest"].iter().all(|tool| program(tool).exists())
-        && crate::packages::succeeds(python(), ["-c", "import numpy"]);
+        && crate::packages::succeeds(python(), ["-c", "import numpy, hypothesis, array_api_strict, mypy"]);
     if complete {
         return Ok(());
     }
@@ -91,6 +94,17 @@ fn ensure_environment() -> Result<(), String> {
         format!("{why}; install the module venv of {python3} (Debian, Ubuntu: python3-venv)")
     })?;
     crate::run_to_end(pip().args(["install", "--quiet"]).args(TOOLS))
+}
+
+/// Installs the peers where they can be had; else the tests that need them are skipped, with their reason.
+fn ensure_peers() {
+    let import = format!("import {}", PEERS.join(", "));
+    if crate::packages::succeeds(python(), ["-c", import.as_str()]) {
+        return;
+    }
+    if let Err(why) = crate::run_to_end(pip().args(["install", "--quiet"]).args(PEERS)) {
+        println!("without {}: {why}", PEERS.join(" and "));
+    }
 }
 
 /// Pip of the environment.

@@ -325,7 +325,8 @@ impl Queue for ClQueue {
         let eventful = self.properties.profiling || self.device.target.cpu;
         // The runtime takes an empty list for everything before. Where time stamps are asked for, that is borne with.
         let plain = !self.properties.in_order && !self.properties.profiling;
-        let done = matches!(command, Command::Barrier) && plain && waits.are_over();
+        let orders = matches!(command, Command::Barrier | Command::Advise { .. });
+        let done = orders && plain && waits.are_over();
         let event = match transfer::plan(&self.device, command) {
             _ if done => {
                 let event = ClEvent::held(&self.device, self.properties.profiling);

@@ -253,7 +253,7 @@ mod tests {
 
     /// How many random cases; the checks of a release ask for more.
     fn cases() -> u32 {
-        std::env::var("STRIDEWISE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000)
+        std::env::var("STRIDEWISE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(4000)
     }
 
     proptest! {

@@ -74,7 +74,15 @@ def test_seed004_memory_as_buffer():
 
 def test_seed004_array_as_buffer():
     w = sw.usm_ndarray((4, 2), dtype="i4", buffer="device", strides=(-5, -2))
-    w2 = sw.usm_ndarray(w.shape, dtype="|i4", buffer=w, strides=w.strides, offset=w._element_offset)
+    interface = w.__sycl_usm_array_interface__
+    w2 = sw.usm_ndarray(
+        interface["shape"],
+        dtype=interface["typestr"],
+        buffer=w,
+        strides=interface["strides"],
+        offset=interface["offset"],
+    )
+    assert w2.__sycl_usm_array_interface__ == interface
     assert w2.usm_data._pointer == w.usm_data._pointer
     assert (w2.shape, w2.strides, w2._pointer) == (w.shape, w.strides, w._pointer)
     w[...] = 3

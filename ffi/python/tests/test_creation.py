@@ -200,6 +200,16 @@ def test_asarray_of_an_array(kind):
             assert b.flags.fnc
 
 
+def test_asarray_of_numpy(dtype, kind):
+    x = np.asarray([[0, 1, 2], [1, 0, 1]]).astype(dtype)
+    same(sw.asarray(x, usm_type=kind), x)
+    same(sw.asarray(x[:, ::-2].T, usm_type=kind, dtype="complex128"), x[:, ::-2].T.astype("complex128"))
+    same(sw.asarray(x[0, 0]), x[0, 0])
+    a = sw.asarray(x, copy=True)
+    x[0, 0] = 1
+    assert a.tolist()[0][0] == 0
+
+
 def test_asarray_elsewhere():
     a = sw.arange(4, device="host")
     q = sw.Queue("host")

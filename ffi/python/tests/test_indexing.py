@@ -173,6 +173,19 @@ def test_a_part_of_recorded_work_reads_right():
     assert part == 12 and b[6] == 14
 
 
+def test_numpy_arrays_as_keys_and_values():
+    for kind in ("device", "host"):
+        x, a = both(np.arange(120).reshape(SHAPE), kind=kind)
+        mask = x % 7 == 1
+        same(a[ROWS], x[ROWS])
+        same(a[mask], x[mask])
+        same(a[ROWS, :, LAST[:2]], x[ROWS, :, LAST[:2]])
+        a[ROWS], x[ROWS] = np.arange(6), np.arange(6)
+        a[mask], x[mask] = np.float32(2.5), np.float32(2.5)
+        a[:, 0], x[:, 0] = x[:, 1].copy(), x[:, 1].copy()
+        same(a, x)
+
+
 def test_masks_of_comparisons():
     x, a = both(np.arange(20) - 10)
     same(a[a > 3], x[x > 3])

@@ -196,6 +196,31 @@ def test_operands_stay_recorded():
     assert float(total[0]) == 2
 
 
+def test_recorded_work_reads_a_small_array_before_it_is_written():
+    # The small array is written at once; what was recorded before reads it as it was.
+    for write in (
+        lambda s: s.__iadd__(1),
+        lambda s: sw.negative(s, out=s),
+        lambda s: s.__setitem__(0, 5),
+        lambda s: s.__setitem__(Ellipsis, sw.full(1, 9.0, device="host")),
+    ):
+        small, large = sw.ones(1, device="host"), sw.ones(1 << 16, device="host")
+        result = large + small
+        assert result._is_pending
+        write(small)
+        assert float(small[0]) != 1 and float(result[7]) == 2
+
+
+def test_work_under_way_is_waited_for():
+    large, small = sw.ones(1 << 22, dtype="f4", device="host"), sw.zeros(4, dtype="f4", device="host")
+    part = large[:4]
+    for step in range(20):
+        large += 1
+        sw.add(part, part, out=small)
+        assert small.tolist() == [2.0 * (step + 2)] * 4
+        part += 0
+
+
 def test_python_threads():
     # Each thread's work in its own array; the lock of the interpreter is given up in every call.
     a = sw.ones(1 << 12, dtype="f8", device="host")

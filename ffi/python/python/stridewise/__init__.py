@@ -7,4 +7,5 @@
 """
 
 from ._native import *
-from ._native import __version__, _Memory
+from ._native import __version__, _linalg, _Memory
+from . import fft, linalg

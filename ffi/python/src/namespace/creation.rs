@@ -267,9 +267,13 @@ fn weak(name: &str, value: &Bound<'_, PyAny>) -> Result<Weak> {
 /// dtype: the default integer dtype where all numbers are integers and the default floating one otherwise. Raises
 /// ValueError for a step of 0, TypeError for a dtype that is bool or complex.
 #[pyfunction]
-#[pyo3(signature = (
-    start, /, stop=None, step=None, *, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None
-))]
+#[pyo3(
+    signature = (
+        start, /, stop=None, step=None, *, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None
+    ),
+    text_signature = "(start, /, stop=None, step=1, *, dtype=None, device=None, usm_type=None, sycl_queue=None, \
+                      queue=None)"
+)]
 #[allow(clippy::too_many_arguments)]
 fn arange(
     py: Python<'_>,

@@ -1,14 +1,53 @@
 //! The functions of the module: the array API's namespace. A theme is a file with a `register`, and a line here.
 
+mod axes;
 mod creation;
 mod elementwise;
+mod indexing;
+mod inspection;
+mod linear_algebra;
+mod manipulation;
+mod output;
 pub(crate) mod placement;
+mod reduction;
 pub(crate) mod sequence;
+mod sorting;
+mod types;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use crate::errors::{Fault, Result};
+
+/// Adds functions of Rust to a module.
+macro_rules! add_functions {
+    ($module:ident: $($name:ident)*) => {
+        $($module.add_function(pyo3::wrap_pyfunction!($name, $module)?)?;)*
+    };
+}
+use add_functions;
+
+/// A number that counts something.
+///
+/// # Errors
+/// `ValueError` for a negative one.
+fn count(name: &str, value: isize) -> Result<usize> {
+    usize::try_from(value).map_err(|_| {
+        Fault::Python(PyValueError::new_err(format!(
+            "invalid value: `{name}` is {value}; expected 0 or more"
+        )))
+    })
+}
 
 /// Adds the functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     creation::register(module)?;
-    elementwise::register(module)
+    elementwise::register(module)?;
+    reduction::register(module)?;
+    manipulation::register(module)?;
+    indexing::register(module)?;
+    sorting::register(module)?;
+    linear_algebra::register(module)?;
+    types::register(module)?;
+    inspection::register(module)
 }

@@ -1,0 +1,312 @@
+"""A peer of the benchmark: computes rows on request and times itself.
+
+    worker.py PEER THREADS
+
+A request is a line of JSON on the standard input, an answer a line on the standard output:
+
+    {"prepare": {"op": "add", "layout": "fresh", "dtype": "float32", "n": 1024}}  ->  {"prepared": true}
+    {"run": 100}                                                                  ->  {"seconds": 0.00021}
+
+`prepared` is false where the peer has no such row. The first answer of all is {"ready": "numpy 2.4.6"}; an answer
+{"error": "..."} says what went wrong. A run is complete when its result is: peers that only submit work are waited for.
+"""
+
+import json
+import math
+import os
+import re
+import sys
+from time import perf_counter
+
+# The expression of a row, by its operation and layout. Names are those of `inputs`; `xp` is the peer's module.
+ROWS = {
+    ("add", "fresh"): "a + b",
+    ("add", "out"): "xp.add(a, b, out=out)",
+    ("a*b+c", "fresh"): "a * b + c",
+    ("sqrt", "fresh"): "xp.sqrt(a)",
+    ("exp", "fresh"): "xp.exp(a)",
+    ("log", "fresh"): "xp.log(a)",
+    ("sin", "fresh"): "xp.sin(a)",
+    ("tanh", "fresh"): "xp.tanh(a)",
+    ("pow", "fresh"): "a ** b",
+    ("exp", "out"): "xp.exp(a, out=out)",
+    ("greater", "fresh"): "a > b",
+    ("where", "fresh"): "xp.where(mask, a, b)",
+    ("cast", "to the other float"): "cast(a)",
+    ("add", "int32 + float64"): "ints + a",
+    ("add", "strided by 2"): "a_half + b_half",
+    ("add", "negative stride"): "a_back + b",
+    ("add", "transposed"): "a_square + b_transposed",
+    ("add", "row broadcast"): "a_square + row",
+    ("add", "column broadcast"): "a_square + column",
+    ("copy", "out"): "copyto(out, a)",
+    ("copy", "transposed"): "copyto(out_square, b_transposed)",
+    ("concat", "axis 0"): "xp.concatenate((a_square, b_square), axis=0)",
+    ("concat", "axis 1"): "xp.concatenate((a_square, b_square), axis=1)",
+    ("sum", "all"): "xp.sum(a)",
+    ("max", "all"): "xp.max(a)",
+    ("argmax", "all"): "xp.argmax(a)",
+    ("mean", "all"): "xp.mean(a)",
+    ("var", "all"): "xp.var(a)",
+    ("sum", "axis 0"): "xp.sum(a_square, axis=0)",
+    ("sum", "axis 1"): "xp.sum(a_square, axis=1)",
+    ("sum", "strided by 2"): "xp.sum(a_half)",
+    ("dot", "all"): "xp.sum(a * b)",
+    ("norm", "all"): "xp.sqrt(xp.sum(a * a))",
+    ("sqrt(a*a+b*b)*c-d", "fused"): "xp.sqrt(a * a + b * b) * c - d",
+    ("sigmoid", "fused"): "1 / (1 + xp.exp(-a))",
+    ("gelu", "fused"): "0.5 * a * (1 + xp.tanh(0.7978845608028654 * (a + 0.044715 * (a * a * a))))",
+    ("normalise", "axis 0"): "(a_square - xp.mean(a_square, axis=0)) / xp.std(a_square, axis=0)",
+    ("normalise", "axis 1"): (
+        "(a_square - xp.mean(a_square, axis=1, keepdims=True)) / xp.std(a_square, axis=1, keepdims=True)"
+    ),
+}
+
+# Where a peer has a better way than the expression above.
+BETTER = {
+    "numpy": {("dot", "all"): "xp.dot(a, b)", ("norm", "all"): "xp.linalg.norm(a)"},
+    "jax": {("copy", "out"): "a.copy()", ("copy", "transposed"): "b_transposed.copy()"},
+}
+
+# What numexpr computes: elementwise expressions, and sums of them.
+NUMEXPR = {
+    ("sum", "all"): "sum(a)",
+    ("max", "all"): "max(a)",
+    ("dot", "all"): "sum(a * b)",
+    ("where", "fresh"): "where(mask, a, b)",
+}
+NUMEXPR_FUNCTIONS = ("add", "argmax", "mean", "var", "concatenate", "sum", "std", "max", "where")
+
+
+def sample(xp, n, seed, dtype):
+    """The values of the benchmark's own arrays: floats from 0.5 to 1.5, integers from 0 to 50, in no order."""
+    place = xp.arange(n, dtype="uint64") * 2654435761 + seed * 40503
+    unit = (place % 2**32) / 2.0**32
+    return (unit * 50 if dtype.startswith("int") else unit + 0.5).astype(dtype)
+
+
+def views(arrays, n):
+    """Arrays that share the memory of others."""
+    side = math.isqrt(n)
+    inputs = dict(arrays)
+    for name in ("a", "b", "out"):
+        if name in inputs:
+            inputs[f"{name}_square"] = inputs[name].reshape((side, side))
+    inputs["a_half"], inputs["b_half"] = inputs["a"][::2], inputs["b"][::2]
+    inputs["b_transposed"] = inputs["b_square"].T
+    inputs["row"], inputs["column"] = inputs["c"][:side], inputs["c"][:side].reshape((side, 1))
+    return inputs
+
+
+class Eager:
+    """A module with NumPy's interface that computes at once."""
+
+    def __init__(self, name):
+        import importlib
+
+        self.name = name
+        self.xp = importlib.import_module(name)
+        self.version = f"{name} {self.xp.__version__}"
+
+    def array(self, array):
+        return self.xp.asarray(array)
+
+    def inputs(self, arrays, n, dtype):
+        """All names of the expressions, and how to wait for a result."""
+        inputs = views({name: self.array(array) for name, array in arrays.items()}, n)
+        inputs["a_back"] = inputs["a"][::-1]
+        other = {"float32": "float64", "float64": "float32"}.get(dtype, dtype)
+        return inputs | {"xp": self.xp, "cast": lambda x: x.astype(other), "copyto": self.copyto}
+
+    def copyto(self, out, array):
+        out[...] = array
+
+    def compile(self, row, inputs, wait="{}"):
+        """A function that runs the row's expression so many times and returns the seconds, without a call in between."""
+        expression = BETTER.get(self.name, {}).get(row, ROWS[row])
+        text = f"""
+def batch(count, {", ".join(inputs)}):
+    begin = perf_counter()
+    for _ in range(count):
+        {wait.format(expression)}
+    return perf_counter() - begin
+"""
+        scope = {"perf_counter": perf_counter}
+        exec(text, scope)
+        return lambda count: scope["batch"](count, **inputs)
+
+
+class Dpnp(Eager):
+    """dpnp on Intel's runtime for processors, waited for after each run."""
+
+    def __init__(self, name):
+        runtime = os.path.join(sys.prefix, "lib", "libintelocl.so")
+        if os.path.exists(runtime):
+            os.environ.setdefault("OCL_ICD_FILENAMES", runtime)
+        super().__init__(name)
+        # Without a device it can be imported and nothing else.
+        self.xp.zeros(1)
+
+    def inputs(self, arrays, n, dtype):
+        inputs = super().inputs(arrays, n, dtype)
+        return inputs | {"queue": inputs["a"].sycl_queue}
+
+    def compile(self, row, inputs, wait="{}"):
+        return super().compile(row, inputs, "{}; queue.wait()")
+
+
+class Torch(Eager):
+    """PyTorch on the processor."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.xp.set_num_threads(THREADS)
+
+    def inputs(self, arrays, n, dtype):
+        inputs = views({name: self.array(array) for name, array in arrays.items()}, n)
+        other = self.xp.float64 if dtype == "float32" else self.xp.float32
+        return inputs | {"xp": self.xp, "cast": lambda x: x.to(other), "copyto": lambda out, x: out.copy_(x)}
+
+
+class Jax(Eager):
+    """JAX, compiled and waited for. It has no views: those of an expression are made in its compiled function."""
+
+    def __init__(self, name):
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        self.name, self.xp, self.jax = name, jax.numpy, jax
+        self.version = f"jax {jax.__version__}"
+
+    def inputs(self, arrays, n, dtype):
+        self.n, self.dtype = n, dtype
+        return {name: self.array(array) for name, array in arrays.items() if name != "out"}
+
+    def compile(self, row, inputs, wait="{}"):
+        expression = BETTER["jax"].get(row, ROWS[row])
+        if "out=" in expression:
+            return None
+        names = list(inputs)
+        other = {"float32": "float64", "float64": "float32"}.get(self.dtype, self.dtype)
+
+        def compute(*arrays):
+            scope = views(dict(zip(names, arrays)), self.n)
+            scope |= {"a_back": scope["a"][::-1], "xp": self.xp, "cast": lambda x: x.astype(other)}
+            return eval(expression, scope)
+
+        compiled = self.jax.jit(compute)
+        arguments = tuple(inputs.values())
+
+        def batch(count):
+            begin = perf_counter()
+            for _ in range(count):
+                compiled(*arguments).block_until_ready()
+            return perf_counter() - begin
+
+        return batch
+
+
+class Numexpr(Eager):
+    """numexpr, whose compiled expression is used again."""
+
+    def __init__(self, name):
+        import numexpr
+        import numpy
+
+        self.name, self.xp, self.numexpr = name, numpy, numexpr
+        numexpr.set_num_threads(THREADS)
+        self.version = f"numexpr {numexpr.__version__}"
+
+    def compile(self, row, inputs, wait="{}"):
+        expression = NUMEXPR.get(row, ROWS[row].replace("xp.", ""))
+        named = row not in NUMEXPR and any(f"{name}(" in expression for name in NUMEXPR_FUNCTIONS)
+        if row == ("add", "out"):
+            expression = "a + b"
+        elif row == ("exp", "out"):
+            expression = "exp(a)"
+        elif named or "cast" in expression or "copyto" in expression:
+            return None
+        out = inputs["out"] if row[1] == "out" else None
+        names = {name: array for name, array in inputs.items() if isinstance(array, self.xp.ndarray)}
+
+        def constant(found):
+            """A name for a constant: written out it would be of double precision, and so all that it meets."""
+            name = f"constant{len(names)}"
+            names[name] = self.xp.asarray(float(found[0]), inputs["a"].dtype)
+            return name
+
+        expression = re.sub(r"\d+\.\d+", constant, expression)
+        self.numexpr.evaluate(expression, local_dict=names, out=out)
+        again = self.numexpr.re_evaluate
+
+        def batch(count):
+            # What other expressions were evaluated in between does not matter: this one is the last again.
+            self.numexpr.evaluate(expression, local_dict=names, out=out)
+            begin = perf_counter()
+            for _ in range(count):
+                again(local_dict=names)
+            return perf_counter() - begin
+
+        return batch
+
+
+PEERS = {"numpy": Eager, "numexpr": Numexpr, "jax": Jax, "dpnp": Dpnp, "torch": Torch}
+
+
+class Session:
+    """What was prepared last. Inputs stay for the next row of their size and dtype."""
+
+    def __init__(self, peer):
+        self.peer, self.key, self.inputs, self.batch = peer, None, None, None
+
+    def prepare(self, op, layout, dtype, n):
+        self.batch = None
+        if (op, layout) not in ROWS:
+            return False
+        if self.key != (dtype, n):
+            self.key = self.inputs = None
+            import numpy
+
+            arrays = {name: sample(numpy, n, seed, dtype) for seed, name in enumerate("abcd", 1)}
+            arrays["out"] = numpy.zeros(n, dtype)
+            arrays["mask"] = arrays["a"] > arrays["b"]
+            arrays["ints"] = sample(numpy, n, 5, "int32")
+            self.inputs, self.key = self.peer.inputs(arrays, n, dtype), (dtype, n)
+        self.batch = self.peer.compile((op, layout), self.inputs)
+        if self.batch is not None:
+            self.batch(1)
+        return self.batch is not None
+
+
+def main():
+    # Whatever libraries print must not get between the answers.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(**fields):
+        print(json.dumps(fields), file=answers, flush=True)
+
+    try:
+        # Runtimes look at the processors they may use: as many as the benchmark's own device has.
+        processors = sorted(os.sched_getaffinity(0))
+        if THREADS < len(processors):
+            os.sched_setaffinity(0, processors[:THREADS])
+        session = Session(PEERS[sys.argv[1]](sys.argv[1]))
+    except Exception as error:
+        answer(error=f"{type(error).__name__}: {error}")
+        return
+    answer(ready=session.peer.version)
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            if "prepare" in request:
+                answer(prepared=session.prepare(**request["prepare"]))
+            else:
+                answer(seconds=session.batch(request["run"]))
+        except Exception as error:
+            answer(error=f"{type(error).__name__}: {error}".splitlines()[0])
+
+
+if __name__ == "__main__":
+    THREADS = int(sys.argv[2])
+    main()

@@ -1,0 +1,37 @@
+//! The report: a page of tables, and its pictures.
+
+mod pictures;
+mod reasons;
+mod tables;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::measure::Outcome;
+use crate::row::Row;
+
+/// Where the pictures are, beside the page.
+const PICTURES: &str = "results";
+
+/// Rows, and what they were measured on.
+pub(crate) struct Report {
+    pub(crate) rows: Vec<Row>,
+    /// The device, its threads, the peers' versions; empty where it is not known.
+    pub(crate) machine: Vec<String>,
+}
+
+impl Report {
+    /// Writes the page and its pictures into the folder of the benchmarks; returns the page's path.
+    pub(crate) fn write(&self) -> Outcome<PathBuf> {
+        if self.rows.is_empty() {
+            return Err("there is no row to report".into());
+        }
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let pictures = folder.join(PICTURES);
+        fs::create_dir_all(&pictures)?;
+        let drawn = pictures::draw(&self.rows, &pictures)?;
+        let page = folder.join("RESULTS.md");
+        fs::write(&page, tables::page(self, &drawn))?;
+        Ok(page)
+    }
+}

@@ -1,0 +1,210 @@
+//! The tables of the page.
+
+use std::collections::BTreeSet;
+
+use super::{PICTURES, Report, reasons};
+use crate::row::{ONE_THREAD, Row, duration, multiple};
+
+/// Elements from which memory bounds most rows.
+const LARGE: usize = 1 << 20;
+/// Elements from which the limit is the memory's; below, calls count.
+const LIMITED: usize = 64 << 10;
+/// The share of the limit that such a row is to reach.
+const GOAL: f64 = 0.9;
+
+/// The page, with pictures of these names and titles.
+pub(super) fn page(report: &Report, pictures: &[(&str, &str)]) -> String {
+    let mut page = String::from(
+        "# Results\n\n\
+         Written by `cargo xtask bench --report`. In each row the engine, the peers and the memory limit took turns in the \
+         same rounds; times are medians of batches. The limit is the fastest of several bare loops with the row's traffic \
+         (read, copy, triad; ordinary and non-temporal stores; one thread and all), over as many bytes. GB/s count what a \
+         row has to read and to write, once. *Best* is the fastest peer; *×* says how many times as long it takes: above 1, \
+         the engine is faster.\n\n",
+    );
+    for line in &report.machine {
+        page += &format!("- {line}\n");
+    }
+    page += &summary(&report.rows);
+    if !pictures.is_empty() {
+        page += "\n## Pictures\n\n";
+    }
+    for (file, title) in pictures {
+        page += &format!("![{title}]({PICTURES}/{file})\n\n");
+    }
+    page += &lost(&report.rows);
+    page += &scaling(&report.rows);
+    let sizes: BTreeSet<usize> = report.rows.iter().map(|row| row.n).collect();
+    for n in sizes {
+        let rows: Vec<&Row> = report.rows.iter().filter(|row| row.n == n).collect();
+        page += &format!("\n## {}\n\n", elements(n));
+        page += &table(&rows);
+    }
+    page
+}
+
+/// A number of elements as one says it.
+pub(super) fn elements(n: usize) -> String {
+    match n {
+        n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{} Mi elements", n >> 20),
+        n if n >= 1 << 10 && n % (1 << 10) == 0 => format!("{} Ki elements", n >> 10),
+        n => format!("{n} elements"),
+    }
+}
+
+/// How many rows reach what they are to reach.
+fn summary(rows: &[Row]) -> String {
+    let large: Vec<&Row> = rows.iter().filter(|row| row.n >= LARGE).collect();
+    let rivalled = |rows: &[&Row]| rows.iter().filter(|row| row.best_peer().is_some()).count();
+    let ahead =
+        |rows: &[&Row]| rows.iter().filter(|row| row.speedup().is_some_and(|times| times >= 1.0)).count();
+    let all: Vec<&Row> = rows.iter().collect();
+    let at_limit = large.iter().filter(|row| row.ratio >= GOAL).count();
+    format!(
+        "\n| | rows | of |\n|---|---:|---:|\n\
+         | ahead of every peer | {} | {} |\n\
+         | ahead of every peer, from 1 Mi elements | {} | {} |\n\
+         | at {GOAL:.2} of the limit, from 1 Mi elements | {at_limit} | {} |\n",
+        ahead(&all),
+        rivalled(&all),
+        ahead(&large),
+        rivalled(&large),
+        large.len()
+    )
+}
+
+/// Every row that a peer wins, the worst first.
+fn lost(rows: &[Row]) -> String {
+    let mut lost: Vec<(f64, &Row)> = rows
+        .iter()
+        .filter_map(|row| row.speedup().map(|times| (times, row)))
+        .filter(|(times, _)| *times < 1.0)
+        .collect();
+    lost.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let mut text = String::from("\n## Rows that a peer wins\n\n");
+    if lost.is_empty() {
+        text += "None.\n";
+        return text;
+    }
+    text += "| op | layout | dtype | elements | time | best | its time | × | reason |\n";
+    text += "|---|---|---|---:|---:|---|---:|---:|---|\n";
+    for (times, row) in lost {
+        let times = multiple(times);
+        let Some((peer, seconds)) = row.best_peer() else { continue };
+        let (ours, theirs, reason) = (duration(row.seconds), duration(seconds), reasons::reason(row));
+        let Row { op, layout, dtype, n, .. } = row;
+        text += &format!(
+            "| `{op}` | {layout} | {dtype} | {n} | {ours} | {peer} | {theirs} | {times} | {reason} |\n"
+        );
+    }
+    text
+}
+
+/// What threads are worth, where it was measured.
+fn scaling(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let Some(single) = row.peers.get(ONE_THREAD) else { continue };
+        if text.is_empty() {
+            text += "\n## One thread and all\n\n| op | layout | dtype | elements | one thread | all | × |\n";
+            text += "|---|---|---|---:|---:|---:|---:|\n";
+        }
+        let Row { op, layout, dtype, n, seconds, .. } = row;
+        let times = multiple(single / seconds);
+        let (single, all) = (duration(*single), duration(*seconds));
+        text += &format!("| `{op}` | {layout} | {dtype} | {n} | {single} | {all} | {times} |\n");
+    }
+    text
+}
+
+/// All rows of a size, with a column for each peer.
+fn table(rows: &[&Row]) -> String {
+    let peers: BTreeSet<&str> = rows.iter().flat_map(|row| row.rivals()).map(|(name, _)| name).collect();
+    let mut text = String::from("| op | layout | dtype | time | GB/s | limit | ratio | best | × |");
+    for peer in &peers {
+        text += &format!(" {peer} |");
+    }
+    text += "\n|---|---|---|---:|---:|---:|---:|---|---:|";
+    text += &"---:|".repeat(peers.len());
+    text += "\n";
+    for row in rows {
+        let best = row.best_peer().map_or("", |(name, _)| name);
+        let times = row.speedup().map(multiple).unwrap_or_default();
+        let Row { op, layout, dtype, gbs, limit_gbs, ratio, .. } = row;
+        let time = duration(row.seconds);
+        let limit = if row.n < LIMITED { " |".to_owned() } else { format!("{limit_gbs:.1} | {ratio:.2}") };
+        text += &format!("| `{op}` | {layout} | {dtype} | {time} | {gbs:.1} | {limit} | {best} | {times} |");
+        for peer in &peers {
+            let time = row.peers.get(*peer).map_or_else(String::new, |&seconds| duration(seconds));
+            text += &format!(" {time} |");
+        }
+        text += "\n";
+    }
+    text
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A row of a microsecond.
+    pub(in crate::report) fn row(op: &str, layout: &str, n: usize) -> Row {
+        Row {
+            op: op.to_owned(),
+            dtype: "float32".to_owned(),
+            n,
+            layout: layout.to_owned(),
+            device: "host:cpu:0".to_owned(),
+            threads: 2,
+            seconds: 1e-6,
+            gbs: 45.0,
+            limit_gbs: 50.0,
+            ratio: 0.9,
+            operations: 1,
+            peers: [("numpy".to_owned(), 4e-6), ("jax".to_owned(), 2e-6)].into(),
+        }
+    }
+
+    #[test]
+    fn a_page_has_a_table_for_each_size_and_counts() {
+        let mut slow = row("exp", "fresh", 1 << 20);
+        slow.peers.insert("jax".to_owned(), 0.5e-6);
+        slow.ratio = 0.5;
+        let rows = vec![row("add", "fresh", 16), row("add", "fresh", 1 << 20), slow];
+        let page = page(&Report { rows, machine: vec!["a machine".to_owned()] }, &[("a.svg", "A")]);
+        assert!(page.contains("- a machine\n"));
+        assert!(page.contains("| ahead of every peer | 2 | 3 |"), "{page}");
+        assert!(page.contains("| ahead of every peer, from 1 Mi elements | 1 | 2 |"));
+        assert!(page.contains("| at 0.90 of the limit, from 1 Mi elements | 1 | 2 |"));
+        assert!(page.contains("![A](results/a.svg)"));
+        assert!(page.contains("## 16 elements\n") && page.contains("## 1 Mi elements\n"));
+        assert!(page.contains("| time | GB/s | limit | ratio | best | × | jax | numpy |\n"));
+        assert!(page.contains(
+            "| `add` | fresh | float32 | 1.00 µs | 45.0 | 50.0 | 0.90 | jax | 2.00 | 2.00 µs | 4.00 µs |\n"
+        ));
+        assert!(!page.contains("One thread"));
+    }
+
+    #[test]
+    fn every_row_that_a_peer_wins_is_listed_the_worst_first() {
+        let mut rows = vec![row("a", "x", 16), row("b", "x", 16), row("c", "x", 16)];
+        rows[1].peers.insert("numpy".to_owned(), 0.9e-6);
+        rows[2].peers.insert("jax".to_owned(), 0.25e-6);
+        let text = lost(&rows);
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert_eq!(lines[0], "| `c` | x | float32 | 16 | 1.00 µs | jax | 250.0 ns | 0.25 |  |");
+        assert!(lines[1].starts_with("| `b` |"));
+        assert!(lost(&rows[..1]).contains("None."));
+    }
+
+    #[test]
+    fn one_thread_is_no_peer() {
+        let mut one = row("add", "fresh", 16);
+        one.peers.insert(ONE_THREAD.to_owned(), 0.5e-6);
+        assert_eq!(one.best_peer(), Some(("jax", 2e-6)));
+        assert!(scaling(std::slice::from_ref(&one)).contains("| 500.0 ns | 1.00 µs | 0.50 |"));
+        assert!(!table(&[&one]).contains(ONE_THREAD));
+        assert!(lost(&[one]).contains("None."));
+    }
+}

@@ -1,0 +1,201 @@
+//! The arrays of the rows, ours and the Rust peers', with the same values; the Python peers make them, too.
+
+use ndarray::{ArcArray1, ArcArray2, Array1, Array2, NdFloat};
+use num_traits::FromPrimitive;
+use stridewise::{Array, Element, FloatElement, NumElement, Queue, Reducible, Result, f16, s};
+
+/// An element type of rows.
+pub(crate) trait Sample: NumElement + Reducible + std::ops::Add<Output = Self> {
+    /// A value of this type for a number from 0 to 1: from 0.5 to 1.5, of integers from 0 to 50, so that sums do not
+    /// overflow.
+    fn sample(unit: f64) -> Self;
+}
+
+macro_rules! samples {
+    ($($ty:ty, $unit:ident => $value:expr;)*) => {$(
+        impl Sample for $ty {
+            fn sample($unit: f64) -> Self {
+                $value
+            }
+        }
+    )*};
+}
+samples! {
+    f32, unit => (unit + 0.5) as Self;
+    f64, unit => unit + 0.5;
+    f16, unit => Self::from_f64(unit + 0.5);
+    i32, unit => (unit * 50.0) as Self;
+    i8, unit => (unit * 50.0) as Self;
+}
+
+/// An element type of all rows.
+pub(crate) trait Real:
+    Sample + NdFloat + FromPrimitive + FloatElement + Reducible<Sum = Self, Mean = Self, Spread = Self>
+{
+    /// What the row `cast` converts to.
+    type Other: Element;
+    fn of(value: f64) -> Self;
+    fn other(self) -> Self::Other;
+    fn added_to(self, int: i32) -> f64;
+}
+
+macro_rules! reals {
+    ($($ty:ty, $other:ty;)*) => {$(
+        impl Real for $ty {
+            type Other = $other;
+            fn of(value: f64) -> Self {
+                value as Self
+            }
+            fn other(self) -> $other {
+                self as $other
+            }
+            fn added_to(self, int: i32) -> f64 {
+                f64::from(int) + f64::from(self)
+            }
+        }
+    )*};
+}
+reals! {
+    f32, f64;
+    f64, f32;
+}
+
+/// Values in no order, different for each seed: multiples of an odd number, modulo 2³².
+fn values<T: Sample>(n: usize, seed: u64) -> Vec<T> {
+    let unit = |place: u64| (place.wrapping_mul(2_654_435_761) + seed * 40_503) as u32;
+    (0..n as u64).map(|place| T::sample(f64::from(unit(place)) / 4_294_967_296.0)).collect()
+}
+
+/// Our arrays; views share memory.
+pub(crate) struct Ours<T: Sample> {
+    pub(crate) a: Array<T>,
+    pub(crate) b: Array<T>,
+    pub(crate) c: Array<T>,
+    pub(crate) d: Array<T>,
+    pub(crate) out: Array<T>,
+    pub(crate) mask: Array<bool>,
+    pub(crate) ints: Array<i32>,
+    pub(crate) a_square: Array<T>,
+    pub(crate) b_square: Array<T>,
+    pub(crate) out_square: Array<T>,
+    pub(crate) b_transposed: Array<T>,
+    pub(crate) a_half: Array<T>,
+    pub(crate) b_half: Array<T>,
+    pub(crate) a_back: Array<T>,
+    pub(crate) row: Array<T>,
+    pub(crate) column: Array<T>,
+}
+
+impl<T: Sample> Ours<T> {
+    /// Arrays of `n` elements, a square number.
+    pub(crate) fn new(queue: &Queue, n: usize) -> Result<Self> {
+        let side = n.isqrt();
+        let array = |seed| Array::on(queue).from_vec([n], values::<T>(n, seed));
+        let (a, b, c, d) = (array(1)?, array(2)?, array(3)?, array(4)?);
+        let out = a.zeros_like()?;
+        let b_square = b.reshape([side, side])?;
+        let row = c.slice(s![..side as isize])?;
+        let ints = Array::on(queue).from_vec([n], values::<i32>(n, 5))?;
+        let ours = Self {
+            mask: Array::on(queue).from_vec([n], mask(n))?,
+            ints,
+            a_square: a.reshape([side, side])?,
+            out_square: out.reshape([side, side])?,
+            b_transposed: b_square.t(),
+            b_square,
+            a_half: a.slice(s![..; 2])?,
+            b_half: b.slice(s![..; 2])?,
+            a_back: a.slice(s![..; -1])?,
+            column: row.reshape([side, 1])?,
+            row,
+            a,
+            b,
+            c,
+            d,
+            out,
+        };
+        ours.out.wait()?;
+        Ok(ours)
+    }
+}
+
+/// Where values of the first array are above those of the second.
+fn mask(n: usize) -> Vec<bool> {
+    let above = |(a, b): (f64, f64)| a > b;
+    values::<f64>(n, 1).into_iter().zip(values::<f64>(n, 2)).map(above).collect()
+}
+
+/// The arrays of the Rust peers: ndarray's; iterators run over their slices.
+pub(crate) struct Rust<T> {
+    pub(crate) a: ArcArray1<T>,
+    pub(crate) b: ArcArray1<T>,
+    pub(crate) c: ArcArray1<T>,
+    pub(crate) d: ArcArray1<T>,
+    pub(crate) out: Array1<T>,
+    pub(crate) mask: Vec<bool>,
+    pub(crate) ints: Array1<i32>,
+    pub(crate) a_square: ArcArray2<T>,
+    pub(crate) b_square: ArcArray2<T>,
+    pub(crate) out_square: Array2<T>,
+    pub(crate) row: Array1<T>,
+    pub(crate) column: Array2<T>,
+}
+
+impl<T: Sample> Rust<T> {
+    /// Arrays of `n` elements, a square number.
+    ///
+    /// # Panics
+    /// Where `n` is no square number.
+    pub(crate) fn new(n: usize) -> Self {
+        let side = n.isqrt();
+        let array = |seed| Array1::from_vec(values::<T>(n, seed)).into_shared();
+        let (a, b, c, d) = (array(1), array(2), array(3), array(4));
+        let square = |array: &ArcArray1<T>| {
+            array.clone().into_shape_with_order((side, side)).expect("a square number of elements")
+        };
+        let row = c.slice(ndarray::s![..side]).to_owned();
+        Self {
+            out: Array1::from_elem(n, T::default()),
+            mask: mask(n),
+            ints: values::<i32>(n, 5).into(),
+            a_square: square(&a),
+            b_square: square(&b),
+            out_square: Array2::from_elem((side, side), T::default()),
+            column: row.clone().insert_axis(ndarray::Axis(1)),
+            row,
+            a,
+            b,
+            c,
+            d,
+        }
+    }
+}
+
+/// The elements of an array of the peers'.
+pub(crate) fn elements<T>(array: &ArcArray1<T>) -> &[T] {
+    // Made from vectors, they are contiguous.
+    array.as_slice().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_in_range_and_in_no_order() {
+        let floats = values::<f32>(1024, 1);
+        assert!(floats.iter().all(|x| (0.5..=1.5).contains(x)));
+        let rises = floats.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((256..768).contains(&rises), "{rises}");
+        assert!(values::<i8>(1024, 1).iter().all(|&x| x.checked_add(50).is_some()));
+        // What the script of the Python peers computes: 2654435761 · 3 + 40503, modulo 2³².
+        let place = (3u64 * 2_654_435_761 + 40_503) % (1 << 32);
+        assert_eq!(values::<f64>(4, 1)[3], place as f64 / 4_294_967_296.0 + 0.5);
+    }
+
+    #[test]
+    fn masks_are_mixed() {
+        let yes = mask(4096).into_iter().filter(|&yes| yes).count();
+        assert!((400..3700).contains(&yes), "{yes}");
+    }
+}

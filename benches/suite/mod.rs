@@ -1,0 +1,214 @@
+//! The rows, by family: what each computes, what it has to move, and how Rust's other libraries compute it. The peers in
+//! processes of their own know a row by its operation and layout.
+
+mod data;
+mod elementwise;
+mod fused;
+mod layouts;
+mod movement;
+mod reductions;
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
+use data::{Ours, Real, Rust, Sample};
+use stridewise::{Queue, f16};
+use stridewise_host::limit::Traffic;
+
+use crate::limits::Limit;
+use crate::measure::{Contender, Effort, Outcome, interleave};
+use crate::peers::Peers;
+use crate::row::{ONE_THREAD, Row};
+
+/// Elements: calls count; then the first-level, the second-level and the third-level cache; then memory. Square numbers.
+const SIZES: [usize; 6] = [16, 1 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20];
+/// Sizes of a quick run.
+const QUICK_SIZES: [usize; 2] = [16, 1 << 20];
+/// The largest size of other types than `float32`: that of all peers' arrays together is gigabytes.
+const MAX_OTHER: usize = 16 << 20;
+/// The smallest size of types that have a few rows only.
+const MIN_FEW: usize = 64 << 10;
+
+/// One run over some arrays.
+type OurRun<T> = Box<dyn Fn(&mut Ours<T>) -> stridewise::Result<()>>;
+type RustRun<T> = Box<dyn Fn(&mut Rust<T>)>;
+
+/// A row.
+struct Case<T: Sample> {
+    op: &'static str,
+    layout: &'static str,
+    /// The bare loop that it is compared with.
+    traffic: Traffic,
+    /// Bytes that are to be read once and written once, for each element.
+    bytes: usize,
+    /// Scalar operations for each element.
+    operations: usize,
+    ours: OurRun<T>,
+    rust: Vec<(&'static str, RustRun<T>)>,
+}
+
+impl<T: Sample> Case<T> {
+    fn new(
+        (op, layout): (&'static str, &'static str),
+        traffic: Traffic,
+        bytes: usize,
+        operations: usize,
+        ours: impl Fn(&mut Ours<T>) -> stridewise::Result<()> + 'static,
+    ) -> Self {
+        Self { op, layout, traffic, bytes, operations, ours: Box::new(ours), rust: Vec::new() }
+    }
+
+    /// With a Rust peer.
+    fn against(mut self, name: &'static str, run: impl Fn(&mut Rust<T>) + 'static) -> Self {
+        self.rust.push((name, Box::new(run)));
+        self
+    }
+}
+
+/// A result that nothing but the clock asks for.
+fn keep<R>(result: R) {
+    drop(black_box(result));
+}
+
+/// All rows of a floating type.
+fn real_cases<T: Real>() -> Vec<Case<T>> {
+    [elementwise::cases(), layouts::cases(), movement::cases(), reductions::cases(), fused::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// What the rows are run with.
+pub(crate) struct Suite {
+    pub(crate) queue: Queue,
+    /// A queue of a device with one thread, which takes turns with the other.
+    pub(crate) single: Option<Queue>,
+    pub(crate) threads: usize,
+    pub(crate) filter: String,
+    pub(crate) quick: bool,
+    pub(crate) peers: Peers,
+}
+
+impl Suite {
+    /// Runs all rows, and prints each as soon as it is there.
+    pub(crate) fn run(&self) -> Outcome<Vec<Row>> {
+        let mut rows = Vec::new();
+        let sizes = if self.quick { &QUICK_SIZES[..] } else { &SIZES };
+        for &n in sizes {
+            self.rows(&real_cases::<f32>(), n, &mut rows)?;
+            if self.quick || n > MAX_OTHER {
+                continue;
+            }
+            self.rows(&real_cases::<f64>(), n, &mut rows)?;
+            if n >= MIN_FEW {
+                self.rows(&elementwise::int_and_float::<f64>(), n, &mut rows)?;
+                self.rows(&elementwise::few::<i32>(), n, &mut rows)?;
+                self.rows(&elementwise::few::<i8>(), n, &mut rows)?;
+                self.rows(&elementwise::few::<f16>(), n, &mut rows)?;
+            }
+        }
+        Ok(rows)
+    }
+
+    fn rows<T: Sample>(&self, cases: &[Case<T>], n: usize, rows: &mut Vec<Row>) -> Outcome<()> {
+        let wanted = |case: &&Case<T>| {
+            let name = format!("{} {} {} {n}", case.op, case.layout, T::DTYPE);
+            name.contains(&self.filter)
+        };
+        let wanted: Vec<&Case<T>> = cases.iter().filter(wanted).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut ours = Ours::new(&self.queue, n)?;
+        let mut single = self.single.as_ref().map(|queue| Ours::new(queue, n)).transpose()?;
+        let mut rust = Rust::new(n);
+        for case in wanted {
+            let row = self.row(case, n, &mut ours, single.as_mut(), &mut rust)?;
+            println!("{row}");
+            rows.push(row);
+        }
+        Ok(())
+    }
+
+    fn row<T: Sample>(
+        &self,
+        case: &Case<T>,
+        n: usize,
+        ours: &mut Ours<T>,
+        single: Option<&mut Ours<T>>,
+        rust: &mut Rust<T>,
+    ) -> Outcome<Row> {
+        let bytes = n * case.bytes;
+        let dtype = T::DTYPE.to_string();
+        let limit = Limit::new(bytes, self.threads, case.traffic)?;
+        let rust = std::cell::RefCell::new(rust);
+        let mut contenders: Vec<Contender<'_>> = limit.contenders().collect();
+        let forms = contenders.len();
+        contenders.push(Contender::timed("ours", || Ok((case.ours)(ours)?)));
+        if let Some(single) = single {
+            contenders.push(Contender::timed(ONE_THREAD, || Ok((case.ours)(single)?)));
+        }
+        for (name, run) in &case.rust {
+            contenders.push(Contender::timed(*name, || {
+                run(&mut rust.borrow_mut());
+                Ok(())
+            }));
+        }
+        contenders.extend(self.peers.contenders(case.op, case.layout, &dtype, n));
+        let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
+        let medians = interleave(&mut contenders, effort);
+
+        let fastest = medians[..forms].iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        let seconds =
+            medians[forms].ok_or_else(|| format!("{} {} {dtype} {n} failed", case.op, case.layout))?;
+        let names = contenders[forms + 1..].iter().map(|contender| contender.name.clone());
+        let peers: BTreeMap<String, f64> =
+            names.zip(&medians[forms + 1..]).filter_map(|(name, &seconds)| Some((name, seconds?))).collect();
+        let gbs = bytes as f64 / seconds / 1e9;
+        let limit_gbs = limit.bytes() as f64 / fastest / 1e9;
+        Ok(Row {
+            op: case.op.to_owned(),
+            dtype,
+            n,
+            layout: case.layout.to_owned(),
+            device: self.queue.device().to_string(),
+            threads: self.threads,
+            seconds,
+            gbs,
+            limit_gbs,
+            ratio: gbs / limit_gbs,
+            operations: case.operations,
+            peers,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_names_of_their_own_that_the_python_peers_know() {
+        let script = include_str!("../peers/worker.py");
+        let names = |cases: Vec<(&str, &str)>| {
+            cases.iter().map(|(op, layout)| format!("(\"{op}\", \"{layout}\"):")).collect::<Vec<_>>()
+        };
+        let mut all = names(real_cases::<f32>().iter().map(|case| (case.op, case.layout)).collect());
+        all.extend(names(
+            elementwise::int_and_float::<f64>().iter().map(|case| (case.op, case.layout)).collect(),
+        ));
+        let unknown: Vec<_> = all.iter().filter(|name| !script.contains(*name)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+        let few = names(elementwise::few::<i8>().iter().map(|case| (case.op, case.layout)).collect());
+        assert!(few.iter().all(|name| all.contains(name)), "{few:?}");
+        let count = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+
+    #[test]
+    fn sizes_are_square_numbers() {
+        assert!(SIZES.iter().chain(&QUICK_SIZES).all(|n| n.isqrt().pow(2) == *n));
+    }
+}

@@ -1,0 +1,250 @@
+//! Other views of the same elements, and elements arranged anew.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyTuple};
+use stridewise::{Dims, Order, UsmArray};
+
+use super::axes::{arrays_of, axes_of};
+use super::placement::order_of;
+use crate::array::PyArray;
+use crate::array::construct::{integers, shape_of};
+use crate::errors::{Fault, Result};
+
+/// An argument that may be missing.
+type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+/// Arrays as a tuple.
+fn tuple<'py>(py: Python<'py>, arrays: Vec<UsmArray>) -> Result<Bound<'py, PyTuple>> {
+    let arrays = arrays.into_iter().map(|array| Bound::new(py, PyArray::from(array)));
+    Ok(PyTuple::new(py, arrays.collect::<PyResult<Vec<_>>>()?)?)
+}
+
+/// Arrays joined along an axis that they have; None: flattened first. Shapes agree but for the axis, dtypes are promoted.
+///
+/// Raises ValueError for no arrays or shapes that do not fit, OutOfBoundsError for an axis out of range,
+/// ExecutionPlacementError where the queues differ.
+#[pyfunction]
+#[pyo3(signature = (arrays, /, *, axis=Some(0)), text_signature = "(arrays, /, *, axis=0)")]
+fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isize>) -> Result<PyArray> {
+    let arrays = arrays_of(arrays)?;
+    let operands: Vec<&UsmArray> = arrays.iter().collect();
+    Ok(py.detach(|| stridewise::concat(&operands, axis))?.into())
+}
+
+/// Arrays of one shape joined along a new axis, at this place of the result. Dtypes are promoted.
+///
+/// Raises ValueError for no arrays or different shapes, OutOfBoundsError for an axis out of range,
+/// ExecutionPlacementError where the queues differ.
+#[pyfunction]
+#[pyo3(signature = (arrays, /, *, axis=0))]
+fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> Result<PyArray> {
+    let arrays = arrays_of(arrays)?;
+    let operands: Vec<&UsmArray> = arrays.iter().collect();
+    Ok(py.detach(|| stridewise::stack(&operands, axis))?.into())
+}
+
+/// The parts along an axis, without it: a tuple of views. Raises OutOfBoundsError for an axis out of range.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, axis=0))]
+fn unstack<'py>(py: Python<'py>, x: PyRef<'py, PyArray>, axis: isize) -> Result<Bound<'py, PyTuple>> {
+    tuple(py, x.array.unstack(axis)?)
+}
+
+/// A view with new axes of extent 1 at these places of the result, a number or a tuple. Raises OutOfBoundsError for an
+/// axis out of range or named twice.
+#[pyfunction]
+#[pyo3(signature = (x, /, axis))]
+fn expand_dims(x: PyRef<'_, PyArray>, axis: &Bound<'_, PyAny>) -> Result<PyArray> {
+    Ok(x.array.expand_dims(&integers("axis", axis)?)?.into())
+}
+
+/// A view without these axes, a number or a tuple, which have extent 1; None: without all that have. Raises
+/// OutOfBoundsError for an axis out of range or named twice, ValueError for one of another extent.
+#[pyfunction]
+#[pyo3(signature = (x, /, axis))]
+fn squeeze(x: PyRef<'_, PyArray>, axis: &Bound<'_, PyAny>) -> Result<PyArray> {
+    let axes = axes_of("axis", Some(axis))?.unwrap_or_else(|| {
+        let ones = x.array.shape().iter().enumerate().filter(|(_, extent)| **extent == 1);
+        ones.map(|(axis, _)| axis.cast_signed()).collect()
+    });
+    Ok(x.array.squeeze(&axes)?.into())
+}
+
+/// A view with the axes in another order: axis k of the result is axis axes[k]. Raises OutOfBoundsError where axes is no
+/// permutation of the axes.
+#[pyfunction]
+#[pyo3(signature = (x, /, axes))]
+fn permute_dims(x: PyRef<'_, PyArray>, axes: &Bound<'_, PyAny>) -> Result<PyArray> {
+    Ok(x.array.permute_dims(&integers("axes", axes)?)?.into())
+}
+
+/// A view with axes, numbers or tuples, moved to other places of the result; the others keep their order. Raises
+/// OutOfBoundsError for an axis out of range or named twice, or sources and destinations of different number.
+#[pyfunction]
+#[pyo3(signature = (x, source, destination, /))]
+fn moveaxis(
+    x: PyRef<'_, PyArray>,
+    source: &Bound<'_, PyAny>,
+    destination: &Bound<'_, PyAny>,
+) -> Result<PyArray> {
+    let (source, destination) = (integers("source", source)?, integers("destination", destination)?);
+    Ok(x.array.move_axes(&source, &destination)?.into())
+}
+
+/// A view with two axes exchanged. Raises OutOfBoundsError for an axis out of range.
+#[pyfunction]
+#[pyo3(signature = (x, axis1, axis2, /))]
+fn swapaxes(x: PyRef<'_, PyArray>, axis1: isize, axis2: isize) -> Result<PyArray> {
+    Ok(x.array.swap_axes(axis1, axis2)?.into())
+}
+
+/// The elements in another shape of as many; one extent may be -1, for what is left. A view where the strides allow it.
+///
+/// order: "C", the elements in row-major order, or "F", in column-major order. copy: True copies in any case, False never,
+/// None where it must be.
+///
+/// Raises ValueError where the number of elements differs, or a copy is needed and copy is False.
+#[pyfunction]
+#[pyo3(signature = (x, /, shape, *, order="C", copy=None))]
+fn reshape(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    shape: &Bound<'_, PyAny>,
+    order: &str,
+    copy: Option<bool>,
+) -> Result<PyArray> {
+    let x: &UsmArray = &x.array;
+    let mut shape = integers("shape", shape)?;
+    // Column-major order is the row-major one of the reversed axes.
+    let reversed = order_of(order)? == Some(Order::F);
+    if reversed {
+        shape.reverse();
+    }
+    let reshaped = || {
+        let source = if reversed { x.t() } else { x.clone() };
+        let result = match copy {
+            Some(false) => source.reshape_view(&shape)?,
+            Some(true) => source.copy_in(Order::C)?.reshape(&shape)?,
+            None => source.reshape(&shape)?,
+        };
+        Ok::<_, stridewise::Error>(if reversed { result.t() } else { result })
+    };
+    Ok(py.detach(reshaped)?.into())
+}
+
+/// A view with the elements in reverse order along axes, a number or a tuple; None: along all. Raises OutOfBoundsError for
+/// an axis out of range or named twice.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, axis=None))]
+fn flip(x: PyRef<'_, PyArray>, axis: Argument<'_, '_>) -> Result<PyArray> {
+    Ok(x.array.flip(axes_of("axis", axis)?.as_deref())?.into())
+}
+
+/// The elements moved along axes by so many places, those beyond the end to the beginning; a copy. Without an axis, along
+/// all elements in row-major order.
+///
+/// shift, axis: a number or a tuple; one shift holds for all axes, several along one axis add up.
+///
+/// Raises OutOfBoundsError for an axis out of range, ValueError where shifts and axes do not go together.
+#[pyfunction]
+#[pyo3(signature = (x, /, shift, *, axis=None))]
+fn roll(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    shift: &Bound<'_, PyAny>,
+    axis: Argument<'_, '_>,
+) -> Result<PyArray> {
+    let (x, shifts, axes): (&UsmArray, _, _) = (&x.array, integers("shift", shift)?, axes_of("axis", axis)?);
+    Ok(py.detach(|| x.roll(&shifts, axes.as_deref()))?.into())
+}
+
+/// Every element repeated in place along an axis; None: the elements in row-major order.
+///
+/// repeats: how often, a number, or an array or sequence of numbers, one for each element along the axis; that of an array
+/// is waited for.
+///
+/// Raises ValueError for a negative number or too few or many of them, OutOfBoundsError for an axis out of range,
+/// TypeError for numbers that are no integers.
+#[pyfunction]
+#[pyo3(signature = (x, repeats, /, *, axis=None))]
+fn repeat(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    repeats: &Bound<'_, PyAny>,
+    axis: Option<isize>,
+) -> Result<PyArray> {
+    let x: &UsmArray = &x.array;
+    if let Ok(counts) = repeats.cast::<PyArray>() {
+        let counts = counts.try_borrow().map_err(PyErr::from)?;
+        let counts: &UsmArray = &counts.array;
+        return Ok(py.detach(|| x.repeat_each(counts, axis))?.into());
+    }
+    let single = repeats.cast::<PyInt>().is_ok() || repeats.try_iter().is_err();
+    let counts = integers("repeats", repeats)?;
+    match (single, counts.as_slice()) {
+        (true, &[count]) => {
+            let count = super::count("repeats", count)?;
+            Ok(py.detach(|| x.repeat(count, axis))?.into())
+        }
+        _ => Ok(py
+            .detach(|| {
+                let counts: Vec<i64> = counts.iter().map(|&count| count as i64).collect();
+                let counts = UsmArray::from_slice(x.queue(), &[counts.len()], &counts, x.usm_kind())?;
+                x.repeat_each(&counts, axis)
+            })?
+            .into()),
+    }
+}
+
+/// The whole array repeated along its axes, so often along each: fewer numbers hold for the last axes, more make new ones.
+///
+/// Raises ValueError for a negative number, OutOfBoundsError for too many dimensions.
+#[pyfunction]
+#[pyo3(signature = (x, repetitions, /))]
+fn tile(py: Python<'_>, x: PyRef<'_, PyArray>, repetitions: &Bound<'_, PyAny>) -> Result<PyArray> {
+    let x: &UsmArray = &x.array;
+    let repetitions = integers("repetitions", repetitions)?;
+    let repetitions = repetitions.iter().map(|&times| super::count("repetitions", times));
+    let repetitions: Dims = repetitions.collect::<Result<_>>()?;
+    Ok(py.detach(|| x.tile(&repetitions))?.into())
+}
+
+/// A view with the elements repeated to a shape; it cannot be written to where it repeats. Raises ValueError where the
+/// array does not broadcast to the shape.
+#[pyfunction]
+#[pyo3(signature = (x, /, shape))]
+fn broadcast_to(x: PyRef<'_, PyArray>, shape: &Bound<'_, PyAny>) -> Result<PyArray> {
+    Ok(x.array.broadcast_to(&shape_of(shape)?)?.into())
+}
+
+/// Arrays broadcast against each other: a tuple of views, which cannot be written to where they repeat. Raises ValueError
+/// where the shapes do not broadcast.
+#[pyfunction]
+#[pyo3(signature = (*arrays))]
+fn broadcast_arrays<'py>(py: Python<'py>, arrays: &Bound<'py, PyTuple>) -> Result<Bound<'py, PyTuple>> {
+    let arrays = arrays_of(arrays.as_any())?;
+    tuple(py, stridewise::broadcast_arrays(&arrays.iter().collect::<Vec<_>>())?)
+}
+
+/// The shape that shapes broadcast to, as a tuple; of none, (). Raises ValueError where they do not.
+#[pyfunction]
+#[pyo3(signature = (*shapes))]
+fn broadcast_shapes<'py>(py: Python<'py>, shapes: &Bound<'py, PyTuple>) -> Result<Bound<'py, PyTuple>> {
+    let shapes = shapes.iter().map(|shape| match shape.is_none() {
+        true => Err(Fault::Python(PyTypeError::new_err("`shapes` has None; expected tuples of extents"))),
+        false => shape_of(&shape),
+    });
+    let shapes = shapes.collect::<Result<Vec<_>>>()?;
+    let shapes: Vec<&[usize]> = shapes.iter().map(|shape| shape.as_slice()).collect();
+    Ok(PyTuple::new(py, stridewise::broadcast_shapes(&shapes)?)?)
+}
+
+/// Adds the functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    super::add_functions!(module:
+        concat stack unstack expand_dims squeeze permute_dims moveaxis swapaxes reshape flip roll repeat tile broadcast_to
+        broadcast_arrays broadcast_shapes
+    );
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! Sorting, searching and sets.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use stridewise::{Side, UsmArray, Weak, result_type};
+
+use crate::array::PyArray;
+use crate::array::operand::Operand;
+use crate::errors::{Fault, Result};
+
+/// A sorted copy along an axis, from the smallest to the largest element or, descending, the reverse. Equal elements keep
+/// their order, whatever stable says; NaN comes last. Complex numbers are ordered by their real, then their imaginary part.
+///
+/// Raises OutOfBoundsError for an axis out of range.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, axis=-1, descending=false, stable=true), text_signature = "(x, /, *, axis=-1, descending=False, stable=True)")]
+fn sort(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    axis: isize,
+    descending: bool,
+    stable: bool,
+) -> Result<PyArray> {
+    // The sort is stable always.
+    let _ = stable;
+    let x: &UsmArray = &x.array;
+    Ok(py.detach(|| x.sort(axis, descending))?.into())
+}
+
+/// The places, as int64, of the elements of the sorted array. Arguments and errors as for `sort`.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, axis=-1, descending=false, stable=true), text_signature = "(x, /, *, axis=-1, descending=False, stable=True)")]
+fn argsort(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    axis: isize,
+    descending: bool,
+    stable: bool,
+) -> Result<PyArray> {
+    let _ = stable;
+    let x: &UsmArray = &x.array;
+    Ok(py.detach(|| x.argsort(axis, descending))?.into())
+}
+
+/// Named tuples of results: their names and fields.
+struct Named(PyOnceLock<Py<PyAny>>, &'static str, &'static [&'static str]);
+
+static TOP_K: Named = Named(PyOnceLock::new(), "TopKResult", &["values", "indices"]);
+static UNIQUE_ALL: Named =
+    Named(PyOnceLock::new(), "UniqueAllResult", &["values", "indices", "inverse_indices", "counts"]);
+static UNIQUE_COUNTS: Named = Named(PyOnceLock::new(), "UniqueCountsResult", &["values", "counts"]);
+static UNIQUE_INVERSE: Named =
+    Named(PyOnceLock::new(), "UniqueInverseResult", &["values", "inverse_indices"]);
+
+impl Named {
+    fn of<'py, const N: usize>(&self, py: Python<'py>, arrays: [UsmArray; N]) -> Result<Bound<'py, PyAny>> {
+        let class = self.0.get_or_try_init(py, || {
+            let make = py.import("collections")?.getattr("namedtuple")?;
+            let class = make.call1((self.1, self.2.to_vec()))?;
+            class.setattr("__module__", "stridewise")?;
+            PyResult::Ok(class.unbind())
+        })?;
+        let arrays = arrays.map(PyArray::from).map(|array| Bound::new(py, array));
+        let arrays = arrays.into_iter().collect::<PyResult<Vec<_>>>()?;
+        Ok(class.bind(py).call_method1("_make", (arrays,))?)
+    }
+}
+
+/// The k largest elements (mode "largest") or the smallest ("smallest") along an axis, the most extreme first, and their
+/// places as int64: a named tuple (values, indices). None: of all elements in row-major order. Of equal elements the first
+/// is chosen; NaN only where nothing else is left.
+///
+/// Raises OutOfBoundsError for an axis out of range, ValueError where the axis has fewer than k elements.
+#[pyfunction]
+#[pyo3(signature = (x, k, /, *, axis=None, mode="largest"))]
+fn top_k<'py>(
+    py: Python<'py>,
+    x: PyRef<'py, PyArray>,
+    k: isize,
+    axis: Option<isize>,
+    mode: &str,
+) -> Result<Bound<'py, PyAny>> {
+    let largest = match mode {
+        "largest" => true,
+        "smallest" => false,
+        other => {
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "`mode` is {other:?}; expected \"largest\" or \"smallest\""
+            ))));
+        }
+    };
+    let (x, k): (&UsmArray, _) = (&x.array, super::count("k", k)?);
+    let (values, places) = py.detach(|| x.top_k(k, axis, largest))?;
+    TOP_K.of(py, [values, places])
+}
+
+/// An operand as an array, where a number takes the dtype that it has beside another array, and its queue.
+fn array_beside(operand: &Operand<'_>, beside: Option<&UsmArray>) -> Result<UsmArray> {
+    let value = match (operand, beside) {
+        (Operand::Array(array), _) => return Ok(array.array.clone()),
+        (_, None) => {
+            return Err(Fault::Python(pyo3::exceptions::PyTypeError::new_err(
+                "`x1` and `x2` are numbers; expected at least one usm_ndarray; help: convert one with asarray",
+            )));
+        }
+        (Operand::Scalar(value), _) => *value,
+        (Operand::Weak(value), Some(beside)) => {
+            let weak: Weak = *value;
+            weak.assigned(result_type(&[beside.dtype()], &[weak], beside.device().dtype_support())?)?
+        }
+    };
+    match beside {
+        Some(beside) => Ok(UsmArray::full(beside.queue(), &[], value, beside.usm_kind())?),
+        None => {
+            Ok(UsmArray::full(&stridewise::Queue::default_queue()?, &[], value, stridewise::UsmKind::Device)?)
+        }
+    }
+}
+
+/// For each value of x2, an array or a number, the place as int64 where it would be inserted into the one-dimensional x1,
+/// which is sorted from the smallest to the largest element, by itself or by sorter, as `argsort` gives it.
+///
+/// side: "left", before equal elements, or "right", behind them. NaN stands behind everything.
+///
+/// Raises ValueError where x1 has not one dimension or the sorter has another length, OutOfBoundsError for a place of the
+/// sorter out of range.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, /, *, side="left", sorter=None))]
+fn searchsorted(
+    py: Python<'_>,
+    x1: PyRef<'_, PyArray>,
+    x2: Operand<'_>,
+    side: &str,
+    sorter: Option<PyRef<'_, PyArray>>,
+) -> Result<PyArray> {
+    let side = match side {
+        "left" => Side::Left,
+        "right" => Side::Right,
+        other => {
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "`side` is {other:?}; expected \"left\" or \"right\""
+            ))));
+        }
+    };
+    let x1: &UsmArray = &x1.array;
+    let x2 = array_beside(&x2, Some(x1))?;
+    let sorter = sorter.as_ref().map(|sorter| &sorter.array);
+    Ok(py.detach(|| x1.searchsorted(&x2, side, sorter))?.into())
+}
+
+/// For each element of x1, whether it is among the elements of x2 or, with invert, is not: an array of bool of the shape
+/// of x1. One of both may be a number. Raises ExecutionPlacementError where the queues differ.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, /, *, invert=false))]
+fn isin(py: Python<'_>, x1: Operand<'_>, x2: Operand<'_>, invert: bool) -> Result<PyArray> {
+    let beside = |operand: &Operand<'_>| match operand {
+        Operand::Array(array) => Some(array.array.clone()),
+        _ => None,
+    };
+    let (first, second) = (beside(&x1), beside(&x2));
+    let (x1, x2) = (array_beside(&x1, second.as_ref())?, array_beside(&x2, first.as_ref())?);
+    Ok(py.detach(|| x1.isin(&x2, invert))?.into())
+}
+
+/// The different elements, sorted, in one dimension. Each NaN is an element of its own.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn unique_values(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
+    let x: &UsmArray = &x.array;
+    Ok(py.detach(|| x.unique_values())?.into())
+}
+
+/// The different elements, sorted, and how often each occurs, as int64: a named tuple (values, counts).
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn unique_counts<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
+    let x: &UsmArray = &x.array;
+    let (values, counts) = py.detach(|| x.unique_counts())?;
+    UNIQUE_COUNTS.of(py, [values, counts])
+}
+
+/// The different elements, sorted, and for each element of x, in its shape, its place among them as int64: a named tuple
+/// (values, inverse_indices).
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn unique_inverse<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
+    let x: &UsmArray = &x.array;
+    let (values, inverse) = py.detach(|| x.unique_inverse())?;
+    UNIQUE_INVERSE.of(py, [values, inverse])
+}
+
+/// The different elements, sorted; of each, its first place in row-major order; for each element of x, in its shape, its
+/// place among the values; of each value, how often it occurs: a named tuple (values, indices, inverse_indices, counts).
+/// Places and counts are int64.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn unique_all<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
+    let x: &UsmArray = &x.array;
+    let all = py.detach(|| x.unique_all())?;
+    UNIQUE_ALL.of(py, [all.values, all.indices, all.inverse_indices, all.counts])
+}
+
+/// Adds the functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    super::add_functions!(module:
+        sort argsort top_k searchsorted isin unique_values unique_counts unique_inverse unique_all
+    );
+    Ok(())
+}
