@@ -269,6 +269,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::sync::atomic::AtomicUsize;
 
     fn counted() -> (Arc<AtomicUsize>, GiveBack) {
@@ -336,6 +337,45 @@ mod tests {
             let outcome = unsafe { strided.import(&host_queue().unwrap(), give_back) };
             assert!(outcome.is_err(), "{strided:?}");
             assert_eq!(count.load(Ordering::SeqCst), 0, "{strided:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+        /// Any strides in bytes over real memory: refused where they are no whole elements, else read as they say.
+        #[test]
+        fn elements_are_read_where_the_strides_say(
+            dims in prop::collection::vec((0_i64..5, prop_oneof![4 => (-9_i64..9).prop_map(|s| s * 4), 1 => -40_i64..40]), 0..4),
+            first in 0_usize..64,
+        ) {
+            let mut data: Vec<i32> = (0..64).collect();
+            let (shape, byte_strides): (Vec<i64>, Vec<i64>) = dims.iter().copied().unzip();
+            let (count, give_back) = counted();
+            // SAFETY: the vector outlives the array and is not used meanwhile; what is outside of it is not read below.
+            let outcome = unsafe {
+                let data = data.as_mut_ptr().wrapping_add(first).cast();
+                let strided =
+                    Strided { data, dtype: Dtype::I32, shape: &shape, byte_strides: Some(&byte_strides), read_only: false };
+                strided.import(&host_queue().unwrap(), give_back)
+            };
+            let whole = dims.iter().all(|&(extent, stride)| extent <= 1 || stride % 4 == 0);
+            prop_assert_eq!(outcome.is_ok(), whole);
+            let Ok(array) = outcome else {
+                prop_assert_eq!(count.load(Ordering::SeqCst), 0);
+                return Ok(());
+            };
+            // Every multi-index, the last one fastest.
+            let mut places = vec![first as i64];
+            for &(extent, stride) in &dims {
+                places = places.iter().flat_map(|&p| (0..extent).map(move |i| p + i * (stride / 4))).collect();
+            }
+            if places.iter().all(|place| (0..64).contains(place)) {
+                let expected: Vec<i32> = places.iter().map(|&place| place as i32).collect();
+                prop_assert_eq!(array.to_vec::<i32>().unwrap(), expected);
+            }
+            drop(array);
+            prop_assert_eq!(count.load(Ordering::SeqCst), 1);
         }
     }
 

@@ -28,8 +28,8 @@ struct Peer {
 unsafe extern "C" fn return_peer<M: ManagedTensor>(managed: *mut M) {
     // SAFETY: the tensor and its peer are boxes that `lend` gave up, and a deleter is called once.
     unsafe {
-        let managed = Box::from_raw(managed);
-        let context = *Box::leak(managed).links().1;
+        let mut managed = Box::from_raw(managed);
+        let context = *managed.links().1;
         let peer = Box::from_raw(context.cast::<Peer>());
         peer.returned.fetch_add(1, Ordering::SeqCst);
     }
