@@ -255,7 +255,7 @@ class OutOfBoundsError(IndexError, ValueError): ...
 class Queue:
     def __new__(
         cls,
-        *args: usm_ndarray,
+        *args: Any,
         property: Any = None,
         in_order: Any = False,
         profiling: Any = False,
@@ -292,7 +292,7 @@ class Queue:
         src: Any,
         count: _int | None = None,
         depends: Sequence[Event] | None = None,
-    ) -> None: ...
+    ) -> Event: ...
     def memcpy_async(
         self,
         /,
