@@ -256,7 +256,7 @@ class OutOfBoundsError(IndexError, ValueError): ...
 class Queue:
     def __new__(
         cls,
-        *args: usm_ndarray,
+        *args: Any,
         property: Any = None,
         in_order: Any = False,
         profiling: Any = False,
