@@ -100,14 +100,16 @@ impl Track {
         ))
     }
 
-    /// Whether an access has nothing to wait for and no host view against it.
+    /// Whether an access may be over before anything else learns of it: no access that it conflicts with is under way or
+    /// has failed (an overwrite that recovers from a failure is known to those who read after it), and no host view is
+    /// against it.
     pub(crate) fn is_free(&self, region: &Region, mode: Mode) -> bool {
-        if self.accesses.is_empty() && self.host_views.is_empty() {
-            return true;
-        }
-        let mut waits = Vec::new();
-        self.conflicts(region, mode, &mut waits);
-        waits.is_empty() && self.check_host_views(region, mode).is_ok()
+        let idle = |access: &Recorded| {
+            (mode == Mode::Read && access.mode == Mode::Read)
+                || !access.region.overlaps(region)
+                || access.event.status() == EventStatus::Complete
+        };
+        self.accesses.iter().all(idle) && self.check_host_views(region, mode).is_ok()
     }
 
     /// Appends the waits of a new access: what it reads after a write, or overwrites.
