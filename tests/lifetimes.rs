@@ -354,3 +354,30 @@ fn what_the_pool_holds_is_given_back_before_an_allocation_fails() {
         assert_eq!(memory.bytes(), len);
     }
 }
+
+#[test]
+fn memory_that_is_known_twice_is_one_memory_for_copies_and_assignments() {
+    let queue = stridewise::default_device().unwrap().queue().unwrap();
+    for len in [9_usize, 300_000] {
+        let mut words: Vec<i64> = (0..len as i64).collect();
+        let ptr = UsmPtr::new(words.as_mut_ptr().cast());
+        let adopt = || {
+            // SAFETY: the words outlive what is made of them here, and are not touched otherwise meanwhile.
+            unsafe { UsmMemory::from_foreign(UsmKind::Host, ptr, len * 8, &queue, None) }.unwrap()
+        };
+        let array = |first: usize| {
+            let builder = UsmArray::builder([len - 1]).dtype(Dtype::I64).buffer(&adopt());
+            builder.offset(first).queue(&queue).build().unwrap()
+        };
+        let expect = |first: i64| -> Vec<i64> { (first..first + len as i64 - 1).collect() };
+        let (low, high) = (array(0), array(1));
+        high.assign(&low).unwrap().wait().unwrap();
+        assert_eq!(high.to_vec::<i64>().unwrap(), expect(0), "assigned, {len}");
+        low.write_elementwise(Op::Add, &[(&high).into(), weak(1)], &[]).unwrap().wait().unwrap();
+        assert_eq!(low.to_vec::<i64>().unwrap(), expect(1), "added, {len}");
+        let (to, from) = (adopt(), adopt());
+        queue.memcpy((&to, 8), (&from, 0), (len - 1) * 8, &[]).unwrap().wait().unwrap();
+        assert_eq!(high.to_vec::<i64>().unwrap(), expect(1), "copied, {len}");
+        drop((low, high, to, from));
+    }
+}

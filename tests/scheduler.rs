@@ -280,6 +280,7 @@ fn a_failure_travels_along_data_and_ends_where_it_is_overwritten() {
             assert!(is_inherited(x.host_view::<i64>().err()));
             assert!(is_inherited(x.reduce(Reduction::Sum, None, false).and_then(|sum| sum.item()).err()));
             assert_eq!(y.to_vec::<i64>().unwrap(), (0..len as i64).collect::<Vec<_>>());
+            assert!(is_inherited(x.usm_data().unwrap().export().err()));
             // Overwriting is recovery, from the failure and for what is made from then on.
             x.assign(&y).unwrap().wait().unwrap();
             assert_eq!(plus(&x, 1).to_vec::<i64>().unwrap(), (1..=len as i64).collect::<Vec<_>>());

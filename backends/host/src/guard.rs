@@ -44,7 +44,7 @@ pub fn guard_device_memory(enabled: bool) -> Result<()> {
         Err(decided) if decided != mode => Err(Error::value(
             "enabled",
             enabled,
-            "what the first allocation of device memory found decided",
+            "what the first allocation of device memory, or small work, found decided",
             format!("call it before the first allocation, or set {GUARD_VARIABLE} for the whole program"),
         )),
         _ => Ok(()),

@@ -14,7 +14,7 @@ use std::time::Duration;
 use opencl3::event as cl;
 use opencl3::types::{cl_event, cl_int};
 use smallvec::SmallVec;
-use stridewise_core::backend::{Event, EventStatus, Profile, Signal};
+use stridewise_core::backend::{Event, EventStatus, Profile, Signal, check_process};
 use stridewise_core::{Error, Result};
 
 use crate::DRIVER;
@@ -268,6 +268,9 @@ impl Event for ClEvent {
     }
 
     fn wait(&self) -> Result<()> {
+        if !self.signal.status().is_terminal() {
+            check_process()?;
+        }
         if self.native.get().is_none() {
             self.want();
             // The worker notes the end: by then, the command has been the runtime's.

@@ -373,6 +373,7 @@ impl Queue for ClQueue {
     }
 
     fn finish(&self) -> Result<()> {
+        check_process()?;
         let held = std::mem::take(&mut self.lock().held);
         for event in held.iter().filter_map(Weak::upgrade) {
             // A command's failure is its event's.

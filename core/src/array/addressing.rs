@@ -1,5 +1,7 @@
 //! Gathers and scatters: elements at the places that arrays of indices name.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::{ArrayOrScalar, UsmArray, elementwise};
@@ -212,8 +214,15 @@ pub(super) fn values_for(target: &UsmArray, values: ArrayOrScalar<'_>, shape: &[
 
 /// The array, or a copy of it where it shares elements with one that is about to be written.
 fn apart(array: &UsmArray, target: &UsmArray) -> Result<UsmArray> {
-    let shared = !array.is_pending()
-        && std::sync::Arc::ptr_eq(array.node().memory()?, target.node().memory()?)
-        && overlaps(array.layout(), array.itemsize(), target.layout(), target.itemsize());
+    if array.is_pending() {
+        return Ok(array.clone());
+    }
+    let (memory, written) = (array.node().memory()?, target.node().memory()?);
+    let (size, written_size) = (array.itemsize(), target.itemsize());
+    let shared = if Arc::ptr_eq(memory, written) {
+        overlaps(array.layout(), size, target.layout(), written_size)
+    } else {
+        memory.meets(&array.layout().byte_range(size), written, &target.layout().byte_range(written_size))
+    };
     if shared { array.copy() } else { Ok(array.clone()) }
 }

@@ -25,7 +25,9 @@ use crate::runtime::Queue;
 /// What the allocation reports.
 pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
     let Some(work) = Work::of(op, operands, None) else { return Ok(None) };
-    let Some(function) = work.queue.device().backend().elements_fn(op, work.dtype) else { return Ok(None) };
+    if work.queue.device().backend().elements_fn(op, work.dtype).is_none() {
+        return Ok(None);
+    }
     let out = op.result(work.dtype);
     let len: usize = work.shape.iter().product();
     // Within the bound: the operands are so many bytes at most.
@@ -34,7 +36,7 @@ pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
         return Ok(None);
     }
     let allocation = Allocation::new(work.queue.device(), work.kind, bytes, BLOCK_ALIGN_BYTES)?;
-    if !run(function, &work.operands, (&allocation, 0..bytes), len) {
+    if !run((op, work.dtype), &work.operands, (&allocation, 0..bytes), len) {
         return Ok(None);
     }
     let layout = Layout::contiguous(work.shape, if work.column_major { Order::F } else { Order::C })?;
@@ -46,8 +48,8 @@ pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
 pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> bool {
     let Some((allocation, range)) = target(out) else { return false };
     let Some(work) = Work::of(op, operands, Some(out)) else { return false };
-    let Some(function) = out.device().backend().elements_fn(op, work.dtype) else { return false };
-    op.result(work.dtype) == out.dtype && run(function, &work.operands, (allocation, range), out.len())
+    op.result(work.dtype) == out.dtype
+        && run((op, work.dtype), &work.operands, (allocation, range), out.len())
 }
 
 /// Writes a value, or the elements of an array of the same dtype. Whether it is done.
@@ -67,8 +69,7 @@ pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
             Err(_) => return false,
         },
     };
-    let Some(function) = out.device().backend().elements_fn(Op::Copy, out.dtype) else { return false };
-    run(function, &[operand], (allocation, range), out.len())
+    run((Op::Copy, out.dtype), &[operand], (allocation, range), out.len())
 }
 
 /// The bytes that are written, where the array's queue allows work at once and its elements lie one after another.
@@ -173,8 +174,6 @@ impl<'a> Work<'a> {
                 }
             });
         }
-        // Of elements that are all the same, the ordinary way computes one.
-        let one = |operand: &Operand<'_>| !matches!(operand, Operand::Memory { one: false, .. });
-        (largest.len() == 1 || !work.operands.iter().all(one)).then_some(work)
+        Some(work)
     }
 }

@@ -1,6 +1,7 @@
 //! One allocation: who owns it, who accesses it, and when it may be freed.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -114,6 +115,12 @@ impl Allocation {
     }
     pub(crate) fn device(&self) -> &Device {
         &self.device
+    }
+    /// Whether a range of bytes has memory in common with one of another allocation: memory of others may be known under
+    /// several.
+    pub(crate) fn meets(&self, bytes: &Range<usize>, other: &Self, others: &Range<usize>) -> bool {
+        let (from, to) = (self.ptr.addr() + bytes.start, other.ptr.addr() + others.start);
+        from < to + others.len() && to < from + bytes.len()
     }
     pub(crate) fn is_foreign(&self) -> bool {
         matches!(self.owner, Owner::Foreign(..))

@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 
 use super::allocation::Allocation;
 use super::track::{Mode, Region, Track};
-use crate::backend::ElementsFn;
+use crate::dtype::Dtype;
+use crate::ops::Op;
 use crate::scalar::Scalar;
 
 /// Operands of such work, at most.
@@ -29,18 +30,19 @@ pub(crate) enum Operand<'a> {
 #[repr(align(16))]
 struct Constant([u8; 16]);
 
-/// Computes `len` elements into a range of an allocation with a device's own function, now. Whether that was possible:
-/// `false`, with nothing done, where something under way or an open host view stands against it, or a range is not what
-/// the function takes.
+/// Computes `len` elements of an operation on operands of a dtype into a range of an allocation with the device's own
+/// function, now. Whether that was possible: `false`, with nothing done, where the device has no such function, something
+/// under way or an open host view stands against it, or a range is not what the function takes.
 pub(crate) fn run(
-    function: ElementsFn,
+    (op, dtype): (Op, Dtype),
     operands: &[Operand<'_>],
     target: (&Arc<Allocation>, Range<usize>),
     len: usize,
 ) -> bool {
     let (out, out_bytes) = target;
     let stopped = out.is_read_only() || !out.pending_reads.is_empty();
-    if len == 0 || operands.is_empty() || operands.len() > MAX_OPERANDS || stopped {
+    let Some(function) = out.device().backend().elements_fn(op, dtype) else { return false };
+    if len == 0 || operands.len() != op.arity() || operands.len() > MAX_OPERANDS || stopped {
         return false;
     }
     let mut constants = [const { Constant([0; 16]) }; MAX_OPERANDS];
@@ -52,23 +54,28 @@ pub(crate) fn run(
     for (k, operand) in operands.iter().enumerate() {
         match operand {
             Operand::Value(value) => {
+                if value.dtype() != dtype {
+                    return false;
+                }
                 constants[k].0 = value.to_bytes();
                 sources[k] = constants[k].0.as_ptr();
                 same |= 1 << k;
             }
             Operand::Memory { allocation, bytes, one } => {
                 let elements = if *one { 1 } else { len };
-                if bytes.end > allocation.bytes() || !bytes.len().is_multiple_of(elements) {
+                if bytes.end > allocation.bytes() || bytes.len() != elements * dtype.size() {
                     return false;
                 }
                 // The same elements as the target's, or others.
-                let exact = !one && *bytes == out_bytes;
-                let apart = bytes.end <= out_bytes.start || out_bytes.end <= bytes.start;
-                if Arc::ptr_eq(allocation, out) && !exact && !apart {
+                let exact = !one && Arc::ptr_eq(allocation, out) && *bytes == out_bytes;
+                if !exact && allocation.meets(bytes, out, &out_bytes) {
                     return false;
                 }
                 sources[k] = allocation.ptr().byte_offset(bytes.start.cast_signed()).as_ptr();
-                same |= u32::from(*one && len > 1) << k;
+                if !sources[k].addr().is_multiple_of(dtype.align()) {
+                    return false;
+                }
+                same |= u32::from(*one) << k;
                 allocations.push(allocation);
             }
         }
@@ -79,7 +86,10 @@ pub(crate) fn run(
     for k in operands.len()..3 {
         sources[k] = sources[0];
     }
-    if out_bytes.end > out.bytes() || !out_bytes.len().is_multiple_of(len) {
+    let result = op.result(dtype);
+    let dst = out.ptr().byte_offset(out_bytes.start.cast_signed()).as_ptr();
+    let aligned = dst.addr().is_multiple_of(result.align());
+    if out_bytes.end > out.bytes() || out_bytes.len() != len * result.size() || !aligned {
         return false;
     }
     allocations.sort_unstable_by_key(|a| Arc::as_ptr(a));
@@ -97,11 +107,10 @@ pub(crate) fn run(
     if !reads_are_free || !free(out, &out_bytes, Mode::Write) {
         return false;
     }
-    let dst = out.ptr().byte_offset(out_bytes.start.cast_signed()).as_ptr();
-    // SAFETY: the ranges are inside live allocations (checked above) of memory that the device's function may touch
-    // (`Device::elements_fn`); they hold `len` elements, or one, of the sizes that the callers in `array` have from the
-    // operands' dtypes, at addresses that their arrays were checked to be aligned to. No work under way and no host view
-    // conflicts, and none can begin while the locks are held. A source is exactly the target or apart from it.
+    // SAFETY: the ranges are inside live allocations of memory that the device's function may touch
+    // (`Device::elements_fn`), hold `len` elements of the dtypes, or one, and begin where those may (all checked above). No
+    // work under way and no host view conflicts, and none can begin while the locks are held. A source is exactly the target
+    // or apart from it (`Allocation::meets`).
     unsafe { function(dst, sources[0], sources[1], sources[2], same, len) };
     drop(tracks);
     true

@@ -150,8 +150,14 @@ impl UsmMemory {
         self.allocation.pending_reads.flush()?;
         let unfinished = self.allocation.track().unfinished();
         for event in unfinished {
-            event.wait()?;
+            // A read that fails leaves the contents as they are; of writes, the last ones are asked for below.
+            if let Err(error) = event.wait()
+                && !event.status().is_terminal()
+            {
+                return Err(error);
+            }
         }
+        schedule::last_write(&self.allocation, &self.queue)?.wait().map_err(Error::inherited)?;
         Ok(self.ptr())
     }
 
@@ -291,8 +297,8 @@ impl Queue {
         if bytes == 0 {
             return self.submit_barrier(depends);
         }
-        let same = Arc::ptr_eq(&dst.allocation, &src.allocation);
-        if same && dst_offset.abs_diff(src_offset) < bytes {
+        let (to, from) = (dst_offset..dst_offset + bytes, src_offset..src_offset + bytes);
+        if dst.allocation.meets(&to, &src.allocation, &from) {
             let buffer = UsmMemory::new(src.kind(), bytes, self)?;
             self.copy_once((&buffer, 0), (src, src_offset), bytes, depends)?;
             return self.copy_once((dst, dst_offset), (&buffer, 0), bytes, depends);
@@ -423,7 +429,9 @@ impl Queue {
         depends: &[Event],
     ) -> Result<Event> {
         memory.check("bytes", offset, bytes)?;
-        if bytes == 0 {
+        // To bring pages in may write to them; whose they are may not want that.
+        let theirs = memory.is_foreign() || memory.is_read_only();
+        if bytes == 0 || (advice == Advice::Prefetch && theirs) {
             return self.submit_barrier(depends);
         }
         // A hint goes to the driver whose memory it is about.

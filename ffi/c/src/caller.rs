@@ -51,7 +51,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Room for a handle, which is null until there is one.
+    /// Room for a handle, which is null until there is one. Lists of handles are read before, for one of theirs may be this.
     pub(crate) fn handle<H>(&self, argument: &'static str, ptr: *mut *mut H) -> Result<Out<*mut H>> {
         self.out(argument, ptr)?.set(std::ptr::null_mut());
         self.out(argument, ptr)

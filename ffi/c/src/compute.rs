@@ -120,8 +120,9 @@ pub unsafe extern "C" fn sw_elementwise(
     result: *mut *mut sw_array,
 ) -> sw_status {
     let body = |caller: &Caller| {
+        let operands = read_operands(caller, operands, count);
         let out = caller.handle("result", result)?;
-        let operands = read_operands(caller, operands, count)?;
+        let operands = operands?;
         let operands: Vec<_> = operands.iter().map(Argument::as_argument).collect();
         give(out, elementwise(codes::op(op)?, &operands)?)
     };
@@ -142,11 +143,12 @@ pub unsafe extern "C" fn sw_elementwise_into(
     event: *mut *mut sw_event,
 ) -> sw_status {
     let body = |caller: &Caller| {
+        let depends = caller.depends(depends, depends_count);
         let out = caller.optional_handle("event", event)?;
+        let depends = depends?;
         let operands = read_operands(caller, operands, count)?;
         let operands: Vec<_> = operands.iter().map(Argument::as_argument).collect();
         let array = get("array", array)?;
-        let depends = caller.depends(depends, depends_count)?;
         give_event(out, array.write_elementwise(codes::op(op)?, &operands, &depends)?)
     };
     // SAFETY: the contract of this crate.
@@ -162,8 +164,9 @@ pub unsafe extern "C" fn sw_concat(
     result: *mut *mut sw_array,
 ) -> sw_status {
     let body = |caller: &Caller| {
+        let arrays = caller.objects("arrays", arrays, count);
         let out = caller.handle("result", result)?;
-        let arrays = caller.objects("arrays", arrays, count)?;
+        let arrays = arrays?;
         let arrays: Vec<&UsmArray> = arrays.iter().map(|array| &**array).collect();
         let axis = if axis == SW_NONE { None } else { signed("axis", &[axis])?.first().copied() };
         give(out, concat(&arrays, axis)?)

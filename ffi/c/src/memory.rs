@@ -188,9 +188,10 @@ pub unsafe extern "C" fn sw_memcpy(
     event: *mut *mut sw_event,
 ) -> sw_status {
     let body = |caller: &Caller| {
+        let depends = caller.depends(depends, depends_count);
         let out = caller.optional_handle("event", event)?;
+        let depends = depends?;
         let (target, source) = (get("target", target)?, get("source", source)?);
-        let depends = caller.depends(depends, depends_count)?;
         let queue = get("queue", queue)?;
         let event = queue.memcpy((&target, target_offset), (&source, source_offset), bytes, &depends)?;
         give_event(out, event)
@@ -214,12 +215,13 @@ pub unsafe extern "C" fn sw_fill(
     event: *mut *mut sw_event,
 ) -> sw_status {
     let body = |caller: &Caller| {
+        let depends = caller.depends(depends, depends_count);
         let out = caller.optional_handle("event", event)?;
+        let depends = depends?;
         let dtype = codes::dtype(dtype)?;
         let mut bytes = [0; 16];
         bytes[..dtype.size()].copy_from_slice(caller.slice("value", value.cast(), dtype.size())?);
         let (queue, memory) = (get("queue", queue)?, get("memory", memory)?);
-        let depends = caller.depends(depends, depends_count)?;
         give_event(out, queue.fill(&memory, offset, Scalar::from_bytes(dtype, &bytes), len, &depends)?)
     };
     // SAFETY: the contract of this crate.

@@ -114,8 +114,9 @@ pub unsafe extern "C" fn sw_queue_barrier(
     event: *mut *mut sw_event,
 ) -> sw_status {
     let body = |caller: &Caller| {
+        let depends = caller.depends(depends, depends_count);
         let out = caller.handle("event", event)?;
-        let depends = caller.depends(depends, depends_count)?;
+        let depends = depends?;
         give(out, get("queue", queue)?.submit_barrier(&depends)?)
     };
     // SAFETY: the contract of this crate.

@@ -194,6 +194,13 @@ int main(void) {
   HANDLES(sw_memory, freed_memory, sw_memcpy(queue, memory, 0, wrong, 8, 8, NULL, 0, &made));
   HANDLES(sw_event, freed_event, sw_memcpy(queue, memory, 0, memory, 8, 8, &wrong, 1, &made));
   EXPECT(SW_ERROR_OUT_OF_BOUNDS, sw_memcpy(queue, memory, 0, memory, 60, 8, NULL, 0, &made));
+  // One variable for the event before and the event after.
+  EXPECT(SW_OK, sw_memcpy(queue, memory, 0, memory, 8, 8, NULL, 0, &made));
+  sw_event *const before = made;
+  EXPECT(SW_OK, sw_memcpy(queue, memory, 0, memory, 8, 8, &made, 1, &made));
+  EXPECT(SW_OK, sw_event_free(before));
+  EXPECT(SW_OK, sw_event_free(made));
+  made = NULL;
   HANDLES(sw_queue, freed_queue, sw_fill(wrong, memory, 0, SW_FLOAT32, host, 2, NULL, 0, NULL));
   HANDLES(sw_memory, freed_memory, sw_fill(queue, wrong, 0, SW_FLOAT32, host, 2, NULL, 0, &made));
   HANDLES(sw_event, freed_event, sw_fill(queue, memory, 0, SW_FLOAT32, host, 2, &wrong, 1, &made));

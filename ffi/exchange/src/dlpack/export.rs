@@ -66,12 +66,11 @@ pub fn export<M: ManagedTensor>(array: &UsmArray, copied: bool) -> Result<NonNul
     let shape = array.shape().iter().map(|&extent| extent as i64).collect();
     let strides = array.strides().iter().map(|&stride| stride as i64).collect();
     let managed = M::wrap(tensor, release::<M>, flags);
-    let mut exported = Box::new(Exported { managed, shape, strides, _memory: memory });
-    let (shape, strides) = (exported.shape.as_mut_ptr(), exported.strides.as_mut_ptr());
     // In a box, nothing moves any more.
-    let exported = Box::into_raw(exported);
+    let exported = Box::into_raw(Box::new(Exported { managed, shape, strides, _memory: memory }));
     // SAFETY: the box has just been given up to this pointer, and nobody else has it yet.
-    let managed = unsafe { &mut (*exported).managed };
+    let Exported { managed, shape, strides, .. } = unsafe { &mut *exported };
+    let (shape, strides) = (shape.as_mut_ptr(), strides.as_mut_ptr());
     let (tensor, context) = managed.links();
     (tensor.shape, tensor.strides, *context) = (shape, strides, exported.cast());
     Ok(NonNull::from(managed))
