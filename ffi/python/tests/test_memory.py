@@ -1,6 +1,7 @@
 """USM memory: making it, copies, its buffer, pickling, views of others."""
 
 import array
+import copy
 import gc
 import pickle
 import threading
@@ -173,6 +174,23 @@ def test_pickle(kind, queue):
         again = pickle.loads(pickle.dumps(m, protocol))
         assert type(again) is type(m) and again.tobytes() == m.tobytes()
         assert again.sycl_device == m.sycl_device and again._pointer != m._pointer
+
+
+@pytest.mark.parametrize("made", [copy.copy, copy.deepcopy])
+def test_copy(made, kind, queue):
+    own = sw.Queue(queue.sycl_device)
+    m = make(kind, 100, own)
+    m.copy_from_host(bytes(range(100)))
+    again = made(m)
+    assert type(again) is type(m) and again.tobytes() == m.tobytes() and again._pointer != m._pointer
+    assert again.sycl_queue == own
+
+
+def test_arrays_are_memory_and_no_number_of_bytes(kind):
+    a = sw.asarray(4096, usm_type=kind)
+    assert CLASSES[kind](a)._pointer == a._pointer and CLASSES[kind](a).nbytes == a.usm_data.nbytes
+    assert CLASSES[kind](a, copy=True).nbytes == a.usm_data.nbytes
+    assert CLASSES[kind](np.int64(32)).nbytes == 32
 
 
 def test_buffer_of_host_accessible_memory():

@@ -1,5 +1,6 @@
 """Devices, contexts, queues, events, timers, placement; forks, threads and the interpreter's end."""
 
+import copy
 import os
 import pickle
 import subprocess
@@ -507,3 +508,10 @@ class TestListing:
         wrong = self.listed("-F", "nothing")
         assert wrong.returncode == 1 and "nothing" in wrong.stderr
         assert self.listed("-f", "-l").returncode == 2
+
+
+def test_copies_of_what_there_is_one_of():
+    device = sw.Device("host")
+    queue = sw.Queue(device)
+    for one in (device, queue, sw.Context(device), queue.submit_barrier(), device.create_sub_devices([1])[0]):
+        assert copy.copy(one) is one and copy.deepcopy(one) is one

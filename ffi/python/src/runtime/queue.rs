@@ -360,6 +360,13 @@ impl PyQueue {
         self.advise(py, mem, count, advice, depends)
     }
 
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    /// Queues are what they stand for: there is only one of each.
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
     /// Prints what the queue's device is.
     fn print_device_info(&self, py: Python<'_>) -> PyResult<()> {
         Py::new(py, self.device())?.call_method0(py, "print_device_info").map(|_| ())
