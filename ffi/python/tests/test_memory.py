@@ -212,6 +212,24 @@ def test_buffer_of_host_accessible_memory():
         assert a.sum() == 56
 
 
+@pytest.mark.parametrize("kind", ["host", "shared"])
+@pytest.mark.parametrize("nbytes", [64, 1 << 12, (1 << 20) + 3])
+def test_copies_between_memory_and_its_own_buffer(kind, nbytes):
+    data = np.random.default_rng(4).bytes(nbytes)
+    m = CLASSES[kind](nbytes)
+    queue, view = m.sycl_queue, memoryview(m)
+    m.copy_from_host(data)
+    queue.memcpy(view[8:], m, nbytes - 8)
+    assert m.tobytes() == data[:8] + data[:-8]
+    m.copy_from_host(data)
+    queue.memcpy(m, view[8:], nbytes - 8)
+    assert m.tobytes() == data[8:] + data[-8:]
+    m.copy_from_host(data)
+    assert m.copy_to_host(view) is view and m.tobytes() == data
+    m.copy_from_host(view[3:-2])
+    assert m.tobytes() == data[3:-2] + data[-5:]
+
+
 def test_no_buffer_of_device_memory():
     m = sw.MemoryUSMDevice(8)
     with pytest.raises(BufferError):
