@@ -190,7 +190,7 @@ def test_asarray_of_numpy_in_lists():
     x = np.asarray([[1, 2], [3, 4]], dtype="i2")
     same(sw.asarray([x, x]), np.asarray([x, x]))
     same(sw.asarray([x[0], x[1, ::-1]]), np.asarray([x[0], x[1, ::-1]]))
-    same(sw.asarray([x, sw.asarray(x)]), np.asarray([x, x]))
+    same(sw.asarray([x, sw.asarray(x.tolist(), dtype="i2")]), np.asarray([x, x]))
     for device in sw.get_devices():
         ours = sw.asarray((x, x), device=device)
         assert ours.device == device and ours.tolist() == [x.tolist()] * 2

@@ -226,6 +226,12 @@ class TestWork:
         with pytest.raises(ValueError, match="contiguous"):
             queue.memcpy(a[:, 1], out)
 
+    def test_fill_converts_as_an_assignment_does(self, queue):
+        a = sw.usm_ndarray((3,), dtype="i4", buffer_ctor_kwargs={"queue": queue})
+        for number, stored in [(2.75, 2), (True, 1), (np.int16(-7), -7), (np.float64(3.5), 3)]:
+            queue.fill(a, number).wait()
+            assert a.tolist() == [stored] * 3
+
     def test_wrong_arguments(self, queue):
         a, b = memory(queue, 10), memory(queue, 20)
         for wrong in (3, None, "text"):
@@ -241,6 +247,11 @@ class TestWork:
             queue.fill(a, 1, count=3, dtype="f4")
         with pytest.raises(TypeError):
             queue.fill(a, "text")
+        for wrong in (300, -1, 1 << 70, 1j):
+            with pytest.raises(TypeError):
+                queue.fill(a, wrong)
+        with pytest.raises(OverflowError):
+            queue.fill(a, 1 << 200)
         with pytest.raises(TypeError):
             queue.fill(bytearray(10), 1)
         with pytest.raises((OverflowError, TypeError)):

@@ -107,13 +107,19 @@ fn indices(item: &Bound<'_, PyAny>, array: &UsmArray) -> Result<UsmArray> {
     if let Some(value) = truth {
         return Ok(UsmArray::full(queue, &[], value, kind)?);
     }
-    if item.cast::<PyList>().is_ok() || item.cast::<PyTuple>().is_ok() {
+    let listed = || -> Result<UsmArray> {
         let indices = sequence::array_of(item, None, queue, kind)?;
         // A list without elements is one of places.
-        return Ok(if indices.is_empty() { py.detach(|| indices.astype(Dtype::I64))? } else { indices });
+        Ok(if indices.is_empty() { py.detach(|| indices.astype(Dtype::I64))? } else { indices })
+    };
+    if item.cast::<PyList>().is_ok() || item.cast::<PyTuple>().is_ok() {
+        return listed();
     }
     if let Some(indices) = imported(item, queue)? {
         return Ok(indices);
+    }
+    if sequence::is_sequence(item) {
+        return listed();
     }
     match item.extract::<i64>() {
         Ok(place) => Ok(UsmArray::full(queue, &[], Scalar::I64(place), kind)?),
