@@ -151,6 +151,14 @@ impl PyMemory {
             self.0.ptr().addr()
         )
     }
+    fn __copy__(&self, py: Python<'_>) -> Result<Py<PyAny>> {
+        let memory = py.detach(|| copied(self.0.kind(), &self.0, 0, self.0.queue()))?;
+        Ok(object(py, memory)?)
+    }
+    /// New memory of the same kind with the same bytes, on the same queue.
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
+        self.__copy__(py)
+    }
     /// Memory is pickled with its bytes, and restored on the device of the same filter string, or the default one.
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let restore = py.import("stridewise._native")?.getattr("_restore_memory")?;
@@ -256,10 +264,13 @@ fn construct(
 ) -> Result<UsmMemory> {
     let queue = queue.filter(|queue| !queue.is_none());
     let named = queue.map(|queue| queue_of(None, Some(queue), None)).transpose()?;
-    // An integer, or what stands for one, such as NumPy's; arrays have the method, too, and raise in it.
-    let number = given.is_instance_of::<PyInt>()
-        || (given.hasattr("__index__")? && given.call_method0("__index__").is_ok());
-    if number {
+    // An integer, or what stands for one, such as NumPy's; an array is memory, whatever it stands for.
+    let memory = if given.is_instance_of::<PyInt>() { None } else { memory_of(given)? };
+    let number = || -> PyResult<bool> {
+        Ok(given.is_instance_of::<PyInt>()
+            || (given.hasattr("__index__")? && given.call_method0("__index__").is_ok()))
+    };
+    if memory.is_none() && number()? {
         let bytes = given.extract::<isize>()?;
         let Ok(bytes) = usize::try_from(bytes) else {
             return Err(Fault::Python(PyValueError::new_err(format!(
@@ -272,7 +283,7 @@ fn construct(
         };
         return Ok(py.detach(|| fresh(kind, bytes, alignment, &queue))?);
     }
-    if let Some(source) = memory_of(given)? {
+    if let Some(source) = memory {
         let queue = named.unwrap_or_else(|| source.queue().clone());
         if copy {
             return Ok(py.detach(|| copied(kind, &source, alignment, &queue))?);

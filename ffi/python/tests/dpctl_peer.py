@@ -97,6 +97,30 @@ def test_the_right_queue():
     assert sw.asarray(x, device="host").sycl_queue == sw.Device("host").queue
 
 
+def test_plain_memory_of_the_host_is_copied_for_their_queue():
+    values = np.arange(16, dtype="f4")
+    for source in (values, memoryview(values), sw.asarray(values, device="host", usm_type="shared")):
+        a = sw.asarray(source, sycl_queue=QUEUE)
+        assert a.sycl_queue == sw.Queue(QUEUE) and a._pointer != values.ctypes.data
+        x = dpt.asarray(a)
+        assert address(x) == a._pointer and dpt.asnumpy(x).tolist() == values.tolist()
+    with pytest.raises((ValueError, BufferError)):
+        sw.asarray(values, sycl_queue=QUEUE, copy=False)
+
+
+def test_a_buffer_must_be_of_the_queue():
+    class Shows(ctypes.Array):
+        _type_, _length_ = ctypes.c_uint8, 64
+        __sycl_usm_array_interface__ = dict(shape=(64,), typestr="|u1", version=1, syclobj=QUEUE)
+
+    with pytest.raises(ValueError):
+        sw.as_usm_memory(Shows())
+    for kind in ("shared", "host"):
+        m = getattr(sw, f"MemoryUSM{kind.capitalize()}")(64, queue=QUEUE)
+        shown = sw.as_usm_memory(Shows.from_address(m._pointer))
+        assert shown._pointer == m._pointer and shown.get_usm_type() == kind
+
+
 def test_work_is_behind_what_their_queue_was_given():
     x = dpt.zeros(1 << 22, dtype="f4", sycl_queue=QUEUE)
     a = sw.asarray(x)

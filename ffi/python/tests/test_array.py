@@ -1,5 +1,6 @@
 """The class usm_ndarray: constructor, attributes, conversions, printing."""
 
+import copy
 import gc
 import pickle
 import weakref
@@ -362,6 +363,18 @@ def test_pickling(dtype, kind):
         again = pickle.loads(pickle.dumps(ours))
         same(again, theirs)
         assert again.usm_type == kind and again.device == a.device
+
+
+@pytest.mark.parametrize("made", [copy.copy, copy.deepcopy])
+def test_copies_stay_on_the_queue(made, kind):
+    queue = sw.Queue("host")
+    a = sw.asarray([[1, 2], [3, 4]], usm_type=kind, sycl_queue=queue)
+    for ours in (a, a[:, ::-1].T):
+        again = made(ours)
+        assert again.queue == queue and again.usm_type == kind and again.tolist() == ours.tolist()
+        assert again.usm_data._pointer != a.usm_data._pointer and (again + ours).queue == queue
+    first, second = made([a, a]) if made is copy.deepcopy else (a, a)
+    assert first is second
 
 
 def test_contains():

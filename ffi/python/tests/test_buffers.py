@@ -236,6 +236,27 @@ def test_an_interface_comes_in_place(base):
     assert not sw.asarray(Holder(base.__array_interface__, data=data)).flags.writable
 
 
+def test_scalars_of_numpy_are_copied():
+    kept = sw.asarray(np.float32(3))
+    junk = [np.array(7, "f4") for _ in range(50)]
+    assert kept == 3 and kept.dtype == sw.float32 and kept.shape == () and len(junk) == 50
+    many = [sw.asarray(np.int16(number)) for number in range(200)]
+    assert [int(number) for number in many] == list(range(200))
+
+
+def test_what_only_the_interface_keeps_is_held():
+    class Fresh:
+        @property
+        def __array_interface__(self):
+            array = np.full(1 << 16, 3, dtype="f4")
+            return {**array.__array_interface__, "keep": array}
+
+    kept = sw.asarray(Fresh())
+    gc.collect()
+    junk = [np.full(1 << 16, 7, dtype="f4") for _ in range(50)]
+    assert set(kept.tolist()) == {3} and len(junk) == 50
+
+
 def test_the_object_of_an_interface_is_held(base):
     holder = Holder(base.__array_interface__)
     count = sys.getrefcount(holder)

@@ -1,5 +1,6 @@
 """Creation functions, against NumPy."""
 
+import collections
 import warnings
 
 import numpy as np
@@ -179,6 +180,27 @@ def test_asarray_of_arrays_in_lists():
     same(sw.asarray([a[0, 0], 2, 3]), np.asarray([1, 2, 3]))
     same(sw.asarray([np.float32(1), np.float32(2)]), np.asarray([1, 2], dtype="f4"))
     same(sw.asarray([a[0], a[1]], dtype="f4"), x.astype("f4"))
+    loop = [a]
+    loop.append(loop)
+    with pytest.raises(ValueError):
+        sw.asarray(loop)
+
+
+def test_asarray_of_numpy_in_lists():
+    x = np.asarray([[1, 2], [3, 4]], dtype="i2")
+    same(sw.asarray([x, x]), np.asarray([x, x]))
+    same(sw.asarray([x[0], x[1, ::-1]]), np.asarray([x[0], x[1, ::-1]]))
+    same(sw.asarray([x, sw.asarray(x.tolist(), dtype="i2")]), np.asarray([x, x]))
+    for device in sw.get_devices():
+        ours = sw.asarray((x, x), device=device)
+        assert ours.device == device and ours.tolist() == [x.tolist()] * 2
+
+
+def test_asarray_of_sequences():
+    same(sw.asarray(range(5)), np.arange(5))
+    same(sw.asarray([range(3), (4, 5, 6)]), np.asarray([range(3), (4, 5, 6)]))
+    same(sw.asarray(collections.deque([1, 2])), np.asarray([1, 2]))
+    same(sw.asarray(range(0)), np.asarray([]))
 
 
 def test_asarray_of_an_array(kind):

@@ -1,5 +1,7 @@
 """Reading and writing by keys, against NumPy."""
 
+import enum
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,11 @@ import stridewise as sw
 from conftest import both, same
 
 SHAPE = (4, 5, 6)
+DEVICES = [device.filter_string for device in sw.get_devices()]
+
+
+class Place(enum.IntEnum):
+    LAST = -1
 
 
 def ours(key):
@@ -23,6 +30,7 @@ BASIC = [
     Ellipsis, None, (), (0, 1), (0, 1, 2), (Ellipsis, 0), (0, Ellipsis, 0), (slice(1, 3), Ellipsis, None),
     (None, 0, None, slice(2)), (slice(None), 2), (slice(1, -1), slice(None, None, -2), slice(2, 5)), slice(0, 0),
     slice(-(1 << 70), 1 << 70), slice(1 << 70, None, -(1 << 70)), (Ellipsis, None), np.int64(2), (np.uint8(1), 0),
+    Place.LAST, (slice(None), Place.LAST), (np.int8(-1), slice(None), np.uint64(2)),
 ]  # fmt: skip
 
 LAST = np.array([5, 0, -1])
@@ -47,7 +55,7 @@ def test_basic(key, kind):
     same(a[key], x[key])
 
 
-@pytest.mark.parametrize("key", BASIC[:-2])
+@pytest.mark.parametrize("key", BASIC)
 def test_basic_is_a_view(key):
     x, a = both(np.arange(120).reshape(SHAPE))
     part = a[key]
@@ -173,9 +181,24 @@ def test_a_part_of_recorded_work_reads_right():
     assert part == 12 and b[6] == 14
 
 
-def test_numpy_arrays_as_keys_and_values():
+def test_truth_values_of_numpy_are_masks():
+    x, a = both(np.arange(120).reshape(SHAPE))
+    for truth in (True, False, np.True_, np.False_):
+        same(a[truth], x[truth])
+
+
+def test_sequences_as_keys_and_values():
+    x, a = both(np.arange(120).reshape(SHAPE))
+    same(a[range(1, 3)], x[range(1, 3)])
+    a[0, 0], x[0, 0] = range(6), range(6)
+    same(a, x)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_numpy_arrays_as_keys_and_values(device):
     for kind in ("device", "host"):
-        x, a = both(np.arange(120).reshape(SHAPE), kind=kind)
+        x = np.arange(120).reshape(SHAPE)
+        a = sw.asarray(x, device=device, usm_type=kind, copy=True)
         mask = x % 7 == 1
         same(a[ROWS], x[ROWS])
         same(a[mask], x[mask])

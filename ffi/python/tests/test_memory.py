@@ -1,6 +1,7 @@
 """USM memory: making it, copies, its buffer, pickling, views of others."""
 
 import array
+import copy
 import gc
 import pickle
 import threading
@@ -175,6 +176,23 @@ def test_pickle(kind, queue):
         assert again.sycl_device == m.sycl_device and again._pointer != m._pointer
 
 
+@pytest.mark.parametrize("made", [copy.copy, copy.deepcopy])
+def test_copy(made, kind, queue):
+    own = sw.Queue(queue.sycl_device)
+    m = make(kind, 100, own)
+    m.copy_from_host(bytes(range(100)))
+    again = made(m)
+    assert type(again) is type(m) and again.tobytes() == m.tobytes() and again._pointer != m._pointer
+    assert again.sycl_queue == own
+
+
+def test_arrays_are_memory_and_no_number_of_bytes(kind):
+    a = sw.asarray(4096, usm_type=kind)
+    assert CLASSES[kind](a)._pointer == a._pointer and CLASSES[kind](a).nbytes == a.usm_data.nbytes
+    assert CLASSES[kind](a, copy=True).nbytes == a.usm_data.nbytes
+    assert CLASSES[kind](np.int64(32)).nbytes == 32
+
+
 def test_buffer_of_host_accessible_memory():
     for kind in ("host", "shared"):
         m = CLASSES[kind](64)
@@ -192,6 +210,24 @@ def test_buffer_of_host_accessible_memory():
         # The buffer's holder keeps the memory.
         a[:] = 3.5
         assert a.sum() == 56
+
+
+@pytest.mark.parametrize("kind", ["host", "shared"])
+@pytest.mark.parametrize("nbytes", [64, 1 << 12, (1 << 20) + 3])
+def test_copies_between_memory_and_its_own_buffer(kind, nbytes):
+    data = np.random.default_rng(4).bytes(nbytes)
+    m = CLASSES[kind](nbytes)
+    queue, view = m.sycl_queue, memoryview(m)
+    m.copy_from_host(data)
+    queue.memcpy(view[8:], m, nbytes - 8)
+    assert m.tobytes() == data[:8] + data[:-8]
+    m.copy_from_host(data)
+    queue.memcpy(m, view[8:], nbytes - 8)
+    assert m.tobytes() == data[8:] + data[-8:]
+    m.copy_from_host(data)
+    assert m.copy_to_host(view) is view and m.tobytes() == data
+    m.copy_from_host(view[3:-2])
+    assert m.tobytes() == data[3:-2] + data[-5:]
 
 
 def test_no_buffer_of_device_memory():

@@ -102,3 +102,11 @@ def test_fft_refuses():
     ]:
         with pytest.raises(error):
             call()
+
+
+@pytest.mark.parametrize("code", ["float32", "float64"])
+def test_more_points_than_memory(code):
+    x = sw.ones((2, 3), dtype=code, device="host")
+    for count in (1 << 40, 1 << 62):
+        with pytest.raises(MemoryError):
+            sw.fft.fft(x, n=count)

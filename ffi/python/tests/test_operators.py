@@ -1,7 +1,9 @@
 """Operators and the functions of one and two operands, against NumPy."""
 
+import copy
 import enum
 import operator
+import pickle
 import threading
 import warnings
 
@@ -167,6 +169,28 @@ def test_comparisons_with_numbers_out_of_range():
         a + 300
 
 
+def test_comparisons_with_numbers_out_of_every_range():
+    for code in ("bool", "u1", "i8"):
+        a = sw.asarray([0, 1], dtype=code)
+        for number in (2**130, 2**200, 10**400):
+            assert (a < number).tolist() == (a != number).tolist() == (a > -number).tolist() == [True, True]
+            assert (a >= number).tolist() == (a == number).tolist() == (a <= -number).tolist() == [False, False]
+    b = sw.asarray([1.0, 2.0**200, float("inf")], dtype="f8")
+    assert (b == 2**200).tolist() == [False, True, False] and (b < 2**200).tolist() == [True, False, False]
+    assert (b < 10**400).tolist() == [True, True, False] and (b > -(10**400)).tolist() == [True, True, True]
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_with_other_arrays_are_refused(name):
+    compare = getattr(operator, name)
+    a = sw.arange(3)
+    for other in (np.arange(3), [0, 1, 2], (0, 1, 2), sw.MemoryUSMShared(8)):
+        with pytest.raises(TypeError):
+            compare(a, other)
+        with pytest.raises(TypeError):
+            compare(other, a)
+
+
 def test_comparison_with_something_else():
     a = sw.arange(3)
     assert (a == "text") is False and (a != None) is True  # noqa: E711
@@ -324,6 +348,15 @@ def test_every_function_of_the_array_api_is_there():
         assert type(function).__name__ == "builtin_function_or_method"
         assert function.__name__ == name and function.__module__ == "stridewise"
         assert "out" in function.__doc__ and function.__text_signature__.startswith("(x")
+
+
+def test_functions_are_those_of_the_module():
+    for name in ("add", "sqrt", "bitwise_invert"):
+        function = getattr(sw, name)
+        assert function.__name__ == function.__qualname__ == name and repr(function) == f"<built-in function {name}>"
+        assert copy.copy(function) is copy.deepcopy(function) is function
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            assert pickle.loads(pickle.dumps(function, protocol)) is function
 
 
 def test_out():

@@ -1,5 +1,6 @@
 """Devices, contexts, queues, events, timers, placement; forks, threads and the interpreter's end."""
 
+import copy
 import os
 import pickle
 import subprocess
@@ -225,6 +226,12 @@ class TestWork:
         with pytest.raises(ValueError, match="contiguous"):
             queue.memcpy(a[:, 1], out)
 
+    def test_fill_converts_as_an_assignment_does(self, queue):
+        a = sw.usm_ndarray((3,), dtype="i4", buffer_ctor_kwargs={"queue": queue})
+        for number, stored in [(2.75, 2), (True, 1), (np.int16(-7), -7), (np.float64(3.5), 3)]:
+            queue.fill(a, number).wait()
+            assert a.tolist() == [stored] * 3
+
     def test_wrong_arguments(self, queue):
         a, b = memory(queue, 10), memory(queue, 20)
         for wrong in (3, None, "text"):
@@ -240,6 +247,11 @@ class TestWork:
             queue.fill(a, 1, count=3, dtype="f4")
         with pytest.raises(TypeError):
             queue.fill(a, "text")
+        for wrong in (300, -1, 1 << 70, 1j):
+            with pytest.raises(TypeError):
+                queue.fill(a, wrong)
+        with pytest.raises(OverflowError):
+            queue.fill(a, 1 << 200)
         with pytest.raises(TypeError):
             queue.fill(bytearray(10), 1)
         with pytest.raises((OverflowError, TypeError)):
@@ -507,3 +519,10 @@ class TestListing:
         wrong = self.listed("-F", "nothing")
         assert wrong.returncode == 1 and "nothing" in wrong.stderr
         assert self.listed("-f", "-l").returncode == 2
+
+
+def test_copies_of_what_there_is_one_of():
+    device = sw.Device("host")
+    queue = sw.Queue(device)
+    for one in (device, queue, sw.Context(device), queue.submit_barrier(), device.create_sub_devices([1])[0]):
+        assert copy.copy(one) is one and copy.deepcopy(one) is one

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PySlice, PyTuple};
-use stridewise::{ArrayOrScalar, Dtype, Index, Op, Reduction, Scalar, SliceItem, UsmArray};
+use stridewise::{ArrayOrScalar, Dtype, Index, Op, Queue, Reduction, Scalar, SliceItem, UsmArray, Weak};
 
 use super::PyArray;
 use super::operand::Operand;
@@ -64,7 +64,16 @@ fn basic(item: &Bound<'_, PyAny>) -> Result<Option<SliceItem>> {
     if item.is_none() {
         return Ok(Some(SliceItem::NewAxis));
     }
-    Ok(item.is(item.py().Ellipsis()).then_some(SliceItem::Ellipsis))
+    if item.is(item.py().Ellipsis()) {
+        return Ok(Some(SliceItem::Ellipsis));
+    }
+    // Integers of NumPy's, and of classes derived from Python's.
+    let is_place = match item.extract::<Operand<'_>>() {
+        Ok(Operand::Weak(Weak::Int(_))) => true,
+        Ok(Operand::Scalar(value)) => value.dtype().kind().is_integer(),
+        _ => false,
+    };
+    Ok(if is_place { Some(SliceItem::Index(place_of(item)?)) } else { None })
 }
 
 /// A place along an axis; one that fits no machine number is out of range of every axis.
@@ -88,16 +97,29 @@ fn indices(item: &Bound<'_, PyAny>, array: &UsmArray) -> Result<UsmArray> {
     if let Ok(indices) = item.cast::<PyArray>() {
         return Ok(indices.try_borrow().map_err(PyErr::from)?.array.clone());
     }
-    if let Ok(value) = item.cast::<PyBool>() {
-        return Ok(UsmArray::full(queue, &[], Scalar::Bool(value.is_true()), kind)?);
+    let truth = match item.cast::<PyBool>() {
+        Ok(value) => Some(Scalar::Bool(value.is_true())),
+        Err(_) => match item.extract::<Operand<'_>>() {
+            Ok(Operand::Scalar(value @ Scalar::Bool(_))) => Some(value),
+            _ => None,
+        },
+    };
+    if let Some(value) = truth {
+        return Ok(UsmArray::full(queue, &[], value, kind)?);
     }
-    if item.cast::<PyList>().is_ok() || item.cast::<PyTuple>().is_ok() {
+    let listed = || -> Result<UsmArray> {
         let indices = sequence::array_of(item, None, queue, kind)?;
         // A list without elements is one of places.
-        return Ok(if indices.is_empty() { py.detach(|| indices.astype(Dtype::I64))? } else { indices });
+        Ok(if indices.is_empty() { py.detach(|| indices.astype(Dtype::I64))? } else { indices })
+    };
+    if item.cast::<PyList>().is_ok() || item.cast::<PyTuple>().is_ok() {
+        return listed();
     }
-    if let Some(indices) = protocol::import(item, &Request { queue: Some(queue), copy: None })? {
+    if let Some(indices) = imported(item, queue)? {
         return Ok(indices);
+    }
+    if sequence::is_sequence(item) {
+        return listed();
     }
     match item.extract::<i64>() {
         Ok(place) => Ok(UsmArray::full(queue, &[], Scalar::I64(place), kind)?),
@@ -107,6 +129,14 @@ fn indices(item: &Bound<'_, PyAny>, array: &UsmArray) -> Result<UsmArray> {
             item.get_type().name()?
         )))),
     }
+}
+
+/// An array of others, on a queue; `None` for what is none.
+fn imported(object: &Bound<'_, PyAny>, queue: &Queue) -> Result<Option<UsmArray>> {
+    let Some(array) = protocol::import(object, &Request { queue: Some(queue), copy: None })? else {
+        return Ok(None);
+    };
+    Ok(Some(object.py().detach(|| array.to_queue(queue))?))
 }
 
 /// What is assigned: an operand, or what an array can be made of on the queue of the array.
@@ -119,8 +149,13 @@ pub(crate) fn assigned(array: &UsmArray, value: &Bound<'_, PyAny>) -> Result<Val
             if value.cast::<PyList>().is_ok() || value.cast::<PyTuple>().is_ok() {
                 return Ok(Value::Array(sequence::array_of(value, None, array.queue(), array.usm_kind())?));
             }
-            let request = Request { queue: Some(array.queue()), copy: None };
-            protocol::import(value, &request)?.map(Value::Array).ok_or(Fault::Python(error))
+            if let Some(source) = imported(value, array.queue())? {
+                return Ok(Value::Array(source));
+            }
+            if sequence::is_sequence(value) {
+                return Ok(Value::Array(sequence::array_of(value, None, array.queue(), array.usm_kind())?));
+            }
+            Err(Fault::Python(error))
         }
     }
 }

@@ -3,8 +3,10 @@
 // What `#[pymethods]` makes of methods that a macro has written counts as written here.
 #![allow(unsafe_op_in_unsafe_fn)]
 
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use stridewise::{Op, UsmArray, elementwise};
+use pyo3::types::{PyList, PyTuple};
+use stridewise::{Dtype, Op, UsmArray, Weak, elementwise};
 
 use super::PyArray;
 use super::operand::Operand;
@@ -69,14 +71,47 @@ operators! {
     BitwiseRightShift __rshift__ __rrshift__ __irshift__;
 }
 
+/// A comparison, recorded. What is an array elsewhere is refused, for Python's answer to what is left to it is one truth
+/// value, or an order of the objects; what is none is left to the other object.
+fn compare(slf: &Bound<'_, PyArray>, op: Op, other: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
+    let py = slf.py();
+    let array = slf.try_borrow().map_err(PyErr::from)?;
+    let other = match other.extract::<Operand<'_>>() {
+        Ok(other) => other,
+        Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
+            Operand::Weak(beyond(other, array.array.dtype())?)
+        }
+        Err(error) => {
+            const PROTOCOLS: [&str; 3] = ["__array_interface__", "__dlpack__", "__sycl_usm_array_interface__"];
+            let mut is_array = other.is_instance_of::<PyList>() || other.is_instance_of::<PyTuple>();
+            for protocol in PROTOCOLS {
+                is_array = is_array || other.hasattr(protocol)?;
+            }
+            return if is_array { Err(error.into()) } else { Ok(py.NotImplemented()) };
+        }
+    };
+    Ok(Py::new(py, PyArray::combine(array, op, &other)?)?.into_any())
+}
+
+/// A Python integer of more than 127 bits, for a comparison with a dtype: beyond every integer, and beside floats the
+/// nearest one, which may be infinite.
+fn beyond(number: &Bound<'_, PyAny>, dtype: Dtype) -> Result<Weak> {
+    let negative = number.lt(0)?;
+    if !dtype.kind().is_inexact() {
+        return Ok(Weak::Int(if negative { i128::MIN } else { i128::MAX }));
+    }
+    let infinite = if negative { f64::NEG_INFINITY } else { f64::INFINITY };
+    Ok(Weak::Float(number.extract::<f64>().unwrap_or(infinite)))
+}
+
 /// One line per comparison.
 macro_rules! comparisons {
     ($($Op:ident $name:ident;)*) => {
         #[pymethods]
         impl PyArray {
             $(
-                fn $name(slf: PyRef<'_, Self>, other: Operand<'_>) -> Result<Self> {
-                    Self::combine(slf, Op::$Op, &other)
+                fn $name(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
+                    compare(slf, Op::$Op, other)
                 }
             )*
         }

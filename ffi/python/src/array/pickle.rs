@@ -1,4 +1,4 @@
-//! Pickling: the elements, the dtype, the shape, the kind and the device.
+//! Copies, and pickling: the elements, the dtype, the shape, the kind and the device.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -10,6 +10,14 @@ use crate::errors::Result;
 
 #[pymethods]
 impl PyArray {
+    fn __copy__(&self, py: Python<'_>) -> Result<Self> {
+        let array = &self.array;
+        Ok(py.detach(|| array.copy())?.into())
+    }
+    /// A copy on the same queue, in memory of the same kind.
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Result<Self> {
+        self.__copy__(py)
+    }
     /// The elements are copied to the host. Where the device is not there when it is read, the default one takes its place.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();

@@ -146,6 +146,29 @@ impl Span {
             return Ok(Event::ready());
         }
         match (dest, src) {
+            // A buffer of the very allocation, such as a memoryview of it: the engine takes no bytes that it writes itself.
+            (Self::Usm(memory, to, _), Self::Host(buffer)) if meets(memory, buffer) => {
+                memory.export()?;
+                let mut bytes = room(count)?;
+                // SAFETY: the buffer has `count` bytes or more, as below, and the work on the memory is done; other threads
+                // of Python that write to it meanwhile make the bytes arbitrary. There is room for `count` bytes, which
+                // are all written.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(buffer.buf_ptr().cast::<u8>(), bytes.as_mut_ptr(), count);
+                    bytes.set_len(count);
+                }
+                memory.copy_from_host(*to, &bytes)?;
+            }
+            (Self::Host(buffer), Self::Usm(memory, from, _)) if meets(memory, buffer) => {
+                let mut bytes = room(count)?;
+                bytes.resize(count, 0);
+                memory.copy_to_host(*from, &mut bytes)?;
+                memory.export()?;
+                // SAFETY: as above; the buffer is writable (`host`).
+                unsafe {
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.buf_ptr().cast::<u8>(), count);
+                }
+            }
             (Self::Usm(memory, to, _), Self::Host(buffer)) => {
                 // SAFETY: the buffer is contiguous (`host`) and has `count` bytes or more (the callers check), and is
                 // held, so its exporter keeps the memory where it is; another thread of Python that writes to it
@@ -168,4 +191,24 @@ impl Span {
         }
         Ok(Event::ready())
     }
+}
+
+/// Whether a buffer has bytes of an allocation.
+fn meets(memory: &UsmMemory, buffer: &PyUntypedBuffer) -> bool {
+    let (start, first) = (memory.ptr().addr(), buffer.buf_ptr().addr());
+    first < start.saturating_add(memory.bytes()) && start < first.saturating_add(buffer.len_bytes())
+}
+
+/// Room for so many bytes.
+fn room(count: usize) -> stridewise::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(count).map_err(|_| {
+        Error::alloc(
+            "count",
+            format!("{count} bytes, between a buffer and the allocation that it is of"),
+            "as much memory",
+            "copy in parts",
+        )
+    })?;
+    Ok(bytes)
 }

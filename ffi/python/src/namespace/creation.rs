@@ -450,7 +450,7 @@ fn asarray(
     let order = order_of(order)?;
     let array = match obj.cast::<PyArray>() {
         Ok(array) => Some(array.try_borrow().map_err(PyErr::from)?.array.clone()),
-        Err(_) if is_number_or_list(obj)? => None,
+        Err(_) if is_number_or_list(obj) => None,
         Err(_) => protocol::import(obj, &Request { queue: queue.as_ref(), copy })?,
     };
     if let Some(array) = array {
@@ -469,8 +469,11 @@ fn asarray(
     Ok(py.detach(|| array.in_order(order.unwrap_or(Order::C)))?.into())
 }
 
-fn is_number_or_list(object: &Bound<'_, PyAny>) -> Result<bool> {
-    Ok(object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok() || number(object)?.is_some())
+fn is_number_or_list(object: &Bound<'_, PyAny>) -> bool {
+    let list = object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok();
+    // Scalars of NumPy's describe themselves by a copy; they are read as what they are.
+    let number = || matches!(object.extract::<Operand<'_>>(), Ok(Operand::Weak(_) | Operand::Scalar(_)));
+    list || number()
 }
 
 /// An array with the elements of another, of a dtype, on a queue, in memory of a kind and in an order.

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::{PyModule, PyString, PyTuple};
 use pyo3::{Borrowed, intern};
 use stridewise::{Op, UsmArray, elementwise};
 
@@ -22,6 +22,9 @@ use crate::errors::{Fault, Result};
 
 /// Operands of a function here, at most.
 const MAX_OPERANDS: usize = 2;
+
+/// The name of an operation's number in the receiver of its function.
+const NUMBER: &str = "_operation";
 
 /// Operations that are functions of other files, or none at all.
 fn is_function(op: Op) -> bool {
@@ -64,7 +67,8 @@ fn documentation(op: Op) -> String {
     )
 }
 
-/// The built-in function of an operation, which knows its number in the list.
+/// The built-in function of an operation. Its receiver is a module of its own that has the operation's number in the list:
+/// functions of a module are written, named and pickled as such, by the name of the module that they are in.
 fn function<'py>(py: Python<'py>, number: usize, op: Op) -> PyResult<Bound<'py, PyAny>> {
     // Functions live as long as the process, as built-in functions do.
     let text =
@@ -75,15 +79,16 @@ fn function<'py>(py: Python<'py>, number: usize, op: Op) -> PyResult<Bound<'py, 
         ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
         ml_doc: text(documentation(op))?.as_ptr(),
     }));
-    let (number, module) = (number.into_pyobject(py)?, PyString::new(py, "stridewise"));
+    let (receiver, module) = (PyModule::new(py, "stridewise")?, PyString::new(py, "stridewise"));
+    receiver.add(intern!(py, NUMBER), number)?;
     // SAFETY: the definition and its texts are never freed, its function has the form that the flags say, and the two
     // objects are alive; the result is a new reference or an exception.
     unsafe {
-        Bound::from_owned_ptr_or_err(py, ffi::PyCFunction_NewEx(definition, number.as_ptr(), module.as_ptr()))
+        Bound::from_owned_ptr_or_err(py, ffi::PyCFunction_NewEx(definition, receiver.as_ptr(), module.as_ptr()))
     }
 }
 
-/// What Python calls: `receiver` is the operation's number, `arguments` are the positional ones and then those of the
+/// What Python calls: `receiver` has the operation's number, `arguments` are the positional ones and then those of the
 /// names in `names`.
 unsafe extern "C" fn call(
     receiver: *mut ffi::PyObject,
@@ -121,6 +126,13 @@ unsafe extern "C" fn call(
     })
 }
 
+/// The operation of a receiver that `function` has made.
+fn operation(receiver: &Bound<'_, PyAny>) -> Result<Op> {
+    let number = receiver.cast::<PyModule>()?.dict().get_item(intern!(receiver.py(), NUMBER))?;
+    let op = number.map(|number| number.extract::<usize>()).transpose()?.and_then(|n| Op::ALL.get(n));
+    op.copied().ok_or_else(|| Fault::Python(PyTypeError::new_err("a function without its operation")))
+}
+
 fn evaluate<'py>(
     receiver: &Bound<'py, PyAny>,
     arguments: &[Borrowed<'_, 'py, PyAny>],
@@ -128,7 +140,7 @@ fn evaluate<'py>(
     names: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyAny>> {
     let py = receiver.py();
-    let op = Op::ALL[receiver.extract::<usize>()?];
+    let op = operation(receiver)?;
     if positional != op.arity() {
         return Err(Fault::Python(PyTypeError::new_err(format!(
             "{}() takes {} positional argument(s) ({}) but {positional} were given",

@@ -8,6 +8,29 @@ use stridewise::{Complex, Dims, Dtype, Element, UsmArray};
 use crate::array::PyArray;
 use crate::errors::Result;
 
+/// Zeros for elements of a shape, as much as the device of an array may allocate.
+fn zeros<T: FftNum>(x: &UsmArray, shape: &[usize]) -> stridewise::Result<Vec<Complex<T>>> {
+    let refused = || {
+        stridewise::Error::alloc(
+            "n",
+            format!("for a result of shape {shape:?}"),
+            "so few points that there is memory for the result",
+            "name fewer points, or transform parts of the array",
+        )
+    };
+    let count = shape.iter().try_fold(1_usize, |count, &extent| count.checked_mul(extent));
+    let bytes = count.and_then(|count| count.checked_mul(size_of::<Complex<T>>()));
+    let (Some(count), Some(bytes)) = (count, bytes) else { return Err(refused()) };
+    // Where the system promises more memory than there is, the reservation alone would not fail.
+    if bytes as u64 > x.device().info().limits.max_allocation_bytes {
+        return Err(refused());
+    }
+    let mut values = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| refused())?;
+    values.resize(count, Complex::new(T::zero(), T::zero()));
+    Ok(values)
+}
+
 /// The transform of the rows, without a factor; the rows are cut off or filled with zeros to a length of at least 1.
 fn rows<T: FftNum>(x: &UsmArray, length: usize, inverse: bool) -> stridewise::Result<UsmArray>
 where
@@ -16,8 +39,7 @@ where
     let mut shape: Dims = x.shape().into();
     let Some(extent) = shape.last_mut() else { return Ok(x.clone()) };
     let given = std::mem::replace(extent, length);
-    let zero = Complex::new(T::zero(), T::zero());
-    let mut values = vec![zero; shape.iter().product()];
+    let mut values = zeros::<T>(x, &shape)?;
     // A row of no elements is one of zeros, and so is its transform.
     if given > 0 && !values.is_empty() {
         let source = x.to_vec::<Complex<T>>()?;

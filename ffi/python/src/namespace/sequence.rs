@@ -1,8 +1,9 @@
 //! Arrays from Python numbers and nested sequences of them.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PySequence, PyString, PyTuple};
 use stridewise::{
     Dtype, Element, MAX_NDIM, Queue, Scalar, UsmArray, UsmKind, Weak, promote_types, result_type, stack,
 };
@@ -10,6 +11,7 @@ use stridewise::{
 use crate::array::PyArray;
 use crate::array::operand::{Operand, number};
 use crate::errors::{Fault, Result};
+use crate::protocol::{self, Request};
 
 /// What is in a nested sequence.
 #[derive(Default)]
@@ -32,13 +34,32 @@ impl From<PyErr> for Obstacle {
     }
 }
 
-/// The items of a list or tuple; `None` for what is none.
-fn items<'py>(object: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
-    if let Ok(list) = object.cast::<PyList>() {
-        return Some(list.iter().collect());
+/// Whether an object is a list, a tuple, a range or another sequence of objects. Text is none, nor is what has a buffer,
+/// such as bytes, for that is an array.
+pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
+    if object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok() {
+        return true;
     }
-    let tuple = object.cast::<PyTuple>().ok()?;
-    Some(tuple.iter().collect())
+    // SAFETY: the interpreter's lock is held, and any object may be asked.
+    let has_buffer = || unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 };
+    object.cast::<PySequence>().is_ok() && object.cast::<PyString>().is_err() && !has_buffer()
+}
+
+/// The items of a sequence; `None` for what is none.
+fn items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+    if let Ok(list) = object.cast::<PyList>() {
+        return Ok(Some(list.iter().collect()));
+    }
+    if let Ok(tuple) = object.cast::<PyTuple>() {
+        return Ok(Some(tuple.iter().collect()));
+    }
+    if is_sequence(object) { object.try_iter()?.collect::<PyResult<_>>().map(Some) } else { Ok(None) }
+}
+
+fn too_deep() -> Fault {
+    Fault::Python(PyValueError::new_err(format!(
+        "axis out of range: sequences are nested deeper than {MAX_NDIM}; expected at most {MAX_NDIM} dimensions"
+    )))
 }
 
 impl Contents {
@@ -50,11 +71,9 @@ impl Contents {
             self.values.push(value);
             return Ok(());
         }
-        let Some(items) = items(object) else { return Err(Obstacle::Array) };
+        let Some(items) = items(object)? else { return Err(Obstacle::Array) };
         if depth >= MAX_NDIM {
-            return Err(Obstacle::Fault(Fault::Python(PyValueError::new_err(format!(
-                "axis out of range: sequences are nested deeper than {MAX_NDIM}; expected at most {MAX_NDIM} dimensions"
-            )))));
+            return Err(Obstacle::Fault(too_deep()));
         }
         match self.shape.get(depth) {
             Some(&extent) if extent == items.len() => {}
@@ -76,7 +95,7 @@ fn ragged(depth: usize) -> Obstacle {
     ))))
 }
 
-/// An array of a Python number, or of nested lists and tuples of numbers and arrays, in new memory of a kind on a queue.
+/// An array of a Python number, or of nested sequences of numbers and arrays, ours or others', in new memory of a kind on a queue.
 /// Without a dtype: `bool`, the default integer, the default float or the default complex dtype, as the numbers need;
 /// with arrays among them, what they and the numbers promote to.
 ///
@@ -88,11 +107,22 @@ pub(crate) fn array_of(
     queue: &Queue,
     kind: UsmKind,
 ) -> Result<UsmArray> {
+    array_at(0, object, dtype, queue, kind)
+}
+
+/// As [`array_of`], for a part that is so deep in a sequence.
+fn array_at(
+    depth: usize,
+    object: &Bound<'_, PyAny>,
+    dtype: Option<Dtype>,
+    queue: &Queue,
+    kind: UsmKind,
+) -> Result<UsmArray> {
     let mut contents = Contents::default();
     match contents.read(object, 0) {
         Ok(()) => {}
         Err(Obstacle::Fault(fault)) => return Err(fault),
-        Err(Obstacle::Array) => return stacked(object, dtype, queue, kind),
+        Err(Obstacle::Array) => return stacked(depth, object, dtype, queue, kind),
     }
     let Contents { shape, values } = contents;
     let dtype = match dtype {
@@ -136,6 +166,7 @@ fn converted<T: Element>(value: &Weak, dtype: Dtype) -> stridewise::Result<T> {
 
 /// An array of a sequence in which there are arrays.
 fn stacked(
+    depth: usize,
     object: &Bound<'_, PyAny>,
     dtype: Option<Dtype>,
     queue: &Queue,
@@ -144,21 +175,29 @@ fn stacked(
     if let Ok(array) = object.cast::<PyArray>() {
         return Ok(array.try_borrow().map_err(PyErr::from)?.array.clone());
     }
-    let Some(items) = items(object) else {
+    let Some(items) = items(object)? else {
         return match object.extract::<Operand<'_>>() {
             Ok(Operand::Scalar(value)) => Ok(UsmArray::full(queue, &[], convert(value, dtype), kind)?),
             Ok(Operand::Weak(value)) => {
                 let dtype = dtype.map_or_else(|| natural(&[value], queue), Ok)?;
                 Ok(UsmArray::full(queue, &[], value.assigned(dtype)?, kind)?)
             }
-            _ => Err(Fault::Python(PyTypeError::new_err(format!(
-                "`obj` has an element of type {}; expected numbers, arrays, or nested lists and tuples of them; help: \
-                 convert it to numbers first",
-                object.get_type().name()?
-            )))),
+            _ => match protocol::import(object, &Request { queue: Some(queue), copy: None })? {
+                Some(array) => Ok(object.py().detach(|| array.to_queue(queue))?),
+                None => Err(Fault::Python(PyTypeError::new_err(format!(
+                    "`obj` has an element of type {}; expected numbers, arrays, or nested sequences of them; help: \
+                     convert it to numbers first",
+                    object.get_type().name()?
+                )))),
+            },
         };
     };
-    let parts = items.iter().map(|item| array_of(item, dtype, queue, kind)).collect::<Result<Vec<_>>>()?;
+    // A list may be in itself.
+    if depth >= MAX_NDIM {
+        return Err(too_deep());
+    }
+    let part = |item: &Bound<'_, PyAny>| array_at(depth + 1, item, dtype, queue, kind);
+    let parts = items.iter().map(part).collect::<Result<Vec<_>>>()?;
     let Some(common) =
         parts.iter().map(UsmArray::dtype).reduce(promote_types).map(|own| dtype.unwrap_or(own))
     else {

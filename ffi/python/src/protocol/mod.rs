@@ -52,9 +52,10 @@ pub(crate) fn import_memory(object: &Bound<'_, PyAny>) -> Result<Option<UsmMemor
     Ok(None)
 }
 
-/// The queue that works on memory of the processor in place: the one that is asked for where it does, else the host's.
+/// The queue that works on memory of the processor in place: the one that is asked for where it does, else the host's. A
+/// queue of SYCL works in place only in memory that was allocated through it.
 fn working_queue(asked: Option<&Queue>) -> Result<Queue> {
-    match asked.filter(|queue| is_host_queue(queue)) {
+    match asked.filter(|queue| is_host_queue(queue) && !sycl::is_of_sycl(queue)) {
         Some(queue) => Ok(queue.clone()),
         None => Ok(host_queue()?),
     }

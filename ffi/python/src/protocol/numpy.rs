@@ -97,9 +97,10 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
         read_only,
     };
     let queue = working_queue(request.queue)?;
-    let keeper = object.clone().unbind();
-    // SAFETY: the interface promises that its numbers are true and that the memory is there as long as the object is, which
-    // is held until the array gives it back; a reference may be dropped from any thread.
+    // A scalar of NumPy's describes a copy that only the interface keeps.
+    let keeper = (object.clone().unbind(), interface.clone().unbind());
+    // SAFETY: the interface promises that its numbers are true and that the memory is there as long as the object or the
+    // interface is, which are held until the array gives them back; a reference may be dropped from any thread.
     let array = unsafe { strided.import(&queue, Box::new(move || drop(keeper))) }.map_err(refusal)?;
     Ok(Some(array))
 }

@@ -153,8 +153,11 @@ fn take(object: &Bound<'_, PyAny>) -> Result<Option<Taken>> {
         None
     } else {
         // SAFETY: the address is in USM memory of this engine or of SYCL on a processor, to the end of the last element
-        // (`locate`), and lives as long as the object that described it, which the deleter keeps.
-        Some(unsafe { adopt(kind, start, place.bytes, &queue, writable, object.clone().unbind())? })
+        // (`locate`), and lives as long as the object that described it or the description, which the deleter keeps.
+        Some(unsafe {
+            let owner = (object.clone().unbind(), found.clone().unbind());
+            adopt(kind, start, place.bytes, &queue, writable, owner)?
+        })
     };
     Ok(Some(Taken { place, queue, memory, kind }))
 }
@@ -230,6 +233,11 @@ fn locate(py: Python<'_>, fields: &Fields<'_>, home: Home, address: i128) -> Res
     }
 }
 
+/// Whether a queue works in the memory of one of SYCL, which other memory of the host is not.
+pub(super) fn is_of_sycl(queue: &Queue) -> bool {
+    device::queue_of(queue.device()).is_some()
+}
+
 fn is_part_of(part: &Device, device: &Device) -> bool {
     std::iter::successors(Some(part), |part| part.parent_device()).any(|part| part == device)
 }
@@ -255,6 +263,7 @@ fn take_buffer(object: &Bound<'_, PyAny>, fields: &Fields<'_>, home: Home) -> Re
     }
     let (address, bytes, writable) = (buffer.buf_ptr().addr(), buffer.len_bytes(), !buffer.readonly());
     drop(buffer);
+    let py = object.py();
     let queue = match home {
         Home::Ours(queue) | Home::Sycl(queue, _) => queue,
         Home::Context(context) => match context.devices().first() {
@@ -272,18 +281,35 @@ fn take_buffer(object: &Bound<'_, PyAny>, fields: &Fields<'_>, home: Home) -> Re
         )));
     }
     let place = fields.place(Some(bytes))?;
-    let memory = if place.bytes == 0 {
-        None
-    } else {
-        let start = place.start(address as i128)?;
-        // SAFETY: the elements are within the buffer (`place`), which the view keeps where it is; it is memory of the host,
-        // and the queue is the host's.
-        Some(unsafe { adopt(UsmKind::Host, start, place.bytes, &queue, writable, view.into_any().unbind())? })
+    if place.bytes == 0 {
+        return Ok(Taken { place, queue, memory: None, kind: UsmKind::Host });
+    }
+    let start = place.start(address as i128)?;
+    let kind = match device::queue_of(queue.device()) {
+        None => UsmKind::Host,
+        // Only memory of its own context is memory of a queue of SYCL.
+        Some(sycl) => match (sycl.kind_of(start), sycl.kind_of(start + (place.bytes - 1))) {
+            (Some(low), Some(high)) if low == high => {
+                py.detach(|| sycl.wait());
+                low
+            }
+            _ => {
+                return Err(Fault::Core(Error::value(
+                    "syclobj",
+                    format!("{queue}, which does not know the memory of the object's buffer"),
+                    "the queue that the buffer's memory was allocated through, or a queue of the host device",
+                    "name \"host\", then copy with to_device",
+                )));
+            }
+        },
     };
-    Ok(Taken { place, queue, memory, kind: UsmKind::Host })
+    // SAFETY: the elements are within the buffer (`place`), which the view keeps where it is; it is memory of the host, and
+    // the queue is the host's, or one of SYCL whose memory it is, to the last element (`kind`).
+    let memory = unsafe { adopt(kind, start, place.bytes, &queue, writable, view.into_any().unbind())? };
+    Ok(Taken { place, queue, memory: Some(memory), kind })
 }
 
-/// Memory that an object keeps.
+/// Memory that objects keep.
 ///
 /// # Safety
 /// As for [`UsmMemory::from_foreign`]; the memory is there as long as `owner` is.
@@ -293,7 +319,7 @@ unsafe fn adopt(
     bytes: usize,
     queue: &Queue,
     writable: bool,
-    owner: Py<PyAny>,
+    owner: impl Send + 'static,
 ) -> Result<UsmMemory> {
     let ptr = UsmPtr::new(std::ptr::with_exposed_provenance_mut(start));
     // On a thread without the interpreter's lock, the reference is given back when the lock is next taken.

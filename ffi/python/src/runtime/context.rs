@@ -73,6 +73,13 @@ impl PyContext {
         };
         Ok(PyQueue(py.detach(|| self.0.queue(&device))?))
     }
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    /// Contexts are what they stand for: there is only one of each.
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
     fn __repr__(&self) -> String {
         format!("{:?}", self.0)
     }

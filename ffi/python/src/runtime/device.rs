@@ -350,6 +350,13 @@ impl PyDevice {
         Ok(())
     }
 
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    /// Devices are what they stand for: there is only one of each.
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
     fn __repr__(&self) -> String {
         format!("Device({:?})", self.0.filter_string())
     }

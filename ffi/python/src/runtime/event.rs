@@ -99,6 +99,13 @@ impl PyEvent {
     fn profiling_info_end(&self) -> Result<u128> {
         Ok(self.0.profiling_info()?.ended.as_nanos())
     }
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    /// Events are what they stand for: there is only one of each.
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
     fn __repr__(&self) -> String {
         format!("<Event: {}>", self.status())
     }

@@ -2,16 +2,17 @@
 
 use std::hash::{Hash, Hasher};
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString};
+use pyo3::types::PyString;
 use stridewise::backend::{Advice, QueueProperties};
-use stridewise::{Complex, Device, Dtype, DtypeSupport, Queue, Scalar};
+use stridewise::{Device, Dtype, DtypeSupport, Queue, Scalar};
 
 use super::context::PyContext;
 use super::device::PyDevice;
 use super::event::{PyEvent, events_of};
 use crate::array::PyArray;
+use crate::array::operand::Operand;
 use crate::dtype;
 use crate::errors::{Fault, Result};
 use crate::memory::span::Span;
@@ -93,26 +94,17 @@ fn properties_of(argument: Option<&Bound<'_, PyAny>>, given: QueueProperties) ->
     Ok(properties)
 }
 
-/// A Python number as a value of a dtype.
+/// A Python number as a value of a dtype, as an assignment converts it; one of NumPy's as a conversion does.
 fn scalar_of(value: &Bound<'_, PyAny>, dtype: Dtype) -> Result<Scalar> {
-    let scalar = if value.is_instance_of::<PyBool>() {
-        Scalar::Bool(value.is_truthy()?)
-    } else if value.is_instance_of::<PyInt>() {
-        match value.extract::<i64>() {
-            Ok(value) => Scalar::I64(value),
-            Err(_) => Scalar::U64(value.extract()?),
-        }
-    } else if value.is_instance_of::<PyFloat>() {
-        Scalar::F64(value.extract()?)
-    } else if let Ok(value) = value.cast::<PyComplex>() {
-        Scalar::C128(Complex::new(value.real(), value.imag()))
-    } else {
-        return Err(Fault::Python(PyTypeError::new_err(format!(
+    match value.extract::<Operand<'_>>() {
+        Ok(Operand::Weak(number)) => Ok(number.assigned(dtype)?),
+        Ok(Operand::Scalar(scalar)) => Ok(scalar.cast(dtype)),
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => Err(error.into()),
+        _ => Err(Fault::Python(PyTypeError::new_err(format!(
             "`value` is {}; expected a number",
             value.repr()?
-        ))));
-    };
-    Ok(scalar.cast(dtype))
+        )))),
+    }
 }
 
 fn advice_of(argument: &Bound<'_, PyAny>) -> Result<Advice> {
@@ -360,6 +352,13 @@ impl PyQueue {
         self.advise(py, mem, count, advice, depends)
     }
 
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    /// Queues are what they stand for: there is only one of each.
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
     /// Prints what the queue's device is.
     fn print_device_info(&self, py: Python<'_>) -> PyResult<()> {
         Py::new(py, self.device())?.call_method0(py, "print_device_info").map(|_| ())
