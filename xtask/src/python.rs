@@ -9,8 +9,11 @@ use clap::{Arg, ArgAction, ArgMatches};
 const LEAST: (u32, u32) = (3, 11);
 /// What builds the wheel, and what its tests compare with.
 const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
-/// Packages that its tests exchange memory with: SYCL's, on Intel's runtime for processors, which comes with them.
-const PEERS: &[&str] = &["dpctl", "dpnp"];
+/// Packages that its tests exchange memory with: SYCL's, on Intel's runtime for processors, which comes with them, and one
+/// more that follows DLPack.
+const PEERS: &[&str] = &["dpctl", "dpnp", "jax"];
+/// Bytes that a wheel without debugging information has at most.
+const WHEEL_BYTES: u64 = 15_000_000;
 
 pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "python",
@@ -67,6 +70,9 @@ pub(crate) fn build(debug: bool) -> Result<(), String> {
     crate::run_to_end(&mut install)?;
     let bytes = std::fs::metadata(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?.len();
     println!("{} ({:.1} MB), installed for {}", wheel.display(), bytes as f64 / 1e6, python().display());
+    if !debug && bytes >= WHEEL_BYTES {
+        return Err(format!("{} has {bytes} bytes; expected fewer than {WHEEL_BYTES}", wheel.display()));
+    }
     Ok(())
 }
 
@@ -98,12 +104,13 @@ fn ensure_environment() -> Result<(), String> {
 
 /// Installs the peers where they can be had; else the tests that need them are skipped, with their reason.
 fn ensure_peers() {
-    let import = format!("import {}", PEERS.join(", "));
-    if crate::packages::succeeds(python(), ["-c", import.as_str()]) {
-        return;
-    }
-    if let Err(why) = crate::run_to_end(pip().args(["install", "--quiet"]).args(PEERS)) {
-        println!("without {}: {why}", PEERS.join(" and "));
+    for peer in PEERS {
+        if crate::packages::succeeds(python(), ["-c", &format!("import {peer}")]) {
+            continue;
+        }
+        if let Err(why) = crate::run_to_end(pip().args(["install", "--quiet", peer])) {
+            println!("without {peer}: {why}");
+        }
     }
 }
 

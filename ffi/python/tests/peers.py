@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import resource
+import time
 from ctypes import POINTER, Structure, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 
 api = ctypes.pythonapi
@@ -80,6 +81,17 @@ def resident_bytes():
     """The memory of this process that is in use now."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def settles(condition, seconds=10):
+    """Whether a condition comes true: what work has used is given back a little after it."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        gc.collect()
+        time.sleep(0.01)
+    return True
 
 
 def growth(action, count):

@@ -2,6 +2,7 @@
 
 import copy
 import enum
+import gc
 import operator
 import pickle
 import threading
@@ -12,6 +13,7 @@ import pytest
 
 import stridewise as sw
 from conftest import DTYPES, both, close, same
+from peers import settles
 
 ARITHMETIC = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
 BITWISE = ["and_", "or_", "xor", "lshift", "rshift"]
@@ -213,10 +215,15 @@ def test_operands_stay_recorded():
     assert chain._is_pending
     assert chain[3] == 1 and not chain._is_pending
     # Steps that nobody holds are computed on the way: only the result takes memory, beside the operands.
+    gc.collect()
+    for operand in (a, b):
+        operand.wait()
+    before = a.device.pool_statistics["live_bytes"]
     held = a * b
     total = held + 1
     del held
     total.wait()
+    assert settles(lambda: a.device.pool_statistics["live_bytes"] < before + a.nbytes + a.nbytes // 2)
     assert float(total[0]) == 2
 
 
