@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import operator
 import pickle
 import weakref
 
@@ -10,6 +11,7 @@ import pytest
 
 import stridewise as sw
 from conftest import DTYPES, KINDS, both, same
+from peers import settles
 
 
 # The examples of dpctl's page on usm_ndarray (dpctl pull request 427), seed 004.
@@ -377,6 +379,37 @@ def test_copies_stay_on_the_queue(made, kind):
     assert first is second
 
 
+def test_what_is_no_pickle_of_an_array():
+    restore, (data, *rest) = sw.arange(4, dtype="i4").__reduce__()
+    assert restore(data, *rest).tolist() == [0, 1, 2, 3]
+    for wrong in (data[:-1], data + b"0", b""):
+        with pytest.raises(ValueError, match="bytes"):
+            restore(wrong, *rest)
+
+
+def test_what_is_no_index():
+    for a in (sw.arange(3), sw.asarray([1]), sw.asarray(1.0), sw.asarray(True)):
+        with pytest.raises(TypeError):
+            operator.index(a)
+    assert operator.index(sw.asarray(3)) == 3
+
+
+def test_format():
+    assert f"{sw.asarray(2.5):.3f} {sw.asarray(7):>4d} {sw.asarray(7)}" == "2.500    7 7"
+    a = sw.arange(3)
+    assert f"{a}" == str(a)
+    with pytest.raises(TypeError):
+        f"{a:.3f}"
+
+
+def test_writable_by_its_other_name():
+    a = sw.arange(3)
+    a.flags.writeable = False
+    assert not a.flags.writable and not a.flags.writeable
+    a.flags.writeable = True
+    assert a.flags.writable
+
+
 def test_contains():
     a = sw.asarray([[1, 2], [3, 4]])
     assert 3 in a and 5 not in a and 2.5 not in a and sw.asarray(4) in a
@@ -447,7 +480,13 @@ def test_repr_without_elements():
 @pytest.mark.parametrize("kind", KINDS)
 def test_memory_is_freed_after_use(kind):
     # Results of work that is under way keep their operands' memory, not the operands.
+    gc.collect()
     a = sw.ones(1 << 20, dtype="f4", usm_type=kind)
+    a.wait()
+    device, nbytes = a.device, a.nbytes
+    before = device.pool_statistics["live_bytes"]
     total = a + 1
     del a
     assert float(total[5]) == 2
+    # The result has taken the place of its operand, with what little else there is.
+    assert settles(lambda: device.pool_statistics["live_bytes"] < before + nbytes // 2)

@@ -282,3 +282,9 @@ def test_placement_of_new_arrays():
         with pytest.raises(sw.DeviceSelectionError):
             make(device="nothing")
         assert make().dtype in (sw.float64, sw.int64)
+
+
+def test_negative_counts():
+    for call in (lambda: sw.eye(-1), lambda: sw.eye(2, -1), lambda: sw.linspace(0, 1, -1)):
+        with pytest.raises(ValueError, match="expected 0 or more"):
+            call()

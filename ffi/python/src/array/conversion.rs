@@ -91,13 +91,12 @@ impl PyArray {
         }
     }
     fn __index__(&self, py: Python<'_>) -> Result<Py<PyAny>> {
-        let value = self.item(py)?;
-        if value.dtype().kind().is_integer() && self.array.ndim() == 0 {
-            Ok(python_number(py, value)?)
+        if self.array.dtype().kind().is_integer() && self.array.ndim() == 0 {
+            Ok(python_number(py, self.item(py)?)?)
         } else {
             Err(Fault::Python(PyTypeError::new_err(format!(
                 "an array of {} and {} dimensions is no index; expected an integer array of no dimensions",
-                value.dtype(),
+                self.array.dtype(),
                 self.array.ndim()
             ))))
         }

@@ -1,10 +1,12 @@
 //! How arrays are written, by the engine's rules.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use stridewise::{Dtype, UsmArray};
 
 use super::PyArray;
-use crate::errors::Result;
+use super::conversion::python_number;
+use crate::errors::{Fault, Result};
 
 /// What stands before the elements.
 const NAME: &str = "usm_ndarray(";
@@ -18,6 +20,22 @@ impl PyArray {
     fn __repr__(&self, py: Python<'_>) -> Result<String> {
         let array = &self.array;
         Ok(py.detach(|| written(array))?)
+    }
+    /// An array of no dimensions is formatted as its element; others only as a whole.
+    fn __format__(&self, py: Python<'_>, format_spec: &str) -> Result<String> {
+        if format_spec.is_empty() {
+            return self.__str__(py);
+        }
+        let array = &self.array;
+        if array.ndim() > 0 {
+            return Err(Fault::Python(PyTypeError::new_err(format!(
+                "the format {format_spec:?} is one of numbers, and the array has {} dimensions; expected none; help: \
+                 format the elements of tolist()",
+                array.ndim()
+            ))));
+        }
+        let number = python_number(py, py.detach(|| array.item())?)?;
+        Ok(number.call_method1(py, "__format__", (format_spec,))?.extract(py)?)
     }
 }
 

@@ -1,13 +1,14 @@
 //! The flags of an array's layout.
 
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use stridewise::Flags;
 
 use super::PyArray;
 
 /// Contiguity and writability of an array, as attributes and as items: `flags.c_contiguous` or `flags["C"]`,
-/// `flags.f_contiguous` or `flags["F"]`, `flags.writable` or `flags["W"]`, which can be set.
+/// `flags.f_contiguous` or `flags["F"]`, `flags.writable` (or `writeable`) or `flags["W"]`, which can be set. Raises ValueError
+/// where memory that was lent for reading only is to be made writable.
 #[pyclass(name = "Flags", module = "stridewise", frozen)]
 pub(crate) struct PyFlags(pub(crate) Py<PyArray>);
 
@@ -53,8 +54,23 @@ impl PyFlags {
     }
     #[setter]
     fn set_writable(&self, py: Python<'_>, writable: bool) -> PyResult<()> {
-        self.0.try_borrow_mut(py)?.array.set_writable(writable);
+        let array = &mut self.0.try_borrow_mut(py)?.array;
+        array.set_writable(writable);
+        if writable && !array.flags().writable {
+            return Err(PyValueError::new_err(
+                "`writable` is True, but the memory was lent for reading only; expected False; help: copy the array",
+            ));
+        }
         Ok(())
+    }
+    /// As `writable`.
+    #[getter]
+    fn writeable(&self, py: Python<'_>) -> PyResult<bool> {
+        self.writable(py)
+    }
+    #[setter]
+    fn set_writeable(&self, py: Python<'_>, writable: bool) -> PyResult<()> {
+        self.set_writable(py, writable)
     }
 
     fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<bool> {

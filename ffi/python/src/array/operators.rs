@@ -82,7 +82,8 @@ fn compare(slf: &Bound<'_, PyArray>, op: Op, other: &Bound<'_, PyAny>) -> Result
             Operand::Weak(beyond(other, array.array.dtype())?)
         }
         Err(error) => {
-            const PROTOCOLS: [&str; 3] = ["__array_interface__", "__dlpack__", "__sycl_usm_array_interface__"];
+            const PROTOCOLS: [&str; 3] =
+                ["__array_interface__", "__dlpack__", "__sycl_usm_array_interface__"];
             let mut is_array = other.is_instance_of::<PyList>() || other.is_instance_of::<PyTuple>();
             for protocol in PROTOCOLS {
                 is_array = is_array || other.hasattr(protocol)?;

@@ -46,6 +46,14 @@ pub(crate) fn _from_pickle(
         let queue =
             Device::select(device).and_then(|device| device.queue()).or_else(|_| Queue::default_queue())?;
         let array = UsmArray::empty(&queue, &shape, dtype, kind)?;
+        if array.bytes() != bytes.len() {
+            return Err(stridewise::Error::value(
+                "bytes",
+                format!("{} bytes", bytes.len()),
+                format!("the {} bytes of an array of shape {shape:?} of {dtype}", array.bytes()),
+                "the pickle was cut off or changed: make it again",
+            ));
+        }
         if !array.is_empty() {
             array.usm_data()?.copy_from_host(0, bytes)?;
         }

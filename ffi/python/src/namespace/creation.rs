@@ -360,8 +360,8 @@ fn linspace(
 #[allow(clippy::too_many_arguments)]
 fn eye(
     py: Python<'_>,
-    n_rows: usize,
-    n_cols: Option<usize>,
+    n_rows: isize,
+    n_cols: Option<isize>,
     k: isize,
     dtype: Argument<'_, '_>,
     order: &str,
@@ -373,8 +373,9 @@ fn eye(
     let place = Place::read(device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or_else(|| place.default_float());
     let order = order_of(order)?.unwrap_or(Order::C);
-    let columns = n_cols.unwrap_or(n_rows);
-    let matrix = || UsmArray::eye(&place.queue, n_rows, columns, k, dtype, place.kind)?.in_order(order);
+    let rows = super::count("n_rows", n_rows)?;
+    let columns = n_cols.map_or(Ok(rows), |columns| super::count("n_cols", columns))?;
+    let matrix = || UsmArray::eye(&place.queue, rows, columns, k, dtype, place.kind)?.in_order(order);
     Ok(py.detach(matrix)?.into())
 }
 

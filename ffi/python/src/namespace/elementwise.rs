@@ -84,7 +84,10 @@ fn function<'py>(py: Python<'py>, number: usize, op: Op) -> PyResult<Bound<'py, 
     // SAFETY: the definition and its texts are never freed, its function has the form that the flags say, and the two
     // objects are alive; the result is a new reference or an exception.
     unsafe {
-        Bound::from_owned_ptr_or_err(py, ffi::PyCFunction_NewEx(definition, receiver.as_ptr(), module.as_ptr()))
+        Bound::from_owned_ptr_or_err(
+            py,
+            ffi::PyCFunction_NewEx(definition, receiver.as_ptr(), module.as_ptr()),
+        )
     }
 }
 

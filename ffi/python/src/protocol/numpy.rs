@@ -1,10 +1,10 @@
 //! NumPy's `__array_interface__`, both ways, and copies for and of NumPy.
 
-use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use stridewise::UsmArray;
-use stridewise_exchange::host::{Strided, check_visible, visible_copy};
+use stridewise_exchange::host::{Strided, check_visible};
 use stridewise_exchange::typestr;
 
 use super::{Request, refusal, working_queue};
@@ -108,16 +108,8 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
 /// A NumPy array with a copy of the elements. Raises TypeError for bfloat16, which NumPy has not.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn to_numpy<'py>(py: Python<'py>, x: PyRef<'_, PyArray>) -> Result<Bound<'py, PyAny>> {
-    let array = &x.array;
-    if typestr::typestr(array.dtype()).is_none() {
-        return Err(Fault::Python(PyTypeError::new_err(format!(
-            "`x` is an array of {}; expected a dtype that NumPy has; help: convert it to float32 first, with astype",
-            array.dtype()
-        ))));
-    }
-    let copy = PyArray::from(py.detach(|| visible_copy(array))?);
-    Ok(py.import("numpy")?.call_method1("asarray", (copy,))?)
+fn to_numpy<'py>(x: &Bound<'py, PyArray>) -> PyResult<Bound<'py, PyAny>> {
+    x.call_method0("__array__")
 }
 
 /// An array with a copy of the elements of a NumPy array.
