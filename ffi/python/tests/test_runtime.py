@@ -343,6 +343,20 @@ class TestWork:
             with timer(queue):
                 1 / 0
 
+    def test_threads_that_ask_a_timer_get_the_same_sum(self, queue):
+        m = memory(queue, 1 << 20)
+        for _ in range(20):
+            timer, found = sw.Timer(), []
+            for _ in range(10):
+                with timer(queue):
+                    queue.memset(m, 1)
+            threads = [threading.Thread(target=lambda: found.append(tuple(timer.dt))) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(found) == 4 and len(set(found)) == 1
+
     def test_the_lock_of_the_interpreter_is_free_while_work_is_waited_for(self):
         queue = sw.Queue("host")
         a, b = memory(queue, 512 << 20), memory(queue, 512 << 20)

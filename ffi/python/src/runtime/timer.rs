@@ -30,7 +30,9 @@ struct State {
     host: Duration,
     /// Blocks whose end may not have come.
     blocks: Vec<(Event, Event)>,
+    /// The sum of the blocks that have ended, and how many they were.
     device: Duration,
+    summed: usize,
 }
 
 /// Seconds of the host and of the device.
@@ -131,20 +133,32 @@ impl PyTimer {
     /// The sums of all blocks so far: a pair (host_dt, device_dt). Waits for their work.
     #[getter]
     fn dt(&self, py: Python<'_>) -> Result<PyTimerResult> {
-        let blocks = std::mem::take(&mut self.state().blocks);
-        let device = py.detach(|| -> stridewise::Result<Duration> {
-            blocks.iter().try_fold(Duration::ZERO, |sum, (begin, end)| {
-                begin.wait()?;
-                end.wait()?;
-                let (begin, end) = (begin.profiling_info()?, end.profiling_info()?);
-                Ok(sum + end.ended.saturating_sub(begin.ended))
-            })
-        })?;
-        let mut state = self.state();
-        state.device += device;
-        Ok(PyTimerResult {
-            host_dt: state.host.as_secs_f64() * self.time_scale,
-            device_dt: state.device.as_secs_f64() * self.time_scale,
-        })
+        loop {
+            // They stay until they are in the sum, for another thread may ask meanwhile, and waiting may fail.
+            let (blocks, summed) = {
+                let state = self.state();
+                (state.blocks.clone(), state.summed)
+            };
+            let device = py.detach(|| -> stridewise::Result<Duration> {
+                blocks.iter().try_fold(Duration::ZERO, |sum, (begin, end)| {
+                    begin.wait()?;
+                    end.wait()?;
+                    let (begin, end) = (begin.profiling_info()?, end.profiling_info()?);
+                    Ok(sum + end.ended.saturating_sub(begin.ended))
+                })
+            })?;
+            let mut state = self.state();
+            if state.summed != summed {
+                continue;
+            }
+            state.device += device;
+            state.summed += blocks.len();
+            // Blocks that ended meanwhile are behind these.
+            state.blocks.drain(..blocks.len());
+            return Ok(PyTimerResult {
+                host_dt: state.host.as_secs_f64() * self.time_scale,
+                device_dt: state.device.as_secs_f64() * self.time_scale,
+            });
+        }
     }
 }
