@@ -422,8 +422,8 @@ fn meshgrid<'py>(
     Ok(PyList::new(py, grid.into_iter().map(PyArray::from))?)
 }
 
-/// An array with the elements of an object: a usm_ndarray, a number, nested lists or tuples of numbers or arrays, or an
-/// array of another library.
+/// An array with the elements of an object: a usm_ndarray, a number, nested lists, tuples or other sequences of numbers or
+/// arrays (of other libraries, too), or an array of another library.
 ///
 /// dtype: that of the object where None. copy: True copies in any case, False never (and raises a ValueError where one is
 /// needed), None where it must be. order: "C", "F", or "K" and "A" for that of the object. usm_type, device, sycl_queue,

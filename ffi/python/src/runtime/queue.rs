@@ -277,9 +277,10 @@ impl PyQueue {
     }
 
     /// Repeats a number over `count` elements (without it, all) of `mem`, USM memory or a contiguous array, after the
-    /// events in `depends`. dtype: that of the array, or for memory the one named, without which it is uint8.
+    /// events in `depends`. dtype: that of the array, or for memory the one named, without which it is uint8. The number is
+    /// converted as an assignment to an element converts it.
     ///
-    /// Returns an Event.
+    /// Returns an Event. Raises TypeError for a number that is out of the dtype's range.
     #[pyo3(signature = (mem, value, count=None, dtype=None, depends=None))]
     fn fill(
         &self,
