@@ -70,7 +70,10 @@ fn readme() -> PathBuf {
 
 /// Runs a program on the host, whatever devices there are.
 fn run(program: &Path, arguments: &[&Path]) -> Output {
-    let output = Command::new(program).args(arguments).env("STRIDEWISE_DEVICE", "host").output().unwrap();
+    let mut command = Command::new(program);
+    // Cargo's own path leads to whichever library was built last for another purpose.
+    command.args(arguments).env("STRIDEWISE_DEVICE", "host").env("LD_LIBRARY_PATH", libraries());
+    let output = command.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}: {}\n{out}\n{err}", program.display(), output.status);
     output
