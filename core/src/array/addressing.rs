@@ -1,13 +1,11 @@
 //! Gathers and scatters: elements at the places that arrays of indices name.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
 use super::{ArrayOrScalar, UsmArray, elementwise};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::layout::{Dims, Strides, coalesce, overlaps};
+use crate::layout::{Dims, Strides, coalesce};
 use crate::lazy::{Pass, Walk};
 use crate::memory::UsmKind;
 use crate::ops::Op;
@@ -218,11 +216,7 @@ fn apart(array: &UsmArray, target: &UsmArray) -> Result<UsmArray> {
         return Ok(array.clone());
     }
     let (memory, written) = (array.node().memory()?, target.node().memory()?);
-    let (size, written_size) = (array.itemsize(), target.itemsize());
-    let shared = if Arc::ptr_eq(memory, written) {
-        overlaps(array.layout(), size, target.layout(), written_size)
-    } else {
-        memory.meets(&array.layout().byte_range(size), written, &target.layout().byte_range(written_size))
-    };
+    let shared =
+        memory.shares((array.layout(), array.itemsize()), written, (target.layout(), target.itemsize()));
     if shared { array.copy() } else { Ok(array.clone()) }
 }

@@ -77,6 +77,16 @@ impl UsmArray {
     }
 }
 
+impl UsmArray {
+    /// Fills an array in whose memory is nothing but its elements with a value, which is converted to the dtype.
+    pub(super) fn fill(&self, value: Scalar) -> Result<()> {
+        if !self.is_empty() && !direct::assign(&value.into(), self) {
+            self.queue.fill(&self.usm_data()?, 0, value.cast(self.dtype), self.len(), &[])?;
+        }
+        Ok(())
+    }
+}
+
 impl UsmArrayBuilder {
     /// The dtype of the elements.
     pub fn dtype(mut self, dtype: Dtype) -> Self {
@@ -127,14 +137,10 @@ impl UsmArrayBuilder {
     pub fn filled(self, value: Scalar) -> Result<UsmArray> {
         let fresh = matches!(self.buffer, Buffer::Kind(_)) && self.strides.is_none() && self.offset.is_none();
         let array = self.build()?;
-        if array.is_empty() {
-            return Ok(array);
-        }
-        if !fresh {
+        if fresh {
+            array.fill(value)?;
+        } else {
             array.assign(value)?;
-        } else if !direct::assign(&value.into(), &array) {
-            // Nothing but the elements is in the memory.
-            array.queue.fill(&array.usm_data()?, 0, value.cast(array.dtype), array.len(), &[])?;
         }
         Ok(array)
     }

@@ -46,9 +46,7 @@ impl UsmArray {
     /// As for [`build`](super::UsmArrayBuilder::build).
     pub fn full_like(&self, value: Scalar) -> Result<Self> {
         let array = self.empty_like(Some(value.dtype()))?;
-        if !array.is_empty() {
-            self.queue.fill(&array.usm_data()?, 0, value, array.len(), &[])?;
-        }
+        array.fill(value)?;
         Ok(array)
     }
 

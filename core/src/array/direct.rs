@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::layout::{Layout, Order};
 use crate::lazy::{EAGER_BYTES, Node};
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::{MAX_OPERANDS, Operand, run};
+use crate::memory::direct::{Function, MAX_OPERANDS, Operand, run};
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
 use crate::ops::Op;
 use crate::promotion::result_type;
@@ -25,9 +25,7 @@ use crate::runtime::Queue;
 /// What the allocation reports.
 pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
     let Some(work) = Work::of(op, operands, None) else { return Ok(None) };
-    if work.queue.device().backend().elements_fn(op, work.dtype).is_none() {
-        return Ok(None);
-    }
+    let Some(function) = Function::of(work.queue.device(), op, work.dtype) else { return Ok(None) };
     let out = op.result(work.dtype);
     let len: usize = work.shape.iter().product();
     // Within the bound: the operands are so many bytes at most.
@@ -36,7 +34,7 @@ pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
         return Ok(None);
     }
     let allocation = Allocation::new(work.queue.device(), work.kind, bytes, BLOCK_ALIGN_BYTES)?;
-    if !run((op, work.dtype), &work.operands, (&allocation, 0..bytes), len) {
+    if !run(&function, &work.operands, (&allocation, 0..bytes), len) {
         return Ok(None);
     }
     let layout = Layout::contiguous(work.shape, if work.column_major { Order::F } else { Order::C })?;
@@ -48,8 +46,8 @@ pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
 pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> bool {
     let Some((allocation, range)) = target(out) else { return false };
     let Some(work) = Work::of(op, operands, Some(out)) else { return false };
-    op.result(work.dtype) == out.dtype
-        && run((op, work.dtype), &work.operands, (allocation, range), out.len())
+    let Some(function) = Function::of(out.device(), op, work.dtype) else { return false };
+    op.result(work.dtype) == out.dtype && run(&function, &work.operands, (allocation, range), out.len())
 }
 
 /// Writes a value, or the elements of an array of the same dtype. Whether it is done.
@@ -69,7 +67,8 @@ pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
             Err(_) => return false,
         },
     };
-    run((Op::Copy, out.dtype), &[operand], (allocation, range), out.len())
+    let Some(function) = Function::of(out.device(), Op::Copy, out.dtype) else { return false };
+    run(&function, &[operand], (allocation, range), out.len())
 }
 
 /// The bytes that are written, where the array's queue allows work at once and its elements lie one after another.

@@ -24,11 +24,7 @@ impl UsmArray {
     /// # Errors
     /// As for [`empty`](Self::empty).
     pub fn full(queue: &Queue, shape: &[usize], value: Scalar, kind: UsmKind) -> Result<Self> {
-        let array = Self::empty(queue, shape, value.dtype(), kind)?;
-        if !array.is_empty() {
-            queue.fill(&array.usm_data()?, 0, value, array.len(), &[])?;
-        }
-        Ok(array)
+        Self::builder(shape).dtype(value.dtype()).buffer(kind).queue(queue).filled(value)
     }
 
     /// A shape filled with zeros.

@@ -307,13 +307,9 @@ fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed, in_place: bool
     for source in inputs {
         let Input::Memory(input) = source else { continue };
         let (size, out_size) = (input.dtype.size(), output.dtype.size());
+        let (read, written) = ((&input.layout, size), (&output.layout, out_size));
+        let clash = input.allocation.shares(read, &output.allocation, written);
         let same = Arc::ptr_eq(&input.allocation, &output.allocation);
-        let clash = if same {
-            layout::overlaps(&input.layout, size, &output.layout, out_size)
-        } else {
-            let (bytes, out_bytes) = (input.layout.byte_range(size), output.layout.byte_range(out_size));
-            input.allocation.meets(&bytes, &output.allocation, &out_bytes)
-        };
         let exact = same && in_place && size == out_size && layout::same_view(&input.layout, &output.layout);
         if clash && !exact {
             let shape = input.layout.shape();

@@ -11,6 +11,7 @@ use super::track::{Mode, Track};
 use super::{UsmKind, UsmPtr};
 use crate::backend::{RawAllocation, when_all};
 use crate::error::{Error, Result};
+use crate::layout::{self, Layout};
 use crate::lazy::PendingReads;
 use crate::runtime::Device;
 
@@ -121,6 +122,19 @@ impl Allocation {
     pub(crate) fn meets(&self, bytes: &Range<usize>, other: &Self, others: &Range<usize>) -> bool {
         let (from, to) = (self.ptr.addr() + bytes.start, other.ptr.addr() + others.start);
         from < to + others.len() && to < from + bytes.len()
+    }
+    /// As [`meets`](Self::meets), of the elements of layouts, each with the size of its elements: within one allocation,
+    /// exactly.
+    pub(crate) fn shares(
+        &self,
+        (layout, size): (&Layout, usize),
+        other: &Self,
+        (others, other_size): (&Layout, usize),
+    ) -> bool {
+        if std::ptr::eq(self, other) {
+            return layout::overlaps(layout, size, others, other_size);
+        }
+        self.meets(&layout.byte_range(size), other, &others.byte_range(other_size))
     }
     pub(crate) fn is_foreign(&self) -> bool {
         matches!(self.owner, Owner::Foreign(..))

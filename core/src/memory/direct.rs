@@ -11,8 +11,10 @@ use smallvec::SmallVec;
 
 use super::allocation::Allocation;
 use super::track::{Mode, Region, Track};
+use crate::backend::ElementsFn;
 use crate::dtype::Dtype;
 use crate::ops::Op;
+use crate::runtime::Device;
 use crate::scalar::Scalar;
 
 /// Operands of such work, at most.
@@ -30,18 +32,34 @@ pub(crate) enum Operand<'a> {
 #[repr(align(16))]
 struct Constant([u8; 16]);
 
-/// Computes `len` elements of an operation on operands of a dtype into a range of an allocation with the device's own
-/// function, now. Whether that was possible: `false`, with nothing done, where the device has no such function, something
-/// under way or an open host view stands against it, or a range is not what the function takes.
+/// A device's function for an operation on operands of a dtype, and for which device it is.
+pub(crate) struct Function<'a> {
+    run: ElementsFn,
+    op: Op,
+    dtype: Dtype,
+    device: &'a Device,
+}
+
+impl<'a> Function<'a> {
+    /// The function, where the device has one.
+    pub(crate) fn of(device: &'a Device, op: Op, dtype: Dtype) -> Option<Self> {
+        let run = device.backend().elements_fn(op, dtype)?;
+        Some(Self { run, op, dtype, device })
+    }
+}
+
+/// Computes `len` elements into a range of an allocation with a device's own function, now. Whether that was possible:
+/// `false`, with nothing done, where something under way or an open host view stands against it, or a range is not what
+/// the function takes.
 pub(crate) fn run(
-    (op, dtype): (Op, Dtype),
+    function: &Function<'_>,
     operands: &[Operand<'_>],
     target: (&Arc<Allocation>, Range<usize>),
     len: usize,
 ) -> bool {
     let (out, out_bytes) = target;
-    let stopped = out.is_read_only() || !out.pending_reads.is_empty();
-    let Some(function) = out.device().backend().elements_fn(op, dtype) else { return false };
+    let &Function { run, op, dtype, device } = function;
+    let stopped = out.is_read_only() || !out.pending_reads.is_empty() || out.device() != device;
     if len == 0 || operands.len() != op.arity() || operands.len() > MAX_OPERANDS || stopped {
         return false;
     }
@@ -111,7 +129,7 @@ pub(crate) fn run(
     // (`Device::elements_fn`), hold `len` elements of the dtypes, or one, and begin where those may (all checked above). No
     // work under way and no host view conflicts, and none can begin while the locks are held. A source is exactly the target
     // or apart from it (`Allocation::meets`).
-    unsafe { function(dst, sources[0], sources[1], sources[2], same, len) };
+    unsafe { run(dst, sources[0], sources[1], sources[2], same, len) };
     drop(tracks);
     true
 }

@@ -23,8 +23,8 @@ use crate::errors::{Fault, Result};
 /// Operands of a function here, at most.
 const MAX_OPERANDS: usize = 2;
 
-/// The name of an operation's number in the receiver of its function.
-const NUMBER: &str = "_operation";
+/// The version of the interpreter's stable interface.
+const API_VERSION: std::ffi::c_int = ffi::PYTHON_ABI_VERSION;
 
 /// Operations that are functions of other files, or none at all.
 fn is_function(op: Op) -> bool {
@@ -34,8 +34,8 @@ fn is_function(op: Op) -> bool {
 
 /// Adds a function for each operation to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    for (number, &op) in Op::ALL.iter().enumerate().filter(|(_, op)| is_function(**op)) {
-        module.add(op.name(), function(module.py(), number, op)?)?;
+    for &op in Op::ALL.iter().filter(|op| is_function(**op)) {
+        module.add(op.name(), function(module.py(), op)?)?;
     }
     Ok(())
 }
@@ -67,9 +67,9 @@ fn documentation(op: Op) -> String {
     )
 }
 
-/// The built-in function of an operation. Its receiver is a module of its own that has the operation's number in the list:
-/// functions of a module are written, named and pickled as such, by the name of the module that they are in.
-fn function<'py>(py: Python<'py>, number: usize, op: Op) -> PyResult<Bound<'py, PyAny>> {
+/// The built-in function of an operation. Its receiver is a module of its own, whose state is the operation: functions of
+/// a module are written, named and pickled as such, by the name of the module that they are in.
+fn function(py: Python<'_>, op: Op) -> PyResult<Bound<'_, PyAny>> {
     // Functions live as long as the process, as built-in functions do.
     let text =
         |text: String| -> PyResult<&'static CStr> { Ok(Box::leak(CString::new(text)?.into_boxed_c_str())) };
@@ -79,8 +79,7 @@ fn function<'py>(py: Python<'py>, number: usize, op: Op) -> PyResult<Bound<'py, 
         ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
         ml_doc: text(documentation(op))?.as_ptr(),
     }));
-    let (receiver, module) = (PyModule::new(py, "stridewise")?, PyString::new(py, "stridewise"));
-    receiver.add(intern!(py, NUMBER), number)?;
+    let (receiver, module) = (receiver(py, op)?, PyString::new(py, "stridewise"));
     // SAFETY: the definition and its texts are never freed, its function has the form that the flags say, and the two
     // objects are alive; the result is a new reference or an exception.
     unsafe {
@@ -91,7 +90,29 @@ fn function<'py>(py: Python<'py>, number: usize, op: Op) -> PyResult<Bound<'py, 
     }
 }
 
-/// What Python calls: `receiver` has the operation's number, `arguments` are the positional ones and then those of the
+/// A module whose state is an operation.
+fn receiver(py: Python<'_>, op: Op) -> PyResult<Bound<'_, PyAny>> {
+    // Lives as long as the module, which is as long as the process.
+    let definition = Box::leak(Box::new(ffi::PyModuleDef {
+        m_base: ffi::PyModuleDef_HEAD_INIT,
+        m_name: c"stridewise".as_ptr(),
+        m_doc: std::ptr::null(),
+        m_size: size_of::<Op>().cast_signed(),
+        m_methods: std::ptr::null_mut(),
+        m_slots: std::ptr::null_mut(),
+        m_traverse: None,
+        m_clear: None,
+        m_free: None,
+    }));
+    // SAFETY: the definition is never freed and used once; the result is a new reference or an exception.
+    let module = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyModule_Create2(definition, API_VERSION))? };
+    // SAFETY: the state of a module has the size of its definition, an operation's, whose alignment any memory of the
+    // interpreter has; nobody reads it yet.
+    unsafe { ffi::PyModule_GetState(module.as_ptr()).cast::<Op>().write(op) };
+    Ok(module)
+}
+
+/// What Python calls: `receiver` is that of `function`, `arguments` are the positional ones and then those of the
 /// names in `names`.
 unsafe extern "C" fn call(
     receiver: *mut ffi::PyObject,
@@ -102,8 +123,9 @@ unsafe extern "C" fn call(
     let run = || {
         // SAFETY: the interpreter calls built-in functions on threads that are attached to it.
         let py = unsafe { Python::assume_attached() };
-        // SAFETY: the receiver is the one that `function` has given, alive while the function is.
-        let receiver = unsafe { Borrowed::from_ptr(py, receiver) };
+        // SAFETY: the receiver is the one that `function` has given, alive while the function is: a module whose state is
+        // an operation (`receiver`).
+        let op = unsafe { *ffi::PyModule_GetState(receiver).cast::<Op>() };
         // SAFETY: a tuple of the names, or null where there are none; alive during the call.
         let names = unsafe { Borrowed::from_ptr_or_opt(py, names) };
         let positional = positional.unsigned_abs();
@@ -113,7 +135,7 @@ unsafe extern "C" fn call(
             // SAFETY: a `Borrowed` is a pointer to an object; so many are there during the call (CPython, METH_FASTCALL).
             _ => unsafe { slice::from_raw_parts(arguments.cast::<Borrowed<'_, '_, PyAny>>(), count) },
         };
-        match evaluate(&receiver, arguments, positional, names.as_deref()) {
+        match evaluate(py, op, arguments, positional, names.as_deref()) {
             Ok(result) => result.into_ptr(),
             Err(fault) => {
                 PyErr::from(fault).restore(py);
@@ -129,21 +151,13 @@ unsafe extern "C" fn call(
     })
 }
 
-/// The operation of a receiver that `function` has made.
-fn operation(receiver: &Bound<'_, PyAny>) -> Result<Op> {
-    let number = receiver.cast::<PyModule>()?.dict().get_item(intern!(receiver.py(), NUMBER))?;
-    let op = number.map(|number| number.extract::<usize>()).transpose()?.and_then(|n| Op::ALL.get(n));
-    op.copied().ok_or_else(|| Fault::Python(PyTypeError::new_err("a function without its operation")))
-}
-
 fn evaluate<'py>(
-    receiver: &Bound<'py, PyAny>,
+    py: Python<'py>,
+    op: Op,
     arguments: &[Borrowed<'_, 'py, PyAny>],
     positional: usize,
     names: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyAny>> {
-    let py = receiver.py();
-    let op = operation(receiver)?;
     if positional != op.arity() {
         return Err(Fault::Python(PyTypeError::new_err(format!(
             "{}() takes {} positional argument(s) ({}) but {positional} were given",
