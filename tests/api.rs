@@ -188,6 +188,59 @@ fn operators_take_arrays_and_values_on_both_sides() -> Result<()> {
     Ok(())
 }
 
+/// The memory of an operand that is given away may become the result's, but only where nobody else has it.
+#[test]
+fn operators_leave_memory_alone_that_somebody_has() -> Result<()> {
+    let fresh = || array![1.0_f32, 2.0, 3.0, 4.0];
+    let other = array![10.0_f32, 20.0, 30.0, 40.0];
+    type Form = fn(Array<f32>, &Array<f32>) -> Array<f32>;
+    let forms: [(Form, [f32; 4]); 7] = [
+        (|x, y| x + y, [11.0, 22.0, 33.0, 44.0]),
+        (|x, y| y - x, [9.0, 18.0, 27.0, 36.0]),
+        (|x, y| y.clone() - x, [9.0, 18.0, 27.0, 36.0]),
+        (|x, y| x - y.clone(), [-9.0, -18.0, -27.0, -36.0]),
+        (|x, _| x * 2.0, [2.0, 4.0, 6.0, 8.0]),
+        (|x, _| 2.0 - x, [1.0, 0.0, -1.0, -2.0]),
+        (|x, _| -x, [-1.0, -2.0, -3.0, -4.0]),
+    ];
+    for (k, (form, expected)) in forms.into_iter().enumerate() {
+        let unchanged = |kept: &Array<f32>| -> Result<()> {
+            assert_eq!(kept.to_vec()?, [1.0, 2.0, 3.0, 4.0], "form {k}");
+            assert_eq!(other.to_vec()?, [10.0, 20.0, 30.0, 40.0], "form {k}");
+            Ok(())
+        };
+        // Nobody else.
+        assert_eq!(form(fresh(), &other).to_vec()?, expected, "form {k}");
+        // A clone; a view of all, and of a part, of what is given away or is the view.
+        let kept = fresh();
+        assert_eq!(form(kept.clone(), &other).to_vec()?, expected, "form {k}");
+        unchanged(&kept)?;
+        assert_eq!(form(kept.slice(s![..])?, &other).to_vec()?, expected, "form {k}");
+        unchanged(&kept)?;
+        let given = fresh();
+        let view = given.reshape([2, 2])?;
+        assert_eq!(form(given, &other).to_vec()?, expected, "form {k}");
+        unchanged(&view.reshape([4])?)?;
+        // Whoever has the memory has its elements.
+        let given = fresh();
+        let memory = given.usm_data()?;
+        assert_eq!(form(given, &other).to_vec()?, expected, "form {k}");
+        let mut bytes = [0; 16];
+        memory.copy_to_host(0, &mut bytes)?;
+        assert_eq!(bytes[4..8], 2.0_f32.to_ne_bytes(), "form {k}");
+        // What may not be written is read.
+        let mut given = fresh();
+        given.set_writable(false);
+        assert_eq!(form(given, &other).to_vec()?, expected, "form {k}");
+    }
+    // The result has the shape of both, and its own order.
+    let row = array![1.0_f32, 2.0];
+    let grid = array![[1.0_f32, 2.0], [3.0, 4.0]];
+    assert_eq!((row + &grid).to_vec()?, [2.0, 4.0, 4.0, 6.0]);
+    assert_eq!((grid.t() + grid).to_vec()?, [2.0, 5.0, 5.0, 8.0]);
+    Ok(())
+}
+
 #[test]
 fn operators_broadcast_and_work_in_place() -> Result<()> {
     let rows = array![[1], [2]];

@@ -180,9 +180,9 @@ impl Device for HostDevice {
         kernels::supports(plan)
     }
 
-    fn elements_fn(&self, op: Op, dtype: Dtype) -> Option<ElementsFn> {
+    fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<ElementsFn> {
         // Under the guard, the addresses that core knows are not those to compute with.
-        if guard::enabled() { None } else { kernels::elements_fn(op, dtype, self.state.tuning.isa) }
+        if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, self.state.tuning.isa) }
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

@@ -5,16 +5,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::{ArrayOrScalar, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::layout::{Layout, Order};
+use crate::layout::Order;
 use crate::lazy::{EAGER_BYTES, Node};
+use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::{Function, MAX_OPERANDS, Operand, run};
-use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
+use crate::memory::direct::{Function, MAX_OPERANDS, Operand, Operands};
 use crate::ops::Op;
 use crate::promotion::result_type;
 use crate::runtime::Queue;
@@ -24,51 +22,66 @@ use crate::runtime::Queue;
 /// # Errors
 /// What the allocation reports.
 pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
-    let Some(work) = Work::of(op, operands, None) else { return Ok(None) };
-    let Some(function) = Function::of(work.queue.device(), op, work.dtype) else { return Ok(None) };
-    let out = op.result(work.dtype);
-    let len: usize = work.shape.iter().product();
-    // Within the bound: the operands are so many bytes at most.
-    let bytes = len * out.size();
-    if bytes == 0 || bytes > EAGER_BYTES {
-        return Ok(None);
+    match Work::of(op, operands, None) {
+        Some(work) if op != Op::Cast => work.fresh(op, op.result(work.dtype)),
+        _ => Ok(None),
     }
-    let allocation = Allocation::new(work.queue.device(), work.kind, bytes, BLOCK_ALIGN_BYTES)?;
-    if !run(&function, &work.operands, (&allocation, 0..bytes), len) {
-        return Ok(None);
+}
+
+/// The elements of an array, converted.
+///
+/// # Errors
+/// What the allocation reports.
+pub(super) fn cast(array: &UsmArray, out: Dtype) -> Result<Option<UsmArray>> {
+    match Work::of(Op::Cast, &[array.into()], None) {
+        Some(work) => work.fresh(Op::Cast, out),
+        None => Ok(None),
     }
-    let layout = Layout::contiguous(work.shape, if work.column_major { Order::F } else { Order::C })?;
-    let node = Node::ready(allocation, work.queue);
-    Ok(Some(UsmArray::from_node(node, layout, out, work.queue.clone())))
 }
 
 /// Writes the result of an elementwise operation. Whether it is done.
 pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> bool {
     let Some((allocation, range)) = target(out) else { return false };
     let Some(work) = Work::of(op, operands, Some(out)) else { return false };
-    let Some(function) = Function::of(out.device(), op, work.dtype) else { return false };
-    op.result(work.dtype) == out.dtype && run(&function, &work.operands, (allocation, range), out.len())
+    if op == Op::Cast || op.result(work.dtype) != out.dtype {
+        return false;
+    }
+    let function = Function::of(out.device(), op, work.dtype, out.dtype);
+    function.is_some_and(|function| function.write(&work.operands, (allocation, &range), work.len))
 }
 
-/// Writes a value, or the elements of an array of the same dtype. Whether it is done.
+/// Writes the result of an elementwise operation into one of its operands, which nobody else has. Whether it is done.
+pub(super) fn reuse(op: Op, operands: &[ArrayOrScalar<'_>], owned: &UsmArray) -> bool {
+    let alone = Arc::strong_count(&owned.node) == 1
+        && owned
+            .node
+            .get_memory()
+            .is_some_and(|memory| Arc::strong_count(memory) == 1 && !memory.is_exported());
+    alone && write(op, operands, owned)
+}
+
+/// Writes a value, or the elements of an array, converted. Whether it is done.
 pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
     let Some((allocation, range)) = target(out) else { return false };
-    let operand = match source {
-        ArrayOrScalar::Array(array) if array.dtype == out.dtype && array.queue == out.queue => {
-            match placed(array, out.shape(), order_of(out)) {
-                Some(operand) => operand,
-                None => return false,
+    let (operand, op, dtype) = match source {
+        ArrayOrScalar::Array(array) if array.queue == out.queue => {
+            let Some(operand) = placed(array, out.shape(), order_of(out)) else { return false };
+            let op = if array.dtype == out.dtype { Op::Copy } else { Op::Cast };
+            // One element for all is what a copy takes.
+            if op == Op::Cast && array.len() != out.len() {
+                return false;
             }
+            (operand, op, array.dtype)
         }
         ArrayOrScalar::Array(_) => return false,
-        ArrayOrScalar::Scalar(value) => Operand::Value(value.cast(out.dtype)),
+        ArrayOrScalar::Scalar(value) => (Operand::Value(value.cast(out.dtype)), Op::Copy, out.dtype),
         ArrayOrScalar::Weak(value) => match value.to_scalar(out.dtype) {
-            Ok(value) => Operand::Value(value),
+            Ok(value) => (Operand::Value(value), Op::Copy, out.dtype),
             Err(_) => return false,
         },
     };
-    let Some(function) = Function::of(out.device(), Op::Copy, out.dtype) else { return false };
-    run(&function, &[operand], (allocation, range), out.len())
+    let function = Function::of(out.device(), op, dtype, out.dtype);
+    function.is_some_and(|function| function.write(&[operand], (allocation, &range), out.len()))
 }
 
 /// The bytes that are written, where the array's queue allows work at once and its elements lie one after another.
@@ -112,58 +125,65 @@ fn placed<'a>(array: &'a UsmArray, shape: &[usize], order: Option<Order>) -> Opt
     one.then_some(Operand::Memory { allocation, bytes, one: true })
 }
 
-/// An elementwise operation whose operands are of one dtype, in memory, of one queue, and in one order.
+/// An elementwise operation whose operands are of one dtype, but for a condition, in memory, of one queue, and in one order.
 struct Work<'a> {
-    queue: &'a Queue,
+    /// The array whose shape is the result's.
+    largest: &'a UsmArray,
+    len: usize,
     kind: UsmKind,
     dtype: Dtype,
-    shape: &'a [usize],
-    column_major: bool,
-    operands: SmallVec<[Operand<'a>; MAX_OPERANDS]>,
+    order: Order,
+    operands: Operands<'a>,
 }
 
 impl<'a> Work<'a> {
     fn of(op: Op, operands: &[ArrayOrScalar<'a>], out: Option<&'a UsmArray>) -> Option<Self> {
-        if operands.len() != op.arity() || operands.len() > MAX_OPERANDS || op == Op::Cast {
+        if operands.len() != op.arity() || operands.len() > MAX_OPERANDS {
             return None;
         }
-        let arrays = || {
-            operands.iter().filter_map(|operand| match operand {
-                ArrayOrScalar::Array(array) => Some(*array),
-                _ => None,
-            })
-        };
         // The one with the most elements says the shape; the others fit it, or the work is not done here.
-        let largest =
-            arrays().reduce(|a, b| if (b.len(), b.ndim()) > (a.len(), a.ndim()) { b } else { a })?;
-        let (queue, dtype) = (&largest.queue, largest.dtype);
-        let shape = out.map_or(largest.shape(), |out| out.shape());
-        let small = largest.bytes() <= EAGER_BYTES && !largest.is_empty();
-        if !small || largest.shape() != shape || !op.allows(dtype) || !at_once(queue) {
+        let mut largest: Option<(&UsmArray, usize)> = None;
+        let mut dtype = None;
+        for (k, operand) in operands.iter().enumerate() {
+            let ArrayOrScalar::Array(array) = operand else { continue };
+            let len = array.len();
+            if largest.is_none_or(|(other, most)| (len, array.ndim()) > (most, other.ndim())) {
+                largest = Some((array, len));
+            }
+            if !is_condition(op, k) {
+                dtype = dtype.or(Some(array.dtype));
+            }
+        }
+        let ((largest, len), dtype) = (largest?, dtype?);
+        let queue = &largest.queue;
+        if len == 0 || len * dtype.size() > EAGER_BYTES || !op.allows(dtype) || !at_once(queue) {
             return None;
         }
-        if out.is_some_and(|out| out.queue != *queue) || (op.wants_float() && !dtype.kind().is_inexact()) {
+        if out.is_some_and(|out| out.queue != *queue || out.shape() != largest.shape()) {
+            return None;
+        }
+        if op.wants_float() && !dtype.kind().is_inexact() {
             return None;
         }
         let order = out.and_then(order_of).or_else(|| order_of(largest));
         let mut work = Self {
-            queue,
-            kind: largest.usm_kind(),
+            largest,
+            len,
+            kind: UsmKind::Host,
             dtype,
-            shape,
-            column_major: order == Some(Order::F),
-            operands: SmallVec::new(),
+            order: order.unwrap_or_default(),
+            operands: Operands::new(),
         };
-        for operand in operands {
+        for (k, operand) in operands.iter().enumerate() {
+            let condition = is_condition(op, k);
+            let wanted = if condition { Dtype::Bool } else { dtype };
             work.operands.push(match operand {
-                ArrayOrScalar::Array(array) if array.dtype == dtype && array.queue == *queue => {
+                ArrayOrScalar::Array(array) if array.dtype == wanted && array.queue == *queue => {
                     work.kind = work.kind.combine(array.usm_kind());
-                    placed(array, shape, order)?
+                    placed(array, largest.shape(), order)?
                 }
-                ArrayOrScalar::Array(_) => return None,
-                ArrayOrScalar::Scalar(value) if value.dtype() == dtype => Operand::Value(*value),
-                ArrayOrScalar::Scalar(_) => return None,
-                ArrayOrScalar::Weak(value) => {
+                ArrayOrScalar::Scalar(value) if value.dtype() == wanted => Operand::Value(*value),
+                ArrayOrScalar::Weak(value) if !condition => {
                     let support = queue.device().dtype_support();
                     let joint = result_type(&[dtype], &[*value], support).ok()?;
                     if joint != dtype {
@@ -171,8 +191,29 @@ impl<'a> Work<'a> {
                     }
                     Operand::Value(value.to_scalar(dtype).ok()?)
                 }
+                _ => return None,
             });
         }
         Some(work)
     }
+
+    /// The result in memory of its own.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    fn fresh(&self, op: Op, out: Dtype) -> Result<Option<UsmArray>> {
+        let queue = &self.largest.queue;
+        let Some(function) = Function::of(queue.device(), op, self.dtype, out) else { return Ok(None) };
+        if self.len * out.size() > EAGER_BYTES {
+            return Ok(None);
+        }
+        let Some(allocation) = function.fresh(&self.operands, self.kind, self.len)? else { return Ok(None) };
+        let layout = self.largest.layout.packed(self.order);
+        Ok(Some(UsmArray::from_node(Node::ready(allocation, queue), layout, out, queue.clone())))
+    }
+}
+
+/// Whether an operand is the condition of a selection.
+fn is_condition(op: Op, position: usize) -> bool {
+    op == Op::Where && position == 0
 }

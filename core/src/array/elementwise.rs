@@ -236,6 +236,11 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Dtype`] where the device lacks the dtype.
     pub fn astype(&self, dtype: Dtype) -> Result<Self> {
+        if dtype != self.dtype
+            && let Some(array) = direct::cast(self, dtype)?
+        {
+            return Ok(array);
+        }
         self.converted(dtype, Node::record)
     }
 

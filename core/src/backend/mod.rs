@@ -115,10 +115,11 @@ pub trait Device: Send + Sync {
         let _ = (op, dtype);
         None
     }
-    /// The function that computes an operation of one or two operands of a dtype over a few elements on the calling
-    /// thread, in memory of any kind of this device; `None` where the device does not compute there.
-    fn elements_fn(&self, op: Op, dtype: Dtype) -> Option<ElementsFn> {
-        let _ = (op, dtype);
+    /// The function that computes an operation on operands of a dtype (but the condition of a selection, which is `bool`),
+    /// with results of another, over a few elements on the calling thread, in memory of any kind of this device; `None`
+    /// where the device does not compute there.
+    fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<ElementsFn> {
+        let _ = (op, dtype, out);
         None
     }
     /// Allocates `bytes` (not 0) at an address that is a multiple of `align` (a power of two). Core pools what it gets,

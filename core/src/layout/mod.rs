@@ -52,13 +52,21 @@ pub enum Order {
 /// zero, so with negative strides it lies above the lowest element.
 ///
 /// Equality compares shape, strides and offset literally; [`same_view`] compares what is addressed.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Layout {
     shape: Dims,
     strides: Strides,
     offset: usize,
     c_contiguous: bool,
     f_contiguous: bool,
+}
+
+impl Clone for Layout {
+    fn clone(&self) -> Self {
+        // `SmallVec` clones element by element, which small work would feel.
+        let (shape, strides) = (Dims::from_slice(&self.shape), Strides::from_slice(&self.strides));
+        Self { shape, strides, ..*self }
+    }
 }
 
 /// Number of elements of `shape`, 0 when any extent is 0.
@@ -233,6 +241,21 @@ impl Layout {
         Self::new(shape, None, Some(0), order, 1, None)
     }
 
+    /// A contiguous layout of the same shape that starts at 0.
+    pub(crate) fn packed(&self, order: Order) -> Self {
+        let there = match order {
+            Order::C => self.c_contiguous,
+            Order::F => self.f_contiguous,
+        };
+        // Extents of 0 and 1 may have any strides.
+        if there && self.offset == 0 && self.shape.iter().all(|&extent| extent > 1) {
+            return self.clone();
+        }
+        // The shape has passed `checked_len`.
+        let strides = contiguous_strides(&self.shape, order);
+        Self::from_parts(Dims::from_slice(&self.shape), strides, 0)
+    }
+
     /// A layout whose parts are known to address nothing that a checked layout did not address.
     fn from_parts(shape: Dims, strides: Strides, offset: usize) -> Self {
         let empty = shape.contains(&0);
@@ -297,6 +320,9 @@ impl Layout {
     pub fn element_range(&self) -> Range<usize> {
         if self.is_empty() {
             return self.offset..self.offset;
+        }
+        if self.c_contiguous || self.f_contiguous {
+            return self.offset..self.offset + self.len();
         }
         let (low, high) = reach(&self.shape, &self.strides);
         // Both ends were checked to lie between 0 and `isize::MAX` when the layout was made.

@@ -46,7 +46,8 @@ pub(crate) const EAGER_BYTES: usize = 4 << 10;
 /// What an array's elements come from: memory, or a recorded operation.
 pub(crate) struct Node {
     memory: OnceLock<Arc<Allocation>>,
-    recorded: Mutex<Option<Recorded>>,
+    /// Elsewhere, for most nodes have none.
+    recorded: Mutex<Option<Box<Recorded>>>,
     kind: UsmKind,
     queue: Queue,
     steps: usize,
@@ -146,7 +147,7 @@ impl Node {
         drop(operands);
         let node = Arc::new(Self {
             memory: OnceLock::new(),
-            recorded: Mutex::new(Some(recorded)),
+            recorded: Mutex::new(Some(Box::new(recorded))),
             kind,
             queue: queue.clone(),
             steps,
@@ -226,7 +227,7 @@ impl Node {
         drop(settled);
     }
 
-    fn recorded(&self) -> MutexGuard<'_, Option<Recorded>> {
+    fn recorded(&self) -> MutexGuard<'_, Option<Box<Recorded>>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -61,7 +61,7 @@ impl Allocation {
                 "use 64, which suits every dtype",
             ));
         }
-        let block = device.pool().acquire(device.downgrade(), kind, bytes, align)?;
+        let block = device.pool().acquire(|| device.downgrade(), kind, bytes, align)?;
         Ok(Self::owned(block.ptr(), bytes, kind, device, Owner::Pool(block), false))
     }
 
@@ -173,13 +173,14 @@ impl Allocation {
 impl Drop for Allocation {
     fn drop(&mut self) {
         let events = self.track.get_mut().unwrap_or_else(PoisonError::into_inner).unfinished();
-        let device = self.device.clone();
         let owner = match std::mem::replace(&mut self.owner, Owner::Gone) {
-            Owner::Pool(block) if !events.is_empty() && device.is_registered() => {
-                return device.pool().retire(block, events);
+            Owner::Pool(block) if events.is_empty() => return self.device.pool().release(block),
+            Owner::Pool(block) if self.device.is_registered() => {
+                return self.device.pool().retire(block, events);
             }
             owner => owner,
         };
+        let device = self.device.clone();
         let free = move || match owner {
             Owner::Pool(block) => device.pool().release(block),
             Owner::Foreign(chunk, deleter) => {

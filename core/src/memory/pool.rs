@@ -4,7 +4,7 @@
 //! freed blocks are kept by size class and reused, up to a cap. Classes are an eighth of a power of two apart, which
 //! wastes at most 12.5 %. Blocks up to [`SLAB_BLOCK_BYTES`] are cut from slabs.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
@@ -57,12 +57,48 @@ type Events = SmallVec<[Arc<dyn Event>; 2]>;
 
 #[derive(Default)]
 struct State {
-    free: HashMap<(UsmKind, usize), Vec<Block>>,
+    free: FreeBlocks,
     /// Blocks whose owners are gone and whose work may be under way, the oldest first.
     retired: VecDeque<(Block, Events)>,
     slabs: Vec<Arc<Chunk>>,
     statistics: PoolStatistics,
     cap_bytes: usize,
+}
+
+/// Free blocks by kind and size class, found without a search.
+#[derive(Default)]
+struct FreeBlocks([Vec<Vec<Block>>; 3]);
+
+impl FreeBlocks {
+    fn kind(kind: UsmKind) -> usize {
+        match kind {
+            UsmKind::Host => 0,
+            UsmKind::Device => 1,
+            UsmKind::Shared => 2,
+        }
+    }
+
+    /// Takes a block of a class, the one that came last.
+    fn pop(&mut self, kind: UsmKind, class: usize) -> Option<Block> {
+        self.0[Self::kind(kind)].get_mut(class_number(class))?.pop()
+    }
+
+    /// The blocks of a class.
+    fn class(&mut self, kind: UsmKind, class: usize) -> &mut Vec<Block> {
+        let (classes, number) = (&mut self.0[Self::kind(kind)], class_number(class));
+        if number >= classes.len() {
+            classes.resize_with(number + 1, Vec::new);
+        }
+        &mut classes[number]
+    }
+
+    /// The classes of all kinds that have blocks, the largest blocks first.
+    fn largest_first(&mut self) -> impl Iterator<Item = &mut Vec<Block>> {
+        let mut classes: SmallVec<[&mut Vec<Block>; 16]> =
+            self.0.iter_mut().flatten().filter(|blocks| !blocks.is_empty()).collect();
+        classes.sort_by_key(|blocks| std::cmp::Reverse(blocks[0].chunk.block_bytes));
+        classes.into_iter()
+    }
 }
 
 /// The pool of one device.
@@ -81,6 +117,17 @@ fn class_bytes(bytes: usize) -> Option<usize> {
     bytes.checked_next_multiple_of(step.max(BLOCK_ALIGN_BYTES))
 }
 
+/// The number of a size class, which [`class_bytes`] has given, among all.
+fn class_number(class: usize) -> usize {
+    if class <= 8 * BLOCK_ALIGN_BYTES {
+        return class / BLOCK_ALIGN_BYTES;
+    }
+    // Eight classes from each power of two to the next, that one included.
+    let power = (class - 1).ilog2();
+    let part = (class - 1) >> (power - 3);
+    8 * (power as usize - (8 * BLOCK_ALIGN_BYTES).ilog2() as usize) + (part - 8) + 9
+}
+
 impl Pool {
     pub(crate) fn new(device: Arc<dyn backend::Device>) -> Self {
         let memory = usize::try_from(device.info().limits.global_memory_bytes).unwrap_or(usize::MAX);
@@ -95,25 +142,24 @@ impl Pool {
     /// A block of at least `bytes`, of which the start is a multiple of `align`.
     pub(crate) fn acquire(
         &self,
-        owner: WeakDevice,
+        owner: impl FnOnce() -> WeakDevice,
         kind: UsmKind,
         bytes: usize,
         align: usize,
     ) -> Result<Block> {
-        let device_name = &self.device.info().name;
         let class = class_bytes(bytes).filter(|&class| isize::try_from(class).is_ok()).ok_or_else(|| {
             Error::overflow(
                 "bytes",
                 bytes,
                 "a size that fits the address space",
-                format!("allocate less on {device_name}"),
+                format!("allocate less on {}", self.device.info().name),
             )
         })?;
         let mut state = self.lock();
         self.collect(&mut state, RETIRED_LOOKS);
         // A larger alignment than every block has anyway gets memory of its own.
         let pooled = align <= BLOCK_ALIGN_BYTES;
-        if pooled && let Some(block) = state.free.get_mut(&(kind, class)).and_then(Vec::pop) {
+        if pooled && let Some(block) = state.free.pop(kind, class) {
             state.statistics.hits += 1;
             state.statistics.cached_bytes -= class;
             return Ok(Self::hand_out(&mut state, block, bytes));
@@ -121,17 +167,17 @@ impl Pool {
         state.statistics.misses += 1;
         if pooled && class <= SLAB_BLOCK_BYTES {
             let raw = self.obtain(&mut state, kind, SLAB_BYTES, BLOCK_ALIGN_BYTES)?;
-            let chunk = Chunk::register(raw, owner, class);
+            let chunk = Chunk::register(raw, owner(), class);
             state.statistics.reserved_bytes += raw.bytes;
             state.statistics.cached_bytes += (chunk.blocks() - 1) * class;
             // Highest first, so that the lowest addresses are handed out next.
             let rest = (1..chunk.blocks()).rev().map(|index| Block { chunk: Arc::clone(&chunk), index });
-            state.free.entry((kind, class)).or_default().extend(rest);
+            state.free.class(kind, class).extend(rest);
             state.slabs.push(Arc::clone(&chunk));
             return Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes));
         }
         let raw = self.obtain(&mut state, kind, class, align.max(BLOCK_ALIGN_BYTES))?;
-        let chunk = Chunk::register(raw, owner, raw.bytes);
+        let chunk = Chunk::register(raw, owner(), raw.bytes);
         state.statistics.reserved_bytes += raw.bytes;
         Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes))
     }
@@ -193,7 +239,7 @@ impl Pool {
             return;
         }
         state.statistics.cached_bytes += class;
-        state.free.entry((block.chunk.raw.kind, class)).or_default().push(block);
+        state.free.class(block.chunk.raw.kind, class).push(block);
     }
 
     pub(crate) fn statistics(&self) -> PoolStatistics {
@@ -221,16 +267,15 @@ impl Pool {
     }
 
     fn trim_locked(&self, state: &mut State, keep_bytes: usize) {
+        let State { free, statistics, .. } = state;
         // The largest blocks first: fewest calls for most memory.
-        let mut keys: Vec<_> =
-            state.free.keys().copied().filter(|&(_, class)| class > SLAB_BLOCK_BYTES).collect();
-        keys.sort_by_key(|&(_, class)| std::cmp::Reverse(class));
-        for key in keys {
-            while state.statistics.cached_bytes > keep_bytes
-                && let Some(block) = state.free.get_mut(&key).and_then(Vec::pop)
+        for blocks in free.largest_first() {
+            while blocks.last().is_some_and(|block| block.chunk.block_bytes > SLAB_BLOCK_BYTES)
+                && statistics.cached_bytes > keep_bytes
+                && let Some(block) = blocks.pop()
             {
-                state.statistics.cached_bytes -= block.chunk.block_bytes;
-                self.give_back(&mut state.statistics, &block.chunk);
+                statistics.cached_bytes -= block.chunk.block_bytes;
+                self.give_back(statistics, &block.chunk);
             }
         }
         if state.statistics.cached_bytes <= keep_bytes {
@@ -239,9 +284,8 @@ impl Pool {
         let (idle, used): (Vec<_>, Vec<_>) = state.slabs.drain(..).partition(|slab| slab.is_idle());
         state.slabs = used;
         for slab in idle {
-            if let Some(list) = state.free.get_mut(&(slab.raw.kind, slab.block_bytes)) {
-                list.retain(|block| !Arc::ptr_eq(&block.chunk, &slab));
-            }
+            let blocks = state.free.class(slab.raw.kind, slab.block_bytes);
+            blocks.retain(|block| !Arc::ptr_eq(&block.chunk, &slab));
             state.statistics.cached_bytes -= slab.blocks() * slab.block_bytes;
             self.give_back(&mut state.statistics, &slab);
         }
@@ -269,7 +313,7 @@ impl Drop for Pool {
 
 #[cfg(test)]
 mod tests {
-    use super::class_bytes;
+    use super::{class_bytes, class_number};
 
     #[test]
     fn classes_hold_their_size_and_waste_little() {
@@ -280,5 +324,16 @@ mod tests {
             assert_eq!(class_bytes(class), Some(class));
         }
         assert_eq!(class_bytes(usize::MAX), None);
+    }
+    #[test]
+    fn classes_are_numbered_in_their_order() {
+        let mut classes: Vec<usize> = (1..1 << 16).filter_map(class_bytes).collect();
+        classes.extend(
+            (16..60).flat_map(|power| (9..=16).filter_map(move |part| class_bytes(part << (power - 3)))),
+        );
+        classes.sort_unstable();
+        classes.dedup();
+        let numbers: Vec<usize> = classes.iter().map(|&class| class_number(class)).collect();
+        assert_eq!(numbers, (1..=classes.len()).collect::<Vec<_>>());
     }
 }

@@ -63,11 +63,23 @@ struct Recorded {
     event: Arc<dyn Event>,
 }
 
-/// The accesses to one allocation that later ones may have to wait for, and the host views that are open.
+impl Recorded {
+    /// Whether it is over, and no failure of it concerns a later access.
+    fn is_settled(&self) -> bool {
+        match self.event.status() {
+            EventStatus::Complete => true,
+            EventStatus::Failed => self.mode == Mode::Read,
+            _ => false,
+        }
+    }
+}
+
+/// The accesses to one allocation that later ones may have to wait for, and the host views that are open. Mostly there is
+/// neither, so that the lists lie elsewhere: an allocation is small.
 #[derive(Default)]
 pub(crate) struct Track {
-    accesses: SmallVec<[Recorded; 2]>,
-    host_views: SmallVec<[OpenView; 1]>,
+    accesses: Vec<Recorded>,
+    host_views: Vec<OpenView>,
     /// Number of the next host view.
     next_view: u64,
     /// Length of the list of accesses at which it is searched for finished ones.
@@ -100,6 +112,11 @@ impl Track {
         ))
     }
 
+    /// Whether no access may be under way and no host view is open.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.accesses.is_empty() && self.host_views.is_empty()
+    }
+
     /// Whether an access may be over before anything else learns of it: no access that it conflicts with is under way or
     /// has failed (an overwrite that recovers from a failure is known to those who read after it), and no host view is
     /// against it.
@@ -110,6 +127,11 @@ impl Track {
                 || access.event.status() == EventStatus::Complete
         };
         self.accesses.iter().all(idle) && self.check_host_views(region, mode).is_ok()
+    }
+
+    /// Forgets accesses that no later one has to wait for.
+    pub(crate) fn forget_settled(&mut self) {
+        self.accesses.retain(|access| !access.is_settled());
     }
 
     /// Appends the waits of a new access: what it reads after a write, or overwrites.
@@ -135,11 +157,8 @@ impl Track {
         // Asking for a status may cost as much as a small command.
         let search = self.accesses.len() >= self.search_at.max(SEARCH_LEN);
         self.accesses.retain(|old| {
-            let status = if search { old.event.status() } else { EventStatus::Submitted };
-            let settled =
-                status == EventStatus::Complete || (status == EventStatus::Failed && old.mode == Mode::Read);
             // A write waits for what it covers, so whoever waits for the write waits for that too.
-            !(settled || (mode == Mode::Write && region.covers(&old.region)))
+            !((search && old.is_settled()) || (mode == Mode::Write && region.covers(&old.region)))
         });
         if search {
             self.search_at = 2 * self.accesses.len();

@@ -10,12 +10,13 @@ use crate::error::{Error, Result};
 #[derive(Clone)]
 pub struct Event {
     backend: Arc<dyn backend::Event>,
-    waits: Arc<[Arc<dyn backend::Event>]>,
+    /// `None` for none.
+    waits: Option<Arc<[Arc<dyn backend::Event>]>>,
 }
 
 impl Event {
     pub(crate) fn new(backend: Arc<dyn backend::Event>, waits: Vec<Arc<dyn backend::Event>>) -> Self {
-        Self { backend, waits: waits.into() }
+        Self { backend, waits: (!waits.is_empty()).then(|| waits.into()) }
     }
 
     /// An event of nothing: complete.
@@ -62,7 +63,8 @@ impl Event {
     /// not kept: the list of an event from this list is empty.
     #[must_use]
     pub fn wait_list(&self) -> Vec<Self> {
-        self.waits.iter().map(|e| Self::new(Arc::clone(e), Vec::new())).collect()
+        let waits = self.waits.iter().flat_map(|waits| waits.iter());
+        waits.map(|e| Self::new(Arc::clone(e), Vec::new())).collect()
     }
 
     /// Time stamps of the command.
@@ -88,6 +90,11 @@ impl Event {
 
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Event({:?}, waited for {})", self.status(), self.waits.len())
+        write!(
+            f,
+            "Event({:?}, waited for {})",
+            self.status(),
+            self.waits.as_ref().map_or(0, |waits| waits.len())
+        )
     }
 }

@@ -97,13 +97,10 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
     }
 }
 
-/// The function of an operation of one or two operands of a dtype over elements that lie one after another.
-pub(crate) fn elements_fn(op: Op, dtype: Dtype, isa: Isa) -> Option<ElementsFn> {
-    if op.arity() > 2 || op == Op::Cast {
-        return None;
-    }
+/// The function of an operation on a dtype, with results of another, over elements that lie one after another.
+pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<ElementsFn> {
     // A step's function has the same contract; the flag beyond those of its sources is not set.
-    step::resolve(op, dtype, op.result(dtype), isa).map(|resolved| resolved.run)
+    step::resolve(op, dtype, out, isa).map(|resolved| resolved.run)
 }
 
 /// Copies bytes.

@@ -6,7 +6,7 @@ use std::ops::{
 };
 
 use super::{Array, ArrayOrValue, BitsElement, FieldElement, IntElement, NumElement, demand};
-use crate::array::ArrayOrScalar;
+use crate::array::{ArrayOrScalar, direct, elementwise};
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::ops::Op;
@@ -15,12 +15,56 @@ use crate::runtime::Event;
 impl<T: Element> Array<T> {
     /// `self ∘ other`, of this element type.
     pub(super) fn combine<'a>(&'a self, op: Op, other: impl Into<ArrayOrScalar<'a>>) -> Result<Self> {
-        self.inner.binary(op, other)?.try_into()
+        combined(op, self, other)
     }
 
     /// `self = self ∘ other`, in place.
     pub(super) fn update<'a>(&'a self, op: Op, other: impl Into<ArrayOrScalar<'a>>) -> Result<Event> {
         self.inner.write_elementwise(op, &[self.into(), other.into()], &[])
+    }
+}
+
+/// `left ∘ right`.
+fn combined<'a, T: Element>(
+    op: Op,
+    left: &Array<T>,
+    right: impl Into<ArrayOrScalar<'a>>,
+) -> Result<Array<T>> {
+    elementwise(op, &[left.into(), right.into()])?.try_into()
+}
+
+/// `left ∘ right`. A small result is written into an operand that is given away, where nobody else has its memory.
+fn give_left<'a, T: Element>(
+    op: Op,
+    left: Array<T>,
+    right: impl Into<ArrayOrScalar<'a>>,
+) -> Result<Array<T>> {
+    let right = right.into();
+    match direct::reuse(op, &[(&left).into(), right.clone()], &left.inner) {
+        true => Ok(left),
+        false => combined(op, &left, right),
+    }
+}
+
+/// As [`give_left`], of the right operand.
+fn give_right<'a, T: Element>(
+    op: Op,
+    left: impl Into<ArrayOrScalar<'a>>,
+    right: Array<T>,
+) -> Result<Array<T>> {
+    let left = left.into();
+    let operands = [left, (&right).into()];
+    if direct::reuse(op, &operands, &right.inner) {
+        return Ok(right);
+    }
+    elementwise(op, &operands)?.try_into()
+}
+
+/// As [`give_left`], of both operands.
+fn give_both<T: Element>(op: Op, left: Array<T>, right: Array<T>) -> Result<Array<T>> {
+    match direct::reuse(op, &[(&left).into(), (&right).into()], &left.inner) {
+        true => Ok(left),
+        false => give_right(op, &left, right),
     }
 }
 
@@ -67,7 +111,8 @@ macro_rules! binary_operators {
                 }
             }
 
-            binary_operators!(@forms $Class $Trait $name $Op [Array<T>, &Array<T>]);
+            binary_operators!(@forms $Class $Trait $name $Op
+                [Array<T>: give_both give_left, &Array<T>: give_right combined]);
 
             impl<T: $Class> $AssignTrait<&Array<T>> for Array<T> {
                 #[track_caller]
@@ -89,26 +134,27 @@ macro_rules! binary_operators {
             }
         )*
     };
-    (@forms $Class:ident $Trait:ident $name:ident $Op:ident [$($Left:ty),*]) => {$(
+    (@forms $Class:ident $Trait:ident $name:ident $Op:ident
+        [$($Left:ty: $with_owned:ident $with_other:ident),*]) => {$(
         impl<T: $Class> $Trait<Array<T>> for $Left {
             type Output = Array<T>;
             #[track_caller]
             fn $name(self, other: Array<T>) -> Array<T> {
-                demand(self.combine(Op::$Op, &other))
+                demand($with_owned(Op::$Op, self, other))
             }
         }
         impl<T: $Class> $Trait<&Array<T>> for $Left {
             type Output = Array<T>;
             #[track_caller]
             fn $name(self, other: &Array<T>) -> Array<T> {
-                demand(self.combine(Op::$Op, other))
+                demand($with_other(Op::$Op, self, other))
             }
         }
         impl<T: $Class> $Trait<T> for $Left {
             type Output = Array<T>;
             #[track_caller]
             fn $name(self, other: T) -> Array<T> {
-                demand(self.combine(Op::$Op, other.to_scalar()))
+                demand($with_other(Op::$Op, self, other.to_scalar()))
             }
         }
     )*};
@@ -163,7 +209,7 @@ macro_rules! reflected {
             type Output = Array<$ty>;
             #[track_caller]
             fn $name(self, other: Array<$ty>) -> Array<$ty> {
-                demand(reflect(Op::$Op, self, &other))
+                demand(give_right(Op::$Op, self.to_scalar(), other))
             }
         }
     )*};
@@ -171,7 +217,7 @@ macro_rules! reflected {
 crate::for_each_dtype!(reflected);
 
 fn reflect<T: Element>(op: Op, left: T, right: &Array<T>) -> Result<Array<T>> {
-    crate::array::elementwise(op, &[left.to_scalar().into(), right.into()])?.try_into()
+    elementwise(op, &[left.to_scalar().into(), right.into()])?.try_into()
 }
 
 macro_rules! unary_operators {
@@ -189,7 +235,10 @@ macro_rules! unary_operators {
             type Output = Array<T>;
             #[track_caller]
             fn $name(self) -> Array<T> {
-                demand(self.$try_name())
+                match direct::reuse(Op::$Op, &[(&self).into()], &self.inner) {
+                    true => self,
+                    false => demand(self.$try_name()),
+                }
             }
         }
         impl<T: $Class> $Trait for &Array<T> {
