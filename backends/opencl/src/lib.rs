@@ -7,7 +7,7 @@
 //! - `memory`: the three tiers of memory behind USM pointers;
 //! - `queue`, `event`, `worker`: commands, their order and their end;
 //! - `transfer`: copies between host and device memory, and between devices;
-//! - `program`, `recent`, `disk`: compiled kernels, the last ones in memory, all on disk;
+//! - `program`, `recent`, `disk`: compiled kernels, those that were used last, in memory and on disk;
 //! - `kernels`: which kernel computes a plan, and its text;
 //! - `emit`: programs as OpenCL C.
 
