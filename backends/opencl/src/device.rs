@@ -179,11 +179,16 @@ fn has(extensions: &str, name: &str) -> bool {
 }
 
 impl OpenClDevice {
-    /// Opens a device: makes its context.
+    /// Opens a device, which will keep so many compiled kernels: makes its context.
     ///
     /// # Errors
     /// What the runtime reports.
-    pub(crate) fn open(platform: Platform, id: cl::Device, part: Option<DevicePart>) -> Result<Self> {
+    pub(crate) fn open(
+        platform: Platform,
+        id: cl::Device,
+        part: Option<DevicePart>,
+        kernels: usize,
+    ) -> Result<Self> {
         let raw = opencl3::context::context::create_context(
             &[id.id()],
             std::ptr::null(),
@@ -256,7 +261,7 @@ impl OpenClDevice {
             format!("{}\n{}\n{}\n{}", info.name, info.driver_version, text(id.version()), text(id.vendor()));
         let shared = Arc::new(Shared {
             memory: Memory::new(tier, context.raw(), id.id()),
-            programs: Programs::new(context.raw(), id, &target, &identity),
+            programs: Programs::new(context.raw(), id, &target, &identity, kernels),
             scratch: Scratch::default(),
             transfers: Transfers::default(),
             worker: Worker::start()?,
@@ -361,7 +366,8 @@ impl Device for OpenClDevice {
         // Each is owned from here on, so that none is lost if another cannot be opened.
         let parts: Vec<_> = parts.into_iter().map(DevicePart).collect();
         let open = |part: DevicePart| {
-            let device = Self::open(self.platform, cl::Device::new(part.0), Some(part))?;
+            let kernels = self.shared.programs.most();
+            let device = Self::open(self.platform, cl::Device::new(part.0), Some(part), kernels)?;
             Ok(Arc::new(device) as Arc<dyn Device>)
         };
         parts.into_iter().map(open).collect()

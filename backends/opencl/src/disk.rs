@@ -2,17 +2,26 @@
 //!
 //! A file holds what it was compiled from, whole, and a checksum: a file of another device, compiler or text, or one that
 //! is damaged, is not taken, and the kernel is compiled anew. Files are written beside their place and moved there, so
-//! that no process sees half a file.
+//! that no process sees half a file. A folder that has become too large loses the files that were used least recently;
+//! a process that misses one compiles it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 /// Environment variable that names the folder of the cache; empty for no cache.
 const FOLDER_VARIABLE: &str = "STRIDEWISE_KERNEL_CACHE";
 /// Marks a file of this format.
 const MAGIC: &[u8; 8] = b"swkern01";
+/// Bytes of a folder's files at most, or a little more until someone looks: some 30 000 kernels of 34 KB, on average of
+/// the conformance matrix.
+const MOST_BYTES: u64 = 1 << 30;
+/// One of so many files that are stored makes its process look how large the folder is, which takes as long as one
+/// compilation when it is full. Which ones is left to chance, for many a process stores no more than a few.
+const FILES_PER_SWEEP: u64 = 64;
 /// Distinguishes the temporary files of one process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -21,16 +30,21 @@ pub(crate) struct Disk {
     folder: Option<PathBuf>,
     /// What tells the device, its compiler and its options from others.
     identity: String,
+    most_bytes: u64,
 }
 
 impl Disk {
     pub(crate) fn new(identity: &str) -> Self {
-        Self { folder: folder(), identity: identity.to_owned() }
+        Self { folder: folder(), identity: identity.to_owned(), most_bytes: MOST_BYTES }
     }
 
     /// The binary that was stored for a text.
     pub(crate) fn load(&self, source: &str) -> Option<Vec<u8>> {
-        let bytes = fs::read(self.path(source)?).ok()?;
+        let mut file = File::open(self.path(source)?).ok()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        // Where that is not allowed, the file goes earlier than it should.
+        let _ = file.set_modified(SystemTime::now());
         let rest = bytes.strip_prefix(MAGIC)?;
         let (sum, rest) = rest.split_first_chunk::<8>()?;
         if u64::from_le_bytes(*sum) != checksum(rest) {
@@ -60,6 +74,34 @@ impl Disk {
         if written.and_then(|()| fs::rename(&beside, &path)).is_err() {
             let _ = fs::remove_file(&beside);
         }
+        if checksum(source.as_bytes()).is_multiple_of(FILES_PER_SWEEP) {
+            self.sweep(folder);
+        }
+    }
+
+    /// Removes the files that were used least recently, to half of what is allowed, if they are more than that.
+    fn sweep(&self, folder: &Path) {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let file = |entry: fs::DirEntry| {
+            // In a folder that someone has named, there may be more.
+            let ours = is_name(entry.file_name().to_str()?);
+            let data = entry.metadata().ok().filter(|data| ours && data.is_file())?;
+            Some((data.modified().ok()?, data.len(), entry.path()))
+        };
+        let mut files: Vec<_> = entries.filter_map(file).collect();
+        let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        if bytes <= self.most_bytes {
+            return;
+        }
+        files.sort_unstable();
+        for (_, len, path) in files {
+            if bytes <= self.most_bytes / 2 {
+                break;
+            }
+            // What cannot be removed counts as if: the next sweep sees it again.
+            let _ = fs::remove_file(path);
+            bytes -= len;
+        }
     }
 
     fn path(&self, source: &str) -> Option<PathBuf> {
@@ -72,6 +114,12 @@ impl Disk {
         }
         Some(self.folder.as_ref()?.join(format!("{:016x}{:016x}.bin", hashes[0], hashes[1])))
     }
+}
+
+/// Whether a file has such a name as [`Disk::path`] gives.
+fn is_name(name: &str) -> bool {
+    let stem = name.strip_suffix(".bin").unwrap_or_default();
+    stem.len() == 32 && stem.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// What follows a field that must have this content.
@@ -102,11 +150,13 @@ fn folder() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn disk(name: &str, identity: &str) -> Disk {
         let folder = std::env::temp_dir().join(format!("stridewise-disk-{name}-{}", std::process::id()));
-        Disk { folder: Some(folder), identity: identity.to_owned() }
+        Disk { folder: Some(folder), identity: identity.to_owned(), most_bytes: MOST_BYTES }
     }
 
     #[test]
@@ -118,6 +168,54 @@ mod tests {
         // The file of one device in the place of the other's.
         fs::rename(cache.path("text").unwrap(), other.path("text").unwrap()).unwrap();
         assert_eq!(other.load("text"), None);
+        let _ = fs::remove_dir_all(cache.folder.unwrap());
+    }
+
+    #[test]
+    fn a_folder_that_is_full_loses_what_was_used_least_recently() {
+        const LEN: usize = 10_000;
+        let mut cache = disk("full", "device");
+        let texts: Vec<String> = (0..10).map(|number| format!("text {number}")).collect();
+        for text in &texts {
+            cache.store(text, &[7; LEN]);
+        }
+        let folder = cache.folder.clone().unwrap();
+        let foreign =
+            ["note.bin", "0123456789abcdef0123456789abcdeg.bin", "0123456789abcdef0123456789abcdef"];
+        for name in foreign {
+            fs::write(folder.join(name), [7; LEN]).unwrap();
+        }
+        for (age, text) in texts.iter().enumerate() {
+            let file = File::options().write(true).open(cache.path(text).unwrap()).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(1000 * (1 + age as u64))).unwrap();
+        }
+        let there = |cache: &Disk| -> Vec<usize> {
+            (0..texts.len()).filter(|&i| cache.path(&texts[i]).unwrap().exists()).collect()
+        };
+        cache.sweep(&folder);
+        assert_eq!(there(&cache).len(), texts.len(), "there is room");
+        // The oldest but one is used, so it is the youngest.
+        assert!(cache.load(&texts[8]).is_some());
+        cache.most_bytes = 9 * LEN as u64;
+        cache.sweep(&folder);
+        assert_eq!(there(&cache), [0, 1, 2, 8]);
+        cache.sweep(&folder);
+        assert_eq!(there(&cache), [0, 1, 2, 8]);
+        assert!(foreign.iter().all(|name| folder.join(name).exists()));
+        let _ = fs::remove_dir_all(folder);
+    }
+
+    #[test]
+    fn a_folder_does_not_grow_for_ever() {
+        let cache = Disk { most_bytes: 20_000, ..disk("growth", "device") };
+        let files = || fs::read_dir(cache.folder.as_ref().unwrap()).unwrap().count();
+        let mut most = 0;
+        for number in 0..2000 {
+            cache.store(&format!("text {number}"), &[7; 100]);
+            most = most.max(files());
+        }
+        // 140 files fit; the rest is what chance allows between two looks.
+        assert!((100..1000).contains(&most), "{most} files");
         let _ = fs::remove_dir_all(cache.folder.unwrap());
     }
 

@@ -8,7 +8,7 @@ use opencl3::types::{cl_command_queue, cl_context, cl_event, cl_kernel, cl_mem, 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// Contexts, queues, memory objects, programs, kernels and events of OpenCL runtimes that this process holds now. The
-/// devices that were listed keep a context each; programs and kernels are kept for reuse as long as their device.
+/// devices that were listed keep a context each, and the programs and kernels that were used last.
 #[must_use]
 pub fn live_handles() -> usize {
     LIVE.load(Ordering::Relaxed)

@@ -7,7 +7,7 @@
 //! - `memory`: the three tiers of memory behind USM pointers;
 //! - `queue`, `event`, `worker`: commands, their order and their end;
 //! - `transfer`: copies between host and device memory, and between devices;
-//! - `program`: compiled kernels, in memory and on disk;
+//! - `program`, `recent`, `disk`: compiled kernels, those that were used last, in memory and on disk;
 //! - `kernels`: which kernel computes a plan, and its text;
 //! - `emit`: programs as OpenCL C.
 
@@ -22,10 +22,11 @@ mod kernels;
 mod memory;
 mod program;
 mod queue;
+mod recent;
 mod transfer;
 mod worker;
 
-pub use driver::driver;
+pub use driver::{driver, driver_keeping};
 pub use handle::live_handles;
 
 /// The driver's name, the first part of its devices' filter strings.

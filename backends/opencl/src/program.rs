@@ -1,8 +1,7 @@
 //! Compiled kernels: in memory by key, on disk by what they were compiled from.
 
-use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 
 use opencl3::device::Device;
 use opencl3::kernel::create_kernel;
@@ -14,6 +13,7 @@ use crate::disk::Disk;
 use crate::error::failed;
 use crate::handle::{KernelObject, Program};
 use crate::kernels::{Key, Target};
+use crate::recent::Recent;
 
 /// A kernel, whose arguments one thread sets at a time.
 pub(crate) struct Kernel {
@@ -21,13 +21,14 @@ pub(crate) struct Kernel {
     _program: Program,
 }
 
-/// The compiled kernels of one device.
+/// The compiled kernels of one device: those that were used last. One that has to go while a thread uses it, or while the
+/// device runs it, goes when that is over.
 pub(crate) struct Programs {
     context: cl_context,
     device: Device,
     options: CString,
     disk: Disk,
-    kernels: RwLock<HashMap<Key, Arc<Kernel>>>,
+    kernels: Recent<Key, Arc<Kernel>>,
 }
 
 // SAFETY: the context is usable from any thread and outlives this (`device::Shared` drops it last).
@@ -36,9 +37,15 @@ unsafe impl Send for Programs {}
 unsafe impl Sync for Programs {}
 
 impl Programs {
-    /// No kernels yet, for a device in a context that must outlive this. `identity` is what tells the device and its
-    /// compiler from others.
-    pub(crate) fn new(context: cl_context, device: Device, target: &Target, identity: &str) -> Self {
+    /// No kernels yet, for a device in a context that must outlive this; later `most` of them, at least one. `identity` is
+    /// what tells the device and its compiler from others.
+    pub(crate) fn new(
+        context: cl_context,
+        device: Device,
+        target: &Target,
+        identity: &str,
+        most: usize,
+    ) -> Self {
         let mut options = "-cl-std=CL1.2".to_owned();
         if target.exact_division {
             options.push_str(" -cl-fp32-correctly-rounded-divide-sqrt");
@@ -46,24 +53,25 @@ impl Programs {
         let disk = Disk::new(&format!("{identity}\n{options}"));
         // Without a zero byte: all of it stands above.
         let options = CString::new(options).unwrap_or_default();
-        Self { context, device, options, disk, kernels: RwLock::default() }
+        Self { context, device, options, disk, kernels: Recent::new(most) }
     }
 
-    /// The kernel of a key, compiled from its text at the first time.
+    /// How many kernels are kept.
+    pub(crate) fn most(&self) -> usize {
+        self.kernels.most()
+    }
+
+    /// The kernel of a key, compiled from its text where it is not kept.
     ///
     /// # Errors
     /// The compiler's log.
     pub(crate) fn get(&self, key: &Key, source: &dyn Fn() -> String) -> Result<Arc<Kernel>> {
-        let kernels = self.kernels.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = kernels.get(key) {
-            return Ok(Arc::clone(kernel));
+        if let Some(kernel) = self.kernels.get(key) {
+            return Ok(kernel);
         }
-        drop(kernels);
         // Not under the lock: a compilation takes as long as a hundred thousand launches. Two threads that want the same
         // kernel compile it twice, once in a while.
-        let kernel = Arc::new(self.build(&source())?);
-        let mut kernels = self.kernels.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(kernels.entry(key.clone()).or_insert(kernel)))
+        Ok(self.kernels.insert(key, Arc::new(self.build(&source())?)))
     }
 
     fn build(&self, source: &str) -> Result<Kernel> {

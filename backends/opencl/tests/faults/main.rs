@@ -4,5 +4,6 @@
 mod calls;
 mod devices;
 mod events;
+mod kept;
 mod programs;
 mod setup;
