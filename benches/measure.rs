@@ -50,7 +50,7 @@ pub(crate) struct Effort {
 
 impl Effort {
     pub(crate) const FULL: Self = Self { batch: 1e-3, row: 1.0, rounds: (5, 61) };
-    pub(crate) const QUICK: Self = Self { batch: 3e-4, row: 0.1, rounds: (3, 15) };
+    pub(crate) const QUICK: Self = Self { batch: 1e-3, row: 0.1, rounds: (3, 15) };
 }
 
 /// The median seconds of one run of each contender. A contender that fails has none; the reason is printed.
