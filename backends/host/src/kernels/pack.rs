@@ -72,10 +72,31 @@ unsafe fn gather_run<T: Copy>(dst: *mut T, src: *const u8, stride: isize, len: u
             std::ptr::copy_nonoverlapping(src, dst.cast::<u8>(), len * size_of::<T>());
             return;
         }
-        for i in 0..len {
-            let from = src.wrapping_offset(i.cast_signed() * stride).cast::<T>();
-            dst.add(i).write_unaligned(from.read_unaligned());
+        // Steps that the compiler knows become shuffles of whole vectors: views in reverse, every other element, the parts of
+        // complex numbers.
+        let size = size_of::<T>().cast_signed();
+        match stride / size {
+            -1 if stride % size == 0 => gather_steps::<T, -1>(dst, src.cast(), len),
+            2 if stride % size == 0 => gather_steps::<T, 2>(dst, src.cast(), len),
+            _ => {
+                for i in 0..len {
+                    let from = src.wrapping_offset(i.cast_signed() * stride).cast::<T>();
+                    dst.add(i).write_unaligned(from.read_unaligned());
+                }
+            }
         }
+    }
+}
+
+/// Gathers `len` elements of which each is so many further.
+///
+/// # Safety
+/// As for [`gather`].
+#[inline(always)]
+unsafe fn gather_steps<T: Copy, const STEP: isize>(dst: *mut T, src: *const T, len: usize) {
+    for i in 0..len {
+        // SAFETY: the caller's contract.
+        unsafe { dst.add(i).write_unaligned(src.wrapping_offset(i.cast_signed() * STEP).read_unaligned()) };
     }
 }
 
