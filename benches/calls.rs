@@ -1,24 +1,27 @@
-//! One small operation again and again, and the time of each: what a counter of instructions, or a profiler, is given.
-//!
-//! `calls add 16 100000`, under `valgrind --tool=callgrind --toggle-collect='calls::work*'`.
+//! One small operation again and again: what a profiler is given, and a counter of instructions.
 
 use std::hint::black_box;
+use std::process::Command;
 use std::time::Instant;
 
-use clap::Parser;
-use clap::builder::PossibleValuesParser;
 use stridewise::{Array, Result};
+
+use crate::measure::Outcome;
+
+/// Elements of each operand, unless others are asked for.
+pub(crate) const ELEMENTS: usize = 16;
+/// Calls that are counted.
+const COUNTED: u32 = 1000;
 
 type Work = fn(&Array<f32>, &Array<f32>, &mut Array<f32>) -> Result<()>;
 
-/// By name; each waits for its result where it is not there at once.
+/// By name; each waits for its result.
 const OPERATIONS: &[(&str, Work)] = &[
     ("add", |a, b, _| black_box(a.try_add(b)?).wait()),
     ("add-out", |a, b, out| a.add_into(b, out)?.wait()),
-    ("add-unwaited", |a, b, _| a.try_add(b).map(|sum| drop(black_box(sum)))),
     ("chain", |a, b, _| black_box((a * a + b * b).sqrt() * b - a).wait()),
     ("where", |a, b, _| black_box(a.try_greater(b)?.try_where(a, b)?).wait()),
-    ("slice", |a, _, _| a.slice(stridewise::s![1..-1]).map(|part| drop(black_box(part)))),
+    ("slice", |a, _, _| a.slice(stridewise::s![1..]).map(|part| drop(black_box(part)))),
     ("strided", |a, b, _| {
         let part = |x: &Array<f32>| x.slice(stridewise::s![..;2]);
         black_box(part(a)?.try_add(&part(b)?)?).wait()
@@ -29,38 +32,55 @@ const OPERATIONS: &[(&str, Work)] = &[
     ("cast", |a, _, _| black_box(a.try_astype::<f64>()?).wait()),
 ];
 
-#[derive(Parser)]
-#[command(about = "Time one small operation, for counters of instructions")]
-struct Options {
-    /// The operation.
-    #[arg(value_parser = PossibleValuesParser::new(OPERATIONS.iter().map(|(name, _)| *name)))]
-    operation: String,
-    /// Elements of each operand.
-    #[arg(default_value_t = 16)]
-    elements: usize,
-    /// Calls.
-    #[arg(default_value_t = 100_000)]
-    calls: u32,
+/// The names of the operations.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    OPERATIONS.iter().map(|(name, _)| *name)
 }
 
-fn main() -> Result<()> {
-    let options = Options::parse();
-    let operation = OPERATIONS.iter().find(|(name, _)| *name == options.operation);
-    let Some(&(name, work)) = operation else { return Ok(()) };
-    let operand = |from| Array::<f32>::linspace(from, 1.0, options.elements);
+/// Calls an operation, and prints the time of each call.
+pub(crate) fn run(name: &str, elements: usize, calls: u32) -> Outcome<()> {
+    let &(_, work) = OPERATIONS.iter().find(|(known, _)| *known == name).ok_or("no such operation")?;
+    let operand = |from| Array::<f32>::linspace(from, 1.0, elements);
     let (a, b, mut out) = (operand(-1.0)?, operand(0.5)?, operand(0.0)?);
-    for _ in 0..options.calls / 10 {
+    for operand in [&a, &b, &out] {
+        operand.wait()?;
+    }
+    for _ in 0..calls / 10 {
         work(&a, &b, &mut out)?;
     }
     let started = Instant::now();
-    repeat(work, &a, &b, &mut out, options.calls)?;
-    let each = started.elapsed() / options.calls.max(1);
-    println!("{name}, {} elements: {each:?} each", options.elements);
+    repeat(work, &a, &b, &mut out, calls)?;
+    let each = started.elapsed() / calls.max(1);
+    println!("{name}, {elements} elements: {each:?} each");
     Ok(())
 }
 
-/// Apart, for tools that look at one function.
+/// Apart, so that a counter can be told to count this function.
 #[inline(never)]
 fn repeat(work: Work, a: &Array<f32>, b: &Array<f32>, out: &mut Array<f32>, calls: u32) -> Result<()> {
     (0..calls).try_for_each(|_| work(a, b, out))
+}
+
+/// The instructions of a call of each operation, counted by Valgrind's callgrind.
+///
+/// # Errors
+/// There is no such tool, or it did not count.
+pub(crate) fn instructions() -> Outcome<Vec<(&'static str, u64)>> {
+    let count = |name| -> Outcome<_> {
+        let output = Command::new("valgrind")
+            .args([
+                "--tool=callgrind",
+                "--callgrind-out-file=/dev/null",
+                "--toggle-collect=bench::calls::repeat*",
+            ])
+            .arg(std::env::current_exe()?)
+            .args(["--call", name, "--calls", &COUNTED.to_string()])
+            .output()?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        let counted =
+            text.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse::<u64>().ok());
+        let counted = counted.ok_or_else(|| format!("no count of `{name}`: {}", text.trim_end()))?;
+        Ok((name, counted / u64::from(COUNTED)))
+    };
+    names().map(count).collect()
 }

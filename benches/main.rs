@@ -1,6 +1,7 @@
 //! Benchmarks: every row is a fraction of the memory limit that bare loops reach in the same process, at the same
 //! footprint, and stands beside what other libraries take; all of them take turns in the same rounds. Medians.
 
+mod calls;
 mod device;
 mod limits;
 mod measure;
@@ -13,6 +14,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use measure::Outcome;
 use peers::Peers;
 use report::Report;
@@ -53,6 +55,15 @@ struct Options {
     /// Write `RESULTS.md` and its pictures.
     #[arg(long)]
     report: bool,
+    /// Call one small operation again and again instead, for a profiler.
+    #[arg(long, value_name = "OPERATION", value_parser = PossibleValuesParser::new(calls::names()))]
+    call: Option<String>,
+    /// Elements of the operands of `--call`.
+    #[arg(long, value_name = "N", default_value_t = calls::ELEMENTS, requires = "call")]
+    elements: usize,
+    /// How often `--call` calls.
+    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "call")]
+    calls: u32,
     /// Take the rows from a file that `--json` wrote instead of measuring.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
@@ -63,6 +74,9 @@ const DEVICE_SIZE: usize = 1 << 28;
 
 fn main() -> Outcome<()> {
     let options = Options::parse();
+    if let Some(operation) = &options.call {
+        return calls::run(operation, options.elements, options.calls);
+    }
     let report = match &options.from {
         Some(path) => Report { rows: serde_json::from_str(&fs::read_to_string(path)?)?, machine: Vec::new() },
         None => measured(&options)?,

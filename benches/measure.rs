@@ -49,7 +49,7 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    pub(crate) const FULL: Self = Self { batch: 1e-3, row: 1.0, rounds: (5, 61) };
+    pub(crate) const FULL: Self = Self { batch: 1e-3, row: 0.5, rounds: (5, 61) };
     pub(crate) const QUICK: Self = Self { batch: 1e-3, row: 0.1, rounds: (3, 15) };
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{PICTURES, Report, reasons};
+use crate::calls;
 use crate::row::{ONE_THREAD, Row, duration, multiple};
 
 /// Elements from which memory bounds most rows.
@@ -32,6 +33,7 @@ pub(super) fn page(report: &Report, pictures: &[(&str, &str)]) -> String {
     }
     page += &lost(&report.rows);
     page += &scaling(&report.rows);
+    page += &instructions();
     let sizes: BTreeSet<usize> = report.rows.iter().map(|row| row.n).collect();
     for n in sizes {
         let rows: Vec<&Row> = report.rows.iter().filter(|row| row.n == n).collect();
@@ -39,6 +41,26 @@ pub(super) fn page(report: &Report, pictures: &[(&str, &str)]) -> String {
         page += &table(&rows);
     }
     page
+}
+
+/// What small calls are made of; nothing where it cannot be counted, which is said.
+fn instructions() -> String {
+    let counts = match calls::instructions() {
+        Ok(counts) => counts,
+        Err(error) => {
+            eprintln!("the instructions of small calls are left out: {error}");
+            return String::new();
+        }
+    };
+    let mut text = format!(
+        "\n## Instructions of small calls\n\nOf one call from Rust, {} elements of `float32`, counted by Valgrind's \
+         callgrind (`bench --call`).\n\n| call | instructions |\n|---|---:|\n",
+        calls::ELEMENTS
+    );
+    for (name, count) in counts {
+        text += &format!("| {name} | {count} |\n");
+    }
+    text
 }
 
 /// A number of elements as one says it.

@@ -16,7 +16,7 @@ const PYTHON_PEERS: &[(&str, &str)] =
     &[("numpy", "numpy"), ("numexpr", "numexpr"), ("jax", "jax[cpu]"), ("dpnp", "dpnp")];
 
 /// Arguments with which the program measures nothing beside the peers of Rust.
-const WITHOUT_PEERS: &[&str] = &["--no-peers", "--peers", "--from", "--help", "-h"];
+const WITHOUT_PEERS: &[&str] = &["--no-peers", "--peers", "--from", "--call", "--help", "-h"];
 
 pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "bench",
@@ -27,7 +27,7 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
             Arg::new("arguments")
                 .value_name(
                     "[--quick] [--filter NAME] [--device SPEC] [--threads N] [--scaling] [--no-peers] [--json FILE] \
-                     [--report] [--from FILE]",
+                     [--report] [--from FILE] [--call OPERATION]",
                 )
                 .action(ArgAction::Append)
                 .num_args(0..)
