@@ -64,7 +64,7 @@ struct Options {
     /// How often `--call` calls.
     #[arg(long, value_name = "N", default_value_t = 100_000, requires = "call")]
     calls: u32,
-    /// Take the rows from a file that `--json` wrote instead of measuring.
+    /// Take the rows from a file that `--json` wrote; with `--filter`, measure those that it leaves anew.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 }
@@ -77,10 +77,21 @@ fn main() -> Outcome<()> {
     if let Some(operation) = &options.call {
         return calls::run(operation, options.elements, options.calls);
     }
-    let report = match &options.from {
-        Some(path) => Report { rows: serde_json::from_str(&fs::read_to_string(path)?)?, machine: Vec::new() },
-        None => measured(&options)?,
+    let known: Vec<Row> = match &options.from {
+        Some(path) => serde_json::from_str(&fs::read_to_string(path)?)?,
+        None => Vec::new(),
     };
+    let mut report = match options.from.is_some() && options.filter.is_empty() {
+        true => Report { rows: Vec::new(), machine: Vec::new() },
+        false => measured(&options)?,
+    };
+    // In the order that they had.
+    let mut anew = std::mem::take(&mut report.rows);
+    for row in known {
+        let same = anew.iter().position(|other| other.name() == row.name());
+        report.rows.push(same.map_or(row, |position| anew.remove(position)));
+    }
+    report.rows.append(&mut anew);
     if let Some(path) = &options.json {
         fs::write(path, serde_json::to_string_pretty(&report.rows)?)
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;

@@ -7,9 +7,6 @@ use std::time::{Duration, Instant};
 /// What can go wrong in a measurement, of whatever type.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// A pause between contenders: worker threads of the one before, which wait in loops for more, go to sleep.
-const PAUSE: Duration = Duration::from_millis(1);
-
 /// Runs of a batch at most.
 const MAX_BATCH: usize = 1 << 22;
 
@@ -46,11 +43,17 @@ pub(crate) struct Effort {
     pub(crate) row: f64,
     /// Rounds at least and at most.
     pub(crate) rounds: (usize, usize),
+    /// Between contenders: worker threads of the one before, which wait in loops for more, go to sleep.
+    pub(crate) pause: Duration,
 }
 
 impl Effort {
-    pub(crate) const FULL: Self = Self { batch: 1e-3, row: 0.5, rounds: (5, 61) };
-    pub(crate) const QUICK: Self = Self { batch: 1e-3, row: 0.1, rounds: (3, 15) };
+    /// What most take to go to sleep.
+    const PAUSE: Duration = Duration::from_millis(1);
+    /// What the threads of a BLAS take, which wait for more for tens of milliseconds.
+    pub(crate) const LONG_PAUSE: Duration = Duration::from_millis(60);
+    pub(crate) const FULL: Self = Self { batch: 1e-3, row: 0.5, rounds: (5, 61), pause: Self::PAUSE };
+    pub(crate) const QUICK: Self = Self { batch: 1e-3, row: 0.1, rounds: (3, 15), pause: Self::PAUSE };
 }
 
 /// The median seconds of one run of each contender. A contender that fails has none; the reason is printed.
@@ -73,7 +76,7 @@ pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Ve
         // In turns, so that a drift of the clock or of the memory meets all alike.
         for ((contender, batch), samples) in contenders.iter_mut().zip(&mut batches).zip(&mut samples) {
             let Some(count) = *batch else { continue };
-            sleep(PAUSE);
+            sleep(effort.pause);
             // Its own threads wake up again, and its data is where it leaves it; in a long run neither counts.
             let warm = if count > 1 { (contender.run)(1) } else { Ok(0.0) };
             match warm.and_then(|_| (contender.run)(count)) {
@@ -137,7 +140,7 @@ mod tests {
 
     #[test]
     fn contenders_take_turns_and_one_that_fails_is_left_out() {
-        let effort = Effort { batch: 0.0, row: 0.0, rounds: (3, 3) };
+        let effort = Effort { batch: 0.0, row: 0.0, rounds: (3, 3), pause: Duration::ZERO };
         let order = std::cell::RefCell::new(Vec::new());
         let run = |name: &'static str, fails_at: usize| {
             let order = &order;

@@ -31,7 +31,17 @@ pub(crate) struct Row {
     pub(crate) peers: BTreeMap<String, f64>,
 }
 
+/// The name of a row, which no other has.
+pub(crate) fn name(op: &str, layout: &str, dtype: &str, n: usize) -> String {
+    format!("{op} {layout} {dtype} {n}")
+}
+
 impl Row {
+    /// What `--filter` looks at.
+    pub(crate) fn name(&self) -> String {
+        name(&self.op, &self.layout, &self.dtype, self.n)
+    }
+
     pub(crate) fn header() -> String {
         format!(
             "{:<18} {:<8} {:>9} {:<18} {:>10} {:>8} {:>8} {:>6}  peers (time relative to ours)",

@@ -13,6 +13,11 @@ struct Reason {
     text: &'static str,
 }
 
+/// Measured where work begins to be handed to other threads.
+const HANDED_OVER: &str = "to wake other threads and to be woken by them takes 10 to 25 µs";
+/// Listed without a reason.
+const UNKNOWN: &str = "";
+
 /// The first that fits counts. A row without one is listed all the same.
 const REASONS: &[Reason] = &[
     Reason {
@@ -39,12 +44,12 @@ const REASONS: &[Reason] = &[
         sizes: (0, usize::MAX),
         text: "its `tanh` is to 0.58 ULP; JAX's error is up to 4.5",
     },
-    Reason {
-        op: None,
-        layout: None,
-        sizes: (1 << 10, 1 << 20),
-        text: "to wake other threads and to be woken by them takes 10 to 25 µs",
-    },
+    Reason { op: Some("dot"), layout: None, sizes: (64 << 10, usize::MAX), text: UNKNOWN },
+    Reason { op: Some("norm"), layout: None, sizes: (64 << 10, usize::MAX), text: UNKNOWN },
+    Reason { op: None, layout: None, sizes: (64 << 10, 64 << 10), text: HANDED_OVER },
+    Reason { op: Some("sum"), layout: Some("all"), sizes: (1 << 20, 1 << 20), text: HANDED_OVER },
+    Reason { op: Some("mean"), layout: None, sizes: (1 << 20, 1 << 20), text: HANDED_OVER },
+    Reason { op: Some("max"), layout: None, sizes: (1 << 20, 1 << 20), text: HANDED_OVER },
 ];
 
 /// Why a peer is faster; empty where that is not known.

@@ -18,7 +18,7 @@ use stridewise_host::limit::Traffic;
 use crate::limits::Limit;
 use crate::measure::{Contender, Effort, Outcome, interleave};
 use crate::peers::Peers;
-use crate::row::{ONE_THREAD, Row};
+use crate::row::{self, ONE_THREAD, Row};
 
 /// Elements: calls count; then the first-level, the second-level and the third-level cache; then memory. Square numbers.
 const SIZES: [usize; 6] = [16, 1 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20];
@@ -28,6 +28,9 @@ const QUICK_SIZES: [usize; 2] = [16, 1 << 20];
 const MAX_OTHER: usize = 16 << 20;
 /// The smallest size of types that have a few rows only.
 const MIN_FEW: usize = 64 << 10;
+
+/// Rows that peers compute with a BLAS.
+const BLAS: [&str; 2] = ["dot", "norm"];
 
 /// One run over some arrays.
 type OurRun<T> = Box<dyn Fn(&mut Ours<T>) -> stridewise::Result<()>>;
@@ -112,8 +115,7 @@ impl Suite {
 
     fn rows<T: Sample>(&self, cases: &[Case<T>], n: usize, rows: &mut Vec<Row>) -> Outcome<()> {
         let wanted = |case: &&Case<T>| {
-            let name = format!("{} {} {} {n}", case.op, case.layout, T::DTYPE);
-            name.contains(&self.filter)
+            row::name(case.op, case.layout, &T::DTYPE.to_string(), n).contains(&self.filter)
         };
         let wanted: Vec<&Case<T>> = cases.iter().filter(wanted).collect();
         if wanted.is_empty() {
@@ -155,7 +157,10 @@ impl Suite {
             }));
         }
         contenders.extend(self.peers.contenders(case.op, case.layout, &dtype, n));
-        let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
+        let mut effort = if self.quick { Effort::QUICK } else { Effort::FULL };
+        if BLAS.contains(&case.op) {
+            effort.pause = Effort::LONG_PAUSE;
+        }
         let medians = interleave(&mut contenders, effort);
 
         let fastest = medians[..forms].iter().flatten().copied().fold(f64::INFINITY, f64::min);
