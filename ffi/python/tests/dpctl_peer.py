@@ -337,6 +337,9 @@ def test_queues_do_not_leak():
 
 def test_threads():
     wrong = []
+    # dpnp makes an object of its own at the first copy of this kind, and two threads that both do wait for each other for
+    # ever: one waits for the object with the interpreter's lock, which the one that makes it needs.
+    theirs(np.full(1000, 0))
 
     def work(number):
         for step in range(50):
