@@ -75,9 +75,7 @@ impl UsmArray {
             copy: false,
         }
     }
-}
 
-impl UsmArray {
     /// Fills an array in whose memory is nothing but its elements with a value, which is converted to the dtype.
     pub(super) fn fill(&self, value: Scalar) -> Result<()> {
         if !self.is_empty() && !direct::assign(&value.into(), self) {

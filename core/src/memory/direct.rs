@@ -54,7 +54,8 @@ struct Sources<'a> {
     places: [*const u8; MAX_OPERANDS],
     /// Bit `k`: source `k` is one element for all.
     same: u32,
-    reads: [Option<(&'a Arc<Allocation>, Range<usize>)>; MAX_OPERANDS],
+    /// What is read of memory.
+    memory: [Option<(&'a Arc<Allocation>, Range<usize>)>; MAX_OPERANDS],
 }
 
 /// Allocations, locked in the order of their addresses, as a submission takes the locks.
@@ -82,7 +83,7 @@ impl<'a> Function<'a> {
             values: 0,
             places: [std::ptr::null(); MAX_OPERANDS],
             same: 0,
-            reads: [const { None }; MAX_OPERANDS],
+            memory: [const { None }; MAX_OPERANDS],
         };
         for (k, operand) in operands.iter().enumerate() {
             let dtype = self.operand_dtype(k);
@@ -106,7 +107,7 @@ impl<'a> Function<'a> {
                     }
                     sources.places[k] = place;
                     sources.same |= u32::from(*one) << k;
-                    sources.reads[k] = Some((allocation, bytes.clone()));
+                    sources.memory[k] = Some((allocation, bytes.clone()));
                 }
             }
         }
@@ -149,9 +150,7 @@ impl<'a> Function<'a> {
         len: usize,
     ) -> Result<Option<Arc<Allocation>>> {
         let Some(sources) = self.sources(operands, len) else { return Ok(None) };
-        let reads =
-            sources.reads.iter().flatten().map(|(allocation, bytes)| (*allocation, bytes, Mode::Read));
-        let Some(locked) = Locked::free(reads) else { return Ok(None) };
+        let Some(locked) = Locked::free(sources.reads()) else { return Ok(None) };
         let out = Allocation::new(self.device, kind, len * self.out.size(), BLOCK_ALIGN_BYTES)?;
         // SAFETY: the sources were found to be what is asked for (`Function::sources`), in memory that the device's function
         // may touch (`backend::Device::elements_fn`), and are locked: no work under way and no host view conflicts, and none
@@ -178,7 +177,7 @@ impl<'a> Function<'a> {
             return false;
         }
         let Some(sources) = self.sources(operands, len) else { return false };
-        for (k, read) in sources.reads.iter().enumerate() {
+        for (k, read) in sources.memory.iter().enumerate() {
             let Some((allocation, bytes)) = read else { continue };
             // The same elements as the target's, or others.
             let one = sources.same >> k & 1 == 1;
@@ -188,9 +187,8 @@ impl<'a> Function<'a> {
                 return false;
             }
         }
-        let reads =
-            sources.reads.iter().flatten().map(|(allocation, bytes)| (*allocation, bytes, Mode::Read));
-        let Some(locked) = Locked::free(reads.chain([(out, out_bytes, Mode::Write)])) else { return false };
+        let accesses = sources.reads().chain([(out, out_bytes, Mode::Write)]);
+        let Some(locked) = Locked::free(accesses) else { return false };
         // SAFETY: the sources were found to be what is asked for (`Function::sources`), and the target to be inside its
         // allocation and aligned, all in memory that the device's function may touch (`backend::Device::elements_fn`). They
         // are locked: no work under way and no host view conflicts, and none can begin. A source is exactly the target or
@@ -198,6 +196,13 @@ impl<'a> Function<'a> {
         unsafe { self.compute(dst, &sources, len) };
         drop(locked);
         true
+    }
+}
+
+impl<'a> Sources<'a> {
+    /// The accesses to what is read of memory.
+    fn reads(&self) -> impl Iterator<Item = (&'a Arc<Allocation>, &Range<usize>, Mode)> + Clone {
+        self.memory.iter().flatten().map(|(allocation, bytes)| (*allocation, bytes, Mode::Read))
     }
 }
 

@@ -325,6 +325,7 @@ mod tests {
         }
         assert_eq!(class_bytes(usize::MAX), None);
     }
+
     #[test]
     fn classes_are_numbered_in_their_order() {
         let mut classes: Vec<usize> = (1..1 << 16).filter_map(class_bytes).collect();

@@ -27,7 +27,7 @@ impl<T: Element> Array<T> {
 /// `left ∘ right`.
 fn combined<'a, T: Element>(
     op: Op,
-    left: &Array<T>,
+    left: impl Into<ArrayOrScalar<'a>>,
     right: impl Into<ArrayOrScalar<'a>>,
 ) -> Result<Array<T>> {
     elementwise(op, &[left.into(), right.into()])?.try_into()
@@ -53,11 +53,10 @@ fn give_right<'a, T: Element>(
     right: Array<T>,
 ) -> Result<Array<T>> {
     let left = left.into();
-    let operands = [left, (&right).into()];
-    if direct::reuse(op, &operands, &right.inner) {
-        return Ok(right);
+    match direct::reuse(op, &[left.clone(), (&right).into()], &right.inner) {
+        true => Ok(right),
+        false => combined(op, left, &right),
     }
-    elementwise(op, &operands)?.try_into()
 }
 
 /// As [`give_left`], of both operands.
@@ -202,7 +201,7 @@ macro_rules! reflected {
             type Output = Array<$ty>;
             #[track_caller]
             fn $name(self, other: &Array<$ty>) -> Array<$ty> {
-                demand(reflect(Op::$Op, self, other))
+                demand(combined(Op::$Op, self.to_scalar(), other))
             }
         }
         impl $Trait<Array<$ty>> for $ty {
@@ -215,10 +214,6 @@ macro_rules! reflected {
     )*};
 }
 crate::for_each_dtype!(reflected);
-
-fn reflect<T: Element>(op: Op, left: T, right: &Array<T>) -> Result<Array<T>> {
-    elementwise(op, &[left.to_scalar().into(), right.into()])?.try_into()
-}
 
 macro_rules! unary_operators {
     ($($Class:ident $Trait:ident $name:ident $try_name:ident $Op:ident $text:literal;)*) => {$(
