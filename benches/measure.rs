@@ -9,6 +9,9 @@ pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Runs of a batch at most.
 const MAX_BATCH: usize = 1 << 22;
+/// Seconds below which a run may find its data in a cache, so that one goes before those that are timed: what fits in no
+/// cache takes longer.
+const WARMED: f64 = 10e-3;
 
 /// Something that is measured: it runs so many times and says how many seconds that took.
 pub(crate) struct Contender<'a> {
@@ -52,7 +55,7 @@ impl Effort {
     const PAUSE: Duration = Duration::from_millis(1);
     /// What the threads of a BLAS take, which wait for more for tens of milliseconds.
     pub(crate) const LONG_PAUSE: Duration = Duration::from_millis(60);
-    pub(crate) const FULL: Self = Self { batch: 1e-3, row: 0.5, rounds: (5, 61), pause: Self::PAUSE };
+    pub(crate) const FULL: Self = Self { batch: 2e-3, row: 0.5, rounds: (5, 61), pause: Self::PAUSE };
     pub(crate) const QUICK: Self = Self { batch: 1e-3, row: 0.1, rounds: (3, 15), pause: Self::PAUSE };
 }
 
@@ -61,7 +64,7 @@ pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Ve
     let mut samples: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
     let failed = |name: &str, error: Box<dyn Error>| eprintln!("{name}: {error}");
     // `None` where a contender has failed.
-    let mut batches: Vec<Option<usize>> = contenders
+    let mut batches: Vec<Option<(usize, f64)>> = contenders
         .iter_mut()
         .map(|contender| {
             calibrate(contender, effort.batch).map_err(|error| failed(&contender.name, error)).ok()
@@ -75,10 +78,10 @@ pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Ve
         }
         // In turns, so that a drift of the clock or of the memory meets all alike.
         for ((contender, batch), samples) in contenders.iter_mut().zip(&mut batches).zip(&mut samples) {
-            let Some(count) = *batch else { continue };
+            let Some((count, once)) = *batch else { continue };
             sleep(effort.pause);
             // Its own threads wake up again, and its data is where it leaves it; in a long run neither counts.
-            let warm = if count > 1 { (contender.run)(1) } else { Ok(0.0) };
+            let warm = if once < WARMED { (contender.run)(1) } else { Ok(0.0) };
             match warm.and_then(|_| (contender.run)(count)) {
                 Ok(seconds) => samples.push(seconds / count as f64),
                 Err(error) => {
@@ -92,14 +95,14 @@ pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Ve
     samples.iter_mut().map(|samples| median(samples)).collect()
 }
 
-/// Runs in a batch that takes about `seconds`; the runs before are the warm-up.
-fn calibrate(contender: &mut Contender<'_>, seconds: f64) -> Outcome<usize> {
+/// Runs in a batch that takes about `seconds`, and the seconds of one; the runs before are the warm-up.
+fn calibrate(contender: &mut Contender<'_>, seconds: f64) -> Outcome<(usize, f64)> {
     (contender.run)(1)?;
     let mut count = 1;
     loop {
         let taken = (contender.run)(count)?;
         if taken >= seconds / 2.0 || count >= MAX_BATCH {
-            return Ok(count);
+            return Ok((count, taken / count as f64));
         }
         let growth = (seconds / taken.max(1e-9)).clamp(2.0, 64.0);
         count = ((count as f64 * growth) as usize).min(MAX_BATCH);
@@ -132,10 +135,11 @@ mod tests {
     #[test]
     fn batches_fill_their_time() {
         let mut microsecond = Contender::new("a", |count| Ok(count as f64 * 1e-6));
-        let count = calibrate(&mut microsecond, 1e-3).unwrap();
+        let (count, once) = calibrate(&mut microsecond, 1e-3).unwrap();
         assert!((500..=1000).contains(&count), "{count}");
+        assert!((once - 1e-6).abs() < 1e-12, "{once}");
         let mut second = Contender::new("b", |count| Ok(count as f64));
-        assert_eq!(calibrate(&mut second, 1e-3).unwrap(), 1);
+        assert_eq!(calibrate(&mut second, 1e-3).unwrap(), (1, 1.0));
     }
 
     #[test]
