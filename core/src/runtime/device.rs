@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
 use super::context::WeakContext;
+use super::handle::Handle;
 use super::{Context, Filter, FilterTerm, Queue};
 use crate::backend::{self, Aspect, DeviceInfo, DeviceType, Driver, Partition, Registration};
 use crate::dtype::Dtype;
@@ -18,7 +19,7 @@ const DEFAULT_DEVICE_VARIABLE: &str = "STRIDEWISE_DEVICE";
 
 /// A device. Cheap to clone; equal to itself and its clones only.
 #[derive(Clone)]
-pub struct Device(Arc<Inner>);
+pub struct Device(Handle<Inner>);
 
 /// A device that does not keep itself alive.
 #[derive(Clone)]
@@ -28,7 +29,7 @@ impl WeakDevice {
     /// The device, while anything else keeps it.
     #[must_use]
     pub fn upgrade(&self) -> Option<Device> {
-        self.0.upgrade().map(Device)
+        Handle::upgrade(&self.0).map(Device)
     }
 }
 
@@ -119,15 +120,10 @@ impl Device {
 
     fn make(backend: Arc<dyn backend::Device>, index: usize, parent: Option<Self>, registered: bool) -> Self {
         let pool = Pool::new(Arc::clone(&backend));
-        Self(Arc::new(Inner {
-            backend,
-            pool,
-            index,
-            parent,
-            context: Mutex::default(),
-            kept: OnceLock::new(),
-            registered,
-        }))
+        let inner =
+            Inner { backend, pool, index, parent, context: Mutex::default(), kept: OnceLock::new(), registered };
+        let device = Handle::new(inner);
+        Self(if registered { device.lasting() } else { device })
     }
 
     /// The first device that matches a filter string: `backend:type:index`, each part optional, or a comma list of
@@ -233,7 +229,7 @@ impl Device {
             return Ok(queue.clone());
         }
         let queue = self.default_context().queue(self)?;
-        Ok(if self.0.registered { self.0.kept.get_or_init(|| queue).clone() } else { queue })
+        Ok(if self.0.registered { self.0.kept.get_or_init(|| queue.lasting()).clone() } else { queue })
     }
 
     /// What the device's memory pool has done and holds.
@@ -270,10 +266,10 @@ impl Device {
     /// A hold on the device that does not keep it alive.
     #[must_use]
     pub fn downgrade(&self) -> WeakDevice {
-        WeakDevice(Arc::downgrade(&self.0))
+        WeakDevice(self.0.downgrade())
     }
     pub(crate) fn id(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
+        self.0.as_ptr().addr()
     }
 }
 
@@ -285,7 +281,7 @@ impl fmt::Debug for WeakDevice {
 
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.id() == other.id()
     }
 }
 impl Eq for Device {}

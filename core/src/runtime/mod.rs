@@ -4,6 +4,7 @@ mod context;
 mod device;
 mod event;
 mod filter;
+mod handle;
 mod placement;
 mod queue;
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+use super::handle::Handle;
 use super::{Context, Device, Event, default_device};
 use crate::backend::{self, QueueProperties};
 use crate::error::{Error, Result};
@@ -18,7 +19,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// Work is ordered by what it reads and writes and by the events that the caller names, not by when it was submitted,
 /// unless the queue is in-order.
 #[derive(Clone)]
-pub struct Queue(Arc<Inner>);
+pub struct Queue(Handle<Inner>);
 
 struct Inner {
     id: u64,
@@ -39,7 +40,7 @@ pub(super) struct WeakQueue(Weak<Inner>);
 
 impl WeakQueue {
     pub(super) fn upgrade(&self) -> Option<Queue> {
-        self.0.upgrade().map(Queue)
+        Handle::upgrade(&self.0).map(Queue)
     }
     pub(super) fn is_alive(&self) -> bool {
         self.0.strong_count() > 0
@@ -91,7 +92,7 @@ impl Queue {
             ));
         }
         let backend = device.backend().create_queue(properties)?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Handle::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             context: context.clone(),
             device: device.clone(),
@@ -193,7 +194,12 @@ impl Queue {
     }
 
     pub(super) fn downgrade(&self) -> WeakQueue {
-        WeakQueue(Arc::downgrade(&self.0))
+        WeakQueue(self.0.downgrade())
+    }
+
+    /// The same queue, kept until the process ends.
+    pub(super) fn lasting(self) -> Self {
+        Self(self.0.lasting())
     }
 }
 
