@@ -9,7 +9,7 @@ use stridewise_core::backend::{
     QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport, threads_started,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
+use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
 
 use crate::kernels::{self, Tuning};
 use crate::pool::Pool;
@@ -183,6 +183,12 @@ impl Device for HostDevice {
     fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<ElementsFn> {
         // Under the guard, the addresses that core knows are not those to compute with.
         if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, self.state.tuning.isa) }
+    }
+
+    unsafe fn fold_elements(&self, fold: Fold, dtype: Dtype, dst: *mut u8, src: *const u8, len: usize) -> bool {
+        // SAFETY: the same contract; under the guard, nothing is done.
+        !guard::enabled()
+            && unsafe { kernels::fold_elements(fold, dtype, dst, src, len, self.state.tuning.isa) }
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

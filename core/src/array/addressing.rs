@@ -215,7 +215,7 @@ fn apart(array: &UsmArray, target: &UsmArray) -> Result<UsmArray> {
     if array.is_pending() {
         return Ok(array.clone());
     }
-    let (memory, written) = (array.node().memory()?, target.node().memory()?);
+    let (memory, written) = (array.elements().memory()?, target.elements().memory()?);
     let shared =
         memory.shares((array.layout(), array.itemsize()), written, (target.layout(), target.itemsize()));
     if shared { array.copy() } else { Ok(array.clone()) }

@@ -6,7 +6,7 @@ use super::{UsmArray, direct};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
-use crate::lazy::Node;
+use crate::lazy::Elements;
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind, UsmMemory};
 use crate::runtime::Queue;
 use crate::scalar::Scalar;
@@ -206,8 +206,8 @@ impl UsmArrayBuilder {
                 "copy the bytes to new memory, with copy(true)",
             ));
         }
-        let node = Node::ready(Arc::clone(memory.allocation()), &queue);
-        let mut array = UsmArray::from_node(node, layout, dtype, queue);
+        let elements = Elements::Memory(Arc::clone(memory.allocation()));
+        let mut array = UsmArray::of(elements, layout, dtype, queue);
         array.set_writable(writable);
         Ok(array)
     }

@@ -1,21 +1,21 @@
-//! Elementwise work on a few elements, done at once on the calling thread where nothing stands against it: operands of
-//! one dtype that lie one after another, numbers, single elements. Everything else, and everything that is wrong, is left
-//! to the ordinary way.
+//! Work on a few elements, done at once on the calling thread where nothing stands against it: operands of one dtype, in
+//! memory, of one queue. Everything else, and everything that is wrong, is left to the ordinary way.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use super::{ArrayOrScalar, UsmArray};
+use super::{ArrayOrScalar, Reduction, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::layout::Order;
-use crate::lazy::{EAGER_BYTES, Node};
+use crate::layout::{Dims, Layout, Order, broadcast_shapes};
+use crate::lazy::Elements;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::{Function, MAX_OPERANDS, Operand, Operands};
+use crate::memory::direct::{Call, Function, MAX_BYTES, Space, Total, same_shape};
 use crate::ops::Op;
+use crate::program::Fold;
 use crate::promotion::result_type;
 use crate::runtime::Queue;
+use crate::scalar::Scalar;
 
 /// The array of an elementwise operation.
 ///
@@ -23,7 +23,7 @@ use crate::runtime::Queue;
 /// What the allocation reports.
 pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
     match Work::of(op, operands, None) {
-        Some(work) if op != Op::Cast => work.fresh(op, op.result(work.dtype)),
+        Some(work) if op != Op::Cast => work.fresh(op, op.result(work.dtype), operands),
         _ => Ok(None),
     }
 }
@@ -33,64 +33,93 @@ pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
 /// # Errors
 /// What the allocation reports.
 pub(super) fn cast(array: &UsmArray, out: Dtype) -> Result<Option<UsmArray>> {
-    match Work::of(Op::Cast, &[array.into()], None) {
-        Some(work) => work.fresh(Op::Cast, out),
+    let operands = [array.into()];
+    match Work::of(Op::Cast, &operands, None) {
+        Some(work) => work.fresh(Op::Cast, out, &operands),
         None => Ok(None),
     }
 }
 
 /// Writes the result of an elementwise operation. Whether it is done.
 pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> bool {
-    let Some((allocation, range)) = target(out) else { return false };
+    let Some(allocation) = target(out) else { return false };
     let Some(work) = Work::of(op, operands, Some(out)) else { return false };
     if op == Op::Cast || op.result(work.dtype) != out.dtype {
         return false;
     }
-    let function = Function::of(out.device(), op, work.dtype, out.dtype);
-    function.is_some_and(|function| function.write(&work.operands, (allocation, &range), work.len))
+    work.write(op, operands, out, allocation)
 }
 
 /// Writes the result of an elementwise operation into one of its operands, which nobody else has. Whether it is done.
 pub(super) fn reuse(op: Op, operands: &[ArrayOrScalar<'_>], owned: &UsmArray) -> bool {
-    let alone = Arc::strong_count(&owned.node) == 1
-        && owned
-            .node
-            .get_memory()
-            .is_some_and(|memory| Arc::strong_count(memory) == 1 && !memory.is_exported());
-    alone && write(op, operands, owned)
+    owned.elements.is_alone() && write(op, operands, owned)
 }
 
 /// Writes a value, or the elements of an array, converted. Whether it is done.
 pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
-    let Some((allocation, range)) = target(out) else { return false };
-    let (operand, op, dtype) = match source {
-        ArrayOrScalar::Array(array) if array.queue == out.queue => {
-            let Some(operand) = placed(array, out.shape(), order_of(out)) else { return false };
-            let op = if array.dtype == out.dtype { Op::Copy } else { Op::Cast };
-            // One element for all is what a copy takes.
-            if op == Op::Cast && array.len() != out.len() {
-                return false;
-            }
-            (operand, op, array.dtype)
-        }
-        ArrayOrScalar::Array(_) => return false,
-        ArrayOrScalar::Scalar(value) => (Operand::Value(value.cast(out.dtype)), Op::Copy, out.dtype),
+    let Some(allocation) = target(out) else { return false };
+    let (op, dtype, operand) = match source {
+        ArrayOrScalar::Array(array) if array.queue != out.queue => return false,
+        ArrayOrScalar::Array(array) if array.dtype == out.dtype => (Op::Copy, array.dtype, source.clone()),
+        // One element for all is what a copy takes, but not a conversion.
+        ArrayOrScalar::Array(array) if array.len() != out.len() => return false,
+        ArrayOrScalar::Array(array) => (Op::Cast, array.dtype, source.clone()),
+        ArrayOrScalar::Scalar(value) => (Op::Copy, out.dtype, value.cast(out.dtype).into()),
         ArrayOrScalar::Weak(value) => match value.to_scalar(out.dtype) {
-            Ok(value) => (Operand::Value(value), Op::Copy, out.dtype),
+            Ok(value) => (Op::Copy, out.dtype, value.into()),
             Err(_) => return false,
         },
     };
-    let function = Function::of(out.device(), op, dtype, out.dtype);
-    function.is_some_and(|function| function.write(&[operand], (allocation, &range), out.len()))
+    let shape = Shape::Of(out);
+    let work = Work {
+        shape,
+        queue: &out.queue,
+        len: out.len(),
+        kind: out.usm_kind(),
+        dtype,
+        order: out.result_order(),
+    };
+    work.write(op, &[operand], out, allocation)
 }
 
-/// The bytes that are written, where the array's queue allows work at once and its elements lie one after another.
-fn target(out: &UsmArray) -> Option<(&Arc<Allocation>, Range<usize>)> {
+/// A reduction of all elements.
+///
+/// # Errors
+/// What the allocation reports.
+pub(super) fn reduce(array: &UsmArray, reduction: Reduction, keepdims: bool) -> Result<Option<UsmArray>> {
+    let (len, dtype) = (array.len(), array.dtype);
+    let Some(allocation) = array.elements.get_memory() else { return Ok(None) };
+    if len == 0 || len * dtype.size() > MAX_BYTES || array.ndim() == 0 || !at_once(&array.queue) {
+        return Ok(None);
+    }
+    // Where there are gaps, rows are folded in the order of their memory.
+    let ordered = array.layout.is_c_contiguous()
+        || array.layout.is_f_contiguous()
+        || matches!(array.strides(), [stride] if *stride > 0);
+    let Fold::Op(_) = reduction.fold() else { return Ok(None) };
+    let Ok(accumulator) = reduction.accumulator(dtype, array.device().dtype_support()) else {
+        return Ok(None);
+    };
+    // What is folded in a wider dtype than the result's is left to plans.
+    let mean = reduction == Reduction::Mean;
+    if !ordered || (mean && dtype.kind().is_inexact() && accumulator != dtype) {
+        return Ok(None);
+    }
+    let divisor = mean.then(|| Scalar::F64(len as f64).cast(accumulator));
+    let total = Total { device: array.device(), fold: reduction.fold(), accumulator, divisor };
+    let Some(memory) = total.fresh(allocation, &array.layout, dtype)? else { return Ok(None) };
+    let ones: Dims = if keepdims { Dims::from_elem(1, array.ndim()) } else { Dims::new() };
+    let layout = Layout::contiguous(&ones, Order::C)?;
+    Ok(Some(UsmArray::of(Elements::Memory(memory), layout, accumulator, array.queue.clone())))
+}
+
+/// The memory of an array whose queue allows work at once and whose elements lie one after another.
+fn target(out: &UsmArray) -> Option<&Arc<Allocation>> {
     let contiguous = out.layout.is_c_contiguous() || out.layout.is_f_contiguous();
-    if !out.writable || !contiguous || out.is_empty() || out.bytes() > EAGER_BYTES || !at_once(&out.queue) {
+    if !out.writable || !contiguous || out.is_empty() || out.bytes() > MAX_BYTES || !at_once(&out.queue) {
         return None;
     }
-    Some((out.node.get_memory()?, out.layout.byte_range(out.itemsize())))
+    out.elements.get_memory()
 }
 
 /// Whether work of a queue may be done while it is submitted: there is no order to keep, and no time to take.
@@ -99,117 +128,136 @@ fn at_once(queue: &Queue) -> bool {
     !properties.in_order && !properties.profiling
 }
 
-/// How the elements follow each other; `None` for one, which does so in both orders.
-fn order_of(array: &UsmArray) -> Option<Order> {
-    match (array.layout.is_c_contiguous(), array.layout.is_f_contiguous()) {
-        (true, true) => None,
-        (true, false) => Some(Order::C),
-        _ => Some(Order::F),
-    }
+/// The shape of a result.
+enum Shape<'a> {
+    /// An array's.
+    Of(&'a UsmArray),
+    /// What several arrays' broadcast to.
+    Joint(Dims),
 }
 
-/// An array as an operand beside elements of a shape in an order (either, where it is `None`): the same elements in the
-/// same order, or one for all.
-fn placed<'a>(array: &'a UsmArray, shape: &[usize], order: Option<Order>) -> Option<Operand<'a>> {
-    let allocation = array.node.get_memory()?;
-    let bytes = array.layout.byte_range(array.itemsize());
-    if array.shape() == shape {
-        let fits = match order {
-            Some(Order::C) => array.layout.is_c_contiguous(),
-            Some(Order::F) => array.layout.is_f_contiguous(),
-            None => array.layout.is_c_contiguous() || array.layout.is_f_contiguous(),
-        };
-        return fits.then_some(Operand::Memory { allocation, bytes, one: false });
-    }
-    let one = array.len() == 1 && array.ndim() <= shape.len();
-    one.then_some(Operand::Memory { allocation, bytes, one: true })
-}
-
-/// An elementwise operation whose operands are of one dtype, but for a condition, in memory, of one queue, and in one order.
+/// An elementwise operation whose operands are of one dtype, but for a condition, and of one queue.
 struct Work<'a> {
-    /// The array whose shape is the result's.
-    largest: &'a UsmArray,
+    shape: Shape<'a>,
+    queue: &'a Queue,
     len: usize,
     kind: UsmKind,
     dtype: Dtype,
     order: Order,
-    operands: Operands<'a>,
 }
 
 impl<'a> Work<'a> {
     fn of(op: Op, operands: &[ArrayOrScalar<'a>], out: Option<&'a UsmArray>) -> Option<Self> {
-        if operands.len() != op.arity() || operands.len() > MAX_OPERANDS {
-            return None;
-        }
-        // The one with the most elements says the shape; the others fit it, or the work is not done here.
-        let mut largest: Option<(&UsmArray, usize)> = None;
-        let mut dtype = None;
+        let mut first: Option<&UsmArray> = None;
+        let (mut dtype, mut kind, mut alike) = (None, UsmKind::Host, true);
         for (k, operand) in operands.iter().enumerate() {
             let ArrayOrScalar::Array(array) = operand else { continue };
-            let len = array.len();
-            if largest.is_none_or(|(other, most)| (len, array.ndim()) > (most, other.ndim())) {
-                largest = Some((array, len));
+            let first = *first.get_or_insert(array);
+            let wanted = if is_condition(op, k) { Dtype::Bool } else { *dtype.get_or_insert(array.dtype) };
+            if array.dtype != wanted || array.queue != first.queue {
+                return None;
             }
-            if !is_condition(op, k) {
-                dtype = dtype.or(Some(array.dtype));
-            }
+            alike &= std::ptr::eq(*array, first) || same_shape(array.shape(), first.shape());
+            kind = kind.combine(array.usm_kind());
         }
-        let ((largest, len), dtype) = (largest?, dtype?);
-        let queue = &largest.queue;
-        if len == 0 || len * dtype.size() > EAGER_BYTES || !op.allows(dtype) || !at_once(queue) {
-            return None;
-        }
-        if out.is_some_and(|out| out.queue != *queue || out.shape() != largest.shape()) {
-            return None;
-        }
-        if op.wants_float() && !dtype.kind().is_inexact() {
-            return None;
-        }
-        let order = out.and_then(order_of).or_else(|| order_of(largest));
-        let mut work = Self {
-            largest,
-            len,
-            kind: UsmKind::Host,
-            dtype,
-            order: order.unwrap_or_default(),
-            operands: Operands::new(),
-        };
-        for (k, operand) in operands.iter().enumerate() {
-            let condition = is_condition(op, k);
-            let wanted = if condition { Dtype::Bool } else { dtype };
-            work.operands.push(match operand {
-                ArrayOrScalar::Array(array) if array.dtype == wanted && array.queue == *queue => {
-                    work.kind = work.kind.combine(array.usm_kind());
-                    placed(array, largest.shape(), order)?
-                }
-                ArrayOrScalar::Scalar(value) if value.dtype() == wanted => Operand::Value(*value),
-                ArrayOrScalar::Weak(value) if !condition => {
-                    let support = queue.device().dtype_support();
-                    let joint = result_type(&[dtype], &[*value], support).ok()?;
-                    if joint != dtype {
-                        return None;
-                    }
-                    Operand::Value(value.to_scalar(dtype).ok()?)
-                }
-                _ => return None,
+        let (first, dtype) = (first?, dtype?);
+        let queue = &first.queue;
+        let (mut shape, mut len) = (Shape::Of(first), first.len());
+        if !alike {
+            let arrays = operands.iter().filter_map(|operand| match operand {
+                ArrayOrScalar::Array(array) => Some(array.shape()),
+                _ => None,
             });
+            let joint = broadcast_shapes(&arrays.collect::<smallvec::SmallVec<[_; 3]>>()).ok()?;
+            len = joint.iter().try_fold(1_usize, |len, &extent| len.checked_mul(extent))?;
+            shape = Shape::Joint(joint);
         }
+        let small = len > 0 && len <= MAX_BYTES / dtype.size();
+        if !small || !op.allows(dtype) || !at_once(queue) || (op.wants_float() && !dtype.kind().is_inexact()) {
+            return None;
+        }
+        let mut work = Self { shape, queue, len, kind, dtype, order: Order::C };
+        work.order = match out {
+            Some(out) if out.queue != *queue || !same_shape(out.shape(), work.shape()) => return None,
+            Some(out) => out.result_order(),
+            None => work.result_order(operands),
+        };
         Some(work)
+    }
+
+    fn shape(&self) -> &[usize] {
+        match &self.shape {
+            Shape::Of(array) => array.shape(),
+            Shape::Joint(shape) => shape,
+        }
+    }
+
+    /// Column-major where the operands of the result's shape are.
+    fn result_order(&self, operands: &[ArrayOrScalar<'_>]) -> Order {
+        let mut order = Order::C;
+        for operand in operands {
+            if let ArrayOrScalar::Array(array) = operand
+                && same_shape(array.shape(), self.shape())
+            {
+                match array.result_order() {
+                    Order::C => return Order::C,
+                    Order::F => order = Order::F,
+                }
+            }
+        }
+        order
+    }
+
+    /// Gives a call its operands. Whether the function takes them.
+    fn fill<'b>(&self, call: &mut Call<'b>, op: Op, operands: &'b [ArrayOrScalar<'_>]) -> bool {
+        operands.iter().enumerate().all(|(k, operand)| match operand {
+            ArrayOrScalar::Array(array) => {
+                let memory = array.elements.get_memory();
+                memory.is_some_and(|memory| call.array(memory, &array.layout, array.dtype))
+            }
+            ArrayOrScalar::Scalar(value) => call.value(*value),
+            ArrayOrScalar::Weak(_) if is_condition(op, k) => false,
+            ArrayOrScalar::Weak(value) => {
+                let support = self.queue.device().dtype_support();
+                let joint = result_type(&[self.dtype], &[*value], support);
+                joint.is_ok_and(|joint| joint == self.dtype)
+                    && value.to_scalar(self.dtype).is_ok_and(|value| call.value(value))
+            }
+        })
     }
 
     /// The result in memory of its own.
     ///
     /// # Errors
     /// What the allocation reports.
-    fn fresh(&self, op: Op, out: Dtype) -> Result<Option<UsmArray>> {
-        let queue = &self.largest.queue;
-        let Some(function) = Function::of(queue.device(), op, self.dtype, out) else { return Ok(None) };
-        if self.len * out.size() > EAGER_BYTES {
+    fn fresh(&self, op: Op, out: Dtype, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
+        let Some(function) = Function::of(self.queue.device(), op, self.dtype, out) else { return Ok(None) };
+        let mut call = Call::new(function, Space { shape: self.shape(), len: self.len, order: self.order });
+        if self.len * out.size() > MAX_BYTES || !self.fill(&mut call, op, operands) {
             return Ok(None);
         }
-        let Some(allocation) = function.fresh(&self.operands, self.kind, self.len)? else { return Ok(None) };
-        let layout = self.largest.layout.packed(self.order);
-        Ok(Some(UsmArray::from_node(Node::ready(allocation, queue), layout, out, queue.clone())))
+        let Some(memory) = call.fresh(self.kind)? else { return Ok(None) };
+        let layout = match &self.shape {
+            Shape::Of(array) => array.layout.packed(self.order),
+            Shape::Joint(shape) => Layout::contiguous(shape, self.order)?,
+        };
+        Ok(Some(UsmArray::of(Elements::Memory(memory), layout, out, self.queue.clone())))
+    }
+
+    /// The result in an array of its shape. Whether it is done.
+    fn write(
+        &self,
+        op: Op,
+        operands: &[ArrayOrScalar<'_>],
+        out: &UsmArray,
+        memory: &Arc<Allocation>,
+    ) -> bool {
+        let function = Function::of(self.queue.device(), op, self.dtype, out.dtype);
+        function.is_some_and(|function| {
+            let space = Space { shape: self.shape(), len: self.len, order: self.order };
+            let mut call = Call::new(function, space);
+            self.fill(&mut call, op, operands) && call.write(memory, &out.layout)
+        })
     }
 }
 

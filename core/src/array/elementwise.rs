@@ -1,14 +1,12 @@
 //! Elementwise operations: promotion, broadcasting, placement, recording; in-place and `out` forms.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
 use super::{UsmArray, direct};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, broadcast_shapes};
-use crate::lazy::{self, Node, Recorded, Source, Target};
+use crate::lazy::{self, Elements, Node, Recorded, Source, Target};
 use crate::memory::UsmKind;
 use crate::ops::Op;
 use crate::promotion::{Casting, Weak, can_cast, comparison_type, result_type};
@@ -59,8 +57,8 @@ pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     }
     let (recorded, queue, kind) = prepare(op, operands)?;
     let (layout, dtype) = (recorded.layout.clone(), recorded.out);
-    let node = Node::record(&queue, kind, recorded)?;
-    Ok(UsmArray::from_node(node, layout, dtype, queue))
+    let elements = Node::record(&queue, kind, recorded)?;
+    Ok(UsmArray::of(elements, layout, dtype, queue))
 }
 
 /// As [`elementwise`], for a step on the way to a result: it is computed in the pass that computes what it is for,
@@ -68,8 +66,8 @@ pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
 pub(crate) fn interim(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     let (recorded, queue, kind) = prepare(op, operands)?;
     let (layout, dtype) = (recorded.layout.clone(), recorded.out);
-    let node = Node::defer(&queue, kind, recorded)?;
-    Ok(UsmArray::from_node(node, layout, dtype, queue))
+    let elements = Node::defer(&queue, kind, recorded)?;
+    Ok(UsmArray::of(elements, layout, dtype, queue))
 }
 
 /// Records an array of `int64` whose value at a multi-index is `start` plus the sum of `steps` times the multi-index. None
@@ -89,8 +87,8 @@ pub(crate) fn indices(
     let operands = smallvec::smallvec![Source::Index(values)];
     let recorded =
         Recorded { op: Op::Copy, dtype: Dtype::I64, out: Dtype::I64, layout: layout.clone(), operands };
-    let node = Node::defer(queue, kind, recorded)?;
-    Ok(UsmArray::from_node(node, layout, Dtype::I64, queue.clone()))
+    let elements = Node::defer(queue, kind, recorded)?;
+    Ok(UsmArray::of(elements, layout, Dtype::I64, queue.clone()))
 }
 
 /// `yes` where `condition` (a `bool` array) holds, else `no`.
@@ -252,7 +250,7 @@ impl UsmArray {
     fn converted(
         &self,
         dtype: Dtype,
-        record: impl FnOnce(&Queue, UsmKind, Recorded) -> Result<Arc<Node>>,
+        record: impl FnOnce(&Queue, UsmKind, Recorded) -> Result<Elements>,
     ) -> Result<Self> {
         if dtype == self.dtype {
             return Ok(self.clone());
@@ -268,8 +266,8 @@ impl UsmArray {
         }
         let recorded = self.as_expression(dtype)?;
         let layout = recorded.layout.clone();
-        let node = record(&self.queue, self.usm_kind(), recorded)?;
-        Ok(Self::from_node(node, layout, dtype, self.queue.clone()))
+        let elements = record(&self.queue, self.usm_kind(), recorded)?;
+        Ok(Self::of(elements, layout, dtype, self.queue.clone()))
     }
 
     /// A copy in memory of its own, in this array's order where it is contiguous.
@@ -391,7 +389,7 @@ impl UsmArray {
     /// This array's memory as the place of a result.
     pub(crate) fn as_target(&self) -> Result<Target> {
         Ok(Target::Existing {
-            allocation: self.node.memory()?.clone(),
+            allocation: self.elements.memory()?.clone(),
             layout: self.layout.clone(),
             dtype: self.dtype,
         })

@@ -6,7 +6,7 @@ use super::{Reduction, UsmArray, stack};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, SliceItem, broadcast_shapes, normalize_axes, normalize_axis};
-use crate::lazy::{self, Node, Recorded, Source, Target};
+use crate::lazy::{self, Elements, Recorded, Source, Target};
 use crate::ops::Op;
 use crate::program::Fold;
 use crate::promotion::result_type;
@@ -80,7 +80,7 @@ impl Factors {
         let (last, fold) = (shape.len() - 1, Fold::Op(Op::Add));
         let (memory, _) = lazy::reduce(&self.queue, &recorded, fold, None, &[last], Target::New(kind), &[])?;
         let layout = Layout::contiguous(&shape[..last], Order::C)?;
-        let sums = UsmArray::from_node(Node::ready(memory, &self.queue), layout, dtype, self.queue.clone());
+        let sums = UsmArray::of(Elements::Memory(memory), layout, dtype, self.queue.clone());
         sums.astype(self.out)
     }
 }

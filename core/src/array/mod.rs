@@ -51,7 +51,7 @@ use std::sync::Arc;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
-use crate::lazy::{Node, Recorded, Source};
+use crate::lazy::{Elements, Recorded, Source};
 use crate::memory::{HostView, HostViewMut, UsmKind, UsmMemory};
 use crate::ops::Op;
 use crate::runtime::{Context, Device, Event, Queue};
@@ -61,7 +61,7 @@ use crate::runtime::{Context, Device, Event, Queue};
 /// only once something asks for it; nobody sees the difference but in speed.
 #[derive(Clone)]
 pub struct UsmArray {
-    node: Arc<Node>,
+    elements: Elements,
     layout: Layout,
     dtype: Dtype,
     queue: Queue,
@@ -80,13 +80,13 @@ pub struct Flags {
 }
 
 impl UsmArray {
-    pub(crate) fn from_node(node: Arc<Node>, layout: Layout, dtype: Dtype, queue: Queue) -> Self {
-        let writable = !node.is_read_only();
-        Self { node, layout, dtype, queue, writable }
+    pub(crate) fn of(elements: Elements, layout: Layout, dtype: Dtype, queue: Queue) -> Self {
+        let writable = !elements.is_read_only();
+        Self { elements, layout, dtype, queue, writable }
     }
 
-    pub(crate) fn node(&self) -> &Arc<Node> {
-        &self.node
+    pub(crate) fn elements(&self) -> &Elements {
+        &self.elements
     }
 
     /// The same elements through another layout, which reaches no further than this one's.
@@ -173,7 +173,7 @@ impl UsmArray {
     /// The USM kind of the memory.
     #[must_use]
     pub fn usm_kind(&self) -> UsmKind {
-        self.node.usm_kind()
+        self.elements.usm_kind()
     }
     /// Contiguity and writability.
     #[must_use]
@@ -187,7 +187,7 @@ impl UsmArray {
     /// Allows or forbids writing through this array; the other views of the memory keep their own flag. Memory that was lent
     /// for reading stays so.
     pub fn set_writable(&mut self, writable: bool) {
-        self.writable = writable && !self.node.is_read_only();
+        self.writable = writable && !self.elements.is_read_only();
     }
 
     /// The allocation that the array views (dpctl's `usm_data`); recorded work is submitted first.
@@ -195,13 +195,13 @@ impl UsmArray {
     /// # Errors
     /// What the submission reports.
     pub fn usm_data(&self) -> Result<UsmMemory> {
-        Ok(UsmMemory::from_allocation(Arc::clone(self.node.memory()?), self.queue.clone()))
+        Ok(UsmMemory::from_allocation(Arc::clone(self.elements.memory()?), self.queue.clone()))
     }
 
     /// Whether the array is the result of recorded work that has not been submitted.
     #[must_use]
     pub fn is_pending(&self) -> bool {
-        !self.node.is_ready()
+        !self.elements.is_ready()
     }
 
     /// Submits recorded work, if this array is the result of some, and returns an event that is complete when the
@@ -210,7 +210,7 @@ impl UsmArray {
     /// # Errors
     /// What the submission reports.
     pub fn event(&self) -> Result<Event> {
-        crate::memory::last_write(self.node.memory()?, &self.queue)
+        crate::memory::last_write(self.elements.memory()?, &self.queue)
     }
 
     /// Waits until the elements are there.
@@ -218,7 +218,7 @@ impl UsmArray {
     /// # Errors
     /// The failure of the work that computes them.
     pub fn wait(&self) -> Result<()> {
-        let memory = self.node.memory()?;
+        let memory = self.elements.memory()?;
         let idle = memory.track().is_idle();
         if idle { Ok(()) } else { crate::memory::last_write(memory, &self.queue)?.wait() }
     }
@@ -229,7 +229,7 @@ impl UsmArray {
     /// [`Error::HostAccess`] for device memory, [`Error::Dtype`] where `T` is another dtype, [`Error::Borrow`] while a
     /// view for writing is open; the failure of the work waited for.
     pub fn host_view<T: Element>(&self) -> Result<HostView<'_, T>> {
-        HostView::open(self.node.memory()?, &self.layout, self.dtype)
+        HostView::open(self.elements.memory()?, &self.layout, self.dtype)
     }
 
     /// The elements, lent to the host for writing. Waits for all work on the memory.
@@ -239,7 +239,7 @@ impl UsmArray {
     /// elements share memory.
     pub fn host_view_mut<T: Element>(&mut self) -> Result<HostViewMut<'_, T>> {
         self.check_writable("array")?;
-        HostViewMut::open(self.node.memory()?, &self.layout, self.dtype)
+        HostViewMut::open(self.elements.memory()?, &self.layout, self.dtype)
     }
 
     pub(crate) fn check_writable(&self, argument: &'static str) -> Result<()> {

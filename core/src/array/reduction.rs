@@ -2,11 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::UsmArray;
+use super::{UsmArray, direct};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, normalize_axes};
-use crate::lazy::{self, Node, Target};
+use crate::lazy::{self, Elements, Target};
 use crate::ops::Op;
 use crate::plan::MAX_PLAN_DIMS;
 use crate::program::{Fold, Program, ProgramBuilder};
@@ -54,7 +54,7 @@ impl Reduction {
         }
     }
 
-    const fn fold(self) -> Fold {
+    pub(super) const fn fold(self) -> Fold {
         match self {
             Self::Sum | Self::Mean => Fold::Op(Op::Add),
             Self::Prod => Fold::Op(Op::Multiply),
@@ -71,7 +71,7 @@ impl Reduction {
     }
 
     /// The dtype that elements are accumulated in.
-    fn accumulator(self, dtype: Dtype, support: DtypeSupport) -> Result<Dtype> {
+    pub(super) fn accumulator(self, dtype: Dtype, support: DtypeSupport) -> Result<Dtype> {
         let complex = dtype.kind() == DtypeKind::Complex;
         match self {
             Self::Sum | Self::Prod => Ok(match dtype.kind() {
@@ -117,6 +117,12 @@ impl UsmArray {
         keepdims: bool,
         dtype: Option<Dtype>,
     ) -> Result<Self> {
+        if axes.is_none()
+            && dtype.is_none()
+            && let Some(array) = direct::reduce(self, reduction, keepdims)?
+        {
+            return Ok(array);
+        }
         let axes = self.reduced_axes(axes)?;
         let count: usize = axes.iter().map(|&a| self.shape()[a]).product();
         let indexed = matches!(reduction.fold(), Fold::ArgMin | Fold::ArgMax);
@@ -212,8 +218,8 @@ impl UsmArray {
             shape
         };
         let layout = Layout::contiguous(&out_shape, Order::C)?;
-        let node = Node::ready(reduced, &self.queue);
-        Ok(Self::from_node(node, layout, out, self.queue.clone()))
+        let elements = Elements::Memory(reduced);
+        Ok(Self::of(elements, layout, out, self.queue.clone()))
     }
 }
 

@@ -45,7 +45,7 @@ impl UsmArray {
         let out = self.real_result();
         let wide = self.wide(if self.dtype.kind().is_inexact() { self.dtype } else { out });
         // Both passes read the elements, so they are computed once.
-        self.node.memory()?;
+        self.elements.memory()?;
         let named: Vec<isize> = axes.iter().map(|a| a.cast_signed()).collect();
         let mean = self.reduce_as(Reduction::Mean, Some(&named), true, Some(wide))?;
         let distance = interim(Op::Subtract, &[self.into(), (&mean).into()])?;
@@ -92,7 +92,7 @@ impl UsmArray {
             let nothing = Scalar::F64(f64::NEG_INFINITY).cast(out);
             return Self::full(&self.queue, &self.reduced_shape(&axes, keepdims), nothing, self.usm_kind());
         }
-        self.node.memory()?;
+        self.elements.memory()?;
         let named: Vec<isize> = axes.iter().map(|a| a.cast_signed()).collect();
         // Conversion keeps the order, so the largest of the converted elements is the largest converted.
         let largest = self.reduce(Reduction::Max, Some(&named), true)?.astype_step(out)?.astype_step(wide)?;
@@ -137,7 +137,7 @@ impl UsmArray {
             return squared_magnitude(x, None)?.fold(wide, SUM, Some(root), &axes, keepdims);
         }
         // The others are divided by the largest.
-        self.node.memory()?;
+        self.elements.memory()?;
         let x = || match self.dtype.kind() {
             DtypeKind::Complex => Ok(self.clone()),
             _ => self.astype_step(self.wide(self.real_result())),

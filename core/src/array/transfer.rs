@@ -6,6 +6,7 @@ use super::UsmArray;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::Order;
+use crate::lazy::Elements;
 use crate::memory::{UsmKind, UsmMemory};
 use crate::runtime::{Device, Queue};
 use crate::scalar::Scalar;
@@ -122,9 +123,9 @@ impl UsmArray {
             return Ok(self.clone());
         }
         if queue.context() == self.context() {
-            let memory = UsmMemory::from_allocation(Arc::clone(self.node.memory()?), queue.clone());
-            let node = crate::lazy::Node::ready(Arc::clone(memory.allocation()), queue);
-            let mut view = Self::from_node(node, self.layout.clone(), self.dtype, queue.clone());
+            let memory = UsmMemory::from_allocation(Arc::clone(self.elements.memory()?), queue.clone());
+            let elements = Elements::Memory(Arc::clone(memory.allocation()));
+            let mut view = Self::of(elements, self.layout.clone(), self.dtype, queue.clone());
             view.writable = self.writable;
             return Ok(view);
         }

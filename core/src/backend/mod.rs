@@ -44,6 +44,7 @@ use crate::error::{Error, Result};
 use crate::memory::{UsmKind, UsmPtr};
 use crate::ops::Op;
 use crate::plan::LaunchPlan;
+use crate::program::Fold;
 
 /// Lists the devices that one runtime offers.
 pub trait Driver: Send + Sync {
@@ -121,6 +122,16 @@ pub trait Device: Send + Sync {
     fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<ElementsFn> {
         let _ = (op, dtype, out);
         None
+    }
+    /// Folds `len` elements of a dtype that lie one after another at `src`, on the calling thread, to the bits that a plan
+    /// gives, and writes the result to `dst`. Whether it did: a device that does not compute there, or not this, does nothing.
+    ///
+    /// # Safety
+    /// The elements are readable, the result is writable, both aligned to their dtypes and in memory of this device or the
+    /// host's, and nothing else accesses them in conflict. `len` is at least 1.
+    unsafe fn fold_elements(&self, fold: Fold, dtype: Dtype, dst: *mut u8, src: *const u8, len: usize) -> bool {
+        let _ = (fold, dtype, dst, src, len);
+        false
     }
     /// Allocates `bytes` (not 0) at an address that is a multiple of `align` (a power of two). Core pools what it gets,
     /// so this is called for large blocks and rarely.

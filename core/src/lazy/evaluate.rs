@@ -162,7 +162,9 @@ pub(crate) fn reduce(
         plan::reduce(&program, &folding, shape, &inputs, &output, &mut plans)?;
     }
     for array in recorded.operands.iter().filter_map(Source::array) {
-        array.node().peeked.store(true, Ordering::Relaxed);
+        if let Some(node) = array.elements().pending() {
+            node.peeked.store(true, Ordering::Relaxed);
+        }
     }
     let allocation = Arc::clone(&output.allocation);
     let part = Evaluated { plans, inputs, output, extras: SmallVec::new() };
@@ -406,10 +408,7 @@ fn settle(
 impl Settled {
     fn visit(&mut self, recorded: &Recorded, shape: &[usize], obstacles: &mut Vec<Arc<Node>>, root: bool) {
         for array in recorded.operands.iter().filter_map(Source::array) {
-            let node = array.node();
-            if node.is_ready() {
-                continue;
-            }
+            let Some(node) = array.elements().pending() else { continue };
             let key = Arc::as_ptr(node);
             let guard = node.recorded();
             match &*guard {
@@ -438,8 +437,9 @@ impl Settled {
         let mut held: Vec<Arc<Node>> = Vec::new();
         self.collect_held(root, &mut held);
         for (number, node) in held.into_iter().enumerate() {
+            let mut arrays = root.operands.iter().filter_map(Source::array);
             let direct = at_root
-                && root.operands.iter().filter_map(Source::array).any(|a| Arc::ptr_eq(a.node(), &node));
+                && arrays.any(|a| a.elements().pending().is_some_and(|operand| Arc::ptr_eq(operand, &node)));
             let keep = if self.reduction {
                 direct && !node.peeked.load(Ordering::Relaxed)
             } else {
@@ -455,10 +455,10 @@ impl Settled {
 
     fn collect_held(&self, recorded: &Recorded, held: &mut Vec<Arc<Node>>) {
         for array in recorded.operands.iter().filter_map(Source::array) {
-            let node = array.node();
-            if !self.references.contains_key(&Arc::as_ptr(node)) {
+            let pending = array.elements().pending();
+            let Some(node) = pending.filter(|node| self.references.contains_key(&Arc::as_ptr(node))) else {
                 continue;
-            }
+            };
             if self.is_held(node) && !held.iter().any(|h| Arc::ptr_eq(h, node)) {
                 held.push(Arc::clone(node));
             }
@@ -521,11 +521,11 @@ impl<'a> Emission<'a> {
     }
 
     fn array(&mut self, array: &UsmArray) -> Result<Arg> {
-        let node = array.node();
-        if let Some(&arg) = self.values.get(&Arc::as_ptr(node)) {
-            return Ok(arg);
-        }
-        if self.settled.references.contains_key(&Arc::as_ptr(node)) {
+        let pending = array.elements().pending();
+        if let Some(node) = pending.filter(|node| self.settled.references.contains_key(&Arc::as_ptr(node))) {
+            if let Some(&arg) = self.values.get(&Arc::as_ptr(node)) {
+                return Ok(arg);
+            }
             let held = !self.settled.reduction && self.settled.held.contains(&Arc::as_ptr(node));
             let guard = node.recorded();
             if let Some(inner) = &*guard {
@@ -537,7 +537,7 @@ impl<'a> Emission<'a> {
                 return Ok(arg);
             }
         }
-        let allocation = node.memory.get().ok_or_else(|| {
+        let allocation = array.elements().get_memory().ok_or_else(|| {
             Error::value(
                 "array",
                 "neither recorded nor in memory",

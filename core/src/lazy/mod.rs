@@ -41,13 +41,77 @@ const MAX_RECORDED_STEPS: usize = 16;
 const MAX_RECORDED_LEAVES: usize = 12;
 /// Results of at most this many bytes are computed at once if their operands are ready: recording costs more than it
 /// saves there.
-pub(crate) const EAGER_BYTES: usize = 4 << 10;
+const EAGER_BYTES: usize = crate::memory::direct::MAX_BYTES;
 
-/// What an array's elements come from: memory, or a recorded operation.
+/// What an array's elements come from.
+#[derive(Clone)]
+pub(crate) enum Elements {
+    /// Memory.
+    Memory(Arc<Allocation>),
+    /// An operation that was recorded, and may have memory by now.
+    Recorded(Arc<Node>),
+}
+
+impl Elements {
+    /// The memory, after a flush where there is none yet. Work that writes it may be under way.
+    pub(crate) fn memory(&self) -> Result<&Arc<Allocation>> {
+        match self {
+            Self::Memory(memory) => Ok(memory),
+            Self::Recorded(node) => node.memory(),
+        }
+    }
+
+    /// The memory, where there is some.
+    pub(crate) fn get_memory(&self) -> Option<&Arc<Allocation>> {
+        match self {
+            Self::Memory(memory) => Some(memory),
+            Self::Recorded(node) => node.memory.get(),
+        }
+    }
+
+    /// The operation, where it is pending.
+    fn pending(&self) -> Option<&Arc<Node>> {
+        match self {
+            Self::Recorded(node) if !node.is_ready() => Some(node),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn usm_kind(&self) -> UsmKind {
+        match self {
+            Self::Memory(memory) => memory.kind(),
+            Self::Recorded(node) => node.kind,
+        }
+    }
+
+    /// Whether the elements have memory, so that nothing is recorded.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.pending().is_none()
+    }
+
+    /// Whether the elements are in memory that was lent for reading only.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.get_memory().is_some_and(|memory| memory.is_read_only())
+    }
+
+    /// Whether nobody else has a reference to the elements or knows their memory.
+    pub(crate) fn is_alone(&self) -> bool {
+        let single = match self {
+            Self::Memory(_) => true,
+            Self::Recorded(node) => Arc::strong_count(node) == 1,
+        };
+        single
+            && self
+                .get_memory()
+                .is_some_and(|memory| Arc::strong_count(memory) == 1 && !memory.is_exported())
+    }
+}
+
+/// A recorded operation, and the memory of its result when it has been run.
 pub(crate) struct Node {
     memory: OnceLock<Arc<Allocation>>,
-    /// Elsewhere, for most nodes have none.
-    recorded: Mutex<Option<Box<Recorded>>>,
+    /// Until it has been run.
+    recorded: Mutex<Option<Recorded>>,
     kind: UsmKind,
     queue: Queue,
     steps: usize,
@@ -91,28 +155,14 @@ impl Source {
 }
 
 impl Node {
-    /// A node that has memory.
-    pub(crate) fn ready(allocation: Arc<Allocation>, queue: &Queue) -> Arc<Self> {
-        Arc::new(Self {
-            kind: allocation.kind(),
-            memory: OnceLock::from(allocation),
-            recorded: Mutex::new(None),
-            queue: queue.clone(),
-            steps: 0,
-            leaves: 1,
-            readers: PendingNodes::default(),
-            peeked: AtomicBool::new(false),
-        })
-    }
-
     /// Records an operation, or runs it at once where that is cheaper or memory involved is known outside.
-    pub(crate) fn record(queue: &Queue, kind: UsmKind, recorded: Recorded) -> Result<Arc<Self>> {
+    pub(crate) fn record(queue: &Queue, kind: UsmKind, recorded: Recorded) -> Result<Elements> {
         Self::record_above(EAGER_BYTES, queue, kind, recorded)
     }
 
     /// Records an operation whose result is only a step on the way to another, so that it is computed with that one
     /// however small it is.
-    pub(crate) fn defer(queue: &Queue, kind: UsmKind, recorded: Recorded) -> Result<Arc<Self>> {
+    pub(crate) fn defer(queue: &Queue, kind: UsmKind, recorded: Recorded) -> Result<Elements> {
         Self::record_above(0, queue, kind, recorded)
     }
 
@@ -121,33 +171,34 @@ impl Node {
         queue: &Queue,
         kind: UsmKind,
         recorded: Recorded,
-    ) -> Result<Arc<Self>> {
-        let mut operands: SmallVec<[&Arc<Self>; 3]> =
-            recorded.operands.iter().filter_map(Source::array).map(UsmArray::node).collect();
-        operands.sort_by_key(|node| std::cmp::Reverse(node.steps));
-        let size = |nodes: &[&Arc<Self>]| {
-            let pending = |n: &&&Arc<Self>| n.memory.get().is_none();
-            let steps: usize = nodes.iter().filter(pending).map(|n| n.steps).sum();
-            let leaves: usize = nodes.iter().map(|n| if pending(&n) { n.leaves } else { 1 }).sum();
-            (steps + 1, leaves)
+    ) -> Result<Elements> {
+        let mut operands: SmallVec<[&Elements; 3]> =
+            recorded.operands.iter().filter_map(Source::array).map(UsmArray::elements).collect();
+        // The longest first.
+        operands.sort_by_key(|elements| std::cmp::Reverse(elements.pending().map_or(0, |node| node.steps)));
+        let size = |operands: &[&Elements]| {
+            operands.iter().fold((1, 0), |(steps, leaves), elements| match elements.pending() {
+                Some(node) => (steps + node.steps, leaves + node.leaves),
+                None => (steps, leaves + 1),
+            })
         };
         let (mut steps, mut leaves) = size(&operands);
-        for node in &operands {
+        for elements in &operands {
             if steps <= MAX_RECORDED_STEPS && leaves <= MAX_RECORDED_LEAVES {
                 break;
             }
-            node.memory()?;
+            elements.memory()?;
             (steps, leaves) = size(&operands);
         }
         let memories: SmallVec<[Arc<Allocation>; 3]> =
-            operands.iter().filter_map(|n| n.memory.get().cloned()).collect();
+            operands.iter().filter_map(|elements| elements.get_memory().cloned()).collect();
         let exported = memories.iter().any(|m| m.is_exported());
         let bytes = recorded.layout.len() * recorded.out.size();
         let eager = exported || (memories.len() == operands.len() && bytes <= eager_bytes);
         drop(operands);
         let node = Arc::new(Self {
             memory: OnceLock::new(),
-            recorded: Mutex::new(Some(Box::new(recorded))),
+            recorded: Mutex::new(Some(recorded)),
             kind,
             queue: queue.clone(),
             steps,
@@ -162,15 +213,20 @@ impl Node {
             }
         } else {
             if let Some(recorded) = &*node.recorded() {
-                recorded.operands.iter().filter_map(Source::array).for_each(|a| a.node().add_reader(&node));
+                for array in recorded.operands.iter().filter_map(Source::array) {
+                    match array.elements() {
+                        Elements::Memory(memory) => memory.pending_reads.0.push(&node),
+                        Elements::Recorded(operand) => operand.add_reader(&node),
+                    }
+                }
             }
             queue.pending().0.push(&node);
         }
-        Ok(node)
+        Ok(Elements::Recorded(node))
     }
 
-    /// The memory, after a flush where there is none yet. Work that writes it may be under way.
-    pub(crate) fn memory(self: &Arc<Self>) -> Result<&Arc<Allocation>> {
+    /// The memory, after a flush where there is none yet.
+    fn memory(self: &Arc<Self>) -> Result<&Arc<Allocation>> {
         if self.memory.get().is_none() {
             self.flush()?;
         }
@@ -184,23 +240,9 @@ impl Node {
         })
     }
 
-    /// The memory, where there is some.
-    pub(crate) fn get_memory(&self) -> Option<&Arc<Allocation>> {
-        self.memory.get()
-    }
-
-    pub(crate) fn usm_kind(&self) -> UsmKind {
-        self.kind
-    }
-
-    /// Whether the elements have memory, so that nothing is recorded.
-    pub(crate) fn is_ready(&self) -> bool {
+    /// Whether it has been run, so that there is memory.
+    fn is_ready(&self) -> bool {
         self.memory.get().is_some()
-    }
-
-    /// Whether the elements are in memory that was lent for reading only.
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.memory.get().is_some_and(|memory| memory.is_read_only())
     }
 
     /// Gives the node memory. Its recorded readers become the memory's.
@@ -227,7 +269,7 @@ impl Node {
         drop(settled);
     }
 
-    fn recorded(&self) -> MutexGuard<'_, Option<Box<Recorded>>> {
+    fn recorded(&self) -> MutexGuard<'_, Option<Recorded>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -31,7 +31,7 @@ impl Walk {
 
     fn placed(&self) -> Result<Placed> {
         Ok(Placed {
-            allocation: Arc::clone(self.array.node().memory()?),
+            allocation: Arc::clone(self.array.elements().memory()?),
             layout: self.array.layout().clone(),
             dtype: self.array.dtype(),
         })

@@ -22,10 +22,16 @@ enum Owner {
     /// A block of the device's pool.
     Pool(Block),
     /// Memory from elsewhere.
-    /// The mutex is for sharing only: the deleter is taken out once, in `drop`.
-    Foreign(Arc<Chunk>, Mutex<Option<Deleter>>),
+    Foreign(Box<Lent>),
     /// Dropped.
     Gone,
+}
+
+/// Memory from elsewhere.
+struct Lent {
+    chunk: Arc<Chunk>,
+    /// The mutex is for sharing only: the deleter is taken out once, in `drop`.
+    deleter: Mutex<Option<Deleter>>,
 }
 
 /// One USM allocation. It lives until its last owner is gone *and* the work that was submitted on it is done.
@@ -81,7 +87,7 @@ impl Allocation {
         let chunk = Chunk::register(RawAllocation { ptr, bytes, kind }, device.downgrade(), bytes);
         chunk.set_live(0, bytes);
         // Someone else knows the pointer, so nothing may be left pending on it.
-        Self::owned(ptr, bytes, kind, device, Owner::Foreign(chunk, Mutex::new(deleter)), true)
+        Self::owned(ptr, bytes, kind, device, Owner::Foreign(Box::new(Lent { chunk, deleter: Mutex::new(deleter) })), true)
     }
 
     fn owned(
@@ -183,9 +189,9 @@ impl Drop for Allocation {
         let device = self.device.clone();
         let free = move || match owner {
             Owner::Pool(block) => device.pool().release(block),
-            Owner::Foreign(chunk, deleter) => {
-                chunk.unregister();
-                if let Some(deleter) = deleter.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Owner::Foreign(lent) => {
+                lent.chunk.unregister();
+                if let Some(deleter) = lent.deleter.into_inner().unwrap_or_else(PoisonError::into_inner) {
                     deleter();
                 }
             }

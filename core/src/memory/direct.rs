@@ -4,40 +4,40 @@
 //! nothing that is under way touches the memory, the work is done while the locks that a submission would take are held:
 //! then it is over before anything could conflict with it, and leaves nothing to record.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::{Arc, MutexGuard};
 
 use smallvec::SmallVec;
 
 use super::allocation::Allocation;
-use super::track::{Mode, Region, Track};
+use super::track::Track;
 use super::{BLOCK_ALIGN_BYTES, UsmKind};
 use crate::backend::ElementsFn;
 use crate::dtype::Dtype;
 use crate::error::Result;
+use crate::layout::{Layout, Order};
 use crate::ops::Op;
+use crate::program::Fold;
 use crate::runtime::Device;
 use crate::scalar::Scalar;
 
 /// Operands of such work, at most.
 pub(crate) const MAX_OPERANDS: usize = 3;
-
-/// What such work reads.
-pub(crate) enum Operand<'a> {
-    /// One element after another; or, where `one` says so, one element for all.
-    Memory { allocation: &'a Arc<Allocation>, bytes: Range<usize>, one: bool },
-    /// A value.
-    Value(Scalar),
-}
-
-/// The operands of an operation, in its order.
-pub(crate) type Operands<'a> = SmallVec<[Operand<'a>; MAX_OPERANDS]>;
+/// Bytes of a result, or of an operand that is not simply read where it lies, at most.
+pub(crate) const MAX_BYTES: usize = 4 << 10;
 
 /// A value's bytes, aligned for every dtype.
 #[repr(align(16))]
+#[derive(Clone, Copy)]
 struct Constant([u8; 16]);
 
+/// Memory on the stack for an operand.
+#[repr(align(64))]
+struct Gathered([MaybeUninit<u8>; MAX_BYTES]);
+
 /// A device's function for an operation on operands of a dtype, and for which device it is.
+#[derive(Clone, Copy)]
 pub(crate) struct Function<'a> {
     run: ElementsFn,
     op: Op,
@@ -46,193 +46,434 @@ pub(crate) struct Function<'a> {
     device: &'a Device,
 }
 
-/// Elements that a function reads, found to be what it takes: where they are, and what must be locked meanwhile.
-struct Sources<'a> {
-    constants: [Constant; MAX_OPERANDS],
-    /// Which are constants.
-    values: u32,
-    places: [*const u8; MAX_OPERANDS],
-    /// Bit `k`: source `k` is one element for all.
-    same: u32,
-    /// What is read of memory.
-    memory: [Option<(&'a Arc<Allocation>, Range<usize>)>; MAX_OPERANDS],
-}
-
-/// Allocations, locked in the order of their addresses, as a submission takes the locks.
-struct Locked<'a>(SmallVec<[(&'a Arc<Allocation>, MutexGuard<'a, Track>); MAX_OPERANDS + 1]>);
-
 impl<'a> Function<'a> {
     /// The function, where the device has one.
     pub(crate) fn of(device: &'a Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Self> {
         let run = device.backend().elements_fn(op, dtype, out)?;
         Some(Self { run, op, dtype, out, device })
     }
+}
 
-    /// The dtype of an operand.
-    fn operand_dtype(&self, k: usize) -> Dtype {
-        if self.op == Op::Where && k == 0 { Dtype::Bool } else { self.dtype }
+/// The elements that an operation computes: their shape, and how they follow each other.
+#[derive(Clone, Copy)]
+pub(crate) struct Space<'a> {
+    pub(crate) shape: &'a [usize],
+    /// The product of the extents.
+    pub(crate) len: usize,
+    pub(crate) order: Order,
+}
+
+/// An operand's elements in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    allocation: &'a Arc<Allocation>,
+    layout: &'a Layout,
+    itemsize: usize,
+    /// The element at multi-index zero.
+    place: *const u8,
+}
+
+impl<'a> Source<'a> {
+    /// `len` elements of a dtype; `None` where the layout was not made for them or this memory.
+    fn new(allocation: &'a Arc<Allocation>, layout: &'a Layout, len: usize, dtype: Dtype) -> Option<Self> {
+        let place = place(allocation, layout, len, dtype)?;
+        Some(Self { allocation, layout, itemsize: dtype.size(), place })
     }
 
-    /// The operands as sources of `len` elements; `None` where they are not what the function takes.
-    fn sources<'b>(&self, operands: &'b [Operand<'_>], len: usize) -> Option<Sources<'b>> {
-        if len == 0 || operands.len() != self.op.arity() || operands.len() > MAX_OPERANDS {
-            return None;
-        }
-        let mut sources = Sources {
-            constants: [const { Constant([0; 16]) }; MAX_OPERANDS],
-            values: 0,
-            places: [std::ptr::null(); MAX_OPERANDS],
-            same: 0,
-            memory: [const { None }; MAX_OPERANDS],
-        };
-        for (k, operand) in operands.iter().enumerate() {
-            let dtype = self.operand_dtype(k);
-            match operand {
-                Operand::Value(value) => {
-                    if value.dtype() != dtype {
-                        return None;
-                    }
-                    sources.constants[k].0 = value.to_bytes();
-                    sources.values |= 1 << k;
-                    sources.same |= 1 << k;
-                }
-                Operand::Memory { allocation, bytes, one } => {
-                    let elements = if *one { 1 } else { len };
-                    if bytes.end > allocation.bytes() || bytes.len() != elements * dtype.size() {
-                        return None;
-                    }
-                    let place = allocation.ptr().byte_offset(bytes.start.cast_signed()).as_ptr();
-                    if !place.addr().is_multiple_of(dtype.align()) {
-                        return None;
-                    }
-                    sources.places[k] = place;
-                    sources.same |= u32::from(*one) << k;
-                    sources.memory[k] = Some((allocation, bytes.clone()));
-                }
-            }
-        }
-        if len == 1 {
-            sources.same = 0;
-        }
-        Some(sources)
-    }
-
-    /// Computes `len` elements from sources.
+    /// Copies the elements, broadcast to a shape, one after another to `dst`.
     ///
     /// # Safety
-    /// The sources are `len` elements each, or one, of live memory of the function's device; `len`
-    /// elements of its result's dtype may be written at `dst`, which is aligned to them; nothing else accesses any of them in conflict. A
-    /// source is exactly the elements at `dst`, or apart from them.
-    unsafe fn compute(&self, dst: *mut u8, sources: &Sources<'_>, len: usize) {
-        let mut places = sources.places;
-        for (k, constant) in sources.constants.iter().enumerate() {
-            if sources.values >> k & 1 == 1 {
-                places[k] = constant.0.as_ptr();
-            }
+    /// The layout broadcasts to the space's shape, of which all elements are writable at `dst` and apart from this
+    /// allocation, and nothing writes to the source meanwhile.
+    unsafe fn gather(&self, space: &Space<'_>, dst: *mut u8) {
+        // SAFETY: the caller's contract; `new` has found every element of the layout to be in the allocation, and the strides
+        // of a broadcast are the layout's or 0.
+        match self.itemsize {
+            1 => unsafe { self.gather_sized::<1>(space, dst) },
+            2 => unsafe { self.gather_sized::<2>(space, dst) },
+            4 => unsafe { self.gather_sized::<4>(space, dst) },
+            8 => unsafe { self.gather_sized::<8>(space, dst) },
+            _ => unsafe { self.gather_sized::<16>(space, dst) },
         }
-        for k in self.op.arity()..MAX_OPERANDS {
-            places[k] = places[0];
-        }
-        // SAFETY: the caller's contract; constants are aligned for every dtype, and `Function::sources` has found the other
-        // sources to be.
-        unsafe { (self.run)(dst, places[0], places[1], places[2], sources.same, len) }
     }
 
-    /// Computes `len` elements into memory of their own, now. `None`, with nothing done, where something under way or an
-    /// open host view stands against it, or an operand is not what the function takes.
+    /// [`gather`](Self::gather), of elements of a size.
+    ///
+    /// # Safety
+    /// As for `gather`; elements have this size.
+    unsafe fn gather_sized<const SIZE: usize>(&self, space: &Space<'_>, dst: *mut u8) {
+        // The dimensions that count, the innermost first.
+        let mut dims: SmallVec<[(usize, isize); 4]> = SmallVec::new();
+        let added = space.shape.len() - self.layout.ndim();
+        let dim = |axis: usize| {
+            let inherited = axis.checked_sub(added).filter(|&a| self.layout.shape()[a] != 1);
+            (space.shape[axis], inherited.map_or(0, |a| self.layout.strides()[a]))
+        };
+        let counts = |dim: &(usize, isize)| dim.0 != 1;
+        match space.order {
+            Order::C => dims.extend((0..space.shape.len()).rev().map(dim).filter(counts)),
+            Order::F => dims.extend((0..space.shape.len()).map(dim).filter(counts)),
+        }
+        let (inner, step) = dims.first().copied().unwrap_or((1, 0));
+        let outer = dims.get(1..).unwrap_or_default();
+        let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
+        let src = self.place.cast::<[u8; SIZE]>();
+        let mut dst = dst.cast::<[u8; SIZE]>();
+        let mut row = 0_isize;
+        loop {
+            // SAFETY: the caller's contract: `row` and the steps from it are in the layout, and `dst` runs through the space.
+            unsafe {
+                let from = src.offset(row);
+                if step == 1 {
+                    std::ptr::copy_nonoverlapping(from, dst, inner);
+                } else {
+                    for i in 0..inner {
+                        *dst.add(i) = *from.offset(i.cast_signed() * step);
+                    }
+                }
+                dst = dst.add(inner);
+            }
+            let mut axis = 0;
+            loop {
+                let Some(&(extent, stride)) = outer.get(axis) else { return };
+                index[axis] += 1;
+                row += stride;
+                if index[axis] < extent {
+                    break;
+                }
+                row -= extent.cast_signed() * stride;
+                index[axis] = 0;
+                axis += 1;
+            }
+        }
+    }
+}
+
+/// Where the element at multi-index zero lies; `None` where not all elements, of which there are `len`, are in the memory, or
+/// not aligned.
+#[inline]
+fn place(allocation: &Allocation, layout: &Layout, len: usize, dtype: Dtype) -> Option<*mut u8> {
+    let (offset, size) = (layout.offset(), dtype.size());
+    let end = match layout.is_c_contiguous() || layout.is_f_contiguous() {
+        true => offset + len,
+        false => layout.element_range().end,
+    };
+    // Elements and offset were checked when the layout was made, but for their own size.
+    if end.checked_mul(size)? > allocation.bytes() {
+        return None;
+    }
+    let place = allocation.ptr().byte_offset((offset * size).cast_signed()).as_ptr();
+    place.addr().is_multiple_of(dtype.align()).then_some(place)
+}
+
+/// Whether shapes are the same: they are short, and a call of `memcmp` is felt.
+#[inline]
+pub(crate) fn same_shape(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && std::iter::zip(a, b).all(|(a, b)| a == b)
+}
+
+/// A call of a function: its operands, found to be what it takes.
+pub(crate) struct Call<'a> {
+    function: Function<'a>,
+    space: Space<'a>,
+    len: usize,
+    places: [*const u8; MAX_OPERANDS],
+    constants: [Constant; MAX_OPERANDS],
+    /// Bit `k`: operand `k` is a value.
+    values: u32,
+    /// Bit `k`: operand `k` is one element for all.
+    same: u32,
+    /// Bit `k`: operand `k` does not lie as the result does.
+    scattered: u32,
+    sources: [Option<Source<'a>>; MAX_OPERANDS],
+    given: usize,
+}
+
+impl<'a> Call<'a> {
+    #[inline(always)]
+    pub(crate) fn new(function: Function<'a>, space: Space<'a>) -> Self {
+        Self {
+            function,
+            space,
+            len: space.len,
+            places: [std::ptr::null(); MAX_OPERANDS],
+            constants: [const { Constant([0; 16]) }; MAX_OPERANDS],
+            values: 0,
+            same: 0,
+            scattered: 0,
+            sources: [const { None }; MAX_OPERANDS],
+            given: 0,
+        }
+    }
+
+    /// The dtype of the next operand.
+    fn wanted(&self) -> Dtype {
+        if self.function.op == Op::Where && self.given == 0 { Dtype::Bool } else { self.function.dtype }
+    }
+
+    /// Gives the next operand, a value. Whether the function takes it.
+    #[inline]
+    pub(crate) fn value(&mut self, value: Scalar) -> bool {
+        let takes = value.dtype() == self.wanted() && self.given < MAX_OPERANDS;
+        if takes {
+            self.constants[self.given].0 = value.to_bytes();
+            self.values |= 1 << self.given;
+            self.same |= u32::from(self.len != 1) << self.given;
+            self.given += 1;
+        }
+        takes
+    }
+
+    /// Gives the next operand, elements of a dtype that broadcast to the result's. Whether the function takes them.
+    #[inline]
+    pub(crate) fn array(&mut self, allocation: &'a Arc<Allocation>, layout: &'a Layout, dtype: Dtype) -> bool {
+        let k = self.given;
+        let fits = k < MAX_OPERANDS && layout.ndim() <= self.space.shape.len();
+        if !fits || dtype != self.wanted() || allocation.device() != self.function.device {
+            return false;
+        }
+        let alike = same_shape(layout.shape(), self.space.shape);
+        let len = if alike { self.len } else { layout.len() };
+        let Some(source) = Source::new(allocation, layout, len, dtype) else { return false };
+        let as_result = alike
+            && match self.space.order {
+                Order::C => layout.is_c_contiguous(),
+                Order::F => layout.is_f_contiguous(),
+            };
+        if !as_result && len == 1 {
+            self.same |= u32::from(self.len != 1) << k;
+        } else if !as_result {
+            let added = self.space.shape.len() - layout.ndim();
+            let pairs = layout.shape().iter().zip(&self.space.shape[added..]);
+            if self.len * dtype.size() > MAX_BYTES || !pairs.clone().all(|(&own, &of)| own == of || own == 1) {
+                return false;
+            }
+            self.scattered |= 1 << k;
+        }
+        self.places[k] = source.place;
+        self.sources[k] = Some(source);
+        self.given += 1;
+        true
+    }
+
+    /// Whether the call is complete.
+    fn is_ready(&self) -> bool {
+        self.given == self.function.op.arity() && self.len > 0
+    }
+
+    fn memory(&self) -> impl Iterator<Item = &'a Allocation> + Clone + '_ {
+        self.sources.iter().flatten().map(|source| &**source.allocation)
+    }
+
+    /// Computes the elements.
+    ///
+    /// # Safety
+    /// The call is complete, its memory is the function's device's and live. The elements may be written at `dst`, which is
+    /// aligned to them; nothing else accesses any of this in conflict. An operand that is read where it lies is exactly the
+    /// elements at `dst`, or apart from them.
+    unsafe fn compute(&self, dst: *mut u8) {
+        let mut places = self.places;
+        for k in 0..MAX_OPERANDS {
+            if self.values >> k & 1 == 1 {
+                places[k] = self.constants[k].0.as_ptr();
+            } else if k >= self.given {
+                places[k] = places[0];
+            }
+        }
+        // SAFETY: the caller's contract; constants are aligned for every dtype, and `array` has found the other operands to be.
+        unsafe {
+            if self.scattered == 0 {
+                (self.function.run)(dst, places[0], places[1], places[2], self.same, self.len);
+            } else {
+                self.compute_gathered(dst, places);
+            }
+        }
+    }
+
+    /// [`compute`](Self::compute), where an operand must be gathered first.
+    ///
+    /// # Safety
+    /// As for `compute`; `places` are those of the operands.
+    #[inline(never)]
+    unsafe fn compute_gathered(&self, dst: *mut u8, mut places: [*const u8; MAX_OPERANDS]) {
+        let mut gathered = [const { Gathered([MaybeUninit::uninit(); MAX_BYTES]) }; MAX_OPERANDS];
+        for (k, source) in self.sources.iter().enumerate() {
+            let Some(source) = source.filter(|_| self.scattered >> k & 1 == 1) else { continue };
+            let room = gathered[k].0.as_mut_ptr().cast::<u8>();
+            // SAFETY: `array` has found the layout to broadcast to the space, and its elements to fit the room; the rest is
+            // the caller's contract.
+            unsafe { source.gather(&self.space, room) };
+            places[k] = room;
+        }
+        for k in self.given..MAX_OPERANDS {
+            places[k] = places[0];
+        }
+        // SAFETY: the caller's contract; what was gathered is aligned for every dtype.
+        unsafe { (self.function.run)(dst, places[0], places[1], places[2], self.same, self.len) };
+    }
+
+    /// Computes into memory of its own, now. `None`, with nothing done, where something under way or an open host view
+    /// stands against it, or the call is not complete.
     ///
     /// # Errors
     /// What the allocation reports.
-    pub(crate) fn fresh(
-        &self,
-        operands: &[Operand<'_>],
-        kind: UsmKind,
-        len: usize,
-    ) -> Result<Option<Arc<Allocation>>> {
-        let Some(sources) = self.sources(operands, len) else { return Ok(None) };
-        let Some(locked) = Locked::free(sources.reads()) else { return Ok(None) };
-        let out = Allocation::new(self.device, kind, len * self.out.size(), BLOCK_ALIGN_BYTES)?;
-        // SAFETY: the sources were found to be what is asked for (`Function::sources`), in memory that the device's function
-        // may touch (`backend::Device::elements_fn`), and are locked: no work under way and no host view conflicts, and none
-        // can begin. The memory that is written was just allocated, so nobody else has it and no source is in it.
-        unsafe { self.compute(out.ptr().as_ptr(), &sources, len) };
+    pub(crate) fn fresh(&self, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
+        if !self.is_ready() {
+            return Ok(None);
+        }
+        let Some(locked) = lock_idle(self.memory()) else { return Ok(None) };
+        let bytes = self.len * self.function.out.size();
+        let out = Allocation::new(self.function.device, kind, bytes, BLOCK_ALIGN_BYTES)?;
+        // SAFETY: the call is complete. Its memory may be touched by the device's function (`backend::Device::elements_fn`) and
+        // is locked: no work is under way and no host view open, and none can begin. The memory that is written was just
+        // allocated, so nobody else has it and no operand is in it.
+        unsafe { self.compute(out.ptr().as_ptr()) };
         drop(locked);
         Ok(Some(out))
     }
 
-    /// Computes `len` elements into a range of an allocation, now. Whether that was possible: `false`, with nothing done, as
-    /// for [`fresh`](Self::fresh), or where the range is not what the function writes.
-    pub(crate) fn write(
-        &self,
-        operands: &[Operand<'_>],
-        (out, out_bytes): (&Arc<Allocation>, &Range<usize>),
-        len: usize,
-    ) -> bool {
-        let stopped = out.is_read_only() || !out.pending_reads.is_empty() || out.device() != self.device;
-        let dst = out.ptr().byte_offset(out_bytes.start.cast_signed()).as_ptr();
-        let fits = out_bytes.end <= out.bytes()
-            && out_bytes.len() == len * self.out.size()
-            && dst.addr().is_multiple_of(self.out.align());
-        if stopped || !fits {
+    /// Computes into elements of an allocation that lie one after another in the result's order, now. Whether that was
+    /// possible: `false`, with nothing done, as for [`fresh`](Self::fresh), or where that is not what the function writes.
+    pub(crate) fn write(&self, out: &Arc<Allocation>, layout: &Layout) -> bool {
+        let function = &self.function;
+        let stopped = out.is_read_only() || !out.pending_reads.is_empty() || out.device() != function.device;
+        if stopped || !self.is_ready() || !same_shape(layout.shape(), self.space.shape) {
             return false;
         }
-        let Some(sources) = self.sources(operands, len) else { return false };
-        for (k, read) in sources.memory.iter().enumerate() {
-            let Some((allocation, bytes)) = read else { continue };
+        let contiguous = match self.space.order {
+            Order::C => layout.is_c_contiguous(),
+            Order::F => layout.is_f_contiguous(),
+        };
+        let place = place(out, layout, self.len, function.out);
+        let Some(dst) = place.filter(|_| contiguous) else { return false };
+        let written = span(dst, self.len * function.out.size());
+        for (k, source) in self.sources.iter().enumerate() {
+            // What is gathered is read before anything is written.
+            let Some(source) = source.filter(|_| self.scattered >> k & 1 == 0) else { continue };
+            let elements = if self.same >> k & 1 == 1 { 1 } else { self.len };
+            let read = span(source.place, elements * source.itemsize);
             // The same elements as the target's, or others.
-            let one = sources.same >> k & 1 == 1;
-            let size = self.operand_dtype(k).size();
-            let exact = !one && Arc::ptr_eq(allocation, out) && bytes == out_bytes && size == self.out.size();
-            if !exact && allocation.meets(bytes, out, out_bytes) {
+            if read != written && read.start < written.end && written.start < read.end {
                 return false;
             }
         }
-        let accesses = sources.reads().chain([(out, out_bytes, Mode::Write)]);
-        let Some(locked) = Locked::free(accesses) else { return false };
-        // SAFETY: the sources were found to be what is asked for (`Function::sources`), and the target to be inside its
-        // allocation and aligned, all in memory that the device's function may touch (`backend::Device::elements_fn`). They
-        // are locked: no work under way and no host view conflicts, and none can begin. A source is exactly the target or
-        // apart from it, as was just checked.
-        unsafe { self.compute(dst, &sources, len) };
+        let Some(locked) = lock_idle(self.memory().chain([&**out])) else { return false };
+        // SAFETY: as for `fresh`; the target is inside its allocation and aligned (`place`). An operand that is read where it lies
+        // is exactly the target, with elements of the same size since there are as many, or apart from it, as was just checked.
+        unsafe { self.compute(dst) };
         drop(locked);
         true
     }
 }
 
-impl<'a> Sources<'a> {
-    /// The accesses to what is read of memory.
-    fn reads(&self) -> impl Iterator<Item = (&'a Arc<Allocation>, &Range<usize>, Mode)> + Clone {
-        self.memory.iter().flatten().map(|(allocation, bytes)| (*allocation, bytes, Mode::Read))
+/// A fold of a few elements.
+pub(crate) struct Total<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) fold: Fold,
+    /// The dtype that elements are converted to first.
+    pub(crate) accumulator: Dtype,
+    /// What the folded value is divided by.
+    pub(crate) divisor: Option<Scalar>,
+}
+
+impl Total<'_> {
+    /// Folds the elements of a layout into memory of its own, now, in the order in which they lie where there are no gaps
+    /// between them, else row by row. `None` where that is not possible at once.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    pub(crate) fn fresh(
+        &self,
+        allocation: &Arc<Allocation>,
+        layout: &Layout,
+        dtype: Dtype,
+    ) -> Result<Option<Arc<Allocation>>> {
+        let accumulator = self.accumulator;
+        let len = layout.len();
+        let fits = len > 0 && len * dtype.size().max(accumulator.size()) <= MAX_BYTES;
+        if !fits || allocation.device() != self.device {
+            return Ok(None);
+        }
+        let Some(source) = Source::new(allocation, layout, len, dtype) else { return Ok(None) };
+        let backend = self.device.backend();
+        let function = |op, dtype| backend.elements_fn(op, dtype, accumulator);
+        let convert = (dtype != accumulator).then(|| function(Op::Cast, dtype));
+        let divide = self.divisor.map(|value| (function(Op::Divide, accumulator), value));
+        if matches!(convert, Some(None))
+            || divide.is_some_and(|(divide, value)| divide.is_none() || value.dtype() != accumulator)
+        {
+            return Ok(None);
+        }
+        let Some(locked) = lock_idle(std::iter::once(&**allocation)) else { return Ok(None) };
+        let bytes = self.fold.result(accumulator).size();
+        let out = Allocation::new(self.device, allocation.kind(), bytes, BLOCK_ALIGN_BYTES)?;
+        let dst = out.ptr().as_ptr();
+        let mut gathered = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
+        let mut converted = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
+        let mut from = source.place;
+        // SAFETY: `Source::new` has found the elements to be in the allocation and aligned. It is locked: no work is under way
+        // and no host view open, and none can begin. Gathered and converted, the elements fit the rooms on the stack, which are
+        // aligned for every dtype. The memory that is written was just allocated, for one result. The functions are the
+        // device's, for these dtypes.
+        let done = unsafe {
+            if !layout.is_c_contiguous() && !layout.is_f_contiguous() {
+                let room = gathered.0.as_mut_ptr().cast();
+                source.gather(&Space { shape: layout.shape(), len, order: Order::C }, room);
+                from = room;
+            }
+            if let Some(Some(convert)) = convert {
+                let room = converted.0.as_mut_ptr().cast();
+                convert(room, from, from, from, 0, len);
+                from = room;
+            }
+            let done = backend.fold_elements(self.fold, accumulator, dst, from, len);
+            if let Some((Some(divide), value)) = divide.filter(|_| done) {
+                let value = Constant(value.to_bytes());
+                divide(dst, dst, value.0.as_ptr(), dst, 0, 1);
+            }
+            done
+        };
+        drop(locked);
+        Ok(done.then_some(out))
     }
 }
 
-impl<'a> Locked<'a> {
-    /// Locks the memory of accesses, where they may be over before anything else learns of them.
-    fn free<'b>(
-        accesses: impl Iterator<Item = (&'a Arc<Allocation>, &'b Range<usize>, Mode)> + Clone,
-    ) -> Option<Self> {
-        let mut locked = Self(SmallVec::new());
-        let mut idle = true;
-        let mut previous = std::ptr::null();
-        // The next address each time: there are few.
-        while let Some(next) = accesses
-            .clone()
-            .map(|(allocation, ..)| allocation)
-            .filter(|allocation| Arc::as_ptr(allocation) > previous)
-            .min_by_key(|allocation| Arc::as_ptr(allocation))
-        {
-            previous = Arc::as_ptr(next);
-            let mut track = next.track();
-            if !track.is_idle() {
-                track.forget_settled();
-                idle &= track.is_idle();
+/// The addresses of bytes.
+fn span(start: *const u8, bytes: usize) -> Range<usize> {
+    start.addr()..start.addr() + bytes
+}
+
+/// Locks allocations in the order of their addresses, as a submission takes the locks, where no work on any of them may be
+/// under way and no host view is open.
+#[inline]
+fn lock_idle<'a>(
+    memory: impl Iterator<Item = &'a Allocation>,
+) -> Option<[Option<MutexGuard<'a, Track>>; MAX_OPERANDS + 1]> {
+    // Sorted, each once.
+    let mut sorted: [Option<&Allocation>; MAX_OPERANDS + 1] = [None; MAX_OPERANDS + 1];
+    let address = |slot: Option<&Allocation>| slot.map_or(usize::MAX, |next| std::ptr::from_ref(next).addr());
+    for next in memory {
+        let mut moved = Some(next);
+        for slot in &mut sorted {
+            if address(*slot) == address(moved) {
+                break;
             }
-            locked.0.push((next, track));
+            if address(*slot) > address(moved) {
+                std::mem::swap(slot, &mut moved);
+            }
         }
-        let free = |(allocation, bytes, mode): (&Arc<Allocation>, &Range<usize>, Mode)| {
-            let track = locked.0.iter().find(|(locked, _)| Arc::ptr_eq(locked, allocation));
-            track.is_some_and(|(_, track)| track.is_free(&Region::bytes(bytes.clone()), mode))
-        };
-        (idle || accesses.clone().all(free)).then_some(locked)
     }
+    let mut locked = [const { None }; MAX_OPERANDS + 1];
+    for (slot, next) in locked.iter_mut().zip(sorted) {
+        let Some(next) = next else { break };
+        let mut track = next.track();
+        if !track.is_idle() {
+            track.forget_settled();
+            if !track.is_idle() {
+                return None;
+            }
+        }
+        *slot = Some(track);
+    }
+    Some(locked)
 }

@@ -11,6 +11,7 @@
 
 pub(crate) mod allocation;
 pub(crate) mod direct;
+pub(crate) mod handle;
 pub(crate) mod host;
 pub(crate) mod pool;
 pub(crate) mod registry;

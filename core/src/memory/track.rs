@@ -77,7 +77,10 @@ impl Recorded {
 /// The accesses to one allocation that later ones may have to wait for, and the host views that are open. Mostly there is
 /// neither, so that the lists lie elsewhere: an allocation is small.
 #[derive(Default)]
-pub(crate) struct Track {
+pub(crate) struct Track(Option<Box<Lists>>);
+
+#[derive(Default)]
+struct Lists {
     accesses: Vec<Recorded>,
     host_views: Vec<OpenView>,
     /// Number of the next host view.
@@ -94,12 +97,19 @@ struct OpenView {
 }
 
 impl Track {
+    fn accesses(&self) -> &[Recorded] {
+        self.0.as_ref().map_or(&[], |lists| &lists.accesses)
+    }
+    fn host_views(&self) -> &[OpenView] {
+        self.0.as_ref().map_or(&[], |lists| &lists.host_views)
+    }
+
     /// Refuses an access that an open host view of the same elements forbids.
     pub(crate) fn check_host_views(&self, region: &Region, mode: Mode) -> Result<()> {
         let forbids = |view: &&OpenView| {
             (mode == Mode::Write || view.mode == Mode::Write) && view.region.overlaps(region)
         };
-        let held = match self.host_views.iter().find(forbids) {
+        let held = match self.host_views().iter().find(forbids) {
             None => return Ok(()),
             Some(view) if view.mode == Mode::Write => "a host view for writing",
             Some(_) => "a host view for reading",
@@ -114,29 +124,19 @@ impl Track {
 
     /// Whether no access may be under way and no host view is open.
     pub(crate) fn is_idle(&self) -> bool {
-        self.accesses.is_empty() && self.host_views.is_empty()
-    }
-
-    /// Whether an access may be over before anything else learns of it: no access that it conflicts with is under way or
-    /// has failed (an overwrite that recovers from a failure is known to those who read after it), and no host view is
-    /// against it.
-    pub(crate) fn is_free(&self, region: &Region, mode: Mode) -> bool {
-        let idle = |access: &Recorded| {
-            (mode == Mode::Read && access.mode == Mode::Read)
-                || !access.region.overlaps(region)
-                || access.event.status() == EventStatus::Complete
-        };
-        self.accesses.iter().all(idle) && self.check_host_views(region, mode).is_ok()
+        self.accesses().is_empty() && self.host_views().is_empty()
     }
 
     /// Forgets accesses that no later one has to wait for.
     pub(crate) fn forget_settled(&mut self) {
-        self.accesses.retain(|access| !access.is_settled());
+        if let Some(lists) = &mut self.0 {
+            lists.accesses.retain(|access| !access.is_settled());
+        }
     }
 
     /// Appends the waits of a new access: what it reads after a write, or overwrites.
     pub(crate) fn conflicts(&self, region: &Region, mode: Mode, waits: &mut Vec<Wait>) {
-        for access in &self.accesses {
+        for access in self.accesses() {
             if (mode == Mode::Read && access.mode == Mode::Read) || !access.region.overlaps(region) {
                 continue;
             }
@@ -154,23 +154,28 @@ impl Track {
     /// Records an access, and forgets those that no later one needs to know: what a write covers, and, each time that
     /// the list has doubled, complete ones and reads that failed.
     pub(crate) fn record(&mut self, region: Region, mode: Mode, event: &Arc<dyn Event>) {
+        let complete = event.status() == EventStatus::Complete;
+        if complete && self.0.is_none() {
+            return;
+        }
+        let lists = self.0.get_or_insert_default();
         // Asking for a status may cost as much as a small command.
-        let search = self.accesses.len() >= self.search_at.max(SEARCH_LEN);
-        self.accesses.retain(|old| {
+        let search = lists.accesses.len() >= lists.search_at.max(SEARCH_LEN);
+        lists.accesses.retain(|old| {
             // A write waits for what it covers, so whoever waits for the write waits for that too.
             !((search && old.is_settled()) || (mode == Mode::Write && region.covers(&old.region)))
         });
         if search {
-            self.search_at = 2 * self.accesses.len();
+            lists.search_at = 2 * lists.accesses.len();
         }
-        if event.status() != EventStatus::Complete {
-            self.accesses.push(Recorded { region, mode, event: Arc::clone(event) });
+        if !complete {
+            lists.accesses.push(Recorded { region, mode, event: Arc::clone(event) });
         }
     }
 
     /// The events of all accesses that are not terminal.
     pub(crate) fn unfinished(&self) -> SmallVec<[Arc<dyn Event>; 2]> {
-        let events = self.accesses.iter().map(|a| &a.event).filter(|e| !e.status().is_terminal());
+        let events = self.accesses().iter().map(|a| &a.event).filter(|e| !e.status().is_terminal());
         events.cloned().collect()
     }
 
@@ -182,14 +187,17 @@ impl Track {
         if !waits.is_empty() {
             return Ok(Err(waits));
         }
-        let number = self.next_view;
-        self.next_view += 1;
-        self.host_views.push(OpenView { number, region: region.clone(), mode });
+        let lists = self.0.get_or_insert_default();
+        let number = lists.next_view;
+        lists.next_view += 1;
+        lists.host_views.push(OpenView { number, region: region.clone(), mode });
         Ok(Ok(number))
     }
 
     /// Closes a host view.
     pub(crate) fn close_host_view(&mut self, number: u64) {
-        self.host_views.retain(|view| view.number != number);
+        if let Some(lists) = &mut self.0 {
+            lists.host_views.retain(|view| view.number != number);
+        }
     }
 }

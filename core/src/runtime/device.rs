@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
 use super::context::WeakContext;
-use super::handle::Handle;
 use super::{Context, Filter, FilterTerm, Queue};
 use crate::backend::{self, Aspect, DeviceInfo, DeviceType, Driver, Partition, Registration};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::memory::PoolStatistics;
+use crate::memory::handle::{Handle, Shared};
 use crate::memory::pool::Pool;
 use crate::ops::Op;
 use crate::promotion::DtypeSupport;
@@ -23,7 +23,7 @@ pub struct Device(Handle<Inner>);
 
 /// A device that does not keep itself alive.
 #[derive(Clone)]
-pub struct WeakDevice(Weak<Inner>);
+pub struct WeakDevice(Weak<Shared<Inner>>);
 
 impl WeakDevice {
     /// The device, while anything else keeps it.
@@ -123,7 +123,10 @@ impl Device {
         let inner =
             Inner { backend, pool, index, parent, context: Mutex::default(), kept: OnceLock::new(), registered };
         let device = Handle::new(inner);
-        Self(if registered { device.lasting() } else { device })
+        if registered {
+            device.make_lasting();
+        }
+        Self(device)
     }
 
     /// The first device that matches a filter string: `backend:type:index`, each part optional, or a comma list of

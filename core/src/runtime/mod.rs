@@ -4,7 +4,6 @@ mod context;
 mod device;
 mod event;
 mod filter;
-mod handle;
 mod placement;
 mod queue;
 

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use super::handle::Handle;
 use super::{Context, Device, Event, default_device};
 use crate::backend::{self, QueueProperties};
 use crate::error::{Error, Result};
 use crate::lazy::PendingWork;
+use crate::memory::handle::{Handle, Shared};
 use crate::memory::schedule;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -36,7 +36,7 @@ struct Inner {
 }
 
 /// A queue that does not keep itself alive.
-pub(super) struct WeakQueue(Weak<Inner>);
+pub(super) struct WeakQueue(Weak<Shared<Inner>>);
 
 impl WeakQueue {
     pub(super) fn upgrade(&self) -> Option<Queue> {
@@ -199,7 +199,8 @@ impl Queue {
 
     /// The same queue, kept until the process ends.
     pub(super) fn lasting(self) -> Self {
-        Self(self.0.lasting())
+        self.0.make_lasting();
+        self
     }
 }
 

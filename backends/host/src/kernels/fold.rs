@@ -25,8 +25,18 @@ pub(super) const LAST: u32 = 2;
 /// multiple of the accumulators' number as its length.
 struct FoldLanes<V, T, W>(PhantomData<(V, T, W)>);
 
+/// Memory for the accumulators of one run.
 #[repr(align(64))]
-struct Accumulators(#[allow(dead_code)] [u8; ACC_BYTES]);
+pub(super) struct Accumulators([u8; ACC_BYTES]);
+
+impl Accumulators {
+    pub(super) fn new() -> Self {
+        Self([0; ACC_BYTES])
+    }
+    pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr()
+    }
+}
 
 /// Vectors of accumulators at most: of four `float32`, or one scalar each where a target has no vectors.
 const MOST: usize = ACC_BYTES / 4;

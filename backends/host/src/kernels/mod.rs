@@ -103,6 +103,36 @@ pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<
     step::resolve(op, dtype, out, isa).map(|resolved| resolved.run)
 }
 
+/// Folds elements that lie one after another, as a plan does where one segment holds them. Whether it did: folds by an
+/// operation, in the dtype of the elements.
+///
+/// # Safety
+/// `len ≥ 1` elements are readable at `src` and the result writable at `dst`, aligned to the
+/// dtype, and nothing else accesses them in conflict.
+pub(crate) unsafe fn fold_elements(
+    fold: Fold,
+    dtype: Dtype,
+    dst: *mut u8,
+    src: *const u8,
+    len: usize,
+    isa: Isa,
+) -> bool {
+    // 16-bit floats are folded as `float32`.
+    let Fold::Op(op) = fold else { return false };
+    if matches!(dtype, Dtype::F16 | Dtype::Bf16) || len > reduce::SEGMENT {
+        return false;
+    }
+    let Some(folding) = fold::folding(op, dtype, isa) else { return false };
+    let mut accumulators = fold::Accumulators::new();
+    let acc = accumulators.as_mut_ptr();
+    // SAFETY: the caller's contract; the accumulators have the room that a fold takes, and begin with its result.
+    unsafe {
+        (folding.run)(acc, src, folding.identity.as_ptr(), src, fold::FIRST | fold::LAST, len);
+        std::ptr::copy_nonoverlapping(acc, dst, dtype.size());
+    }
+    true
+}
+
 /// Copies bytes.
 ///
 /// # Safety

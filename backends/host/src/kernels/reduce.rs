@@ -17,7 +17,7 @@ use super::tile::{Scratch, Tiles};
 use super::{Address, Tuning, split};
 
 /// Points of a segment where tiles run along folded dimensions.
-const SEGMENT: usize = 8192;
+pub(super) const SEGMENT: usize = 8192;
 /// Rows of a segment where tiles run along kept dimensions.
 const SEGMENT_ROWS: usize = 64;
 /// Bytes of accumulators where tiles run along kept dimensions and nothing needs a tile.
