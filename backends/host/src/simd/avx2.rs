@@ -29,7 +29,7 @@ macro_rules! lanes {
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, and: $and:ident,
      andnot: $andnot:ident, or: $or:ident, xor: $xor:ident, movemask: $movemask:ident, widen: $widen:ident;
-     $equal_bits:ident, $from:ident; $($bits:tt)*) => {
+     $equal_bits:ident, $from:ident, $lookup:ident; $($bits:tt)*) => {
         mask_type!($mask, $reg, and: |a, b| level!($and(a, b)), or: |a, b| level!($or(a, b)),
             xor: |a, b| level!($xor(a, b)), not: |a| level!($xor(a, $from(_mm256_set1_epi32(-1)))));
 
@@ -102,6 +102,10 @@ macro_rules! lanes {
                 $mask(level!($from($equal_bits(a, b))))
             }
             #[inline(always)]
+            fn lookup(index: __m256i, table: &'static [$elem; 16]) -> Self {
+                Self($lookup(index, table))
+            }
+            #[inline(always)]
             fn any(mask: $mask) -> bool {
                 level!($movemask(mask.0)) != 0
             }
@@ -161,12 +165,29 @@ unsafe fn load_bytes<const LEN: usize>(p: *const u8, len: usize) -> u64 {
     u64::from_le_bytes(array)
 }
 
+/// See [`FloatBits::lookup`].
+#[inline(always)]
+fn lookup_f32(index: __m256i, table: &'static [f32; 16]) -> __m256 {
+    level!({
+        // The permutation takes three bits of an index; the fourth becomes the sign, which the blend takes.
+        let lower = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.as_ptr()), index);
+        let upper = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table[8..].as_ptr()), index);
+        _mm256_blendv_ps(lower, upper, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index)))
+    })
+}
+
+/// See [`FloatBits::lookup`].
+#[inline(always)]
+fn lookup_f64(index: __m256i, table: &'static [f64; 16]) -> __m256d {
+    level!(_mm256_i64gather_pd::<8>(table.as_ptr(), _mm256_and_si256(index, _mm256_set1_epi64x(15))))
+}
+
 lanes! { F32, f32, i32, __m256, Mask32, 8, add: _mm256_add_ps, sub: _mm256_sub_ps, mul: _mm256_mul_ps,
 div: _mm256_div_ps, fma: _mm256_fmadd_ps, sqrt: _mm256_sqrt_ps, round: _mm256_round_ps, min: _mm256_min_ps, max: _mm256_max_ps,
 cmp: _mm256_cmp_ps, blend: _mm256_blendv_ps, set: _mm256_set1_ps, load: _mm256_loadu_ps,
 load_part: _mm256_maskload_ps, store: _mm256_storeu_ps, store_part: _mm256_maskstore_ps,
 stream: _mm256_stream_ps, and: _mm256_and_ps, andnot: _mm256_andnot_ps, or: _mm256_or_ps, xor: _mm256_xor_ps,
-movemask: _mm256_movemask_ps, widen: _mm256_cvtepi8_epi32; _mm256_cmpeq_epi32, _mm256_castsi256_ps;
+movemask: _mm256_movemask_ps, widen: _mm256_cvtepi8_epi32; _mm256_cmpeq_epi32, _mm256_castsi256_ps, lookup_f32;
 to: _mm256_castps_si256, set: _mm256_set1_epi32, add: _mm256_add_epi32, sub: _mm256_sub_epi32,
 sll: _mm256_sll_epi32, srl: _mm256_srl_epi32, }
 
@@ -175,7 +196,7 @@ div: _mm256_div_pd, fma: _mm256_fmadd_pd, sqrt: _mm256_sqrt_pd, round: _mm256_ro
 cmp: _mm256_cmp_pd, blend: _mm256_blendv_pd, set: _mm256_set1_pd, load: _mm256_loadu_pd,
 load_part: _mm256_maskload_pd, store: _mm256_storeu_pd, store_part: _mm256_maskstore_pd,
 stream: _mm256_stream_pd, and: _mm256_and_pd, andnot: _mm256_andnot_pd, or: _mm256_or_pd, xor: _mm256_xor_pd,
-movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd;
+movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd, lookup_f64;
 to: _mm256_castpd_si256, set: _mm256_set1_epi64x, add: _mm256_add_epi64, sub: _mm256_sub_epi64,
 sll: _mm256_sll_epi64, srl: _mm256_srl_epi64, }
 

@@ -157,6 +157,10 @@ macro_rules! lanes {
                 $mask(bytemuck::cast(signed.0.simd_eq(signed.1)))
             }
             #[inline(always)]
+            fn lookup(index: $bits, table: &'static [$elem; 16]) -> Self {
+                Self($reg::from(index.to_array().map(|i| table[(i & 15) as usize])))
+            }
+            #[inline(always)]
             fn any(mask: $mask) -> bool {
                 mask.0.any()
             }

@@ -135,6 +135,8 @@ trait FloatBits: Lane<Elem: math::Row> {
     /// Shifts zeros in.
     fn bits_shr(a: Self::Bits, count: u32) -> Self::Bits;
     fn bits_equal(a: Self::Bits, b: Self::Bits) -> Self::Mask;
+    /// The element of a table that the lowest four bits of each index name.
+    fn lookup(index: Self::Bits, table: &'static [Self::Elem; 16]) -> Self;
 
     /// Whether any lane is true.
     fn any(mask: Self::Mask) -> bool;

@@ -10,7 +10,7 @@ pub(in super::super) struct Constants {
     /// Arguments beyond these overflow, or round to 0.
     range: [f64; 2],
     /// Up to this magnitude the result is a normal number.
-    calm: f64,
+    pub(super) calm: f64,
     /// The exponent of the least normal number.
     least_exponent: f64,
     /// (eʳ − 1 − r − r²/2) / r³.

@@ -4,15 +4,15 @@ use super::double::Pair;
 use super::{FloatBits, Row, exp, plain_polynomial, polynomial, power};
 
 pub(in super::super) struct Constants {
-    least_normal: f64,
+    pub(super) least_normal: f64,
     /// A power of 2 that makes subnormal numbers normal, and its exponent.
     lift: [f64; 2],
     /// The bits of √½, rounded.
     root_half: i64,
     /// 2^FRACTION_BITS and its bits, and the bias of the exponent.
-    unit: f64,
-    unit_bits: i64,
-    bias: f64,
+    pub(super) unit: f64,
+    pub(super) unit_bits: i64,
+    pub(super) bias: f64,
     /// ln 2 in two parts; the product of the first with any exponent is exact.
     pub(super) ln_2: [f64; 2],
     /// With s = f / (2 + f), w = s²: (ln(1 + f) − 2s) / (s·w).
@@ -49,13 +49,19 @@ pub(super) const F64: Constants = Constants {
     ],
 };
 
-/// k and f of a positive number; subnormal ones too.
+/// A positive number as a normal one, and what is to be taken from the exponent's biased count.
 #[inline(always)]
-pub(super) fn split<V: FloatBits>(x: V) -> (V, V) {
+pub(super) fn lifted<V: FloatBits>(x: V) -> (V, V) {
     let c = const { <V::Elem as Row>::LOG };
     let tiny = x.less(x.lit(c.least_normal));
     let normal = V::select(tiny, x * x.lit(c.lift[0]), x);
-    let offset = V::select(tiny, x.lit(c.unit + c.bias + c.lift[1]), x.lit(c.unit + c.bias));
+    (normal, V::select(tiny, x.lit(c.unit + c.bias + c.lift[1]), x.lit(c.unit + c.bias)))
+}
+
+/// k and f of a positive number; subnormal ones too.
+#[inline(always)]
+pub(super) fn split<V: FloatBits>(x: V) -> (V, V) {
+    let (normal, offset) = lifted(x);
     split_normal(normal, offset)
 }
 

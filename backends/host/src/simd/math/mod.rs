@@ -33,7 +33,8 @@ use super::{FloatBits, Single};
 
 /// The functions of which f32 and f64 have an algorithm each: f32 lanes `V` compute in f64 ones, where their precision
 /// is a few terms and no care; what an operation there rounds is beyond the last place of f32. So they need no fused
-/// multiplications, which the base level emulates.
+/// multiplications, which the base level emulates. (The power is the exception: one algorithm for both, in the lanes
+/// themselves.)
 pub(super) trait Functions<V> {
     fn exp2(x: V) -> V;
     fn expm1(x: V) -> V;
@@ -60,7 +61,12 @@ pub(super) trait Functions<V> {
 /// The algorithms in f64 lanes, to the precision of f32 and of f64.
 macro_rules! functions {
     ($($name:ident($($arg:ident),*): $single:path, $double:path;)*) => {
-        impl<V: Single> Functions<V> for f32 {$(
+        impl<V: Single> Functions<V> for f32 {
+            #[inline(always)]
+            fn pow(x: V, y: V) -> V {
+                pow::pow(x, y)
+            }
+            $(
             #[inline(always)]
             fn $name($($arg: V),*) -> V {
                 // Not a function of functions: those are not always inlined into the entry points.
@@ -68,7 +74,12 @@ macro_rules! functions {
                 V::narrow([$single($($arg[0]),*), $single($($arg[1]),*)])
             }
         )*}
-        impl<V: FloatBits<Elem = f64>> Functions<V> for f64 {$(
+        impl<V: FloatBits<Elem = f64>> Functions<V> for f64 {
+            #[inline(always)]
+            fn pow(x: V, y: V) -> V {
+                pow::pow(x, y)
+            }
+            $(
             #[inline(always)]
             fn $name($($arg: V),*) -> V {
                 $double($($arg),*)
@@ -82,7 +93,6 @@ functions! {
     log1p(x): log::log1p_whole_plain, log::log1p_f64;
     log2(x): log::log2_plain, log::log2_f64;
     log10(x): log::log10_plain, log::log10_f64;
-    pow(x, y): pow::pow_plain, pow::pow_f64;
     logaddexp(x, y): log::logaddexp_plain, log::logaddexp_f64;
     sigmoid(x): exp::sigmoid_plain, exp::sigmoid_f64;
     sinh(x): hyperbolic::sinh_plain, hyperbolic::sinh_f64;
@@ -100,7 +110,7 @@ functions! {
 }
 
 /// The constants of one dtype.
-pub(super) trait Row: Copy {
+pub(super) trait Row: Copy + 'static {
     /// Explicit bits of the significand.
     const FRACTION_BITS: u32;
     /// The bits of 1.
@@ -202,6 +212,22 @@ fn plain_polynomial<V: FloatBits>(x: V, coefficients: &'static [f64]) -> V {
     while i > 0 {
         i -= 1;
         sum = sum * x + x.lit(coefficients[i]);
+    }
+    sum
+}
+
+/// As [`polynomial`] in powers of the square, whose coefficients are computed beside each other: half the latency.
+#[inline(always)]
+fn paired_polynomial<V: FloatBits>(x: V, coefficients: &'static [f64]) -> V {
+    let square = x * x;
+    let mut i = (coefficients.len() - 1) / 2 * 2;
+    let mut sum = x.lit(coefficients[i]);
+    if i + 1 < coefficients.len() {
+        sum = x.lit(coefficients[i + 1]).mul_add(x, sum);
+    }
+    while i > 0 {
+        i -= 2;
+        sum = sum.mul_add(square, x.lit(coefficients[i + 1]).mul_add(x, x.lit(coefficients[i])));
     }
     sum
 }
