@@ -3,11 +3,11 @@
 use std::marker::PhantomData;
 
 use stridewise_core::Dtype;
-use stridewise_core::ops::{Alg, Real};
+use stridewise_core::ops::{Alg, Float, Real};
 
-use super::entry::{Kernel, StepFn, VECTOR_BYTES, entry};
+use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
 use super::map::{Plain, Truth};
-use crate::simd::Isa;
+use crate::simd::{Isa, Lane};
 
 /// Keeps the better of two rows of values and its index. `dst`: the values; sources: the indices (also written), the
 /// other values, their indices (one for all where the flag says so). Equal values keep the first.
@@ -67,19 +67,102 @@ impl<P: Plain<Value: Alg<Mask = bool>>> Kernel for Find<P> {
     }
 }
 
+/// The greatest or least of the source's elements, or NaN if there is one: `dst` gets it. Of zeros it is any. A vector costs
+/// an extremum and a comparison, where the fold of values looks after zeros and NaN in every step.
+struct Extreme<V, T, const MAX: bool>(PhantomData<(V, T)>);
+
+/// Accumulators of [`Extreme`].
+const EXTREMES: usize = 8;
+
+impl<V: Lane<Elem = T>, T: Float, const MAX: bool> Extreme<V, T, MAX> {
+    /// The better one of each lane; `best` where either is NaN.
+    #[inline(always)]
+    fn better(best: V, x: V) -> V {
+        if MAX { best.raised(x) } else { best.lowered(x) }
+    }
+    /// The better one; NaN where `best` is.
+    #[inline(always)]
+    fn better_of_two(best: T, x: T) -> T {
+        T::select(if MAX { best.less(x) } else { x.less(best) }, x, best)
+    }
+}
+
+impl<V: Lane<Elem = T>, T: Float, const MAX: bool> Kernel for Extreme<V, T, MAX> {
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bounds are constants, so that loops unroll.
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _flags: u32, len: usize) {
+        let src = src.cast::<T>();
+        // SAFETY: for all of this function: `len` elements at `src`; whole vectors end at or below `len`; the buffers have
+        // room for a vector's elements.
+        unsafe {
+            let first = *src;
+            let nan = first.lit(f64::NAN);
+            let mut best = first;
+            if len < V::LEN {
+                for i in 1..len {
+                    let x = *src.add(i);
+                    best = T::select(x.equal(x), Self::better_of_two(best, x), nan);
+                }
+                *dst.cast::<T>() = best;
+                return;
+            }
+            let mut found = [V::splat(first); EXTREMES];
+            let mut ordered = found[0].equal(found[0]);
+            let mut i = 0;
+            while i + EXTREMES * V::LEN <= len {
+                for k in 0..EXTREMES {
+                    let x = V::load(src.add(i + k * V::LEN));
+                    found[k] = Self::better(found[k], x);
+                    ordered = ordered & x.equal(x);
+                }
+                i += EXTREMES * V::LEN;
+            }
+            while i < len {
+                // The last vector takes some elements once more.
+                let x = V::load(src.add(i.min(len - V::LEN)));
+                found[0] = Self::better(found[0], x);
+                ordered = ordered & x.equal(x);
+                i += V::LEN;
+            }
+            for k in 1..EXTREMES {
+                found[0] = Self::better(found[0], found[k]);
+            }
+            let (mut values, mut bytes) = ([first; VECTOR_BYTES / 4], [1_u8; VECTOR_BYTES / 4]);
+            found[0].store(values.as_mut_ptr());
+            V::mask_to_bytes(ordered, bytes.as_mut_ptr(), V::LEN);
+            for k in 0..V::LEN {
+                best = Self::better_of_two(best, values[k]);
+            }
+            *dst.cast::<T>() = if bytes.contains(&0) { nan } else { best };
+        }
+    }
+}
+
+struct ExtremeWide<const MAX: bool>;
+impl<const MAX: bool> WideKernel for ExtremeWide<MAX> {
+    type At<V: Lane<Elem = T>, T: Float> = Extreme<V, T, MAX>;
+}
+
 /// What an index fold needs besides the fold of values.
 #[derive(Clone, Copy)]
 pub(super) struct Indexing {
+    /// For floats, instead of the fold of values: see [`Extreme`].
+    pub(super) extreme: Option<StepFn>,
     pub(super) better: StepFn,
     pub(super) find: StepFn,
 }
 
 /// The functions for an index fold; accumulators are never 16-bit floats.
 pub(super) fn indexing(max: bool, dtype: Dtype, isa: Isa) -> Option<Indexing> {
+    let extreme = match max {
+        true => wide_entry::<ExtremeWide<true>>(isa, dtype),
+        false => wide_entry::<ExtremeWide<false>>(isa, dtype),
+    };
     macro_rules! of {
         ($($variant:ident $P:ty),*) => {
             match dtype {
                 $(Dtype::$variant => Indexing {
+                    extreme,
                     better: if max { entry::<Better<$P, true>>(isa) } else { entry::<Better<$P, false>>(isa) },
                     find: entry::<Find<$P>>(isa),
                 },)*

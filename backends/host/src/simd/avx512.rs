@@ -69,6 +69,15 @@ macro_rules! lanes {
             unsafe fn splat(v: $elem) -> Self {
                 Self(level!($set(v)))
             }
+            // min and max give their second operand where either is NaN.
+            #[inline(always)]
+            fn raised(self, x: Self) -> Self {
+                Self(level!($max(x.0, self.0)))
+            }
+            #[inline(always)]
+            fn lowered(self, x: Self) -> Self {
+                Self(level!($min(x.0, self.0)))
+            }
             #[inline(always)]
             unsafe fn mask_to_bytes(mask: $mask, p: *mut u8, len: usize) {
                 level!(_mm_mask_storeu_epi8(p.cast(), first(len), _mm_maskz_set1_epi8(mask.into(), 1)));

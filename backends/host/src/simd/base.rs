@@ -92,6 +92,14 @@ macro_rules! lanes {
                 Self($reg::splat(v))
             }
             #[inline(always)]
+            fn raised(self, x: Self) -> Self {
+                Self(self.0.simd_lt(x.0).bitselect(x.0, self.0))
+            }
+            #[inline(always)]
+            fn lowered(self, x: Self) -> Self {
+                Self(x.0.simd_lt(self.0).bitselect(x.0, self.0))
+            }
+            #[inline(always)]
             unsafe fn mask_to_bytes(mask: $mask, p: *mut u8, len: usize) {
                 let lanes: [$int; $len] = bytemuck::cast(mask.0);
                 let bytes = lanes.map(|lane| (lane & 1) as u8);

@@ -115,6 +115,14 @@ macro_rules! half_lane {
                 Self(unsafe { V::splat(v.to_f32()) })
             }
             #[inline(always)]
+            fn raised(self, x: Self) -> Self {
+                Self(self.0.raised(x.0))
+            }
+            #[inline(always)]
+            fn lowered(self, x: Self) -> Self {
+                Self(self.0.lowered(x.0))
+            }
+            #[inline(always)]
             unsafe fn mask_to_bytes(mask: V::Mask, p: *mut u8, len: usize) {
                 // SAFETY: the caller's contract.
                 unsafe { V::mask_to_bytes(mask, p, len) }

@@ -100,6 +100,10 @@ pub(crate) trait Lane: Float {
     /// # Safety
     /// The processor has the level's features.
     unsafe fn splat(v: Self::Elem) -> Self;
+    /// The larger one; `self` where either is NaN.
+    fn raised(self, x: Self) -> Self;
+    /// The smaller one; `self` where either is NaN.
+    fn lowered(self, x: Self) -> Self;
     /// Writes one byte, 0 or 1, per lane.
     ///
     /// # Safety

@@ -270,3 +270,32 @@ fn long_sums_are_pairwise() {
     execute(&launch, Isa::best(), 1, 1 << 25);
     assert_eq!(outputs[0].get(&[0]), Scalar::F32(n as f32));
 }
+
+#[test]
+fn places_of_extremes_in_any_segment() {
+    let mut rng = Rng(6);
+    let n = 2 * 8192 + 77;
+    // Nothing but the same, a best value that comes again, and NaN after it.
+    let marks: [&[(usize, f64)]; 6] = [
+        &[],
+        &[(9000, 100.0), (16_400, 100.0), (8191, -100.0), (8192, -100.0)],
+        &[(3, f64::INFINITY), (n - 1, f64::NEG_INFINITY)],
+        &[(8192, f64::NAN), (100, 1e9), (16_000, f64::NAN)],
+        &[(n - 1, f64::NAN)],
+        &[(0, -0.0), (1, 0.0), (n - 2, 1.0)],
+    ];
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::F16, Dtype::I32] {
+        let program = Program::convert(dtype, dtype);
+        for marks in marks {
+            let mut input = Array::dense(&[n], dtype, &mut rng);
+            for i in 0..n {
+                let marked = marks.iter().find(|mark| mark.0 == i);
+                let at = input.byte(&[i]);
+                input.memory.write(at, Scalar::F64(marked.map_or(0.0, |mark| mark.1)).cast(dtype));
+            }
+            for fold in [Fold::ArgMin, Fold::ArgMax] {
+                check(fold, &program, None, &[n], 1, &input, &mut rng);
+            }
+        }
+    }
+}
