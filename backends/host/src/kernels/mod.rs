@@ -28,6 +28,7 @@ mod step;
 mod stream;
 mod tile;
 mod transpose;
+mod wide_sum;
 
 #[cfg(test)]
 mod tests;

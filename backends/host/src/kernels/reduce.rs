@@ -16,6 +16,7 @@ use super::index_fold::{Indexing, indexing};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::{Scratch, Tiles};
+use super::wide_sum::widened;
 use super::{Address, Tuning, split};
 
 /// Points of a segment where tiles run along folded dimensions.
@@ -132,7 +133,7 @@ impl Reduction {
         // 16-bit floats are folded as `float32` and rounded once.
         let acc = if matches!(value, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { value };
         let folded = fold.result(value);
-        let kind = match fold {
+        let mut kind = match fold {
             Fold::Op(op) => Kind::Value(folding(op, acc, tuning.isa)?),
             Fold::ArgMin => {
                 Kind::Index(folding(Op::Minimum, acc, tuning.isa)?, indexing(false, acc, tuning.isa)?)
@@ -192,9 +193,21 @@ impl Reduction {
             step(&along) > step(&kept) && kept.row() >= SHORT
         };
 
+        // A sum that widens integers reads them as they are.
+        let mut element = (acc, None);
+        if !rows
+            && fold == Fold::Op(Op::Add)
+            && let Kind::Value(folding) = &mut kind
+            && let Some((run, many, from)) = widened(program, acc, tuning.isa)
+        {
+            (folding.run, folding.many) = (run, many);
+            element = (from, Some(Program::convert(from, from)));
+        }
+        let program = element.1.as_ref().unwrap_or(program);
+
         let lane = if rows { &kept } else { &along };
         let access: SmallVec<[Access; 8]> = (0..plan.inputs.len()).map(|v| lane.access(v)).collect();
-        let code = Code::compile(program, tuning.isa, &access, &Target::Value(acc))?;
+        let code = Code::compile(program, tuning.isa, &access, &Target::Value(element.0))?;
         let target = Target::Outputs {
             access: &[kept.access(plan.inputs.len())],
             alias: &|_, _| false,

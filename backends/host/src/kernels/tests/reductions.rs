@@ -272,6 +272,41 @@ fn long_sums_are_pairwise() {
 }
 
 #[test]
+fn integers_are_widened_for_their_sums() {
+    let mut rng = Rng(5);
+    let pairs = [
+        (Dtype::I8, Dtype::I64),
+        (Dtype::I16, Dtype::I64),
+        (Dtype::I32, Dtype::I64),
+        (Dtype::U8, Dtype::U64),
+        (Dtype::U16, Dtype::U64),
+        (Dtype::U32, Dtype::U64),
+        (Dtype::U32, Dtype::I64),
+    ];
+    let shapes: [(&[usize], usize); 8] = [
+        (&[1], 1),
+        (&[31], 1),
+        (&[33], 1),
+        (&[20_011], 1),
+        (&[3, 300], 1),
+        (&[300, 3], 1),
+        (&[2, 9000], 1),
+        (&[5, 7, 40], 2),
+    ];
+    for (from, to) in pairs {
+        let program = Program::convert(from, to);
+        for (dims, reduced) in shapes {
+            for step in [1, 3, -1] {
+                let mut strides = Array::dense(dims, from, &mut rng).strides;
+                strides.iter_mut().for_each(|s| *s *= step);
+                let input = Array::new(dims, strides, from, &mut rng);
+                check(Fold::Op(Op::Add), &program, None, dims, reduced, &input, &mut rng);
+            }
+        }
+    }
+}
+
+#[test]
 fn places_of_extremes_in_any_segment() {
     let mut rng = Rng(6);
     let n = 2 * 8192 + 77;

@@ -1,0 +1,72 @@
+//! Sums of integers in 64 bits: each element is widened in a register on its way to the accumulators, instead of in a tile.
+//! Sums wrap, so that their order does not matter.
+
+use std::marker::PhantomData;
+use std::ops::Add;
+
+use stridewise_core::{Dtype, Op, Program};
+
+use super::entry::{Kernel, StepFn, entry};
+use super::fold::{FIRST, LAST};
+use super::map::Plain;
+use crate::simd::Isa;
+
+/// A fold of a run as [`Folding::run`](super::fold::Folding::run), over elements `F` into a sum `A`: one accumulator.
+struct Widened<F, A>(PhantomData<(F, A)>);
+
+impl<F: Copy, A: Plain<Mem = A, Value: Add<Output = A::Value>> + From<F>> Kernel for Widened<F, A> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, identity, _]: [*const u8; 3], flags: u32, len: usize) {
+        let (acc, src) = (dst.cast::<A>(), src.cast::<F>());
+        // SAFETY: for all of this function: one element of `acc`, which is a sum unless this is the first call, `len` of
+        // `src`, and an identity.
+        unsafe {
+            // A plain loop over one sum: the compiler makes it several vectors of sums.
+            let mut sum = A::get(if flags & FIRST == 0 { *acc } else { *identity.cast::<A>() });
+            for i in 0..len {
+                sum = sum + A::get(A::from(*src.add(i)));
+            }
+            *acc = A::put(sum);
+        }
+    }
+}
+
+/// Many rows, as [`Folding::many`](super::fold::Folding::many).
+struct ManyWidened<F, A>(PhantomData<(F, A)>);
+
+impl<F: Copy, A: Plain<Mem = A, Value: Add<Output = A::Value>> + From<F>> Kernel for ManyWidened<F, A> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, identity, pitch]: [*const u8; 3], flags: u32, len: usize) {
+        // SAFETY: `flags` rows of `len` elements; the fold writes one element where it is the first and last call.
+        unsafe {
+            let pitch = *pitch.cast::<isize>();
+            for r in 0..flags as usize {
+                let row = src.wrapping_offset(r.cast_signed() * pitch);
+                Widened::<F, A>::run(dst.add(r * size_of::<A>()), [row, identity, row], FIRST | LAST, len);
+            }
+        }
+    }
+}
+
+/// The functions for runs and for many rows, and the dtype of the elements, where a program only widens an integer for its
+/// sum in `sum`.
+pub(super) fn widened(program: &Program, sum: Dtype, isa: Isa) -> Option<(StepFn, StepFn, Dtype)> {
+    let [step] = program.steps() else { return None };
+    if step.op != Op::Cast || step.out != sum || program.is_index(0) || program.inputs().len() != 1 {
+        return None;
+    }
+    macro_rules! of {
+        ($($from:ident $F:ty, $to:ident $A:ty;)*) => {
+            match (step.dtype, sum) {
+                $((Dtype::$from, Dtype::$to) => {
+                    (entry::<Widened<$F, $A>>(isa), entry::<ManyWidened<$F, $A>>(isa), step.dtype)
+                })*
+                _ => return None,
+            }
+        };
+    }
+    Some(of! {
+        I8 i8, I64 i64; I16 i16, I64 i64; I32 i32, I64 i64;
+        U8 u8, U64 u64; U16 u16, U64 u64; U32 u32, U64 u64;
+    })
+}
