@@ -9,8 +9,8 @@ use stridewise_core::{Dtype, Fold, LaunchPlan, Op, Program};
 
 use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
-use super::fold::{ACC_BYTES, FIRST, Folding, LAST, ROWS, folding};
-use super::index_fold::{Indexing, indexing};
+use super::fold::{Folding, ROWS};
+use super::plane::{Kind, Planes, Run};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::{Scratch, Tiles};
@@ -33,12 +33,6 @@ const SEGMENTS_PER_TASK: usize = 8;
 /// Parts per thread that a tree is cut into at most.
 const TASKS: usize = 4;
 
-/// How values are combined.
-enum Kind {
-    Value(Folding),
-    Index(Folding, Indexing),
-}
-
 /// A reduction ready to run.
 struct Reduction {
     /// The program, over the space along which tiles run. Its views are the inputs; along kept dimensions, the output is
@@ -48,9 +42,8 @@ struct Reduction {
     other: Space,
     /// Whether tiles run along kept dimensions.
     rows: bool,
-    kind: Kind,
-    /// Dtype of the accumulators.
-    acc: Dtype,
+    /// Accumulators.
+    planes: Planes,
     /// Segments of one output.
     segments: usize,
     /// Segments of a row of folded dimensions, where tiles run along these.
@@ -99,7 +92,7 @@ pub(super) unsafe fn reduce(
     let folded = if reduction.rows { reduction.other.len() } else { reduction.lane.space.len() };
     let bytes: usize = plan.program.inputs().iter().map(|d| d.size()).sum();
     // Narrow columns of a wide row would read every page by several threads, a little each.
-    let grain = if reduction.rows { COLUMN_BYTES / reduction.acc.size() } else { 1 };
+    let grain = if reduction.rows { COLUMN_BYTES / reduction.planes.acc.size() } else { 1 };
     let enough = if reduction.rows { tuning.threads * grain } else { tuning.threads * 4 };
     if tuning.threads <= 1 || outputs >= enough {
         let bytes = bytes.max(1).saturating_mul(folded);
@@ -127,16 +120,7 @@ impl Reduction {
         // 16-bit floats are folded as `float32` and rounded once.
         let acc = if matches!(value, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { value };
         let folded = fold.result(value);
-        let kind = match fold {
-            Fold::Op(op) => Kind::Value(folding(op, acc, tuning.isa)?),
-            Fold::ArgMin => {
-                Kind::Index(folding(Op::Minimum, acc, tuning.isa)?, indexing(false, acc, tuning.isa)?)
-            }
-            Fold::ArgMax => {
-                Kind::Index(folding(Op::Maximum, acc, tuning.isa)?, indexing(true, acc, tuning.isa)?)
-            }
-            _ => return None,
-        };
+        let kind = Kind::new(fold, acc, tuning.isa)?;
         let output = plan.outputs.first()?;
         let split = plan.dims.len().checked_sub(reduced)?;
         let post_program = Program::convert(folded, folded);
@@ -159,9 +143,7 @@ impl Reduction {
         let mut along = Space::new(&plan.dims[split..], folded_views);
         // What is read decides on the direction; indices cost the same in any.
         let memory = (0..plan.inputs.len()).find(|&input| !program.is_index(input));
-        if matches!(fold, Fold::Op(_))
-            && let Some(input) = memory
-        {
+        if let (false, Some(input)) = (fold.is_index(), memory) {
             along.sort_by(input);
         }
         along.merge();
@@ -197,7 +179,9 @@ impl Reduction {
         };
         let post = Code::compile(post_program, tuning.isa, &[Access::Direct], &target)?;
         let narrow = match &kind {
-            Kind::Value(_) if acc != value => Some(resolve(Op::Cast, acc, value, tuning.isa)?.run),
+            Kind::Value(_) | Kind::Deviation(_) if acc != value => {
+                Some(resolve(Op::Cast, acc, value, tuning.isa)?.run)
+            }
             _ => None,
         };
 
@@ -213,26 +197,22 @@ impl Reduction {
         }
         let (lane, other) = if rows { (kept, along) } else { (along, kept) };
         let lane = Tiles { code, space: lane };
-        Some(Self { lane, other, rows, kind, acc, segments, per_row, width, narrow, post })
+        let planes = Planes { kind, acc, rows, len: if rows { width } else { 1 } };
+        Some(Self { lane, other, rows, planes, segments, per_row, width, narrow, post })
     }
 
     fn kept(&self) -> &Space {
         if self.rows { &self.lane.space } else { &self.other }
     }
 
-    /// Elements of a plane of accumulators.
-    fn plane_len(&self) -> usize {
-        if self.rows { self.width } else { 1 }
-    }
-    /// Bytes from a plane's values to its indices.
-    fn index_offset(&self) -> usize {
-        (self.plane_len() * self.acc.size()).next_multiple_of(64)
-    }
-    /// Bytes of a plane: values, and indices where these are asked for.
-    fn plane_bytes(&self) -> usize {
-        let index = if matches!(self.kind, Kind::Index(..)) { self.plane_len() * 8 } else { 0 };
-        // The fold of a run needs room for all its accumulators.
-        (self.index_offset().max(ACC_BYTES) + index.next_multiple_of(64)).next_multiple_of(64) + 64
+    /// Points before a segment of an output.
+    fn points(&self, segment: usize) -> usize {
+        if self.rows {
+            return (segment * SEGMENT_ROWS).min(self.other.len());
+        }
+        let space = &self.lane.space;
+        let row = if space.across { space.len() } else { space.row() };
+        segment / self.per_row * row + (segment % self.per_row * SEGMENT).min(row)
     }
     /// Bytes of the folded values that wait for [`post`](Self::post), twice: before and after narrowing.
     fn values_bytes(&self) -> usize {
@@ -243,7 +223,7 @@ impl Reduction {
         // One plane per level of the tree, and one for the result.
         let planes = usize::BITS as usize - self.segments.leading_zeros() as usize + 3;
         let tiles = self.lane.code.scratch_bytes() + self.post.scratch_bytes();
-        let bytes = tiles + planes * self.plane_bytes() + 2 * self.values_bytes();
+        let bytes = tiles + planes * self.planes.bytes() + 2 * self.values_bytes();
         let mut scratch = Scratch::take(bytes.next_multiple_of(SLOT_BYTES));
         let mut slots = Slots::new();
         let start = scratch.ptr();
@@ -263,13 +243,12 @@ impl Reduction {
         let values = worker.scratch.ptr().wrapping_add(
             self.lane.code.scratch_bytes()
                 + self.post.scratch_bytes()
-                + (usize::BITS as usize - self.segments.leading_zeros() as usize + 3) * self.plane_bytes(),
+                + (usize::BITS as usize - self.segments.leading_zeros() as usize + 3) * self.planes.bytes(),
         );
         let narrowed = values.wrapping_add(self.values_bytes());
         let mut post_slots = Slots::new();
         self.post.prepare(&mut post_slots, worker.scratch.ptr().wrapping_add(self.lane.code.scratch_bytes()));
-        let is_index = matches!(self.kind, Kind::Index(..));
-        let size = if is_index { 8 } else { self.acc.size() };
+        let (result_at, size) = self.planes.result();
         let mut at = start;
         while at < end {
             let cursor = kept.seek(at);
@@ -277,15 +256,13 @@ impl Reduction {
             if !kept.across {
                 len = len.min(kept.row() - cursor.index[kept.dims.len().saturating_sub(1)]);
             }
-            let mut from = result;
+            let mut from;
             if self.rows {
                 let place = Place { cursor: &cursor, len };
                 // SAFETY: planes, values and tiles are disjoint parts of the scratch memory, sized by `worker`; the rest
                 // is the caller's contract.
                 unsafe { self.tree(&mut worker, &place, 0, self.segments, result, 1, threads) };
-                if is_index {
-                    from = result.wrapping_add(self.index_offset());
-                }
+                from = result.wrapping_add(result_at);
             } else if let Some((f, input)) = self.short() {
                 let mut done = 0;
                 while done < len {
@@ -310,11 +287,7 @@ impl Reduction {
                     // SAFETY: as above; `values` has room for `width` results.
                     unsafe {
                         self.tree(&mut worker, &place, 0, self.segments, result, 1, threads);
-                        let one = result.wrapping_add(if is_index {
-                            self.index_offset().max(ACC_BYTES)
-                        } else {
-                            0
-                        });
+                        let one = result.wrapping_add(result_at);
                         std::ptr::copy_nonoverlapping(one, values.add(o * size), size);
                     }
                 }
@@ -336,7 +309,7 @@ impl Reduction {
 
     /// The fold and the input, where an output's points are one segment that lies element after element.
     fn short(&self) -> Option<(&Folding, usize)> {
-        match &self.kind {
+        match &self.planes.kind {
             Kind::Value(f) if self.segments == 1 && self.lane.space.dims.len() <= 1 => {
                 Some(f).zip(self.lane.code.input_itself())
             }
@@ -388,6 +361,8 @@ impl Reduction {
                 return;
             }
             let middle = low + count.next_power_of_two() / 2;
+            let [start, between, end] = [low, middle, high].map(|segment| self.points(segment));
+            let points = [between - start, end - between];
             if threads > 1 && count > SEGMENTS_PER_TASK.max(self.segments / (threads * TASKS)) {
                 let left = Address(acc);
                 // The right half's worker outlives the join: its first plane holds the result.
@@ -402,50 +377,24 @@ impl Reduction {
                         let mut other = self.worker();
                         let plane = other.planes;
                         self.tree(&mut other, place, middle, high, plane, 1, threads);
-                        let mut kept = vec![0_u8; self.plane_bytes()];
+                        let mut kept = vec![0_u8; self.planes.bytes()];
                         std::ptr::copy_nonoverlapping(plane, kept.as_mut_ptr(), kept.len());
                         right = Some(kept);
                     },
                 );
                 if let Some(right) = right {
-                    self.combine(worker, acc, right.as_ptr(), place.len, level);
+                    // A plane is aligned, which memory of bytes may not be.
+                    let spare = worker.planes.wrapping_add(level * self.planes.bytes());
+                    std::ptr::copy_nonoverlapping(right.as_ptr(), spare, self.planes.bytes());
+                    self.planes.combine(acc, spare, points, place.len);
                 }
                 return;
             }
-            let spare = worker.planes.wrapping_add(level * self.plane_bytes());
+            let spare = worker.planes.wrapping_add(level * self.planes.bytes());
             self.tree(worker, place, low, middle, acc, level + 1, 1);
             self.tree(worker, place, middle, high, spare, level + 1, 1);
-            self.combine_planes(acc, spare, place.len);
+            self.planes.combine(acc, spare, points, place.len);
         }
-    }
-
-    /// Combines a plane with one that may not be aligned, by way of a plane of the worker.
-    unsafe fn combine(&self, worker: &Worker, acc: *mut u8, other: *const u8, len: usize, level: usize) {
-        let spare = worker.planes.wrapping_add(level * self.plane_bytes());
-        // SAFETY: `other` is a whole plane; the worker's plane of this level is free.
-        unsafe {
-            std::ptr::copy_nonoverlapping(other, spare, self.plane_bytes());
-            self.combine_planes(acc, spare, len);
-        }
-    }
-
-    /// Combines two planes into the first, whose points come first.
-    unsafe fn combine_planes(&self, acc: *mut u8, other: *const u8, len: usize) {
-        // SAFETY: both are planes of `len` accumulators.
-        unsafe {
-            match &self.kind {
-                Kind::Value(f) => (f.combine)(acc, acc, other, other, 0, len),
-                Kind::Index(_, i) => {
-                    let at = self.indices();
-                    (i.better)(acc, acc.wrapping_add(at), other, other.wrapping_add(at), 0, len);
-                }
-            }
-        }
-    }
-
-    /// Bytes from a plane's start to its indices.
-    fn indices(&self) -> usize {
-        self.index_offset().max(if self.rows { 0 } else { ACC_BYTES })
     }
 
     /// Folds one segment of a place's points, tiles running along folded dimensions.
@@ -470,7 +419,8 @@ impl Reduction {
                 self.lane.load(&cursor, &mut worker.slots, len);
                 code.run(&worker.slots, len);
                 let value = worker.slots.0[usize::from(code.value)].cast_const();
-                self.fold_run(value, acc, at, at == start, at + len == end, len);
+                let run = Run { at, first: at == start, last: at + len == end, points: end - start };
+                self.planes.run(acc, value, &run, len);
             }
             at += len;
             if at < end {
@@ -486,49 +436,6 @@ impl Reduction {
         }
     }
 
-    /// Folds a run of values into a plane of one output.
-    ///
-    /// # Safety
-    /// `len` values are readable; `acc` is a plane.
-    unsafe fn fold_run(
-        &self,
-        value: *const u8,
-        acc: *mut u8,
-        at: usize,
-        first: bool,
-        last: bool,
-        len: usize,
-    ) {
-        // SAFETY: for all of this function: the caller's contract; a plane has room for the fold's accumulators.
-        unsafe {
-            match &self.kind {
-                Kind::Value(f) => {
-                    let flags = if first { FIRST } else { 0 } | if last { LAST } else { 0 };
-                    (f.run)(acc, value, f.identity.as_ptr().cast(), value, flags, len);
-                }
-                Kind::Index(f, i) => {
-                    let mut best = Aligned([0; ACC_BYTES]);
-                    let best = (&raw mut best).cast::<u8>();
-                    (f.run)(best, value, f.identity.as_ptr().cast(), value, FIRST | LAST, len);
-                    let index = acc.wrapping_add(self.indices()).cast::<i64>();
-                    if first {
-                        std::ptr::copy_nonoverlapping(best, acc, self.acc.size());
-                        *index = -1;
-                    } else {
-                        // Where the run's best wins, the index becomes −1, and is then looked for.
-                        let unknown = -1_i64;
-                        (i.better)(acc, index.cast(), best, (&raw const unknown).cast(), 0, 1);
-                    }
-                    if *index == -1 {
-                        let mut found = 0_u64;
-                        (i.find)((&raw mut found).cast(), value, best, best, 0, len);
-                        *index = (at + found as usize).cast_signed() as i64;
-                    }
-                }
-            }
-        }
-    }
-
     /// Folds one segment of the rows of a place's outputs, tiles running along kept dimensions.
     ///
     /// # Safety
@@ -539,7 +446,7 @@ impl Reduction {
         let start = segment * SEGMENT_ROWS;
         let end = (start + SEGMENT_ROWS).min(self.other.len());
         let mut offsets = self.other.seek(start);
-        if let (Kind::Value(f), Some(input)) = (&self.kind, code.input_itself()) {
+        if let (false, Some(input)) = (self.planes.is_index(), code.input_itself()) {
             let mut row = start;
             while row < end {
                 let count = ROWS.min(end - row);
@@ -550,9 +457,8 @@ impl Reduction {
                         self.other.advance(&mut offsets, 1);
                     }
                 }
-                let flags = 2 * count as u32 + u32::from(row == start);
                 // SAFETY: the caller's contract.
-                unsafe { (f.rows)(acc, rows.as_ptr().cast(), acc, acc, flags, len) };
+                unsafe { self.planes.rows(acc, &rows[..count], row, start..end, len) };
                 row += count;
             }
             return;
@@ -567,24 +473,7 @@ impl Reduction {
                 self.lane.load(&cursor, &mut worker.slots, len);
                 code.run(&worker.slots, len);
                 let value = worker.slots.0[usize::from(code.value)].cast_const();
-                match &self.kind {
-                    Kind::Value(f) => {
-                        let flags = 2 + u32::from(row == start);
-                        (f.rows)(acc, (&raw const value).cast(), acc, acc, flags, len);
-                    }
-                    Kind::Index(..) if row == start => {
-                        std::ptr::copy_nonoverlapping(value, acc, len * self.acc.size());
-                        let index = acc.wrapping_add(self.indices()).cast::<i64>();
-                        for o in 0..len {
-                            *index.add(o) = row as i64;
-                        }
-                    }
-                    Kind::Index(_, i) => {
-                        let row = row as i64;
-                        let index = acc.wrapping_add(self.indices());
-                        (i.better)(acc, index, value, (&raw const row).cast(), 4, len);
-                    }
-                }
+                self.planes.rows(acc, &[value], row, start..end, len);
             }
             if row + 1 < end {
                 self.other.advance(&mut offsets, 1);
@@ -592,10 +481,6 @@ impl Reduction {
         }
     }
 }
-
-/// Memory for the accumulators of one run.
-#[repr(align(64))]
-struct Aligned(#[allow(dead_code)] [u8; ACC_BYTES]);
 
 /// A worker lent to the left half of a join.
 struct SendWorker<'a>(&'a mut Worker);
