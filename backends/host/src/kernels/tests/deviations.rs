@@ -17,13 +17,14 @@ pub(super) fn exact(values: &[Scalar]) -> Scalar {
     Scalar::F64(squares - rest * rest / values.len() as f64).cast(dtype)
 }
 
-/// Whether two numbers are so many units of rounding apart at most, or both NaN.
+/// Whether two numbers are so many units of rounding apart at most, or both NaN. The double precision of the reference
+/// rounds as well.
 pub(super) fn near(found: Scalar, want: Scalar, units: f64) -> bool {
     let unit = match want.dtype() {
         Dtype::Bf16 => 1.0 / 128.0,
         Dtype::F16 => 1.0 / 1024.0,
         Dtype::F32 => f64::from(f32::EPSILON),
-        _ => f64::EPSILON,
+        _ => 32.0 * f64::EPSILON,
     };
     let (a, b) = (found.to_f64(), want.to_f64());
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= units * unit * b.abs()
@@ -91,8 +92,8 @@ fn any_distribution_keeps_its_digits() {
                 execute(&launch, Isa::best(), 2, 1 << 25);
                 for (o, row) in rows.iter().enumerate() {
                     let (found, want) = (outputs[0].get(&[o, 0]), exact(row));
-                    // The double precision of the reference rounds as well.
-                    let units = if dtype == Dtype::F64 { 256.0 } else { 16.0 };
+                    // A reference among a segment's first values costs a few bits where these are the worst.
+                    let units = if matches!(shape, "outlier" | "step") { 32.0 } else { 4.0 };
                     assert!(
                         near(found, want, units),
                         "{dtype} {shape} {dims:?} {turned} {o}: {found:?}, not {want:?}"
