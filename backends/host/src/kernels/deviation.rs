@@ -60,7 +60,7 @@ impl Terms {
 fn without<V: Float>(q: V, s: V, t: V) -> V {
     let blame = s * t;
     let zero = q.lit(0.0);
-    let rest = q - V::select(blame.is_finite(), blame, s - s);
+    let rest = q - V::select(blame.is_finite(), blame, s * zero);
     V::select(rest.less(zero), zero, rest)
 }
 

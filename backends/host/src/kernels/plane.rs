@@ -8,7 +8,7 @@ use std::ops::Range;
 use stridewise_core::{Dtype, Fold, Op};
 
 use super::deviation::{self, Deviating, FIRST_ROWS, RECENTRE, ROW_SHIFT, Terms, deviating};
-use super::fold::{ACC_BYTES, FIRST, Folding, LAST, ROWS, folding};
+use super::fold::{ACC_BYTES, Accumulators, FIRST, Folding, LAST, ROWS, folding};
 use super::index_fold::{Indexing, indexing};
 use crate::simd::Isa;
 
@@ -54,10 +54,6 @@ pub(super) struct Run {
     /// Points of the segment.
     pub(super) points: usize,
 }
-
-/// Memory for the accumulators of one run.
-#[repr(align(64))]
-struct Aligned(#[allow(dead_code)] [u8; ACC_BYTES]);
 
 impl Planes {
     pub(super) fn is_index(&self) -> bool {
@@ -118,8 +114,8 @@ impl Planes {
             match &self.kind {
                 Kind::Value(f) => (f.run)(acc, value, f.identity.as_ptr().cast(), value, flags, len),
                 Kind::Index(f, i) => {
-                    let mut best = Aligned([0; ACC_BYTES]);
-                    let best = (&raw mut best).cast::<u8>();
+                    let mut best = Accumulators::new();
+                    let best = best.as_mut_ptr();
                     (f.run)(best, value, f.identity.as_ptr().cast(), value, FIRST | LAST, len);
                     let index = acc.wrapping_add(self.part()).cast::<i64>();
                     if run.first {
