@@ -353,14 +353,21 @@ pub enum Fold {
     ArgMin,
     /// The index of the first largest value; a NaN is larger than everything. The result is `int64`.
     ArgMax,
+    /// The sum of the squared deviations of real floating-point values from their mean, `Σ(x − mean)²`; never below 0. It
+    /// is not computed from sums of the values and of their squares, which lose all digits where the mean is large, but
+    /// from those of small parts, each about a value near its mean, joined by the formula of T. F. Chan, G. H. Golub and
+    /// R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (COMPSTAT 1982, Physica,
+    /// pp. 30–41): the means of two parts of `n₁` and `n₂` values that are `d` apart add `d²·n₁·n₂ / (n₁ + n₂)`.
+    Deviations,
 }
 
 impl Fold {
-    /// The value that changes no other, for accumulators of a dtype; index folds have none.
+    /// The result for no values, for accumulators of a dtype; index folds have none.
     #[must_use]
     pub fn identity(self, dtype: Dtype) -> Option<Scalar> {
         match self {
             Self::Op(op) => ops::identity(op, dtype),
+            Self::Deviations => Some(Scalar::I8(0).cast(dtype)),
             Self::ArgMin | Self::ArgMax => None,
         }
     }
@@ -368,8 +375,13 @@ impl Fold {
     #[must_use]
     pub const fn result(self, dtype: Dtype) -> Dtype {
         match self {
-            Self::Op(_) => dtype,
+            Self::Op(_) | Self::Deviations => dtype,
             Self::ArgMin | Self::ArgMax => Dtype::I64,
         }
+    }
+    /// Whether the result is an index: of the place of a value in row-major order, which is so part of the fold.
+    #[must_use]
+    pub const fn is_index(self) -> bool {
+        matches!(self, Self::ArgMin | Self::ArgMax)
     }
 }

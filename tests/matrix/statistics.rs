@@ -346,17 +346,43 @@ fn empty(device: &Device, dtype: Dtype) -> Check {
     Ok(())
 }
 
-/// The variance of numbers that are far from zero and near each other, which one pass would lose.
+/// The variance of numbers that are far from zero and near each other, which sums of squares would lose; and of numbers that
+/// are all the same, which is exactly 0.
 fn far_from_zero(device: &Device) -> Check {
     let queue = device.queue()?;
-    for (dtype, far) in [(Dtype::F32, 1e5), (Dtype::F64, 1e12), (Dtype::I32, 1e9), (Dtype::C64, 1e5)] {
-        if device.dtype_support().supports(dtype) {
-            let values: Vec<Scalar> =
-                (0..3000).map(|i| Scalar::F64(far + f64::from(i % 3)).cast(dtype)).collect();
-            let (array, _) = place(&queue, &[3000], dtype, &values, Form::C)?;
-            let var = read(&array.var(None, false, 0.0)?)?[0].to_f64();
-            let expected = 2.0 / 3.0;
-            ensure!((var - expected).abs() < 1e-3, "var of {dtype} about {far}: {var}, expected {expected}");
+    for (dtype, far) in [
+        (Dtype::F32, 1e6),
+        (Dtype::F64, 1e12),
+        (Dtype::I32, 1e9),
+        (Dtype::U8, 200.0),
+        (Dtype::Bf16, 64.0),
+        (Dtype::C64, 1e6),
+    ] {
+        if !device.dtype_support().supports(dtype) || (dtype == Dtype::I32 && !device.dtype_support().f64) {
+            continue;
+        }
+        for shape in [[1, 3000], [30, 100], [3000, 1], [7, 1201]] {
+            for range in [1, 5] {
+                let values: Vec<Scalar> = (0..shape[0] * shape[1])
+                    .map(|i| Scalar::F64(far + (i * i % 11 % range) as f64).cast(dtype))
+                    .collect();
+                let (array, shown) = place(&queue, &shape, dtype, &values, Form::C)?;
+                for axes in [&[0, 1][..], &[0], &[1]] {
+                    let named: Vec<isize> = axes.iter().map(|&axis: &usize| axis.cast_signed()).collect();
+                    let got = read(&array.var(Some(&named), false, 0.0)?)?;
+                    for (got, group) in got.into_iter().zip(groups(&shape, &shown, axes).1) {
+                        let n = group.len() as f64;
+                        let mean = group.iter().map(|v| v.to_c128().re - far).sum::<f64>() / n;
+                        let squares = group.iter().map(|v| (v.to_c128().re - far - mean).powi(2));
+                        let expected = squares.sum::<f64>() / n;
+                        let unit = if dtype == Dtype::Bf16 { 0.01 } else { 1e-5 };
+                        ensure!(
+                            (got.to_f64() - expected).abs() <= unit * expected,
+                            "var of {dtype} about {far} over {axes:?} of {shape:?}: {got:?}, expected {expected}"
+                        );
+                    }
+                }
+            }
         }
     }
     Ok(())

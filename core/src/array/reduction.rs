@@ -125,7 +125,7 @@ impl UsmArray {
         }
         let axes = self.reduced_axes(axes)?;
         let count: usize = axes.iter().map(|&a| self.shape()[a]).product();
-        let indexed = matches!(reduction.fold(), Fold::ArgMin | Fold::ArgMax);
+        let indexed = reduction.fold().is_index();
         if indexed && axes.len() > 1 && axes.len() != self.ndim() {
             return Err(Error::value(
                 "axis",

@@ -1,5 +1,5 @@
-//! Reductions of several steps: spread, counts, and sums that stay in range. Elements are read once or twice, and the
-//! elementwise part of a step runs in the pass that folds it.
+//! Statistics: spread, counts, and sums that stay in range. Elements are read once or twice, and the elementwise part of a
+//! step runs in the pass that folds it.
 
 use super::elementwise::interim;
 use super::{ArrayOrScalar, Reduction, UsmArray, elementwise};
@@ -43,21 +43,25 @@ impl UsmArray {
             ));
         }
         let out = self.real_result();
-        let wide = self.wide(if self.dtype.kind().is_inexact() { self.dtype } else { out });
-        // Both passes read the elements, so they are computed once.
-        self.elements.memory()?;
-        let named: Vec<isize> = axes.iter().map(|a| a.cast_signed()).collect();
-        let mean = self.reduce_as(Reduction::Mean, Some(&named), true, Some(wide))?;
-        let distance = interim(Op::Subtract, &[self.into(), (&mean).into()])?;
-        let terms = self.count(&axes) as f64;
-        let finish = program(wide.real_part(), |builder, sum| {
-            let divisor =
-                builder.constant(Scalar::F64((terms - correction).max(0.0)).cast(wide.real_part()))?;
+        let wide = self.wide(out);
+        let divisor = (self.count(&axes) as f64 - correction).max(0.0);
+        if self.dtype.kind() == DtypeKind::Complex {
+            // The squared distance is that of the real parts and that of the imaginary parts, each read in a pass.
+            self.elements.memory()?;
+            let sum =
+                |part| interim(part, &[self.into()])?.fold(wide, Fold::Deviations, None, &axes, keepdims);
+            let sum = interim(Op::Add, &[(&sum(Op::RealPart)?).into(), (&sum(Op::ImagPart)?).into()])?;
+            let divide = if root { interim } else { elementwise };
+            let var = divide(Op::Divide, &[(&sum).into(), ArrayOrScalar::Weak(Weak::Float(divisor))])?;
+            return if root { elementwise(Op::Sqrt, &[(&var).into()]) } else { Ok(var) };
+        }
+        let finish = program(wide, |builder, sum| {
+            let divisor = builder.constant(Scalar::F64(divisor).cast(wide))?;
             let var = builder.push(Op::Divide, &[sum, divisor])?;
             let value = if root { builder.push(Op::Sqrt, &[var])? } else { var };
             builder.cast(value, out)
         })?;
-        squared_magnitude(distance, None)?.fold(wide.real_part(), SUM, Some(finish), &axes, keepdims)
+        self.fold(wide, Fold::Deviations, Some(finish), &axes, keepdims)
     }
 
     /// How many elements are not zero, over axes (`None`: all), as the default integer. NaN is not zero.

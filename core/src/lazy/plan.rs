@@ -128,7 +128,7 @@ pub(crate) fn reduce(
     let outer = coalesce(&extents(&kept), &kept_strides.iter().map(|s| &s[..]).collect::<Vec<_>>(), true);
     let inner_strides: Vec<Strides> = inputs.iter().map(|p| along(&inner, p.layout())).collect();
     // An index fold numbers the elements in row-major order, which reordering would change.
-    let free_order = matches!(folding.fold, Fold::Op(_));
+    let free_order = !folding.fold.is_index();
     let mut folded =
         coalesce(&extents(&inner), &inner_strides.iter().map(|s| &s[..]).collect::<Vec<_>>(), free_order);
     if folded.shape.is_empty() {

@@ -7,6 +7,7 @@
 mod cast;
 mod code;
 mod contract;
+mod deviation;
 mod entry;
 mod family;
 mod fold;
@@ -17,6 +18,7 @@ mod integer;
 mod map;
 mod order;
 mod pack;
+mod plane;
 mod reduce;
 mod scan;
 mod search;
@@ -35,7 +37,7 @@ mod tests;
 
 use stridewise_core::backend::{ElementsFn, Support};
 use stridewise_core::ops::OpClass;
-use stridewise_core::{Arg, Dtype, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program};
+use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program};
 
 use crate::simd::Isa;
 
@@ -234,6 +236,8 @@ fn fold_refused(program: &Program, fold: Fold, reduced: usize, dims: usize) -> O
         // An index fold needs an order, as these do.
         Fold::ArgMin => Op::Minimum,
         Fold::ArgMax => Op::Maximum,
+        // These need division.
+        Fold::Deviations if dtype.kind() == DtypeKind::Float => Op::Divide,
         _ => return Some(format!("no fold by {fold:?}")),
     };
     if program.outputs().len() != 1 || reduced == 0 || reduced > dims {

@@ -4,15 +4,13 @@
 //! itself, and their results pairwise along a binary tree. Threads take subtrees or outputs, so that the bits of a result
 //! do not depend on their number, nor on the width of vectors.
 
-mod segment;
-
 use smallvec::SmallVec;
 use stridewise_core::{Dtype, Fold, LaunchPlan, Op, Program};
 
 use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
-use super::fold::{ACC_BYTES, Folding, folding};
-use super::index_fold::{Indexing, indexing};
+use super::fold::{Folding, ROWS};
+use super::plane::{Kind, Planes, Run};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::{Scratch, Tiles};
@@ -36,12 +34,6 @@ const SEGMENTS_PER_TASK: usize = 8;
 /// Parts per thread that a tree is cut into at most.
 const TASKS: usize = 4;
 
-/// How values are combined.
-enum Kind {
-    Value(Folding),
-    Index(Folding, Indexing),
-}
-
 /// A reduction ready to run.
 struct Reduction {
     /// The program, over the space along which tiles run. Its views are the inputs; along kept dimensions, the output is
@@ -51,17 +43,15 @@ struct Reduction {
     other: Space,
     /// Whether tiles run along kept dimensions.
     rows: bool,
-    kind: Kind,
-    /// Dtype of the accumulators.
-    acc: Dtype,
+    /// Accumulators.
+    planes: Planes,
     /// Segments of one output.
     segments: usize,
     /// Segments of a row of folded dimensions, where tiles run along these.
     per_row: usize,
     /// Outputs that are folded together at most.
     width: usize,
-    /// The input in which an index is looked for once, at the end: until then an index is that of its segment's first point,
-    /// with all bits flipped.
+    /// The input in which an index is looked for once, at the end; see [`Planes::late`].
     late: Option<usize>,
     /// Conversion of the accumulators to the folded value's dtype.
     narrow: Option<StepFn>,
@@ -105,7 +95,7 @@ pub(super) unsafe fn reduce(
     let folded = if reduction.rows { reduction.other.len() } else { reduction.lane.space.len() };
     let bytes: usize = plan.program.inputs().iter().map(|d| d.size()).sum();
     // Narrow columns of a wide row would read every page by several threads, a little each.
-    let grain = if reduction.rows { COLUMN_BYTES / reduction.acc.size() } else { 1 };
+    let grain = if reduction.rows { COLUMN_BYTES / reduction.planes.acc.size() } else { 1 };
     let enough = if reduction.rows { tuning.threads * grain } else { tuning.threads * 4 };
     if tuning.threads <= 1 || outputs >= enough {
         let bytes = bytes.max(1).saturating_mul(folded);
@@ -133,16 +123,7 @@ impl Reduction {
         // 16-bit floats are folded as `float32` and rounded once.
         let acc = if matches!(value, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { value };
         let folded = fold.result(value);
-        let mut kind = match fold {
-            Fold::Op(op) => Kind::Value(folding(op, acc, tuning.isa)?),
-            Fold::ArgMin => {
-                Kind::Index(folding(Op::Minimum, acc, tuning.isa)?, indexing(false, acc, tuning.isa)?)
-            }
-            Fold::ArgMax => {
-                Kind::Index(folding(Op::Maximum, acc, tuning.isa)?, indexing(true, acc, tuning.isa)?)
-            }
-            _ => return None,
-        };
+        let mut kind = Kind::new(fold, acc, tuning.isa)?;
         let output = plan.outputs.first()?;
         let split = plan.dims.len().checked_sub(reduced)?;
         let post_program = Program::convert(folded, folded);
@@ -165,9 +146,7 @@ impl Reduction {
         let mut along = Space::new(&plan.dims[split..], folded_views);
         // What is read decides on the direction; indices cost the same in any.
         let memory = (0..plan.inputs.len()).find(|&input| !program.is_index(input));
-        if matches!(fold, Fold::Op(_))
-            && let Some(input) = memory
-        {
+        if let (false, Some(input)) = (fold.is_index(), memory) {
             along.sort_by(input);
         }
         along.merge();
@@ -215,7 +194,9 @@ impl Reduction {
         };
         let post = Code::compile(post_program, tuning.isa, &[Access::Direct], &target)?;
         let narrow = match &kind {
-            Kind::Value(_) if acc != value => Some(resolve(Op::Cast, acc, value, tuning.isa)?.run),
+            Kind::Value(_) | Kind::Deviation(_) if acc != value => {
+                Some(resolve(Op::Cast, acc, value, tuning.isa)?.run)
+            }
             _ => None,
         };
 
@@ -233,26 +214,22 @@ impl Reduction {
         let lane = Tiles { code, space: lane };
         let itself = lane.code.input_itself().filter(|&input| lane.space.access(input) == Access::Direct);
         let late = itself.filter(|_| matches!(kind, Kind::Index(..)) && !rows && !lane.space.across);
-        Some(Self { lane, other, rows, kind, acc, segments, per_row, width, late, narrow, post })
+        let planes = Planes { kind, acc, rows, len: if rows { width } else { 1 }, late: late.is_some() };
+        Some(Self { lane, other, rows, planes, segments, per_row, width, late, narrow, post })
     }
 
     fn kept(&self) -> &Space {
         if self.rows { &self.lane.space } else { &self.other }
     }
 
-    /// Elements of a plane of accumulators.
-    fn plane_len(&self) -> usize {
-        if self.rows { self.width } else { 1 }
-    }
-    /// Bytes from a plane's values to its indices.
-    fn index_offset(&self) -> usize {
-        (self.plane_len() * self.acc.size()).next_multiple_of(64)
-    }
-    /// Bytes of a plane: values, and indices where these are asked for.
-    fn plane_bytes(&self) -> usize {
-        let index = if matches!(self.kind, Kind::Index(..)) { self.plane_len() * 8 } else { 0 };
-        // The fold of a run needs room for all its accumulators.
-        (self.index_offset().max(ACC_BYTES) + index.next_multiple_of(64)).next_multiple_of(64) + 64
+    /// Points before a segment of an output.
+    fn points(&self, segment: usize) -> usize {
+        if self.rows {
+            return (segment * SEGMENT_ROWS).min(self.other.len());
+        }
+        let space = &self.lane.space;
+        let row = if space.across { space.len() } else { space.row() };
+        segment / self.per_row * row + (segment % self.per_row * SEGMENT).min(row)
     }
     /// Bytes of the folded values that wait for [`post`](Self::post), twice: before and after narrowing.
     fn values_bytes(&self) -> usize {
@@ -263,7 +240,7 @@ impl Reduction {
         // One plane per level of the tree, and one for the result.
         let planes = usize::BITS as usize - self.segments.leading_zeros() as usize + 3;
         let tiles = self.lane.code.scratch_bytes() + self.post.scratch_bytes();
-        let bytes = tiles + planes * self.plane_bytes() + 2 * self.values_bytes();
+        let bytes = tiles + planes * self.planes.bytes() + 2 * self.values_bytes();
         let mut scratch = Scratch::take(bytes.next_multiple_of(SLOT_BYTES));
         let mut slots = Slots::new();
         let start = scratch.ptr();
@@ -283,13 +260,12 @@ impl Reduction {
         let values = worker.scratch.ptr().wrapping_add(
             self.lane.code.scratch_bytes()
                 + self.post.scratch_bytes()
-                + (usize::BITS as usize - self.segments.leading_zeros() as usize + 3) * self.plane_bytes(),
+                + (usize::BITS as usize - self.segments.leading_zeros() as usize + 3) * self.planes.bytes(),
         );
         let narrowed = values.wrapping_add(self.values_bytes());
         let mut post_slots = Slots::new();
         self.post.prepare(&mut post_slots, worker.scratch.ptr().wrapping_add(self.lane.code.scratch_bytes()));
-        let is_index = matches!(self.kind, Kind::Index(..));
-        let size = if is_index { 8 } else { self.acc.size() };
+        let (result_at, size) = self.planes.result();
         let mut at = start;
         while at < end {
             let cursor = kept.seek(at);
@@ -297,15 +273,13 @@ impl Reduction {
             if !kept.across {
                 len = len.min(kept.row() - cursor.index[kept.dims.len().saturating_sub(1)]);
             }
-            let mut from = result;
+            let mut from;
             if self.rows {
                 let place = Place { cursor: &cursor, len };
                 // SAFETY: planes, values and tiles are disjoint parts of the scratch memory, sized by `worker`; the rest
                 // is the caller's contract.
                 unsafe { self.tree(&mut worker, &place, 0, self.segments, result, 1, threads) };
-                if is_index {
-                    from = result.wrapping_add(self.index_offset());
-                }
+                from = result.wrapping_add(result_at);
             } else if let Some((f, input)) = self.short() {
                 let mut done = 0;
                 while done < len {
@@ -331,11 +305,7 @@ impl Reduction {
                     unsafe {
                         self.tree(&mut worker, &place, 0, self.segments, result, 1, threads);
                         self.locate(&place, result);
-                        let one = result.wrapping_add(if is_index {
-                            self.index_offset().max(ACC_BYTES)
-                        } else {
-                            0
-                        });
+                        let one = result.wrapping_add(result_at);
                         std::ptr::copy_nonoverlapping(one, values.add(o * size), size);
                     }
                 }
@@ -357,7 +327,7 @@ impl Reduction {
 
     /// The fold and the input, where an output's points are one segment that lies element after element.
     fn short(&self) -> Option<(&Folding, usize)> {
-        match &self.kind {
+        match &self.planes.kind {
             Kind::Value(f) if self.segments == 1 && self.lane.space.dims.len() <= 1 => {
                 Some(f).zip(self.lane.code.input_itself())
             }
@@ -409,6 +379,8 @@ impl Reduction {
                 return;
             }
             let middle = low + count.next_power_of_two() / 2;
+            let [start, between, end] = [low, middle, high].map(|segment| self.points(segment));
+            let points = [between - start, end - between];
             if threads > 1 && count > SEGMENTS_PER_TASK.max(self.segments / (threads * TASKS)) {
                 let left = Address(acc);
                 // The right half's worker outlives the join: its first plane holds the result.
@@ -423,50 +395,125 @@ impl Reduction {
                         let mut other = self.worker();
                         let plane = other.planes;
                         self.tree(&mut other, place, middle, high, plane, 1, threads);
-                        let mut kept = vec![0_u8; self.plane_bytes()];
+                        let mut kept = vec![0_u8; self.planes.bytes()];
                         std::ptr::copy_nonoverlapping(plane, kept.as_mut_ptr(), kept.len());
                         right = Some(kept);
                     },
                 );
                 if let Some(right) = right {
-                    self.combine(worker, acc, right.as_ptr(), place.len, level);
+                    // A plane is aligned, which memory of bytes may not be.
+                    let spare = worker.planes.wrapping_add(level * self.planes.bytes());
+                    std::ptr::copy_nonoverlapping(right.as_ptr(), spare, self.planes.bytes());
+                    self.planes.combine(acc, spare, points, place.len);
                 }
                 return;
             }
-            let spare = worker.planes.wrapping_add(level * self.plane_bytes());
+            let spare = worker.planes.wrapping_add(level * self.planes.bytes());
             self.tree(worker, place, low, middle, acc, level + 1, 1);
             self.tree(worker, place, middle, high, spare, level + 1, 1);
-            self.combine_planes(acc, spare, place.len);
+            self.planes.combine(acc, spare, points, place.len);
         }
     }
 
-    /// Combines a plane with one that may not be aligned, by way of a plane of the worker.
-    unsafe fn combine(&self, worker: &Worker, acc: *mut u8, other: *const u8, len: usize, level: usize) {
-        let spare = worker.planes.wrapping_add(level * self.plane_bytes());
-        // SAFETY: `other` is a whole plane; the worker's plane of this level is free.
+    /// Finds the place of the best value in its segment, where it is looked for at the end.
+    ///
+    /// # Safety
+    /// As for [`outputs`](Self::outputs); `plane` has the result of a place's whole tree.
+    unsafe fn locate(&self, place: &Place<'_>, plane: *mut u8) {
+        let Some(input) = self.late else { return };
+        let space = &self.lane.space;
+        // SAFETY: the plane has the first point of a segment; the segment's elements are readable one after the other, and the
+        // value is among them.
         unsafe {
-            std::ptr::copy_nonoverlapping(other, spare, self.plane_bytes());
-            self.combine_planes(acc, spare, len);
+            self.planes.locate(plane, |start| {
+                let src = place.cursor.at[input].wrapping_add(space.seek(start).at[input].addr());
+                (src.cast_const(), SEGMENT.min(space.row() - start % space.row()))
+            });
         }
     }
 
-    /// Combines two planes into the first, whose points come first.
-    unsafe fn combine_planes(&self, acc: *mut u8, other: *const u8, len: usize) {
-        // SAFETY: both are planes of `len` accumulators.
-        unsafe {
-            match &self.kind {
-                Kind::Value(f) => (f.combine)(acc, acc, other, other, 0, len),
-                Kind::Index(_, i) => {
-                    let at = self.indices();
-                    (i.better)(acc, acc.wrapping_add(at), other, other.wrapping_add(at), 0, len);
+    /// Folds one segment of a place's points, tiles running along folded dimensions.
+    ///
+    /// # Safety
+    /// As for [`tree`](Self::tree).
+    unsafe fn segment(&self, worker: &mut Worker, place: &Place<'_>, segment: usize, acc: *mut u8) {
+        let Tiles { code, space } = &self.lane;
+        let row = if space.across { space.len() } else { space.row() };
+        let start = segment / self.per_row * row + segment % self.per_row * SEGMENT;
+        let end = (segment / self.per_row * row + row).min(start + SEGMENT);
+        let limit = code.tile_len;
+        let mut cursor = space.seek(start);
+        for (at, base) in cursor.at[..code.operands()].iter_mut().zip(&place.cursor.at) {
+            *at = base.wrapping_add(at.addr());
+        }
+        let mut at = start;
+        while at < end {
+            let len = limit.min(end - at);
+            // SAFETY: the caller's contract; the tile is within the row, or tiles run across rows.
+            unsafe {
+                self.lane.load(&cursor, &mut worker.slots, len);
+                code.run(&worker.slots, len);
+                let value = worker.slots.0[usize::from(code.value)].cast_const();
+                let run = Run { at, first: at == start, last: at + len == end, points: end - start };
+                self.planes.run(acc, value, &run, len);
+            }
+            at += len;
+            if at < end {
+                if space.across {
+                    cursor = space.seek(at);
+                    for (at, base) in cursor.at[..code.operands()].iter_mut().zip(&place.cursor.at) {
+                        *at = base.wrapping_add(at.addr());
+                    }
+                } else {
+                    space.advance(&mut cursor, len);
                 }
             }
         }
     }
 
-    /// Bytes from a plane's start to its indices.
-    fn indices(&self) -> usize {
-        self.index_offset().max(if self.rows { 0 } else { ACC_BYTES })
+    /// Folds one segment of the rows of a place's outputs, tiles running along kept dimensions.
+    ///
+    /// # Safety
+    /// As for [`tree`](Self::tree).
+    unsafe fn segment_of_rows(&self, worker: &mut Worker, place: &Place<'_>, segment: usize, acc: *mut u8) {
+        let code = &self.lane.code;
+        let len = place.len;
+        let start = segment * SEGMENT_ROWS;
+        let end = (start + SEGMENT_ROWS).min(self.other.len());
+        let mut offsets = self.other.seek(start);
+        if let (false, Some(input)) = (self.planes.is_index(), code.input_itself()) {
+            let mut row = start;
+            while row < end {
+                let count = ROWS.min(end - row);
+                let mut rows = [std::ptr::null::<u8>(); ROWS];
+                for (k, to) in rows[..count].iter_mut().enumerate() {
+                    *to = place.cursor.at[input].wrapping_add(offsets.at[input].addr());
+                    if row + k + 1 < end {
+                        self.other.advance(&mut offsets, 1);
+                    }
+                }
+                // SAFETY: the caller's contract.
+                unsafe { self.planes.rows(acc, &rows[..count], row, start..end, len) };
+                row += count;
+            }
+            return;
+        }
+        let mut cursor = Cursor { index: place.cursor.index, at: place.cursor.at };
+        for row in start..end {
+            for (k, at) in cursor.at[..code.operands()].iter_mut().enumerate() {
+                *at = place.cursor.at[k].wrapping_add(offsets.at[k].addr());
+            }
+            // SAFETY: the caller's contract.
+            unsafe {
+                self.lane.load(&cursor, &mut worker.slots, len);
+                code.run(&worker.slots, len);
+                let value = worker.slots.0[usize::from(code.value)].cast_const();
+                self.planes.rows(acc, &[value], row, start..end, len);
+            }
+            if row + 1 < end {
+                self.other.advance(&mut offsets, 1);
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The kernels against the scalar oracle, element by element.
 
 mod contractions;
+mod deviations;
 mod gathers;
 mod indices;
 mod maps;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use stridewise_core::ops::apply;
-use stridewise_core::{Complex, Dtype, Family, Fold, LaunchPlan, Op, Program, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Complex, Dtype, DtypeKind, Family, Fold, LaunchPlan, Op, Program, ProgramBuilder, Scalar,
+};
 
 use super::{Array, Rng, canonical, execute, indices, plan, untouched, value};
 use crate::simd::Isa;
@@ -13,9 +15,10 @@ fn expected(fold: Fold, values: &[Scalar]) -> Scalar {
     let dtype = values[0].dtype();
     match fold {
         Fold::Op(op) => values[1..].iter().fold(values[0], |a, &b| apply(op, &[a, b]).unwrap()),
+        Fold::Deviations => super::deviations::exact(values),
         _ => {
             let mut best = 0;
-            let nan = |s: Scalar| dtype.kind() == stridewise_core::DtypeKind::Float && s.to_f64().is_nan();
+            let nan = |s: Scalar| dtype.kind() == DtypeKind::Float && s.to_f64().is_nan();
             for (i, &v) in values.iter().enumerate() {
                 let pair = if fold == Fold::ArgMin { [v, values[best]] } else { [values[best], v] };
                 let better = apply(Op::Less, &pair).unwrap() == Scalar::Bool(true);
@@ -28,18 +31,20 @@ fn expected(fold: Fold, values: &[Scalar]) -> Scalar {
     }
 }
 
-const FOLDS: [Fold; 6] = [
+const FOLDS: [Fold; 7] = [
     Fold::Op(Op::Add),
     Fold::Op(Op::Multiply),
     Fold::Op(Op::Minimum),
     Fold::Op(Op::Maximum),
     Fold::ArgMin,
     Fold::ArgMax,
+    Fold::Deviations,
 ];
 
 fn allowed(fold: Fold, dtype: Dtype) -> bool {
     match fold {
         Fold::Op(op) => op.allows(dtype),
+        Fold::Deviations => dtype.kind() == DtypeKind::Float,
         _ => Op::Minimum.allows(dtype),
     }
 }
@@ -65,7 +70,7 @@ fn exact(fold: Fold, dtype: Dtype, rng: &mut Rng) -> Scalar {
 }
 
 /// The output's strides, row-major over the kept dimensions, 0 along the folded ones.
-fn output(dims: &[usize], reduced: usize, dtype: Dtype, rng: &mut Rng) -> Array {
+pub(super) fn output(dims: &[usize], reduced: usize, dtype: Dtype, rng: &mut Rng) -> Array {
     let kept = &dims[..dims.len() - reduced];
     let mut strides = Array::dense(kept, dtype, rng).strides;
     strides.resize(dims.len(), 0);
@@ -108,7 +113,8 @@ fn check(
                 let found = outputs[0].get(&[&index[..], &vec![0; reduced][..]].concat());
                 // The sign of a zero among sums and products depends on the order.
                 let arithmetic = matches!(fold, Fold::Op(Op::Add | Op::Multiply));
-                let same = canonical(found) == canonical(want) || (arithmetic && found == want);
+                let near = fold == Fold::Deviations && super::deviations::near(found, want, 4.0);
+                let same = canonical(found) == canonical(want) || (arithmetic && found == want) || near;
                 assert!(
                     same,
                     "{fold:?} of {:?} {dims:?} ({reduced}) strides {:?} at {index:?} on {} with {threads}: {found:?}, not {want:?}",
@@ -206,7 +212,7 @@ fn programs_before_and_after_the_fold() {
     }
 }
 
-fn bits(launch: &LaunchPlan, outputs: &[Array], isa: Isa, threads: usize) -> Vec<[u8; 16]> {
+pub(super) fn bits(launch: &LaunchPlan, outputs: &[Array], isa: Isa, threads: usize) -> Vec<[u8; 16]> {
     execute(launch, isa, threads, 1 << 25);
     indices(&launch.dims).iter().map(|i| canonical(outputs[0].get(i))).collect()
 }

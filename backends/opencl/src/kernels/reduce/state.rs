@@ -1,4 +1,4 @@
-//! What a fold has seen so far: a value, or a value and its place.
+//! What a fold has seen so far: a value, a value and its place, or sums about a reference.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,8 @@ pub(crate) struct Folding {
     pub(crate) acc: Dtype,
     /// Places are numbers of 32 bits.
     pub(crate) narrow: bool,
-    combine: Program,
+    /// Combines two values, where values are all that a state has.
+    combine: Option<Program>,
 }
 
 /// What a state is made of.
@@ -30,6 +31,8 @@ enum Kind {
     Optional,
     /// A value and its place.
     Place,
+    /// Sums of the distances from a reference and of their squares.
+    Deviations,
 }
 
 impl Folding {
@@ -39,20 +42,21 @@ impl Folding {
     /// [`Error::Dtype`] where it does not.
     pub(crate) fn new(fold: Fold, value: Dtype, narrow: bool) -> Result<Self> {
         let acc = if matches!(value, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { value };
-        let op = match fold {
-            Fold::Op(op) => op,
-            Fold::ArgMin => Op::Minimum,
-            Fold::ArgMax => Op::Maximum,
+        let combine = match fold {
+            Fold::Op(op) => Some(Program::single(op, acc)?),
+            // These need an order.
+            Fold::ArgMin | Fold::ArgMax => Program::single(Op::Minimum, acc).map(|_| None)?,
+            Fold::Deviations if acc.kind() == DtypeKind::Float => None,
             _ => {
                 return Err(Error::unsupported(
                     "fold",
-                    format!("{fold:?}"),
+                    format!("{fold:?} of {value}"),
                     "a fold that this backend knows",
                     "compute it on the host",
                 ));
             }
         };
-        Ok(Self { fold, value, acc, narrow, combine: Program::single(op, acc)? })
+        Ok(Self { fold, value, acc, narrow, combine })
     }
 
     /// Adds what the text depends on.
@@ -64,12 +68,12 @@ impl Folding {
 
     /// Whether the place of a value matters.
     pub(crate) fn places(&self) -> bool {
-        !matches!(self.fold, Fold::Op(_))
+        self.fold.is_index()
     }
 
     /// Whether the order of additions matters to the accuracy.
     pub(crate) fn rounds(&self) -> bool {
-        let sum = matches!(self.fold, Fold::Op(Op::Add | Op::Logaddexp));
+        let sum = matches!(self.fold, Fold::Op(Op::Add | Op::Logaddexp) | Fold::Deviations);
         sum && matches!(self.acc.kind(), DtypeKind::Float | DtypeKind::Complex)
     }
 
@@ -100,6 +104,8 @@ impl Folding {
     fn kind(&self) -> Kind {
         if self.places() {
             Kind::Place
+        } else if self.fold == Fold::Deviations {
+            Kind::Deviations
         } else if self.identity().is_some() {
             Kind::Value
         } else {
@@ -114,12 +120,14 @@ impl Folding {
             Kind::Place if self.narrow && self.acc.size() <= 4 => 8,
             Kind::Place => 16,
             Kind::Optional => 2 * self.acc.size(),
+            Kind::Deviations if self.narrow => 4 * self.acc.size(),
+            Kind::Deviations => 3 * self.acc.size().next_multiple_of(8) + 8,
         }
     }
 
     /// The programs that [`declarations`](Self::declarations) calls.
     pub(crate) fn programs(&self) -> Vec<Program> {
-        let mut all = vec![self.combine.clone()];
+        let mut all: Vec<Program> = self.combine.iter().cloned().collect();
         if self.acc != self.value {
             all.push(Program::convert(self.value, self.acc));
             all.push(Program::convert(self.acc, self.value));
@@ -146,8 +154,8 @@ impl Folding {
             text.push_str(&emit::function("sw_narrow", &Program::convert(self.acc, self.value), target));
             ("sw_widen", "sw_narrow")
         };
-        if !self.places() {
-            text.push_str(&emit::function("sw_fold", &self.combine, target));
+        if let Some(combine) = &self.combine {
+            text.push_str(&emit::function("sw_fold", combine, target));
         }
         // Writing to a `String` cannot fail.
         let _ = match self.kind() {
@@ -195,6 +203,33 @@ impl Folding {
                      static long result(state s) {{ return s.at == {last} ? 0L : (long)s.at; }}"
                 )
             }
+            // As `Fold::Deviations` says; the reference of a state is the first value that it has taken, and the rounded
+            // mean of what it has where two are joined.
+            Kind::Deviations => writeln!(
+                text,
+                "typedef struct {{ {acc} at; {acc} sum; {acc} squares; {place} n; }} state;\n\
+                 static state none(void)\n{{\n    state s;\n    s.at = s.sum = s.squares = 0;\n    s.n = 0;\n    \
+                     return s;\n}}\n\
+                 static state take(state s, {value} v)\n{{\n    \
+                     const {acc} x = {widen}(v);\n    s.at = s.n ? s.at : x;\n    const {acc} d = x - s.at;\n    \
+                     s.sum += d;\n    s.squares += d * d;\n    s.n += 1;\n    return s;\n}}\n\
+                 static {acc} about_mean(state s, {acc} offset)\n{{\n    \
+                     const {acc} blame = s.sum * offset;\n    \
+                     const {acc} rest = s.squares - (isfinite(blame) ? blame : s.sum - s.sum);\n    \
+                     return rest < 0 ? 0 : rest;\n}}\n\
+                 static state join(state a, state b)\n{{\n    \
+                     if (b.n == 0)\n        return a;\n    if (a.n == 0)\n        return b;\n    \
+                     const {acc} first = ({acc})a.n, second = ({acc})b.n, all = ({acc})(a.n + b.n);\n    \
+                     const {acc} s = a.sum / first, t = b.sum / second, share = second / all;\n    \
+                     const {acc} d = (b.at - a.at) + (t - s);\n    \
+                     const {acc} squares = about_mean(a, s) + about_mean(b, t) + d * (d * (first * share));\n    \
+                     const {acc} offset = s + d * share;\n    const {acc} at = a.at + offset;\n    \
+                     const {acc} rest = offset - (at - a.at);\n    \
+                     a.at = at;\n    a.sum = all * rest;\n    a.squares = squares + a.sum * rest;\n    a.n += b.n;\n    \
+                     return a;\n}}\n\
+                 static {value} result(state s)\n{{\n    \
+                     return {narrow}(s.n ? about_mean(s, s.sum / ({acc})s.n) : 0);\n}}"
+            ),
         };
         text
     }

@@ -20,12 +20,14 @@ fn expected(plan: &LaunchPlan, regions: &[Region]) -> Vec<(isize, Scalar)> {
     loop {
         let mut inner = vec![0; *reduced];
         let (mut best, mut at, mut number) = (None, 0_i64, 0_i64);
+        let mut values = Vec::new();
         loop {
             let index: Vec<usize> = outer.iter().chain(&inner).copied().collect();
             let v = evaluate(&plan.program, &inputs_at(plan, regions, &index)).unwrap()[0];
             let wide = if matches!(v.dtype(), Dtype::F16 | Dtype::Bf16) { v.cast(Dtype::F32) } else { v };
+            values.push(v);
             best = Some(match (best, fold) {
-                (None, _) => wide,
+                (None, _) | (_, Fold::Deviations) => wide,
                 (Some(old), Fold::Op(op)) => apply(*op, &[old, wide]).unwrap(),
                 (Some(old), fold) => {
                     let op = if *fold == Fold::ArgMin { Op::Less } else { Op::Greater };
@@ -48,6 +50,7 @@ fn expected(plan: &LaunchPlan, regions: &[Region]) -> Vec<(isize, Scalar)> {
             Fold::Op(_) => best.unwrap().cast(plan.program.output_dtype(0)),
             _ => Scalar::I64(at),
         };
+        let folded = if *fold == Fold::Deviations { deviations(&values) } else { folded };
         let result = finish.as_ref().map_or(folded, |f| evaluate(f, &[folded]).unwrap()[0]);
         let strides = plan.outputs[0].strides.iter().zip(&outer);
         results.push((first + strides.map(|(&s, &i)| s * i.cast_signed()).sum::<isize>(), result));
@@ -55,6 +58,24 @@ fn expected(plan: &LaunchPlan, regions: &[Region]) -> Vec<(isize, Scalar)> {
             return results;
         }
     }
+}
+
+/// The sum of squared deviations, in `float64`.
+fn deviations(values: &[Scalar]) -> Scalar {
+    let mean = values.iter().map(|v| v.to_f64()).sum::<f64>() / values.len() as f64;
+    let sum: f64 = values.iter().map(|v| (v.to_f64() - mean).powi(2)).sum();
+    Scalar::F64(sum).cast(values[0].dtype())
+}
+
+/// Whether a result is the expected one, in bits but for what rounds.
+fn agrees(fold: Fold, got: Scalar, expected: Scalar) -> bool {
+    let (a, b) = (got.to_f64(), expected.to_f64());
+    let unit = match expected.dtype() {
+        Dtype::Bf16 => 0.01,
+        Dtype::F16 => 0.001,
+        _ => 2e-6,
+    };
+    same(got, expected, false) || (fold == Fold::Deviations && (a - b).abs() <= unit * b + 1e-300)
 }
 
 /// A plan over random inputs.
@@ -107,11 +128,12 @@ fn plan(
 fn check(tested: &Tested, target: &Target, plan: &LaunchPlan, regions: &[Region]) {
     let mut regions = regions.to_vec();
     let expected = expected(plan, &regions);
+    let Family::Reduce { fold, .. } = plan.family else { panic!("no reduction") };
     tested.run(target, plan, &mut regions, work);
     for (i, (at, expected)) in expected.into_iter().enumerate() {
         let got = regions[regions.len() - 1].get(at);
         assert!(
-            same(got, expected, false),
+            agrees(fold, got, expected),
             "{}: output {i} is {got:?}, expected {expected:?}, target {target:?}, plan {plan:?}",
             tested.name
         );
@@ -129,18 +151,20 @@ fn targets(tested: &Tested) -> Vec<Target> {
     ]
 }
 
-const FOLDS: [Fold; 6] = [
+const FOLDS: [Fold; 7] = [
     Fold::Op(Op::Add),
     Fold::Op(Op::Multiply),
     Fold::Op(Op::Minimum),
     Fold::Op(Op::Maximum),
     Fold::ArgMin,
     Fold::ArgMax,
+    Fold::Deviations,
 ];
 
 fn allows(fold: Fold, dtype: Dtype) -> bool {
     match fold {
         Fold::Op(op) => op.allows(dtype),
+        Fold::Deviations => dtype.kind() == stridewise_core::DtypeKind::Float,
         _ => Op::Minimum.allows(dtype),
     }
 }
@@ -170,7 +194,7 @@ fn every_length() {
     for tested in devices() {
         for target in targets(&tested) {
             for n in lens {
-                for fold in [Fold::Op(Op::Add), Fold::ArgMax] {
+                for fold in [Fold::Op(Op::Add), Fold::ArgMax, Fold::Deviations] {
                     let copy = || Program::convert(Dtype::F32, Dtype::F32);
                     let (whole, regions) = plan(copy(), fold, None, &[n], 1, true, &mut random);
                     check(&tested, &target, &whole, &regions);
@@ -345,6 +369,36 @@ fn more_numbers_than_parameters() {
                 input.strides[k % 8] = 0;
             }
             check(&tested, &target, &plan, &regions);
+        }
+    }
+}
+
+#[test]
+fn deviations_from_a_large_mean() {
+    let mut random = Random(9);
+    for tested in devices() {
+        for target in targets(&tested) {
+            for (dims, turned) in [(&[60_000][..], false), (&[2, 30_000], false), (&[30, 2000], true)] {
+                let n = dims[dims.len() - 1];
+                let copy = Program::convert(Dtype::F32, Dtype::F32);
+                let (mut plan, mut regions) =
+                    plan(copy, Fold::Deviations, None, dims, 1, true, &mut random);
+                if turned {
+                    plan.inputs[0].strides.copy_from_slice(&[1, dims[0].cast_signed()]);
+                }
+                // A step of the mean, too, and values that are all the same.
+                for offset in [1e6, -1e6] {
+                    for spread in [0, 64] {
+                        let value = |i: usize| {
+                            let step = if i < 30_000 { 0.0 } else { 2.0 * spread as f32 };
+                            Scalar::F32(offset + step + random.below(spread + 1) as f32 / 16.0)
+                        };
+                        regions[0] = Region::new(Dtype::F32, &(0..60_000).map(value).collect::<Vec<_>>());
+                        check(&tested, &target, &plan, &regions);
+                    }
+                }
+                assert!(n > 1000);
+            }
         }
     }
 }

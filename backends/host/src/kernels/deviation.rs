@@ -1,0 +1,378 @@
+//! The fold to the sum of squared deviations from the mean, in one pass.
+//!
+//! A *summary* of a set of values `x` is three numbers: a reference `k` near them, the offset `t` of their mean from it, and
+//! `m`, the sum of their squared deviations from that mean. A segment is summarised by sums of `x − k` and `(x − k)²`;
+//! those of two disjoint sets give that of both by the formula of T. F. Chan, G. H. Golub and R. J. LeVeque, "Updating
+//! formulae and a pairwise algorithm for computing sample variances" (COMPSTAT 1982, Physica, pp. 30–41). The means of the
+//! two differ by little, and so do the references, so what is lost is in proportion to the deviations, not to the values.
+//!
+//! The reference is the mean of a segment's first values, [`FIRST_VALUES`] or [`FIRST_ROWS`] of them. How far it is from the
+//! mean of the whole segment is bounded by the deviations themselves, so `m` loses a few bits at the very worst.
+
+use std::marker::PhantomData;
+
+use stridewise_core::Dtype;
+use stridewise_core::ops::Float;
+
+use super::entry::{Kernel, StepFn, WideKernel, wide_entry};
+use super::fold::{FIRST, LAST};
+use crate::simd::{Isa, Lane};
+
+/// Bytes of the sums of a run, of either kind: half of a processor's vector registers hold both.
+const SUM_BYTES: usize = 128;
+/// Values at the beginning of a segment whose mean is the reference. No tile is shorter.
+pub(super) const FIRST_VALUES: usize = 256;
+/// Rows at the beginning of a segment whose mean is the reference.
+pub(super) const FIRST_ROWS: usize = 8;
+/// Flag of rows: the reference becomes the mean of what has been seen, [`FIRST_ROWS`].
+pub(super) const RECENTRE: u32 = 4;
+/// Rows are numbered from this bit of the flags on.
+pub(super) const ROW_SHIFT: u32 = 3;
+
+/// What a call is told besides the elements.
+#[repr(C)]
+pub(super) struct Terms {
+    /// Bytes between the parts of a plane: `m`, `t` and `k`; [`SUM_BYTES`] at least.
+    pub(super) part: usize,
+    /// Values of a segment; where two summaries are joined, the share of the second in the values of both.
+    pub(super) count: f64,
+    /// Where two summaries are joined, the product of their numbers of values through that of both.
+    pub(super) product: f64,
+}
+
+impl Terms {
+    /// For a segment of so many values.
+    pub(super) fn segment(part: usize, count: usize) -> Self {
+        Self { part, count: count as f64, product: 0.0 }
+    }
+
+    /// To join summaries of so many values.
+    pub(super) fn join(part: usize, first: usize, second: usize) -> Self {
+        let (first, second) = (first as f64, second as f64);
+        let share = second / (first + second);
+        Self { part, count: share, product: first * share }
+    }
+}
+
+/// `q − s·t`, where `s·t` is the part of `q`, a sum of squares, that the distance of the mean from the reference is to
+/// blame for: at least 0; infinite where `q` is and `s` is not, and NaN where an element was infinite or NaN.
+#[inline(always)]
+fn without<V: Float>(q: V, s: V, t: V) -> V {
+    let blame = s * t;
+    let zero = q.lit(0.0);
+    let rest = q - V::select(blame.is_finite(), blame, s * zero);
+    V::select(rest.less(zero), zero, rest)
+}
+
+/// A vector, or a part of one.
+///
+/// # Safety
+/// `part` elements are readable.
+#[inline(always)]
+unsafe fn load<V: Lane>(p: *const V::Elem, part: usize) -> V {
+    // SAFETY: the caller's contract.
+    unsafe { if part == V::LEN { V::load(p) } else { V::load_part(p, part) } }
+}
+
+/// As [`load`], to memory.
+///
+/// # Safety
+/// `part` elements are writable.
+#[inline(always)]
+unsafe fn store<V: Lane>(value: V, p: *mut V::Elem, part: usize) {
+    // SAFETY: the caller's contract.
+    unsafe { if part == V::LEN { value.store(p) } else { value.store_part(p, part) } }
+}
+
+/// Summarises a run of a segment. `dst`: a plane; sources: the elements, the [`Terms`]. Flags: as for a fold by an
+/// operation. A call without [`LAST`] has a multiple of the sums' number as its length.
+struct RunLanes<V, T>(PhantomData<(V, T)>);
+
+/// Memory for the sums of a run.
+#[repr(align(64))]
+struct Sums(#[allow(dead_code)] [u8; SUM_BYTES]);
+
+/// Vectors of sums at most, of either kind: of four `float32`, or one scalar each where a target has no vectors.
+const MOST: usize = SUM_BYTES / 4;
+
+impl<V: Lane<Elem = T>, T: Float> RunLanes<V, T> {
+    /// Sums of one run.
+    const ALL: usize = SUM_BYTES / size_of::<T>();
+    /// Vectors of them.
+    const VECTORS: usize = Self::ALL / V::LEN;
+
+    /// Adds `x − k` and, where asked for, `(x − k)²` to the sums, for `len` elements.
+    ///
+    /// # Safety
+    /// They are readable.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bounds are constants of the vector type; the arrays are longer.
+    unsafe fn add<const SQUARES: bool>(
+        src: *const T,
+        len: usize,
+        k: T,
+        sums: &mut [V; MOST],
+        squares: &mut [V; MOST],
+    ) {
+        // SAFETY: for all of this function: `len` elements are readable, and taken in whole vectors, the end by way of a
+        // buffer of as many.
+        unsafe {
+            let reference = V::splat(k);
+            let mut i = 0;
+            while i + Self::ALL <= len {
+                for j in 0..Self::VECTORS {
+                    let d = V::load(src.add(i + j * V::LEN)) - reference;
+                    sums[j] = sums[j] + d;
+                    if SQUARES {
+                        squares[j] = squares[j] + d * d;
+                    }
+                }
+                i += Self::ALL;
+            }
+            if i < len {
+                // What is missing deviates by nothing.
+                let mut buffer = Sums([0; SUM_BYTES]);
+                let end = (&raw mut buffer).cast::<T>();
+                for j in 0..Self::VECTORS {
+                    reference.store(end.add(j * V::LEN));
+                }
+                std::ptr::copy_nonoverlapping(src.add(i), end, len - i);
+                for j in 0..Self::VECTORS {
+                    let d = V::load(end.add(j * V::LEN)) - reference;
+                    sums[j] = sums[j] + d;
+                    if SQUARES {
+                        squares[j] = squares[j] + d * d;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The sum of sums, pairwise, in the same order whatever the width of vectors.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // As above.
+    fn total(mut sums: [V; MOST]) -> T {
+        let mut half = Self::VECTORS / 2;
+        while half > 0 {
+            for j in 0..half {
+                sums[j] = sums[j] + sums[j + half];
+            }
+            half /= 2;
+        }
+        let mut buffer = Sums([0; SUM_BYTES]);
+        let values = (&raw mut buffer).cast::<T>();
+        // SAFETY: the buffer has room for a vector, and elements are below its length.
+        unsafe {
+            sums[0].store(values);
+            let mut half = V::LEN / 2;
+            while half > 0 {
+                for j in 0..half {
+                    *values.add(j) = *values.add(j) + *values.add(j + half);
+                }
+                half /= 2;
+            }
+            *values
+        }
+    }
+}
+
+impl<V: Lane<Elem = T>, T: Float> Kernel for RunLanes<V, T> {
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // As above.
+    unsafe fn run(dst: *mut u8, [src, terms, _]: [*const u8; 3], flags: u32, len: usize) {
+        let src = src.cast::<T>();
+        // SAFETY: for all of this function: the first two parts of the plane have room for the sums, the third for an
+        // element; `len` elements are readable.
+        unsafe {
+            let terms = &*terms.cast::<Terms>();
+            let [m, t, k] = [0, 1, 2].map(|part| dst.add(part * terms.part).cast::<T>());
+            let zero = V::splat((*src).lit(0.0));
+            let (mut sums, mut squares) = ([zero; MOST], [zero; MOST]);
+            if flags & FIRST != 0 {
+                // From the first element on, so that values that are all the same have it as their mean.
+                let first = *src;
+                let count = len.min(FIRST_VALUES);
+                Self::add::<false>(src, count, first, &mut sums, &mut squares);
+                let mean = first + Self::total(sums) / first.lit(count as f64);
+                *k = T::select(mean.is_finite(), mean, first);
+                sums = [zero; MOST];
+            } else {
+                for j in 0..Self::VECTORS {
+                    sums[j] = V::load(t.add(j * V::LEN));
+                    squares[j] = V::load(m.add(j * V::LEN));
+                }
+            }
+            Self::add::<true>(src, len, *k, &mut sums, &mut squares);
+            if flags & LAST == 0 {
+                for j in 0..Self::VECTORS {
+                    sums[j].store(t.add(j * V::LEN));
+                    squares[j].store(m.add(j * V::LEN));
+                }
+                return;
+            }
+            let (sum, square) = (Self::total(sums), Self::total(squares));
+            *t = sum / sum.lit(terms.count);
+            *m = without(square, sum, *t);
+        }
+    }
+}
+
+/// Summarises the columns of rows. `dst`: a plane; sources: the addresses of rows, the [`Terms`]. Flags: whether the first
+/// row begins the segment, whether the last ends it, [`RECENTRE`] and the number of rows, [`ROW_SHIFT`] bits up.
+struct RowLanes<V, T>(PhantomData<(V, T)>);
+
+impl<V: Lane<Elem = T>, T: Float> RowLanes<V, T> {
+    /// Vectors of columns at a time.
+    const BLOCK: usize = 4;
+
+    /// The columns of `N` vectors from column `at` on, or of `part` elements of one.
+    ///
+    /// # Safety
+    /// As for the kernel; the columns are there.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
+    unsafe fn columns<const N: usize>(
+        plane: [*mut T; 3],
+        rows: *const *const T,
+        terms: &Terms,
+        flags: u32,
+        at: usize,
+        part: usize,
+    ) {
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            let mut k = [load::<V>((*rows).add(at), part); N];
+            let zero = k[0].lit(0.0);
+            let (mut sums, mut squares) = ([zero; N], [zero; N]);
+            for j in 0..N {
+                if flags & FIRST != 0 {
+                    k[j] = load((*rows).add(at + j * V::LEN), part);
+                } else {
+                    let [m, t, reference] = [0, 1, 2].map(|which| plane[which].add(at + j * V::LEN));
+                    (squares[j], sums[j], k[j]) = (load(m, part), load(t, part), load(reference, part));
+                }
+            }
+            for r in 0..(flags >> ROW_SHIFT) as usize {
+                let row = *rows.add(r);
+                for j in 0..N {
+                    let d = load::<V>(row.add(at + j * V::LEN), part) - k[j];
+                    sums[j] = sums[j] + d;
+                    squares[j] = squares[j] + d * d;
+                }
+            }
+            for j in 0..N {
+                if flags & RECENTRE != 0 {
+                    let seen = zero.lit(FIRST_ROWS as f64);
+                    let mean = k[j] + sums[j] / seen;
+                    let mean = V::select(mean.is_finite(), mean, k[j]);
+                    let step = mean - k[j];
+                    let rest = sums[j] - step * seen;
+                    squares[j] = without(squares[j], sums[j] + rest, step);
+                    (sums[j], k[j]) = (rest, mean);
+                }
+                if flags & LAST != 0 {
+                    let offset = sums[j] / zero.lit(terms.count);
+                    squares[j] = without(squares[j], sums[j], offset);
+                    sums[j] = offset;
+                }
+                store(squares[j], plane[0].add(at + j * V::LEN), part);
+                store(sums[j], plane[1].add(at + j * V::LEN), part);
+                if flags & (FIRST | RECENTRE) != 0 {
+                    store(k[j], plane[2].add(at + j * V::LEN), part);
+                }
+            }
+        }
+    }
+}
+
+impl<V: Lane<Elem = T>, T: Float> Kernel for RowLanes<V, T> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [rows, terms, _]: [*const u8; 3], flags: u32, len: usize) {
+        let rows = rows.cast::<*const T>();
+        // SAFETY: for all of this function: `len` elements are readable of each row and writable of each part of the plane;
+        // whole vectors end at or below `len`, parts are shorter.
+        unsafe {
+            let terms = &*terms.cast::<Terms>();
+            let plane = [0, 1, 2].map(|part| dst.add(part * terms.part).cast::<T>());
+            let mut i = 0;
+            while i + Self::BLOCK * V::LEN <= len {
+                Self::columns::<4>(plane, rows, terms, flags, i, V::LEN);
+                i += Self::BLOCK * V::LEN;
+            }
+            while i < len {
+                let part = (len - i).min(V::LEN);
+                Self::columns::<1>(plane, rows, terms, flags, i, part);
+                i += part;
+            }
+        }
+    }
+}
+
+/// Joins two planes of summaries into the first. `dst`: the first; sources: the second, the [`Terms`].
+struct JoinLanes<V, T>(PhantomData<(V, T)>);
+
+impl<V: Lane<Elem = T>, T: Float> Kernel for JoinLanes<V, T> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [other, terms, _]: [*const u8; 3], _flags: u32, len: usize) {
+        // SAFETY: for all of this function: `len` elements of each part of both planes; whole vectors end at or below `len`,
+        // parts are shorter.
+        unsafe {
+            let terms = &*terms.cast::<Terms>();
+            let first = [0, 1, 2].map(|part| dst.add(part * terms.part).cast::<T>());
+            let second = [0, 1, 2].map(|part| other.add(part * terms.part).cast::<T>());
+            let mut i = 0;
+            while i < len {
+                let part = (len - i).min(V::LEN);
+                let [m, t, k] = [
+                    load::<V>(first[0].add(i), part),
+                    load(first[1].add(i), part),
+                    load(first[2].add(i), part),
+                ];
+                let [m2, t2, k2] = [
+                    load::<V>(second[0].add(i), part),
+                    load(second[1].add(i), part),
+                    load(second[2].add(i), part),
+                ];
+                let d = (k2 - k) + (t2 - t);
+                let t = t + d * d.lit(terms.count);
+                let m = (m + m2) + d * (d * d.lit(terms.product));
+                store(m, first[0].add(i), part);
+                store(t, first[1].add(i), part);
+                i += part;
+            }
+        }
+    }
+}
+
+struct RunWide;
+impl WideKernel for RunWide {
+    type At<V: Lane<Elem = T>, T: Float> = RunLanes<V, T>;
+}
+struct RowWide;
+impl WideKernel for RowWide {
+    type At<V: Lane<Elem = T>, T: Float> = RowLanes<V, T>;
+}
+struct JoinWide;
+impl WideKernel for JoinWide {
+    type At<V: Lane<Elem = T>, T: Float> = JoinLanes<V, T>;
+}
+
+/// What the fold needs: the summary of a run, of the columns of rows, and of two planes of summaries.
+#[derive(Clone, Copy)]
+pub(super) struct Deviating {
+    /// See [`RunLanes`].
+    pub(super) run: StepFn,
+    /// See [`RowLanes`].
+    pub(super) rows: StepFn,
+    /// See [`JoinLanes`].
+    pub(super) join: StepFn,
+}
+
+/// The functions for a dtype; summaries are never of 16-bit floats, nor of anything but floats.
+pub(super) fn deviating(dtype: Dtype, isa: Isa) -> Option<Deviating> {
+    Some(Deviating {
+        run: wide_entry::<RunWide>(isa, dtype)?,
+        rows: wide_entry::<RowWide>(isa, dtype)?,
+        join: wide_entry::<JoinWide>(isa, dtype)?,
+    })
+}

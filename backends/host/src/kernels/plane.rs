@@ -1,0 +1,221 @@
+//! Planes of accumulators: what has been folded of one or several outputs so far.
+//!
+//! A plane has parts, each with a number for every output: values; values and their indices; or summaries, see
+//! [`deviation`](super::deviation).
+
+use std::ops::Range;
+
+use stridewise_core::{Dtype, Fold, Op};
+
+use super::deviation::{self, Deviating, FIRST_ROWS, RECENTRE, ROW_SHIFT, Terms, deviating};
+use super::fold::{ACC_BYTES, Accumulators, FIRST, Folding, LAST, ROWS, folding};
+use super::index_fold::{Indexing, indexing};
+use crate::simd::Isa;
+
+/// How values are combined.
+pub(super) enum Kind {
+    Value(Folding),
+    Index(Folding, Indexing),
+    Deviation(Deviating),
+}
+
+impl Kind {
+    /// For a fold of accumulators of a dtype.
+    pub(super) fn new(fold: Fold, acc: Dtype, isa: Isa) -> Option<Self> {
+        Some(match fold {
+            Fold::Op(op) => Self::Value(folding(op, acc, isa)?),
+            Fold::ArgMin => Self::Index(folding(Op::Minimum, acc, isa)?, indexing(false, acc, isa)?),
+            Fold::ArgMax => Self::Index(folding(Op::Maximum, acc, isa)?, indexing(true, acc, isa)?),
+            Fold::Deviations => Self::Deviation(deviating(acc, isa)?),
+            _ => return None,
+        })
+    }
+}
+
+/// What the planes of a reduction have in common.
+pub(super) struct Planes {
+    pub(super) kind: Kind,
+    /// Dtype of the accumulators.
+    pub(super) acc: Dtype,
+    /// Whether whole rows are folded, of an element for each output.
+    pub(super) rows: bool,
+    /// Outputs of a plane.
+    pub(super) len: usize,
+    /// Whether a segment is one run, and an index that of its first point with all bits flipped, until the best is looked for
+    /// once, at the end.
+    pub(super) late: bool,
+}
+
+/// Where a run of values stands in a segment of one output's points.
+pub(super) struct Run {
+    /// Number of its first point.
+    pub(super) at: usize,
+    /// Whether it begins the segment.
+    pub(super) first: bool,
+    /// Whether it ends the segment.
+    pub(super) last: bool,
+    /// Points of the segment.
+    pub(super) points: usize,
+}
+
+impl Planes {
+    pub(super) fn is_index(&self) -> bool {
+        matches!(self.kind, Kind::Index(..))
+    }
+
+    /// Bytes from one part to the next. The fold of a run needs room for all its accumulators.
+    fn part(&self) -> usize {
+        let part = (self.len * self.acc.size()).next_multiple_of(64);
+        if self.rows { part } else { part.max(ACC_BYTES) }
+    }
+
+    /// Bytes of a plane.
+    pub(super) fn bytes(&self) -> usize {
+        let further = match self.kind {
+            Kind::Value(_) => 0,
+            Kind::Index(..) => (self.len * 8).next_multiple_of(64),
+            Kind::Deviation(_) => 2 * self.part(),
+        };
+        // Not a power of two, so that planes do not fall on the same lines of the cache.
+        self.part() + further + 64
+    }
+
+    /// Bytes from a plane's start to the results, and of one result.
+    pub(super) fn result(&self) -> (usize, usize) {
+        if self.is_index() { (self.part(), 8) } else { (0, self.acc.size()) }
+    }
+
+    /// Combines two planes of `len` outputs into the first, whose points come first; of so many points each.
+    ///
+    /// # Safety
+    /// Both are planes of as many outputs at least.
+    pub(super) unsafe fn combine(&self, acc: *mut u8, other: *const u8, points: [usize; 2], len: usize) {
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            match &self.kind {
+                Kind::Value(f) => (f.combine)(acc, acc, other, other, 0, len),
+                Kind::Index(_, i) => {
+                    let at = self.part();
+                    (i.better)(acc, acc.wrapping_add(at), other, other.wrapping_add(at), 0, len);
+                }
+                Kind::Deviation(d) => {
+                    let terms = Terms::join(self.part(), points[0], points[1]);
+                    (d.join)(acc, other, (&raw const terms).cast(), other, 0, len);
+                }
+            }
+        }
+    }
+
+    /// Folds a run of `len` values into a plane of one output.
+    ///
+    /// # Safety
+    /// The values are readable; `acc` is a plane.
+    pub(super) unsafe fn run(&self, acc: *mut u8, value: *const u8, run: &Run, len: usize) {
+        let flags = if run.first { FIRST } else { 0 } | if run.last { LAST } else { 0 };
+        // SAFETY: for all of this function: the caller's contract; a plane has room for the fold's accumulators.
+        unsafe {
+            match &self.kind {
+                Kind::Value(f) => (f.run)(acc, value, f.identity.as_ptr().cast(), value, flags, len),
+                Kind::Index(f, i) => {
+                    let mut best = Accumulators::new();
+                    let best = best.as_mut_ptr();
+                    let extreme = i.extreme.unwrap_or(f.run);
+                    extreme(best, value, f.identity.as_ptr().cast(), value, FIRST | LAST, len);
+                    let index = acc.wrapping_add(self.part()).cast::<i64>();
+                    if self.late {
+                        std::ptr::copy_nonoverlapping(best, acc, self.acc.size());
+                        *index = !(run.at.cast_signed() as i64);
+                        return;
+                    }
+                    if run.first {
+                        std::ptr::copy_nonoverlapping(best, acc, self.acc.size());
+                        *index = -1;
+                    } else {
+                        // Where the run's best wins, the index becomes −1, and is then looked for.
+                        let unknown = -1_i64;
+                        (i.better)(acc, index.cast(), best, (&raw const unknown).cast(), 0, 1);
+                    }
+                    if *index == -1 {
+                        let mut found = 0_u64;
+                        (i.find)((&raw mut found).cast(), value, best, best, 0, len);
+                        *index = (run.at + found as usize).cast_signed() as i64;
+                    }
+                }
+                Kind::Deviation(d) => {
+                    let terms = Terms::segment(self.part(), run.points);
+                    (d.run)(acc, value, (&raw const terms).cast(), value, flags, len);
+                }
+            }
+        }
+    }
+
+    /// Finds the index of an output's best value, where it is looked for at the end. `segment` tells where the elements of a
+    /// segment lie, by its first point, and how many there are.
+    ///
+    /// # Safety
+    /// The plane is what the segments of one output came to, and the elements are readable.
+    pub(super) unsafe fn locate(&self, plane: *mut u8, segment: impl FnOnce(usize) -> (*const u8, usize)) {
+        let Kind::Index(_, i) = &self.kind else { return };
+        let index = plane.wrapping_add(self.part()).cast::<i64>();
+        // SAFETY: the caller's contract; the plane has an index.
+        unsafe {
+            let start = (!*index).cast_unsigned() as usize;
+            let (src, len) = segment(start);
+            let mut found = 0_u64;
+            (i.find)((&raw mut found).cast(), src, plane, plane, 0, len);
+            *index = (start + found as usize).cast_signed() as i64;
+        }
+    }
+
+    /// Folds rows of a segment, [`ROWS`] or fewer, one for an index fold, into a plane of as many outputs as they are long.
+    /// The first is number `row` of all, and the segment has those of a range.
+    ///
+    /// # Safety
+    /// `len` elements are readable of each row; `acc` is a plane of as many outputs at least.
+    pub(super) unsafe fn rows(
+        &self,
+        acc: *mut u8,
+        rows: &[*const u8],
+        row: usize,
+        segment: Range<usize>,
+        len: usize,
+    ) {
+        debug_assert!(rows.len() <= ROWS, "too many rows");
+        let (count, first) = (rows.len(), row == segment.start);
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            match &self.kind {
+                Kind::Value(f) => {
+                    let flags = 2 * count as u32 + u32::from(first);
+                    (f.rows)(acc, rows.as_ptr().cast(), acc, acc, flags, len);
+                }
+                Kind::Index(_, i) => {
+                    let index = acc.wrapping_add(self.part());
+                    if first {
+                        std::ptr::copy_nonoverlapping(rows[0], acc, len * self.acc.size());
+                        for o in 0..len {
+                            *index.cast::<i64>().add(o) = row as i64;
+                        }
+                    } else {
+                        let row = row as i64;
+                        (i.better)(acc, index, rows[0], (&raw const row).cast(), 4, len);
+                    }
+                }
+                Kind::Deviation(d) => {
+                    let seen = row + count - segment.start;
+                    let mut flags = (count as u32) << ROW_SHIFT;
+                    for (set, flag) in
+                        [(first, FIRST), (row + count == segment.end, LAST), (seen == FIRST_ROWS, RECENTRE)]
+                    {
+                        flags |= if set { flag } else { 0 };
+                    }
+                    let terms = Terms::segment(self.part(), segment.len());
+                    (d.rows)(acc, rows.as_ptr().cast(), (&raw const terms).cast(), acc, flags, len);
+                }
+            }
+        }
+    }
+}
+
+// Rows are given in multiples of what the reference is the mean of, or one by one.
+const _: () = assert!(ROWS == deviation::FIRST_ROWS);
