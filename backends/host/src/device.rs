@@ -37,7 +37,7 @@ pub(crate) struct DeviceState {
     /// The processors that the device's threads run on.
     pub(crate) cpus: Vec<usize>,
     pinned: bool,
-    pool: OnceLock<Pool>,
+    pool: OnceLock<Arc<Pool>>,
     building: Mutex<()>,
 }
 
@@ -46,7 +46,7 @@ impl DeviceState {
     ///
     /// # Errors
     /// The system cannot start the threads.
-    pub(crate) fn pool(&self) -> Result<&Pool> {
+    pub(crate) fn pool(&self) -> Result<&Arc<Pool>> {
         if let Some(pool) = self.pool.get() {
             return Ok(pool);
         }
@@ -56,7 +56,12 @@ impl DeviceState {
         }
         threads_started();
         let pool = Pool::new(self.tuning.threads, self.pinned.then_some(self.cpus.as_slice()))?;
-        Ok(self.pool.get_or_init(|| pool))
+        Ok(self.pool.get_or_init(|| Arc::new(pool)))
+    }
+
+    /// The device's pool, if it was started.
+    pub(crate) fn started(&self) -> Option<&Arc<Pool>> {
+        self.pool.get()
     }
 }
 

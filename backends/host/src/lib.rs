@@ -12,6 +12,7 @@
 
 mod device;
 mod driver;
+mod event;
 mod guard;
 mod kernels;
 pub mod limit;
@@ -22,6 +23,7 @@ mod queue;
 #[allow(dead_code)]
 mod simd;
 mod task;
+mod team;
 mod topology;
 
 pub use driver::{device_with, driver};

@@ -15,6 +15,7 @@ use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::{Scratch, Tiles};
 use super::{Address, Tuning, split};
+use crate::team;
 
 /// Points of a segment where tiles run along folded dimensions.
 pub(super) const SEGMENT: usize = 8192;
@@ -254,7 +255,7 @@ impl Reduction {
     /// Computes the outputs `start..end`, in row-major order of the kept dimensions.
     ///
     /// # Safety
-    /// As for [`reduce`]; with more than one thread the caller is a worker of the pool.
+    /// As for [`reduce`].
     unsafe fn outputs(&self, start: usize, end: usize, threads: usize) {
         let mut worker = self.worker();
         let kept = self.kept();
@@ -387,30 +388,9 @@ impl Reduction {
                 }
                 return;
             }
-            let middle = low + count.next_power_of_two() / 2;
-            if threads > 1 && count > SEGMENTS_PER_TASK.max(self.segments / (threads * TASKS)) {
-                let left = Address(acc);
-                // The right half's worker outlives the join: its first plane holds the result.
-                let mut right = None;
-                let own = SendWorker(worker);
-                rayon::join(
-                    || {
-                        let own = own;
-                        self.tree(&mut *own.0, place, low, middle, left.at(0), level, threads);
-                    },
-                    || {
-                        let mut other = self.worker();
-                        let plane = other.planes;
-                        self.tree(&mut other, place, middle, high, plane, 1, threads);
-                        let mut kept = vec![0_u8; self.plane_bytes()];
-                        std::ptr::copy_nonoverlapping(plane, kept.as_mut_ptr(), kept.len());
-                        right = Some(kept);
-                    },
-                );
-                if let Some(right) = right {
-                    self.combine(worker, acc, right.as_ptr(), place.len, level);
-                }
-                return;
+            let middle = middle(low, high);
+            if self.divides(count, threads) {
+                return self.shared_tree(place, low, high, acc, threads);
             }
             let spare = worker.planes.wrapping_add(level * self.plane_bytes());
             self.tree(worker, place, low, middle, acc, level + 1, 1);
@@ -419,13 +399,68 @@ impl Reduction {
         }
     }
 
-    /// Combines a plane with one that may not be aligned, by way of a plane of the worker.
-    unsafe fn combine(&self, worker: &Worker, acc: *mut u8, other: *const u8, len: usize, level: usize) {
-        let spare = worker.planes.wrapping_add(level * self.plane_bytes());
-        // SAFETY: `other` is a whole plane; the worker's plane of this level is free.
+    /// Whether threads share a subtree of so many segments.
+    fn divides(&self, segments: usize, threads: usize) -> bool {
+        threads > 1 && segments > SEGMENTS_PER_TASK.max(self.segments / (threads * TASKS))
+    }
+
+    /// Like [`tree`](Self::tree), by several threads: each takes subtrees that are not divided, whose planes are combined
+    /// here in the tree's order.
+    ///
+    /// # Safety
+    /// As for [`tree`](Self::tree).
+    unsafe fn shared_tree(&self, place: &Place<'_>, low: usize, high: usize, acc: *mut u8, threads: usize) {
+        let mut parts = SmallVec::<[(usize, usize); 32]>::new();
+        self.subtrees(low, high, threads, &mut parts);
+        let bytes = self.plane_bytes();
+        let mut scratch = Scratch::take((parts.len() * bytes).next_multiple_of(SLOT_BYTES));
+        let planes = Address(scratch.ptr());
+        team::share(parts.len(), threads, &|part| {
+            let (low, high) = parts[part];
+            let mut worker = self.worker();
+            // SAFETY: the caller's contract; each part has a plane of the scratch memory, and a worker of its own.
+            unsafe { self.tree(&mut worker, place, low, high, planes.at(part * bytes), 0, 1) };
+        });
+        // SAFETY: one plane for each part; `acc` is another.
         unsafe {
-            std::ptr::copy_nonoverlapping(other, spare, self.plane_bytes());
-            self.combine_planes(acc, spare, len);
+            let from = self.combine(place, &mut (0..parts.len()), planes, (low, high), threads);
+            std::ptr::copy_nonoverlapping(from, acc, bytes);
+        }
+    }
+
+    /// The subtrees of one that are not divided, from the first on.
+    fn subtrees(&self, low: usize, high: usize, threads: usize, to: &mut SmallVec<[(usize, usize); 32]>) {
+        if !self.divides(high - low, threads) {
+            return to.push((low, high));
+        }
+        let middle = middle(low, high);
+        self.subtrees(low, middle, threads, to);
+        self.subtrees(middle, high, threads, to);
+    }
+
+    /// Combines the planes of [`subtrees`](Self::subtrees), the next of which are those of this tree; returns the plane
+    /// with what they come to.
+    ///
+    /// # Safety
+    /// There are as many planes.
+    unsafe fn combine(
+        &self,
+        place: &Place<'_>,
+        next: &mut std::ops::Range<usize>,
+        planes: Address,
+        (low, high): (usize, usize),
+        threads: usize,
+    ) -> *mut u8 {
+        if !self.divides(high - low, threads) {
+            return planes.at(next.next().unwrap_or(0) * self.plane_bytes());
+        }
+        let middle = middle(low, high);
+        // SAFETY: the caller's contract; the two planes differ.
+        unsafe {
+            let first = self.combine(place, next, planes, (low, middle), threads);
+            let second = self.combine(place, next, planes, (middle, high), threads);
+            self.combine_planes(first, second, place.len);
+            first
         }
     }
 
@@ -597,8 +632,7 @@ impl Reduction {
 #[repr(align(64))]
 struct Aligned(#[allow(dead_code)] [u8; ACC_BYTES]);
 
-/// A worker lent to the left half of a join.
-struct SendWorker<'a>(&'a mut Worker);
-// SAFETY: the worker is used by one thread at a time: the left half's, while the caller waits in the join. Its scratch
-// memory goes back to the thread that took it, after the join.
-unsafe impl Send for SendWorker<'_> {}
+/// Where a tree over segments is divided.
+fn middle(low: usize, high: usize) -> usize {
+    low + (high - low).next_power_of_two() / 2
+}
