@@ -124,7 +124,7 @@ impl HostEvent {
                     }
                 }
                 Step::Run(task, pool) => {
-                    task.run_in_pool(&pool);
+                    task.run_in_pool(&pool, false);
                     pool.leave();
                 }
                 Step::Behind(event) if chain.len() < DEPTH => chain.push(event),
@@ -140,7 +140,7 @@ impl HostEvent {
         let mut begin = Instant::now();
         while !self.signal.status().is_terminal() && begin.elapsed() < LOOK {
             if let Some(team) = pool.join(self.command()) {
-                team.help(&pool);
+                team.help(false);
                 pool.leave();
                 begin = Instant::now();
             }

@@ -17,6 +17,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use crate::pool::Pool;
+use crate::topology;
 
 /// How long a thread waits awake for the last parts, which others are about to finish.
 const SPIN: Duration = Duration::from_micros(50);
@@ -26,6 +27,8 @@ const SPIN: Duration = Duration::from_micros(50);
 struct Place {
     pool: Arc<Pool>,
     command: usize,
+    /// Whether the thread is a worker of the pool.
+    worker: bool,
 }
 
 thread_local! {
@@ -38,8 +41,8 @@ fn place() -> Option<Place> {
 }
 
 /// Runs a computation whose forks the threads of a pool share. `command` is a number that
-/// [`Pool::join`](crate::pool::Pool::join) finds its forks by.
-pub(crate) fn within<R>(pool: &Arc<Pool>, command: usize, work: impl FnOnce() -> R) -> R {
+/// [`Pool::join`](crate::pool::Pool::join) finds its forks by; `worker` tells whether this is a worker of the pool.
+pub(crate) fn within<R>(pool: &Arc<Pool>, command: usize, worker: bool, work: impl FnOnce() -> R) -> R {
     /// Puts back what was before, also when `work` panics.
     struct Restore(Option<Place>);
     impl Drop for Restore {
@@ -48,7 +51,7 @@ pub(crate) fn within<R>(pool: &Arc<Pool>, command: usize, work: impl FnOnce() ->
             let _ = PLACE.try_with(|place| *place.borrow_mut() = before);
         }
     }
-    let new = Place { pool: Arc::clone(pool), command };
+    let new = Place { pool: Arc::clone(pool), command, worker };
     let _restore = Restore(PLACE.try_with(|place| place.borrow_mut().replace(new)).ok().flatten());
     work()
 }
@@ -64,7 +67,7 @@ pub(crate) fn share(parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) 
         && let Ok(count) = u32::try_from(parts)
         && let Some(place) = place()
     {
-        return fork(&place, count, threads, run);
+        return fork(place, count, run);
     }
     (0..parts).for_each(run);
 }
@@ -91,16 +94,15 @@ pub(crate) fn both(first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
     });
 }
 
-/// Runs a function that divides its work by rayon, on a worker of the pool that the calling thread computes for.
+/// Runs a function that divides its work by rayon, on as many threads as the pool has that the calling thread computes for.
 pub(crate) fn on_worker<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     match place() {
-        Some(Place { pool, command }) => pool.install(command, work),
+        Some(Place { pool, .. }) => pool.install(work),
         None => work(),
     }
 }
 
-fn fork(place: &Place, parts: u32, threads: usize, run: &(dyn Fn(usize) + Sync)) {
-    let Place { pool, command } = place;
+fn fork(place: Place, parts: u32, run: &(dyn Fn(usize) + Sync)) {
     let team = Arc::new(Team {
         // SAFETY: pointers to the same type but for a lifetime, which a pointer does not promise.
         run: unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const Part>(run) },
@@ -109,13 +111,13 @@ fn fork(place: &Place, parts: u32, threads: usize, run: &(dyn Fn(usize) + Sync))
         done: AtomicU32::new(0),
         failed: AtomicBool::new(false),
         panic: Mutex::default(),
-        command: *command,
+        place,
         owner: thread::current(),
-        by_worker: pool.is_worker(),
+        cpu: topology::current_cpu(),
     });
-    pool.publish(&team, threads.min(parts as usize) - 1);
-    team.work(!team.by_worker, true);
-    pool.retire(&team);
+    team.place.pool.publish(&team);
+    team.work(!team.place.worker, true);
+    team.place.pool.retire(&team);
     team.finish();
 }
 
@@ -135,10 +137,10 @@ pub(crate) struct Team {
     failed: AtomicBool,
     /// The first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
-    command: usize,
+    place: Place,
     owner: Thread,
-    /// Whether the owner is a worker of the pool.
-    by_worker: bool,
+    /// Where the owner was when it began.
+    cpu: Option<usize>,
 }
 
 // SAFETY: all but `run` is; and `run` is called by reference, which its `Sync` allows from any thread, by those only who
@@ -150,7 +152,12 @@ unsafe impl Sync for Team {}
 impl Team {
     /// The number of the command that this is a fork of.
     pub(crate) fn command(&self) -> usize {
-        self.command
+        self.place.command
+    }
+
+    /// The processor that the owner was on when it began.
+    pub(crate) fn cpu(&self) -> Option<usize> {
+        self.cpu
     }
 
     /// Whether parts are left that nobody has claimed.
@@ -159,12 +166,12 @@ impl Team {
         (claims as u32) < (claims >> 32) as u32
     }
 
-    /// Runs parts until none is left, on a thread that is not the owner.
-    pub(crate) fn help(&self, pool: &Arc<Pool>) {
+    /// Runs parts until none is left, on a thread that is not the owner: a worker of the pool, or one that waits.
+    pub(crate) fn help(&self, worker: bool) {
         // From the other end than the owner, so that of work that is done again and again each thread has the same half
         // in its cache.
-        let front = pool.is_worker() && self.by_worker;
-        within(pool, self.command, || self.work(front || !pool.is_worker(), false));
+        let Place { pool, command, worker: owned } = &self.place;
+        within(pool, *command, worker, || self.work(!worker || *owned, false));
     }
 
     fn claim(&self, front: bool) -> Option<usize> {
@@ -221,9 +228,10 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
+    use crate::pool::Workers;
 
-    fn pool(threads: usize) -> Arc<Pool> {
-        Arc::new(Pool::new(threads, None).unwrap())
+    fn pool(threads: usize) -> Workers {
+        Pool::start(threads, None).unwrap()
     }
 
     #[test]
@@ -235,7 +243,7 @@ mod tests {
                 let count = |part: usize| {
                     seen[part].fetch_add(1, Ordering::Relaxed);
                 };
-                within(&pool, 1, || share(parts, 4, &count));
+                within(&pool, 1, false, || share(parts, 4, &count));
                 assert!(seen.iter().all(|n| n.load(Ordering::Relaxed) == 1));
                 share(parts, 4, &count);
                 assert!(seen.iter().all(|n| n.load(Ordering::Relaxed) == 2), "without a pool");
@@ -248,7 +256,7 @@ mod tests {
         let pool = pool(3);
         let here = AtomicUsize::new(0);
         // Parts that wait for each other: no thread can do two of them.
-        within(&pool, 1, || {
+        within(&pool, 1, false, || {
             share(3, 3, &|_| {
                 here.fetch_add(1, Ordering::SeqCst);
                 while here.load(Ordering::SeqCst) < 3 {
@@ -283,7 +291,7 @@ mod tests {
                     let pool = &pool;
                     scope.spawn(move || {
                         for _ in 0..40 {
-                            assert_eq!(within(pool, caller, || nested(4)), 625);
+                            assert_eq!(within(pool, caller, false, || nested(4)), 625);
                         }
                     });
                 }
@@ -297,7 +305,7 @@ mod tests {
         for round in 0..200_usize {
             let running = AtomicUsize::new(0);
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                within(&pool, 1, || {
+                within(&pool, 1, false, || {
                     share(50, 4, &|part| {
                         running.fetch_add(1, Ordering::SeqCst);
                         // A nested fork whose parts are over before the panic goes on.
@@ -316,7 +324,7 @@ mod tests {
             assert!(place().is_none());
         }
         let sum = AtomicUsize::new(0);
-        within(&pool, 1, || {
+        within(&pool, 1, false, || {
             share(100, 4, &|part| {
                 sum.fetch_add(part, Ordering::Relaxed);
             });

@@ -30,7 +30,7 @@ const FEW: usize = 32;
 /// Kept rows shorter than this are not worth tiles of their own.
 const SHORT: usize = 16;
 /// Segments that one thread folds at least.
-const SEGMENTS_PER_TASK: usize = 8;
+const SEGMENTS_PER_TASK: usize = 4;
 /// Parts per thread that a tree is cut into at most.
 const TASKS: usize = 4;
 

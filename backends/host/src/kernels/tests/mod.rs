@@ -16,7 +16,7 @@ use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Complex, Dtype, Family, LaunchPlan, Op, Operand, Program, Scalar, bf16, f16};
 
 use super::{Tuning, run, supports};
-use crate::pool::Pool;
+use crate::pool::{Pool, Workers};
 use crate::simd::Isa;
 use crate::team;
 
@@ -224,8 +224,8 @@ pub(super) fn indices(dims: &[usize]) -> Vec<Vec<usize>> {
 
 /// Runs something whose forks four workers share.
 pub(super) fn shared<R>(work: impl FnOnce() -> R) -> R {
-    static POOL: OnceLock<Arc<Pool>> = OnceLock::new();
-    team::within(POOL.get_or_init(|| Arc::new(Pool::new(4, None).unwrap())), 0, work)
+    static POOL: OnceLock<Workers> = OnceLock::new();
+    team::within(POOL.get_or_init(|| Pool::start(4, None).unwrap()), 0, false, work)
 }
 
 pub(super) fn execute(plan: &LaunchPlan, isa: Isa, threads: usize, last_cache_bytes: usize) {
