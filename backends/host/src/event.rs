@@ -17,7 +17,7 @@ use crate::task::Task;
 /// How many commands that wait for each other a waiter looks through for one that it can run.
 const DEPTH: usize = 64;
 /// How long a waiter looks for parts of its command that it can run, before it just waits.
-const LOOK: Duration = Duration::from_micros(30);
+const LOOK: Duration = Duration::from_micros(25);
 
 /// The event of a command. A thread that waits for one runs the command itself, where no worker has begun it, or one that
 /// it waits for; and helps with parts that are not claimed, where one has. It never runs anything that its event does not
@@ -54,8 +54,10 @@ impl HostEvent {
 
     /// Notes where the command goes: to the device's pool, once these are terminal.
     pub(crate) fn send(&self, device: &Arc<DeviceState>, behind: &[Arc<dyn Event>]) {
-        *self.way() =
-            Some(Box::new(Way { device: Arc::clone(device), behind: behind.iter().map(Arc::clone).collect() }));
+        *self.way() = Some(Box::new(Way {
+            device: Arc::clone(device),
+            behind: behind.iter().map(Arc::clone).collect(),
+        }));
     }
 
     /// Notes that all waits are terminal.
@@ -100,8 +102,13 @@ impl HostEvent {
             let way = self.way();
             let Some(way) = way.as_ref() else { return Step::Elsewhere };
             if !way.behind.is_empty() {
-                let open = |event: &&Arc<dyn Event>| host(event.as_ref()).is_some() && !event.status().is_terminal();
-                return way.behind.iter().find(open).map_or(Step::Elsewhere, |event| Step::Behind(Arc::clone(event)));
+                let open =
+                    |event: &&Arc<dyn Event>| host(event.as_ref()).is_some() && !event.status().is_terminal();
+                return way
+                    .behind
+                    .iter()
+                    .find(open)
+                    .map_or(Step::Elsewhere, |event| Step::Behind(Arc::clone(event)));
             }
             way.device.started().cloned()
         };
@@ -145,9 +152,7 @@ impl HostEvent {
                 begin = Instant::now();
             }
             while pool.news() == news && !self.signal.status().is_terminal() && begin.elapsed() < LOOK {
-                // Not a bare spin: the system likes to wake a worker on the processor of the thread that woke it, where it
-                // could not begin before this one sleeps.
-                std::thread::yield_now();
+                std::hint::spin_loop();
             }
             if pool.news() != news {
                 news = pool.news();

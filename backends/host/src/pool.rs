@@ -19,8 +19,9 @@ use crate::topology;
 /// Address space for a worker's stack, kernel tiles included; only touched pages cost memory.
 const STACK_BYTES: usize = 8 << 20;
 /// How long a worker that has run out of work looks for more before it sleeps: waking it costs 10 to 25 µs, of which its
-/// caller pays several.
-const LINGER: Duration = Duration::from_micros(50);
+/// caller pays several. It does not yield meanwhile: among other processes that is to be away for milliseconds, while those
+/// who publish something count on it.
+const LINGER: Duration = Duration::from_micros(25);
 
 /// Threads of a device's own, the commands that are ready for it, and the forks that its threads take part in.
 ///
@@ -163,7 +164,8 @@ impl Pool {
         if state.busy >= self.threads {
             return None;
         }
-        let team = state.teams.iter().find(|team| team.command() == command && team.is_open()).map(Arc::clone)?;
+        let team =
+            state.teams.iter().find(|team| team.command() == command && team.is_open()).map(Arc::clone)?;
         state.busy += 1;
         Some(team)
     }
@@ -290,7 +292,6 @@ impl Pool {
                 state = self.lock();
             } else {
                 state.phases[index] = Phase::Asleep;
-                // One that was busy until now may have left this one something.
                 while state.phases[index] == Phase::Asleep && !state.closed {
                     drop(state);
                     thread::park();
@@ -308,8 +309,7 @@ impl Pool {
             if self.news() != seen {
                 return true;
             }
-            // Others may need the processor.
-            thread::yield_now();
+            std::hint::spin_loop();
         }
         false
     }

@@ -20,7 +20,7 @@ use crate::pool::Pool;
 use crate::topology;
 
 /// How long a thread waits awake for the last parts, which others are about to finish.
-const SPIN: Duration = Duration::from_micros(50);
+const SPIN: Duration = Duration::from_micros(25);
 
 /// What a thread computes for: the pool that shares its work, and a number of the command.
 #[derive(Clone)]
@@ -210,8 +210,7 @@ impl Team {
         let mut begin = None;
         while !is_done() {
             if begin.get_or_insert_with(Instant::now).elapsed() < SPIN {
-                // Where there are fewer processors than threads, for the one that is waited for.
-                thread::yield_now();
+                std::hint::spin_loop();
             } else {
                 // Woken by the last part; for another reason too, perhaps.
                 thread::park();

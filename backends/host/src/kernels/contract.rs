@@ -138,7 +138,12 @@ impl Product {
 
     /// # Safety
     /// The operands of this product are at the addresses; they are of `T`.
-    unsafe fn float<T: Copy + Send + Sync + 'static>(&self, at: [*mut u8; 3], (zero, one): (T, T), tuning: &Tuning) {
+    unsafe fn float<T: Copy + Send + Sync + 'static>(
+        &self,
+        at: [*mut u8; 3],
+        (zero, one): (T, T),
+        tuning: &Tuning,
+    ) {
         let step = |side: &Side, view: usize| side.steps[view] / size_of::<T>().cast_signed();
         let Self { m, n, k, .. } = self;
         let parallelism = match tuning.threads {

@@ -60,9 +60,14 @@ mod tests {
     #[test]
     fn parts_make_up_the_whole() {
         let pool = Pool::start(2, None).unwrap();
-        for (total, row, bytes) in
-            [(1, 1, 4), (1 << 20, 1 << 20, 8), (300_000, 3, 12), (300_000, 1, 12), (1_000_000, 100_000, 64), (1_234_567, 11, 4)]
-        {
+        for (total, row, bytes) in [
+            (1, 1, 4),
+            (1 << 20, 1 << 20, 8),
+            (300_000, 3, 12),
+            (300_000, 1, 12),
+            (1_000_000, 100_000, 64),
+            (1_234_567, 11, 4),
+        ] {
             let seen = Mutex::new(Vec::new());
             team::within(&pool, 0, false, || {
                 ranges(total, row, bytes, GRAIN, 2, &|a, b| seen.lock().unwrap().push((a, b)));
