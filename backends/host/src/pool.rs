@@ -223,7 +223,7 @@ impl Pool {
         if wanted == 0 {
             return calls;
         }
-        let here = topology::current_cpu();
+        let here = self.here();
         let is_here = |worker: usize| self.pins.as_ref().is_some_and(|p| p.get(worker).copied() == here);
         let phases = &mut state.phases;
         let looks = |phase: Phase| matches!(phase, Phase::Called | Phase::Lingering);
@@ -314,18 +314,23 @@ impl Pool {
         false
     }
 
-    /// Parts of what is under way before commands that are not. Not those of a thread on the same processor, which that one
-    /// runs sooner alone.
+    /// Parts of what is under way before commands that are not; but where workers are bound, not those of a thread on the same
+    /// processor, which that one runs sooner alone.
     fn pick(&self, state: &mut State) -> Option<Work> {
         if state.busy >= self.threads {
             return None;
         }
-        let here = topology::current_cpu();
+        let here = self.here();
         let apart = |team: &&Arc<Team>| team.is_open() && (here.is_none() || team.cpu() != here);
         let team = state.teams.iter().find(apart).map(Arc::clone);
         let work = team.map(Work::Team).or_else(|| state.ready.pop_front().map(Work::Task))?;
         state.busy += 1;
         Some(work)
+    }
+
+    /// The processor of the calling thread, where workers are bound to theirs.
+    fn here(&self) -> Option<usize> {
+        self.pins.as_ref().and_then(|_| topology::current_cpu())
     }
 
     /// Under the lock, after something was added: who reads the number before sees the rest by the lock.
