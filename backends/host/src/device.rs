@@ -12,7 +12,7 @@ use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
 
 use crate::kernels::{self, Tuning};
-use crate::pool::Pool;
+use crate::pool::{Pool, Workers};
 use crate::queue::HostQueue;
 use crate::simd::Isa;
 use crate::{DRIVER, guard, memory, topology};
@@ -37,7 +37,7 @@ pub(crate) struct DeviceState {
     /// The processors that the device's threads run on.
     pub(crate) cpus: Vec<usize>,
     pinned: bool,
-    pool: OnceLock<Pool>,
+    pool: OnceLock<Workers>,
     building: Mutex<()>,
 }
 
@@ -46,17 +46,22 @@ impl DeviceState {
     ///
     /// # Errors
     /// The system cannot start the threads.
-    pub(crate) fn pool(&self) -> Result<&Pool> {
-        if let Some(pool) = self.pool.get() {
+    pub(crate) fn pool(&self) -> Result<&Arc<Pool>> {
+        if let Some(pool) = self.started() {
             return Ok(pool);
         }
         let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = self.pool.get() {
+        if let Some(pool) = self.started() {
             return Ok(pool);
         }
         threads_started();
-        let pool = Pool::new(self.tuning.threads, self.pinned.then_some(self.cpus.as_slice()))?;
+        let pool = Pool::start(self.tuning.threads, self.pinned.then_some(self.cpus.as_slice()))?;
         Ok(self.pool.get_or_init(|| pool))
+    }
+
+    /// The device's pool, if it was started.
+    pub(crate) fn started(&self) -> Option<&Arc<Pool>> {
+        self.pool.get().map(|workers| &**workers)
     }
 }
 

@@ -1,10 +1,11 @@
-//! The CPU backend of Stridewise: a rayon pool per device, kernels dispatched at run time to the best instruction set
+//! The CPU backend of Stridewise: worker threads per device, kernels dispatched at run time to the best instruction set
 //! level of the processor, and USM memory from anonymous mappings.
 //!
 //! How a command travels: [`Queue::submit`](stridewise_core::backend::Queue::submit) collects the waits that are not
 //! terminal yet. Where there are none and the work is small, it is done on the calling thread. Else the command becomes
 //! a task; the last wait to finish hands it to the device's pool, which runs at most as many commands at a time as it
-//! has threads and lets each of them use all its threads. Host tasks have threads of their own.
+//! has threads and lets each of them use all its threads. A thread that waits for a command which no worker has begun runs
+//! it, in place of a worker. Host tasks have threads of their own.
 //!
 //! Device memory is ordinary memory here that the engine does not show to host code. Under [`guard_device_memory`] (or
 //! `STRIDEWISE_GUARD=1`) host code that touches it nevertheless dies with a message, as it would beside a real
@@ -12,6 +13,7 @@
 
 mod device;
 mod driver;
+mod event;
 mod guard;
 mod kernels;
 pub mod limit;
@@ -22,6 +24,7 @@ mod queue;
 #[allow(dead_code)]
 mod simd;
 mod task;
+mod team;
 mod topology;
 
 pub use driver::{device_with, driver};

@@ -1,99 +1,360 @@
 //! The worker threads of one device.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPoolBuilder;
+use smallvec::SmallVec;
 use stridewise_core::{Error, Result};
 
-use crate::device::DeviceState;
+use crate::event::HostEvent;
 use crate::task::Task;
+use crate::team::Team;
 use crate::topology;
 
-/// Address space for a worker's stack. A worker that waits for its part of a split kernel takes up other work
-/// meanwhile, on top of its stack, kernel tiles included; only touched pages cost memory.
+/// Address space for a worker's stack, kernel tiles included; only touched pages cost memory.
 const STACK_BYTES: usize = 8 << 20;
+/// How long a worker that has run out of work looks for more before it sleeps: waking it costs 10 to 25 µs, of which its
+/// caller pays several. It does not yield meanwhile: among other processes that is to be away for milliseconds, while those
+/// who publish something count on it.
+const LINGER: Duration = Duration::from_micros(25);
 
-/// A rayon pool of a device's own, and the commands that are ready for it.
+/// Threads of a device's own, the commands that are ready for it, and the forks that its threads take part in.
 ///
-/// Commands enter the pool in the order in which they became ready, and at most as many as there are threads are in it
-/// at a time: every command that a waiting worker takes up lies on top of that worker's stack and delays the command
-/// below, so the number in the pool bounds both.
+/// Computing threads are counted: workers, and threads that wait for an event and so run its command themselves. Together
+/// they are as many as the device has threads at most, so a device of one thread computes one command at a time, wherever.
+///
+/// A worker is bound to its processor, and who has parts to share wakes workers of other processors than its own: left to
+/// itself, the system wakes a thread beside the one that woke it, where it could not begin before that one is done.
 pub(crate) struct Pool {
-    rayon: ThreadPool,
-    ready: Mutex<Ready>,
+    threads: usize,
+    /// The processors that workers are bound to, one each; or none.
+    pins: Option<Vec<usize>>,
+    handles: OnceLock<Vec<Thread>>,
+    state: Mutex<State>,
+    /// Grows whenever there is more to do.
+    news: AtomicUsize,
+    /// For matrix products, whose kernels divide their work by rayon; made for the first.
+    products: OnceLock<Option<rayon::ThreadPool>>,
 }
 
-#[derive(Default)]
-struct Ready {
-    tasks: VecDeque<Task>,
-    active: usize,
+struct State {
+    ready: VecDeque<Task>,
+    teams: Vec<Arc<Team>>,
+    /// Threads that compute.
+    busy: usize,
+    /// What each worker does.
+    phases: Vec<Phase>,
+    /// Whether nobody has the device any more.
+    closed: bool,
 }
+
+/// What a worker does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// It was woken.
+    Called,
+    /// It looks for more to do.
+    Lingering,
+    Working,
+    Asleep,
+}
+
+/// What a worker found.
+enum Work {
+    Task(Task),
+    Team(Arc<Team>),
+}
+
+/// The device's hold on its pool. Its workers end when it goes, which is when no command is left, as every one has a hold on
+/// the device; none is waited for, as the last owner may be one of them.
+pub(crate) struct Workers(Arc<Pool>);
+
+impl Deref for Workers {
+    type Target = Arc<Pool>;
+    fn deref(&self) -> &Arc<Pool> {
+        &self.0
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.announce();
+        self.0.handles.get().into_iter().flatten().for_each(Thread::unpark);
+    }
+}
+
+type Calls = SmallVec<[usize; 2]>;
 
 impl Pool {
     /// Starts the workers; with `pins`, the i-th is bound to the i-th of these processors.
-    pub(crate) fn new(threads: usize, pins: Option<&[usize]>) -> Result<Self> {
-        let pins: Option<Arc<[usize]>> = pins.map(Arc::from);
-        let rayon = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("stridewise-host-{i}"))
-            .stack_size(STACK_BYTES)
-            .start_handler(move |i| {
-                if let Some(cpu) = pins.as_ref().and_then(|p| p.get(i)) {
-                    topology::pin_current(*cpu);
+    pub(crate) fn start(threads: usize, pins: Option<&[usize]>) -> Result<Workers> {
+        let state = State {
+            ready: VecDeque::new(),
+            teams: Vec::new(),
+            busy: 0,
+            phases: vec![Phase::Called; threads],
+            closed: false,
+        };
+        let workers = Workers(Arc::new(Self {
+            threads,
+            pins: pins.map(<[usize]>::to_vec),
+            handles: OnceLock::new(),
+            state: Mutex::new(state),
+            news: AtomicUsize::new(0),
+            products: OnceLock::new(),
+        }));
+        let mut handles = Vec::with_capacity(threads);
+        for index in 0..threads {
+            let pool = Arc::clone(&workers);
+            let worker = thread::Builder::new()
+                .name(format!("stridewise-host-{index}"))
+                .stack_size(STACK_BYTES)
+                .spawn(move || pool.work(index));
+            match worker {
+                Ok(worker) => handles.push(worker.thread().clone()),
+                Err(error) => {
+                    // Those that are there sleep, or will; dropping `workers` ends them.
+                    let _ = workers.handles.set(handles);
+                    return Err(refused(threads, &error));
                 }
-            })
-            .build()
-            .map_err(|error| {
-                Error::unsupported(
-                    "threads",
-                    threads,
-                    format!("as many worker threads as the system can start ({error})"),
-                    "set STRIDEWISE_NUM_THREADS to a smaller number, or raise the limit of processes (ulimit -u)",
-                )
-            })?;
-        Ok(Self { rayon, ready: Mutex::default() })
+            }
+        }
+        let _ = workers.handles.set(handles);
+        Ok(workers)
     }
 
-    /// Takes a command whose waits are terminal. `device` is the one that this pool belongs to.
-    pub(crate) fn enqueue(&self, device: &Arc<DeviceState>, task: Task) {
-        let enter = {
-            let mut ready = self.lock();
-            ready.tasks.push_back(task);
-            let enter = ready.active < self.rayon.current_num_threads();
-            ready.active += usize::from(enter);
-            enter
-        };
-        if enter {
-            self.spawn(Arc::clone(device));
+    /// A number that changes whenever there is more to do.
+    pub(crate) fn news(&self) -> usize {
+        self.news.load(Ordering::Acquire)
+    }
+
+    /// Takes a command whose waits are terminal.
+    pub(crate) fn enqueue(&self, task: Task) {
+        let mut state = self.lock();
+        state.ready.push_back(task);
+        self.announce();
+        let calls = self.calls(&mut state, 0);
+        drop(state);
+        self.wake(&calls);
+    }
+
+    /// Gives the command of an event to the calling thread, which waits for it, where none has begun it and as many
+    /// threads compute as may. Whoever gets it runs it and says [`leave`](Self::leave).
+    pub(crate) fn take(&self, event: &HostEvent) -> Option<Task> {
+        let mut state = self.lock();
+        if state.busy >= self.threads {
+            return None;
+        }
+        let position = state.ready.iter().position(|task| std::ptr::eq(Arc::as_ptr(&task.event), event))?;
+        let task = state.ready.remove(position)?;
+        state.busy += 1;
+        Some(task)
+    }
+
+    /// A fork of a command that the calling thread, which waits for that, may help with. Whoever gets one helps and says
+    /// [`leave`](Self::leave).
+    pub(crate) fn join(&self, command: usize) -> Option<Arc<Team>> {
+        let mut state = self.lock();
+        if state.busy >= self.threads {
+            return None;
+        }
+        let team =
+            state.teams.iter().find(|team| team.command() == command && team.is_open()).map(Arc::clone)?;
+        state.busy += 1;
+        Some(team)
+    }
+
+    /// Ends what [`take`](Self::take) or [`join`](Self::join) began.
+    pub(crate) fn leave(&self) {
+        let mut state = self.lock();
+        state.busy -= 1;
+        let calls = self.calls(&mut state, 0);
+        drop(state);
+        self.wake(&calls);
+    }
+
+    /// Offers the parts of a fork. One worker is woken: who comes wakes others, so that the owner has one to pay for.
+    pub(crate) fn publish(&self, team: &Arc<Team>) {
+        let mut state = self.lock();
+        state.teams.push(Arc::clone(team));
+        self.announce();
+        let calls = self.calls(&mut state, 1);
+        drop(state);
+        self.wake(&calls);
+    }
+
+    /// Takes back a fork, of which no part is left.
+    pub(crate) fn retire(&self, team: &Arc<Team>) {
+        let mut state = self.lock();
+        if let Some(at) = state.teams.iter().rposition(|other| Arc::ptr_eq(other, team)) {
+            state.teams.remove(at);
         }
     }
 
-    // The job owns the device and with it the pool. The last owner may so be a worker of the pool itself; that is sound
-    // because dropping a rayon pool only tells its workers to end and joins none of them, and because rayon ends a
-    // worker only when no spawned job is left.
-    fn spawn(&self, device: Arc<DeviceState>) {
-        self.rayon.spawn(move || {
-            let Ok(pool) = device.pool() else { return };
-            let task = pool.lock().tasks.pop_front();
-            if let Some(task) = task {
-                task.run_on_worker();
-            }
-            // One command per job: this job may itself lie on top of another command that wants to go on.
-            let again = {
-                let mut ready = pool.lock();
-                let again = !ready.tasks.is_empty();
-                ready.active -= usize::from(!again);
-                again
-            };
-            if again {
-                pool.spawn(Arc::clone(&device));
-            }
-        });
+    /// Runs a function that divides its work by rayon, on as many threads of rayon's as the device has; the calling thread
+    /// waits.
+    pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        let build = || {
+            let pins = self.pins.clone();
+            ThreadPoolBuilder::new()
+                .num_threads(self.threads)
+                .thread_name(|i| format!("stridewise-product-{i}"))
+                .start_handler(move |i| pin(pins.as_deref(), i))
+                .build()
+                .ok()
+        };
+        match self.products.get_or_init(build) {
+            Some(pool) => pool.install(work),
+            // No more threads: the work runs on those of rayon's own pool, or on this one.
+            None => work(),
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ready> {
-        // Nothing in here panics while the lock is held, so poison means nothing.
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Which workers to wake, for the commands that are ready and as many helpers: those of other processors, if there are.
+    fn calls(&self, state: &mut State, helpers: usize) -> Calls {
+        let mut calls = Calls::new();
+        let wanted = state.ready.len() + helpers;
+        if wanted == 0 {
+            return calls;
+        }
+        let here = self.here();
+        let is_here = |worker: usize| self.pins.as_ref().is_some_and(|p| p.get(worker).copied() == here);
+        let phases = &mut state.phases;
+        let looks = |phase: Phase| matches!(phase, Phase::Called | Phase::Lingering);
+        let coming = (0..phases.len()).filter(|&w| looks(phases[w]) && !is_here(w)).count();
+        let free = self.threads.saturating_sub(state.busy + coming);
+        let mut missing = wanted.saturating_sub(coming).min(free);
+        for worker in 0..phases.len() {
+            if missing > 0 && phases[worker] == Phase::Asleep && !is_here(worker) {
+                phases[worker] = Phase::Called;
+                calls.push(worker);
+                missing -= 1;
+            }
+        }
+        // Beside the calling thread only what would have nobody else: a command.
+        let first = state.ready.len().saturating_sub(coming + calls.len()).min(missing);
+        if first > 0
+            && let Some(worker) = (0..phases.len()).find(|&w| is_here(w))
+            && phases[worker] == Phase::Asleep
+        {
+            phases[worker] = Phase::Called;
+            calls.push(worker);
+        }
+        calls
     }
+
+    fn wake(&self, workers: &[usize]) {
+        if let Some(handles) = self.handles.get() {
+            workers.iter().filter_map(|&worker| handles.get(worker)).for_each(Thread::unpark);
+        }
+    }
+
+    /// What a worker does: whatever there is; where there is nothing for a while, it sleeps.
+    fn work(&self, index: usize) {
+        pin(self.pins.as_deref(), index);
+        let mut state = self.lock();
+        let mut patient = true;
+        loop {
+            if let Some(work) = self.pick(&mut state) {
+                state.phases[index] = Phase::Working;
+                let others = usize::from(matches!(&work, Work::Team(team) if team.is_open()));
+                let calls = self.calls(&mut state, 2 * others);
+                drop(state);
+                self.wake(&calls);
+                match work {
+                    Work::Task(task) => {
+                        // By a hold of the task's own device, so that the pool outlives it.
+                        let device = Arc::clone(&task.device);
+                        if let Some(pool) = device.started() {
+                            task.run_in_pool(pool, true);
+                        }
+                    }
+                    Work::Team(team) => team.help(true),
+                }
+                state = self.lock();
+                state.busy -= 1;
+                state.phases[index] = Phase::Lingering;
+                patient = true;
+            } else if state.closed {
+                return;
+            } else if patient && state.busy < self.threads {
+                // Counted on by who publishes something from now on, until it sleeps.
+                let seen = self.news();
+                state.phases[index] = Phase::Lingering;
+                drop(state);
+                patient = self.linger(seen);
+                state = self.lock();
+            } else {
+                state.phases[index] = Phase::Asleep;
+                while state.phases[index] == Phase::Asleep && !state.closed {
+                    drop(state);
+                    thread::park();
+                    state = self.lock();
+                }
+                patient = true;
+            }
+        }
+    }
+
+    /// Waits a little for news; whether there are any.
+    fn linger(&self, seen: usize) -> bool {
+        let begin = Instant::now();
+        while begin.elapsed() < LINGER {
+            if self.news() != seen {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        false
+    }
+
+    /// Parts of what is under way before commands that are not; but where workers are bound, not those of a thread on the same
+    /// processor, which that one runs sooner alone.
+    fn pick(&self, state: &mut State) -> Option<Work> {
+        if state.busy >= self.threads {
+            return None;
+        }
+        let here = self.here();
+        let apart = |team: &&Arc<Team>| team.is_open() && (here.is_none() || team.cpu() != here);
+        let team = state.teams.iter().find(apart).map(Arc::clone);
+        let work = team.map(Work::Team).or_else(|| state.ready.pop_front().map(Work::Task))?;
+        state.busy += 1;
+        Some(work)
+    }
+
+    /// The processor of the calling thread, where workers are bound to theirs.
+    fn here(&self) -> Option<usize> {
+        self.pins.as_ref().and_then(|_| topology::current_cpu())
+    }
+
+    /// Under the lock, after something was added: who reads the number before sees the rest by the lock.
+    fn announce(&self) {
+        self.news.fetch_add(1, Ordering::Release);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics while the lock is held, so poison means nothing.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn pin(pins: Option<&[usize]>, index: usize) {
+    if let Some(cpu) = pins.and_then(|pins| pins.get(index)) {
+        topology::pin_current(*cpu);
+    }
+}
+
+fn refused(threads: usize, error: &std::io::Error) -> Error {
+    Error::unsupported(
+        "threads",
+        threads,
+        format!("as many worker threads as the system can start ({error})"),
+        "set STRIDEWISE_NUM_THREADS to a smaller number, or raise the limit of processes (ulimit -u)",
+    )
 }

@@ -4,16 +4,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Signal, Wait, check_process,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Wait, check_process,
 };
 use stridewise_core::{Error, Result};
 
 use crate::device::DeviceState;
+use crate::event::HostEvent;
+use crate::guard;
 use crate::task::{self, Task};
-use crate::{DRIVER, guard};
 
-/// Work below this estimate is done on the calling thread. Waking a parked worker takes 20 to 26 µs and entering a hot
-/// rayon pool 14 µs, so the work is over before a worker could begin it, and an event that is complete on return
+/// Work below this estimate is done on the calling thread. Waking a parked worker takes 10 to 25 µs,
+/// so the work is over before a worker could begin it, and an event that is complete on return
 /// costs its dependents nothing.
 const INLINE_NS: u64 = 16_000;
 /// The list of unfinished events is searched for finished ones when it has grown to this length, or to twice what the
@@ -29,9 +30,9 @@ pub(crate) struct HostQueue {
 
 struct State {
     /// The last event of an in-order queue.
-    last: Option<Arc<Signal>>,
+    last: Option<Arc<HostEvent>>,
     /// Events that were not terminal when the list was last pruned.
-    unfinished: Vec<Arc<Signal>>,
+    unfinished: Vec<Arc<HostEvent>>,
     prune_at: usize,
 }
 
@@ -48,12 +49,12 @@ impl HostQueue {
 }
 
 impl State {
-    fn track(&mut self, signal: &Arc<Signal>) {
+    fn track(&mut self, event: &Arc<HostEvent>) {
         if self.unfinished.len() >= self.prune_at {
             self.unfinished.retain(|event| !event.status().is_terminal());
             self.prune_at = PRUNE_LEN.max(2 * self.unfinished.len());
         }
-        self.unfinished.push(Arc::clone(signal));
+        self.unfinished.push(Arc::clone(event));
     }
 }
 
@@ -91,7 +92,7 @@ impl Queue for HostQueue {
         }
         let estimate = task::estimate_ns(&command);
         let small = estimate.is_some_and(|ns| ns < INLINE_NS);
-        let signal = Arc::new(Signal::new(DRIVER));
+        let event = Arc::new(HostEvent::new());
         let inline = if small && pending.is_empty() && !self.properties.in_order {
             true
         } else {
@@ -113,17 +114,17 @@ impl Queue for HostQueue {
                 self.device.pool()?;
             }
             if self.properties.in_order {
-                state.last = Some(Arc::clone(&signal));
+                state.last = Some(Arc::clone(&event));
             }
             if !inline {
-                state.track(&signal);
+                state.track(&event);
             }
             inline
         };
 
         let task = Task {
             device: Arc::clone(&self.device),
-            signal: Arc::clone(&signal),
+            event: Arc::clone(&event),
             command,
             inherits,
             submitted,
@@ -131,11 +132,12 @@ impl Queue for HostQueue {
         if inline {
             task.run_inline();
         } else if pending.is_empty() {
+            event.send(&self.device, &[]);
             task.dispatch();
         } else {
             task.after(&pending);
         }
-        Ok(signal)
+        Ok(event)
     }
 
     fn flush(&self) -> Result<()> {

@@ -6,14 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
-use stridewise_core::backend::{Command, Event, Profile, Signal, threads_started, when_all};
+use stridewise_core::backend::{Command, Event, Profile, threads_started, when_all};
 use stridewise_core::{Error, LaunchPlan, Result};
 
 use crate::device::DeviceState;
+use crate::event::HostEvent;
 use crate::kernels::{self, Tuning};
-use crate::topology;
+use crate::pool::Pool;
+use crate::{team, topology};
 
 /// Plans below this estimate are not worth splitting (two to three times the cost of waking a worker); several of them
 /// in one command are spread over the workers whole.
@@ -24,7 +25,7 @@ const BYTES_PER_NS: u64 = 8;
 /// A command with its event.
 pub(crate) struct Task {
     pub(crate) device: Arc<DeviceState>,
-    pub(crate) signal: Arc<Signal>,
+    pub(crate) event: Arc<HostEvent>,
     pub(crate) command: Command,
     /// The waits whose failure it inherits.
     pub(crate) inherits: SmallVec<[Arc<dyn Event>; 4]>,
@@ -35,7 +36,11 @@ pub(crate) struct Task {
 impl Task {
     /// Sends the task on its way once all of `waits` are terminal.
     pub(crate) fn after(self, waits: &[Arc<dyn Event>]) {
-        when_all(waits, move || self.dispatch());
+        self.event.send(&self.device, waits);
+        when_all(waits, move || {
+            self.event.ready();
+            self.dispatch();
+        });
     }
 
     /// Sends a task whose waits are terminal to where it runs.
@@ -49,7 +54,7 @@ impl Task {
             _ => {
                 let device = Arc::clone(&self.device);
                 match device.pool() {
-                    Ok(pool) => pool.enqueue(&device, self),
+                    Ok(pool) => pool.enqueue(self),
                     Err(error) => self.settle(Err(error), None),
                 }
             }
@@ -65,17 +70,18 @@ impl Task {
         self.run(&tuning);
     }
 
-    /// Runs the task on a worker of the device's pool.
-    pub(crate) fn run_on_worker(self) {
+    /// Runs the task on a thread that computes for the device's pool: a worker, or one that waits.
+    pub(crate) fn run_in_pool(self, pool: &Arc<Pool>, worker: bool) {
         let tuning = self.device.tuning;
-        self.run(&tuning);
+        // Whoever waits for the event finds its forks by its number, which no other has while the task has the event.
+        team::within(pool, self.event.command(), worker, || self.run(&tuning));
     }
 
     // A host task may block, also on events of this very device: on a worker it would take away the thread that could
     // complete them, and in a pool of one thread wait for itself. So each has a thread of its own.
     fn run_on_own_thread(self) {
         threads_started();
-        let signal = Arc::clone(&self.signal);
+        let event = Arc::clone(&self.event);
         let (device, submitted) = (Arc::clone(&self.device), self.submitted);
         let spawned = std::thread::Builder::new().name("stridewise-host-task".into()).spawn(move || {
             // The starting thread may be a pinned worker, whose binding is inherited.
@@ -92,7 +98,7 @@ impl Task {
             );
             let now = device.origin.elapsed();
             settle(
-                signal,
+                event,
                 Err(error),
                 submitted.map(|submitted| Profile { submitted, started: now, ended: now }),
             );
@@ -101,7 +107,7 @@ impl Task {
 
     fn run(mut self, tuning: &Tuning) {
         let started = self.submitted.map(|_| self.device.origin.elapsed());
-        self.signal.start();
+        self.event.start();
         let command = std::mem::replace(&mut self.command, Command::Barrier);
         let outcome = catch_unwind(AssertUnwindSafe(|| execute(command, tuning)))
             .unwrap_or_else(|payload| Err(Error::panicked("command", payload.as_ref())));
@@ -117,10 +123,10 @@ impl Task {
             let ended = self.device.origin.elapsed();
             Profile { submitted, started: started.unwrap_or(ended), ended }
         });
-        let signal = Arc::clone(&self.signal);
+        let event = Arc::clone(&self.event);
         // Before the event is terminal: whoever waits for it may count on the task's hold on other events being gone.
         drop(self);
-        settle(signal, outcome, profile);
+        settle(event, outcome, profile);
     }
 }
 
@@ -158,8 +164,7 @@ fn execute(command: Command, tuning: &Tuning) -> Result<()> {
 
 fn launch(plans: &[LaunchPlan], tuning: &Tuning) {
     // SAFETY: `Queue::submit`'s contract: the plans are valid, independent of each other, and nothing else accesses
-    // their memory in conflict until the event of this command is terminal. More than one thread is asked for on
-    // workers of the device's pool only (`run_on_worker`).
+    // their memory in conflict until the event of this command is terminal.
     let run = |plan: &LaunchPlan, tuning: &Tuning| unsafe { kernels::run(plan, tuning) };
     if tuning.threads == 1 || plans.len() == 1 {
         return plans.iter().for_each(|plan| run(plan, tuning));
@@ -170,10 +175,10 @@ fn launch(plans: &[LaunchPlan], tuning: &Tuning) {
         run(plan, tuning);
     }
     let whole = Tuning { threads: 1, ..*tuning };
-    small.into_par_iter().for_each(|plan| run(plan, &whole));
+    team::share(small.len(), tuning.threads, &|part| run(small[part], &whole));
 }
 
-type Settled = (Arc<Signal>, Result<()>, Option<Profile>);
+type Settled = (Arc<HostEvent>, Result<()>, Option<Profile>);
 
 thread_local! {
     static SETTLING: RefCell<Option<VecDeque<Settled>>> = const { RefCell::new(None) };
@@ -182,8 +187,8 @@ thread_local! {
 /// Completes an event. Completing one may settle the next (a barrier, an inherited failure), whose completion may settle
 /// another: within a thread they are done one after the other, because a chain of a hundred thousand would not fit on
 /// the stack.
-fn settle(signal: Arc<Signal>, outcome: Result<()>, profile: Option<Profile>) {
-    let mut next = Some((signal, outcome, profile));
+fn settle(event: Arc<HostEvent>, outcome: Result<()>, profile: Option<Profile>) {
+    let mut next = Some((event, outcome, profile));
     // An error here means that this thread is ending and its storage gone; then the event is completed at once.
     let _ = SETTLING.try_with(|settling| {
         let mut settling = settling.borrow_mut();
@@ -192,8 +197,8 @@ fn settle(signal: Arc<Signal>, outcome: Result<()>, profile: Option<Profile>) {
             None => *settling = Some(VecDeque::new()),
         }
     });
-    while let Some((signal, outcome, profile)) = next.take() {
-        signal.complete(outcome, profile);
+    while let Some((event, outcome, profile)) = next.take() {
+        event.complete(outcome, profile);
         // The thread's storage is gone when the thread is ending; then nothing was queued either.
         next = SETTLING
             .try_with(|settling| {

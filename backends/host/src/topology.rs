@@ -166,6 +166,17 @@ pub(crate) fn pin_current(cpu: usize) {
     }
 }
 
+/// The processor that the calling thread runs on just now, where the system tells without much ado.
+pub(crate) fn current_cpu() -> Option<usize> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        // SAFETY: asks for a number; touches no memory.
+        usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    None
+}
+
 /// Lets the calling thread run on any of these processors.
 pub(crate) fn bind_current(cpus: &[usize]) {
     #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -522,3 +522,70 @@ fn memory_of_every_kind_can_be_copied_and_filled() {
         }
     }
 }
+
+#[test]
+fn many_threads_wait_for_chains_of_large_commands() {
+    // Large enough for the pool: a waiter may find each at any stage, and run it, or help.
+    const BYTES: usize = 3 << 18;
+    for threads in THREADS {
+        let device = device(threads);
+        std::thread::scope(|scope| {
+            for thread in 0..4_u8 {
+                let device = &device;
+                scope.spawn(move || {
+                    for round in 0..15_u8 {
+                        let in_order = (thread + round) % 2 == 0;
+                        let queue =
+                            device.create_queue(QueueProperties { in_order, profiling: false }).unwrap();
+                        let mut memory = vec![vec![0_u8; BYTES]; 5];
+                        let at: Vec<*mut u8> = memory.iter_mut().map(|m| m.as_mut_ptr()).collect();
+                        let value = 16 * thread + round;
+                        let fill = Command::Fill {
+                            dst: UsmPtr::new(at[0]),
+                            bytes: BYTES,
+                            pattern: [value; 16],
+                            pattern_bytes: 1,
+                        };
+                        let mut events = vec![submit(&queue, fill, &[])];
+                        for pair in at.windows(2) {
+                            let waits = [after(&events[events.len() - 1])];
+                            events.push(submit(&queue, copy(pair[1], pair[0].cast_const(), BYTES), &waits));
+                        }
+                        // Several wait for the last, one for each of the others.
+                        std::thread::scope(|waiters| {
+                            for event in events.iter().chain([&events[4]; 3]) {
+                                waiters.spawn(move || event.wait().unwrap());
+                            }
+                        });
+                        assert!(memory.iter().all(|m| m.iter().all(|byte| *byte == value)));
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_device_of_one_thread_runs_one_command_at_a_time_whoever_runs_it() {
+    // Two commands without an order, each of which has a waiter.
+    const LEN: usize = 1 << 17;
+    let device = device(1);
+    let queue = device.create_queue(QueueProperties { in_order: false, profiling: true }).unwrap();
+    let sources = [vec![1_u64; LEN], vec![2_u64; LEN]];
+    for _ in 0..30 {
+        let mut outs = [vec![0_u64; LEN], vec![0_u64; LEN]];
+        let events: Vec<_> = sources
+            .iter()
+            .zip(&mut outs)
+            .map(|(src, dst)| submit(&queue, copy(dst.as_mut_ptr(), src.as_ptr(), LEN), &[]))
+            .collect();
+        std::thread::scope(|scope| {
+            for event in &events {
+                scope.spawn(move || event.wait().unwrap());
+            }
+        });
+        let [first, second] = [&events[0], &events[1]].map(|event| event.profile().unwrap());
+        assert!(first.ended <= second.started || second.ended <= first.started, "{first:?} {second:?}");
+        assert_eq!(sources, outs);
+    }
+}

@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 use stridewise_core::{Arg, Complex, Dtype, Family, Fold, LaunchPlan, Op};
 
 use super::space::{Space, View};
-use super::{Tuning, integer, split};
+use super::{Address, Tuning, integer, split};
+use crate::team;
 
 /// Views of a space.
 const A: usize = 0;
@@ -111,7 +112,7 @@ impl Product {
     /// Multiplies the matrices `start..end`.
     ///
     /// # Safety
-    /// The plan's contract; with more than one thread the caller is a worker of the pool.
+    /// The plan's contract.
     unsafe fn range(&self, start: usize, end: usize, tuning: &Tuning) {
         for matrix in start..end {
             let cursor = self.batch.seek(matrix);
@@ -137,27 +138,33 @@ impl Product {
 
     /// # Safety
     /// The operands of this product are at the addresses; they are of `T`.
-    unsafe fn float<T: Copy + 'static>(&self, at: [*mut u8; 3], (zero, one): (T, T), tuning: &Tuning) {
+    unsafe fn float<T: Copy + Send + Sync + 'static>(
+        &self,
+        at: [*mut u8; 3],
+        (zero, one): (T, T),
+        tuning: &Tuning,
+    ) {
         let step = |side: &Side, view: usize| side.steps[view] / size_of::<T>().cast_signed();
         let Self { m, n, k, .. } = self;
         let parallelism = match tuning.threads {
             0 | 1 => gemm::Parallelism::None,
             threads => gemm::Parallelism::Rayon(threads),
         };
+        let at = at.map(Address);
         // SAFETY: the caller's contract: every element that the steps reach is the plan's; the output overlaps no input.
-        unsafe {
+        let multiply = move || unsafe {
             gemm::gemm(
                 m.len,
                 n.len,
                 k.len,
-                at[OUT].cast::<T>(),
+                at[OUT].at(0).cast::<T>(),
                 step(n, OUT),
                 step(m, OUT),
                 false,
-                at[A].cast::<T>(),
+                at[A].at(0).cast::<T>(),
                 step(k, A),
                 step(m, A),
-                at[B].cast::<T>(),
+                at[B].at(0).cast::<T>(),
                 step(n, B),
                 step(k, B),
                 zero,
@@ -167,6 +174,8 @@ impl Product {
                 false,
                 parallelism,
             );
-        }
+        };
+        // The kernels divide their work by rayon, which is to use the device's threads.
+        if tuning.threads > 1 { team::on_worker(multiply) } else { multiply() }
     }
 }

@@ -46,7 +46,7 @@ use crate::simd::Isa;
 pub(crate) struct Tuning {
     /// Instruction set; the processor must have it.
     pub(crate) isa: Isa,
-    /// Threads to use at most. 1: the calling thread, without touching rayon.
+    /// Threads to use at most. 1: the calling thread.
     pub(crate) threads: usize,
     /// Size of the last-level cache: larger outputs are stored past it.
     pub(crate) last_cache_bytes: usize,
@@ -73,8 +73,8 @@ pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
     50 + total.saturating_mul(u64::try_from(picoseconds).unwrap_or(u64::MAX)) / 1000
 }
 
-/// Runs a plan to the end. With one thread it runs on the calling one; else the caller must be a worker of the pool whose
-/// threads share the work.
+/// Runs a plan to the end. With one thread it runs on the calling one; else those of the pool that the caller computes for
+/// (`team::within`) share the work.
 ///
 /// # Safety
 /// The contract of [`LaunchPlan`] holds, [`supports`] accepts the plan, and nothing else accesses its memory in conflict.

@@ -16,6 +16,7 @@ use super::step::resolve;
 use super::tile::{Scratch, Tiles};
 use super::wide_sum::widened;
 use super::{Address, Tuning, split};
+use crate::team;
 
 /// Points of a segment where tiles run along folded dimensions.
 pub(super) const SEGMENT: usize = 8192;
@@ -30,7 +31,7 @@ const FEW: usize = 32;
 /// Kept rows shorter than this are not worth tiles of their own.
 const SHORT: usize = 16;
 /// Segments that one thread folds at least.
-const SEGMENTS_PER_TASK: usize = 8;
+const SEGMENTS_PER_TASK: usize = 4;
 /// Parts per thread that a tree is cut into at most.
 const TASKS: usize = 4;
 
@@ -251,7 +252,7 @@ impl Reduction {
     /// Computes the outputs `start..end`, in row-major order of the kept dimensions.
     ///
     /// # Safety
-    /// As for [`reduce`]; with more than one thread the caller is a worker of the pool.
+    /// As for [`reduce`].
     unsafe fn outputs(&self, start: usize, end: usize, threads: usize) {
         let mut worker = self.worker();
         let kept = self.kept();
@@ -378,40 +379,85 @@ impl Reduction {
                 }
                 return;
             }
-            let middle = low + count.next_power_of_two() / 2;
-            let [start, between, end] = [low, middle, high].map(|segment| self.points(segment));
-            let points = [between - start, end - between];
-            if threads > 1 && count > SEGMENTS_PER_TASK.max(self.segments / (threads * TASKS)) {
-                let left = Address(acc);
-                // The right half's worker outlives the join: its first plane holds the result.
-                let mut right = None;
-                let own = SendWorker(worker);
-                rayon::join(
-                    || {
-                        let own = own;
-                        self.tree(&mut *own.0, place, low, middle, left.at(0), level, threads);
-                    },
-                    || {
-                        let mut other = self.worker();
-                        let plane = other.planes;
-                        self.tree(&mut other, place, middle, high, plane, 1, threads);
-                        let mut kept = vec![0_u8; self.planes.bytes()];
-                        std::ptr::copy_nonoverlapping(plane, kept.as_mut_ptr(), kept.len());
-                        right = Some(kept);
-                    },
-                );
-                if let Some(right) = right {
-                    // A plane is aligned, which memory of bytes may not be.
-                    let spare = worker.planes.wrapping_add(level * self.planes.bytes());
-                    std::ptr::copy_nonoverlapping(right.as_ptr(), spare, self.planes.bytes());
-                    self.planes.combine(acc, spare, points, place.len);
-                }
-                return;
+            let middle = middle(low, high);
+            if self.divides(count, threads) {
+                return self.shared_tree(place, low, high, acc, threads);
             }
             let spare = worker.planes.wrapping_add(level * self.planes.bytes());
             self.tree(worker, place, low, middle, acc, level + 1, 1);
             self.tree(worker, place, middle, high, spare, level + 1, 1);
-            self.planes.combine(acc, spare, points, place.len);
+            self.planes.combine(acc, spare, self.halves(low, middle, high), place.len);
+        }
+    }
+
+    /// The points of the two halves of a subtree.
+    fn halves(&self, low: usize, middle: usize, high: usize) -> [usize; 2] {
+        let [start, between, end] = [low, middle, high].map(|segment| self.points(segment));
+        [between - start, end - between]
+    }
+
+    /// Whether threads share a subtree of so many segments.
+    fn divides(&self, segments: usize, threads: usize) -> bool {
+        threads > 1 && segments > SEGMENTS_PER_TASK.max(self.segments / (threads * TASKS))
+    }
+
+    /// Like [`tree`](Self::tree), by several threads: each takes subtrees that are not divided, whose planes are combined
+    /// here in the tree's order.
+    ///
+    /// # Safety
+    /// As for [`tree`](Self::tree).
+    unsafe fn shared_tree(&self, place: &Place<'_>, low: usize, high: usize, acc: *mut u8, threads: usize) {
+        let mut parts = SmallVec::<[(usize, usize); 32]>::new();
+        self.subtrees(low, high, threads, &mut parts);
+        let bytes = self.planes.bytes();
+        let mut scratch = Scratch::take((parts.len() * bytes).next_multiple_of(SLOT_BYTES));
+        let planes = Address(scratch.ptr());
+        team::share(parts.len(), threads, &|part| {
+            let (low, high) = parts[part];
+            let mut worker = self.worker();
+            // SAFETY: the caller's contract; each part has a plane of the scratch memory, and a worker of its own.
+            unsafe { self.tree(&mut worker, place, low, high, planes.at(part * bytes), 0, 1) };
+        });
+        // SAFETY: one plane for each part; `acc` is another.
+        unsafe {
+            let from = self.combine(place, &mut (0..parts.len()), planes, (low, high), threads);
+            std::ptr::copy_nonoverlapping(from, acc, bytes);
+        }
+    }
+
+    /// The subtrees of one that are not divided, from the first on.
+    fn subtrees(&self, low: usize, high: usize, threads: usize, to: &mut SmallVec<[(usize, usize); 32]>) {
+        if !self.divides(high - low, threads) {
+            return to.push((low, high));
+        }
+        let middle = middle(low, high);
+        self.subtrees(low, middle, threads, to);
+        self.subtrees(middle, high, threads, to);
+    }
+
+    /// Combines the planes of [`subtrees`](Self::subtrees), the next of which are those of this tree; returns the plane
+    /// with what they come to.
+    ///
+    /// # Safety
+    /// There are as many planes.
+    unsafe fn combine(
+        &self,
+        place: &Place<'_>,
+        next: &mut std::ops::Range<usize>,
+        planes: Address,
+        (low, high): (usize, usize),
+        threads: usize,
+    ) -> *mut u8 {
+        if !self.divides(high - low, threads) {
+            return planes.at(next.next().unwrap_or(0) * self.planes.bytes());
+        }
+        let middle = middle(low, high);
+        // SAFETY: the caller's contract; the two planes differ.
+        unsafe {
+            let first = self.combine(place, next, planes, (low, middle), threads);
+            let second = self.combine(place, next, planes, (middle, high), threads);
+            self.planes.combine(first, second, self.halves(low, middle, high), place.len);
+            first
         }
     }
 
@@ -517,8 +563,7 @@ impl Reduction {
     }
 }
 
-/// A worker lent to the left half of a join.
-struct SendWorker<'a>(&'a mut Worker);
-// SAFETY: the worker is used by one thread at a time: the left half's, while the caller waits in the join. Its scratch
-// memory goes back to the thread that took it, after the join.
-unsafe impl Send for SendWorker<'_> {}
+/// Where a tree over segments is divided.
+fn middle(low: usize, high: usize) -> usize {
+    low + (high - low).next_power_of_two() / 2
+}

@@ -313,7 +313,7 @@ impl Scan {
     /// Scans a row by several threads: first what each block comes to, then the blocks.
     ///
     /// # Safety
-    /// The plan's contract; the caller is a worker of the pool.
+    /// The plan's contract.
     unsafe fn long_row(&self, row: usize, bytes: usize, threads: usize) {
         let blocks = self.blocks();
         let mut carries: Vec<Carry> = vec![[0; 16]; blocks];

@@ -12,6 +12,7 @@ use super::order::Order;
 use super::pack::with_size;
 use super::space::{Cursor, Space, View};
 use super::{Tuning, split};
+use crate::team;
 
 /// Rows shorter than this are sorted by comparison, per byte of what distinguishes elements.
 const SHORT_PER_BYTE: usize = 96;
@@ -373,7 +374,7 @@ fn tree<W: Word>(words: &mut [W], spare: &mut [W], over: bool, bits: u32, parts:
     {
         let (low, high) = words.split_at_mut(middle);
         let (low_spare, high_spare) = spare.split_at_mut(middle);
-        rayon::join(
+        team::both(
             || tree(low, low_spare, !over, bits, parts / 2),
             || tree(high, high_spare, !over, bits, parts - parts / 2),
         );
@@ -391,7 +392,7 @@ fn merge<'a, W: Word>(mut a: &'a [W], mut b: &'a [W], to: &mut [W], parts: usize
         let cut = a.len() / 2;
         let other = b.partition_point(|w| *w < a[cut]);
         let (low, high) = to.split_at_mut(cut + other);
-        rayon::join(
+        team::both(
             || merge(&a[..cut], &b[..other], low, parts / 2),
             || merge(&a[cut..], &b[other..], high, parts - parts / 2),
         );

@@ -1,4 +1,6 @@
-//! Dividing work between the threads of the pool that the caller is a worker of.
+//! Dividing work between the threads of the pool that the caller computes for.
+
+use crate::team;
 
 /// A part has at least about this much work, in bytes moved.
 const PART_BYTES: usize = 64 << 10;
@@ -18,30 +20,21 @@ pub(super) fn ranges(
     run: &(dyn Fn(usize, usize) + Sync),
 ) {
     let least = (PART_BYTES / bytes.max(1)).max(grain);
-    let part = total.div_ceil(threads.max(1) * PARTS).max(least);
-    if threads <= 1 || total <= part {
-        run(0, total);
-    } else {
-        halve(0, total, row, part, grain, run);
+    let most = total.div_ceil(threads.max(1) * PARTS).max(least);
+    if threads <= 1 || total <= most {
+        return run(0, total);
     }
-}
-
-fn halve(
-    start: usize,
-    end: usize,
-    row: usize,
-    part: usize,
-    grain: usize,
-    run: &(dyn Fn(usize, usize) + Sync),
-) {
-    if end - start <= part {
-        return run(start, end);
-    }
-    let middle = boundary(start + (end - start) / 2, row, part, grain);
-    if middle <= start || middle >= end {
-        return run(start, end);
-    }
-    rayon::join(|| halve(start, middle, row, part, grain, run), || halve(middle, end, row, part, grain, run));
+    let parts = total.div_ceil(most);
+    // Parts of about the same length.
+    let part = total.div_ceil(parts);
+    team::share(parts, threads, &|index| {
+        let place = |index: usize| boundary(index.saturating_mul(part), row, part, grain);
+        let start = place(index);
+        let end = if index + 1 == parts { total } else { place(index + 1) };
+        if start < end {
+            run(start, end);
+        }
+    });
 }
 
 /// The place near `at` where a part may begin: a row's start where rows are shorter than parts, else a multiple of
@@ -59,17 +52,26 @@ fn boundary(at: usize, row: usize, part: usize, grain: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::Mutex;
+
+    use super::*;
+    use crate::pool::Pool;
 
     #[test]
     fn parts_make_up_the_whole() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for (total, row, bytes) in
-            [(1, 1, 4), (1 << 20, 1 << 20, 8), (300_000, 3, 12), (300_000, 1, 12), (1_000_000, 100_000, 64)]
-        {
+        let pool = Pool::start(2, None).unwrap();
+        for (total, row, bytes) in [
+            (1, 1, 4),
+            (1 << 20, 1 << 20, 8),
+            (300_000, 3, 12),
+            (300_000, 1, 12),
+            (1_000_000, 100_000, 64),
+            (1_234_567, 11, 4),
+        ] {
             let seen = Mutex::new(Vec::new());
-            pool.install(|| ranges(total, row, bytes, GRAIN, 2, &|a, b| seen.lock().unwrap().push((a, b))));
+            team::within(&pool, 0, false, || {
+                ranges(total, row, bytes, GRAIN, 2, &|a, b| seen.lock().unwrap().push((a, b)));
+            });
             let mut seen = seen.into_inner().unwrap();
             seen.sort_unstable();
             assert_eq!((seen[0].0, seen[seen.len() - 1].1), (0, total));

@@ -309,7 +309,7 @@ fn copies_and_fills() {
             let before = Array::dense(&[bytes], Dtype::U8, &mut rng);
             let mut dst = before.clone();
             let (to, from) = (dst.operand().ptr.as_ptr() as usize, src.operand().ptr.as_ptr() as usize);
-            super::pool().install(|| {
+            super::shared(|| {
                 // SAFETY: both have as many bytes.
                 unsafe { super::super::copy(to as *mut u8, from as *const u8, bytes, &tuning) }
             });
@@ -318,7 +318,7 @@ fn copies_and_fills() {
             for pattern in [1, 2, 4, 8, 16].map(|n| (0..n).map(|b| b as u8 + 1).collect::<Vec<_>>()) {
                 let whole = bytes / pattern.len() * pattern.len();
                 if whole > 0 {
-                    super::pool().install(|| {
+                    super::shared(|| {
                         // SAFETY: the array has as many bytes.
                         unsafe { super::super::fill(to as *mut u8, whole, &pattern, &tuning) }
                     });

@@ -17,7 +17,9 @@ use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Complex, Dtype, Family, LaunchPlan, Op, Operand, Program, Scalar, bf16, f16};
 
 use super::{Tuning, run, supports};
+use crate::pool::{Pool, Workers};
 use crate::simd::Isa;
+use crate::team;
 
 /// A small generator of reproducible numbers (splitmix64).
 pub(super) struct Rng(pub(super) u64);
@@ -221,9 +223,10 @@ pub(super) fn indices(dims: &[usize]) -> Vec<Vec<usize>> {
     all
 }
 
-pub(super) fn pool() -> &'static rayon::ThreadPool {
-    static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
-    POOL.get_or_init(|| rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap())
+/// Runs something whose forks four workers share.
+pub(super) fn shared<R>(work: impl FnOnce() -> R) -> R {
+    static POOL: OnceLock<Workers> = OnceLock::new();
+    team::within(POOL.get_or_init(|| Pool::start(4, None).unwrap()), 0, false, work)
 }
 
 pub(super) fn execute(plan: &LaunchPlan, isa: Isa, threads: usize, last_cache_bytes: usize) {
@@ -231,7 +234,7 @@ pub(super) fn execute(plan: &LaunchPlan, isa: Isa, threads: usize, last_cache_by
     let tuning = Tuning { isa, threads, last_cache_bytes };
     // SAFETY: the tests build plans over live memory that nothing else uses.
     let work = || unsafe { run(plan, &tuning) };
-    if threads > 1 { pool().install(work) } else { work() }
+    if threads > 1 { shared(work) } else { work() }
 }
 
 /// Bits, with all NaNs made one.

@@ -1,0 +1,205 @@
+//! The host's events, whose waiters take part in the work.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use smallvec::SmallVec;
+use stridewise_core::backend::{Event, EventStatus, Profile, Signal, check_process};
+use stridewise_core::{Error, Result};
+
+use crate::DRIVER;
+use crate::device::DeviceState;
+use crate::pool::Pool;
+use crate::task::Task;
+
+/// How many commands that wait for each other a waiter looks through for one that it can run.
+const DEPTH: usize = 64;
+/// How long a waiter looks for parts of its command that it can run, before it just waits.
+const LOOK: Duration = Duration::from_micros(25);
+
+/// The event of a command. A thread that waits for one runs the command itself, where no worker has begun it, or one that
+/// it waits for; and helps with parts that are not claimed, where one has. It never runs anything that its event does not
+/// need.
+pub(crate) struct HostEvent {
+    signal: Signal,
+    /// Where the command is, as long as it is neither done nor was done on submission.
+    way: Mutex<Option<Box<Way>>>,
+}
+
+struct Way {
+    device: Arc<DeviceState>,
+    /// The waits that were not terminal; none once it is ready.
+    behind: SmallVec<[Arc<dyn Event>; 4]>,
+}
+
+/// What a waiter can do about an event.
+enum Step {
+    /// Nothing: it is terminal.
+    Over,
+    /// Run this, for this pool.
+    Run(Task, Arc<Pool>),
+    /// Ask this one, which it waits for.
+    Behind(Arc<dyn Event>),
+    /// Wait, or help those who run it.
+    Elsewhere,
+}
+
+impl HostEvent {
+    /// An event of a command just submitted.
+    pub(crate) fn new() -> Self {
+        Self { signal: Signal::new(DRIVER), way: Mutex::new(None) }
+    }
+
+    /// Notes where the command goes: to the device's pool, once these are terminal.
+    pub(crate) fn send(&self, device: &Arc<DeviceState>, behind: &[Arc<dyn Event>]) {
+        *self.way() = Some(Box::new(Way {
+            device: Arc::clone(device),
+            behind: behind.iter().map(Arc::clone).collect(),
+        }));
+    }
+
+    /// Notes that all waits are terminal.
+    pub(crate) fn ready(&self) {
+        let behind = self.way().as_mut().map(|way| std::mem::take(&mut way.behind));
+        // Outside the lock: the last owner of an event may be this list.
+        drop(behind);
+    }
+
+    /// Marks the execution as begun.
+    pub(crate) fn start(&self) {
+        self.signal.start();
+    }
+
+    /// Sets the outcome, wakes the waiters and calls the callbacks.
+    pub(crate) fn complete(&self, outcome: Result<()>, profile: Option<Profile>) {
+        let way = self.way().take();
+        self.signal.complete(outcome, profile);
+        // Last, as it may own the device.
+        drop(way);
+    }
+
+    /// The number of the command in its pool.
+    pub(crate) fn command(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    fn way(&self) -> MutexGuard<'_, Option<Box<Way>>> {
+        // Nothing in here panics while the lock is held, so poison means nothing.
+        self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pool(&self) -> Option<Arc<Pool>> {
+        self.way().as_ref().and_then(|way| way.device.started().cloned())
+    }
+
+    fn step(&self) -> Step {
+        if self.signal.status().is_terminal() {
+            return Step::Over;
+        }
+        let pool = {
+            let way = self.way();
+            let Some(way) = way.as_ref() else { return Step::Elsewhere };
+            if !way.behind.is_empty() {
+                let open =
+                    |event: &&Arc<dyn Event>| host(event.as_ref()).is_some() && !event.status().is_terminal();
+                return way
+                    .behind
+                    .iter()
+                    .find(open)
+                    .map_or(Step::Elsewhere, |event| Step::Behind(Arc::clone(event)));
+            }
+            way.device.started().cloned()
+        };
+        pool.and_then(|pool| pool.take(self).map(|task| Step::Run(task, pool))).unwrap_or(Step::Elsewhere)
+    }
+
+    /// Runs what the event needs and nobody has begun. At the end it is terminal, or in other hands.
+    fn run(&self) {
+        // From the event to what it waits for, and so on.
+        let mut chain: SmallVec<[Arc<dyn Event>; 8]> = SmallVec::new();
+        loop {
+            let step = match chain.last() {
+                Some(last) => host(last.as_ref()).map_or(Step::Elsewhere, Self::step),
+                None => self.step(),
+            };
+            match step {
+                Step::Over => {
+                    if chain.pop().is_none() {
+                        return;
+                    }
+                }
+                Step::Run(task, pool) => {
+                    task.run_in_pool(&pool, false);
+                    pool.leave();
+                }
+                Step::Behind(event) if chain.len() < DEPTH => chain.push(event),
+                Step::Behind(_) | Step::Elsewhere => return,
+            }
+        }
+    }
+
+    fn take_part(&self) {
+        let Some(pool) = self.pool() else { return };
+        let mut news = pool.news();
+        self.run();
+        let mut begin = Instant::now();
+        while !self.signal.status().is_terminal() && begin.elapsed() < LOOK {
+            if let Some(team) = pool.join(self.command()) {
+                team.help(false);
+                pool.leave();
+                begin = Instant::now();
+            }
+            while pool.news() == news && !self.signal.status().is_terminal() && begin.elapsed() < LOOK {
+                std::hint::spin_loop();
+            }
+            if pool.news() != news {
+                news = pool.news();
+                self.run();
+            }
+        }
+    }
+}
+
+/// An event of this driver's queues, which it may not be: a bridge from another driver is a [`Signal`].
+fn host<'a>(event: &'a (dyn Event + 'static)) -> Option<&'a HostEvent> {
+    let event: &dyn Any = event;
+    event.downcast_ref()
+}
+
+impl Event for HostEvent {
+    fn status(&self) -> EventStatus {
+        self.signal.status()
+    }
+
+    fn error(&self) -> Option<Error> {
+        self.signal.error()
+    }
+
+    fn wait(&self) -> Result<()> {
+        // A forked process has none of the threads that may hold the locks.
+        if !self.status().is_terminal() && check_process().is_ok() {
+            self.take_part();
+        }
+        self.signal.wait()
+    }
+
+    fn on_complete(&self, callback: Box<dyn FnOnce() + Send>) {
+        self.signal.on_complete(callback);
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.signal.profile()
+    }
+
+    fn driver(&self) -> &'static str {
+        self.signal.driver()
+    }
+}
+
+impl fmt::Debug for HostEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.signal.fmt(f)
+    }
+}

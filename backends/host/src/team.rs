@@ -1,0 +1,333 @@
+//! Parts of one computation, shared by whoever has time.
+//!
+//! Who forks publishes its parts in the device's pool and begins with the first of them itself. Threads that look for work
+//! claim parts from the same counter, one after the other. At the end whoever forked waits only for parts that somebody has
+//! claimed, never for a thread that has yet to wake up; and it takes up nothing else meanwhile, so that stacks stay as deep
+//! as the code reads.
+//!
+//! Why nothing waits for ever: a claimed part is run by a thread that is awake, and what it forks in turn it can finish
+//! alone.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use crate::pool::Pool;
+use crate::topology;
+
+/// How long a thread waits awake for the last parts, which others are about to finish.
+const SPIN: Duration = Duration::from_micros(25);
+
+/// What a thread computes for: the pool that shares its work, and a number of the command.
+#[derive(Clone)]
+struct Place {
+    pool: Arc<Pool>,
+    command: usize,
+    /// Whether the thread is a worker of the pool.
+    worker: bool,
+}
+
+thread_local! {
+    static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
+}
+
+fn place() -> Option<Place> {
+    // An error means that the thread is ending: it computes alone.
+    PLACE.try_with(|place| place.borrow().clone()).ok().flatten()
+}
+
+/// Runs a computation whose forks the threads of a pool share. `command` is a number that
+/// [`Pool::join`](crate::pool::Pool::join) finds its forks by; `worker` tells whether this is a worker of the pool.
+pub(crate) fn within<R>(pool: &Arc<Pool>, command: usize, worker: bool, work: impl FnOnce() -> R) -> R {
+    /// Puts back what was before, also when `work` panics.
+    struct Restore(Option<Place>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let before = self.0.take();
+            let _ = PLACE.try_with(|place| *place.borrow_mut() = before);
+        }
+    }
+    let new = Place { pool: Arc::clone(pool), command, worker };
+    let _restore = Restore(PLACE.try_with(|place| place.borrow_mut().replace(new)).ok().flatten());
+    work()
+}
+
+/// Calls `run` once for each of the numbers below `parts`, on up to `threads` threads. Parts run in any order; when this
+/// returns all are done.
+///
+/// # Panics
+/// With the panic of a part, once all that were begun are over; the others are left out.
+pub(crate) fn share(parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
+    if parts > 1
+        && threads > 1
+        && let Ok(count) = u32::try_from(parts)
+        && let Some(place) = place()
+    {
+        return fork(place, count, run);
+    }
+    (0..parts).for_each(run);
+}
+
+/// Runs two functions, at the same time where a thread is free.
+///
+/// # Panics
+/// As for [`share`].
+pub(crate) fn both(first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
+    let (first, second) = (Mutex::new(Some(first)), Mutex::new(Some(second)));
+    // Each is taken once, and the lock given up before it runs.
+    share(2, 2, &|part| {
+        if part == 0 {
+            let work = first.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(work) = work {
+                work();
+            }
+        } else {
+            let work = second.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(work) = work {
+                work();
+            }
+        }
+    });
+}
+
+/// Runs a function that divides its work by rayon, on as many threads as the pool has that the calling thread computes for.
+pub(crate) fn on_worker<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    match place() {
+        Some(Place { pool, .. }) => pool.install(work),
+        None => work(),
+    }
+}
+
+fn fork(place: Place, parts: u32, run: &(dyn Fn(usize) + Sync)) {
+    let team = Arc::new(Team {
+        // SAFETY: pointers to the same type but for a lifetime, which a pointer does not promise.
+        run: unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const Part>(run) },
+        claims: AtomicU64::new(u64::from(parts) << 32),
+        parts,
+        done: AtomicU32::new(0),
+        failed: AtomicBool::new(false),
+        panic: Mutex::default(),
+        place,
+        owner: thread::current(),
+        cpu: topology::current_cpu(),
+    });
+    team.place.pool.publish(&team);
+    team.work(!team.place.worker, true);
+    team.place.pool.retire(&team);
+    team.finish();
+}
+
+/// What runs a part, given its number.
+type Part = dyn Fn(usize) + Sync;
+
+/// One fork: parts, and who has which.
+pub(crate) struct Team {
+    /// The owner's; alive until all parts are over.
+    run: *const Part,
+    /// The parts that nobody has claimed: the first in the lower half, the end in the upper one.
+    claims: AtomicU64,
+    parts: u32,
+    /// Parts that are over.
+    done: AtomicU32,
+    /// Whether a part panicked.
+    failed: AtomicBool,
+    /// The first panic.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    place: Place,
+    owner: Thread,
+    /// Where the owner was when it began.
+    cpu: Option<usize>,
+}
+
+// SAFETY: all but `run` is; and `run` is called by reference, which its `Sync` allows from any thread, by those only who
+// have a claim (`work`).
+unsafe impl Send for Team {}
+// SAFETY: as above.
+unsafe impl Sync for Team {}
+
+impl Team {
+    /// The number of the command that this is a fork of.
+    pub(crate) fn command(&self) -> usize {
+        self.place.command
+    }
+
+    /// The processor that the owner was on when it began.
+    pub(crate) fn cpu(&self) -> Option<usize> {
+        self.cpu
+    }
+
+    /// Whether parts are left that nobody has claimed.
+    pub(crate) fn is_open(&self) -> bool {
+        let claims = self.claims.load(Ordering::Relaxed);
+        (claims as u32) < (claims >> 32) as u32
+    }
+
+    /// Runs parts until none is left, on a thread that is not the owner: a worker of the pool, or one that waits.
+    pub(crate) fn help(&self, worker: bool) {
+        // From the other end than the owner, so that of work that is done again and again each thread has the same half
+        // in its cache.
+        let Place { pool, command, worker: owned } = &self.place;
+        within(pool, *command, worker, || self.work(!worker || *owned, false));
+    }
+
+    fn claim(&self, front: bool) -> Option<usize> {
+        let step = |claims: u64| {
+            let (first, end) = (claims as u32, (claims >> 32) as u32);
+            (first < end).then(|| if front { claims + 1 } else { claims - (1 << 32) })
+        };
+        // Nothing is read that another claim wrote, so no order is needed: parts are handed to the closure by their
+        // number, and the closure by the lock of the pool's list.
+        let claims = self.claims.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).ok()?;
+        Some(if front { claims as u32 as usize } else { (claims >> 32) as usize - 1 })
+    }
+
+    fn work(&self, front: bool, owner: bool) {
+        while let Some(part) = self.claim(front) {
+            // SAFETY: the closure is alive. Each part is claimed once, and counted as over below, after its run, by who
+            // claimed it; until all are, `fork`, whose caller lends the closure, does not return (`finish`, and nothing
+            // before it panics). A thread without a claim touches nothing but the team, which it owns a share of.
+            let run = || unsafe { (*self.run)(part) };
+            if !self.failed.load(Ordering::Relaxed)
+                && let Err(payload) = catch_unwind(AssertUnwindSafe(run))
+            {
+                self.failed.store(true, Ordering::Relaxed);
+                self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
+            }
+            // What the part wrote is seen by the owner, who reads the count by acquiring it.
+            if self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.parts && !owner {
+                self.owner.unpark();
+            }
+        }
+    }
+
+    /// Waits for the parts that others have claimed, after the owner's own.
+    fn finish(&self) {
+        let is_done = || self.done.load(Ordering::Acquire) == self.parts;
+        let mut begin = None;
+        while !is_done() {
+            if begin.get_or_insert_with(Instant::now).elapsed() < SPIN {
+                std::hint::spin_loop();
+            } else {
+                // Woken by the last part; for another reason too, perhaps.
+                thread::park();
+            }
+        }
+        if let Some(payload) = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            resume_unwind(payload);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::pool::Workers;
+
+    fn pool(threads: usize) -> Workers {
+        Pool::start(threads, None).unwrap()
+    }
+
+    #[test]
+    fn every_part_runs_once() {
+        for threads in [1, 2, 4] {
+            let pool = pool(threads);
+            for parts in [0, 1, 2, 3, 100, 10_000] {
+                let seen: Vec<AtomicUsize> = (0..parts).map(|_| AtomicUsize::new(0)).collect();
+                let count = |part: usize| {
+                    seen[part].fetch_add(1, Ordering::Relaxed);
+                };
+                within(&pool, 1, false, || share(parts, 4, &count));
+                assert!(seen.iter().all(|n| n.load(Ordering::Relaxed) == 1));
+                share(parts, 4, &count);
+                assert!(seen.iter().all(|n| n.load(Ordering::Relaxed) == 2), "without a pool");
+            }
+        }
+    }
+
+    #[test]
+    fn several_threads_take_part() {
+        let pool = pool(3);
+        let here = AtomicUsize::new(0);
+        // Parts that wait for each other: no thread can do two of them.
+        within(&pool, 1, false, || {
+            share(3, 3, &|_| {
+                here.fetch_add(1, Ordering::SeqCst);
+                while here.load(Ordering::SeqCst) < 3 {
+                    thread::yield_now();
+                }
+            });
+        });
+    }
+
+    fn nested(depth: usize) -> usize {
+        if depth == 0 {
+            return 1;
+        }
+        let sum = AtomicUsize::new(0);
+        let (left, right) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        share(3, 4, &|_| {
+            sum.fetch_add(nested(depth - 1), Ordering::Relaxed);
+        });
+        both(
+            || left.store(nested(depth - 1), Ordering::Relaxed),
+            || right.store(nested(depth - 1), Ordering::Relaxed),
+        );
+        sum.into_inner() + left.into_inner() + right.into_inner()
+    }
+
+    #[test]
+    fn forks_nest_and_many_threads_fork_at_once() {
+        for threads in [1, 2, 4] {
+            let pool = pool(threads);
+            thread::scope(|scope| {
+                for caller in 0..6 {
+                    let pool = &pool;
+                    scope.spawn(move || {
+                        for _ in 0..40 {
+                            assert_eq!(within(pool, caller, false, || nested(4)), 625);
+                        }
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_panic_comes_back_when_all_is_over() {
+        let pool = pool(4);
+        for round in 0..200_usize {
+            let running = AtomicUsize::new(0);
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                within(&pool, 1, false, || {
+                    share(50, 4, &|part| {
+                        running.fetch_add(1, Ordering::SeqCst);
+                        // A nested fork whose parts are over before the panic goes on.
+                        share(4, 4, &|inner| {
+                            if part == round % 50 && inner == 2 {
+                                resume_unwind(Box::new(part));
+                            }
+                        });
+                        running.fetch_sub(1, Ordering::SeqCst);
+                    });
+                });
+            }));
+            let payload = outcome.expect_err("a part panicked");
+            assert_eq!(payload.downcast_ref::<usize>(), Some(&(round % 50)));
+            assert_eq!(running.load(Ordering::SeqCst), 1, "all but the one that panicked are over");
+            assert!(place().is_none());
+        }
+        let sum = AtomicUsize::new(0);
+        within(&pool, 1, false, || {
+            share(100, 4, &|part| {
+                sum.fetch_add(part, Ordering::Relaxed);
+            });
+        });
+        assert_eq!(sum.into_inner(), 4950);
+    }
+}
