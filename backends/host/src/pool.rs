@@ -230,9 +230,9 @@ impl Pool {
         let coming = (0..phases.len()).filter(|&w| looks(phases[w]) && !is_here(w)).count();
         let free = self.threads.saturating_sub(state.busy + coming);
         let mut missing = wanted.saturating_sub(coming).min(free);
-        for worker in 0..phases.len() {
-            if missing > 0 && phases[worker] == Phase::Asleep && !is_here(worker) {
-                phases[worker] = Phase::Called;
+        for (worker, phase) in phases.iter_mut().enumerate() {
+            if missing > 0 && *phase == Phase::Asleep && !is_here(worker) {
+                *phase = Phase::Called;
                 calls.push(worker);
                 missing -= 1;
             }
