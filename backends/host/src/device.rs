@@ -190,7 +190,14 @@ impl Device for HostDevice {
         if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, self.state.tuning.isa) }
     }
 
-    unsafe fn fold_elements(&self, fold: Fold, dtype: Dtype, dst: *mut u8, src: *const u8, len: usize) -> bool {
+    unsafe fn fold_elements(
+        &self,
+        fold: Fold,
+        dtype: Dtype,
+        dst: *mut u8,
+        src: *const u8,
+        len: usize,
+    ) -> bool {
         // SAFETY: the same contract; under the guard, nothing is done.
         !guard::enabled()
             && unsafe { kernels::fold_elements(fold, dtype, dst, src, len, self.state.tuning.isa) }

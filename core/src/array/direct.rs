@@ -173,7 +173,8 @@ impl<'a> Work<'a> {
             shape = Shape::Joint(joint);
         }
         let small = len > 0 && len <= MAX_BYTES / dtype.size();
-        if !small || !op.allows(dtype) || !at_once(queue) || (op.wants_float() && !dtype.kind().is_inexact()) {
+        if !small || !op.allows(dtype) || !at_once(queue) || (op.wants_float() && !dtype.kind().is_inexact())
+        {
             return None;
         }
         let mut work = Self { shape, queue, len, kind, dtype, order: Order::C };

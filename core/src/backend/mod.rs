@@ -129,7 +129,14 @@ pub trait Device: Send + Sync {
     /// # Safety
     /// The elements are readable, the result is writable, both aligned to their dtypes and in memory of this device or the
     /// host's, and nothing else accesses them in conflict. `len` is at least 1.
-    unsafe fn fold_elements(&self, fold: Fold, dtype: Dtype, dst: *mut u8, src: *const u8, len: usize) -> bool {
+    unsafe fn fold_elements(
+        &self,
+        fold: Fold,
+        dtype: Dtype,
+        dst: *mut u8,
+        src: *const u8,
+        len: usize,
+    ) -> bool {
         let _ = (fold, dtype, dst, src, len);
         false
     }

@@ -101,9 +101,7 @@ impl Elements {
             Self::Recorded(node) => Arc::strong_count(node) == 1,
         };
         single
-            && self
-                .get_memory()
-                .is_some_and(|memory| Arc::strong_count(memory) == 1 && !memory.is_exported())
+            && self.get_memory().is_some_and(|memory| Arc::strong_count(memory) == 1 && !memory.is_exported())
     }
 }
 

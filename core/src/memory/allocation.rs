@@ -87,7 +87,14 @@ impl Allocation {
         let chunk = Chunk::register(RawAllocation { ptr, bytes, kind }, device.downgrade(), bytes);
         chunk.set_live(0, bytes);
         // Someone else knows the pointer, so nothing may be left pending on it.
-        Self::owned(ptr, bytes, kind, device, Owner::Foreign(Box::new(Lent { chunk, deleter: Mutex::new(deleter) })), true)
+        Self::owned(
+            ptr,
+            bytes,
+            kind,
+            device,
+            Owner::Foreign(Box::new(Lent { chunk, deleter: Mutex::new(deleter) })),
+            true,
+        )
     }
 
     fn owned(

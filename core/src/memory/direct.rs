@@ -86,15 +86,16 @@ impl<'a> Source<'a> {
     /// The layout broadcasts to the space's shape, of which all elements are writable at `dst` and apart from this
     /// allocation, and nothing writes to the source meanwhile.
     unsafe fn gather(&self, space: &Space<'_>, dst: *mut u8) {
+        let gather = match self.itemsize {
+            1 => Self::gather_sized::<1>,
+            2 => Self::gather_sized::<2>,
+            4 => Self::gather_sized::<4>,
+            8 => Self::gather_sized::<8>,
+            _ => Self::gather_sized::<16>,
+        };
         // SAFETY: the caller's contract; `new` has found every element of the layout to be in the allocation, and the strides
         // of a broadcast are the layout's or 0.
-        match self.itemsize {
-            1 => unsafe { self.gather_sized::<1>(space, dst) },
-            2 => unsafe { self.gather_sized::<2>(space, dst) },
-            4 => unsafe { self.gather_sized::<4>(space, dst) },
-            8 => unsafe { self.gather_sized::<8>(space, dst) },
-            _ => unsafe { self.gather_sized::<16>(space, dst) },
-        }
+        unsafe { gather(self, space, dst) }
     }
 
     /// [`gather`](Self::gather), of elements of a size.
@@ -226,7 +227,12 @@ impl<'a> Call<'a> {
 
     /// Gives the next operand, elements of a dtype that broadcast to the result's. Whether the function takes them.
     #[inline]
-    pub(crate) fn array(&mut self, allocation: &'a Arc<Allocation>, layout: &'a Layout, dtype: Dtype) -> bool {
+    pub(crate) fn array(
+        &mut self,
+        allocation: &'a Arc<Allocation>,
+        layout: &'a Layout,
+        dtype: Dtype,
+    ) -> bool {
         let k = self.given;
         let fits = k < MAX_OPERANDS && layout.ndim() <= self.space.shape.len();
         if !fits || dtype != self.wanted() || allocation.device() != self.function.device {
@@ -245,7 +251,8 @@ impl<'a> Call<'a> {
         } else if !as_result {
             let added = self.space.shape.len() - layout.ndim();
             let pairs = layout.shape().iter().zip(&self.space.shape[added..]);
-            if self.len * dtype.size() > MAX_BYTES || !pairs.clone().all(|(&own, &of)| own == of || own == 1) {
+            if self.len * dtype.size() > MAX_BYTES || !pairs.clone().all(|(&own, &of)| own == of || own == 1)
+            {
                 return false;
             }
             self.scattered |= 1 << k;

@@ -120,8 +120,15 @@ impl Device {
 
     fn make(backend: Arc<dyn backend::Device>, index: usize, parent: Option<Self>, registered: bool) -> Self {
         let pool = Pool::new(Arc::clone(&backend));
-        let inner =
-            Inner { backend, pool, index, parent, context: Mutex::default(), kept: OnceLock::new(), registered };
+        let inner = Inner {
+            backend,
+            pool,
+            index,
+            parent,
+            context: Mutex::default(),
+            kept: OnceLock::new(),
+            registered,
+        };
         let device = Handle::new(inner);
         if registered {
             device.make_lasting();

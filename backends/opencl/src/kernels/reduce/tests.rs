@@ -381,8 +381,7 @@ fn deviations_from_a_large_mean() {
             for (dims, turned) in [(&[60_000][..], false), (&[2, 30_000], false), (&[30, 2000], true)] {
                 let n = dims[dims.len() - 1];
                 let copy = Program::convert(Dtype::F32, Dtype::F32);
-                let (mut plan, mut regions) =
-                    plan(copy, Fold::Deviations, None, dims, 1, true, &mut random);
+                let (mut plan, mut regions) = plan(copy, Fold::Deviations, None, dims, 1, true, &mut random);
                 if turned {
                     plan.inputs[0].strides.copy_from_slice(&[1, dims[0].cast_signed()]);
                 }
