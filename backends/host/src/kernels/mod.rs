@@ -63,7 +63,7 @@ pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
         let per_byte = match step.op {
             Op::Sqrt | Op::Divide | Op::Cast | Op::Where => 25,
             Op::Exp | Op::Log | Op::Tanh | Op::Atan => 60,
-            Op::Sin | Op::Cos | Op::Atan2 => 120,
+            Op::Sin | Op::Cos | Op::Atan2 | Op::Pow => 120,
             op if op.class() == OpClass::int => 250,
             _ => 8,
         };
