@@ -6,6 +6,7 @@
 //! - `allocation`: one allocation and its end;
 //! - `track` and `schedule`: which work must wait for which;
 //! - `direct`: small work on the calling thread;
+//! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
 //! - `usm`: the public memory object.
 
