@@ -404,6 +404,10 @@ impl Total<'_> {
         let Some(source) = Source::new(allocation, layout, len, dtype) else { return Ok(None) };
         let backend = self.device.backend();
         let function = |op, dtype| backend.elements_fn(op, dtype, accumulator);
+        // Memory is touched here only where the device computes on the calling thread.
+        if backend.elements_fn(Op::Copy, dtype, dtype).is_none() {
+            return Ok(None);
+        }
         let convert = (dtype != accumulator).then(|| function(Op::Cast, dtype));
         let divide = self.divisor.map(|value| (function(Op::Divide, accumulator), value));
         if matches!(convert, Some(None))
@@ -420,8 +424,8 @@ impl Total<'_> {
         let mut from = source.place;
         // SAFETY: `Source::new` has found the elements to be in the allocation and aligned. It is locked: no work is under way
         // and no host view open, and none can begin. Gathered and converted, the elements fit the rooms on the stack, which are
-        // aligned for every dtype. The memory that is written was just allocated, for one result. The functions are the
-        // device's, for these dtypes.
+        // aligned for every dtype. The memory that is written was just allocated, for one result. The device computes on this
+        // thread, in its memory of any kind (`backend::Device::elements_fn`), and the functions are its own, for these dtypes.
         let done = unsafe {
             if !layout.is_c_contiguous() && !layout.is_f_contiguous() {
                 let room = gathered.0.as_mut_ptr().cast();
