@@ -91,7 +91,8 @@ extern "C" fn handler(signal: c_int, info: *mut siginfo_t, context: *mut c_void)
     let address = unsafe { (*info).si_addr() }.addr();
     let touched = slots().find_map(|slot| {
         let (base, bytes) = (slot.base.load(Ordering::Acquire), slot.bytes.load(Ordering::Acquire));
-        (address.wrapping_sub(base) < bytes).then_some((address - base, bytes))
+        let offset = address.wrapping_sub(base);
+        (offset < bytes).then_some((offset, bytes))
     });
     match touched {
         Some((offset, bytes)) => {
