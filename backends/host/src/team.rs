@@ -78,20 +78,15 @@ pub(crate) fn share(parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) 
 /// As for [`share`].
 pub(crate) fn both(first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
     let (first, second) = (Mutex::new(Some(first)), Mutex::new(Some(second)));
-    // Each is taken once, and the lock given up before it runs.
-    share(2, 2, &|part| {
-        if part == 0 {
-            let work = first.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(work) = work {
-                work();
-            }
-        } else {
-            let work = second.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(work) = work {
-                work();
-            }
-        }
-    });
+    share(2, 2, &|part| if part == 0 { run_once(&first) } else { run_once(&second) });
+}
+
+/// Takes a function, which is there once, and runs it when the lock is given up.
+fn run_once(work: &Mutex<Option<impl FnOnce()>>) {
+    let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(work) = work {
+        work();
+    }
 }
 
 /// Runs a function that divides its work by rayon, on as many threads as the pool has that the calling thread computes for.

@@ -298,11 +298,7 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Alloc`] where there is no memory.
     pub fn in_order(&self, order: Order) -> Result<Self> {
-        let there = match order {
-            Order::C => self.layout.is_c_contiguous(),
-            Order::F => self.layout.is_f_contiguous(),
-        };
-        if there { Ok(self.clone()) } else { self.copy_in(order) }
+        if self.layout.is_contiguous(order) { Ok(self.clone()) } else { self.copy_in(order) }
     }
 
     /// Copies elements from an array (or scalar) that broadcasts to this one's shape, converting them. Leading extents of

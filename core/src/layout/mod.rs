@@ -243,17 +243,22 @@ impl Layout {
 
     /// A contiguous layout of the same shape that starts at 0.
     pub(crate) fn packed(&self, order: Order) -> Self {
-        let there = match order {
-            Order::C => self.c_contiguous,
-            Order::F => self.f_contiguous,
-        };
         // Extents of 0 and 1 may have any strides.
-        if there && self.offset == 0 && self.shape.iter().all(|&extent| extent > 1) {
+        if self.is_contiguous(order) && self.offset == 0 && self.shape.iter().all(|&extent| extent > 1) {
             return self.clone();
         }
         // The shape has passed `checked_len`.
         let strides = contiguous_strides(&self.shape, order);
         Self::from_parts(Dims::from_slice(&self.shape), strides, 0)
+    }
+
+    /// Whether elements lie one after another in an order.
+    #[inline]
+    pub(crate) fn is_contiguous(&self, order: Order) -> bool {
+        match order {
+            Order::C => self.c_contiguous,
+            Order::F => self.f_contiguous,
+        }
     }
 
     /// A layout whose parts are known to address nothing that a checked layout did not address.

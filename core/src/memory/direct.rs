@@ -177,7 +177,6 @@ pub(crate) fn same_shape(a: &[usize], b: &[usize]) -> bool {
 pub(crate) struct Call<'a> {
     function: Function<'a>,
     space: Space<'a>,
-    len: usize,
     places: [*const u8; MAX_OPERANDS],
     constants: [Constant; MAX_OPERANDS],
     /// Bit `k`: operand `k` is a value.
@@ -196,7 +195,6 @@ impl<'a> Call<'a> {
         Self {
             function,
             space,
-            len: space.len,
             places: [std::ptr::null(); MAX_OPERANDS],
             constants: [const { Constant([0; 16]) }; MAX_OPERANDS],
             values: 0,
@@ -219,7 +217,7 @@ impl<'a> Call<'a> {
         if takes {
             self.constants[self.given].0 = value.to_bytes();
             self.values |= 1 << self.given;
-            self.same |= u32::from(self.len != 1) << self.given;
+            self.same |= u32::from(self.space.len != 1) << self.given;
             self.given += 1;
         }
         takes
@@ -239,20 +237,15 @@ impl<'a> Call<'a> {
             return false;
         }
         let alike = same_shape(layout.shape(), self.space.shape);
-        let len = if alike { self.len } else { layout.len() };
+        let len = if alike { self.space.len } else { layout.len() };
         let Some(source) = Source::new(allocation, layout, len, dtype) else { return false };
-        let as_result = alike
-            && match self.space.order {
-                Order::C => layout.is_c_contiguous(),
-                Order::F => layout.is_f_contiguous(),
-            };
+        let as_result = alike && layout.is_contiguous(self.space.order);
         if !as_result && len == 1 {
-            self.same |= u32::from(self.len != 1) << k;
+            self.same |= u32::from(self.space.len != 1) << k;
         } else if !as_result {
             let added = self.space.shape.len() - layout.ndim();
-            let pairs = layout.shape().iter().zip(&self.space.shape[added..]);
-            if self.len * dtype.size() > MAX_BYTES || !pairs.clone().all(|(&own, &of)| own == of || own == 1)
-            {
+            let mut pairs = layout.shape().iter().zip(&self.space.shape[added..]);
+            if self.space.len * dtype.size() > MAX_BYTES || !pairs.all(|(&own, &of)| own == of || own == 1) {
                 return false;
             }
             self.scattered |= 1 << k;
@@ -265,7 +258,7 @@ impl<'a> Call<'a> {
 
     /// Whether the call is complete.
     fn is_ready(&self) -> bool {
-        self.given == self.function.op.arity() && self.len > 0
+        self.given == self.function.op.arity() && self.space.len > 0
     }
 
     fn memory(&self) -> impl Iterator<Item = &'a Allocation> + Clone + '_ {
@@ -280,17 +273,15 @@ impl<'a> Call<'a> {
     /// elements at `dst`, or apart from them.
     unsafe fn compute(&self, dst: *mut u8) {
         let mut places = self.places;
-        for k in 0..MAX_OPERANDS {
+        for (k, (place, constant)) in places.iter_mut().zip(&self.constants).enumerate() {
             if self.values >> k & 1 == 1 {
-                places[k] = self.constants[k].0.as_ptr();
-            } else if k >= self.given {
-                places[k] = places[0];
+                *place = constant.0.as_ptr();
             }
         }
         // SAFETY: the caller's contract; constants are aligned for every dtype, and `array` has found the other operands to be.
         unsafe {
             if self.scattered == 0 {
-                (self.function.run)(dst, places[0], places[1], places[2], self.same, self.len);
+                self.run(dst, places);
             } else {
                 self.compute_gathered(dst, places);
             }
@@ -312,11 +303,21 @@ impl<'a> Call<'a> {
             unsafe { source.gather(&self.space, room) };
             places[k] = room;
         }
+        // SAFETY: the caller's contract; what was gathered is aligned for every dtype.
+        unsafe { self.run(dst, places) };
+    }
+
+    /// Calls the function, with the first operand in place of those that it has not.
+    ///
+    /// # Safety
+    /// As for `compute`; `places` are those of the operands, each as the function takes it.
+    #[inline]
+    unsafe fn run(&self, dst: *mut u8, mut places: [*const u8; MAX_OPERANDS]) {
         for k in self.given..MAX_OPERANDS {
             places[k] = places[0];
         }
-        // SAFETY: the caller's contract; what was gathered is aligned for every dtype.
-        unsafe { (self.function.run)(dst, places[0], places[1], places[2], self.same, self.len) };
+        // SAFETY: the caller's contract.
+        unsafe { (self.function.run)(dst, places[0], places[1], places[2], self.same, self.space.len) };
     }
 
     /// Computes into memory of its own, now. `None`, with nothing done, where something under way or an open host view
@@ -329,7 +330,7 @@ impl<'a> Call<'a> {
             return Ok(None);
         }
         let Some(locked) = lock_idle(self.memory()) else { return Ok(None) };
-        let bytes = self.len * self.function.out.size();
+        let bytes = self.space.len * self.function.out.size();
         let out = Allocation::new(self.function.device, kind, bytes, BLOCK_ALIGN_BYTES)?;
         // SAFETY: the call is complete. Its memory may be touched by the device's function (`backend::Device::elements_fn`) and
         // is locked: no work is under way and no host view open, and none can begin. The memory that is written was just
@@ -347,17 +348,14 @@ impl<'a> Call<'a> {
         if stopped || !self.is_ready() || !same_shape(layout.shape(), self.space.shape) {
             return false;
         }
-        let contiguous = match self.space.order {
-            Order::C => layout.is_c_contiguous(),
-            Order::F => layout.is_f_contiguous(),
-        };
-        let place = place(out, layout, self.len, function.out);
+        let contiguous = layout.is_contiguous(self.space.order);
+        let place = place(out, layout, self.space.len, function.out);
         let Some(dst) = place.filter(|_| contiguous) else { return false };
-        let written = span(dst, self.len * function.out.size());
+        let written = span(dst, self.space.len * function.out.size());
         for (k, source) in self.sources.iter().enumerate() {
             // What is gathered is read before anything is written.
             let Some(source) = source.filter(|_| self.scattered >> k & 1 == 0) else { continue };
-            let elements = if self.same >> k & 1 == 1 { 1 } else { self.len };
+            let elements = if self.same >> k & 1 == 1 { 1 } else { self.space.len };
             let read = span(source.place, elements * source.itemsize);
             // The same elements as the target's, or others.
             if read != written && read.start < written.end && written.start < read.end {

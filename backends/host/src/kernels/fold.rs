@@ -233,10 +233,10 @@ impl<W: LaneFn<2>> WideKernel for ManyWide<W> {
     type At<V: Lane<Elem = T>, T: Float> = ManyLanes<V, T, W>;
 }
 
-/// As [`ManyLanes`] over scalars, in the order of [`FoldPlain`].
-struct ManyPlain<P, W, const N: usize>(PhantomData<(P, W)>);
+/// Many rows, as [`ManyLanes`] takes them, each by the fold `K` of one run into elements `M`.
+pub(super) struct ManyRows<K, M>(PhantomData<(K, M)>);
 
-impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for ManyPlain<P, W, N> {
+impl<K: Kernel, M> Kernel for ManyRows<K, M> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, identity, pitch]: [*const u8; 3], flags: u32, len: usize) {
         // SAFETY: `flags` rows of `len` elements; the fold writes one element where it is the first and last call.
@@ -244,8 +244,7 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for
             let pitch = *pitch.cast::<isize>();
             for r in 0..flags as usize {
                 let row = src.wrapping_offset(r.cast_signed() * pitch);
-                let to = dst.add(r * size_of::<P::Mem>());
-                FoldPlain::<P, W, N>::run(to, [row, identity, row], FIRST | LAST, len);
+                K::run(dst.add(r * size_of::<M>()), [row, identity, row], FIRST | LAST, len);
             }
         }
     }
@@ -528,7 +527,7 @@ pub(super) fn folding(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
             (
                 entry::<FoldPlain<$P, $W, $n>>(isa),
                 entry::<RowPlain<$P, $W>>(isa),
-                entry::<ManyPlain<$P, $W, $n>>(isa),
+                entry::<ManyRows<FoldPlain<$P, $W, $n>, <$P as Plain>::Mem>>(isa),
             )
         };
     }

@@ -7,7 +7,7 @@ use std::ops::Add;
 use stridewise_core::{Dtype, Op, Program};
 
 use super::entry::{Kernel, StepFn, entry};
-use super::fold::{FIRST, LAST};
+use super::fold::{FIRST, ManyRows};
 use super::map::Plain;
 use crate::simd::Isa;
 
@@ -31,23 +31,6 @@ impl<F: Copy, A: Plain<Mem = A, Value: Add<Output = A::Value>> + From<F>> Kernel
     }
 }
 
-/// Many rows, as [`Folding::many`](super::fold::Folding::many).
-struct ManyWidened<F, A>(PhantomData<(F, A)>);
-
-impl<F: Copy, A: Plain<Mem = A, Value: Add<Output = A::Value>> + From<F>> Kernel for ManyWidened<F, A> {
-    #[inline(always)]
-    unsafe fn run(dst: *mut u8, [src, identity, pitch]: [*const u8; 3], flags: u32, len: usize) {
-        // SAFETY: `flags` rows of `len` elements; the fold writes one element where it is the first and last call.
-        unsafe {
-            let pitch = *pitch.cast::<isize>();
-            for r in 0..flags as usize {
-                let row = src.wrapping_offset(r.cast_signed() * pitch);
-                Widened::<F, A>::run(dst.add(r * size_of::<A>()), [row, identity, row], FIRST | LAST, len);
-            }
-        }
-    }
-}
-
 /// The functions for runs and for many rows, and the dtype of the elements, where a program only widens an integer for its
 /// sum in `sum`.
 pub(super) fn widened(program: &Program, sum: Dtype, isa: Isa) -> Option<(StepFn, StepFn, Dtype)> {
@@ -59,7 +42,7 @@ pub(super) fn widened(program: &Program, sum: Dtype, isa: Isa) -> Option<(StepFn
         ($($from:ident $F:ty, $to:ident $A:ty;)*) => {
             match (step.dtype, sum) {
                 $((Dtype::$from, Dtype::$to) => {
-                    (entry::<Widened<$F, $A>>(isa), entry::<ManyWidened<$F, $A>>(isa), step.dtype)
+                    (entry::<Widened<$F, $A>>(isa), entry::<ManyRows<Widened<$F, $A>, $A>>(isa), step.dtype)
                 })*
                 _ => return None,
             }
