@@ -42,6 +42,9 @@ pub(super) enum Target<'a> {
     },
     /// To wherever [`Code::value`] says, as a dtype: the first output is folded by the caller.
     Value(Dtype),
+    /// As [`Value`](Self::Value), but that the caller does the last step, of two operands, itself: to wherever
+    /// [`Code::value`] and [`Code::other`] say.
+    Operands,
 }
 
 #[derive(Clone, Copy)]
@@ -72,6 +75,8 @@ pub(super) struct Code {
     pub(super) scatters: SmallVec<[(u8, u8); 1]>,
     /// The slot of the value, for [`Target::Value`].
     pub(super) value: u8,
+    /// The slot of the second operand, for [`Target::Operands`].
+    pub(super) other: Option<u8>,
     /// Elements that a call of [`run`](Self::run) may cover.
     pub(super) tile_len: usize,
 }
@@ -100,7 +105,8 @@ impl Tiles {
 }
 
 impl Code {
-    /// Compiles a program; `None` for an operation that does not take its dtype (see [`supports`](super::supports)).
+    /// Compiles a program; `None` for an operation that does not take its dtype (see [`supports`](super::supports)), or where
+    /// an operand that is asked for is one element for all.
     pub(super) fn compile(
         program: &Program,
         isa: Isa,
@@ -121,6 +127,7 @@ impl Code {
             packs: SmallVec::new(),
             scatters: SmallVec::new(),
             value: 0,
+            other: None,
             tile_len: usize::MAX,
         };
 
@@ -160,6 +167,9 @@ impl Code {
         }
 
         let value_size = if let Target::Value(dtype) = target { dtype.size() } else { 0 };
+        let computed =
+            if matches!(target, Target::Operands) { steps.len().checked_sub(1)? } else { steps.len() };
+        let (steps, last) = steps.split_at(computed);
         let mut uniform = [false; MAX_STEPS];
         let mut step_slot = [0; MAX_STEPS];
         let mut done = [false; MAX_OUTPUTS];
@@ -287,6 +297,17 @@ impl Code {
                 }
                 code.value = from;
             }
+            Target::Operands => {
+                let [first, second] = last.first()?.operands() else { return None };
+                let slot = |arg: &Arg| match *arg {
+                    Arg::Input(i) if inputs[usize::from(i)] != Access::Uniform => {
+                        Some(input_slot[usize::from(i)])
+                    }
+                    Arg::Step(s) if !uniform[usize::from(s)] => Some(step_slot[usize::from(s)]),
+                    _ => None,
+                };
+                (code.value, code.other) = (slot(first)?, Some(slot(second)?));
+            }
         }
         Some(code.finish(&tiles, widest))
     }
@@ -320,7 +341,8 @@ impl Code {
 
     /// The input that is the value itself, where nothing is computed or moved.
     pub(super) fn input_itself(&self) -> Option<usize> {
-        let itself = self.calls.is_empty() && self.packs.is_empty() && self.value < self.inputs;
+        let nothing = self.calls.is_empty() && self.packs.is_empty();
+        let itself = nothing && self.value < self.inputs && self.other.is_none();
         itself.then_some(usize::from(self.value))
     }
 

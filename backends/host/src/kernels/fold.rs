@@ -21,9 +21,55 @@ pub(super) const FIRST: u32 = 1;
 /// Flag: fold the accumulators into the first.
 pub(super) const LAST: u32 = 2;
 
-/// A fold over vectors. `dst`: the accumulators; sources: the elements, the identity. A call without [`LAST`] has a
-/// multiple of the accumulators' number as its length.
-struct FoldLanes<V, T, W>(PhantomData<(V, T, W)>);
+/// A fold over vectors. `dst`: the accumulators; sources: the elements, the identity, and what else [`Read`] takes. A call
+/// without [`LAST`] has a multiple of the accumulators' number as its length.
+struct FoldLanes<V, T, W, R>(PhantomData<(V, T, W, R)>);
+
+/// What a fold over vectors folds.
+trait Read {
+    /// The vector from element `i` on.
+    ///
+    /// # Safety
+    /// The vector's elements are readable at the sources.
+    unsafe fn vector<V: Lane>(from: [*const V::Elem; 2], i: usize) -> V;
+    /// Element `i`.
+    ///
+    /// # Safety
+    /// It is readable at the sources.
+    unsafe fn one<T: Float>(from: [*const T; 2], i: usize) -> T;
+}
+
+/// The elements of the first source.
+struct Elements;
+
+impl Read for Elements {
+    #[inline(always)]
+    unsafe fn vector<V: Lane>([src, _]: [*const V::Elem; 2], i: usize) -> V {
+        // SAFETY: the caller's contract.
+        unsafe { V::load(src.add(i)) }
+    }
+    #[inline(always)]
+    unsafe fn one<T: Float>([src, _]: [*const T; 2], i: usize) -> T {
+        // SAFETY: the caller's contract.
+        unsafe { *src.add(i) }
+    }
+}
+
+/// The products of the elements of both sources, each rounded before it is folded.
+struct Products;
+
+impl Read for Products {
+    #[inline(always)]
+    unsafe fn vector<V: Lane>([a, b]: [*const V::Elem; 2], i: usize) -> V {
+        // SAFETY: the caller's contract.
+        unsafe { <ByNum<define::Multiply> as LaneFn<2>>::f([V::load(a.add(i)), V::load(b.add(i))]) }
+    }
+    #[inline(always)]
+    unsafe fn one<T: Float>([a, b]: [*const T; 2], i: usize) -> T {
+        // SAFETY: the caller's contract.
+        unsafe { <ByNum<define::Multiply> as LaneFn<2>>::f([*a.add(i), *b.add(i)]) }
+    }
+}
 
 /// Memory for the accumulators of one run.
 #[repr(align(64))]
@@ -42,14 +88,14 @@ impl Accumulators {
 const MOST: usize = ACC_BYTES / 4;
 
 #[allow(clippy::needless_range_loop)] // The bounds are constants of the vector type; the array is longer.
-impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for FoldLanes<V, T, W> {
+impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read> Kernel for FoldLanes<V, T, W, R> {
     #[inline(always)]
-    unsafe fn run(dst: *mut u8, [src, identity, _]: [*const u8; 3], flags: u32, len: usize) {
-        let (acc, src) = (dst.cast::<T>(), src.cast::<T>());
+    unsafe fn run(dst: *mut u8, [src, identity, other]: [*const u8; 3], flags: u32, len: usize) {
+        let (acc, from) = (dst.cast::<T>(), [src.cast::<T>(), other.cast::<T>()]);
         let all = ACC_BYTES / size_of::<T>();
         let vectors = all / V::LEN;
-        // SAFETY: for all of this function: `acc` has room for `all` elements, `src` for `len`; parts of both are taken in
-        // whole vectors, the end of `src` by way of a buffer of as many.
+        // SAFETY: for all of this function: `acc` has room for `all` elements, the sources for `len`; parts of them are taken
+        // in whole vectors, the end of the sources by way of a buffer of as many.
         unsafe {
             let neutral = V::splat(*identity.cast::<T>());
             let mut sums = [neutral; MOST];
@@ -61,7 +107,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for FoldLanes<V, T, W> {
             let mut i = 0;
             while i + all <= len {
                 for k in 0..vectors {
-                    sums[k] = W::f([sums[k], V::load(src.add(i + k * V::LEN))]);
+                    sums[k] = W::f([sums[k], R::vector(from, i + k * V::LEN)]);
                 }
                 i += all;
             }
@@ -71,7 +117,9 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for FoldLanes<V, T, W> {
                 for k in 0..vectors {
                     neutral.store(end.add(k * V::LEN));
                 }
-                std::ptr::copy_nonoverlapping(src.add(i), end, len - i);
+                for k in 0..len - i {
+                    *end.add(k) = R::one(from, i + k);
+                }
                 for k in 0..vectors {
                     sums[k] = W::f([sums[k], V::load(end.add(k * V::LEN))]);
                 }
@@ -250,9 +298,14 @@ impl<K: Kernel, M> Kernel for ManyRows<K, M> {
     }
 }
 
-struct FoldWide<W>(PhantomData<W>);
-impl<W: LaneFn<2>> WideKernel for FoldWide<W> {
-    type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W>;
+struct FoldWide<W, R>(PhantomData<(W, R)>);
+impl<W: LaneFn<2>, R: Read> WideKernel for FoldWide<W, R> {
+    type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W, R>;
+}
+
+/// The sum of products of `float32` or `float64`: as the fold of a run by addition, with both factors as sources.
+pub(super) fn products(dtype: Dtype, isa: Isa) -> Option<StepFn> {
+    wide_entry::<FoldWide<ByNum<define::Add>, Products>>(isa, dtype)
 }
 
 /// A fold over scalars, `N` accumulators. No identity takes part: there is none for the product of complex numbers, as
@@ -517,7 +570,7 @@ pub(super) fn folding(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
         (wide $W:ty) => {
             (|| {
                 Some((
-                    wide_entry::<FoldWide<$W>>(isa, dtype)?,
+                    wide_entry::<FoldWide<$W, Elements>>(isa, dtype)?,
                     wide_entry::<RowWide<$W>>(isa, dtype)?,
                     wide_entry::<ManyWide<$W>>(isa, dtype)?,
                 ))

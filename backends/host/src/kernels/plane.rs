@@ -106,16 +106,17 @@ impl Planes {
         }
     }
 
-    /// Folds a run of `len` values into a plane of one output.
+    /// Folds a run of `len` values into a plane of one output. `other`: the second factors, where a value's fold is one of
+    /// products; else the values.
     ///
     /// # Safety
     /// The values are readable; `acc` is a plane.
-    pub(super) unsafe fn run(&self, acc: *mut u8, value: *const u8, run: &Run, len: usize) {
+    pub(super) unsafe fn run(&self, acc: *mut u8, [value, other]: [*const u8; 2], run: &Run, len: usize) {
         let flags = if run.first { FIRST } else { 0 } | if run.last { LAST } else { 0 };
         // SAFETY: for all of this function: the caller's contract; a plane has room for the fold's accumulators.
         unsafe {
             match &self.kind {
-                Kind::Value(f) => (f.run)(acc, value, f.identity.as_ptr().cast(), value, flags, len),
+                Kind::Value(f) => (f.run)(acc, value, f.identity.as_ptr().cast(), other, flags, len),
                 Kind::Index(f, i) => {
                     let mut best = Accumulators::new();
                     let best = best.as_mut_ptr();

@@ -5,11 +5,11 @@
 //! do not depend on their number, nor on the width of vectors.
 
 use smallvec::SmallVec;
-use stridewise_core::{Dtype, Fold, LaunchPlan, Op, Program};
+use stridewise_core::{Arg, Dtype, Fold, LaunchPlan, Op, Program};
 
 use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
-use super::fold::{Folding, ROWS};
+use super::fold::{Folding, ROWS, products};
 use super::plane::{Kind, Planes, Run};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
@@ -187,7 +187,27 @@ impl Reduction {
 
         let lane = if rows { &kept } else { &along };
         let access: SmallVec<[Access; 8]> = (0..plan.inputs.len()).map(|v| lane.access(v)).collect();
-        let code = Code::compile(program, tuning.isa, &access, &Target::Value(element.0))?;
+        // A sum of products multiplies on the way to the accumulators, instead of in a tile; a square's factors are the same.
+        let compile = |target| Code::compile(program, tuning.isa, &access, &target);
+        let product = matches!(
+            (program.steps(), program.outputs()),
+            ([before @ .., last], [Arg::Step(s)])
+                if last.op == Op::Multiply && last.out == acc && usize::from(*s) == before.len()
+        );
+        let mut factors = None;
+        if product
+            && !rows
+            && fold == Fold::Op(Op::Add)
+            && let Kind::Value(folding) = &mut kind
+            && let Some(run) = products(acc, tuning.isa)
+        {
+            factors = compile(Target::Operands);
+            folding.run = if factors.is_some() { run } else { folding.run };
+        }
+        let code = match factors {
+            Some(code) => code,
+            None => compile(Target::Value(element.0))?,
+        };
         let target = Target::Outputs {
             access: &[kept.access(plan.inputs.len())],
             alias: &|_, _| false,
@@ -499,7 +519,8 @@ impl Reduction {
             unsafe {
                 self.lane.load(&cursor, &mut worker.slots, len);
                 code.run(&worker.slots, len);
-                let value = worker.slots.0[usize::from(code.value)].cast_const();
+                let value = |slot: u8| worker.slots.0[usize::from(slot)].cast_const();
+                let value = [value(code.value), value(code.other.unwrap_or(code.value))];
                 let run = Run { at, first: at == start, last: at + len == end, points: end - start };
                 self.planes.run(acc, value, &run, len);
             }

@@ -340,3 +340,78 @@ fn places_of_extremes_in_any_segment() {
         }
     }
 }
+
+/// What ends in a product: of two inputs, of one with itself, of differences, and with one element for all.
+fn programs_of_products(dtype: Dtype) -> [Program; 5] {
+    std::array::from_fn(|kind| {
+        let mut p = ProgramBuilder::new();
+        let a = p.input(dtype).unwrap();
+        let b = p.input(dtype).unwrap();
+        let difference = p.push(Op::Subtract, &[a, b]).unwrap();
+        let two = p.constant(Scalar::I8(2).cast(dtype)).unwrap();
+        let factors = match kind {
+            0 => [a, b],
+            1 => [a, a],
+            2 => [difference, difference],
+            3 => [b, difference],
+            _ => [difference, two],
+        };
+        let product = p.push(Op::Multiply, &factors).unwrap();
+        p.output(product).unwrap();
+        p.finish().unwrap()
+    })
+}
+
+#[test]
+fn products_are_summed_as_if_they_had_been_stored() {
+    let mut rng = Rng(7);
+    let shapes: [(&[usize], usize); 8] = [
+        (&[1], 1),
+        (&[31], 1),
+        (&[64], 1),
+        (&[65], 1),
+        (&[40_003], 1),
+        (&[3, 700], 1),
+        (&[40, 700], 1),
+        (&[2, 9, 90], 2),
+    ];
+    for dtype in [Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::I32] {
+        for program in programs_of_products(dtype) {
+            for (dims, reduced) in shapes {
+                // As they are, the second strided, and the second one element for all.
+                for step in [1, 2, 0] {
+                    let dense = Array::dense(dims, dtype, &mut rng).strides;
+                    let second = dense.iter().map(|s| s * step).collect();
+                    let mut inputs = [dense.clone(), second].map(|s| Array::new(dims, s, dtype, &mut rng));
+                    for input in &mut inputs {
+                        for index in indices(dims) {
+                            let number = (rng.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.4;
+                            let at = input.byte(&index);
+                            let number = if dtype == Dtype::I32 { 1e6 * number } else { number };
+                            input.memory.write(at, Scalar::F64(number).cast(dtype));
+                        }
+                    }
+                    let mut stored = [Array::dense(dims, dtype, &mut rng)];
+                    let launch = plan(program.clone(), Family::Map, dims, &mut inputs, &mut stored);
+                    execute(&launch, Isa::Scalar, 1, 1 << 25);
+                    let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced, finish: None };
+                    let mut sums = [output(dims, reduced, dtype, &mut rng)];
+                    let copy = Program::convert(dtype, dtype);
+                    let launch = plan(copy, family.clone(), dims, &mut stored, &mut sums);
+                    let expected = bits(&launch, &sums, Isa::Scalar, 1);
+                    let launch = plan(program.clone(), family, dims, &mut inputs, &mut sums);
+                    for &isa in Isa::available() {
+                        for threads in [1, 3] {
+                            let found = bits(&launch, &sums, isa, threads);
+                            let name = isa.name();
+                            assert!(
+                                found == expected,
+                                "{program:?} {dims:?} step {step} on {name}, {threads}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
