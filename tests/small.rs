@@ -48,6 +48,7 @@ where
         }
         results.push(format!("{:?}: {:?}", a.strides(), a.sqrt().to_vec()?));
         results.push(format!("{:?}", [a.sum()?, a.mean()?, a.prod()?, a.max()?, a.min()?]));
+        results.push(format!("{:?}", [a.argmax()?, a.argmin()?]));
     }
     Ok(results)
 }
@@ -70,6 +71,64 @@ where
             assert_eq!(at_once, submitted, "{len} elements on {device}");
         }
     }
+}
+
+/// The results of single operations on as many numbers as take some microseconds, on a queue.
+fn longer<T>(queue: &Queue, data: &[T]) -> Result<Vec<String>>
+where
+    T: RealElement + Reducible,
+{
+    let base = Array::<T>::on(queue).from_slice([data.len()], data)?;
+    let mut results = Vec::new();
+    for a in [base.clone(), base.slice(s![1..])?, base.slice(s![..;-1])?, base.reshape([-1, 1])?] {
+        let sum = a.try_add(&base.slice(s![0])?)?;
+        let mut out = a.try_mul(&a)?;
+        results.push(format!("{:?} {:?}", sum.to_vec()?, out.to_vec()?));
+        a.sub_into(&a.flip([0])?, &mut out)?;
+        results.push(format!("{:?}", out.to_vec()?));
+        out.assign(&a)?;
+        results.push(format!("{:?} {:?}", out.to_vec()?, a.try_greater(&sum)?.to_vec()?));
+        results.push(format!("{:?} {:?} {:?}", a.sum()?, a.prod()?, [a.max()?, a.min()?]));
+        results.push(format!("{:?}", [a.argmax()?, a.argmin()?]));
+    }
+    Ok(results)
+}
+
+fn compare_longer<T>(mut element: impl FnMut(&mut Rng) -> T)
+where
+    T: RealElement + Reducible,
+{
+    for len in [2, 3, 1000, 8191, 8192, 8193, 30_000, 70_001] {
+        let mut rng = Rng::new(len as u64);
+        let data: Vec<T> = (0..len).map(|_| element(&mut rng)).collect();
+        for device in devices::devices() {
+            if !device.dtype_support().supports(T::DTYPE) {
+                continue;
+            }
+            let properties = QueueProperties { in_order: true, ..QueueProperties::default() };
+            let (open, ordered) = (device.queue().unwrap(), Queue::new(&device, properties).unwrap());
+            let (at_once, submitted) = (longer(&open, &data).unwrap(), longer(&ordered, &data).unwrap());
+            for (k, (at_once, submitted)) in std::iter::zip(&at_once, &submitted).enumerate() {
+                let start = std::iter::zip(at_once.bytes(), submitted.bytes()).take_while(|(a, b)| a == b).count();
+                let part = |text: &str| text.chars().skip(start.saturating_sub(20)).take(60).collect::<String>();
+                let (a, b) = (part(at_once), part(submitted));
+                assert!(at_once == submitted, "{len} of {} on {device}, result {k}: {a}, {b}", T::DTYPE);
+            }
+        }
+    }
+}
+
+#[test]
+fn some_microseconds() {
+    compare_longer(|rng| rng.next() as i8);
+    compare_longer(|rng| rng.next() as i32 >> 16);
+    compare_longer(|rng| match rng.chance(1) {
+        true => f32::from_bits(rng.next() as u32),
+        false => rng.below(1 << 20) as f32 / 1024.0 - 300.0,
+    });
+    compare_longer(|rng| rng.below(1 << 40) as f64 / 1e9 - 300.0);
+    // Rare enough that a place is looked for in a later segment, and once the first of two.
+    compare_longer(|rng| if rng.chance(1) && rng.chance(1) { f64::NAN } else { rng.below(100) as f64 });
 }
 
 /// Any bits now and then, else a number of moderate size.

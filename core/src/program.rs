@@ -116,8 +116,7 @@ impl Program {
         let mut builder = ProgramBuilder::new();
         let mut args: SmallVec<[Arg; MAX_ARITY]> = SmallVec::new();
         for position in 0..op.arity() {
-            let condition = op == Op::Where && position == 0;
-            args.push(builder.input(if condition { Dtype::Bool } else { dtype })?);
+            args.push(builder.input(op.operand_dtype(position, dtype))?);
         }
         let step = builder.push(op, &args)?;
         builder.output(step)?;

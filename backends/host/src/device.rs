@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use stridewise_core::backend::{
-    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, ElementsFn, Limits, Partition, Queue,
+    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, Limits, Partition, Queue,
     QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport, threads_started,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
@@ -185,7 +185,7 @@ impl Device for HostDevice {
         kernels::supports(plan)
     }
 
-    fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<ElementsFn> {
+    fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
         // Under the guard, the addresses that core knows are not those to compute with.
         if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, self.state.tuning.isa) }
     }

@@ -12,7 +12,6 @@ use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
 use crate::memory::direct::{Call, Function, MAX_BYTES, Space, Total, same_shape};
 use crate::ops::Op;
-use crate::program::Fold;
 use crate::promotion::result_type;
 use crate::runtime::Queue;
 use crate::scalar::Scalar;
@@ -52,7 +51,8 @@ pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> b
 
 /// Writes the result of an elementwise operation into one of its operands, which nobody else has. Whether it is done.
 pub(super) fn reuse(op: Op, operands: &[ArrayOrScalar<'_>], owned: &UsmArray) -> bool {
-    owned.elements.is_alone() && write(op, operands, owned)
+    // More is recorded, to be computed with what comes next.
+    owned.bytes() <= MAX_BYTES && owned.elements.is_alone() && write(op, operands, owned)
 }
 
 /// Writes a value, or the elements of an array, converted. Whether it is done.
@@ -89,14 +89,14 @@ pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
 pub(super) fn reduce(array: &UsmArray, reduction: Reduction, keepdims: bool) -> Result<Option<UsmArray>> {
     let (len, dtype) = (array.len(), array.dtype);
     let Some(allocation) = array.elements.get_memory() else { return Ok(None) };
-    if len == 0 || len * dtype.size() > MAX_BYTES || array.ndim() == 0 || !at_once(&array.queue) {
+    if len == 0 || array.ndim() == 0 || !array.queue.works_at_once() {
         return Ok(None);
     }
+    let fold = reduction.fold();
     // Where there are gaps, rows are folded in the order of their memory.
     let ordered = array.layout.is_c_contiguous()
         || array.layout.is_f_contiguous()
         || matches!(array.strides(), [stride] if *stride > 0);
-    let Fold::Op(_) = reduction.fold() else { return Ok(None) };
     let Ok(accumulator) = reduction.accumulator(dtype, array.device().dtype_support()) else {
         return Ok(None);
     };
@@ -106,26 +106,20 @@ pub(super) fn reduce(array: &UsmArray, reduction: Reduction, keepdims: bool) -> 
         return Ok(None);
     }
     let divisor = mean.then(|| Scalar::F64(len as f64).cast(accumulator));
-    let total = Total { device: array.device(), fold: reduction.fold(), accumulator, divisor };
+    let total = Total { device: array.device(), fold, accumulator, divisor };
     let Some(memory) = total.fresh(allocation, &array.layout, dtype)? else { return Ok(None) };
     let ones: Dims = if keepdims { Dims::from_elem(1, array.ndim()) } else { Dims::new() };
     let layout = Layout::contiguous(&ones, Order::C)?;
-    Ok(Some(UsmArray::of(Elements::Memory(memory), layout, accumulator, array.queue.clone())))
+    Ok(Some(UsmArray::of(Elements::Memory(memory), layout, fold.result(accumulator), array.queue.clone())))
 }
 
 /// The memory of an array whose queue allows work at once and whose elements lie one after another.
 fn target(out: &UsmArray) -> Option<&Arc<Allocation>> {
     let contiguous = out.layout.is_c_contiguous() || out.layout.is_f_contiguous();
-    if !out.writable || !contiguous || out.is_empty() || out.bytes() > MAX_BYTES || !at_once(&out.queue) {
+    if !out.writable || !contiguous || out.is_empty() || !out.queue.works_at_once() {
         return None;
     }
     out.elements.get_memory()
-}
-
-/// Whether work of a queue may be done while it is submitted: there is no order to keep, and no time to take.
-fn at_once(queue: &Queue) -> bool {
-    let properties = queue.properties();
-    !properties.in_order && !properties.profiling
 }
 
 /// The shape of a result.
@@ -153,7 +147,7 @@ impl<'a> Work<'a> {
         for (k, operand) in operands.iter().enumerate() {
             let ArrayOrScalar::Array(array) = operand else { continue };
             let first = *first.get_or_insert(array);
-            let wanted = if is_condition(op, k) { Dtype::Bool } else { *dtype.get_or_insert(array.dtype) };
+            let wanted = if op.is_condition(k) { Dtype::Bool } else { *dtype.get_or_insert(array.dtype) };
             if array.dtype != wanted || array.queue != first.queue {
                 return None;
             }
@@ -172,8 +166,10 @@ impl<'a> Work<'a> {
             len = joint.iter().try_fold(1_usize, |len, &extent| len.checked_mul(extent))?;
             shape = Shape::Joint(joint);
         }
-        let small = len > 0 && len <= MAX_BYTES / dtype.size();
-        if !small || !op.allows(dtype) || !at_once(queue) || (op.wants_float() && !dtype.kind().is_inexact())
+        if len == 0
+            || !op.allows(dtype)
+            || !queue.works_at_once()
+            || (op.wants_float() && !dtype.kind().is_inexact())
         {
             return None;
         }
@@ -217,7 +213,7 @@ impl<'a> Work<'a> {
                 memory.is_some_and(|memory| call.array(memory, &array.layout, array.dtype))
             }
             ArrayOrScalar::Scalar(value) => call.value(*value),
-            ArrayOrScalar::Weak(_) if is_condition(op, k) => false,
+            ArrayOrScalar::Weak(_) if op.is_condition(k) => false,
             ArrayOrScalar::Weak(value) => {
                 let support = self.queue.device().dtype_support();
                 let joint = result_type(&[self.dtype], &[*value], support);
@@ -260,9 +256,4 @@ impl<'a> Work<'a> {
             self.fill(&mut call, op, operands) && call.write(memory, &out.layout)
         })
     }
-}
-
-/// Whether an operand is the condition of a selection.
-fn is_condition(op: Op, position: usize) -> bool {
-    op == Op::Where && position == 0
 }

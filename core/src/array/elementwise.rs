@@ -118,7 +118,7 @@ fn prepare(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<(Recorded, Queue, U
     let mut shapes: SmallVec<[&[usize]; 3]> = SmallVec::new();
     let mut kind = UsmKind::Host;
     for (position, operand) in operands.iter().enumerate() {
-        let condition = op == Op::Where && position == 0;
+        let condition = op.is_condition(position);
         let dtype = match operand {
             ArrayOrScalar::Array(array) => {
                 queues.push((NAMES[position], &array.queue));

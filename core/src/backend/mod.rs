@@ -103,6 +103,15 @@ pub struct RawAllocation {
 pub type ElementsFn =
     unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, same: u32, len: usize);
 
+/// How a device computes an operation on the calling thread.
+#[derive(Clone, Copy)]
+pub struct Elements {
+    /// The function.
+    pub run: ElementsFn,
+    /// Elements up to which the device would compute a submission of the operation on the calling thread, too.
+    pub most: usize,
+}
+
 /// One device: what it is, its memory and its queues.
 pub trait Device: Send + Sync {
     /// What the device is.
@@ -116,15 +125,16 @@ pub trait Device: Send + Sync {
         let _ = (op, dtype);
         None
     }
-    /// The function that computes an operation on operands of a dtype (but the condition of a selection, which is `bool`),
-    /// with results of another, over a few elements on the calling thread, in memory of any kind of this device; `None`
-    /// where the device does not compute there.
-    fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<ElementsFn> {
+    /// What computes an operation on operands of a dtype (but the condition of a selection, which is `bool`), with results
+    /// of another, on the calling thread, in memory of any kind of this device; `None` where the device does not compute
+    /// there.
+    fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
         let _ = (op, dtype, out);
         None
     }
     /// Folds `len` elements of a dtype that lie one after another at `src`, on the calling thread, to the bits that a plan
-    /// gives, and writes the result to `dst`. Whether it did: a device that does not compute there, or not this, does nothing.
+    /// gives, and writes the result to `dst`. Whether it did: a device that does not compute there, or not this, or not so
+    /// many, does nothing.
     ///
     /// # Safety
     /// The elements are readable, the result is writable, both aligned to their dtypes and in memory of this device or the

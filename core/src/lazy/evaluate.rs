@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::layout::{self, Layout, Order};
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
+use crate::memory::direct::{Call, Function, Space};
 use crate::memory::schedule::{self, Access, complete};
 use crate::memory::track::Mode;
 use crate::ops::{self, Op};
@@ -35,9 +36,13 @@ pub(crate) enum Target {
 pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
     let guard = node.recorded();
     let Some(recorded) = &*guard else { return Ok(None) };
-    let part = evaluate_part(&node.queue, recorded, Target::New(node.kind))?;
-    let memory = Arc::clone(&part.output.allocation);
-    let event = submit(&node.queue, vec![part], &[])?;
+    let (memory, event) = match alone(&node.queue, recorded, node.kind)? {
+        Some(memory) => (memory, None),
+        None => {
+            let part = evaluate_part(&node.queue, recorded, Target::New(node.kind))?;
+            (Arc::clone(&part.output.allocation), Some(submit(&node.queue, vec![part], &[])?))
+        }
+    };
     // Set before the recorded operation goes, so that there is no moment with neither.
     node.publish(memory);
     let mut guard = guard;
@@ -45,7 +50,31 @@ pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
     drop(guard);
     // Drops the operands: interior nodes that were fused end here, consumed.
     drop(recorded);
-    Ok(Some(event))
+    Ok(event)
+}
+
+/// The result of an operation that nothing is to be fused with, computed on the calling thread, where the device would do
+/// that, too: without the program and the plan of a submission.
+fn alone(queue: &Queue, recorded: &Recorded, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
+    let function = Function::of(queue.device(), recorded.op, recorded.dtype, recorded.out);
+    let Some(function) = function.filter(|_| queue.works_at_once()) else { return Ok(None) };
+    let layout = &recorded.layout;
+    let order = if layout.is_c_contiguous() { Order::C } else { Order::F };
+    let mut call = Call::new(function, Space { shape: layout.shape(), len: layout.len(), order });
+    for (position, operand) in recorded.operands.iter().enumerate() {
+        let taken = match operand {
+            Source::Scalar(value) => call.value(value.cast(recorded.wanted(position))),
+            Source::Array(array) => {
+                let memory = array.elements().get_memory();
+                memory.is_some_and(|memory| call.array(memory, array.layout(), array.dtype()))
+            }
+            Source::Index(_) => false,
+        };
+        if !taken {
+            return Ok(None);
+        }
+    }
+    call.fresh(kind)
 }
 
 /// Runs an expression into existing memory, now.
@@ -497,8 +526,7 @@ impl<'a> Emission<'a> {
     fn value(&mut self, recorded: &Recorded) -> Result<Arg> {
         let mut args: SmallVec<[Arg; 3]> = SmallVec::new();
         for (position, operand) in recorded.operands.iter().enumerate() {
-            let condition = recorded.op == Op::Where && position == 0;
-            let wanted = if condition { Dtype::Bool } else { recorded.dtype };
+            let wanted = recorded.wanted(position);
             let arg = match operand {
                 Source::Scalar(value) => self.builder.constant(value.cast(wanted))?,
                 Source::Index(layout) => {

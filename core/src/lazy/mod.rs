@@ -134,6 +134,13 @@ pub(crate) struct Recorded {
     pub(crate) operands: SmallVec<[Source; 3]>,
 }
 
+impl Recorded {
+    /// The dtype that an operand is converted to.
+    fn wanted(&self, position: usize) -> Dtype {
+        self.op.operand_dtype(position, self.dtype)
+    }
+}
+
 /// An operand of a recorded operation.
 #[derive(Clone)]
 pub(crate) enum Source {

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::allocation::Allocation;
 use super::track::Track;
 use super::{BLOCK_ALIGN_BYTES, UsmKind};
-use crate::backend::ElementsFn;
+use crate::backend::{Elements, ElementsFn};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{Layout, Order};
@@ -24,7 +24,8 @@ use crate::scalar::Scalar;
 
 /// Operands of such work, at most.
 pub(crate) const MAX_OPERANDS: usize = 3;
-/// Bytes of a result, or of an operand that is not simply read where it lies, at most.
+/// Bytes at most of an operand that is not simply read where it lies, and of a result that is computed although it could be
+/// recorded instead.
 pub(crate) const MAX_BYTES: usize = 4 << 10;
 
 /// A value's bytes, aligned for every dtype.
@@ -40,6 +41,8 @@ struct Gathered([MaybeUninit<u8>; MAX_BYTES]);
 #[derive(Clone, Copy)]
 pub(crate) struct Function<'a> {
     run: ElementsFn,
+    /// Elements at most.
+    most: usize,
     op: Op,
     dtype: Dtype,
     out: Dtype,
@@ -49,8 +52,8 @@ pub(crate) struct Function<'a> {
 impl<'a> Function<'a> {
     /// The function, where the device has one.
     pub(crate) fn of(device: &'a Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Self> {
-        let run = device.backend().elements_fn(op, dtype, out)?;
-        Some(Self { run, op, dtype, out, device })
+        let Elements { run, most } = device.backend().elements_fn(op, dtype, out)?;
+        Some(Self { run, most, op, dtype, out, device })
     }
 }
 
@@ -207,7 +210,7 @@ impl<'a> Call<'a> {
 
     /// The dtype of the next operand.
     fn wanted(&self) -> Dtype {
-        if self.function.op == Op::Where && self.given == 0 { Dtype::Bool } else { self.function.dtype }
+        self.function.op.operand_dtype(self.given, self.function.dtype)
     }
 
     /// Gives the next operand, a value. Whether the function takes it.
@@ -258,7 +261,7 @@ impl<'a> Call<'a> {
 
     /// Whether the call is complete.
     fn is_ready(&self) -> bool {
-        self.given == self.function.op.arity() && self.space.len > 0
+        self.given == self.function.op.arity() && (1..=self.function.most).contains(&self.space.len)
     }
 
     fn memory(&self) -> impl Iterator<Item = &'a Allocation> + Clone + '_ {
@@ -395,13 +398,15 @@ impl Total<'_> {
     ) -> Result<Option<Arc<Allocation>>> {
         let accumulator = self.accumulator;
         let len = layout.len();
-        let fits = len > 0 && len * dtype.size().max(accumulator.size()) <= MAX_BYTES;
-        if !fits || allocation.device() != self.device {
+        // What must be gathered or converted has to fit the stack.
+        let ordered = layout.is_c_contiguous() || (layout.is_f_contiguous() && !self.fold.is_index());
+        let small = len <= MAX_BYTES / dtype.size().max(accumulator.size());
+        if len == 0 || !(small || (ordered && dtype == accumulator)) || allocation.device() != self.device {
             return Ok(None);
         }
         let Some(source) = Source::new(allocation, layout, len, dtype) else { return Ok(None) };
         let backend = self.device.backend();
-        let function = |op, dtype| backend.elements_fn(op, dtype, accumulator);
+        let function = |op, dtype| Some(backend.elements_fn(op, dtype, accumulator)?.run);
         // Memory is touched here only where the device computes on the calling thread.
         if backend.elements_fn(Op::Copy, dtype, dtype).is_none() {
             return Ok(None);
@@ -425,7 +430,7 @@ impl Total<'_> {
         // aligned for every dtype. The memory that is written was just allocated, for one result. The device computes on this
         // thread, in its memory of any kind (`backend::Device::elements_fn`), and the functions are its own, for these dtypes.
         let done = unsafe {
-            if !layout.is_c_contiguous() && !layout.is_f_contiguous() {
+            if !ordered {
                 let room = gathered.0.as_mut_ptr().cast();
                 source.gather(&Space { shape: layout.shape(), len, order: Order::C }, room);
                 from = room;

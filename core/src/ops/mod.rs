@@ -339,6 +339,16 @@ ops! {
 }
 
 impl Op {
+    /// Whether an operand is the condition of a selection.
+    pub(crate) const fn is_condition(self, position: usize) -> bool {
+        matches!(self, Self::Where) && position == 0
+    }
+
+    /// The dtype of an operand of an operation on a dtype: but for a condition, that dtype.
+    pub(crate) const fn operand_dtype(self, position: usize, dtype: Dtype) -> Dtype {
+        if self.is_condition(position) { Dtype::Bool } else { dtype }
+    }
+
     /// Whether the operation is defined for operands of a dtype. `bool` is ordered, false before true; for
     /// [`Op::Where`] this is the dtype of the two values.
     #[must_use]

@@ -124,6 +124,10 @@ impl Queue {
     pub fn is_in_order(&self) -> bool {
         self.0.properties.in_order
     }
+    /// Whether work may be done while it is submitted: there is no order to keep, and no time to take.
+    pub(crate) fn works_at_once(&self) -> bool {
+        !self.0.properties.in_order && !self.0.properties.profiling
+    }
 
     /// Submits all recorded work of arrays of this queue.
     ///

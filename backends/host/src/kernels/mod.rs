@@ -8,6 +8,7 @@ mod cast;
 mod code;
 mod contract;
 mod deviation;
+mod direct;
 mod entry;
 mod family;
 mod fold;
@@ -35,7 +36,7 @@ mod wide_sum;
 #[cfg(test)]
 mod tests;
 
-use stridewise_core::backend::{ElementsFn, Support};
+use stridewise_core::backend::Support;
 use stridewise_core::ops::OpClass;
 use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program};
 
@@ -52,25 +53,38 @@ pub(crate) struct Tuning {
     pub(crate) last_cache_bytes: usize,
 }
 
+pub(crate) use direct::{elements_fn, fold_elements};
+
+/// Work below this estimate is done on the calling thread. Waking a parked worker takes 10 to 25 µs, so the work is over
+/// before a worker could begin it, and an event that is complete on return costs its dependents nothing.
+pub(crate) const INLINE_NS: u64 = 16_000;
+/// Rough time to read a byte of an operand, in picoseconds.
+const READ_PS: usize = 20;
+
 /// Rough time of a plan on one thread, in nanoseconds: for the choice between the calling thread and the pool.
 pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
     let mut picoseconds = family::cost_ps(plan);
     for (operand, dtype) in plan.inputs.iter().zip(plan.program.inputs()) {
         let strided = operand.strides.last().is_some_and(|&s| !(0..=1).contains(&s));
-        picoseconds += 20 * dtype.size() + if strided { 600 } else { 0 };
+        picoseconds += READ_PS * dtype.size() + if strided { 600 } else { 0 };
     }
     for step in plan.program.steps() {
-        let per_byte = match step.op {
-            Op::Sqrt | Op::Divide | Op::Cast | Op::Where => 25,
-            Op::Exp | Op::Log | Op::Tanh | Op::Atan => 60,
-            Op::Sin | Op::Cos | Op::Atan2 | Op::Pow => 120,
-            op if op.class() == OpClass::int => 250,
-            _ => 8,
-        };
-        picoseconds += per_byte * step.dtype.size();
+        picoseconds += step_ps(step.op, step.dtype);
     }
     let total = u64::try_from(plan.len()).unwrap_or(u64::MAX);
     50 + total.saturating_mul(u64::try_from(picoseconds).unwrap_or(u64::MAX)) / 1000
+}
+
+/// Rough time of an operation on an element, in picoseconds.
+fn step_ps(op: Op, dtype: Dtype) -> usize {
+    let per_byte = match op {
+        Op::Sqrt | Op::Divide | Op::Cast | Op::Where => 25,
+        Op::Exp | Op::Log | Op::Tanh | Op::Atan => 60,
+        Op::Sin | Op::Cos | Op::Atan2 | Op::Pow => 120,
+        op if op.class() == OpClass::int => 250,
+        _ => 8,
+    };
+    per_byte * dtype.size()
 }
 
 /// Runs a plan to the end. With one thread it runs on the calling one; else those of the pool that the caller computes for
@@ -98,42 +112,6 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
             _ => {} // `supports` refuses them.
         }
     }
-}
-
-/// The function of an operation on a dtype, with results of another, over elements that lie one after another.
-pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<ElementsFn> {
-    // A step's function has the same contract; the flag beyond those of its sources is not set.
-    step::resolve(op, dtype, out, isa).map(|resolved| resolved.run)
-}
-
-/// Folds elements that lie one after another, as a plan does where one segment holds them. Whether it did: folds by an
-/// operation, in the dtype of the elements.
-///
-/// # Safety
-/// `len ≥ 1` elements are readable at `src` and the result writable at `dst`, aligned to the
-/// dtype, and nothing else accesses them in conflict.
-pub(crate) unsafe fn fold_elements(
-    fold: Fold,
-    dtype: Dtype,
-    dst: *mut u8,
-    src: *const u8,
-    len: usize,
-    isa: Isa,
-) -> bool {
-    // 16-bit floats are folded as `float32`.
-    let Fold::Op(op) = fold else { return false };
-    if matches!(dtype, Dtype::F16 | Dtype::Bf16) || len > reduce::SEGMENT {
-        return false;
-    }
-    let Some(folding) = fold::folding(op, dtype, isa) else { return false };
-    let mut accumulators = fold::Accumulators::new();
-    let acc = accumulators.as_mut_ptr();
-    // SAFETY: the caller's contract; the accumulators have the room that a fold takes, and begin with its result.
-    unsafe {
-        (folding.run)(acc, src, folding.identity.as_ptr(), src, fold::FIRST | fold::LAST, len);
-        std::ptr::copy_nonoverlapping(acc, dst, dtype.size());
-    }
-    true
 }
 
 /// Copies bytes.

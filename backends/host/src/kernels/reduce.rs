@@ -585,6 +585,6 @@ impl Reduction {
 }
 
 /// Where a tree over segments is divided.
-fn middle(low: usize, high: usize) -> usize {
+pub(super) fn middle(low: usize, high: usize) -> usize {
     low + (high - low).next_power_of_two() / 2
 }

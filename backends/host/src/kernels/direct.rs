@@ -1,0 +1,89 @@
+//! What is computed on the calling thread without a plan.
+
+use std::ops::Range;
+
+use stridewise_core::backend::Elements;
+use stridewise_core::{Dtype, Fold, Op};
+
+use super::code::SLOT_BYTES;
+use super::plane::{Kind, Planes, Run};
+use super::reduce::{SEGMENT, middle};
+use super::tile::Scratch;
+use super::{INLINE_NS, READ_PS, step, step_ps};
+use crate::simd::Isa;
+
+/// Elements that take so long that a submission of them would not run on the calling thread.
+const fn most(picoseconds: usize) -> usize {
+    INLINE_NS as usize * 1000 / picoseconds
+}
+
+/// The function of an operation on a dtype, with results of another, over elements that lie one after another.
+pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Elements> {
+    // A step's function has the same contract; the flag beyond those of its sources is not set.
+    let run = step::resolve(op, dtype, out, isa)?.run;
+    Some(Elements { run, most: most(op.arity() * READ_PS * dtype.size() + step_ps(op, dtype)) })
+}
+
+/// Folds elements that lie one after another, as a plan does on one thread. Whether it did: in the dtype of the elements,
+/// where they are not too many.
+///
+/// # Safety
+/// `len ≥ 1` elements are readable at `src` and the result writable at `dst`, aligned to their dtypes, and nothing else
+/// accesses them in conflict.
+pub(crate) unsafe fn fold_elements(
+    fold: Fold,
+    dtype: Dtype,
+    dst: *mut u8,
+    src: *const u8,
+    len: usize,
+    isa: Isa,
+) -> bool {
+    // 16-bit floats are folded as `float32`.
+    if matches!(dtype, Dtype::F16 | Dtype::Bf16) || len > most(READ_PS * dtype.size()) {
+        return false;
+    }
+    let Some(kind) = Kind::new(fold, dtype, isa) else { return false };
+    let planes = Planes { kind, acc: dtype, rows: false, len: 1, late: fold.is_index() };
+    let segments = len.div_ceil(SEGMENT);
+    // One for each level of the tree.
+    let levels = segments.next_power_of_two().trailing_zeros() as usize + 1;
+    let mut scratch = Scratch::take((levels * planes.bytes()).next_multiple_of(SLOT_BYTES));
+    let plane = scratch.ptr();
+    // SAFETY: the caller's contract; there is a plane for each level. `locate` is given a segment's elements.
+    unsafe {
+        tree(&planes, plane, src, dtype.size(), len, 0..segments);
+        planes.locate(plane, |start| (src.add(start * dtype.size()), SEGMENT.min(len - start)));
+        let (result, size) = planes.result();
+        std::ptr::copy_nonoverlapping(plane.add(result), dst, size);
+    }
+    true
+}
+
+/// Folds segments of `len` elements into a plane; those behind it are for what is folded on the way.
+///
+/// # Safety
+/// The elements are readable, and there is a plane for each level of the tree.
+unsafe fn tree(
+    planes: &Planes,
+    acc: *mut u8,
+    src: *const u8,
+    size: usize,
+    len: usize,
+    segments: Range<usize>,
+) {
+    let (low, high) = (segments.start, segments.end);
+    let points = |segment: usize| (segment * SEGMENT).min(len);
+    // SAFETY: for all of this function: the caller's contract; a half has a level less.
+    unsafe {
+        if high - low == 1 {
+            let run = Run { at: points(low), first: true, last: true, points: points(high) - points(low) };
+            let value = src.add(run.at * size);
+            return planes.run(acc, [value, value], &run, run.points);
+        }
+        let (middle, spare) = (middle(low, high), acc.add(planes.bytes()));
+        tree(planes, acc, src, size, len, low..middle);
+        tree(planes, spare, src, size, len, middle..high);
+        let halves = [points(middle) - points(low), points(high) - points(middle)];
+        planes.combine(acc, spare, halves, 1);
+    }
+}
