@@ -109,8 +109,10 @@ where
             let (open, ordered) = (device.queue().unwrap(), Queue::new(&device, properties).unwrap());
             let (at_once, submitted) = (longer(&open, &data).unwrap(), longer(&ordered, &data).unwrap());
             for (k, (at_once, submitted)) in std::iter::zip(&at_once, &submitted).enumerate() {
-                let start = std::iter::zip(at_once.bytes(), submitted.bytes()).take_while(|(a, b)| a == b).count();
-                let part = |text: &str| text.chars().skip(start.saturating_sub(20)).take(60).collect::<String>();
+                let start =
+                    std::iter::zip(at_once.bytes(), submitted.bytes()).take_while(|(a, b)| a == b).count();
+                let part =
+                    |text: &str| text.chars().skip(start.saturating_sub(20)).take(60).collect::<String>();
                 let (a, b) = (part(at_once), part(submitted));
                 assert!(at_once == submitted, "{len} of {} on {device}, result {k}: {a}, {b}", T::DTYPE);
             }

@@ -24,7 +24,7 @@ const REASONS: &[Reason] = &[
         op: None,
         layout: None,
         sizes: (0, 1 << 10),
-        text: "the price of a call: a result's memory, node and locks, or a whole submission (instructions below)",
+        text: "the price of a call: a result's memory and its locks, or a whole submission (instructions below)",
     },
     Reason {
         op: Some("pow"),

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::UsmArray;
+use super::{UsmArray, direct};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem, normalize_axis};
 use crate::lazy::{Part, concat_parts};
@@ -11,6 +11,12 @@ use crate::promotion::result_type;
 use crate::runtime::{Event, Queue, common_queue};
 
 pub(super) fn placement(arrays: &[&UsmArray]) -> Result<Queue> {
+    // Names are for the error.
+    if let [first, others @ ..] = arrays
+        && others.iter().all(|array| array.queue() == first.queue())
+    {
+        return Ok(first.queue().clone());
+    }
     let names: Vec<String> = (0..arrays.len()).map(|i| format!("arrays[{i}]")).collect();
     let queues: Vec<(&str, &Queue)> =
         names.iter().map(String::as_str).zip(arrays.iter().map(|a| a.queue())).collect();
@@ -91,6 +97,9 @@ fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<Even
 
 /// Copies arrays to others of their shape, which do not overlap, as one submission.
 pub(super) fn copy_parts(queue: &Queue, parts: &[(UsmArray, UsmArray)]) -> Result<Event> {
+    if direct::assign_all(parts) {
+        return Ok(Event::ready());
+    }
     let part = |(from, to): &(UsmArray, UsmArray)| {
         Ok(Part { recorded: from.as_expression(to.dtype())?, target: to.as_target()? })
     };

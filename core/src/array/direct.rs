@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{ArrayOrScalar, Reduction, UsmArray};
+use super::{ArrayOrScalar, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{Dims, Layout, Order, broadcast_shapes};
@@ -12,9 +12,9 @@ use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
 use crate::memory::direct::{Call, Function, MAX_BYTES, Space, Total, same_shape};
 use crate::ops::Op;
+use crate::program::{Fold, Program};
 use crate::promotion::result_type;
 use crate::runtime::Queue;
-use crate::scalar::Scalar;
 
 /// The array of an elementwise operation.
 ///
@@ -82,35 +82,36 @@ pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
     work.write(op, &[operand], out, allocation)
 }
 
-/// A reduction of all elements.
+/// Copies arrays, converted, to others of their shape, which do not overlap. Whether it is done; part of it may be where it
+/// is not.
+pub(super) fn assign_all(parts: &[(UsmArray, UsmArray)]) -> bool {
+    let Some((_, out)) = parts.first() else { return true };
+    let total = parts.iter().fold(0, |total: usize, (_, to)| total.saturating_add(to.len()));
+    let copy = Function::of(out.device(), Op::Copy, out.dtype, out.dtype);
+    copy.is_some_and(|copy| total <= copy.most())
+        && parts.iter().all(|(from, to)| to.is_empty() || assign(&from.into(), to))
+}
+
+/// A fold of all elements, converted to the accumulator's dtype, and a program for the folded value.
 ///
 /// # Errors
 /// What the allocation reports.
-pub(super) fn reduce(array: &UsmArray, reduction: Reduction, keepdims: bool) -> Result<Option<UsmArray>> {
-    let (len, dtype) = (array.len(), array.dtype);
+pub(super) fn fold(
+    array: &UsmArray,
+    accumulator: Dtype,
+    fold: Fold,
+    finish: Option<&Program>,
+) -> Result<Option<Elements>> {
     let Some(allocation) = array.elements.get_memory() else { return Ok(None) };
-    if len == 0 || array.ndim() == 0 || !array.queue.works_at_once() {
-        return Ok(None);
-    }
-    let fold = reduction.fold();
     // Where there are gaps, rows are folded in the order of their memory.
     let ordered = array.layout.is_c_contiguous()
         || array.layout.is_f_contiguous()
         || matches!(array.strides(), [stride] if *stride > 0);
-    let Ok(accumulator) = reduction.accumulator(dtype, array.device().dtype_support()) else {
-        return Ok(None);
-    };
-    // What is folded in a wider dtype than the result's is left to plans.
-    let mean = reduction == Reduction::Mean;
-    if !ordered || (mean && dtype.kind().is_inexact() && accumulator != dtype) {
+    if !ordered || !array.queue.works_at_once() {
         return Ok(None);
     }
-    let divisor = mean.then(|| Scalar::F64(len as f64).cast(accumulator));
-    let total = Total { device: array.device(), fold, accumulator, divisor };
-    let Some(memory) = total.fresh(allocation, &array.layout, dtype)? else { return Ok(None) };
-    let ones: Dims = if keepdims { Dims::from_elem(1, array.ndim()) } else { Dims::new() };
-    let layout = Layout::contiguous(&ones, Order::C)?;
-    Ok(Some(UsmArray::of(Elements::Memory(memory), layout, fold.result(accumulator), array.queue.clone())))
+    let total = Total { device: array.device(), fold, accumulator, finish };
+    Ok(total.fresh(allocation, &array.layout, array.dtype)?.map(Elements::Memory))
 }
 
 /// The memory of an array whose queue allows work at once and whose elements lie one after another.

@@ -117,12 +117,6 @@ impl UsmArray {
         keepdims: bool,
         dtype: Option<Dtype>,
     ) -> Result<Self> {
-        if axes.is_none()
-            && dtype.is_none()
-            && let Some(array) = direct::reduce(self, reduction, keepdims)?
-        {
-            return Ok(array);
-        }
         let axes = self.reduced_axes(axes)?;
         let count: usize = axes.iter().map(|&a| self.shape()[a]).product();
         let indexed = reduction.fold().is_index();
@@ -209,16 +203,22 @@ impl UsmArray {
             return if keepdims { result.expand_dims(&named) } else { Ok(result) };
         }
         let out = finish.as_ref().map_or(fold.result(accumulator), |program| program.output_dtype(0));
-        let recorded = self.as_expression(accumulator)?;
-        let target = Target::New(self.usm_kind());
-        let reduced = lazy::reduce(&self.queue, &recorded, fold, finish, axes, target, &[])?.0;
+        let all = axes.len() == self.ndim();
+        let at_once = if all { direct::fold(self, accumulator, fold, finish.as_ref())? } else { None };
+        let elements = match at_once {
+            Some(elements) => elements,
+            None => {
+                let recorded = self.as_expression(accumulator)?;
+                let target = Target::New(self.usm_kind());
+                Elements::Memory(lazy::reduce(&self.queue, &recorded, fold, finish, axes, target, &[])?.0)
+            }
+        };
         let out_shape: SmallVec<[usize; 4]> = if keepdims {
             (0..self.ndim()).map(|a| if kept(&a) { self.shape()[a] } else { 1 }).collect()
         } else {
             shape
         };
         let layout = Layout::contiguous(&out_shape, Order::C)?;
-        let elements = Elements::Memory(reduced);
         Ok(Self::of(elements, layout, out, self.queue.clone()))
     }
 }

@@ -108,7 +108,7 @@ pub type ElementsFn =
 pub struct Elements {
     /// The function.
     pub run: ElementsFn,
-    /// Elements up to which the device would compute a submission of the operation on the calling thread, too.
+    /// Elements up to which that is quicker than to hand the work to other threads.
     pub most: usize,
 }
 

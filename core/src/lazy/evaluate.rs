@@ -53,8 +53,8 @@ pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
     Ok(event)
 }
 
-/// The result of an operation that nothing is to be fused with, computed on the calling thread, where the device would do
-/// that, too: without the program and the plan of a submission.
+/// The result of an operation that nothing is to be fused with, where it is quicker computed on the calling thread: without
+/// the program and the plan of a submission.
 fn alone(queue: &Queue, recorded: &Recorded, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
     let function = Function::of(queue.device(), recorded.op, recorded.dtype, recorded.out);
     let Some(function) = function.filter(|_| queue.works_at_once()) else { return Ok(None) };

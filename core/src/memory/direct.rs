@@ -18,7 +18,7 @@ use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{Layout, Order};
 use crate::ops::Op;
-use crate::program::Fold;
+use crate::program::{Arg, Fold, Program, Step};
 use crate::runtime::Device;
 use crate::scalar::Scalar;
 
@@ -54,6 +54,11 @@ impl<'a> Function<'a> {
     pub(crate) fn of(device: &'a Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Self> {
         let Elements { run, most } = device.backend().elements_fn(op, dtype, out)?;
         Some(Self { run, most, op, dtype, out, device })
+    }
+
+    /// Elements that the device computes on the calling thread, at most.
+    pub(crate) fn most(&self) -> usize {
+        self.most
     }
 }
 
@@ -374,14 +379,14 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A fold of a few elements.
+/// A fold of all elements of an array.
 pub(crate) struct Total<'a> {
     pub(crate) device: &'a Device,
     pub(crate) fold: Fold,
     /// The dtype that elements are converted to first.
     pub(crate) accumulator: Dtype,
-    /// What the folded value is divided by.
-    pub(crate) divisor: Option<Scalar>,
+    /// What the result is computed by from the folded value.
+    pub(crate) finish: Option<&'a Program>,
 }
 
 impl Total<'_> {
@@ -406,49 +411,91 @@ impl Total<'_> {
         }
         let Some(source) = Source::new(allocation, layout, len, dtype) else { return Ok(None) };
         let backend = self.device.backend();
-        let function = |op, dtype| Some(backend.elements_fn(op, dtype, accumulator)?.run);
-        // Memory is touched here only where the device computes on the calling thread.
-        if backend.elements_fn(Op::Copy, dtype, dtype).is_none() {
-            return Ok(None);
-        }
-        let convert = (dtype != accumulator).then(|| function(Op::Cast, dtype));
-        let divide = self.divisor.map(|value| (function(Op::Divide, accumulator), value));
-        if matches!(convert, Some(None))
-            || divide.is_some_and(|(divide, value)| divide.is_none() || value.dtype() != accumulator)
-        {
-            return Ok(None);
-        }
+        // A conversion, or nothing; memory is touched here only where the device computes on the calling thread.
+        let op = if dtype == accumulator { Op::Copy } else { Op::Cast };
+        let Some(convert) = backend.elements_fn(op, dtype, accumulator) else { return Ok(None) };
+        let folded = self.fold.result(accumulator);
+        let finish = match self.finish.map(|program| Finish::of(program, self.device)) {
+            Some(None) => return Ok(None),
+            finish => finish.flatten(),
+        };
+        let result = finish.as_ref().map_or(folded, |finish| finish.program.output_dtype(0));
         let Some(locked) = lock_idle(std::iter::once(&**allocation)) else { return Ok(None) };
-        let bytes = self.fold.result(accumulator).size();
-        let out = Allocation::new(self.device, allocation.kind(), bytes, BLOCK_ALIGN_BYTES)?;
-        let dst = out.ptr().as_ptr();
+        let out = Allocation::new(self.device, allocation.kind(), result.size(), BLOCK_ALIGN_BYTES)?;
+        let mut value = Constant([0; 16]);
         let mut gathered = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut converted = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut from = source.place;
         // SAFETY: `Source::new` has found the elements to be in the allocation and aligned. It is locked: no work is under way
         // and no host view open, and none can begin. Gathered and converted, the elements fit the rooms on the stack, which are
-        // aligned for every dtype. The memory that is written was just allocated, for one result. The device computes on this
-        // thread, in its memory of any kind (`backend::Device::elements_fn`), and the functions are its own, for these dtypes.
+        // aligned for every dtype, as is that for the value. The memory that is written was just allocated, for one result. The
+        // device computes on this thread, in its memory of any kind (`backend::Device::elements_fn`), and the functions are its
+        // own, for these dtypes.
         let done = unsafe {
             if !ordered {
                 let room = gathered.0.as_mut_ptr().cast();
                 source.gather(&Space { shape: layout.shape(), len, order: Order::C }, room);
                 from = room;
             }
-            if let Some(Some(convert)) = convert {
+            if op == Op::Cast {
                 let room = converted.0.as_mut_ptr().cast();
-                convert(room, from, from, from, 0, len);
+                (convert.run)(room, from, from, from, 0, len);
                 from = room;
             }
-            let done = backend.fold_elements(self.fold, accumulator, dst, from, len);
-            if let Some((Some(divide), value)) = divide.filter(|_| done) {
-                let value = Constant(value.to_bytes());
-                divide(dst, dst, value.0.as_ptr(), dst, 0, 1);
+            let done = backend.fold_elements(self.fold, accumulator, value.0.as_mut_ptr(), from, len);
+            if let Some(finish) = finish.filter(|_| done) {
+                value = finish.run(value);
             }
+            std::ptr::copy_nonoverlapping(value.0.as_ptr(), out.ptr().as_ptr(), result.size());
             done
         };
         drop(locked);
         Ok(done.then_some(out))
+    }
+}
+
+/// A program over one value, and a device's functions for its steps.
+struct Finish<'a> {
+    program: &'a Program,
+    steps: SmallVec<[ElementsFn; 4]>,
+}
+
+impl<'a> Finish<'a> {
+    /// `None` where the device does not compute on the calling thread.
+    fn of(program: &'a Program, device: &Device) -> Option<Self> {
+        let step = |step: &Step| Some(device.backend().elements_fn(step.op, step.dtype, step.out)?.run);
+        let steps = program.steps().iter().map(step).collect::<Option<_>>()?;
+        Some(Self { program, steps })
+    }
+
+    /// The program's output.
+    ///
+    /// # Safety
+    /// The value is of the program's input.
+    unsafe fn run(&self, value: Constant) -> Constant {
+        let constants: SmallVec<[Constant; 2]> =
+            self.program.consts().iter().map(|constant| Constant(constant.to_bytes())).collect();
+        let mut results: SmallVec<[Constant; 4]> = SmallVec::new();
+        let at = |results: &[Constant], arg: Arg| match arg {
+            Arg::Input(_) => value,
+            Arg::Const(constant) => constants[usize::from(constant)],
+            Arg::Step(step) => results[usize::from(step)],
+        };
+        for (step, run) in self.program.steps().iter().zip(&self.steps) {
+            let mut operands = [Constant([0; 16]); MAX_OPERANDS];
+            for (operand, &arg) in operands.iter_mut().zip(step.operands()) {
+                *operand = at(&results, arg);
+            }
+            let mut places = operands.each_ref().map(|operand| operand.0.as_ptr());
+            for k in step.operands().len()..MAX_OPERANDS {
+                places[k] = places[0];
+            }
+            let mut result = Constant([0; 16]);
+            // SAFETY: each is one value of the step's dtype, by the caller's contract and the program's; they are apart.
+            unsafe { run(result.0.as_mut_ptr(), places[0], places[1], places[2], 0, 1) };
+            results.push(result);
+        }
+        at(&results, self.program.outputs()[0])
     }
 }
 

@@ -9,12 +9,16 @@ use super::code::SLOT_BYTES;
 use super::plane::{Kind, Planes, Run};
 use super::reduce::{SEGMENT, middle};
 use super::tile::Scratch;
-use super::{INLINE_NS, READ_PS, step, step_ps};
+use super::{READ_PS, step, step_ps};
 use crate::simd::Isa;
 
-/// Elements that take so long that a submission of them would not run on the calling thread.
+/// Work below this estimate is done here: longer than what a submission does on the calling thread, for there is nothing
+/// to submit. Twice as many threads gain half of it, less what it takes to wake them.
+const AT_ONCE_NS: usize = 30_000;
+
+/// Elements of work that takes so long for each.
 const fn most(picoseconds: usize) -> usize {
-    INLINE_NS as usize * 1000 / picoseconds
+    AT_ONCE_NS * 1000 / picoseconds
 }
 
 /// The function of an operation on a dtype, with results of another, over elements that lie one after another.

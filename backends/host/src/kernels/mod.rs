@@ -55,9 +55,6 @@ pub(crate) struct Tuning {
 
 pub(crate) use direct::{elements_fn, fold_elements};
 
-/// Work below this estimate is done on the calling thread. Waking a parked worker takes 10 to 25 µs, so the work is over
-/// before a worker could begin it, and an event that is complete on return costs its dependents nothing.
-pub(crate) const INLINE_NS: u64 = 16_000;
 /// Rough time to read a byte of an operand, in picoseconds.
 const READ_PS: usize = 20;
 
