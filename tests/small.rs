@@ -43,6 +43,21 @@ where
             let mut out = sum.copy()?;
             a.sub_into(b, &mut out)?;
             results.push(format!("{:?}", out.to_vec()?));
+            if let [rows, columns] = sum.shape()[..] {
+                // A target with gaps, backwards and in another order.
+                let wide = Array::<T>::on(queue).zeros([2 * columns + 1, rows + 2])?;
+                let target = wide.slice(s![1..;2, 2..])?.permute_dims([1, 0])?.slice(s![..;-1, ..])?;
+                a.sub_into(b, &mut target.clone())?;
+                target.slice(s![.., ..1])?.assign(&sum.slice(s![.., -1..])?)?;
+                results.push(format!("{:?}", wide.to_vec()?));
+                let parts = [a.broadcast_to(sum.shape())?, sum.clone()];
+                for axis in [0, 1] {
+                    results.push(format!(
+                        "{:?}",
+                        Array::concat(&[&parts[0], &parts[1], &parts[0]], axis)?.to_vec()?
+                    ));
+                }
+            }
             let greater = a.greater(b);
             results.push(format!("{:?}", greater.to_vec()?));
         }

@@ -114,10 +114,9 @@ pub(super) fn fold(
     Ok(total.fresh(allocation, &array.layout, array.dtype)?.map(Elements::Memory))
 }
 
-/// The memory of an array whose queue allows work at once and whose elements lie one after another.
+/// The memory of an array that may be written, and whose queue allows work at once.
 fn target(out: &UsmArray) -> Option<&Arc<Allocation>> {
-    let contiguous = out.layout.is_c_contiguous() || out.layout.is_f_contiguous();
-    if !out.writable || !contiguous || out.is_empty() || !out.queue.works_at_once() {
+    if !out.writable || out.is_empty() || !out.queue.works_at_once() {
         return None;
     }
     out.elements.get_memory()

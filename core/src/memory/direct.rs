@@ -11,12 +11,13 @@ use std::sync::{Arc, MutexGuard};
 use smallvec::SmallVec;
 
 use super::allocation::Allocation;
+use super::strided;
 use super::track::Track;
 use super::{BLOCK_ALIGN_BYTES, UsmKind};
 use crate::backend::{Elements, ElementsFn};
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::layout::{Layout, Order};
+use crate::layout::{Layout, Order, self_overlaps};
 use crate::ops::Op;
 use crate::program::{Arg, Fold, Program, Step};
 use crate::runtime::Device;
@@ -26,7 +27,7 @@ use crate::scalar::Scalar;
 pub(crate) const MAX_OPERANDS: usize = 3;
 /// Bytes at most of an operand that is not simply read where it lies, and of a result that is computed although it could be
 /// recorded instead.
-pub(crate) const MAX_BYTES: usize = 4 << 10;
+pub(crate) const MAX_BYTES: usize = 16 << 10;
 
 /// A value's bytes, aligned for every dtype.
 #[repr(align(16))]
@@ -94,67 +95,8 @@ impl<'a> Source<'a> {
     /// The layout broadcasts to the space's shape, of which all elements are writable at `dst` and apart from this
     /// allocation, and nothing writes to the source meanwhile.
     unsafe fn gather(&self, space: &Space<'_>, dst: *mut u8) {
-        let gather = match self.itemsize {
-            1 => Self::gather_sized::<1>,
-            2 => Self::gather_sized::<2>,
-            4 => Self::gather_sized::<4>,
-            8 => Self::gather_sized::<8>,
-            _ => Self::gather_sized::<16>,
-        };
-        // SAFETY: the caller's contract; `new` has found every element of the layout to be in the allocation, and the strides
-        // of a broadcast are the layout's or 0.
-        unsafe { gather(self, space, dst) }
-    }
-
-    /// [`gather`](Self::gather), of elements of a size.
-    ///
-    /// # Safety
-    /// As for `gather`; elements have this size.
-    unsafe fn gather_sized<const SIZE: usize>(&self, space: &Space<'_>, dst: *mut u8) {
-        // The dimensions that count, the innermost first.
-        let mut dims: SmallVec<[(usize, isize); 4]> = SmallVec::new();
-        let added = space.shape.len() - self.layout.ndim();
-        let dim = |axis: usize| {
-            let inherited = axis.checked_sub(added).filter(|&a| self.layout.shape()[a] != 1);
-            (space.shape[axis], inherited.map_or(0, |a| self.layout.strides()[a]))
-        };
-        let counts = |dim: &(usize, isize)| dim.0 != 1;
-        match space.order {
-            Order::C => dims.extend((0..space.shape.len()).rev().map(dim).filter(counts)),
-            Order::F => dims.extend((0..space.shape.len()).map(dim).filter(counts)),
-        }
-        let (inner, step) = dims.first().copied().unwrap_or((1, 0));
-        let outer = dims.get(1..).unwrap_or_default();
-        let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
-        let src = self.place.cast::<[u8; SIZE]>();
-        let mut dst = dst.cast::<[u8; SIZE]>();
-        let mut row = 0_isize;
-        loop {
-            // SAFETY: the caller's contract: `row` and the steps from it are in the layout, and `dst` runs through the space.
-            unsafe {
-                let from = src.offset(row);
-                if step == 1 {
-                    std::ptr::copy_nonoverlapping(from, dst, inner);
-                } else {
-                    for i in 0..inner {
-                        *dst.add(i) = *from.offset(i.cast_signed() * step);
-                    }
-                }
-                dst = dst.add(inner);
-            }
-            let mut axis = 0;
-            loop {
-                let Some(&(extent, stride)) = outer.get(axis) else { return };
-                index[axis] += 1;
-                row += stride;
-                if index[axis] < extent {
-                    break;
-                }
-                row -= extent.cast_signed() * stride;
-                index[axis] = 0;
-                axis += 1;
-            }
-        }
+        // SAFETY: the caller's contract; `new` has found every element of the layout to be in the allocation.
+        unsafe { strided::gather(self.place, self.layout, space, self.itemsize, dst) }
     }
 }
 
@@ -348,17 +290,18 @@ impl<'a> Call<'a> {
         Ok(Some(out))
     }
 
-    /// Computes into elements of an allocation that lie one after another in the result's order, now. Whether that was
-    /// possible: `false`, with nothing done, as for [`fresh`](Self::fresh), or where that is not what the function writes.
+    /// Computes into elements of an allocation, now. Whether that was possible: `false`, with nothing done, as for
+    /// [`fresh`](Self::fresh), or where that is not what the function writes.
     pub(crate) fn write(&self, out: &Arc<Allocation>, layout: &Layout) -> bool {
         let function = &self.function;
         let stopped = out.is_read_only() || !out.pending_reads.is_empty() || out.device() != function.device;
         if stopped || !self.is_ready() || !same_shape(layout.shape(), self.space.shape) {
             return false;
         }
-        let contiguous = layout.is_contiguous(self.space.order);
-        let place = place(out, layout, self.space.len, function.out);
-        let Some(dst) = place.filter(|_| contiguous) else { return false };
+        let Some(dst) = place(out, layout, self.space.len, function.out) else { return false };
+        if !layout.is_contiguous(self.space.order) {
+            return self.write_scattered(out, layout, dst);
+        }
         let written = span(dst, self.space.len * function.out.size());
         for (k, source) in self.sources.iter().enumerate() {
             // What is gathered is read before anything is written.
@@ -374,6 +317,26 @@ impl<'a> Call<'a> {
         // SAFETY: as for `fresh`; the target is inside its allocation and aligned (`place`). An operand that is read where it lies
         // is exactly the target, with elements of the same size since there are as many, or apart from it, as was just checked.
         unsafe { self.compute(dst) };
+        drop(locked);
+        true
+    }
+
+    /// [`write`](Self::write) to elements with gaps between them, or in another order. `place`: that at multi-index zero.
+    #[inline(never)]
+    fn write_scattered(&self, out: &Arc<Allocation>, layout: &Layout, place: *mut u8) -> bool {
+        let size = self.function.out.size();
+        if self.space.len * size > MAX_BYTES || self_overlaps(layout) {
+            return false;
+        }
+        let Some(locked) = lock_idle(self.memory().chain([&**out])) else { return false };
+        let mut dense = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
+        let room = dense.0.as_mut_ptr().cast::<u8>();
+        // SAFETY: as for `fresh`: the result fits the room, which is apart from every operand. The layout has the space's shape
+        // and was found to be inside its allocation (`place`), which is locked, too; what is written there was read before.
+        unsafe {
+            self.compute(room);
+            strided::scatter(place, layout, &self.space, size, room);
+        }
         drop(locked);
         true
     }

@@ -5,7 +5,7 @@
 //! - `registry`: which address belongs to which allocation;
 //! - `allocation`: one allocation and its end;
 //! - `track` and `schedule`: which work must wait for which;
-//! - `direct`: small work on the calling thread;
+//! - `direct` and `strided`: small work on the calling thread, and its operands with gaps;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
 //! - `usm`: the public memory object.
@@ -20,6 +20,7 @@ pub(crate) mod schedule;
 pub(crate) mod track;
 
 mod pointer;
+mod strided;
 mod usm;
 
 pub use allocation::Deleter;
