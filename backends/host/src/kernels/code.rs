@@ -12,7 +12,7 @@ use super::stream;
 use crate::simd::Isa;
 
 /// Bytes of a tile of the widest dtype in a program.
-pub(super) const TILE_BYTES: usize = 1024;
+pub(super) const TILE_BYTES: usize = 4096;
 /// Distance of two tiles. Not a power of two, so that a step's tiles do not fall on the same lines of the cache.
 pub(super) const SLOT_BYTES: usize = TILE_BYTES + 256;
 /// Slots that a code has at most: inputs, outputs, constants; a tile per step, packed input and scattered output.

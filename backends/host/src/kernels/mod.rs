@@ -76,8 +76,10 @@ pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
 fn step_ps(op: Op, dtype: Dtype) -> usize {
     let per_byte = match op {
         Op::Sqrt | Op::Divide | Op::Cast | Op::Where => 25,
-        Op::Exp | Op::Log | Op::Tanh | Op::Atan => 60,
-        Op::Sin | Op::Cos | Op::Atan2 | Op::Pow => 120,
+        Op::Exp => 60,
+        Op::Log => 90,
+        Op::Sin | Op::Cos | Op::Tanh | Op::Atan => 170,
+        Op::Atan2 | Op::Pow => 300,
         op if op.class() == OpClass::int => 250,
         _ => 8,
     };

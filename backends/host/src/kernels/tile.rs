@@ -295,10 +295,13 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     let total = space.len();
     let stream = total.saturating_mul(written) > tuning.last_cache_bytes / 2;
     let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
-    let Some(code) = Code::compile(program, tuning.isa, &access[..inputs], &target) else {
+    let Some(mut code) = Code::compile(program, tuning.isa, &access[..inputs], &target) else {
         return; // `supports` refuses such plans.
     };
     let moved: usize = space.views.iter().map(|v| v.size).sum();
+    if inputs > 1 && total.saturating_mul(moved) > FAR_BYTES {
+        code.tile_len = (code.tile_len / FAR_PARTS).max(1);
+    }
     let row = if space.across { 1 } else { space.row() };
     let tiles = Tiles { code, space };
     // Parts of whole panels, where these are not too long.
@@ -313,6 +316,12 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     };
     split::ranges(total, row, moved, split::GRAIN, tuning.threads, &run);
 }
+
+/// Several inputs that do not fit the second-level cache of a core are read in shorter tiles, so many for one: steps read them
+/// in turns, and the processor goes on fetching ahead from each only where it is come back to soon. Within that cache, or with
+/// one input, shorter tiles would only be more calls.
+const FAR_BYTES: usize = 2 << 20;
+const FAR_PARTS: usize = 4;
 
 /// Elements up to which a single operation is called without a compiled program.
 const SMALL: usize = 16 << 10;
