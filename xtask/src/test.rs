@@ -213,23 +213,14 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::call("demo", "the main example writes its picture", crate::demo::show).slow(),
         Step::cargo(
             "address-sanitizer",
-            "no leak and no use after free when queues, events and arrays go in any order",
+            "no leak and no use after free when queues, events and arrays go in any order; and a hundred thousand tensors \
+             of any fields: each is an error or stays inside its memory",
             &format!(
-                "test --locked --target {target} --target-dir target/address-sanitizer --test lifetimes"
+                "test --locked --target {target} --target-dir target/address-sanitizer --package stridewise --test \
+                 lifetimes --package stridewise-exchange --lib"
             ),
         )
         // The sanitizers are not stable options of the compiler yet; this variable lets a stable one have them.
-        .with("RUSTC_BOOTSTRAP", "1")
-        .with("RUSTFLAGS", "-Zsanitizer=address")
-        .slow(),
-        Step::cargo(
-            "address-sanitizer-exchange",
-            "a hundred thousand tensors of any fields: each is an error or stays inside its memory",
-            &format!(
-                "test --locked --target {target} --target-dir target/address-sanitizer --package \
-                 stridewise-exchange --lib"
-            ),
-        )
         .with("RUSTC_BOOTSTRAP", "1")
         .with("RUSTFLAGS", "-Zsanitizer=address")
         .with("STRIDEWISE_CASES", "100000")
