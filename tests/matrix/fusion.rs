@@ -62,7 +62,7 @@ fn grow(device: &Device, seed: u64) -> Check {
     let queue = device.queue()?;
     let mut random = Random::new(seed);
     // Large enough to be recorded, or small enough to run at once.
-    let shape = *random.pick(&[[41, 43], [41, 43], [7, 300], [5, 6]]);
+    let shape = *random.pick(&[[47, 45], [47, 45], [7, 300], [5, 6]]);
     let mut pool: Vec<Twin> = Vec::new();
     for number in 0..4 {
         let dtype = *random.pick(&LEAVES);

@@ -16,7 +16,7 @@ use crate::task::{self, Task};
 /// Work below this estimate is done on the calling thread. Waking a parked worker takes 10 to 25 µs,
 /// so the work is over before a worker could begin it, and an event that is complete on return
 /// costs its dependents nothing.
-const INLINE_NS: u64 = 16_000;
+const INLINE_NS: u64 = 20_000;
 /// The list of unfinished events is searched for finished ones when it has grown to this length, or to twice what the
 /// last search left.
 const PRUNE_LEN: usize = 64;

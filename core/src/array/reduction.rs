@@ -129,8 +129,8 @@ impl UsmArray {
             ));
         }
         let kept = |axis: &usize| !axes.contains(axis);
-        let shape: Dims = (0..self.ndim()).filter(kept).map(|a| self.shape()[a]).collect();
-        if count == 0 && reduction.needs_elements() && !shape.contains(&0) {
+        let shape = || (0..self.ndim()).filter(kept).map(|a| self.shape()[a]).collect::<Dims>();
+        if count == 0 && reduction.needs_elements() && !shape().contains(&0) {
             return Err(Error::value(
                 "x",
                 format!("of shape {:?}", self.shape()),
@@ -163,7 +163,7 @@ impl UsmArray {
         };
         // A reduction over no axes is the elements themselves.
         if axes.is_empty() && indexed {
-            return Self::zeros(&self.queue, &shape, Dtype::I64, self.usm_kind());
+            return Self::zeros(&self.queue, &shape(), Dtype::I64, self.usm_kind());
         } else if axes.is_empty() {
             let copy = self.astype(out)?;
             return if out == self.dtype { copy.copy() } else { Ok(copy) };
@@ -188,8 +188,19 @@ impl UsmArray {
         axes: &[usize],
         keepdims: bool,
     ) -> Result<Self> {
+        let out = finish.as_ref().map_or(fold.result(accumulator), |program| program.output_dtype(0));
         let kept = |axis: &usize| !axes.contains(axis);
-        let shape: Dims = (0..self.ndim()).filter(kept).map(|a| self.shape()[a]).collect();
+        let extents = |keepdims: bool| -> Dims {
+            let stays = |axis: &usize| keepdims || kept(axis);
+            let extent = |axis| if kept(&axis) { self.shape()[axis] } else { 1 };
+            (0..self.ndim()).filter(stays).map(extent).collect()
+        };
+        if axes.len() == self.ndim()
+            && let Some(elements) = direct::fold(self, accumulator, fold, finish.as_ref())?
+        {
+            let layout = Layout::contiguous(&extents(keepdims), Order::C)?;
+            return Ok(Self::of(elements, layout, out, self.queue.clone()));
+        }
         // More folded dimensions than a plan has, unless they merge: they do in a copy that has them last.
         let last = axes.iter().all(|&axis| axis + axes.len() >= self.ndim());
         if axes.len() > MAX_PLAN_DIMS && !(last && self.flags().c_contiguous && !self.is_pending()) {
@@ -197,29 +208,16 @@ impl UsmArray {
                 (0..self.ndim()).filter(kept).chain((0..self.ndim()).filter(|a| !kept(a))).collect();
             let order: SmallVec<[isize; 4]> = order.iter().map(|a| a.cast_signed()).collect();
             let moved = self.permute_dims(&order)?.copy_in(Order::C)?;
-            let trailing: Dims = (shape.len()..self.ndim()).collect();
+            let trailing: Dims = (self.ndim() - axes.len()..self.ndim()).collect();
             let result = moved.fold(accumulator, fold, finish, &trailing, false)?;
             let named: SmallVec<[isize; 4]> = axes.iter().map(|a| a.cast_signed()).collect();
             return if keepdims { result.expand_dims(&named) } else { Ok(result) };
         }
-        let out = finish.as_ref().map_or(fold.result(accumulator), |program| program.output_dtype(0));
-        let all = axes.len() == self.ndim();
-        let at_once = if all { direct::fold(self, accumulator, fold, finish.as_ref())? } else { None };
-        let elements = match at_once {
-            Some(elements) => elements,
-            None => {
-                let recorded = self.as_expression(accumulator)?;
-                let target = Target::New(self.usm_kind());
-                Elements::Memory(lazy::reduce(&self.queue, &recorded, fold, finish, axes, target, &[])?.0)
-            }
-        };
-        let out_shape: SmallVec<[usize; 4]> = if keepdims {
-            (0..self.ndim()).map(|a| if kept(&a) { self.shape()[a] } else { 1 }).collect()
-        } else {
-            shape
-        };
-        let layout = Layout::contiguous(&out_shape, Order::C)?;
-        Ok(Self::of(elements, layout, out, self.queue.clone()))
+        let recorded = self.as_expression(accumulator)?;
+        let target = Target::New(self.usm_kind());
+        let reduced = lazy::reduce(&self.queue, &recorded, fold, finish, axes, target, &[])?.0;
+        let layout = Layout::contiguous(&extents(keepdims), Order::C)?;
+        Ok(Self::of(Elements::Memory(reduced), layout, out, self.queue.clone()))
     }
 }
 

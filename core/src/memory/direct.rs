@@ -27,7 +27,7 @@ use crate::scalar::Scalar;
 pub(crate) const MAX_OPERANDS: usize = 3;
 /// Bytes at most of an operand that is not simply read where it lies, and of a result that is computed although it could be
 /// recorded instead.
-pub(crate) const MAX_BYTES: usize = 16 << 10;
+pub(crate) const MAX_BYTES: usize = 8 << 10;
 
 /// A value's bytes, aligned for every dtype.
 #[repr(align(16))]

@@ -14,7 +14,7 @@ use crate::simd::Isa;
 
 /// Work below this estimate is done here: longer than what a submission does on the calling thread, for there is nothing
 /// to submit. Twice as many threads gain half of it, less what it takes to wake them.
-const AT_ONCE_NS: usize = 30_000;
+const AT_ONCE_NS: usize = 25_000;
 
 /// Elements of work that takes so long for each.
 const fn most(picoseconds: usize) -> usize {

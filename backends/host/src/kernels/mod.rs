@@ -55,8 +55,8 @@ pub(crate) struct Tuning {
 
 pub(crate) use direct::{elements_fn, fold_elements};
 
-/// Rough time to read a byte of an operand, in picoseconds.
-const READ_PS: usize = 20;
+/// Rough time to read a byte of an operand, from a cache, in picoseconds.
+const READ_PS: usize = 12;
 
 /// Rough time of a plan on one thread, in nanoseconds: for the choice between the calling thread and the pool.
 pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
