@@ -49,8 +49,6 @@ const REASONS: &[Reason] = &[
         sizes: (0, usize::MAX),
         text: "its `tanh` is to 0.58 ULP; JAX's error is up to 4.5",
     },
-    Reason { op: Some("dot"), layout: None, sizes: (64 << 10, 64 << 10), text: SUBMITTED },
-    Reason { op: Some("norm"), layout: None, sizes: (64 << 10, 64 << 10), text: SUBMITTED },
     Reason { op: Some("sum"), layout: Some("axis 0"), sizes: (64 << 10, 64 << 10), text: SUBMITTED },
     Reason { op: Some("sum"), layout: Some("axis 1"), sizes: (64 << 10, 64 << 10), text: SUBMITTED },
     Reason { op: Some("sqrt(a*a+b*b)*c-d"), layout: None, sizes: (64 << 10, 1 << 20), text: TILES },
