@@ -45,7 +45,7 @@ fn null_graphs(range: std::ops::Range<u64>, elements: usize, operations: usize) 
     }
 }
 
-// 10⁴ graphs in all. Results of at most 8 KiB are computed at once; larger ones are recorded.
+// 10⁴ graphs in all. Results of at most 4 KiB are computed at once, on the host of 8; larger ones are recorded.
 
 #[test]
 fn small_graphs_on_null_equal_the_oracle() {

@@ -41,7 +41,7 @@ const MAX_RECORDED_STEPS: usize = 16;
 const MAX_RECORDED_LEAVES: usize = 12;
 /// Results of at most this many bytes are computed at once if their operands are ready: recording costs more than it
 /// saves there.
-const EAGER_BYTES: usize = crate::memory::direct::MAX_BYTES;
+const EAGER_BYTES: usize = 4 << 10;
 
 /// What an array's elements come from.
 #[derive(Clone)]
