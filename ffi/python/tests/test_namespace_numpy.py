@@ -28,7 +28,10 @@ def test_reductions(device, name, data):
     try:
         oracle = getattr(np, name)(x.oracle, **arguments)
     except ValueError:
-        # The smallest and largest of nothing.
+        # The smallest and largest of nothing; NumPy refuses them even where there are none to be found.
+        if 0 in np.sum(x.oracle, **arguments).shape:
+            assert getattr(sw, name)(x.ours, **arguments).size == 0
+            return
         with pytest.raises(ValueError):
             getattr(sw, name)(x.ours, **arguments)
         return
