@@ -68,6 +68,30 @@ where
     Ok(results)
 }
 
+/// Compares the results of some numbers on every device: on a queue that is in no order, and on one that is.
+fn both<T: Element>(data: &[T], results: impl Fn(&Queue, &[T]) -> Result<Vec<String>>) {
+    for device in devices::devices().iter().filter(|device| device.dtype_support().supports(T::DTYPE)) {
+        let properties = QueueProperties { in_order: true, ..QueueProperties::default() };
+        let queues = [device.queue().unwrap(), Queue::new(device, properties).unwrap()];
+        let [at_once, submitted] = queues.map(|queue| results(&queue, data).unwrap());
+        assert_eq!(at_once.len(), submitted.len());
+        for (k, (at_once, submitted)) in std::iter::zip(&at_once, &submitted).enumerate() {
+            // All of a long text would hide where it differs.
+            let same = std::iter::zip(at_once.bytes(), submitted.bytes()).take_while(|(a, b)| a == b).count();
+            let [a, b] = [at_once, submitted].map(|text| {
+                let part = text.chars().skip(same.saturating_sub(20)).take(60);
+                part.collect::<String>()
+            });
+            assert!(
+                at_once == submitted,
+                "{} of {} on {device}, result {k}: {a}, not {b}",
+                data.len(),
+                T::DTYPE
+            );
+        }
+    }
+}
+
 fn compare<T>(mut element: impl FnMut(&mut Rng) -> T)
 where
     T: FloatElement + Reducible<Sum = T, Mean = T>,
@@ -76,15 +100,7 @@ where
         let mut rng = Rng::new(seed);
         let len = 8 * rng.pick(&[1, 2, 3, 17, 100, 128]);
         let data: Vec<T> = (0..len).map(|_| element(&mut rng)).collect();
-        for device in devices::devices() {
-            if !device.dtype_support().supports(T::DTYPE) {
-                continue;
-            }
-            let properties = QueueProperties { in_order: true, ..QueueProperties::default() };
-            let (open, ordered) = (device.queue().unwrap(), Queue::new(&device, properties).unwrap());
-            let (at_once, submitted) = (results(&open, &data).unwrap(), results(&ordered, &data).unwrap());
-            assert_eq!(at_once, submitted, "{len} elements on {device}");
-        }
+        both(&data, results);
     }
 }
 
@@ -116,22 +132,7 @@ where
     for len in [2, 3, 1000, 8191, 8192, 8193, 30_000, 70_001] {
         let mut rng = Rng::new(len as u64);
         let data: Vec<T> = (0..len).map(|_| element(&mut rng)).collect();
-        for device in devices::devices() {
-            if !device.dtype_support().supports(T::DTYPE) {
-                continue;
-            }
-            let properties = QueueProperties { in_order: true, ..QueueProperties::default() };
-            let (open, ordered) = (device.queue().unwrap(), Queue::new(&device, properties).unwrap());
-            let (at_once, submitted) = (longer(&open, &data).unwrap(), longer(&ordered, &data).unwrap());
-            for (k, (at_once, submitted)) in std::iter::zip(&at_once, &submitted).enumerate() {
-                let start =
-                    std::iter::zip(at_once.bytes(), submitted.bytes()).take_while(|(a, b)| a == b).count();
-                let part =
-                    |text: &str| text.chars().skip(start.saturating_sub(20)).take(60).collect::<String>();
-                let (a, b) = (part(at_once), part(submitted));
-                assert!(at_once == submitted, "{len} of {} on {device}, result {k}: {a}, {b}", T::DTYPE);
-            }
-        }
+        both(&data, longer);
     }
 }
 
@@ -165,4 +166,24 @@ fn float32() {
 #[test]
 fn float64() {
     compare(|rng| bits(rng).map_or_else(|| rng.below(1 << 40) as f64 / 1e9 - 300.0, f64::from_bits));
+}
+
+/// A broadcast may have more elements than there are bytes of memory.
+#[test]
+fn more_elements_than_addresses() {
+    for device in devices::devices() {
+        let queue = device.queue().unwrap();
+        for len in [1_usize << 60, 1 << 61, 1 << 62] {
+            let one = Array::<i64>::on(&queue).from_slice([1], &[1]).unwrap();
+            let (row, rows) = (one.broadcast_to([len]).unwrap(), one.broadcast_to([2, len / 2]).unwrap());
+            for (a, b) in [(&row, &row), (&row, &one), (&rows, &one)] {
+                let error = a.try_add(b).and_then(|sum| sum.to_vec()).err();
+                assert!(
+                    matches!(error, Some(Error::Overflow(_) | Error::Alloc(_))),
+                    "{len} elements on {device}: {error:?}"
+                );
+                assert!(a.add_into(b, &mut one.clone()).is_err(), "{len} elements on {device}");
+            }
+        }
+    }
 }

@@ -228,9 +228,12 @@ impl<'a> Work<'a> {
     /// # Errors
     /// What the allocation reports.
     fn fresh(&self, op: Op, out: Dtype, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
+        if self.len > MAX_BYTES / out.size() {
+            return Ok(None);
+        }
         let Some(function) = Function::of(self.queue.device(), op, self.dtype, out) else { return Ok(None) };
         let mut call = Call::new(function, Space { shape: self.shape(), len: self.len, order: self.order });
-        if self.len * out.size() > MAX_BYTES || !self.fill(&mut call, op, operands) {
+        if !self.fill(&mut call, op, operands) {
             return Ok(None);
         }
         let Some(memory) = call.fresh(self.kind)? else { return Ok(None) };

@@ -30,6 +30,9 @@ pub use slicing::{Ellipsis, NewAxis, SliceItem, SliceRange};
 /// The largest number of dimensions of an array.
 pub const MAX_NDIM: usize = 32;
 
+/// The largest number of elements of an array, repeated ones included: the bytes of as many of the widest dtype fit `isize`.
+pub const MAX_LEN: usize = isize::MAX.unsigned_abs() / 16;
+
 /// A shape: the extent of each dimension, in elements. Up to four dimensions need no heap.
 pub type Dims = SmallVec<[usize; 4]>;
 
@@ -72,7 +75,7 @@ impl Clone for Layout {
 /// Number of elements of `shape`, 0 when any extent is 0.
 ///
 /// # Errors
-/// More than [`MAX_NDIM`] dimensions, or a product of the extents other than zero above `isize::MAX`.
+/// More than [`MAX_NDIM`] dimensions, or a product of the extents other than zero above [`MAX_LEN`].
 pub(crate) fn checked_len(shape: &[usize]) -> Result<usize> {
     if shape.len() > MAX_NDIM {
         return Err(Error::axis(
@@ -82,16 +85,15 @@ pub(crate) fn checked_len(shape: &[usize]) -> Result<usize> {
             "merge dimensions with a reshape",
         ));
     }
-    let limit = isize::MAX.unsigned_abs();
     let product = shape
         .iter()
         .filter(|&&extent| extent != 0)
-        .try_fold(1_usize, |product, &extent| product.checked_mul(extent).filter(|&p| p <= limit))
+        .try_fold(1_usize, |product, &extent| product.checked_mul(extent).filter(|&p| p <= MAX_LEN))
         .ok_or_else(|| {
             Error::overflow(
                 "shape",
                 format!("{shape:?}"),
-                format!("a product of the extents of at most {limit}"),
+                format!("a product of the extents of at most {MAX_LEN}"),
                 "use fewer elements, or process the array in parts",
             )
         })?;
@@ -160,8 +162,8 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// More than [`MAX_NDIM`] dimensions; as many strides as there are not dimensions; an `itemsize` of 0; a number
-    /// of elements or of bytes above `isize::MAX`; an element below the start of the allocation or beyond its end.
+    /// More than [`MAX_NDIM`] dimensions; as many strides as there are not dimensions; an `itemsize` of 0; more
+    /// than [`MAX_LEN`] elements or `isize::MAX` bytes; an element below the start of the allocation or beyond its end.
     pub fn new(
         shape: &[usize],
         strides: Option<&[isize]>,
@@ -236,7 +238,7 @@ impl Layout {
     /// A contiguous layout that starts at 0.
     ///
     /// # Errors
-    /// More than [`MAX_NDIM`] dimensions, or more than `isize::MAX` elements.
+    /// More than [`MAX_NDIM`] dimensions, or more than [`MAX_LEN`] elements.
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self> {
         Self::new(shape, None, Some(0), order, 1, None)
     }
@@ -296,7 +298,7 @@ impl Layout {
     /// The number of elements; 1 for a zero-dimensional array.
     #[must_use]
     pub fn len(&self) -> usize {
-        // In range: a checked layout has at most `isize::MAX` elements.
+        // In range: a checked layout has at most `MAX_LEN` elements.
         self.shape.iter().product()
     }
 

@@ -95,8 +95,8 @@ impl<'a> Source<'a> {
     /// The layout broadcasts to the space's shape, of which all elements are writable at `dst` and apart from this
     /// allocation, and nothing writes to the source meanwhile.
     unsafe fn gather(&self, space: &Space<'_>, dst: *mut u8) {
-        // SAFETY: the caller's contract; `new` has found every element of the layout to be in the allocation.
-        unsafe { strided::gather(self.place, self.layout, space, self.itemsize, dst) }
+        // SAFETY: the caller's contract; `new` has found every element of the layout to be in the allocation. They are only read.
+        unsafe { strided::transfer::<false>(self.place.cast_mut(), self.layout, space, self.itemsize, dst) }
     }
 }
 
@@ -195,7 +195,7 @@ impl<'a> Call<'a> {
         } else if !as_result {
             let added = self.space.shape.len() - layout.ndim();
             let mut pairs = layout.shape().iter().zip(&self.space.shape[added..]);
-            if self.space.len * dtype.size() > MAX_BYTES || !pairs.all(|(&own, &of)| own == of || own == 1) {
+            if self.space.len > MAX_BYTES / dtype.size() || !pairs.all(|(&own, &of)| own == of || own == 1) {
                 return false;
             }
             self.scattered |= 1 << k;
@@ -325,7 +325,7 @@ impl<'a> Call<'a> {
     #[inline(never)]
     fn write_scattered(&self, out: &Arc<Allocation>, layout: &Layout, place: *mut u8) -> bool {
         let size = self.function.out.size();
-        if self.space.len * size > MAX_BYTES || self_overlaps(layout) {
+        if self.space.len > MAX_BYTES / size || self_overlaps(layout) {
             return false;
         }
         let Some(locked) = lock_idle(self.memory().chain([&**out])) else { return false };
@@ -335,7 +335,7 @@ impl<'a> Call<'a> {
         // and was found to be inside its allocation (`place`), which is locked, too; what is written there was read before.
         unsafe {
             self.compute(room);
-            strided::scatter(place, layout, &self.space, size, room);
+            strided::transfer::<true>(place, layout, &self.space, size, room);
         }
         drop(locked);
         true
@@ -384,16 +384,14 @@ impl Total<'_> {
         };
         let result = finish.as_ref().map_or(folded, |finish| finish.program.output_dtype(0));
         let Some(locked) = lock_idle(std::iter::once(&**allocation)) else { return Ok(None) };
-        let out = Allocation::new(self.device, allocation.kind(), result.size(), BLOCK_ALIGN_BYTES)?;
         let mut value = Constant([0; 16]);
         let mut gathered = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut converted = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut from = source.place;
         // SAFETY: `Source::new` has found the elements to be in the allocation and aligned. It is locked: no work is under way
         // and no host view open, and none can begin. Gathered and converted, the elements fit the rooms on the stack, which are
-        // aligned for every dtype, as is that for the value. The memory that is written was just allocated, for one result. The
-        // device computes on this thread, in its memory of any kind (`backend::Device::elements_fn`), and the functions are its
-        // own, for these dtypes.
+        // aligned for every dtype, as is that for the value. The device computes on this thread, in its memory of any kind
+        // (`backend::Device::elements_fn`), and the functions are its own, for these dtypes.
         let done = unsafe {
             if !ordered {
                 let room = gathered.0.as_mut_ptr().cast();
@@ -409,11 +407,16 @@ impl Total<'_> {
             if let Some(finish) = finish.filter(|_| done) {
                 value = finish.run(value);
             }
-            std::ptr::copy_nonoverlapping(value.0.as_ptr(), out.ptr().as_ptr(), result.size());
             done
         };
         drop(locked);
-        Ok(done.then_some(out))
+        if !done {
+            return Ok(None);
+        }
+        let out = Allocation::new(self.device, allocation.kind(), result.size(), BLOCK_ALIGN_BYTES)?;
+        // SAFETY: the memory was just allocated, for one result, in which the device computes on this thread, as above.
+        unsafe { std::ptr::copy_nonoverlapping(value.0.as_ptr(), out.ptr().as_ptr(), result.size()) };
+        Ok(Some(out))
     }
 }
 

@@ -48,7 +48,7 @@ fn rows(steps: &Steps, mut each: impl FnMut(isize, usize, isize)) {
 /// Copies elements of a size from their places to `dense`, or back.
 ///
 /// # Safety
-/// As for [`gather`] and [`scatter`].
+/// As for [`transfer`].
 unsafe fn copy<const SIZE: usize, const BACK: bool>(place: *mut u8, steps: &Steps, dense: *mut u8) {
     let (place, mut dense) = (place.cast::<[u8; SIZE]>(), dense.cast::<[u8; SIZE]>());
     rows(steps, |row, len, step| {
@@ -69,50 +69,27 @@ unsafe fn copy<const SIZE: usize, const BACK: bool>(place: *mut u8, steps: &Step
     });
 }
 
-macro_rules! of_size {
-    ($size:expr, $back:literal) => {
-        match $size {
-            1 => copy::<1, $back>,
-            2 => copy::<2, $back>,
-            4 => copy::<4, $back>,
-            8 => copy::<8, $back>,
-            _ => copy::<16, $back>,
-        }
-    };
-}
-
-/// Copies the elements of a layout, broadcast to a space's shape, one after another to `dense`. `place`: that at multi-index
-/// zero.
+/// Copies the elements of a layout, broadcast to a space's shape, one after another to `dense`, or `BACK` from there.
+/// `place`: that at multi-index zero.
 ///
 /// # Safety
-/// The layout broadcasts to the space's shape; its elements, of this size, are readable, all of the space are writable at
-/// `dense` and apart from them, and nothing else writes to either.
-pub(super) unsafe fn gather(
-    place: *const u8,
+/// The layout broadcasts to the space's shape, and has it where elements are copied back. Its elements, of this size, and all
+/// of the space at `dense` are apart; the former are readable, the latter writable, or, `BACK`, the other way round; and
+/// nothing else accesses what is written, or writes to what is read.
+pub(super) unsafe fn transfer<const BACK: bool>(
+    place: *mut u8,
     layout: &Layout,
     space: &Space<'_>,
     size: usize,
     dense: *mut u8,
 ) {
-    let copy: unsafe fn(*mut u8, &Steps, *mut u8) = of_size!(size, false);
-    // SAFETY: the caller's contract; the strides of a broadcast are the layout's or 0. The places are only read.
-    unsafe { copy(place.cast_mut(), &steps(layout, space), dense) }
-}
-
-/// Copies elements that lie one after another at `dense` to their places in a layout of the space's shape. `place`: that at
-/// multi-index zero.
-///
-/// # Safety
-/// The elements, of this size, are readable at `dense`, those of the layout are writable and apart from them, and nothing
-/// else accesses the latter.
-pub(super) unsafe fn scatter(
-    place: *mut u8,
-    layout: &Layout,
-    space: &Space<'_>,
-    size: usize,
-    dense: *const u8,
-) {
-    let copy: unsafe fn(*mut u8, &Steps, *mut u8) = of_size!(size, true);
-    // SAFETY: the caller's contract. What is dense is only read.
-    unsafe { copy(place, &steps(layout, space), dense.cast_mut()) }
+    let copy: unsafe fn(*mut u8, &Steps, *mut u8) = match size {
+        1 => copy::<1, BACK>,
+        2 => copy::<2, BACK>,
+        4 => copy::<4, BACK>,
+        8 => copy::<8, BACK>,
+        _ => copy::<16, BACK>,
+    };
+    // SAFETY: the caller's contract; the strides of a broadcast are the layout's or 0.
+    unsafe { copy(place, &steps(layout, space), dense) }
 }

@@ -1,13 +1,11 @@
 //! What is computed on the calling thread without a plan.
 
-use std::ops::Range;
-
 use stridewise_core::backend::Elements;
 use stridewise_core::{Dtype, Fold, Op};
 
 use super::code::SLOT_BYTES;
 use super::plane::{Kind, Planes, Run};
-use super::reduce::{SEGMENT, middle};
+use super::reduce::SEGMENT;
 use super::tile::Scratch;
 use super::{READ_PS, step, step_ps};
 use crate::simd::Isa;
@@ -53,41 +51,19 @@ pub(crate) unsafe fn fold_elements(
     let levels = segments.next_power_of_two().trailing_zeros() as usize + 1;
     let mut scratch = Scratch::take((levels * planes.bytes()).next_multiple_of(SLOT_BYTES));
     let plane = scratch.ptr();
-    // SAFETY: the caller's contract; there is a plane for each level. `locate` is given a segment's elements.
+    let points = |segment: usize| (segment * SEGMENT).min(len);
+    // SAFETY: the caller's contract; there is a plane for each level of the tree, and `locate` is given a segment's elements.
     unsafe {
-        tree(&planes, plane, src, dtype.size(), len, 0..segments);
+        let mut leaf = |segment: usize, acc: *mut u8| {
+            let at = points(segment);
+            let value = src.add(at * dtype.size());
+            let run = Run { at, first: true, last: true, points: points(segment + 1) - at };
+            planes.run(acc, [value, value], &run, run.points);
+        };
+        planes.tree(plane, plane.wrapping_add(planes.bytes()), 0..segments, 1, &points, &mut leaf);
         planes.locate(plane, |start| (src.add(start * dtype.size()), SEGMENT.min(len - start)));
         let (result, size) = planes.result();
         std::ptr::copy_nonoverlapping(plane.add(result), dst, size);
     }
     true
-}
-
-/// Folds segments of `len` elements into a plane; those behind it are for what is folded on the way.
-///
-/// # Safety
-/// The elements are readable, and there is a plane for each level of the tree.
-unsafe fn tree(
-    planes: &Planes,
-    acc: *mut u8,
-    src: *const u8,
-    size: usize,
-    len: usize,
-    segments: Range<usize>,
-) {
-    let (low, high) = (segments.start, segments.end);
-    let points = |segment: usize| (segment * SEGMENT).min(len);
-    // SAFETY: for all of this function: the caller's contract; a half has a level less.
-    unsafe {
-        if high - low == 1 {
-            let run = Run { at: points(low), first: true, last: true, points: points(high) - points(low) };
-            let value = src.add(run.at * size);
-            return planes.run(acc, [value, value], &run, run.points);
-        }
-        let (middle, spare) = (middle(low, high), acc.add(planes.bytes()));
-        tree(planes, acc, src, size, len, low..middle);
-        tree(planes, spare, src, size, len, middle..high);
-        let halves = [points(middle) - points(low), points(high) - points(middle)];
-        planes.combine(acc, spare, halves, 1);
-    }
 }

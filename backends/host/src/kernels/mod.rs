@@ -42,6 +42,8 @@ use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_
 
 use crate::simd::Isa;
 
+pub(crate) use direct::{elements_fn, fold_elements};
+
 /// What a plan is run with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
@@ -52,8 +54,6 @@ pub(crate) struct Tuning {
     /// Size of the last-level cache: larger outputs are stored past it.
     pub(crate) last_cache_bytes: usize,
 }
-
-pub(crate) use direct::{elements_fn, fold_elements};
 
 /// Rough time to read a byte of an operand, from a cache, in picoseconds.
 const READ_PS: usize = 12;

@@ -106,6 +106,35 @@ impl Planes {
         }
     }
 
+    /// Folds segments into a plane of `len` outputs: a tree, whose halves are folded and then combined. `points` counts those
+    /// before a segment; `leaf` folds a segment into a plane. `spare`: the first of as many planes as the tree has levels, but
+    /// for one.
+    ///
+    /// # Safety
+    /// The planes are there, apart from each other, and `leaf` may be called with each of the segments.
+    pub(super) unsafe fn tree(
+        &self,
+        acc: *mut u8,
+        spare: *mut u8,
+        segments: Range<usize>,
+        len: usize,
+        points: &impl Fn(usize) -> usize,
+        leaf: &mut impl FnMut(usize, *mut u8),
+    ) {
+        if segments.len() == 1 {
+            return leaf(segments.start, acc);
+        }
+        let middle = middle(segments.start, segments.end);
+        let [start, between, end] = [segments.start, middle, segments.end].map(points);
+        // SAFETY: the caller's contract; a half has a level less, and the first is over before the second begins.
+        unsafe {
+            self.tree(acc, spare, segments.start..middle, len, points, leaf);
+            let further = spare.wrapping_add(self.bytes());
+            self.tree(spare, further, middle..segments.end, len, points, leaf);
+            self.combine(acc, spare, [between - start, end - between], len);
+        }
+    }
+
     /// Folds a run of `len` values into a plane of one output. `other`: the second factors, where a value's fold is one of
     /// products; else the values.
     ///
@@ -216,6 +245,11 @@ impl Planes {
             }
         }
     }
+}
+
+/// Where a tree over segments is divided.
+pub(super) fn middle(low: usize, high: usize) -> usize {
+    low + (high - low).next_power_of_two() / 2
 }
 
 // Rows are given in multiples of what the reference is the mean of, or one by one.

@@ -4,13 +4,15 @@
 //! itself, and their results pairwise along a binary tree. Threads take subtrees or outputs, so that the bits of a result
 //! do not depend on their number, nor on the width of vectors.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 use stridewise_core::{Arg, Dtype, Fold, LaunchPlan, Op, Program};
 
 use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
 use super::fold::{Folding, ROWS, products};
-use super::plane::{Kind, Planes, Run};
+use super::plane::{Kind, Planes, Run, middle};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::{Scratch, Tiles};
@@ -131,7 +133,7 @@ impl Reduction {
         let post_program = finish.unwrap_or(&post_program);
         let out_size = post_program.output_dtype(0).size();
 
-        let views = |dims: std::ops::Range<usize>| -> SmallVec<[View; 4]> {
+        let views = |dims: Range<usize>| -> SmallVec<[View; 4]> {
             (0..plan.inputs.len()).map(|input| View::input(plan, input, dims.clone())).collect()
         };
         let mut kept_views = views(0..split);
@@ -299,7 +301,7 @@ impl Reduction {
                 let place = Place { cursor: &cursor, len };
                 // SAFETY: planes, values and tiles are disjoint parts of the scratch memory, sized by `worker`; the rest
                 // is the caller's contract.
-                unsafe { self.tree(&mut worker, &place, 0, self.segments, result, 1, threads) };
+                unsafe { self.fold(&mut worker, &place, threads) };
                 from = result.wrapping_add(result_at);
             } else if let Some((f, input)) = self.short() {
                 let mut done = 0;
@@ -324,7 +326,7 @@ impl Reduction {
                     let place = Place { cursor: &cursor, len: 1 };
                     // SAFETY: as above; `values` has room for `width` results.
                     unsafe {
-                        self.tree(&mut worker, &place, 0, self.segments, result, 1, threads);
+                        self.fold(&mut worker, &place, threads);
                         self.locate(&place, result);
                         let one = result.wrapping_add(result_at);
                         std::ptr::copy_nonoverlapping(one, values.add(o * size), size);
@@ -373,40 +375,42 @@ impl Reduction {
         }
     }
 
-    /// Folds the segments `low..high` of a place into a plane. `level` is the number of planes in use.
+    /// Folds all segments of a place into the first of the worker's planes.
     ///
     /// # Safety
-    /// As for [`outputs`](Self::outputs); `acc` is a plane.
-    #[allow(clippy::too_many_arguments)] // The tree's state; a struct of it would be taken apart at once.
+    /// As for [`outputs`](Self::outputs).
+    unsafe fn fold(&self, worker: &mut Worker, place: &Place<'_>, threads: usize) {
+        let result = worker.planes;
+        let spare = result.wrapping_add(self.planes.bytes());
+        // SAFETY: the caller's contract; a worker has a plane for each level of the tree.
+        unsafe {
+            if self.divides(self.segments, threads) {
+                self.shared_tree(place, result, threads);
+            } else {
+                self.tree(worker, place, 0..self.segments, result, spare);
+            }
+        }
+    }
+
+    /// Folds segments of a place into a plane, with the planes of `spare` on the way.
+    ///
+    /// # Safety
+    /// As for [`Planes::tree`] and [`outputs`](Self::outputs).
     unsafe fn tree(
         &self,
         worker: &mut Worker,
         place: &Place<'_>,
-        low: usize,
-        high: usize,
+        segments: Range<usize>,
         acc: *mut u8,
-        level: usize,
-        threads: usize,
+        spare: *mut u8,
     ) {
-        let count = high - low;
-        // SAFETY: for all of this function: the caller's contract; each half has planes of its own.
+        // SAFETY: for all of this function: the caller's contract.
         unsafe {
-            if count == 1 {
-                if self.rows {
-                    self.segment_of_rows(worker, place, low, acc);
-                } else {
-                    self.segment(worker, place, low, acc);
-                }
-                return;
-            }
-            let middle = middle(low, high);
-            if self.divides(count, threads) {
-                return self.shared_tree(place, low, high, acc, threads);
-            }
-            let spare = worker.planes.wrapping_add(level * self.planes.bytes());
-            self.tree(worker, place, low, middle, acc, level + 1, 1);
-            self.tree(worker, place, middle, high, spare, level + 1, 1);
-            self.planes.combine(acc, spare, self.halves(low, middle, high), place.len);
+            let mut leaf = |segment: usize, acc: *mut u8| match self.rows {
+                true => self.segment_of_rows(worker, place, segment, acc),
+                false => self.segment(worker, place, segment, acc),
+            };
+            self.planes.tree(acc, spare, segments, place.len, &|segment| self.points(segment), &mut leaf);
         }
     }
 
@@ -421,14 +425,14 @@ impl Reduction {
         threads > 1 && segments > SEGMENTS_PER_TASK.max(self.segments / (threads * TASKS))
     }
 
-    /// Like [`tree`](Self::tree), by several threads: each takes subtrees that are not divided, whose planes are combined
-    /// here in the tree's order.
+    /// Like [`tree`](Self::tree), of all segments, by several threads: each takes subtrees that are not divided, whose planes
+    /// are combined here in the tree's order.
     ///
     /// # Safety
-    /// As for [`tree`](Self::tree).
-    unsafe fn shared_tree(&self, place: &Place<'_>, low: usize, high: usize, acc: *mut u8, threads: usize) {
+    /// As for [`outputs`](Self::outputs); `acc` is a plane.
+    unsafe fn shared_tree(&self, place: &Place<'_>, acc: *mut u8, threads: usize) {
         let mut parts = SmallVec::<[(usize, usize); 32]>::new();
-        self.subtrees(low, high, threads, &mut parts);
+        self.subtrees(0, self.segments, threads, &mut parts);
         let bytes = self.planes.bytes();
         let mut scratch = Scratch::take((parts.len() * bytes).next_multiple_of(SLOT_BYTES));
         let planes = Address(scratch.ptr());
@@ -436,11 +440,14 @@ impl Reduction {
             let (low, high) = parts[part];
             let mut worker = self.worker();
             // SAFETY: the caller's contract; each part has a plane of the scratch memory, and a worker of its own.
-            unsafe { self.tree(&mut worker, place, low, high, planes.at(part * bytes), 0, 1) };
+            unsafe {
+                let spare = worker.planes;
+                self.tree(&mut worker, place, low..high, planes.at(part * bytes), spare);
+            }
         });
         // SAFETY: one plane for each part; `acc` is another.
         unsafe {
-            let from = self.combine(place, &mut (0..parts.len()), planes, (low, high), threads);
+            let from = self.combine(place, &mut (0..parts.len()), planes, (0, self.segments), threads);
             std::ptr::copy_nonoverlapping(from, acc, bytes);
         }
     }
@@ -463,7 +470,7 @@ impl Reduction {
     unsafe fn combine(
         &self,
         place: &Place<'_>,
-        next: &mut std::ops::Range<usize>,
+        next: &mut Range<usize>,
         planes: Address,
         (low, high): (usize, usize),
         threads: usize,
@@ -582,9 +589,4 @@ impl Reduction {
             }
         }
     }
-}
-
-/// Where a tree over segments is divided.
-pub(super) fn middle(low: usize, high: usize) -> usize {
-    low + (high - low).next_power_of_two() / 2
 }

@@ -123,7 +123,7 @@ fn the_same_bits_from_any_threads() {
                         let len = order.iter().map(|&d| dims[d]).product::<usize>();
                         let mut a = Array::new(&[len], vec![1], dtype, &mut rng);
                         for i in 0..len {
-                            let x = [0; 2].map(|_| (rng.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.4);
+                            let x = [0; 2].map(|_| rng.fraction() - 0.4);
                             let v = match dtype {
                                 Dtype::C64 => Scalar::C64(Complex::new(x[0] as f32, x[1] as f32)),
                                 Dtype::C128 => Scalar::C128(Complex::new(x[0], x[1])),

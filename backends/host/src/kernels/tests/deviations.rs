@@ -34,7 +34,7 @@ pub(super) fn near(found: Scalar, want: Scalar, units: f64) -> bool {
 const SHAPES: [&str; 7] = ["noise", "far", "constant", "ramp", "step", "outlier", "late"];
 
 fn number(shape: &str, i: usize, n: usize, rng: &mut Rng) -> f64 {
-    let noise = (rng.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
+    let noise = rng.fraction() - 0.5;
     match shape {
         "noise" => noise,
         "far" => 1e6 + 4.0 * noise,

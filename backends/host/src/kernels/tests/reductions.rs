@@ -242,7 +242,7 @@ fn the_same_bits_from_any_threads_and_instruction_set() {
                 let size = dtype.size() as isize;
                 let first = input.byte(&vec![0; dims.len()]);
                 for e in 0..dims.iter().product::<usize>() as isize {
-                    let number = (rng.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.4;
+                    let number = rng.fraction() - 0.4;
                     input.memory.write(first + e * size, Scalar::F64(number).cast(dtype));
                 }
                 let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced, finish: None };
@@ -385,7 +385,7 @@ fn products_are_summed_as_if_they_had_been_stored() {
                     let mut inputs = [dense.clone(), second].map(|s| Array::new(dims, s, dtype, &mut rng));
                     for input in &mut inputs {
                         for index in indices(dims) {
-                            let number = (rng.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.4;
+                            let number = rng.fraction() - 0.4;
                             let at = input.byte(&index);
                             let number = if dtype == Dtype::I32 { 1e6 * number } else { number };
                             input.memory.write(at, Scalar::F64(number).cast(dtype));
