@@ -23,6 +23,11 @@ const STACK_BYTES: usize = 8 << 20;
 /// who publish something count on it.
 const LINGER: Duration = Duration::from_micros(25);
 
+/// How long a worker that looks for more leaves a new command to who submitted it: a thread that waits for it at once begins
+/// it sooner than anybody else, and this worker then helps. Had the worker begun it, the help would be another worker's, on
+/// the processor of the thread that waits.
+const GRACE: Duration = Duration::from_micros(4);
+
 /// Threads of a device's own, the commands that are ready for it, and the forks that its threads take part in.
 ///
 /// Computing threads are counted: workers, and threads that wait for an event and so run its command themselves. Together
@@ -288,8 +293,14 @@ impl Pool {
                 let seen = self.news();
                 state.phases[index] = Phase::Lingering;
                 drop(state);
-                patient = self.linger(seen);
+                patient = self.wait(LINGER, seen);
                 state = self.lock();
+                if patient && state.teams.is_empty() && !state.ready.is_empty() {
+                    let seen = self.news();
+                    drop(state);
+                    self.wait(GRACE, seen);
+                    state = self.lock();
+                }
             } else {
                 state.phases[index] = Phase::Asleep;
                 while state.phases[index] == Phase::Asleep && !state.closed {
@@ -302,10 +313,10 @@ impl Pool {
         }
     }
 
-    /// Waits a little for news; whether there are any.
-    fn linger(&self, seen: usize) -> bool {
+    /// Waits awake for news; whether there are any.
+    fn wait(&self, time: Duration, seen: usize) -> bool {
         let begin = Instant::now();
-        while begin.elapsed() < LINGER {
+        while begin.elapsed() < time {
             if self.news() != seen {
                 return true;
             }
