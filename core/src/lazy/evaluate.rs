@@ -1,6 +1,5 @@
 //! Flushing: from recorded operations to one submission.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -394,9 +393,31 @@ pub(super) fn flush_readers(queue: &Queue, allocation: &Arc<Allocation>) -> Resu
     flush_own_readers(queue, allocation, |_| true).map(drop)
 }
 
+/// Something for each of an expression's nodes: so few that looking through them is quicker than hashing.
+struct ByNode<T>(SmallVec<[(*const Node, T); 8]>);
+
+impl<T> ByNode<T> {
+    fn new() -> Self {
+        Self(SmallVec::new())
+    }
+
+    fn get(&self, node: &Arc<Node>) -> Option<&T> {
+        self.0.iter().find(|(key, _)| *key == Arc::as_ptr(node)).map(|(_, value)| value)
+    }
+
+    fn get_mut(&mut self, node: &Arc<Node>) -> Option<&mut T> {
+        self.0.iter_mut().find(|(key, _)| *key == Arc::as_ptr(node)).map(|(_, value)| value)
+    }
+
+    /// For a node that is not there yet.
+    fn insert(&mut self, node: &Arc<Node>, value: T) {
+        self.0.push((Arc::as_ptr(node), value));
+    }
+}
+
 /// The pending nodes of an expression that can be fused, with the references found to each.
 struct Settled {
-    references: HashMap<*const Node, usize>,
+    references: ByNode<usize>,
     /// Those that are held from outside, and become further outputs. Decided once: whoever looks through a queue's
     /// recorded nodes holds each for a moment.
     held: Vec<*const Node>,
@@ -414,13 +435,13 @@ fn settle(
     overwritten: Option<&Arc<Allocation>>,
 ) -> Result<Settled> {
     loop {
-        let mut settled = Settled { references: HashMap::new(), held: Vec::new(), reduction };
+        let mut settled = Settled { references: ByNode::new(), held: Vec::new(), reduction };
         let mut obstacles: Vec<Arc<Node>> = Vec::new();
         settled.visit(root, shape, &mut obstacles, true);
         if obstacles.is_empty()
             && let Some(allocation) = overwritten
         {
-            let reads = |node: &Arc<Node>| !settled.references.contains_key(&Arc::as_ptr(node));
+            let reads = |node: &Arc<Node>| settled.references.get(node).is_none();
             if flush_own_readers(queue, allocation, reads)? {
                 continue;
             }
@@ -438,18 +459,17 @@ impl Settled {
     fn visit(&mut self, recorded: &Recorded, shape: &[usize], obstacles: &mut Vec<Arc<Node>>, root: bool) {
         for array in recorded.operands.iter().filter_map(Source::array) {
             let Some(node) = array.elements().pending() else { continue };
-            let key = Arc::as_ptr(node);
             let guard = node.recorded();
             match &*guard {
                 // Settled between the look above and the lock.
                 None => {}
                 // Every reference is asked for its layout, later ones too: `x + x.flip()` reads `x` in two ways.
                 Some(inner) if inner.layout == *array.layout() && inner.layout.shape() == shape => {
-                    if let Some(count) = self.references.get_mut(&key) {
+                    if let Some(count) = self.references.get_mut(node) {
                         *count += 1;
                         continue;
                     }
-                    self.references.insert(key, 1);
+                    self.references.insert(node, 1);
                     self.visit(inner, shape, obstacles, false);
                 }
                 Some(_) => obstacles.push(Arc::clone(node)),
@@ -485,7 +505,7 @@ impl Settled {
     fn collect_held(&self, recorded: &Recorded, held: &mut Vec<Arc<Node>>) {
         for array in recorded.operands.iter().filter_map(Source::array) {
             let pending = array.elements().pending();
-            let Some(node) = pending.filter(|node| self.references.contains_key(&Arc::as_ptr(node))) else {
+            let Some(node) = pending.filter(|node| self.references.get(node).is_some()) else {
                 continue;
             };
             if self.is_held(node) && !held.iter().any(|h| Arc::ptr_eq(h, node)) {
@@ -498,7 +518,7 @@ impl Settled {
     }
 
     fn is_held(&self, node: &Arc<Node>) -> bool {
-        self.references.get(&Arc::as_ptr(node)).is_some_and(|&inside| Arc::strong_count(node) > inside)
+        self.references.get(node).is_some_and(|&inside| Arc::strong_count(node) > inside)
     }
 }
 
@@ -507,7 +527,7 @@ struct Emission<'a> {
     settled: &'a Settled,
     builder: ProgramBuilder,
     inputs: SmallVec<[Input; 4]>,
-    values: HashMap<*const Node, Arg>,
+    values: ByNode<Arg>,
     /// Held nodes: further outputs, with their value, layout and dtype.
     kept: Vec<(Arc<Node>, Arg, Layout, Dtype)>,
 }
@@ -518,7 +538,7 @@ impl<'a> Emission<'a> {
             settled,
             builder: ProgramBuilder::new(),
             inputs: SmallVec::new(),
-            values: HashMap::new(),
+            values: ByNode::new(),
             kept: Vec::new(),
         }
     }
@@ -550,15 +570,15 @@ impl<'a> Emission<'a> {
 
     fn array(&mut self, array: &UsmArray) -> Result<Arg> {
         let pending = array.elements().pending();
-        if let Some(node) = pending.filter(|node| self.settled.references.contains_key(&Arc::as_ptr(node))) {
-            if let Some(&arg) = self.values.get(&Arc::as_ptr(node)) {
+        if let Some(node) = pending.filter(|node| self.settled.references.get(node).is_some()) {
+            if let Some(&arg) = self.values.get(node) {
                 return Ok(arg);
             }
             let held = !self.settled.reduction && self.settled.held.contains(&Arc::as_ptr(node));
             let guard = node.recorded();
             if let Some(inner) = &*guard {
                 let arg = self.value(inner)?;
-                self.values.insert(Arc::as_ptr(node), arg);
+                self.values.insert(node, arg);
                 if held {
                     self.kept.push((Arc::clone(node), arg, inner.layout.clone(), inner.out));
                 }
@@ -573,24 +593,22 @@ impl<'a> Emission<'a> {
                 "this is a defect of the engine: please report it",
             )
         })?;
-        let placed = Placed {
-            allocation: Arc::clone(allocation),
-            layout: array.layout().clone(),
-            dtype: array.dtype(),
-        };
+        let (layout, dtype) = (array.layout(), array.dtype());
         let same = |input: &Input| {
             input.memory().is_some_and(|p| {
-                Arc::ptr_eq(&p.allocation, &placed.allocation)
-                    && p.layout == placed.layout
-                    && p.dtype == placed.dtype
+                Arc::ptr_eq(&p.allocation, allocation) && p.layout == *layout && p.dtype == dtype
             })
         };
         if let Some(number) = self.inputs.iter().position(same) {
             // As many inputs as a program can have fit a byte.
             return Ok(Arg::Input(number as u8));
         }
-        let arg = self.builder.input(placed.dtype)?;
-        self.inputs.push(Input::Memory(placed));
+        let arg = self.builder.input(dtype)?;
+        self.inputs.push(Input::Memory(Placed {
+            allocation: Arc::clone(allocation),
+            layout: layout.clone(),
+            dtype,
+        }));
         Ok(arg)
     }
 }
