@@ -29,8 +29,8 @@ pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};
 pub use half::{bf16, f16};
 pub use layout::{
-    Coalesced, Dims, Ellipsis, Indices, Layout, MAX_NDIM, NewAxis, Order, SliceItem, SliceRange, Strides,
-    broadcast_shapes, coalesce, normalize_axes, normalize_axis, overlaps, resolve_shape, same_view,
+    Coalesced, Dims, Ellipsis, Indices, Layout, MAX_LEN, MAX_NDIM, NewAxis, Order, SliceItem, SliceRange,
+    Strides, broadcast_shapes, coalesce, normalize_axes, normalize_axis, overlaps, resolve_shape, same_view,
     self_overlaps,
 };
 pub use memory::{

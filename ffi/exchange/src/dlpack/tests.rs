@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use stridewise::{Queue, UsmArray, UsmKind, s};
-use stridewise_core::{Dtype, Error, MAX_NDIM, Op, Scalar};
+use stridewise_core::{Dtype, Error, MAX_LEN, MAX_NDIM, Op, Scalar};
 
 use super::import::Description;
 use super::*;
@@ -323,7 +323,7 @@ fn oracle(d: &Description) -> Option<(i128, i128)> {
         return None;
     }
     let count = d.shape.iter().filter(|&&n| n != 0).try_fold(1_i128, |p, &n| p.checked_mul(n.into()))?;
-    if count > isize::MAX as i128 {
+    if count > MAX_LEN as i128 {
         return None;
     }
     let mut step = 1_i128;
