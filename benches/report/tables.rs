@@ -109,9 +109,9 @@ fn lost(rows: &[Row]) -> String {
     text += "| op | layout | dtype | elements | time | best | its time | × | reason |\n";
     text += "|---|---|---|---:|---:|---|---:|---:|---|\n";
     for (times, row) in lost {
-        let times = multiple(times);
         let Some((peer, seconds)) = row.best_peer() else { continue };
-        let (ours, theirs, reason) = (duration(row.seconds), duration(seconds), reasons::reason(row));
+        let (ours, theirs) = (duration(row.seconds), duration(seconds));
+        let (times, reason) = (multiple(times), reasons::reason(row, times));
         let Row { op, layout, dtype, n, .. } = row;
         text += &format!(
             "| `{op}` | {layout} | {dtype} | {n} | {ours} | {peer} | {theirs} | {times} | {reason} |\n"
