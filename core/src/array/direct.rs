@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{ArrayOrScalar, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::layout::{Dims, Layout, Order, broadcast_shapes};
+use crate::layout::{Dims, Layout, Order, broadcast_shapes, checked_len};
 use crate::lazy::Elements;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
@@ -163,7 +163,7 @@ impl<'a> Work<'a> {
                 _ => None,
             });
             let joint = broadcast_shapes(&arrays.collect::<smallvec::SmallVec<[_; 3]>>()).ok()?;
-            len = joint.iter().try_fold(1_usize, |len, &extent| len.checked_mul(extent))?;
+            len = checked_len(&joint).ok()?;
             shape = Shape::Joint(joint);
         }
         if len == 0
@@ -228,7 +228,7 @@ impl<'a> Work<'a> {
     /// # Errors
     /// What the allocation reports.
     fn fresh(&self, op: Op, out: Dtype, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
-        if self.len > MAX_BYTES / out.size() {
+        if self.len * out.size() > MAX_BYTES {
             return Ok(None);
         }
         let Some(function) = Function::of(self.queue.device(), op, self.dtype, out) else { return Ok(None) };

@@ -320,14 +320,8 @@ fn place(queue: &Queue, target: Target, shape: &[usize], order: Order, dtype: Dt
 }
 
 fn place_new(queue: &Queue, kind: UsmKind, layout: Layout, dtype: Dtype) -> Result<Placed> {
-    let bytes = layout.len().max(1).checked_mul(dtype.size()).ok_or_else(|| {
-        Error::overflow(
-            "shape",
-            format!("{:?}", layout.shape()),
-            "a size that fits the address space",
-            "use a smaller shape",
-        )
-    })?;
+    // Fits: a layout has at most `MAX_LEN` elements.
+    let bytes = layout.len().max(1) * dtype.size();
     let allocation = Allocation::new(queue.device(), kind, bytes, crate::memory::BLOCK_ALIGN_BYTES)?;
     Ok(Placed { allocation, layout, dtype })
 }

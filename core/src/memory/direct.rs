@@ -67,7 +67,7 @@ impl<'a> Function<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Space<'a> {
     pub(crate) shape: &'a [usize],
-    /// The product of the extents.
+    /// The product of the extents, at most `MAX_LEN`: times the size of a dtype, it fits `isize`.
     pub(crate) len: usize,
     pub(crate) order: Order,
 }
@@ -195,7 +195,7 @@ impl<'a> Call<'a> {
         } else if !as_result {
             let added = self.space.shape.len() - layout.ndim();
             let mut pairs = layout.shape().iter().zip(&self.space.shape[added..]);
-            if self.space.len > MAX_BYTES / dtype.size() || !pairs.all(|(&own, &of)| own == of || own == 1) {
+            if self.space.len * dtype.size() > MAX_BYTES || !pairs.all(|(&own, &of)| own == of || own == 1) {
                 return false;
             }
             self.scattered |= 1 << k;
@@ -325,7 +325,7 @@ impl<'a> Call<'a> {
     #[inline(never)]
     fn write_scattered(&self, out: &Arc<Allocation>, layout: &Layout, place: *mut u8) -> bool {
         let size = self.function.out.size();
-        if self.space.len > MAX_BYTES / size || self_overlaps(layout) {
+        if self.space.len * size > MAX_BYTES || self_overlaps(layout) {
             return false;
         }
         let Some(locked) = lock_idle(self.memory().chain([&**out])) else { return false };
