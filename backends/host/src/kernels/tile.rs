@@ -8,7 +8,7 @@ use stridewise_core::{Arg, LaunchPlan, Op, Program};
 
 use super::code::{Access, Code, Constant, Slots, Target};
 use super::entry::VECTOR_BYTES;
-use super::space::{Cursor, Space, View};
+use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::{Tuning, split, stream, transpose};
 
@@ -71,15 +71,23 @@ struct Turned {
     size: usize,
 }
 
-/// What is needed to compute several rows at once.
+/// How several rows are computed at once.
 struct Panels {
+    /// Inputs that are gathered for all of them; where there are none, rows only follow each other faster.
     turned: SmallVec<[Turned; 2]>,
     /// Rows at a time at most.
     rows: usize,
     /// Elements of a row at a time.
     len: usize,
-    /// Bytes from one row to the next.
+    /// Bytes from one gathered row to the next.
     pitch: usize,
+}
+
+impl Panels {
+    /// Rows that are gathered together.
+    fn gathered(&self) -> usize {
+        if self.turned.is_empty() { 1 } else { self.rows }
+    }
 }
 
 /// A code and the space that it runs over; the space's views are the code's inputs, then its outputs.
@@ -132,8 +140,8 @@ impl Tiles {
         }
     }
 
-    /// The packed inputs that lie element after element along the last dimension but one, as a transposed matrix does:
-    /// their cache lines hold elements of several rows, so several rows are gathered at once.
+    /// Rows at once, where there are several. Of packed inputs that lie element after element along the last dimension but
+    /// one, as a transposed matrix does, cache lines hold elements of several rows, so several rows are gathered at once.
     fn panels(&self) -> Option<Panels> {
         let dims = self.space.dims.len();
         if self.space.across || dims < 2 {
@@ -149,10 +157,19 @@ impl Tiles {
                 widest = widest.max(view.size);
             }
         }
+        if turned.is_empty() {
+            let row = self.space.row();
+            return (row <= self.code.tile_len).then_some(Panels {
+                turned,
+                rows: usize::MAX,
+                len: row,
+                pitch: 0,
+            });
+        }
         let rows = PANEL_READ_BYTES / widest;
         let len = (PANEL_ROW_BYTES / widest).min(PANEL_LEN).min(self.code.tile_len);
         let pitch = len * widest + PANEL_GAP;
-        (!turned.is_empty()).then_some(Panels { turned, rows, len, pitch })
+        Some(Panels { turned, rows, len, pitch })
     }
 
     /// Rows of a panel that begins at a cursor with `left` points to come; 0 where none may.
@@ -175,6 +192,10 @@ impl Tiles {
         let row = self.space.row();
         let operands = self.code.operands();
         let place = |t: usize, r: usize| panel.wrapping_add(t * PANEL_BYTES + r * panels.pitch);
+        let mut steps = [0; MAX_OPERANDS];
+        for (step, v) in steps.iter_mut().zip(&self.space.views) {
+            *step = v.strides[dims - 2];
+        }
         let mut column = 0;
         let mut cursor = Cursor { index: start.index, at: start.at };
         while column < row {
@@ -186,10 +207,8 @@ impl Tiles {
                     transpose::gather_panel(place(t, 0), panels.pitch, from, *along, *size, rows, len);
                 }
             }
+            slots.0[..operands].copy_from_slice(&cursor.at[..operands]);
             for r in 0..rows {
-                for ((slot, at), v) in slots.0[..operands].iter_mut().zip(&cursor.at).zip(&self.space.views) {
-                    *slot = at.wrapping_offset(v.strides[dims - 2] * r.cast_signed());
-                }
                 for &(input, slot) in &self.code.packs {
                     let (k, slot) = (usize::from(input), usize::from(slot));
                     if let Some(t) = panels.turned.iter().position(|t| t.input == k) {
@@ -207,6 +226,9 @@ impl Tiles {
                         let src = slots.0[usize::from(slot)];
                         self.space.scatter(k, slots.0[k], &cursor.index, src, len);
                     }
+                }
+                for (slot, &step) in slots.0[..operands].iter_mut().zip(&steps) {
+                    *slot = slot.wrapping_offset(step);
                 }
             }
             column += len;
@@ -305,7 +327,7 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     let row = if space.across { 1 } else { space.row() };
     let tiles = Tiles { code, space };
     // Parts of whole panels, where these are not too long.
-    let panel = tiles.panels().map_or(1, |p| p.rows);
+    let panel = tiles.panels().map_or(1, |p| p.gathered());
     let row = if panel * row <= total / (tuning.threads * split::PARTS).max(1) { panel * row } else { row };
     let run = |start: usize, end: usize| {
         // SAFETY: the caller's contract; ranges are disjoint parts of the space.
