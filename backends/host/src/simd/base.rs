@@ -215,10 +215,29 @@ impl Single for F32 {
     }
 }
 
-/// `a·b + c` rounded once, without fused hardware: the product is exact in f64; the sum is rounded to odd there, so
-/// that rounding it to f32 sees on which side of a tie the exact sum lies.
+/// `a·b + c` rounded once, without fused hardware: the product is exact in f64, and rounding the sum there changes nothing
+/// unless it then lies in the middle between two numbers of f32.
 #[inline(always)]
 fn fma_f32(a: f32x4, b: f32x4, c: f32x4) -> f32x4 {
+    /// The bits of a double below the last place of f32, and those of the middle between two numbers.
+    const BELOW: u32 = (1 << 29) - 1;
+    const MIDDLE: i32 = 1 << 28;
+    let [a2, b2, c2] = [a, b, c].map(|x| F32(x).widen());
+    let sums = [a2[0].0 * b2[0].0 + c2[0].0, a2[1].0 * b2[1].0 + c2[1].0];
+    let result = F32::narrow(sums.map(F64)).0;
+    let [low, high] = sums.map(|sum| bytemuck::cast::<f64x2, u64x2>(sum).to_array());
+    let bits = u32x4::from([low[0], low[1], high[0], high[1]].map(|bits| bits as u32));
+    let below: i32x4 = bytemuck::cast(bits & u32x4::splat(BELOW));
+    let middle: f32x4 = bytemuck::cast(below.simd_eq(i32x4::splat(MIDDLE)));
+    // Subnormal numbers have fewer bits.
+    let small = result.abs().simd_le(f32x4::splat(f32::MIN_POSITIVE));
+    if (middle | small).any() { fma_f32_odd(a, b, c) } else { result }
+}
+
+/// [`fma_f32`] of any numbers: the sum is rounded to odd in f64, so that rounding it to f32 sees on which side of a tie the
+/// exact sum lies.
+#[inline(never)]
+fn fma_f32_odd(a: f32x4, b: f32x4, c: f32x4) -> f32x4 {
     let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());
     let low = fma_to_odd(f64x2::new([a[0].into(), a[1].into()]), [b[0], b[1]], [c[0], c[1]]);
     let high = fma_to_odd(f64x2::new([a[2].into(), a[3].into()]), [b[2], b[3]], [c[2], c[3]]);
