@@ -239,7 +239,7 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn log(self) -> Self {
-                super::math::log(self)
+                <$elem as super::math::Functions<Self>>::log(self)
             }
             #[inline(always)]
             fn log1p(self) -> Self {
@@ -287,7 +287,7 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn tanh(self) -> Self {
-                super::math::tanh(self)
+                <$elem as super::math::Functions<Self>>::tanh(self)
             }
             #[inline(always)]
             fn asinh(self) -> Self {

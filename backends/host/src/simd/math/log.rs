@@ -15,8 +15,6 @@ pub(in super::super) struct Constants {
     pub(super) bias: f64,
     /// ln 2 in two parts; the product of the first with any exponent is exact.
     pub(super) ln_2: [f64; 2],
-    /// With s = f / (2 + f), w = s²: (ln(1 + f) − 2s) / (s·w).
-    pub(super) poly: &'static [f64],
 }
 
 pub(super) const F32: Constants = Constants {
@@ -27,7 +25,6 @@ pub(super) const F32: Constants = Constants {
     unit_bits: 0x4b00_0000,
     bias: 127.0,
     ln_2: [0.693145751953125, 1.428606765330187e-06],
-    poly: &[0.6666666865348816, 0.4000033140182495, 0.28537535667419434, 0.23578916490077972],
 };
 
 pub(super) const F64: Constants = Constants {
@@ -38,16 +35,18 @@ pub(super) const F64: Constants = Constants {
     unit_bits: 0x4330_0000_0000_0000,
     bias: 1023.0,
     ln_2: [0.693147180559663, 2.8235290563031577e-13],
-    poly: &[
-        0.6666666666666727,
-        0.39999999999451935,
-        0.2857142873568324,
-        0.22222199148545324,
-        0.18183538832641633,
-        0.15314613079013994,
-        0.1479106342316267,
-    ],
 };
+
+/// With s = f / (2 + f), w = s²: (ln(1 + f) − 2s) / (s·w).
+const DOUBLE: &[f64] = &[
+    0.6666666666666727,
+    0.39999999999451935,
+    0.2857142873568324,
+    0.22222199148545324,
+    0.18183538832641633,
+    0.15314613079013994,
+    0.1479106342316267,
+];
 
 /// A positive number as a normal one, and what is to be taken from the exponent's biased count.
 #[inline(always)]
@@ -89,8 +88,7 @@ struct Near<V> {
 }
 
 #[inline(always)]
-fn near<V: FloatBits>(f: V) -> Near<V> {
-    let c = const { <V::Elem as Row>::LOG };
+fn near<V: FloatBits<Elem = f64>>(f: V) -> Near<V> {
     let half = f * f.lit(0.5);
     let half_square = f * half;
     let square_lost = f.mul_add(half, -half_square);
@@ -99,16 +97,16 @@ fn near<V: FloatBits>(f: V) -> Near<V> {
     let head = Pair { head, tail: head_lost };
     let s = f / (f.lit(2.0) + f);
     let w = s * s;
-    Near { head, s, rest: w.mul_add(polynomial(w, c.poly), half_square) }
+    Near { head, s, rest: w.mul_add(polynomial(w, DOUBLE), half_square) }
 }
 
 /// k·ln 2 + ln(1 + f), where `lost` is missing from the head of `near`.
 #[inline(always)]
-fn joined<V: FloatBits>(k: V, near: Near<V>, lost: V) -> Pair<V> {
-    let c = const { <V::Elem as Row>::LOG };
-    let small = near.s.mul_add(near.rest, k.mul_add(k.lit(c.ln_2[1]), lost));
+fn joined<V: FloatBits<Elem = f64>>(k: V, near: Near<V>, lost: V) -> Pair<V> {
+    let [upper, lower] = F64.ln_2;
+    let small = near.s.mul_add(near.rest, k.mul_add(k.lit(lower), lost));
     // k·ln 2 is 0 or greater than the head.
-    let power = k * k.lit(c.ln_2[0]);
+    let power = k * k.lit(upper);
     let sum = power + near.head.head;
     let sum_lost = (power - sum) + near.head.head;
     Pair { head: sum, tail: sum_lost + small }
@@ -124,24 +122,49 @@ fn with_edges<V: FloatBits>(x: V, result: V) -> V {
     V::select(x.less_equal(zero), edge, result)
 }
 
-/// Natural logarithm.
+/// Natural logarithm, from `joined` of the k and f of a positive number.
 #[inline(always)]
-pub(in super::super) fn log<V: FloatBits>(x: V) -> V {
+fn natural<V: FloatBits>(x: V, joined: impl Fn(V, V) -> V) -> V {
     let c = const { <V::Elem as Row>::LOG };
     let normal = x.lit(c.least_normal).less_equal(x) & x.less(x.lit(f64::INFINITY));
     if V::any(!normal) {
         let (k, f) = split(x);
-        return with_edges(x, log_split(k, f));
+        return with_edges(x, joined(k, f));
     }
     let (k, f) = split_normal(x, x.lit(c.unit + c.bias));
-    log_split(k, f)
+    joined(k, f)
 }
 
+/// (ln(1 + f) − f) / f² to the precision of f32.
+const QUADRATIC: &[f64] =
+    &[-0.5, 0.3333333, -0.2500082, 0.20001225, -0.1662336, 0.14201787, -0.13160193, 0.12761378, -0.07634206];
+
+/// Natural logarithm, without a division: only two of the sums round what counts.
 #[inline(always)]
-fn log_split<V: FloatBits>(k: V, f: V) -> V {
-    let near = near(f);
-    let lost = near.head.tail;
-    joined(k, near, lost).round()
+pub(super) fn log_f32<V: FloatBits<Elem = f32>>(x: V) -> V {
+    natural(
+        x,
+        #[inline(always)]
+        |k, f| {
+            let [upper, lower] = F32.ln_2;
+            let rest = (f * f).mul_add(polynomial(f, QUADRATIC), k * k.lit(lower));
+            k.mul_add(k.lit(upper), f + rest)
+        },
+    )
+}
+
+/// Natural logarithm.
+#[inline(always)]
+pub(super) fn log_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
+    natural(
+        x,
+        #[inline(always)]
+        |k, f| {
+            let near = near(f);
+            let lost = near.head.tail;
+            joined(k, near, lost).round()
+        },
+    )
 }
 
 /// With s = f / (2 + f), w = s²: (ln(1 + f) − 2s) / (s·w) to the precision of f32.
@@ -204,7 +227,7 @@ pub(super) fn log10_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
 
 /// `power` + `rest` + `factor` · ln(1 + f), with the factor in two parts.
 #[inline(always)]
-fn in_base<V: FloatBits>(x: V, power: V, rest: V, f: V, factor: [f64; 2]) -> V {
+fn in_base<V: FloatBits<Elem = f64>>(x: V, power: V, rest: V, f: V, factor: [f64; 2]) -> V {
     let near = near(f);
     let natural = Pair::ordered_sum(near.head.head, near.s.mul_add(near.rest, near.head.tail));
     let (upper, lower) = (x.lit(factor[0]), x.lit(factor[1]));
@@ -267,7 +290,7 @@ pub(super) fn logaddexp_plain<D: FloatBits<Elem = f64>>(x: D, y: D) -> D {
     let (magic_k, r) = exp::reduce_plain((-(x - y).abs()).at_least(x.lit(-200.0)));
     let cubic = x.lit(0.5) + r * plain_polynomial(r, exp::F64.poly);
     let e = power(magic_k) * (one + (r + (r * r) * cubic));
-    with_infinities(greater, greater + log1p_plain(e, F64.poly))
+    with_infinities(greater, greater + log1p_plain(e, DOUBLE))
 }
 
 /// ln(eˣ + eʸ) = max + ln(1 + e^−|x − y|). Where the sum cancels, its absolute error is 2⁻⁵⁸.

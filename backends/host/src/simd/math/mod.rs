@@ -22,26 +22,26 @@ mod trig;
 
 pub(super) use atan::{atan, atan2};
 pub(super) use exp::exp;
-pub(super) use log::log;
 pub(super) use neighbor::{nextafter, nextafter_bf16, nextafter_f16};
 pub(super) use remainder::{floor_divide, remainder};
 pub(super) use rounding::{ceil, floor, round, trunc};
-pub(super) use tanh::tanh;
 pub(super) use trig::{cos, sin};
 
 use super::{FloatBits, Single};
 
 /// The functions of which f32 and f64 have an algorithm each: f32 lanes `V` compute in f64 ones, where their precision
 /// is a few terms and no care; what an operation there rounds is beyond the last place of f32. So they need no fused
-/// multiplications, which the base level emulates. (The power is the exception: one algorithm for both, in the lanes
-/// themselves.)
+/// multiplications, which the base level emulates. (The exceptions compute in the lanes themselves: the power, by one
+/// algorithm for both, the logarithm and the hyperbolic tangent.)
 pub(super) trait Functions<V> {
     fn exp2(x: V) -> V;
     fn expm1(x: V) -> V;
     fn log1p(x: V) -> V;
     fn log2(x: V) -> V;
     fn log10(x: V) -> V;
+    fn log(x: V) -> V;
     fn pow(x: V, y: V) -> V;
+    fn tanh(x: V) -> V;
     fn logaddexp(x: V, y: V) -> V;
     fn sigmoid(x: V) -> V;
     fn sinh(x: V) -> V;
@@ -63,6 +63,14 @@ macro_rules! functions {
     ($($name:ident($($arg:ident),*): $single:path, $double:path;)*) => {
         impl<V: Single> Functions<V> for f32 {
             #[inline(always)]
+            fn log(x: V) -> V {
+                log::log_f32(x)
+            }
+            #[inline(always)]
+            fn tanh(x: V) -> V {
+                tanh::tanh_f32(x)
+            }
+            #[inline(always)]
             fn pow(x: V, y: V) -> V {
                 pow::pow(x, y)
             }
@@ -75,6 +83,14 @@ macro_rules! functions {
             }
         )*}
         impl<V: FloatBits<Elem = f64>> Functions<V> for f64 {
+            #[inline(always)]
+            fn log(x: V) -> V {
+                log::log_f64(x)
+            }
+            #[inline(always)]
+            fn tanh(x: V) -> V {
+                tanh::tanh_f64(x)
+            }
             #[inline(always)]
             fn pow(x: V, y: V) -> V {
                 pow::pow(x, y)
@@ -124,8 +140,6 @@ pub(super) trait Row: Copy + 'static {
     const LOG: log::Constants;
     const TRIG: trig::Constants;
     const ATAN: atan::Constants;
-    /// From here on |tanh| rounds to 1.
-    const TANH_LIMIT: f64;
 
     /// Exact.
     fn widen(self) -> f64;
@@ -146,7 +160,6 @@ impl Row for f32 {
     const LOG: log::Constants = log::F32;
     const TRIG: trig::Constants = trig::F32;
     const ATAN: atan::Constants = atan::F32;
-    const TANH_LIMIT: f64 = 9.5;
 
     #[inline(always)]
     fn widen(self) -> f64 {
@@ -173,7 +186,6 @@ impl Row for f64 {
     const LOG: log::Constants = log::F64;
     const TRIG: trig::Constants = trig::F64;
     const ATAN: atan::Constants = atan::F64;
-    const TANH_LIMIT: f64 = 20.0;
 
     #[inline(always)]
     fn widen(self) -> f64 {

@@ -68,6 +68,21 @@ fn f32_functions_are_accurate_on_a_sample_of_all_inputs() {
 }
 
 #[test]
+fn f32_functions_are_accurate_around_the_edges_of_their_pieces() {
+    let eighths = (1..=160).map(|k| k as f32 / 8.0);
+    let edges = eighths.chain([std::f32::consts::FRAC_1_SQRT_2, std::f32::consts::SQRT_2]);
+    for edge in edges.flat_map(|edge| [edge, -edge]) {
+        let bits = u64::from(edge.to_bits());
+        for &isa in Isa::available() {
+            for fun in MATH {
+                let (error, x) = sweep(isa, fun, bits - 16..bits + 17, 1);
+                assert!(error <= 1.0, "{} {fun:?}: {error} ulp at {x:e} ({:#x})", isa.name(), x.to_bits());
+            }
+        }
+    }
+}
+
+#[test]
 #[ignore = "exhaustive: minutes per function; run with --release -- --ignored"]
 fn f32_functions_are_accurate_on_all_inputs() {
     for fun in MATH {
