@@ -63,12 +63,7 @@ pub fn coalesce(shape: &[usize], strides: &[&[isize]], reorder: bool) -> Coalesc
             }
         }
         // Lexicographic over the operands, hence a total order; equal strides keep their order.
-        dims.sort_by(|(_, a), (_, b)| {
-            let sizes = |steps: &Strides| -> SmallVec<[usize; 4]> {
-                steps.iter().map(|s| s.unsigned_abs()).collect()
-            };
-            sizes(b).cmp(&sizes(a))
-        });
+        dims.sort_by(|(_, a), (_, b)| sizes(b).cmp(sizes(a)));
     }
     let mut merged: SmallVec<[(usize, Strides); 4]> = SmallVec::new();
     for (extent, steps) in dims {
@@ -87,4 +82,8 @@ pub fn coalesce(shape: &[usize], strides: &[&[isize]], reorder: bool) -> Coalesc
         strides: (0..operands).map(|k| merged.iter().map(|(_, steps)| steps[k]).collect()).collect(),
         offsets,
     }
+}
+
+fn sizes(steps: &Strides) -> impl Iterator<Item = usize> {
+    steps.iter().map(|step| step.unsigned_abs())
 }

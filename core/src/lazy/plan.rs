@@ -107,6 +107,10 @@ pub(crate) struct Folding<'a> {
     pub(crate) finish: Option<Arc<Program>>,
 }
 
+fn slices(strides: &[Strides]) -> SmallVec<[&[isize]; 4]> {
+    strides.iter().map(|s| &s[..]).collect()
+}
+
 /// The plans of a reduction of `shape`. The output has the shape without the folded axes.
 pub(crate) fn reduce(
     program: &Arc<Program>,
@@ -116,21 +120,19 @@ pub(crate) fn reduce(
     output: &Placed,
     plans: &mut Vec<LaunchPlan>,
 ) -> Result<()> {
-    let (inner, kept): (Vec<usize>, Vec<usize>) =
-        (0..shape.len()).partition(|axis| folding.axes.contains(axis));
+    let (inner, kept): (Dims, Dims) = (0..shape.len()).partition(|axis| folding.axes.contains(axis));
     let extents = |axes: &[usize]| axes.iter().map(|&a| shape[a]).collect::<Dims>();
     let along =
         |axes: &[usize], layout: &Layout| axes.iter().map(|&a| layout.strides()[a]).collect::<Strides>();
 
-    let kept_strides: Vec<Strides> = std::iter::once(output.layout.strides().into())
+    let kept_strides: SmallVec<[Strides; 4]> = std::iter::once(output.layout.strides().into())
         .chain(inputs.iter().map(|p| along(&kept, p.layout())))
         .collect();
-    let outer = coalesce(&extents(&kept), &kept_strides.iter().map(|s| &s[..]).collect::<Vec<_>>(), true);
-    let inner_strides: Vec<Strides> = inputs.iter().map(|p| along(&inner, p.layout())).collect();
+    let outer = coalesce(&extents(&kept), &slices(&kept_strides), true);
+    let inner_strides: SmallVec<[Strides; 4]> = inputs.iter().map(|p| along(&inner, p.layout())).collect();
     // An index fold numbers the elements in row-major order, which reordering would change.
     let free_order = !folding.fold.is_index();
-    let mut folded =
-        coalesce(&extents(&inner), &inner_strides.iter().map(|s| &s[..]).collect::<Vec<_>>(), free_order);
+    let mut folded = coalesce(&extents(&inner), &slices(&inner_strides), free_order);
     if folded.shape.is_empty() {
         folded.shape.push(1);
         folded.strides.iter_mut().for_each(|s| s.push(0));
