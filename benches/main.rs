@@ -127,7 +127,8 @@ fn measured(options: &Options) -> Outcome<Report> {
     if threads != cores {
         device = part(&device, threads)?;
     }
-    let single = if options.scaling && threads > 1 { Some(part(&device, 1)?.queue()?) } else { None };
+    let single = if threads > 1 { part(&device, 1)?.queue()? } else { device.queue()? };
+    let scaling = options.scaling && threads > 1;
     // The pool of ndarray's parallel loops.
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     let peers = Peers::start(options.peers.as_deref(), threads);
@@ -135,6 +136,6 @@ fn measured(options: &Options) -> Outcome<Report> {
     machine.extend_from_slice(&peers.versions);
     println!("{}", Row::header());
     let (filter, quick) = (options.filter.clone(), options.quick);
-    let suite = Suite { queue: device.queue()?, single, threads, filter, quick, peers };
+    let suite = Suite { queue: device.queue()?, single, scaling, threads, filter, quick, peers };
     Ok(Report { rows: suite.run()?, machine })
 }

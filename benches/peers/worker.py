@@ -30,6 +30,12 @@ ROWS = {
     ("tanh", "fresh"): "xp.tanh(a)",
     ("pow", "fresh"): "a ** b",
     ("exp", "out"): "xp.exp(a, out=out)",
+    ("sqrt", "one thread"): "xp.sqrt(a, out=out)",
+    ("exp", "one thread"): "xp.exp(a, out=out)",
+    ("log", "one thread"): "xp.log(a, out=out)",
+    ("sin", "one thread"): "xp.sin(a, out=out)",
+    ("tanh", "one thread"): "xp.tanh(a, out=out)",
+    ("pow", "one thread"): "xp.power(a, b, out=out)",
     ("greater", "fresh"): "a > b",
     ("where", "fresh"): "xp.where(mask, a, b)",
     ("cast", "to the other float"): "cast(a)",
@@ -102,6 +108,9 @@ def views(arrays, n):
 class Eager:
     """A module with NumPy's interface that computes at once."""
 
+    # Whether it uses more than the calling thread, where there are more.
+    parallel = False
+
     def __init__(self, name):
         import importlib
 
@@ -137,6 +146,8 @@ def batch(count, {", ".join(inputs)}):
 class Dpnp(Eager):
     """dpnp on Intel's runtime for processors, waited for after each run."""
 
+    parallel = True
+
     def __init__(self, name):
         runtime = os.path.join(sys.prefix, "lib", "libintelocl.so")
         if os.path.exists(runtime):
@@ -156,6 +167,8 @@ class Dpnp(Eager):
 class Torch(Eager):
     """PyTorch on the processor."""
 
+    parallel = True
+
     def __init__(self, name):
         super().__init__(name)
         self.xp.set_num_threads(THREADS)
@@ -168,6 +181,8 @@ class Torch(Eager):
 
 class Jax(Eager):
     """JAX, compiled and waited for. It has no views: those of an expression are made in its compiled function."""
+
+    parallel = True
 
     def __init__(self, name):
         import jax
@@ -206,6 +221,8 @@ class Jax(Eager):
 
 class Numexpr(Eager):
     """numexpr, whose compiled expression is used again."""
+
+    parallel = True
 
     def __init__(self, name):
         import numexpr
@@ -259,7 +276,7 @@ class Session:
 
     def prepare(self, op, layout, dtype, n):
         self.batch = None
-        if (op, layout) not in ROWS:
+        if (op, layout) not in ROWS or (layout == "one thread" and self.peer.parallel and THREADS > 1):
             return False
         if self.key != (dtype, n):
             self.key = self.inputs = None

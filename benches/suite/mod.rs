@@ -3,6 +3,7 @@
 
 mod data;
 mod elementwise;
+mod functions;
 mod fused;
 mod layouts;
 mod movement;
@@ -28,6 +29,9 @@ const QUICK_SIZES: [usize; 2] = [16, 1 << 20];
 const MAX_OTHER: usize = 16 << 20;
 /// The smallest size of types that have a few rows only.
 const MIN_FEW: usize = 64 << 10;
+
+/// Elements of the rows of functions: operands and results are in the second-level cache, and in no first-level one.
+const FUNCTIONS_SIZE: usize = 16 << 10;
 
 /// Rows that peers compute with a BLAS.
 const BLAS: [&str; 2] = ["dot", "norm"];
@@ -84,12 +88,22 @@ fn real_cases<T: Real>() -> Vec<Case<T>> {
 /// What the rows are run with.
 pub(crate) struct Suite {
     pub(crate) queue: Queue,
-    /// A queue of a device with one thread, which takes turns with the other.
-    pub(crate) single: Option<Queue>,
+    /// A queue of a device with one thread; the same where that has no more.
+    pub(crate) single: Queue,
+    /// Whether the two take turns in each row.
+    pub(crate) scaling: bool,
     pub(crate) threads: usize,
     pub(crate) filter: String,
     pub(crate) quick: bool,
     pub(crate) peers: Peers,
+}
+
+/// Where rows are run.
+struct Place<'a> {
+    queue: &'a Queue,
+    threads: usize,
+    /// What takes turns with it.
+    single: Option<&'a Queue>,
 }
 
 impl Suite {
@@ -97,23 +111,36 @@ impl Suite {
     pub(crate) fn run(&self) -> Outcome<Vec<Row>> {
         let mut rows = Vec::new();
         let sizes = if self.quick { &QUICK_SIZES[..] } else { &SIZES };
+        let single = self.scaling.then_some(&self.single);
+        let all = Place { queue: &self.queue, threads: self.threads, single };
         for &n in sizes {
-            self.rows(&real_cases::<f32>(), n, &mut rows)?;
+            self.rows(&real_cases::<f32>(), n, &all, &mut rows)?;
             if self.quick || n > MAX_OTHER {
                 continue;
             }
-            self.rows(&real_cases::<f64>(), n, &mut rows)?;
+            self.rows(&real_cases::<f64>(), n, &all, &mut rows)?;
             if n >= MIN_FEW {
-                self.rows(&elementwise::int_and_float::<f64>(), n, &mut rows)?;
-                self.rows(&elementwise::few::<i32>(), n, &mut rows)?;
-                self.rows(&elementwise::few::<i8>(), n, &mut rows)?;
-                self.rows(&elementwise::few::<f16>(), n, &mut rows)?;
+                self.rows(&elementwise::int_and_float::<f64>(), n, &all, &mut rows)?;
+                self.rows(&elementwise::few::<i32>(), n, &all, &mut rows)?;
+                self.rows(&elementwise::few::<i8>(), n, &all, &mut rows)?;
+                self.rows(&elementwise::few::<f16>(), n, &all, &mut rows)?;
             }
+        }
+        if !self.quick {
+            let one = Place { queue: &self.single, threads: 1, single: None };
+            self.rows(&functions::with_rten(functions::cases()), FUNCTIONS_SIZE, &one, &mut rows)?;
+            self.rows(&functions::cases::<f64>(), FUNCTIONS_SIZE, &one, &mut rows)?;
         }
         Ok(rows)
     }
 
-    fn rows<T: Sample>(&self, cases: &[Case<T>], n: usize, rows: &mut Vec<Row>) -> Outcome<()> {
+    fn rows<T: Sample>(
+        &self,
+        cases: &[Case<T>],
+        n: usize,
+        place: &Place<'_>,
+        rows: &mut Vec<Row>,
+    ) -> Outcome<()> {
         let wanted = |case: &&Case<T>| {
             row::name(case.op, case.layout, &T::DTYPE.to_string(), n).contains(&self.filter)
         };
@@ -121,11 +148,11 @@ impl Suite {
         if wanted.is_empty() {
             return Ok(());
         }
-        let mut ours = Ours::new(&self.queue, n)?;
-        let mut single = self.single.as_ref().map(|queue| Ours::new(queue, n)).transpose()?;
+        let mut ours = Ours::new(place.queue, n)?;
+        let mut single = place.single.map(|queue| Ours::new(queue, n)).transpose()?;
         let mut rust = Rust::new(n);
         for case in wanted {
-            let row = self.row(case, n, &mut ours, single.as_mut(), &mut rust)?;
+            let row = self.row(case, n, place, &mut ours, single.as_mut(), &mut rust)?;
             println!("{row}");
             rows.push(row);
         }
@@ -136,13 +163,14 @@ impl Suite {
         &self,
         case: &Case<T>,
         n: usize,
+        place: &Place<'_>,
         ours: &mut Ours<T>,
         single: Option<&mut Ours<T>>,
         rust: &mut Rust<T>,
     ) -> Outcome<Row> {
         let bytes = n * case.bytes;
         let dtype = T::DTYPE.to_string();
-        let limit = Limit::new(bytes, self.threads, case.traffic)?;
+        let limit = Limit::new(bytes, place.threads, case.traffic)?;
         let rust = std::cell::RefCell::new(rust);
         let mut contenders: Vec<Contender<'_>> = limit.contenders().collect();
         let forms = contenders.len();
@@ -176,8 +204,8 @@ impl Suite {
             dtype,
             n,
             layout: case.layout.to_owned(),
-            device: self.queue.device().to_string(),
-            threads: self.threads,
+            device: place.queue.device().to_string(),
+            threads: place.threads,
             seconds,
             gbs,
             limit_gbs,
@@ -202,6 +230,7 @@ mod tests {
         all.extend(names(
             elementwise::int_and_float::<f64>().iter().map(|case| (case.op, case.layout)).collect(),
         ));
+        all.extend(names(functions::cases::<f64>().iter().map(|case| (case.op, case.layout)).collect()));
         let unknown: Vec<_> = all.iter().filter(|name| !script.contains(*name)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
         let few = names(elementwise::few::<i8>().iter().map(|case| (case.op, case.layout)).collect());
@@ -214,6 +243,6 @@ mod tests {
 
     #[test]
     fn sizes_are_square_numbers() {
-        assert!(SIZES.iter().chain(&QUICK_SIZES).all(|n| n.isqrt().pow(2) == *n));
+        assert!(SIZES.iter().chain(&QUICK_SIZES).chain(&[FUNCTIONS_SIZE]).all(|n| n.isqrt().pow(2) == *n));
     }
 }
