@@ -55,15 +55,24 @@ pub(crate) struct Tuning {
     pub(crate) last_cache_bytes: usize,
 }
 
-/// Rough time to read a byte of an operand, from a cache, in picoseconds.
+/// Rough time to read a byte of an operand, from a cache, in picoseconds, and to fold it into a row of results.
 const READ_PS: usize = 12;
+const ROW_PS: usize = 36;
+/// Rough time to gather an element.
+const GATHER_PS: usize = 600;
 
 /// Rough time of a plan on one thread, in nanoseconds: for the choice between the calling thread and the pool.
 pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
     let mut picoseconds = family::cost_ps(plan);
     for (operand, dtype) in plan.inputs.iter().zip(plan.program.inputs()) {
-        let strided = operand.strides.last().is_some_and(|&s| !(0..=1).contains(&s));
-        picoseconds += READ_PS * dtype.size() + if strided { 600 } else { 0 };
+        let dense = operand.strides.last().is_none_or(|s| (0..=1).contains(s));
+        // A reduction runs along whatever dimension is dense.
+        let rows = matches!(plan.family, Family::Reduce { .. }) && operand.strides.contains(&1);
+        picoseconds += match dtype.size() {
+            size if dense => READ_PS * size,
+            size if rows => ROW_PS * size,
+            size => READ_PS * size + GATHER_PS,
+        };
     }
     for step in plan.program.steps() {
         picoseconds += step_ps(step.op, step.dtype);

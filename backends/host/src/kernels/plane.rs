@@ -125,13 +125,13 @@ impl Planes {
             return leaf(segments.start, acc);
         }
         let middle = middle(segments.start, segments.end);
-        let [start, between, end] = [segments.start, middle, segments.end].map(points);
+        let halves = halves(segments.start, middle, segments.end, points);
         // SAFETY: the caller's contract; a half has a level less, and the first is over before the second begins.
         unsafe {
             self.tree(acc, spare, segments.start..middle, len, points, leaf);
             let further = spare.wrapping_add(self.bytes());
             self.tree(spare, further, middle..segments.end, len, points, leaf);
-            self.combine(acc, spare, [between - start, end - between], len);
+            self.combine(acc, spare, halves, len);
         }
     }
 
@@ -250,6 +250,12 @@ impl Planes {
 /// Where a tree over segments is divided.
 pub(super) fn middle(low: usize, high: usize) -> usize {
     low + (high - low).next_power_of_two() / 2
+}
+
+/// The points of the two halves of such a tree; `points` counts those before a segment.
+pub(super) fn halves(low: usize, middle: usize, high: usize, points: impl Fn(usize) -> usize) -> [usize; 2] {
+    let [start, between, end] = [low, middle, high].map(points);
+    [between - start, end - between]
 }
 
 // Rows are given in multiples of what the reference is the mean of, or one by one.

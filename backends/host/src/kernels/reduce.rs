@@ -12,7 +12,7 @@ use stridewise_core::{Arg, Dtype, Fold, LaunchPlan, Op, Program};
 use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
 use super::fold::{Folding, ROWS, products};
-use super::plane::{Kind, Planes, Run, middle};
+use super::plane::{Kind, Planes, Run, halves, middle};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::{Scratch, Tiles};
@@ -414,12 +414,6 @@ impl Reduction {
         }
     }
 
-    /// The points of the two halves of a subtree.
-    fn halves(&self, low: usize, middle: usize, high: usize) -> [usize; 2] {
-        let [start, between, end] = [low, middle, high].map(|segment| self.points(segment));
-        [between - start, end - between]
-    }
-
     /// Whether threads share a subtree of so many segments.
     fn divides(&self, segments: usize, threads: usize) -> bool {
         threads > 1 && segments > SEGMENTS_PER_TASK.max(self.segments / (threads * TASKS))
@@ -483,7 +477,8 @@ impl Reduction {
         unsafe {
             let first = self.combine(place, next, planes, (low, middle), threads);
             let second = self.combine(place, next, planes, (middle, high), threads);
-            self.planes.combine(first, second, self.halves(low, middle, high), place.len);
+            let halves = halves(low, middle, high, |segment| self.points(segment));
+            self.planes.combine(first, second, halves, place.len);
             first
         }
     }
