@@ -25,9 +25,11 @@ use crate::scalar::Scalar;
 
 /// Operands of such work, at most.
 pub(crate) const MAX_OPERANDS: usize = 3;
-/// Bytes at most of an operand that is not simply read where it lies, and of a result that is computed although it could be
-/// recorded instead.
+/// Bytes at most of an operand that is not simply read where it lies.
 pub(crate) const MAX_BYTES: usize = 8 << 10;
+/// Bytes at most of a result that is computed although it could be recorded instead, to be computed with what comes next:
+/// that saves the way of its elements through the second-level cache, and costs the recording.
+pub(crate) const EAGER_BYTES: usize = 32 << 10;
 
 /// A value's bytes, aligned for every dtype.
 #[repr(align(16))]
