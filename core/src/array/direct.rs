@@ -10,7 +10,7 @@ use crate::layout::{Dims, Layout, Order, broadcast_shapes, checked_len};
 use crate::lazy::Elements;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::{Call, EAGER_BYTES, Function, Space, Total, same_shape};
+use crate::memory::direct::{Call, DIRECT_BYTES, Function, Space, Total, same_shape};
 use crate::ops::Op;
 use crate::program::{Fold, Program};
 use crate::promotion::result_type;
@@ -52,7 +52,7 @@ pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> b
 /// Writes the result of an elementwise operation into one of its operands, which nobody else has. Whether it is done.
 pub(super) fn reuse(op: Op, operands: &[ArrayOrScalar<'_>], owned: &UsmArray) -> bool {
     // More is recorded, to be computed with what comes next.
-    owned.bytes() <= EAGER_BYTES && owned.elements.is_alone() && write(op, operands, owned)
+    owned.bytes() <= DIRECT_BYTES && owned.elements.is_alone() && write(op, operands, owned)
 }
 
 /// Writes a value, or the elements of an array, converted. Whether it is done.
@@ -228,7 +228,7 @@ impl<'a> Work<'a> {
     /// # Errors
     /// What the allocation reports.
     fn fresh(&self, op: Op, out: Dtype, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
-        if self.len * out.size() > EAGER_BYTES {
+        if self.len * out.size() > DIRECT_BYTES {
             return Ok(None);
         }
         let Some(function) = Function::of(self.queue.device(), op, self.dtype, out) else { return Ok(None) };

@@ -122,17 +122,17 @@ fn with_edges<V: FloatBits>(x: V, result: V) -> V {
     V::select(x.less_equal(zero), edge, result)
 }
 
-/// Natural logarithm, from `joined` of the k and f of a positive number.
+/// Natural logarithm, from `sum`, which adds up k·ln 2 and ln(1 + f) of a positive number.
 #[inline(always)]
-fn natural<V: FloatBits>(x: V, joined: impl Fn(V, V) -> V) -> V {
+fn natural<V: FloatBits>(x: V, sum: impl Fn(V, V) -> V) -> V {
     let c = const { <V::Elem as Row>::LOG };
     let normal = x.lit(c.least_normal).less_equal(x) & x.less(x.lit(f64::INFINITY));
     if V::any(!normal) {
         let (k, f) = split(x);
-        return with_edges(x, joined(k, f));
+        return with_edges(x, sum(k, f));
     }
     let (k, f) = split_normal(x, x.lit(c.unit + c.bias));
-    joined(k, f)
+    sum(k, f)
 }
 
 /// (ln(1 + f) − f) / f² to the precision of f32.

@@ -58,22 +58,19 @@ pub(super) trait Functions<V> {
     fn erf(x: V) -> V;
 }
 
-/// The algorithms in f64 lanes, to the precision of f32 and of f64.
+/// The algorithms of f32 and of f64: those in the lanes themselves, then those in f64 lanes for both.
 macro_rules! functions {
-    ($($name:ident($($arg:ident),*): $single:path, $double:path;)*) => {
+    (
+        themselves { $($own:ident($($own_arg:ident),*): $own_single:path, $own_double:path;)* }
+        $($name:ident($($arg:ident),*): $single:path, $double:path;)*
+    ) => {
         impl<V: Single> Functions<V> for f32 {
+            $(
             #[inline(always)]
-            fn log(x: V) -> V {
-                log::log_f32(x)
+            fn $own($($own_arg: V),*) -> V {
+                $own_single($($own_arg),*)
             }
-            #[inline(always)]
-            fn tanh(x: V) -> V {
-                tanh::tanh_f32(x)
-            }
-            #[inline(always)]
-            fn pow(x: V, y: V) -> V {
-                pow::pow(x, y)
-            }
+            )*
             $(
             #[inline(always)]
             fn $name($($arg: V),*) -> V {
@@ -83,18 +80,12 @@ macro_rules! functions {
             }
         )*}
         impl<V: FloatBits<Elem = f64>> Functions<V> for f64 {
+            $(
             #[inline(always)]
-            fn log(x: V) -> V {
-                log::log_f64(x)
+            fn $own($($own_arg: V),*) -> V {
+                $own_double($($own_arg),*)
             }
-            #[inline(always)]
-            fn tanh(x: V) -> V {
-                tanh::tanh_f64(x)
-            }
-            #[inline(always)]
-            fn pow(x: V, y: V) -> V {
-                pow::pow(x, y)
-            }
+            )*
             $(
             #[inline(always)]
             fn $name($($arg: V),*) -> V {
@@ -104,6 +95,11 @@ macro_rules! functions {
     };
 }
 functions! {
+    themselves {
+        log(x): log::log_f32, log::log_f64;
+        pow(x, y): pow::pow, pow::pow;
+        tanh(x): tanh::tanh_f32, tanh::tanh_f64;
+    }
     exp2(x): exp::exp2_plain, exp::exp2_f64;
     expm1(x): exp::expm1_plain, exp::expm1_f64;
     log1p(x): log::log1p_whole_plain, log::log1p_f64;

@@ -3,8 +3,9 @@
 use super::double::Pair;
 use super::{FloatBits, exp, flip, power, sign};
 
-/// From here on the result rounds to 1.
-const LIMIT: [f64; 2] = [9.25, 20.0];
+/// From here on the result rounds to 1, in f32 and in f64.
+const LIMIT_F32: f64 = 9.25;
+const LIMIT_F64: f64 = 20.0;
 /// Added to |x|, it makes each quarter of a power of 2, from the sum of 0 on, an interval of its own.
 const SHIFT: f64 = 0.625;
 /// Bits of the significand below those that tell quarters apart.
@@ -137,7 +138,7 @@ const COEFFICIENTS: [[f32; 16]; 6] = [
 /// Hyperbolic tangent.
 #[inline(always)]
 pub(super) fn tanh_f32<V: FloatBits<Elem = f32>>(x: V) -> V {
-    let size = x.abs().at_most(x.lit(LIMIT[0]));
+    let size = x.abs().at_most(x.lit(LIMIT_F32));
     // A NaN has any index, and stays one.
     let shifted = size + x.lit(SHIFT);
     let index = V::bits_shr(shifted.to_bits(), QUARTER_BITS);
@@ -157,7 +158,7 @@ pub(super) fn tanh_f32<V: FloatBits<Elem = f32>>(x: V) -> V {
 #[inline(always)]
 pub(super) fn tanh_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
     let (one, two) = (x.lit(1.0), x.lit(2.0));
-    let limited = x.abs().at_most(x.lit(LIMIT[1]));
+    let limited = x.abs().at_most(x.lit(LIMIT_F64));
     let reduced = exp::reduce(limited + limited);
     let Pair { head: grown, tail: grown_lost } = exp::less_one(&reduced, reduced.lost());
 
