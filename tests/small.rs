@@ -7,7 +7,7 @@ mod random;
 use random::Rng;
 use stridewise::backend::QueueProperties;
 use stridewise::prelude::*;
-use stridewise::s;
+use stridewise::{Device, PointerKind, UsmPtr, pointer_info, s};
 
 /// Views of eight rows of `len` elements: in order, with gaps, backwards, transposed, repeated, one element.
 fn views<T: FloatElement>(base: &Array<T>, len: usize) -> Result<Vec<Array<T>>> {
@@ -192,4 +192,105 @@ fn more_elements_than_memory() {
         let error = side.reshape([1, -1]).and_then(|row| row.try_add(&side.reshape([-1, 1])?));
         assert!(matches!(error, Err(Error::Overflow(_))), "on {device}: {error:?}");
     }
+}
+
+/// Where an array's memory begins.
+fn place(array: &Array<f32>) -> UsmPtr {
+    array.usm_data().unwrap().ptr()
+}
+
+#[test]
+fn memory_that_a_thread_keeps_is_free_until_it_is_used_again() {
+    let a = Array::<f32>::on(&Queue::select("host").unwrap()).arange(0.0, 16.0, 1.0).unwrap();
+    a.wait().unwrap();
+    let first = &a + &a;
+    let start = place(&first);
+    assert_eq!(pointer_info(start).bytes, 64);
+    let other = first.clone();
+    drop(first);
+    assert_eq!(pointer_info(start).bytes, 64, "a clone has it still");
+    assert_ne!(place(&(&a * &a)), start);
+    drop(other);
+    assert_eq!(pointer_info(start).kind, PointerKind::Unknown);
+    // The last memory that was given up is the first to be used again, by results of its size.
+    let again = &a * &a;
+    assert_eq!(place(&again), start);
+    assert_eq!(pointer_info(start).bytes, 64);
+    assert_eq!(again.to_vec().unwrap()[3], 9.0);
+    drop(again);
+    let longer = a.broadcast_to([2, 16]).unwrap().copy().unwrap();
+    let sum = &longer + &longer;
+    assert_ne!(place(&sum), start);
+    // A view keeps the memory, as a clone does.
+    let sum = &a + &a;
+    let view = sum.slice(s![3..5]).unwrap();
+    let start = place(&sum);
+    drop(sum);
+    assert_ne!(place(&(&a * &a)), start);
+    assert_eq!(view.to_vec().unwrap(), [6.0, 8.0]);
+    // Given back on demand.
+    drop(view);
+    a.device().trim_pool(0);
+    assert_eq!(pointer_info(start).kind, PointerKind::Unknown);
+    assert_eq!((&a + &a).to_vec().unwrap()[15], 30.0);
+}
+
+#[test]
+fn memory_with_a_past_is_not_kept() {
+    let a = Array::<f32>::on(&Queue::select("host").unwrap()).arange(0.0, 16.0, 1.0).unwrap();
+    a.wait().unwrap();
+    for past in [
+        |x: &Array<f32>| x.usm_data().map(|data| data.forbid_writing()),
+        |x: &Array<f32>| x.usm_data().and_then(|data| data.export()).map(drop),
+    ] {
+        // As many as a thread keeps, and more.
+        for _ in 0..40 {
+            let sum = &a + &a;
+            assert!(sum.flags().writable);
+            assert!(!sum.usm_data().unwrap().is_read_only());
+            past(&sum).unwrap();
+        }
+    }
+    // Many sizes at once, some of which are kept.
+    for round in 0..3 {
+        let parts: Vec<_> = (1..=40).map(|len| a.broadcast_to([len, 16]).unwrap().copy().unwrap()).collect();
+        let sums: Vec<_> = parts.iter().map(|part| part + part).collect();
+        for (k, sum) in sums.iter().enumerate() {
+            let wanted = (0..16 * (k + 1)).map(|i| (i % 16) as f32 * 2.0);
+            assert!(sum.to_vec().unwrap().into_iter().eq(wanted), "{k} in round {round}");
+        }
+    }
+}
+
+#[test]
+fn ten_threads_share_operands_and_results() {
+    let device = Device::select("host").unwrap();
+    let a = Array::<f32>::on(&device.queue().unwrap()).arange(0.0, 100.0, 1.0).unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel::<(f32, Array<f32>)>();
+    std::thread::scope(|scope| {
+        for thread in 0..10_u8 {
+            let (a, sender) = (&a, sender.clone());
+            scope.spawn(move || {
+                let mut own = a.copy().unwrap();
+                for round in 0..500_u16 {
+                    let factor = f32::from(thread) + f32::from(round);
+                    let product = a * factor;
+                    own += &product;
+                    own -= &product;
+                    assert!(
+                        own.to_vec().unwrap().into_iter().eq((0_u8..100).map(f32::from)),
+                        "in thread {thread}"
+                    );
+                    // Dropped by another thread, which has others under way.
+                    sender.send((factor, product)).unwrap();
+                }
+            });
+        }
+        drop(sender);
+        for (factor, product) in receiver {
+            let sum = &product + &a;
+            let wanted = (0_u8..100).map(|i| f32::from(i) * factor + f32::from(i));
+            assert!(sum.to_vec().unwrap().into_iter().eq(wanted), "factor {factor}");
+        }
+    });
 }

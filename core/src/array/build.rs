@@ -206,7 +206,7 @@ impl UsmArrayBuilder {
                 "copy the bytes to new memory, with copy(true)",
             ));
         }
-        let elements = Elements::Memory(Arc::clone(memory.allocation()));
+        let elements = Elements::Memory(Arc::clone(memory.allocation()).into());
         let mut array = UsmArray::of(elements, layout, dtype, queue);
         array.set_writable(writable);
         Ok(array)

@@ -20,11 +20,67 @@ use crate::runtime::Queue;
 ///
 /// # Errors
 /// What the allocation reports.
+#[inline]
 pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
-    match Work::of(op, operands, None) {
-        Some(work) if op != Op::Cast => work.fresh(op, op.result(work.dtype), operands),
-        _ => Ok(None),
+    if op == Op::Cast {
+        return Ok(None);
     }
+    let first = operands.iter().find_map(|operand| match operand {
+        ArrayOrScalar::Array(array) => Some(*array),
+        _ => None,
+    });
+    if let Some(first) = first
+        && let Some((call, kind)) = alike(op, operands, first)
+    {
+        return fresh(&call, kind, first.layout.packed(first.result_order()), &first.queue);
+    }
+    match Work::of(op, operands, None) {
+        Some(work) => work.fresh(op, op.result(work.dtype), operands),
+        None => Ok(None),
+    }
+}
+
+/// The call of an operation whose operands are values, and arrays that lie as one of them or the result does, and are of its
+/// queue; and the kind of memory for the result. The usual case of [`Work`], found in one pass.
+#[inline(always)]
+fn alike<'a>(op: Op, operands: &'a [ArrayOrScalar<'_>], like: &'a UsmArray) -> Option<(Call<'a>, UsmKind)> {
+    // A condition comes first.
+    let ArrayOrScalar::Array(UsmArray { dtype, .. }) = operands.last()? else { return None };
+    let space = Space { shape: like.shape(), len: like.len(), order: like.result_order() };
+    if space.len == 0 || !like.queue.works_at_once() {
+        return None;
+    }
+    let mut call = Call::new(Function::of(like.device(), op, *dtype, op.result(*dtype))?, space);
+    let mut kind = UsmKind::Host;
+    for operand in operands {
+        let takes = match operand {
+            ArrayOrScalar::Array(array) => {
+                let memory = array.elements.get_memory()?;
+                kind = kind.combine(memory.kind());
+                array.queue == like.queue && call.array_alike(memory, &array.layout, array.dtype)
+            }
+            ArrayOrScalar::Scalar(value) => call.value(*value),
+            ArrayOrScalar::Weak(_) => false,
+        };
+        if !takes {
+            return None;
+        }
+    }
+    Some((call, kind))
+}
+
+/// The result of a call, in memory of its own, as a layout that begins there.
+///
+/// # Errors
+/// What the allocation reports.
+#[inline]
+fn fresh(call: &Call<'_>, kind: UsmKind, layout: Layout, queue: &Queue) -> Result<Option<UsmArray>> {
+    if call.bytes() > DIRECT_BYTES {
+        return Ok(None);
+    }
+    let memory = call.fresh(kind)?;
+    Ok(memory
+        .map(|memory| UsmArray::of(Elements::Memory(memory.into()), layout, call.out_dtype(), queue.clone())))
 }
 
 /// The elements of an array, converted.
@@ -42,8 +98,14 @@ pub(super) fn cast(array: &UsmArray, out: Dtype) -> Result<Option<UsmArray>> {
 /// Writes the result of an elementwise operation. Whether it is done.
 pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> bool {
     let Some(allocation) = target(out) else { return false };
+    if op == Op::Cast {
+        return false;
+    }
+    if let Some((call, _)) = alike(op, operands, out) {
+        return call.out_dtype() == out.dtype && call.write(allocation, &out.layout);
+    }
     let Some(work) = Work::of(op, operands, Some(out)) else { return false };
-    if op == Op::Cast || op.result(work.dtype) != out.dtype {
+    if op.result(work.dtype) != out.dtype {
         return false;
     }
     work.write(op, operands, out, allocation)
@@ -111,7 +173,7 @@ pub(super) fn fold(
         return Ok(None);
     }
     let total = Total { device: array.device(), fold, accumulator, finish };
-    Ok(total.fresh(allocation, &array.layout, array.dtype)?.map(Elements::Memory))
+    Ok(total.fresh(allocation, &array.layout, array.dtype)?.map(|memory| Elements::Memory(memory.into())))
 }
 
 /// The memory of an array that may be written, and whose queue allows work at once.
@@ -141,9 +203,10 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
+    #[inline]
     fn of(op: Op, operands: &[ArrayOrScalar<'a>], out: Option<&'a UsmArray>) -> Option<Self> {
         let mut first: Option<&UsmArray> = None;
-        let (mut dtype, mut kind, mut alike) = (None, UsmKind::Host, true);
+        let (mut dtype, mut kind, mut alike, mut order) = (None, UsmKind::Host, true, Order::F);
         for (k, operand) in operands.iter().enumerate() {
             let ArrayOrScalar::Array(array) = operand else { continue };
             let first = *first.get_or_insert(array);
@@ -151,35 +214,42 @@ impl<'a> Work<'a> {
             if array.dtype != wanted || array.queue != first.queue {
                 return None;
             }
-            alike &= std::ptr::eq(*array, first) || same_shape(array.shape(), first.shape());
+            alike &= same_shape(array.shape(), first.shape());
             kind = kind.combine(array.usm_kind());
+            if array.result_order() == Order::C {
+                order = Order::C;
+            }
         }
         let (first, dtype) = (first?, dtype?);
         let queue = &first.queue;
-        let (mut shape, mut len) = (Shape::Of(first), first.len());
-        if !alike {
-            let arrays = operands.iter().filter_map(|operand| match operand {
-                ArrayOrScalar::Array(array) => Some(array.shape()),
-                _ => None,
-            });
-            let joint = broadcast_shapes(&arrays.collect::<smallvec::SmallVec<[_; 3]>>()).ok()?;
-            len = checked_len(&joint).ok()?;
-            shape = Shape::Joint(joint);
-        }
-        if len == 0
-            || !op.allows(dtype)
-            || !queue.works_at_once()
-            || (op.wants_float() && !dtype.kind().is_inexact())
-        {
+        if !queue.works_at_once() {
             return None;
         }
-        let mut work = Self { shape, queue, len, kind, dtype, order: Order::C };
-        work.order = match out {
-            Some(out) if out.queue != *queue || !same_shape(out.shape(), work.shape()) => return None,
-            Some(out) => out.result_order(),
-            None => work.result_order(operands),
-        };
-        Some(work)
+        let mut work = Self { shape: Shape::Of(first), queue, len: first.len(), kind, dtype, order };
+        if !alike {
+            work.broadcast(operands)?;
+        }
+        if let Some(out) = out {
+            if out.queue != *queue || !same_shape(out.shape(), work.shape()) {
+                return None;
+            }
+            work.order = out.result_order();
+        }
+        (work.len != 0).then_some(work)
+    }
+
+    /// Gives the work the shape that its operands' broadcast to, and the order that follows from it.
+    #[inline(never)]
+    fn broadcast(&mut self, operands: &[ArrayOrScalar<'_>]) -> Option<()> {
+        let arrays = operands.iter().filter_map(|operand| match operand {
+            ArrayOrScalar::Array(array) => Some(array.shape()),
+            _ => None,
+        });
+        let joint = broadcast_shapes(&arrays.collect::<smallvec::SmallVec<[_; 3]>>()).ok()?;
+        self.len = checked_len(&joint).ok()?;
+        self.shape = Shape::Joint(joint);
+        self.order = self.result_order(operands);
+        Some(())
     }
 
     fn shape(&self) -> &[usize] {
@@ -228,20 +298,16 @@ impl<'a> Work<'a> {
     /// # Errors
     /// What the allocation reports.
     fn fresh(&self, op: Op, out: Dtype, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
-        if self.len * out.size() > DIRECT_BYTES {
-            return Ok(None);
-        }
         let Some(function) = Function::of(self.queue.device(), op, self.dtype, out) else { return Ok(None) };
         let mut call = Call::new(function, Space { shape: self.shape(), len: self.len, order: self.order });
         if !self.fill(&mut call, op, operands) {
             return Ok(None);
         }
-        let Some(memory) = call.fresh(self.kind)? else { return Ok(None) };
         let layout = match &self.shape {
             Shape::Of(array) => array.layout.packed(self.order),
             Shape::Joint(shape) => Layout::contiguous(shape, self.order)?,
         };
-        Ok(Some(UsmArray::of(Elements::Memory(memory), layout, out, self.queue.clone())))
+        fresh(&call, self.kind, layout, self.queue)
     }
 
     /// The result in an array of its shape. Whether it is done.

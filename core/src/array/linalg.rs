@@ -80,7 +80,7 @@ impl Factors {
         let (last, fold) = (shape.len() - 1, Fold::Op(Op::Add));
         let (memory, _) = lazy::reduce(&self.queue, &recorded, fold, None, &[last], Target::New(kind), &[])?;
         let layout = Layout::contiguous(&shape[..last], Order::C)?;
-        let sums = UsmArray::of(Elements::Memory(memory), layout, dtype, self.queue.clone());
+        let sums = UsmArray::of(Elements::Memory(memory.into()), layout, dtype, self.queue.clone());
         sums.astype(self.out)
     }
 }

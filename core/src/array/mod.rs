@@ -219,8 +219,7 @@ impl UsmArray {
     /// The failure of the work that computes them.
     pub fn wait(&self) -> Result<()> {
         let memory = self.elements.memory()?;
-        let idle = memory.track().is_idle();
-        if idle { Ok(()) } else { crate::memory::last_write(memory, &self.queue)?.wait() }
+        if memory.is_idle() { Ok(()) } else { crate::memory::last_write(memory, &self.queue)?.wait() }
     }
 
     /// The elements, lent to the host for reading. Waits for the work that computes them.

@@ -217,7 +217,7 @@ impl UsmArray {
         let target = Target::New(self.usm_kind());
         let reduced = lazy::reduce(&self.queue, &recorded, fold, finish, axes, target, &[])?.0;
         let layout = Layout::contiguous(&extents(keepdims), Order::C)?;
-        Ok(Self::of(Elements::Memory(reduced), layout, out, self.queue.clone()))
+        Ok(Self::of(Elements::Memory(reduced.into()), layout, out, self.queue.clone()))
     }
 }
 

@@ -124,7 +124,7 @@ impl UsmArray {
         }
         if queue.context() == self.context() {
             let memory = UsmMemory::from_allocation(Arc::clone(self.elements.memory()?), queue.clone());
-            let elements = Elements::Memory(Arc::clone(memory.allocation()));
+            let elements = Elements::Memory(Arc::clone(memory.allocation()).into());
             let mut view = Self::of(elements, self.layout.clone(), self.dtype, queue.clone());
             view.writable = self.writable;
             return Ok(view);

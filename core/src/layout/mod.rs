@@ -66,10 +66,18 @@ pub struct Layout {
 
 impl Clone for Layout {
     fn clone(&self) -> Self {
-        // `SmallVec` clones element by element, which small work would feel.
-        let (shape, strides) = (Dims::from_slice(&self.shape), Strides::from_slice(&self.strides));
-        Self { shape, strides, ..*self }
+        Self { shape: copied(&self.shape), strides: copied(&self.strides), ..*self }
     }
+}
+
+/// A copy of extents or strides. `SmallVec` copies element by element, or by a call of `memcpy`, which small work would feel.
+#[inline]
+fn copied<T: Copy + Default>(of: &[T]) -> SmallVec<[T; 4]> {
+    if of.len() > 4 {
+        return SmallVec::from_slice(of);
+    }
+    let at = |axis| of.get(axis).copied().unwrap_or_default();
+    SmallVec::from_buf_and_len([at(0), at(1), at(2), at(3)], of.len())
 }
 
 /// Number of elements of `shape`, 0 when any extent is 0.

@@ -20,7 +20,7 @@ mod plan;
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
 pub(crate) use pass::{Pass, Walk};
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use smallvec::SmallVec;
@@ -29,8 +29,8 @@ use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
-use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
+use crate::memory::{Memory, UsmKind};
 use crate::ops::Op;
 use crate::runtime::Queue;
 use crate::scalar::Scalar;
@@ -47,7 +47,7 @@ const EAGER_BYTES: usize = 4 << 10;
 #[derive(Clone)]
 pub(crate) enum Elements {
     /// Memory.
-    Memory(Arc<Allocation>),
+    Memory(Memory),
     /// An operation that was recorded, and may have memory by now.
     Recorded(Arc<Node>),
 }
@@ -287,7 +287,11 @@ impl Node {
 
 /// Recorded nodes, held weakly.
 #[derive(Default)]
-struct PendingNodes(Mutex<Vec<Weak<Node>>>);
+struct PendingNodes {
+    nodes: Mutex<Vec<Weak<Node>>>,
+    /// Whether the list has any, for who asks without the lock.
+    any: AtomicBool,
+}
 
 /// The recorded nodes of a queue.
 #[derive(Default)]
@@ -298,7 +302,7 @@ pub(crate) struct PendingReads(PendingNodes);
 
 impl PendingNodes {
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<Node>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn push(&self, node: &Arc<Node>) {
@@ -308,6 +312,7 @@ impl PendingNodes {
     fn push_weak(&self, node: Weak<Node>) {
         let mut nodes = self.lock();
         let settled = Self::add(&mut nodes, node);
+        self.any.store(true, Ordering::Release);
         drop(nodes);
         drop(settled);
     }
@@ -338,6 +343,7 @@ impl PendingNodes {
     fn snapshot(&self) -> Vec<Weak<Node>> {
         let mut nodes = self.lock();
         let settled = Self::prune(&mut nodes);
+        self.any.store(!nodes.is_empty(), Ordering::Release);
         let snapshot = nodes.iter().rev().cloned().collect();
         drop(nodes);
         drop(settled);
@@ -369,8 +375,9 @@ impl PendingWork {
 
 impl PendingReads {
     /// Whether there is none.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().is_empty()
+        !self.0.any.load(Ordering::Acquire)
     }
 
     /// Submits recorded work that reads an allocation, and with it everything recorded on the same queue, so that what

@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pool::Block;
 use super::registry::Chunk;
-use super::track::{Mode, Track};
-use super::{UsmKind, UsmPtr};
+use super::track::{LockedTrack, Mode, Tracked};
+use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
 use crate::backend::{RawAllocation, when_all};
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout};
@@ -41,7 +41,7 @@ pub(crate) struct Allocation {
     kind: UsmKind,
     device: Device,
     owner: Owner,
-    track: Mutex<Track>,
+    track: Tracked,
     /// Recorded work that has not been submitted and reads this memory.
     pub(crate) pending_reads: PendingReads,
     exported: AtomicBool,
@@ -49,7 +49,7 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
-    /// Memory from the device's pool.
+    /// Memory from the device's pool, or what this thread keeps of it.
     pub(crate) fn new(device: &Device, kind: UsmKind, bytes: usize, align: usize) -> Result<Arc<Self>> {
         if bytes == 0 {
             return Err(Error::value(
@@ -66,6 +66,11 @@ impl Allocation {
                 "a power of two",
                 "use 64, which suits every dtype",
             ));
+        }
+        if align <= BLOCK_ALIGN_BYTES
+            && let Some(allocation) = spare::take(device, kind, bytes)
+        {
+            return Ok(allocation);
         }
         let block = device.pool().acquire(|| device.downgrade(), kind, bytes, align)?;
         Ok(Self::owned(block.ptr(), bytes, kind, device, Owner::Pool(block), false))
@@ -111,7 +116,7 @@ impl Allocation {
             kind,
             device: device.clone(),
             owner,
-            track: Mutex::default(),
+            track: Tracked::default(),
             pending_reads: PendingReads::default(),
             exported: AtomicBool::new(exported),
             read_only: AtomicBool::new(false),
@@ -177,15 +182,54 @@ impl Allocation {
         Err(Error::borrow("memory", "lent for reading only", "memory that may be written", "copy it first"))
     }
 
-    pub(crate) fn track(&self) -> MutexGuard<'_, Track> {
-        // Nothing panics while the lock is held, so poison means nothing.
-        self.track.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn track(&self) -> LockedTrack<'_> {
+        self.track.lock()
+    }
+
+    /// [`track`](Self::track), where nobody has its lock.
+    #[inline]
+    pub(super) fn try_track(&self) -> Option<LockedTrack<'_>> {
+        self.track.try_lock()
+    }
+
+    /// Whether no access may be under way and no host view is open.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.track.is_idle()
+    }
+
+    /// Sets an allocation aside for later, of which this is the last reference and nothing is left: as if it had been freed.
+    /// Whether that is so: it is of the pool of a device that lasts, and nothing may be under way on it.
+    #[inline]
+    pub(super) fn set_aside(self: &Arc<Self>) -> bool {
+        // There are no weak references, so nobody can make another one.
+        if Arc::strong_count(self) != 1 {
+            return false;
+        }
+        // After all that the others did before they dropped theirs.
+        fence(Ordering::Acquire);
+        let Owner::Pool(block) = &self.owner else { return false };
+        let untouched = !self.is_exported() && !self.is_read_only();
+        let spare =
+            untouched && self.is_idle() && self.pending_reads.is_empty() && self.device.is_registered();
+        if spare {
+            block.set_aside();
+        }
+        spare
+    }
+
+    /// Ends what [`set_aside`](Self::set_aside) began.
+    #[inline]
+    pub(super) fn take_back(&self) {
+        if let Owner::Pool(block) = &self.owner {
+            block.take_back(self.bytes);
+        }
     }
 }
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let events = self.track.get_mut().unwrap_or_else(PoisonError::into_inner).unfinished();
+        let events = self.track.get_mut().unfinished();
         let owner = match std::mem::replace(&mut self.owner, Owner::Gone) {
             Owner::Pool(block) if events.is_empty() => return self.device.pool().release(block),
             Owner::Pool(block) if self.device.is_registered() => {

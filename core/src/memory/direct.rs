@@ -6,13 +6,13 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::allocation::Allocation;
 use super::strided;
-use super::track::Track;
+use super::track::LockedTrack;
 use super::{BLOCK_ALIGN_BYTES, UsmKind};
 use crate::backend::{Elements, ElementsFn};
 use crate::dtype::Dtype;
@@ -55,7 +55,7 @@ pub(crate) struct Function<'a> {
 impl<'a> Function<'a> {
     /// The function, where the device has one.
     pub(crate) fn of(device: &'a Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Self> {
-        let Elements { run, most } = device.backend().elements_fn(op, dtype, out)?;
+        let Elements { run, most } = device.elements_fn(op, dtype, out)?;
         Some(Self { run, most, op, dtype, out, device })
     }
 
@@ -79,44 +79,41 @@ pub(crate) struct Space<'a> {
 pub(crate) struct Source<'a> {
     allocation: &'a Arc<Allocation>,
     layout: &'a Layout,
-    itemsize: usize,
-    /// The element at multi-index zero.
-    place: *const u8,
 }
 
-impl<'a> Source<'a> {
-    /// `len` elements of a dtype; `None` where the layout was not made for them or this memory.
-    fn new(allocation: &'a Arc<Allocation>, layout: &'a Layout, len: usize, dtype: Dtype) -> Option<Self> {
-        let place = place(allocation, layout, len, dtype)?;
-        Some(Self { allocation, layout, itemsize: dtype.size(), place })
-    }
-
+impl Source<'_> {
     /// Copies the elements, broadcast to a shape, one after another to `dst`.
     ///
     /// # Safety
-    /// The layout broadcasts to the space's shape, of which all elements are writable at `dst` and apart from this
-    /// allocation, and nothing writes to the source meanwhile.
-    unsafe fn gather(&self, space: &Space<'_>, dst: *mut u8) {
-        // SAFETY: the caller's contract; `new` has found every element of the layout to be in the allocation. They are only read.
-        unsafe { strided::transfer::<false>(self.place.cast_mut(), self.layout, space, self.itemsize, dst) }
+    /// `place` is that of the element at multi-index zero, and all elements of the layout are in the allocation. The layout
+    /// broadcasts to the space's shape, of which all elements are writable at `dst` and apart from this allocation, and nothing
+    /// writes to the source meanwhile.
+    unsafe fn gather(&self, place: *const u8, itemsize: usize, space: &Space<'_>, dst: *mut u8) {
+        // SAFETY: the caller's contract. The elements are only read.
+        unsafe { strided::transfer::<false>(place.cast_mut(), self.layout, space, itemsize, dst) }
     }
 }
 
 /// Where the element at multi-index zero lies; `None` where not all elements, of which there are `len`, are in the memory, or
 /// not aligned.
-#[inline]
 fn place(allocation: &Allocation, layout: &Layout, len: usize, dtype: Dtype) -> Option<*mut u8> {
-    let (offset, size) = (layout.offset(), dtype.size());
     let end = match layout.is_c_contiguous() || layout.is_f_contiguous() {
-        true => offset + len,
+        true => layout.offset() + len,
         false => layout.element_range().end,
     };
+    place_before(allocation, layout.offset(), end, dtype)
+}
+
+/// [`place`] of elements before `end`, the first of them at `offset`.
+#[inline]
+fn place_before(allocation: &Allocation, offset: usize, end: usize, dtype: Dtype) -> Option<*mut u8> {
     // Elements and offset were checked when the layout was made, but for their own size.
-    if end.checked_mul(size)? > allocation.bytes() {
+    if end.checked_mul(dtype.size())? > allocation.bytes() {
         return None;
     }
-    let place = allocation.ptr().byte_offset((offset * size).cast_signed()).as_ptr();
-    place.addr().is_multiple_of(dtype.align()).then_some(place)
+    let place = allocation.ptr().byte_offset((offset * dtype.size()).cast_signed()).as_ptr();
+    // Alignments are powers of two.
+    (place.addr() & (dtype.align() - 1) == 0).then_some(place)
 }
 
 /// Whether shapes are the same: they are short, and a call of `memcmp` is felt.
@@ -175,37 +172,79 @@ impl<'a> Call<'a> {
         takes
     }
 
-    /// Gives the next operand, elements of a dtype that broadcast to the result's. Whether the function takes them.
-    #[inline]
+    /// The dtype of the results.
+    pub(crate) fn out_dtype(&self) -> Dtype {
+        self.function.out
+    }
+
+    /// The size of the results.
+    pub(crate) fn bytes(&self) -> usize {
+        self.space.len * self.function.out.size()
+    }
+
+    /// Gives the next operand, elements of a dtype that lie as the results do. Whether that is so, and the function takes them.
+    #[inline(always)]
+    pub(crate) fn array_alike(
+        &mut self,
+        allocation: &'a Arc<Allocation>,
+        layout: &'a Layout,
+        dtype: Dtype,
+    ) -> bool {
+        let alike = layout.is_contiguous(self.space.order) && same_shape(layout.shape(), self.space.shape);
+        if !alike || !self.takes(allocation, dtype) {
+            return false;
+        }
+        let place = place_before(allocation, layout.offset(), layout.offset() + self.space.len, dtype);
+        self.give(place, Source { allocation, layout })
+    }
+
+    /// Gives the next operand, elements of a dtype that broadcast to the results'. Whether the function takes them.
     pub(crate) fn array(
         &mut self,
         allocation: &'a Arc<Allocation>,
         layout: &'a Layout,
         dtype: Dtype,
     ) -> bool {
-        let k = self.given;
-        let fits = k < MAX_OPERANDS && layout.ndim() <= self.space.shape.len();
-        if !fits || dtype != self.wanted() || allocation.device() != self.function.device {
+        if self.array_alike(allocation, layout, dtype) {
+            return true;
+        }
+        if !self.takes(allocation, dtype) {
             return false;
         }
-        let alike = same_shape(layout.shape(), self.space.shape);
-        let len = if alike { self.space.len } else { layout.len() };
-        let Some(source) = Source::new(allocation, layout, len, dtype) else { return false };
-        let as_result = alike && layout.is_contiguous(self.space.order);
-        if !as_result && len == 1 {
-            self.same |= u32::from(self.space.len != 1) << k;
-        } else if !as_result {
-            let added = self.space.shape.len() - layout.ndim();
-            let mut pairs = layout.shape().iter().zip(&self.space.shape[added..]);
-            if self.space.len * dtype.size() > MAX_BYTES || !pairs.all(|(&own, &of)| own == of || own == 1) {
-                return false;
-            }
-            self.scattered |= 1 << k;
-        }
-        self.places[k] = source.place;
-        self.sources[k] = Some(source);
+        let place = self.place_apart(allocation, layout, dtype);
+        self.give(place, Source { allocation, layout })
+    }
+
+    /// Whether the next operand may be elements of this dtype in this memory.
+    #[inline(always)]
+    fn takes(&self, allocation: &Allocation, dtype: Dtype) -> bool {
+        self.given < MAX_OPERANDS && dtype == self.wanted() && allocation.device() == self.function.device
+    }
+
+    /// Notes the next operand, where it has a place.
+    #[inline(always)]
+    fn give(&mut self, place: Option<*mut u8>, source: Source<'a>) -> bool {
+        let Some(place) = place else { return false };
+        self.places[self.given] = place;
+        self.sources[self.given] = Some(source);
         self.given += 1;
         true
+    }
+
+    /// The place of an operand that does not lie as the results do, and the note that it does not.
+    fn place_apart(&mut self, allocation: &Allocation, layout: &Layout, dtype: Dtype) -> Option<*mut u8> {
+        let (k, len) = (self.given, layout.len());
+        let added = self.space.shape.len().checked_sub(layout.ndim())?;
+        let place = place(allocation, layout, len, dtype)?;
+        if len == 1 {
+            self.same |= u32::from(self.space.len != 1) << k;
+            return Some(place);
+        }
+        let mut pairs = layout.shape().iter().zip(&self.space.shape[added..]);
+        let fits =
+            self.space.len * dtype.size() <= MAX_BYTES && pairs.all(|(&own, &of)| own == of || own == 1);
+        self.scattered |= u32::from(fits) << k;
+        fits.then_some(place)
     }
 
     /// Whether the call is complete.
@@ -213,8 +252,11 @@ impl<'a> Call<'a> {
         self.given == self.function.op.arity() && (1..=self.function.most).contains(&self.space.len)
     }
 
-    fn memory(&self) -> impl Iterator<Item = &'a Allocation> + Clone + '_ {
-        self.sources.iter().flatten().map(|source| &**source.allocation)
+    /// What is touched: the operands' memory, and that of a target.
+    #[inline]
+    fn memories(&self, target: Option<&'a Allocation>) -> Memories<'a> {
+        let operand = |k: usize| self.sources[k].map(|source| &**source.allocation);
+        [operand(0), operand(1), operand(2), target]
     }
 
     /// Computes the elements.
@@ -250,9 +292,10 @@ impl<'a> Call<'a> {
         for (k, source) in self.sources.iter().enumerate() {
             let Some(source) = source.filter(|_| self.scattered >> k & 1 == 1) else { continue };
             let room = gathered[k].0.as_mut_ptr().cast::<u8>();
-            // SAFETY: `array` has found the layout to broadcast to the space, and its elements to fit the room; the rest is
-            // the caller's contract.
-            unsafe { source.gather(&self.space, room) };
+            let itemsize = self.function.op.operand_dtype(k, self.function.dtype).size();
+            // SAFETY: `array` has found the place and the elements to be in the allocation, the layout to broadcast to the
+            // space, and its elements to fit the room; the rest is the caller's contract.
+            unsafe { source.gather(places[k], itemsize, &self.space, room) };
             places[k] = room;
         }
         // SAFETY: the caller's contract; what was gathered is aligned for every dtype.
@@ -281,9 +324,8 @@ impl<'a> Call<'a> {
         if !self.is_ready() {
             return Ok(None);
         }
-        let Some(locked) = lock_idle(self.memory()) else { return Ok(None) };
-        let bytes = self.space.len * self.function.out.size();
-        let out = Allocation::new(self.function.device, kind, bytes, BLOCK_ALIGN_BYTES)?;
+        let Some(locked) = lock_idle(self.memories(None)) else { return Ok(None) };
+        let out = Allocation::new(self.function.device, kind, self.bytes(), BLOCK_ALIGN_BYTES)?;
         // SAFETY: the call is complete. Its memory may be touched by the device's function (`backend::Device::elements_fn`) and
         // is locked: no work is under way and no host view open, and none can begin. The memory that is written was just
         // allocated, so nobody else has it and no operand is in it.
@@ -305,17 +347,19 @@ impl<'a> Call<'a> {
             return self.write_scattered(out, layout, dst);
         }
         let written = span(dst, self.space.len * function.out.size());
-        for (k, source) in self.sources.iter().enumerate() {
-            // What is gathered is read before anything is written.
-            let Some(source) = source.filter(|_| self.scattered >> k & 1 == 0) else { continue };
+        for k in 0..self.given {
+            // What is gathered is read before anything is written; a value is nowhere.
+            if (self.scattered | self.values) >> k & 1 == 1 {
+                continue;
+            }
             let elements = if self.same >> k & 1 == 1 { 1 } else { self.space.len };
-            let read = span(source.place, elements * source.itemsize);
+            let read = span(self.places[k], elements * function.op.operand_dtype(k, function.dtype).size());
             // The same elements as the target's, or others.
             if read != written && read.start < written.end && written.start < read.end {
                 return false;
             }
         }
-        let Some(locked) = lock_idle(self.memory().chain([&**out])) else { return false };
+        let Some(locked) = lock_idle(self.memories(Some(out))) else { return false };
         // SAFETY: as for `fresh`; the target is inside its allocation and aligned (`place`). An operand that is read where it lies
         // is exactly the target, with elements of the same size since there are as many, or apart from it, as was just checked.
         unsafe { self.compute(dst) };
@@ -330,7 +374,7 @@ impl<'a> Call<'a> {
         if self.space.len * size > MAX_BYTES || self_overlaps(layout) {
             return false;
         }
-        let Some(locked) = lock_idle(self.memory().chain([&**out])) else { return false };
+        let Some(locked) = lock_idle(self.memories(Some(out))) else { return false };
         let mut dense = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let room = dense.0.as_mut_ptr().cast::<u8>();
         // SAFETY: as for `fresh`: the result fits the room, which is apart from every operand. The layout has the space's shape
@@ -374,30 +418,31 @@ impl Total<'_> {
         if len == 0 || !(small || (ordered && dtype == accumulator)) || allocation.device() != self.device {
             return Ok(None);
         }
-        let Some(source) = Source::new(allocation, layout, len, dtype) else { return Ok(None) };
+        let Some(place) = place(allocation, layout, len, dtype) else { return Ok(None) };
         let backend = self.device.backend();
         // A conversion, or nothing; memory is touched here only where the device computes on the calling thread.
         let op = if dtype == accumulator { Op::Copy } else { Op::Cast };
-        let Some(convert) = backend.elements_fn(op, dtype, accumulator) else { return Ok(None) };
+        let Some(convert) = self.device.elements_fn(op, dtype, accumulator) else { return Ok(None) };
         let folded = self.fold.result(accumulator);
         let finish = match self.finish.map(|program| Finish::of(program, self.device)) {
             Some(None) => return Ok(None),
             finish => finish.flatten(),
         };
         let result = finish.as_ref().map_or(folded, |finish| finish.program.output_dtype(0));
-        let Some(locked) = lock_idle(std::iter::once(&**allocation)) else { return Ok(None) };
+        let Some(locked) = lock_idle([Some(&**allocation), None, None, None]) else { return Ok(None) };
         let mut value = Constant([0; 16]);
         let mut gathered = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut converted = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
-        let mut from = source.place;
-        // SAFETY: `Source::new` has found the elements to be in the allocation and aligned. It is locked: no work is under way
+        let mut from: *const u8 = place;
+        // SAFETY: `place` has found the elements to be in the allocation and aligned. It is locked: no work is under way
         // and no host view open, and none can begin. Gathered and converted, the elements fit the rooms on the stack, which are
         // aligned for every dtype, as is that for the value. The device computes on this thread, in its memory of any kind
         // (`backend::Device::elements_fn`), and the functions are its own, for these dtypes.
         let done = unsafe {
             if !ordered {
                 let room = gathered.0.as_mut_ptr().cast();
-                source.gather(&Space { shape: layout.shape(), len, order: Order::C }, room);
+                let space = Space { shape: layout.shape(), len, order: Order::C };
+                Source { allocation, layout }.gather(place, dtype.size(), &space, room);
                 from = room;
             }
             if op == Op::Cast {
@@ -431,7 +476,7 @@ struct Finish<'a> {
 impl<'a> Finish<'a> {
     /// `None` where the device does not compute on the calling thread.
     fn of(program: &'a Program, device: &Device) -> Option<Self> {
-        let step = |step: &Step| Some(device.backend().elements_fn(step.op, step.dtype, step.out)?.run);
+        let step = |step: &Step| Some(device.elements_fn(step.op, step.dtype, step.out)?.run);
         let steps = program.steps().iter().map(step).collect::<Option<_>>()?;
         Some(Self { program, steps })
     }
@@ -472,37 +517,49 @@ fn span(start: *const u8, bytes: usize) -> Range<usize> {
     start.addr()..start.addr() + bytes
 }
 
-/// Locks allocations in the order of their addresses, as a submission takes the locks, where no work on any of them may be
-/// under way and no host view is open.
+/// Locks allocations, on none of which work may be under way or a host view open. Locks that are not to be had are not waited
+/// for, so that their order does not matter: `None`, too, where somebody has one for long.
 #[inline]
-fn lock_idle<'a>(
-    memory: impl Iterator<Item = &'a Allocation>,
-) -> Option<[Option<MutexGuard<'a, Track>>; MAX_OPERANDS + 1]> {
-    // Sorted, each once.
-    let mut sorted: [Option<&Allocation>; MAX_OPERANDS + 1] = [None; MAX_OPERANDS + 1];
-    let address = |slot: Option<&Allocation>| slot.map_or(usize::MAX, |next| std::ptr::from_ref(next).addr());
-    for next in memory {
-        let mut moved = Some(next);
-        for slot in &mut sorted {
-            if address(*slot) == address(moved) {
-                break;
-            }
-            if address(*slot) > address(moved) {
-                std::mem::swap(slot, &mut moved);
-            }
-        }
+fn lock_idle(memory: Memories<'_>) -> Option<Locks<'_>> {
+    match try_lock_idle(&memory) {
+        Err(Refusal::Locked) => (0..LOCK_ROUNDS).find_map(|_| {
+            std::hint::spin_loop();
+            try_lock_idle(&memory).ok()
+        }),
+        locked => locked.ok(),
     }
-    let mut locked = [const { None }; MAX_OPERANDS + 1];
-    for (slot, next) in locked.iter_mut().zip(sorted) {
-        let Some(next) = next else { break };
-        let mut track = next.track();
+}
+
+/// How often locks that others have are asked for again: they have them for as long as small work takes.
+const LOCK_ROUNDS: usize = 100;
+
+/// What an operation touches: its operands' memory, and its target's.
+type Memories<'a> = [Option<&'a Allocation>; MAX_OPERANDS + 1];
+type Locks<'a> = [Option<LockedTrack<'a>>; MAX_OPERANDS + 1];
+
+/// Why memory cannot be worked on at once.
+enum Refusal {
+    Locked,
+    Busy,
+}
+
+#[inline]
+fn try_lock_idle<'a>(memory: &Memories<'a>) -> std::result::Result<Locks<'a>, Refusal> {
+    let mut locked: Locks<'a> = [const { None }; MAX_OPERANDS + 1];
+    for (k, lock) in locked.iter_mut().enumerate() {
+        let Some(next) = memory[k] else { continue };
+        // Each once.
+        if memory[..k].iter().flatten().any(|earlier| std::ptr::eq(*earlier, next)) {
+            continue;
+        }
+        let mut track = next.try_track().ok_or(Refusal::Locked)?;
         if !track.is_idle() {
             track.forget_settled();
             if !track.is_idle() {
-                return None;
+                return Err(Refusal::Busy);
             }
         }
-        *slot = Some(track);
+        *lock = Some(track);
     }
-    Some(locked)
+    Ok(locked)
 }

@@ -3,7 +3,7 @@
 //!
 //! - `pool`: size-classed blocks from a device, reused;
 //! - `registry`: which address belongs to which allocation;
-//! - `allocation`: one allocation and its end;
+//! - `allocation` and `spare`: one allocation and its end, which for a small one is a thread's next allocation;
 //! - `track` and `schedule`: which work must wait for which;
 //! - `direct` and `strided`: small work on the calling thread, and its operands with gaps;
 //! - `handle`: references that need not be counted;
@@ -20,6 +20,7 @@ pub(crate) mod schedule;
 pub(crate) mod track;
 
 mod pointer;
+mod spare;
 mod strided;
 mod usm;
 
@@ -28,6 +29,7 @@ pub use host::{HostView, HostViewMut};
 pub use pointer::{PointerKind, UsmKind, UsmPtr};
 pub use pool::{BLOCK_ALIGN_BYTES, PoolStatistics};
 pub use registry::{PointerInfo, pointer_info};
+pub(crate) use spare::Memory;
 pub use usm::UsmMemory;
 
 pub(crate) use schedule::last_write;

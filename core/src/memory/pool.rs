@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
-use super::registry::Chunk;
-use super::{UsmKind, UsmPtr};
+use super::registry::{Chunk, SET_ASIDE};
+use super::{UsmKind, UsmPtr, spare};
 use crate::backend::{self, Event, RawAllocation};
 use crate::error::{Error, Result};
 use crate::runtime::WeakDevice;
@@ -23,18 +23,19 @@ const SLAB_BYTES: usize = 1 << 20;
 /// Retired blocks that are found busy before an allocation stops looking: work ends about in its order.
 const RETIRED_LOOKS: usize = 2;
 
-/// What a pool has done and holds.
+/// What a pool has done and holds. Of what they free, threads keep a few small blocks for their next results of the same sizes;
+/// these are held for reuse, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PoolStatistics {
     /// Bytes handed out and not returned, rounded up to size classes.
     pub live_bytes: usize,
-    /// The most that `live_bytes` has been.
+    /// The most that `live_bytes` has been, with the blocks that threads kept then.
     pub peak_live_bytes: usize,
     /// Bytes held for reuse.
     pub cached_bytes: usize,
     /// Bytes obtained from the device.
     pub reserved_bytes: usize,
-    /// Allocations served from held blocks.
+    /// Allocations served from held blocks, but for those that threads kept.
     pub hits: u64,
     /// Allocations that needed memory from the device.
     pub misses: u64,
@@ -49,6 +50,18 @@ pub(crate) struct Block {
 impl Block {
     pub(crate) fn ptr(&self) -> UsmPtr {
         self.chunk.block_ptr(self.index)
+    }
+
+    /// Marks the block as free, though it has not come back.
+    #[inline]
+    pub(super) fn set_aside(&self) {
+        self.chunk.set_live(self.index, SET_ASIDE);
+    }
+
+    /// Ends what [`set_aside`](Self::set_aside) began, with so many bytes in use.
+    #[inline]
+    pub(super) fn take_back(&self, bytes: usize) {
+        self.chunk.set_live(self.index, bytes);
     }
 }
 
@@ -245,10 +258,17 @@ impl Pool {
     pub(crate) fn statistics(&self) -> PoolStatistics {
         let mut state = self.lock();
         self.collect(&mut state, usize::MAX);
-        state.statistics
+        let aside: usize = state.slabs.iter().map(|slab| slab.set_aside() * slab.block_bytes).sum();
+        let PoolStatistics { live_bytes, cached_bytes, .. } = state.statistics;
+        PoolStatistics {
+            live_bytes: live_bytes - aside,
+            cached_bytes: cached_bytes + aside,
+            ..state.statistics
+        }
     }
 
     pub(crate) fn set_cap(&self, bytes: usize) {
+        spare::release();
         let mut state = self.lock();
         self.collect(&mut state, usize::MAX);
         state.cap_bytes = bytes;
@@ -259,8 +279,9 @@ impl Pool {
         self.lock().cap_bytes
     }
 
-    /// Gives held memory back until at most `keep_bytes` are held.
+    /// Gives held memory back until at most `keep_bytes` are held. What other threads keep stays theirs.
     pub(crate) fn trim(&self, keep_bytes: usize) {
+        spare::release();
         let mut state = self.lock();
         self.collect(&mut state, usize::MAX);
         self.trim_locked(&mut state, keep_bytes);

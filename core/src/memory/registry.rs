@@ -11,12 +11,15 @@ use crate::runtime::{Device, WeakDevice};
 
 static CHUNKS: RwLock<BTreeMap<usize, Arc<Chunk>>> = RwLock::new(BTreeMap::new());
 
+/// In place of the bytes that were asked for: the block is free, but kept by a thread.
+pub(super) const SET_ASIDE: usize = usize::MAX;
+
 /// Memory that a backend gave, or that came from elsewhere, cut into blocks of one size.
 pub(crate) struct Chunk {
     pub(crate) raw: RawAllocation,
     device: WeakDevice,
     pub(crate) block_bytes: usize,
-    /// Per block the bytes that were asked for; 0 while it is free.
+    /// Per block the bytes that were asked for; 0 while it is free, or [`SET_ASIDE`].
     live: Box<[AtomicUsize]>,
 }
 
@@ -59,6 +62,11 @@ impl Chunk {
     pub(crate) fn is_idle(&self) -> bool {
         self.live.iter().all(|bytes| bytes.load(Ordering::Relaxed) == 0)
     }
+
+    /// Blocks that threads keep.
+    pub(super) fn set_aside(&self) -> usize {
+        self.live.iter().filter(|bytes| bytes.load(Ordering::Relaxed) == SET_ASIDE).count()
+    }
 }
 
 /// What a pointer points into.
@@ -84,7 +92,7 @@ pub fn pointer_info(ptr: UsmPtr) -> PointerInfo {
     let offset = ptr.addr() - start;
     let index = offset / chunk.block_bytes.max(1);
     let bytes = chunk.live.get(index).map_or(0, |b| b.load(Ordering::Relaxed));
-    if bytes == 0 || offset - index * chunk.block_bytes >= bytes {
+    if matches!(bytes, 0 | SET_ASIDE) || offset - index * chunk.block_bytes >= bytes {
         return unknown;
     }
     PointerInfo {

@@ -5,12 +5,12 @@
 //! that the caller names. Deriving the waits, submitting and recording happen under the locks of all allocations
 //! involved, so no other submission comes between.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::allocation::Allocation;
-use super::track::{Mode, Region, Track};
+use super::track::{LockedTrack, Mode, Region};
 use crate::backend::{self, Command, Dependency, EventStatus, Wait};
 use crate::error::{Error, Result};
 use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
@@ -41,7 +41,7 @@ pub(crate) unsafe fn submit(
     let mut allocations: SmallVec<[&Arc<Allocation>; 6]> = accesses.iter().map(|a| &a.allocation).collect();
     allocations.sort_by_key(|a| Arc::as_ptr(a));
     allocations.dedup_by_key(|a| Arc::as_ptr(a));
-    let mut tracks: SmallVec<[MutexGuard<'_, Track>; 6]> = allocations.iter().map(|a| a.track()).collect();
+    let mut tracks: SmallVec<[LockedTrack<'_>; 6]> = allocations.iter().map(|a| a.track()).collect();
     let position = |access: &Access| {
         let found = allocations.binary_search_by_key(&Arc::as_ptr(&access.allocation), |a| Arc::as_ptr(a));
         found.unwrap_or_else(|_| unreachable!("every access's allocation is in the list"))

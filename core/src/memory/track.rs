@@ -1,7 +1,8 @@
 //! Who accesses an allocation: the order that work must keep.
 
-use std::ops::Range;
-use std::sync::Arc;
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use smallvec::SmallVec;
 
@@ -87,6 +88,72 @@ struct Lists {
     next_view: u64,
     /// Length of the list of accesses at which it is searched for finished ones.
     search_at: usize,
+}
+
+/// A track behind its lock. Whether it is idle is known without the lock.
+#[derive(Default)]
+pub(crate) struct Tracked {
+    /// Written under the lock.
+    busy: AtomicBool,
+    track: Mutex<Track>,
+}
+
+/// A track that is locked.
+pub(crate) struct LockedTrack<'a> {
+    track: MutexGuard<'a, Track>,
+    busy: &'a AtomicBool,
+}
+
+impl Tracked {
+    #[inline]
+    pub(crate) fn lock(&self) -> LockedTrack<'_> {
+        // Nothing panics while the lock is held, so poison means nothing.
+        let track = self.track.lock().unwrap_or_else(PoisonError::into_inner);
+        LockedTrack { track, busy: &self.busy }
+    }
+
+    /// `None` where somebody has the lock.
+    #[inline]
+    pub(crate) fn try_lock(&self) -> Option<LockedTrack<'_>> {
+        let track = match self.track.try_lock() {
+            Ok(track) => track,
+            Err(TryLockError::Poisoned(poison)) => poison.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(LockedTrack { track, busy: &self.busy })
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut Track {
+        self.track.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// [`Track::is_idle`], when the lock was last given up.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.busy.load(Ordering::Acquire)
+    }
+}
+
+impl Deref for LockedTrack<'_> {
+    type Target = Track;
+    #[inline]
+    fn deref(&self) -> &Track {
+        &self.track
+    }
+}
+
+impl DerefMut for LockedTrack<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Track {
+        &mut self.track
+    }
+}
+
+impl Drop for LockedTrack<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.busy.store(!self.track.is_idle(), Ordering::Release);
+    }
 }
 
 /// Elements that are lent to the host.

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
 use super::context::WeakContext;
 use super::{Context, Filter, FilterTerm, Queue};
-use crate::backend::{self, Aspect, DeviceInfo, DeviceType, Driver, Partition, Registration};
+use crate::backend::{self, Aspect, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::memory::PoolStatistics;
@@ -36,6 +36,7 @@ impl WeakDevice {
 struct Inner {
     backend: Arc<dyn backend::Device>,
     pool: Pool,
+    functions: Functions,
     /// Number among the devices of its backend and type, or of its variant.
     index: usize,
     parent: Option<Device>,
@@ -44,6 +45,25 @@ struct Inner {
     /// Keeps the cached queue of a registered device, which lives as long as the process anyway.
     kept: OnceLock<Queue>,
     registered: bool,
+}
+
+/// A backend's functions for work on the calling thread, each asked for once.
+struct Functions(Box<[OnceLock<Option<Elements>>]>);
+
+impl Functions {
+    fn new() -> Self {
+        Self((0..Op::ALL.len() * Dtype::ALL.len()).map(|_| OnceLock::new()).collect())
+    }
+
+    #[inline]
+    fn get(&self, backend: &dyn backend::Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
+        let ask = || backend.elements_fn(op, dtype, out);
+        // But for conversions, the result's dtype follows from the operands'.
+        if op == Op::Cast {
+            return ask();
+        }
+        *self.0[op as usize * Dtype::ALL.len() + dtype as usize].get_or_init(ask)
+    }
 }
 
 struct Registry {
@@ -123,6 +143,7 @@ impl Device {
         let inner = Inner {
             backend,
             pool,
+            functions: Functions::new(),
             index,
             parent,
             context: Mutex::default(),
@@ -267,6 +288,11 @@ impl Device {
     }
     pub(crate) fn pool(&self) -> &Pool {
         &self.0.pool
+    }
+    /// [`backend::Device::elements_fn`].
+    #[inline]
+    pub(crate) fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
+        self.0.functions.get(&*self.0.backend, op, dtype, out)
     }
     /// The backend's own object: for a device that works as this one does on memory from elsewhere.
     #[must_use]

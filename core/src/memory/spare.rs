@@ -1,0 +1,84 @@
+//! Small allocations that nobody refers to any more, each kept by the thread that dropped the last reference, for its next
+//! result of the same size: that one needs no memory from the system, no lock and no counting.
+
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::UsmKind;
+use super::allocation::Allocation;
+use crate::runtime::Device;
+
+/// Bytes of an allocation that is kept, at most.
+const SPARE_BYTES: usize = 8 << 10;
+/// Allocations that a thread keeps, at most.
+const SPARES: usize = 16;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Arc<Allocation>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An array's reference to its memory.
+#[derive(Clone)]
+pub(crate) struct Memory(ManuallyDrop<Arc<Allocation>>);
+
+impl Deref for Memory {
+    type Target = Arc<Allocation>;
+    #[inline]
+    fn deref(&self) -> &Arc<Allocation> {
+        &self.0
+    }
+}
+
+impl From<Arc<Allocation>> for Memory {
+    fn from(allocation: Arc<Allocation>) -> Self {
+        Self(ManuallyDrop::new(allocation))
+    }
+}
+
+impl Drop for Memory {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the reference is taken out here and nowhere else, and `self` is not used again.
+        let allocation = unsafe { ManuallyDrop::take(&mut self.0) };
+        if allocation.bytes() <= SPARE_BYTES && allocation.set_aside() {
+            keep(allocation);
+        }
+    }
+}
+
+/// Keeps an allocation that was set aside, in place of another one where there are too many.
+fn keep(allocation: Arc<Allocation>) {
+    // A thread that ends keeps nothing any more.
+    let _ = SPARE.try_with(|spare| {
+        let mut spare = spare.borrow_mut();
+        if spare.len() == SPARES {
+            drop(spare.swap_remove(0));
+        }
+        spare.push(allocation);
+    });
+}
+
+/// An allocation that this thread keeps, as it would be made anew.
+#[inline]
+pub(super) fn take(device: &Device, kind: UsmKind, bytes: usize) -> Option<Arc<Allocation>> {
+    if bytes > SPARE_BYTES {
+        return None;
+    }
+    let found = SPARE.try_with(|spare| {
+        let mut spare = spare.borrow_mut();
+        let fits = |a: &Arc<Allocation>| a.bytes() == bytes && a.kind() == kind && a.device() == device;
+        // The last one is likely in the cache.
+        let at = spare.iter().rposition(fits)?;
+        Some(spare.swap_remove(at))
+    });
+    let allocation = found.ok().flatten()?;
+    allocation.take_back();
+    Some(allocation)
+}
+
+/// Gives what this thread keeps to the pools.
+pub(super) fn release() {
+    let _ = SPARE.try_with(|spare| drop(spare.take()));
+}
