@@ -1,7 +1,5 @@
 //! The constructor of `usm_ndarray`, with dpctl's arguments.
 
-use std::sync::Arc;
-
 use super::{UsmArray, direct};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -206,7 +204,7 @@ impl UsmArrayBuilder {
                 "copy the bytes to new memory, with copy(true)",
             ));
         }
-        let elements = Elements::Memory(Arc::clone(memory.allocation()).into());
+        let elements = Elements::Memory(memory.into_allocation().into());
         let mut array = UsmArray::of(elements, layout, dtype, queue);
         array.set_writable(writable);
         Ok(array)

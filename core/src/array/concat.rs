@@ -1,10 +1,12 @@
 //! Joining arrays. Every input is a strided copy into its part of the output; all of them are one submission.
 
+use std::borrow::Borrow;
+
 use smallvec::SmallVec;
 
 use super::{UsmArray, direct};
 use crate::error::{Error, Result};
-use crate::layout::{Dims, SliceItem, normalize_axis};
+use crate::layout::{Dims, normalize_axis};
 use crate::lazy::{Part, concat_parts};
 use crate::memory::UsmKind;
 use crate::promotion::result_type;
@@ -79,29 +81,24 @@ pub fn stack(arrays: &[&UsmArray], axis: isize) -> Result<UsmArray> {
 
 /// Copies each array into its part of `out`, one after the other along an axis.
 fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<Event> {
-    let mut parts = Vec::with_capacity(arrays.len());
     let mut start = 0;
-    for &array in arrays {
-        let stop = start + array.shape()[axis];
-        let mut items = vec![SliceItem::Slice { start: None, stop: None, step: 1 }; axis];
-        items.push(SliceItem::Slice {
-            start: Some(start.cast_signed()),
-            stop: Some(stop.cast_signed()),
-            step: 1,
-        });
-        start = stop;
-        parts.push((array.clone(), out.slice(&items)?));
-    }
+    let parts = arrays.iter().map(|&array| {
+        let extent = array.shape()[axis];
+        let part = out.with_layout(out.layout().narrow(axis, start, extent));
+        start += extent;
+        (array, part)
+    });
+    let parts: SmallVec<[_; 4]> = parts.collect();
     copy_parts(out.queue(), &parts)
 }
 
 /// Copies arrays to others of their shape, which do not overlap, as one submission.
-pub(super) fn copy_parts(queue: &Queue, parts: &[(UsmArray, UsmArray)]) -> Result<Event> {
+pub(super) fn copy_parts<A: Borrow<UsmArray>>(queue: &Queue, parts: &[(A, UsmArray)]) -> Result<Event> {
     if direct::assign_all(parts) {
         return Ok(Event::ready());
     }
-    let part = |(from, to): &(UsmArray, UsmArray)| {
-        Ok(Part { recorded: from.as_expression(to.dtype())?, target: to.as_target()? })
+    let part = |(from, to): &(A, UsmArray)| {
+        Ok(Part { recorded: from.borrow().as_expression(to.dtype())?, target: to.as_target()? })
     };
     concat_parts(queue, &parts.iter().map(part).collect::<Result<Vec<_>>>()?, &[])
 }

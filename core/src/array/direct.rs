@@ -1,6 +1,7 @@
 //! Work on a few elements, done at once on the calling thread where nothing stands against it: operands of one dtype, in
 //! memory, of one queue. Everything else, and everything that is wrong, is left to the ordinary way.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use super::{ArrayOrScalar, UsmArray};
@@ -146,12 +147,12 @@ pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
 
 /// Copies arrays, converted, to others of their shape, which do not overlap. Whether it is done; part of it may be where it
 /// is not.
-pub(super) fn assign_all(parts: &[(UsmArray, UsmArray)]) -> bool {
+pub(super) fn assign_all<A: Borrow<UsmArray>>(parts: &[(A, UsmArray)]) -> bool {
     let Some((_, out)) = parts.first() else { return true };
     let total = parts.iter().fold(0, |total: usize, (_, to)| total.saturating_add(to.len()));
     let copy = Function::of(out.device(), Op::Copy, out.dtype, out.dtype);
     copy.is_some_and(|copy| total <= copy.most())
-        && parts.iter().all(|(from, to)| to.is_empty() || assign(&from.into(), to))
+        && parts.iter().all(|(from, to)| to.is_empty() || assign(&from.borrow().into(), to))
 }
 
 /// A fold of all elements, converted to the accumulator's dtype, and a program for the folded value.

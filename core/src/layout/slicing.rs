@@ -211,10 +211,21 @@ fn clamp(start: Option<isize>, stop: Option<isize>, step: isize, extent: usize) 
         return (0, 0);
     }
     // A slice with elements starts at one of them, and has no more than the dimension.
-    (start as usize, ((distance - 1) / (step as i128).abs() + 1) as usize)
+    (start as usize, (distance - 1) as usize / step.unsigned_abs() + 1)
 }
 
 impl Layout {
+    /// `extent` of the elements along an axis, from `start` on; there are as many.
+    pub(crate) fn narrow(&self, axis: usize, start: usize, extent: usize) -> Self {
+        debug_assert!(start + extent <= self.shape[axis], "{start} and {extent} more of {self:?}");
+        let mut part = self.clone();
+        part.shape[axis] = extent;
+        // Nothing is addressed where there are no elements, so the offset that is known to be in range stays.
+        let offset = self.offset.wrapping_add_signed(start.cast_signed().wrapping_mul(self.strides[axis]));
+        let offset = if part.is_empty() { self.offset } else { offset };
+        Self::from_parts(part.shape, part.strides, offset)
+    }
+
     /// The elements that `items` select, by NumPy's rules of basic indexing. Dimensions without an item are taken
     /// whole.
     ///

@@ -76,6 +76,9 @@ impl UsmMemory {
     pub(crate) fn allocation(&self) -> &Arc<Allocation> {
         &self.allocation
     }
+    pub(crate) fn into_allocation(self) -> Arc<Allocation> {
+        self.allocation
+    }
 
     /// The kind.
     #[must_use]
