@@ -29,7 +29,7 @@ fn views<T: FloatElement>(base: &Array<T>, len: usize) -> Result<Vec<Array<T>>> 
 /// The results of small work on views of some numbers, on a queue, as text: NaN is NaN, and −0 is not 0.
 fn results<T>(queue: &Queue, data: &[T]) -> Result<Vec<String>>
 where
-    T: FloatElement + Reducible<Sum = T, Mean = T>,
+    T: FloatElement + Reducible<Sum = T, Mean = T, Spread = T>,
 {
     let len = data.len() / 8;
     let base = Array::<T>::on(queue).from_slice([8, len], &data[..8 * len])?;
@@ -64,8 +64,45 @@ where
         results.push(format!("{:?}: {:?}", a.strides(), a.sqrt().to_vec()?));
         results.push(format!("{:?}", [a.sum()?, a.mean()?, a.prod()?, a.max()?, a.min()?]));
         results.push(format!("{:?}", [a.argmax()?, a.argmin()?]));
+        for axis in 0..a.ndim() {
+            let axis = axis.cast_signed();
+            reduced(a, &[axis], &mut results)?;
+        }
+    }
+    // Three dimensions, as they are and in column-major order, over neighbouring axes, and over the outer two.
+    let cube = base.reshape([2, 4, -1])?;
+    for a in [cube.clone(), cube.permute_dims([2, 1, 0])?, cube.reshape([2, 2, 2, -1])?] {
+        for axes in [&[0][..], &[1], &[2], &[0, 1], &[1, 2], &[0, 2], &[], &[0, 1, 2]] {
+            reduced(&a, axes, &mut results)?;
+        }
     }
     Ok(results)
+}
+
+/// The results of reductions over axes, as text.
+fn reduced<T>(a: &Array<T>, axes: &[isize], results: &mut Vec<String>) -> Result<()>
+where
+    T: FloatElement + Reducible<Sum = T, Mean = T, Spread = T>,
+{
+    let text = format!("{:?} {:?} over {axes:?}", a.shape(), a.strides());
+    let folded = [
+        a.sum_axis(axes)?,
+        a.prod_axis_keepdims(axes)?,
+        a.mean_axis_keepdims(axes)?,
+        a.min_axis(axes)?,
+        a.max_axis(axes)?,
+    ];
+    for array in folded {
+        results.push(format!("{text}: {:?} {:?}", array.shape(), array.to_vec()?));
+    }
+    results.push(format!("{text}: {:?}", a.var_axis(axes, 1.0)?.to_vec()?));
+    results.push(format!("{text}: {:?}", a.std_axis_keepdims(axes, 0.0)?.to_vec()?));
+    results.push(format!("{text}: {:?}", a.any_axis(axes)?.to_vec()?));
+    if axes.len() < 2 || axes.len() == a.ndim() {
+        results
+            .push(format!("{text}: {:?}", [a.argmax_axis(axes)?.to_vec()?, a.argmin_axis(axes)?.to_vec()?]));
+    }
+    Ok(())
 }
 
 /// Compares the results of some numbers on every device: on a queue that is in no order, and on one that is.
@@ -94,7 +131,7 @@ fn both<T: Element>(data: &[T], results: impl Fn(&Queue, &[T]) -> Result<Vec<Str
 
 fn compare<T>(mut element: impl FnMut(&mut Rng) -> T)
 where
-    T: FloatElement + Reducible<Sum = T, Mean = T>,
+    T: FloatElement + Reducible<Sum = T, Mean = T, Spread = T>,
 {
     for seed in 0..6 {
         let mut rng = Rng::new(seed);
@@ -191,6 +228,40 @@ fn more_elements_than_memory() {
         let side = one.broadcast_to([1 << 40]).unwrap();
         let error = side.reshape([1, -1]).and_then(|row| row.try_add(&side.reshape([-1, 1])?));
         assert!(matches!(error, Err(Error::Overflow(_))), "on {device}: {error:?}");
+    }
+}
+
+/// What stands against a reduction at once: a write that is under way, and a view of the host for writing.
+#[test]
+fn reductions_of_memory_that_is_in_use() {
+    for device in devices::devices().iter().filter(|device| device.dtype_support().supports(Dtype::I64)) {
+        let queue = device.queue().unwrap();
+        let array = Array::<i64>::on(&queue).from_slice([3, 2], &[1, 2, 3, 4, 5, 6]).unwrap();
+        let mut array = UsmArray::from(array);
+        let alias = array.clone();
+        let sum = || alias.reduce(Reduction::Sum, Some(&[0]), false);
+        assert_eq!(sum().unwrap().to_vec::<i64>().unwrap(), [9, 12], "on {device}");
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        let wait = move || {
+            receiver.recv().ok();
+            Ok(())
+        };
+        let busy = queue.submit_host_task(wait, &[]).unwrap();
+        array
+            .write_elementwise(Op::Add, &[(&array).into(), stridewise::Scalar::I64(10).into()], &[busy])
+            .unwrap();
+        let later = sum().unwrap();
+        drop(sender);
+        assert_eq!(later.to_vec::<i64>().unwrap(), [39, 42], "on {device}");
+        assert_eq!(sum().unwrap().to_vec::<i64>().unwrap(), [39, 42], "on {device}");
+        if array.usm_kind() != UsmKind::Device {
+            let view = array.host_view_mut::<i64>().unwrap();
+            assert!(matches!(sum(), Err(Error::Borrow(_))), "on {device}");
+            drop(view);
+            let view = array.host_view::<i64>().unwrap();
+            assert_eq!(sum().unwrap().to_vec::<i64>().unwrap(), [39, 42], "on {device}");
+            drop(view);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use stridewise_core::backend::{
-    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, Limits, Partition, Queue,
+    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, FoldExtents, Limits, Partition, Queue,
     QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport, threads_started,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
@@ -193,14 +193,14 @@ impl Device for HostDevice {
     unsafe fn fold_elements(
         &self,
         fold: Fold,
-        dtype: Dtype,
+        dtypes: [Dtype; 2],
         dst: *mut u8,
         src: *const u8,
-        len: usize,
+        extents: FoldExtents,
     ) -> bool {
         // SAFETY: the same contract; under the guard, nothing is done.
         !guard::enabled()
-            && unsafe { kernels::fold_elements(fold, dtype, dst, src, len, self.state.tuning.isa) }
+            && unsafe { kernels::fold_elements(fold, dtypes, dst, src, extents, self.state.tuning.isa) }
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

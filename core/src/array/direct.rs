@@ -11,7 +11,7 @@ use crate::layout::{Dims, Layout, Order, broadcast_shapes, checked_len};
 use crate::lazy::Elements;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::{Call, DIRECT_BYTES, Function, Space, Total, same_shape};
+use crate::memory::direct::{AxisFold, Call, DIRECT_BYTES, Function, Space, same_shape};
 use crate::ops::Op;
 use crate::program::{Fold, Program};
 use crate::promotion::result_type;
@@ -155,7 +155,7 @@ pub(super) fn assign_all<A: Borrow<UsmArray>>(parts: &[(A, UsmArray)]) -> bool {
         && parts.iter().all(|(from, to)| to.is_empty() || assign(&from.borrow().into(), to))
 }
 
-/// A fold of all elements, converted to the accumulator's dtype, and a program for the folded value.
+/// A fold of elements, converted to the accumulator's dtype, over axes, and a program for the folded values.
 ///
 /// # Errors
 /// What the allocation reports.
@@ -164,17 +164,17 @@ pub(super) fn fold(
     accumulator: Dtype,
     fold: Fold,
     finish: Option<&Program>,
+    axes: &[usize],
 ) -> Result<Option<Elements>> {
-    let Some(allocation) = array.elements.get_memory() else { return Ok(None) };
-    // Where there are gaps, rows are folded in the order of their memory.
-    let ordered = array.layout.is_c_contiguous()
-        || array.layout.is_f_contiguous()
-        || matches!(array.strides(), [stride] if *stride > 0);
-    if !ordered || !array.queue.works_at_once() {
-        return Ok(None);
+    match array.elements.get_memory() {
+        Some(allocation) if array.queue.works_at_once() => {
+            let folded = AxisFold { device: array.device(), fold, accumulator, finish, axes };
+            Ok(folded
+                .fresh(allocation, &array.layout, array.dtype)?
+                .map(|memory| Elements::Memory(memory.into())))
+        }
+        _ => Ok(None),
     }
-    let total = Total { device: array.device(), fold, accumulator, finish };
-    Ok(total.fresh(allocation, &array.layout, array.dtype)?.map(|memory| Elements::Memory(memory.into())))
 }
 
 /// The memory of an array that may be written, and whose queue allows work at once.

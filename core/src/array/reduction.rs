@@ -195,9 +195,7 @@ impl UsmArray {
             let extent = |axis| if kept(&axis) { self.shape()[axis] } else { 1 };
             (0..self.ndim()).filter(stays).map(extent).collect()
         };
-        if axes.len() == self.ndim()
-            && let Some(elements) = direct::fold(self, accumulator, fold, finish.as_ref())?
-        {
+        if let Some(elements) = direct::fold(self, accumulator, fold, finish.as_ref(), axes)? {
             let layout = Layout::contiguous(&extents(keepdims), Order::C)?;
             return Ok(Self::of(elements, layout, out, self.queue.clone()));
         }

@@ -112,6 +112,31 @@ pub struct Elements {
     pub most: usize,
 }
 
+/// Elements that lie one after another, in row-major order of three extents, of which the middle one is folded: into
+/// `outer · inner` results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FoldExtents {
+    /// Results that lie apart by all that is folded.
+    pub outer: usize,
+    /// Elements of each result.
+    pub len: usize,
+    /// Results whose elements are neighbours.
+    pub inner: usize,
+}
+
+impl FoldExtents {
+    /// Number of results.
+    #[must_use]
+    pub const fn results(self) -> usize {
+        self.outer * self.inner
+    }
+    /// Number of elements.
+    #[must_use]
+    pub const fn elements(self) -> usize {
+        self.outer * self.len * self.inner
+    }
+}
+
 /// One device: what it is, its memory and its queues.
 pub trait Device: Send + Sync {
     /// What the device is.
@@ -132,22 +157,22 @@ pub trait Device: Send + Sync {
         let _ = (op, dtype, out);
         None
     }
-    /// Folds `len` elements of a dtype that lie one after another at `src`, on the calling thread, to the bits that a plan
-    /// gives, and writes the result to `dst`. Whether it did: a device that does not compute there, or not this, or not so
-    /// many, does nothing.
+    /// Folds elements at `src`, of the first dtype and converted to the second one, on the calling thread, to the bits that
+    /// a plan over elements that lie so gives, and writes the results to `dst`, one after another in row-major order.
+    /// Whether it did: a device that does not compute there, or not this, or not so many, does nothing.
     ///
     /// # Safety
-    /// The elements are readable, the result is writable, both aligned to their dtypes and in memory of this device or the
-    /// host's, and nothing else accesses them in conflict. `len` is at least 1.
+    /// The elements are readable, the results are writable, both aligned to their dtypes and in memory of this device or the
+    /// host's, and nothing else accesses them in conflict. No extent is 0.
     unsafe fn fold_elements(
         &self,
         fold: Fold,
-        dtype: Dtype,
+        dtypes: [Dtype; 2],
         dst: *mut u8,
         src: *const u8,
-        len: usize,
+        extents: FoldExtents,
     ) -> bool {
-        let _ = (fold, dtype, dst, src, len);
+        let _ = (fold, dtypes, dst, src, extents);
         false
     }
     /// Allocates `bytes` (not 0) at an address that is a multiple of `align` (a power of two). Core pools what it gets,

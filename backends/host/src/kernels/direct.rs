@@ -1,13 +1,15 @@
 //! What is computed on the calling thread without a plan.
 
-use stridewise_core::backend::Elements;
+use stridewise_core::backend::{Elements, FoldExtents};
 use stridewise_core::{Dtype, Fold, Op};
 
 use super::code::SLOT_BYTES;
-use super::plane::{Kind, Planes, Run};
-use super::reduce::SEGMENT;
+use super::fold::{Folding, ROWS};
+use super::pack::{self, Walk};
+use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
+use super::space::SHORT_ROW;
 use super::tile::Scratch;
-use super::{READ_PS, step, step_ps};
+use super::{GATHER_PS, READ_PS, ROW_PS, step, step_ps};
 use crate::simd::Isa;
 
 /// Work below this estimate is done here: longer than what a submission does on the calling thread, for there is nothing
@@ -26,44 +28,282 @@ pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<
     Some(Elements { run, most: most(op.arity() * READ_PS * dtype.size() + step_ps(op, dtype)) })
 }
 
-/// Folds elements that lie one after another, as a plan does on one thread. Whether it did: in the dtype of the elements,
-/// where they are not too many.
+/// Rough time of a call of a kernel, in picoseconds.
+const CALL_PS: usize = 20_000;
+/// Bytes of elements that are gathered at a time, unless a segment has more.
+const GATHERED_BYTES: usize = 16 << 10;
+/// Bytes of converted elements at most.
+const CONVERTED_BYTES: usize = 64 << 10;
+
+/// Folds elements that lie one after another, to the bits of a plan. Whether it did: where they are not too many.
 ///
 /// # Safety
-/// `len ≥ 1` elements are readable at `src` and the result writable at `dst`, aligned to their dtypes, and nothing else
-/// accesses them in conflict.
+/// No extent is 0. The elements, of the first dtype, are readable at `src` and the results writable at `dst`, aligned to
+/// their dtypes, and nothing else accesses them in conflict.
 pub(crate) unsafe fn fold_elements(
     fold: Fold,
-    dtype: Dtype,
+    [from, dtype]: [Dtype; 2],
     dst: *mut u8,
     src: *const u8,
-    len: usize,
+    extents: FoldExtents,
     isa: Isa,
 ) -> bool {
-    // 16-bit floats are folded as `float32`.
-    if matches!(dtype, Dtype::F16 | Dtype::Bf16) || len > most(READ_PS * dtype.size()) {
+    let FoldExtents { outer, len, inner } = extents;
+    let (outputs, elements) = (extents.results(), extents.elements());
+    // 16-bit floats are folded as `float32`, and rounded once; others would be rounded before as well.
+    let half = matches!(dtype, Dtype::F16 | Dtype::Bf16);
+    let acc = if half { Dtype::F32 } else { dtype };
+    let size = acc.size();
+    let converts = from != acc;
+    if (half && from != dtype) || (converts && elements * size > CONVERTED_BYTES) {
         return false;
     }
-    let Some(kind) = Kind::new(fold, dtype, isa) else { return false };
-    let planes = Planes { kind, acc: dtype, rows: false, len: 1, late: fold.is_index() };
-    let segments = len.div_ceil(SEGMENT);
+    let dense = !converts
+        && inner == 1
+        && len > 1
+        && matches!(fold, Fold::Op(_))
+        && matches!(acc, Dtype::F32 | Dtype::F64);
+    let (steps, row) = if inner > 1 { ([1, inner], inner) } else { ([len, 1], outer) };
+    let rows = !dense && by_rows([outputs, len], steps, row);
+    let gathered = if rows { outer > 1 && inner < SHORT_ROW } else { inner > 1 };
+    let calls = match (rows, gathered) {
+        (true, true) => len,
+        (true, false) => outer * len.div_ceil(ROWS),
+        (false, _) => outputs,
+    };
+    let each = size * if rows { ROW_PS } else { READ_PS }
+        + if gathered { GATHER_PS } else { 0 }
+        + if converts { step_ps(Op::Cast, from) } else { 0 };
+    if elements > most(each) || calls > most(CALL_PS) {
+        return false;
+    }
+    let Some(kind) = Kind::new(fold, acc, isa) else { return false };
+    let cast = |from, to| step::resolve(Op::Cast, from, to, isa).map(|resolved| resolved.run);
+    let (widen, narrow) = match (converts.then(|| cast(from, acc)), half.then(|| cast(acc, dtype))) {
+        (Some(None), _) | (_, Some(None)) => return false,
+        // Places are no 16-bit floats.
+        (widen, narrow) => (widen.flatten(), narrow.flatten().filter(|_| !fold.is_index())),
+    };
+
+    let (width, segment) = match (rows, gathered) {
+        (false, _) => (1, SEGMENT),
+        (true, true) => (GATHERED_BYTES / ROWS / size, SEGMENT_ROWS),
+        (true, false) => (ROW_BYTES / size, SEGMENT_ROWS),
+    };
+    let late = fold.is_index() && !rows;
+    let planes = Planes { kind, acc, rows, len: width.min(outputs), late };
     // One for each level of the tree.
-    let levels = segments.next_power_of_two().trailing_zeros() as usize + 1;
-    let mut scratch = Scratch::take((levels * planes.bytes()).next_multiple_of(SLOT_BYTES));
+    let levels = len.div_ceil(segment).next_power_of_two().trailing_zeros() as usize + 1;
+    let line = |bytes: usize| bytes.next_multiple_of(64);
+    let room = line(levels * planes.bytes());
+    let converted = room + if gathered { line(GATHERED_BYTES.max(len.min(SEGMENT) * size)) } else { 0 };
+    let values = converted + if converts { line(elements * size) } else { 0 };
+    let bytes = values + if narrow.is_some() { line(outputs * size) } else { 0 };
+    let mut scratch = Scratch::take(bytes.next_multiple_of(SLOT_BYTES));
     let plane = scratch.ptr();
-    let points = |segment: usize| (segment * SEGMENT).min(len);
-    // SAFETY: the caller's contract; there is a plane for each level of the tree, and `locate` is given a segment's elements.
+    let [room, converted, values] = [room, converted, values].map(|at| plane.wrapping_add(at));
+    // SAFETY: the caller's contract; planes, gathered and converted elements and values have parts of the scratch memory of
+    // their own, as long as each needs.
     unsafe {
-        let mut leaf = |segment: usize, acc: *mut u8| {
-            let at = points(segment);
-            let value = src.add(at * dtype.size());
-            let run = Run { at, first: true, last: true, points: points(segment + 1) - at };
-            planes.run(acc, [value, value], &run, run.points);
-        };
-        planes.tree(plane, plane.wrapping_add(planes.bytes()), 0..segments, 1, &points, &mut leaf);
-        planes.locate(plane, |start| (src.add(start * dtype.size()), SEGMENT.min(len - start)));
-        let (result, size) = planes.result();
-        std::ptr::copy_nonoverlapping(plane.add(result), dst, size);
+        let mut src = src;
+        if let Some(widen) = widen {
+            widen(converted, src, src, src, 0, elements);
+            src = converted;
+        }
+        let to = if narrow.is_some() { values } else { dst };
+        let work = Work { planes, extents, segment, src, size, gathered, plane, room };
+        work.all(to);
+        if let Some(narrow) = narrow {
+            narrow(dst, values, values, values, 0, outputs);
+        }
     }
     true
+}
+
+/// A fold, and memory to compute it in.
+struct Work {
+    planes: Planes,
+    extents: FoldExtents,
+    /// Points, or rows, of a segment.
+    segment: usize,
+    src: *const u8,
+    /// Bytes of an element.
+    size: usize,
+    /// Whether elements of an output, or of a row, lie apart and are brought together.
+    gathered: bool,
+    /// Planes, as many as the tree has levels.
+    plane: *mut u8,
+    /// Where elements are brought together.
+    room: *mut u8,
+}
+
+impl Work {
+    /// Where a point of an output is.
+    fn place(&self, output: usize, point: usize) -> *const u8 {
+        let FoldExtents { len, inner, .. } = self.extents;
+        self.src.wrapping_add(((output / inner * len + point) * inner + output % inner) * self.size)
+    }
+
+    /// Points before a segment.
+    fn points(&self, segment: usize) -> usize {
+        (segment * self.segment).min(self.extents.len)
+    }
+
+    /// Folds everything.
+    ///
+    /// # Safety
+    /// The contract of [`fold_elements`] holds, and the memory is there.
+    unsafe fn all(&self, dst: *mut u8) {
+        // SAFETY: the same contract.
+        unsafe {
+            match &self.planes.kind {
+                _ if self.planes.rows => self.rows(dst),
+                Kind::Value(folding) if self.extents.results() > 1 && self.extents.len <= SEGMENT => {
+                    self.many(folding, dst);
+                }
+                _ => (0..self.extents.results()).for_each(|output| self.one(output, dst)),
+            }
+        }
+    }
+
+    /// Folds the points of outputs which are one segment each, many at a time.
+    ///
+    /// # Safety
+    /// As for [`all`](Self::all).
+    unsafe fn many(&self, folding: &Folding, dst: *mut u8) {
+        let (outputs, len) = (self.extents.results(), self.extents.len);
+        let bytes = len * self.size;
+        let most = if self.gathered { (GATHERED_BYTES / bytes).max(1) } else { outputs };
+        let mut output = 0;
+        while output < outputs {
+            let count = most.min(outputs - output);
+            let mut src = self.place(output, 0);
+            // SAFETY: the caller's contract; there is room for as many outputs' points, and for one's.
+            unsafe {
+                if self.gathered {
+                    for k in 0..count {
+                        self.run(output + k, 0, len, self.room.add(k * bytes));
+                    }
+                    src = self.room;
+                }
+                let (identity, pitch) = (folding.identity.as_ptr(), bytes.cast_signed());
+                let to = dst.add(output * self.size);
+                (folding.many)(to, src, identity, (&raw const pitch).cast(), count as u32, len);
+            }
+            output += count;
+        }
+    }
+
+    /// Folds the points of one output.
+    ///
+    /// # Safety
+    /// As for [`all`](Self::all).
+    unsafe fn one(&self, output: usize, dst: *mut u8) {
+        let planes = &self.planes;
+        let points = |segment| self.points(segment);
+        // SAFETY: the caller's contract; there is a plane for each level of the tree, and `run` is given a segment's points.
+        unsafe {
+            let mut leaf = |segment: usize, acc: *mut u8| {
+                let (at, end) = (points(segment), points(segment + 1));
+                let value = self.run(output, at, end - at, self.room);
+                planes.run(
+                    acc,
+                    [value, value],
+                    &Run { at, first: true, last: true, points: end - at },
+                    end - at,
+                );
+            };
+            let segments = 0..self.extents.len.div_ceil(SEGMENT);
+            planes.tree(self.plane, self.plane.add(planes.bytes()), segments, 1, &points, &mut leaf);
+            planes.locate(self.plane, |at| {
+                let len = SEGMENT.min(self.extents.len - at);
+                (self.run(output, at, len, self.room), len)
+            });
+            let (result, size) = planes.result();
+            std::ptr::copy_nonoverlapping(self.plane.add(result), dst.add(output * size), size);
+        }
+    }
+
+    /// The `len` points of an output from one on, one after another: where they are, or gathered.
+    ///
+    /// # Safety
+    /// They are there; where elements are gathered, `room` is long enough.
+    unsafe fn run(&self, output: usize, at: usize, len: usize, room: *mut u8) -> *const u8 {
+        let from = self.place(output, at);
+        if !self.gathered {
+            return from;
+        }
+        let step = (self.extents.inner * self.size).cast_signed();
+        // SAFETY: the caller's contract.
+        unsafe { pack::gather(room, from, step, self.size, len) };
+        room
+    }
+
+    /// Folds rows of outputs: of neighbours, or of all, gathered.
+    ///
+    /// # Safety
+    /// As for [`all`](Self::all).
+    unsafe fn rows(&self, dst: *mut u8) {
+        let (planes, FoldExtents { len, inner, .. }) = (&self.planes, self.extents);
+        let points = |segment| self.points(segment);
+        let outputs = self.extents.results();
+        // An index is folded row by row.
+        let most = if planes.is_index() { 1 } else { ROWS };
+        let mut output = 0;
+        while output < outputs {
+            let left = if self.gathered { outputs - output } else { inner - output % inner };
+            let width = planes.len.min(left);
+            // SAFETY: the caller's contract; there is a plane for each level of the tree, and room for as many rows.
+            unsafe {
+                let mut leaf = |segment: usize, acc: *mut u8| {
+                    let range = points(segment)..points(segment + 1);
+                    let mut row = range.start;
+                    while row < range.end {
+                        let count = most.min(range.end - row);
+                        let mut rows = [std::ptr::null::<u8>(); ROWS];
+                        for (k, to) in rows[..count].iter_mut().enumerate() {
+                            *to = self.row(
+                                output,
+                                row + k,
+                                width,
+                                self.room.wrapping_add(k * width * self.size),
+                            );
+                        }
+                        planes.rows(acc, &rows[..count], row, range.clone(), width);
+                        row += count;
+                    }
+                };
+                let segments = 0..len.div_ceil(SEGMENT_ROWS);
+                planes.tree(self.plane, self.plane.add(planes.bytes()), segments, width, &points, &mut leaf);
+                let (result, size) = planes.result();
+                std::ptr::copy_nonoverlapping(self.plane.add(result), dst.add(output * size), width * size);
+            }
+            output += width;
+        }
+    }
+
+    /// A row's elements of `len` outputs from one on: where they are, or gathered.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    unsafe fn row(&self, output: usize, row: usize, len: usize, room: *mut u8) -> *const u8 {
+        let from = self.place(output, row);
+        if !self.gathered {
+            return from;
+        }
+        let inner = self.extents.inner;
+        let pitch = (self.extents.len * inner * self.size).cast_signed();
+        // SAFETY: the caller's contract.
+        unsafe {
+            if inner == 1 {
+                pack::gather(room, from, pitch, self.size, len);
+            } else {
+                let (dims, index) = ([self.extents.outer, inner], [output / inner, output % inner]);
+                let strides = [pitch, self.size.cast_signed()];
+                let walk = Walk { dims: &dims, strides: &strides, index: &index };
+                pack::gather_rows(room, from, &walk, self.size, len);
+            }
+        }
+        room
+    }
 }

@@ -12,6 +12,24 @@ use super::fold::{ACC_BYTES, Accumulators, FIRST, Folding, LAST, ROWS, folding};
 use super::index_fold::{Indexing, indexing};
 use crate::simd::Isa;
 
+/// Points of a segment where one output is folded after the other.
+pub(super) const SEGMENT: usize = 8192;
+/// Rows of a segment where rows of outputs are folded.
+pub(super) const SEGMENT_ROWS: usize = 64;
+/// Bytes of a row's accumulators.
+pub(super) const ROW_BYTES: usize = 16 << 10;
+/// Folding fewer points than this is done by rows of outputs.
+const FEW: usize = 32;
+/// Rows of outputs shorter than this are not worth folding.
+const SHORT: usize = 16;
+
+/// Whether rows of outputs are folded, instead of one output after the other, which decides on the order of the points: by
+/// the numbers of outputs and points, how far apart two neighbours of either are, and the length of a row of outputs. It is
+/// the latter, whatever this says, where the points of floats lie one after another.
+pub(super) fn by_rows([outputs, points]: [usize; 2], [kept, along]: [usize; 2], row: usize) -> bool {
+    outputs > 1 && ((points < FEW && outputs > points) || (along > kept && row >= SHORT))
+}
+
 /// How values are combined.
 pub(super) enum Kind {
     Value(Folding),

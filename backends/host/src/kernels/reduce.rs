@@ -12,7 +12,7 @@ use stridewise_core::{Arg, Dtype, Fold, LaunchPlan, Op, Program};
 use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
 use super::fold::{Folding, ROWS, products};
-use super::plane::{Kind, Planes, Run, halves, middle};
+use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows, halves, middle};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::{Scratch, Tiles};
@@ -20,18 +20,8 @@ use super::wide_sum::widened;
 use super::{Address, Tuning, split};
 use crate::team;
 
-/// Points of a segment where tiles run along folded dimensions.
-pub(super) const SEGMENT: usize = 8192;
-/// Rows of a segment where tiles run along kept dimensions.
-const SEGMENT_ROWS: usize = 64;
-/// Bytes of accumulators where tiles run along kept dimensions and nothing needs a tile.
-const ROW_BYTES: usize = 16 << 10;
 /// Bytes of accumulators that a thread has at least, where threads share them.
 const COLUMN_BYTES: usize = 4 << 10;
-/// Folding fewer points than this is done by rows of outputs.
-const FEW: usize = 32;
-/// Kept rows shorter than this are not worth tiles of their own.
-const SHORT: usize = 16;
 /// Segments that one thread folds at least.
 const SEGMENTS_PER_TASK: usize = 4;
 /// Parts per thread that a tree is cut into at most.
@@ -167,13 +157,7 @@ impl Reduction {
             && matches!(acc, Dtype::F32 | Dtype::F64)
             && along.dims.len() == 1
             && along.access(0) == Access::Direct;
-        let rows = if outputs == 1 || dense {
-            false
-        } else if points < FEW && outputs > points {
-            true
-        } else {
-            step(&along) > step(&kept) && kept.row() >= SHORT
-        };
+        let rows = !dense && by_rows([outputs, points], [step(&kept), step(&along)], kept.row());
 
         // A sum that widens integers reads them as they are.
         let mut element = (acc, None);

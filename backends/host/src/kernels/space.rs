@@ -9,7 +9,7 @@ use super::pack::{self, Walk};
 /// Operands that a plan has at most.
 pub(super) const MAX_OPERANDS: usize = MAX_INPUTS + MAX_OUTPUTS;
 /// Innermost extents below this are handled across rows.
-const SHORT_ROW: usize = 64;
+pub(super) const SHORT_ROW: usize = 64;
 
 /// One operand.
 #[derive(Clone)]

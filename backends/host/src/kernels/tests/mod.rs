@@ -2,6 +2,7 @@
 
 mod contractions;
 mod deviations;
+mod direct;
 mod gathers;
 mod indices;
 mod maps;

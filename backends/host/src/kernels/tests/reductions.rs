@@ -31,7 +31,7 @@ fn expected(fold: Fold, values: &[Scalar]) -> Scalar {
     }
 }
 
-const FOLDS: [Fold; 7] = [
+pub(super) const FOLDS: [Fold; 7] = [
     Fold::Op(Op::Add),
     Fold::Op(Op::Multiply),
     Fold::Op(Op::Minimum),
@@ -41,7 +41,7 @@ const FOLDS: [Fold; 7] = [
     Fold::Deviations,
 ];
 
-fn allowed(fold: Fold, dtype: Dtype) -> bool {
+pub(super) fn allowed(fold: Fold, dtype: Dtype) -> bool {
     match fold {
         Fold::Op(op) => op.allows(dtype),
         Fold::Deviations => dtype.kind() == DtypeKind::Float,

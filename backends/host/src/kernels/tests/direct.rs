@@ -1,0 +1,136 @@
+//! Folds on the calling thread against plans, bit by bit.
+
+use stridewise_core::backend::FoldExtents;
+use stridewise_core::{Complex, Dtype, Family, Fold, Program, Scalar};
+
+use super::reductions::{FOLDS, allowed, output};
+use super::{Array, Rng, canonical, execute, indices, plan, value};
+use crate::kernels::fold_elements;
+use crate::simd::Isa;
+
+/// What an array is filled with.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Fill {
+    /// Sums of these depend on the order of the terms.
+    Fractions,
+    /// Zeros of either sign, ones, and now and then infinity or NaN.
+    Zeros,
+    /// Anything.
+    Wild,
+}
+
+fn element(fill: Fill, dtype: Dtype, rng: &mut Rng) -> Scalar {
+    let real = |rng: &mut Rng| match fill {
+        Fill::Fractions => rng.fraction() * 3.0 - 1.2,
+        _ if rng.below(200) == 0 => rng.pick(&[f64::INFINITY, f64::NEG_INFINITY, f64::NAN]),
+        _ => rng.pick(&[0.0, -0.0, -0.0, 1.0, -1.0]),
+    };
+    match (fill, dtype) {
+        (Fill::Wild, _) => value(dtype, rng),
+        (_, Dtype::C64) => Scalar::C64(Complex::new(real(rng) as f32, real(rng) as f32)),
+        (_, Dtype::C128) => Scalar::C128(Complex::new(real(rng), real(rng))),
+        (Fill::Fractions, _) if !dtype.kind().is_inexact() => value(dtype, rng),
+        _ => Scalar::F64(real(rng)).cast(dtype),
+    }
+}
+
+/// As many elements as any of the extents has, one after another.
+fn elements(fill: Fill, dtype: Dtype, len: usize, rng: &mut Rng) -> Array {
+    let mut array = Array::dense(&[len], dtype, rng);
+    for i in 0..len {
+        let at = array.byte(&[i]);
+        array.memory.write(at, element(fill, dtype, rng));
+    }
+    array
+}
+
+/// Compares the fold of the first elements of an array with that of a plan, on every instruction set.
+fn check(fold: Fold, input: &Array, to: Dtype, extents: FoldExtents, rng: &mut Rng) {
+    let FoldExtents { outer, len, inner } = extents;
+    let (dims, strides) = ([outer, inner, len], [len * inner, 1, inner].map(usize::cast_signed));
+    let folded = fold.result(to);
+    for &isa in Isa::available() {
+        let mut inputs = [Array { strides: strides.to_vec(), ..input.clone() }];
+        let mut outputs = [output(&dims, 1, folded, rng)];
+        let family = Family::Reduce { fold, reduced: 1, finish: None };
+        let launch = plan(Program::convert(input.dtype, to), family, &dims, &mut inputs, &mut outputs);
+        execute(&launch, isa, if rng.below(4) == 0 { 3 } else { 1 }, 1 << 25);
+        let mut direct = Array::dense(&[extents.results() + 1], folded, rng);
+        let behind = direct.get(&[extents.results()]);
+        let (dst, src) = (direct.operand().ptr.as_ptr(), inputs[0].operand().ptr.as_ptr());
+        // SAFETY: the arrays have as many elements, and nothing else uses them.
+        let did = unsafe { fold_elements(fold, [input.dtype, to], dst, src, extents, isa) };
+        assert!(did, "{fold:?} of {} as {to}, {extents:?}", input.dtype);
+        for (n, index) in indices(&[outer, inner]).iter().enumerate() {
+            let (found, want) = (direct.get(&[n]), outputs[0].get(&[index[0], index[1], 0]));
+            assert!(
+                canonical(found) == canonical(want),
+                "{fold:?} of {} as {to}, {extents:?} at {index:?} on {}: {found:?}, not {want:?}",
+                input.dtype,
+                isa.name()
+            );
+        }
+        assert_eq!(canonical(direct.get(&[extents.results()])), canonical(behind), "{extents:?}");
+    }
+}
+
+/// Extents of at most so many elements, and not too many results.
+fn extents(most: usize, rng: &mut Rng) -> FoldExtents {
+    const EXTENTS: [usize; 16] = [1, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33, 64, 65, 100, 257];
+    loop {
+        let [outer, len, inner] = std::array::from_fn(|_| rng.pick(&EXTENTS));
+        let extents = FoldExtents { outer, len, inner };
+        if extents.elements() <= most && extents.results() <= 1000 {
+            return extents;
+        }
+    }
+}
+
+#[test]
+fn every_fold_dtype_and_extents() {
+    let mut rng = Rng(41);
+    let long = [(1, 8193, 3), (3, 8200, 1), (1, 16_390, 1), (1, 300, 20), (3, 130, 40), (1, 40, 257)]
+        .map(|(outer, len, inner)| FoldExtents { outer, len, inner });
+    for &dtype in Dtype::ALL {
+        for fill in [Fill::Fractions, Fill::Zeros, Fill::Wild] {
+            // 16-bit floats are converted, so not so many.
+            let half = matches!(dtype, Dtype::F16 | Dtype::Bf16);
+            let input = elements(fill, dtype, 1 << 15, &mut rng);
+            for &fold in FOLDS.iter().filter(|&&f| allowed(f, dtype)) {
+                for _ in 0..if fill == Fill::Fractions { 24 } else { 8 } {
+                    let extents = extents(6000, &mut rng);
+                    check(fold, &input, dtype, extents, &mut rng);
+                }
+                for &extents in long.iter().filter(|_| !half && fill != Fill::Wild) {
+                    check(fold, &input, dtype, extents, &mut rng);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn converted_elements() {
+    let mut rng = Rng(42);
+    for (from, to) in [
+        (Dtype::Bool, Dtype::I64),
+        (Dtype::I32, Dtype::I64),
+        (Dtype::U8, Dtype::U64),
+        (Dtype::I16, Dtype::F64),
+        (Dtype::F16, Dtype::F32),
+        (Dtype::F32, Dtype::F64),
+        (Dtype::F64, Dtype::F32),
+        (Dtype::F32, Dtype::Bool),
+        (Dtype::C64, Dtype::C128),
+    ] {
+        for fill in [Fill::Fractions, Fill::Zeros] {
+            let input = elements(fill, from, 1 << 12, &mut rng);
+            for &fold in FOLDS.iter().filter(|&&f| allowed(f, to)) {
+                for _ in 0..30 {
+                    let extents = extents(4096, &mut rng);
+                    check(fold, &input, to, extents, &mut rng);
+                }
+            }
+        }
+    }
+}
