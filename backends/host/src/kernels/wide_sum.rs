@@ -11,20 +11,38 @@ use super::fold::{FIRST, ManyRows};
 use super::map::Plain;
 use crate::simd::Isa;
 
-/// A fold of a run as [`Folding::run`](super::fold::Folding::run), over elements `F` into a sum `A`: one accumulator.
-struct Widened<F, A>(PhantomData<(F, A)>);
+/// A fold of a run as [`Folding::run`](super::fold::Folding::run), over elements `F` into a sum `A`: one accumulator. As many
+/// elements as a sum of them in `M` certainly holds are added up there first, of which a vector has more.
+struct Widened<F, M, A>(PhantomData<(F, M, A)>);
 
-impl<F: Copy, A: Plain<Mem = A, Value: Add<Output = A::Value>> + From<F>> Kernel for Widened<F, A> {
+impl<F, M, A> Widened<F, M, A> {
+    /// One for each value of an element that is narrower than `M`.
+    const BLOCK: usize = if size_of::<F>() < 4 { 1 << (8 * size_of::<F>()) } else { usize::MAX };
+}
+
+impl<F, M, A> Kernel for Widened<F, M, A>
+where
+    F: Copy,
+    M: Plain<Mem = M, Value: Add<Output = M::Value>> + From<F> + Default,
+    A: Plain<Mem = A, Value: Add<Output = A::Value>> + From<M>,
+{
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, identity, _]: [*const u8; 3], flags: u32, len: usize) {
         let (acc, src) = (dst.cast::<A>(), src.cast::<F>());
         // SAFETY: for all of this function: one element of `acc`, which is a sum unless this is the first call, `len` of
         // `src`, and an identity.
         unsafe {
-            // A plain loop over one sum: the compiler makes it several vectors of sums.
             let mut sum = A::get(if flags & FIRST == 0 { *acc } else { *identity.cast::<A>() });
-            for i in 0..len {
-                sum = sum + A::get(A::from(*src.add(i)));
+            let mut at = 0;
+            while at < len {
+                let end = len.min(at.saturating_add(Self::BLOCK));
+                // A plain loop over one sum: the compiler makes it several vectors of sums.
+                let mut part = M::get(M::default());
+                for i in at..end {
+                    part = part + M::get(M::from(*src.add(i)));
+                }
+                sum = sum + A::get(A::from(M::put(part)));
+                at = end;
             }
             *acc = A::put(sum);
         }
@@ -39,17 +57,18 @@ pub(super) fn widened(program: &Program, sum: Dtype, isa: Isa) -> Option<(StepFn
         return None;
     }
     macro_rules! of {
-        ($($from:ident $F:ty, $to:ident $A:ty;)*) => {
+        ($($from:ident $F:ty, $M:ty, $to:ident $A:ty;)*) => {
             match (step.dtype, sum) {
                 $((Dtype::$from, Dtype::$to) => {
-                    (entry::<Widened<$F, $A>>(isa), entry::<ManyRows<Widened<$F, $A>, $A>>(isa), step.dtype)
+                    type Sum = Widened<$F, $M, $A>;
+                    (entry::<Sum>(isa), entry::<ManyRows<Sum, $A>>(isa), step.dtype)
                 })*
                 _ => return None,
             }
         };
     }
     Some(of! {
-        I8 i8, I64 i64; I16 i16, I64 i64; I32 i32, I64 i64;
-        U8 u8, U64 u64; U16 u16, U64 u64; U32 u32, U64 u64;
+        I8 i8, i16, I64 i64; I16 i16, i32, I64 i64; I32 i32, i64, I64 i64;
+        U8 u8, u16, U64 u64; U16 u16, u32, U64 u64; U32 u32, u64, U64 u64;
     })
 }

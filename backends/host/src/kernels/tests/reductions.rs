@@ -309,6 +309,17 @@ fn integers_are_widened_for_their_sums() {
                 check(Fold::Op(Op::Add), &program, None, dims, reduced, &input, &mut rng);
             }
         }
+        // As large a sum as there is, of as many elements as any narrower sum holds, and more.
+        let bits = 8 * from.size();
+        for extreme in [-1, 1 << (bits - 1), (1 << (bits - 1)) - 1] {
+            let (dims, extreme): (&[usize], i64) = (&[66_000], extreme);
+            let mut input = Array::dense(dims, from, &mut rng);
+            for i in 0..dims[0] {
+                let at = input.byte(&[i]);
+                input.memory.write(at, Scalar::I64(extreme).cast(from));
+            }
+            check(Fold::Op(Op::Add), &program, None, dims, 1, &input, &mut rng);
+        }
     }
 }
 
