@@ -28,6 +28,7 @@ const OPERATIONS: &[(&str, Work)] = &[
     }),
     ("sum", |a, _, _| black_box(a.sum()).map(drop)),
     ("sum-axis", |a, _, _| black_box(a.reshape([-1, 4])?.sum_axis(0)?).wait()),
+    ("vecdot", |a, b, _| black_box(a.try_vecdot(b, -1)?).wait()),
     ("argmax", |a, _, _| black_box(a.argmax()).map(drop)),
     ("concat", |a, b, _| black_box(Array::concat(&[a, b], 0)?).wait()),
     ("cast", |a, _, _| black_box(a.try_astype::<f64>()?).wait()),

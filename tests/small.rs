@@ -58,6 +58,11 @@ where
                     ));
                 }
             }
+            if let ([_], [_]) = (a.shape(), b.shape())
+                && let (Ok(dot), Ok(product)) = (a.try_vecdot(b, -1), a.try_matmul(b))
+            {
+                results.push(format!("{:?} {:?}", dot.item()?, product.to_vec()?));
+            }
             let greater = a.greater(b);
             results.push(format!("{:?}", greater.to_vec()?));
         }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Reduction, UsmArray, stack};
+use super::{Reduction, UsmArray, direct, stack};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, SliceItem, broadcast_shapes, normalize_axes, normalize_axis};
@@ -67,6 +67,13 @@ impl Factors {
     fn contract(&self, x1: &UsmArray, x2: &UsmArray, shape: &[usize]) -> Result<UsmArray> {
         let kind = x1.usm_kind().combine(x2.usm_kind());
         let dtype = x1.dtype();
+        let (last, fold) = (shape.len() - 1, Fold::Op(Op::Add));
+        // One small sum: at once. Products have the same sum whether they were stored or not.
+        if shape[..last].iter().all(|&extent| extent == 1)
+            && let Some(products) = direct::elementwise(Op::Multiply, &[x1.into(), x2.into()])?
+        {
+            return products.fold(dtype, fold, None, &[last], false)?.astype(self.out);
+        }
         let recorded = Recorded {
             op: Op::Multiply,
             dtype,
@@ -77,7 +84,6 @@ impl Factors {
                 Source::Array(x2.broadcast_to(shape)?),
             ],
         };
-        let (last, fold) = (shape.len() - 1, Fold::Op(Op::Add));
         let (memory, _) = lazy::reduce(&self.queue, &recorded, fold, None, &[last], Target::New(kind), &[])?;
         let layout = Layout::contiguous(&shape[..last], Order::C)?;
         let sums = UsmArray::of(Elements::Memory(memory.into()), layout, dtype, self.queue.clone());
