@@ -415,10 +415,13 @@ impl AxisFold<'_> {
         let Some((extents, gathers)) = self.extents(layout) else { return Ok(None) };
         let (count, len) = (extents.results(), extents.elements());
         let backend = self.device.backend();
-        // Memory is touched here only where the device computes on the calling thread; what is gathered has to fit the stack.
-        let gathered =
-            || len <= MAX_BYTES / dtype.size() && self.device.elements_fn(Op::Copy, dtype, dtype).is_some();
-        if len == 0 || (gathers && !gathered()) || allocation.device() != self.device {
+        // What is gathered has to fit the stack.
+        let fits = !gathers || len <= MAX_BYTES / dtype.size();
+        if len == 0 || !fits || allocation.device() != self.device {
+            return Ok(None);
+        }
+        // Nothing is locked or touched where the device does not compute on the calling thread.
+        if self.device.elements_fn(Op::Copy, dtype, dtype).is_none() {
             return Ok(None);
         }
         let Some(place) = place(allocation, layout, len, dtype) else { return Ok(None) };
