@@ -5,7 +5,7 @@
 //! - `registry`: which address belongs to which allocation;
 //! - `allocation` and `spare`: one allocation and its end, which for a small one is a thread's next allocation;
 //! - `track` and `schedule`: which work must wait for which;
-//! - `direct` and `strided`: small work on the calling thread, and its operands with gaps;
+//! - `direct`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
 //! - `usm`: the public memory object.
@@ -21,7 +21,6 @@ pub(crate) mod track;
 
 mod pointer;
 mod spare;
-mod strided;
 mod usm;
 
 pub use allocation::Deleter;

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::direct::Space;
+use super::Space;
 use crate::layout::{Layout, Order};
 
 /// The dimensions of a space that count, the innermost first: extent, and elements to step in a layout that broadcasts to it.

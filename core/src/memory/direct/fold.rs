@@ -1,0 +1,195 @@
+//! Folds at once, and what is computed from their results.
+
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::{Constant, Gathered, MAX_BYTES, MAX_OPERANDS, Source, Space, lock_idle, place};
+use crate::backend::{ElementsFn, FoldExtents};
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::layout::{Layout, Order};
+use crate::memory::BLOCK_ALIGN_BYTES;
+use crate::memory::allocation::Allocation;
+use crate::ops::Op;
+use crate::program::{Arg, Fold, Program, Step};
+use crate::runtime::Device;
+
+/// A fold over axes of an array.
+pub(crate) struct AxisFold<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) fold: Fold,
+    /// The dtype that elements are converted to first.
+    pub(crate) accumulator: Dtype,
+    /// What the results are computed by from the folded values.
+    pub(crate) finish: Option<&'a Program>,
+    pub(crate) axes: &'a [usize],
+}
+
+impl AxisFold<'_> {
+    /// Folds the elements of a layout into memory of its own, now, in the order in which they lie where there are no gaps
+    /// between them; results are in row-major order. `None` where that is not possible at once.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    pub(crate) fn fresh(
+        &self,
+        allocation: &Arc<Allocation>,
+        layout: &Layout,
+        dtype: Dtype,
+    ) -> Result<Option<Arc<Allocation>>> {
+        let accumulator = self.accumulator;
+        let Some((extents, gathers)) = self.extents(layout) else { return Ok(None) };
+        let (count, len) = (extents.results(), extents.elements());
+        let backend = self.device.backend();
+        // What is gathered has to fit the stack.
+        let fits = !gathers || len <= MAX_BYTES / dtype.size();
+        if len == 0 || !fits || allocation.device() != self.device {
+            return Ok(None);
+        }
+        // Nothing is locked or touched where the device does not compute on the calling thread.
+        if self.device.elements_fn(Op::Copy, dtype, dtype).is_none() {
+            return Ok(None);
+        }
+        let Some(place) = place(allocation, layout, len, dtype) else { return Ok(None) };
+        let folded = self.fold.result(accumulator);
+        let finish = match self.finish.map(|program| Finish::of(program, self.device)) {
+            Some(None) => return Ok(None),
+            finish => finish.flatten(),
+        };
+        let result = finish.as_ref().map_or(folded, |finish| finish.program.output_dtype(0));
+        // So have the folded values.
+        if count > MAX_BYTES / folded.size() {
+            return Ok(None);
+        }
+        let Some(locked) = lock_idle([Some(&**allocation), None, None, None]) else { return Ok(None) };
+        let mut values = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
+        let mut gathered = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
+        let values = values.0.as_mut_ptr().cast::<u8>();
+        // SAFETY: `place` has found the elements to be in the allocation and aligned. It is locked: no work is under way
+        // and no host view open, and none can begin. They lie as the extents say (`extents`), or are gathered to; the rooms on
+        // the stack are long enough, as was just checked, and aligned for every dtype.
+        let done = unsafe {
+            let mut from: *const u8 = place;
+            if gathers {
+                let room = gathered.0.as_mut_ptr().cast();
+                let space = Space { shape: layout.shape(), len, order: Order::C };
+                Source { allocation, layout }.gather(place, dtype.size(), &space, room);
+                from = room;
+            }
+            backend.fold_elements(self.fold, [dtype, accumulator], values, from, extents)
+        };
+        drop(locked);
+        if !done {
+            return Ok(None);
+        }
+        let out = Allocation::new(self.device, allocation.kind(), count * result.size(), BLOCK_ALIGN_BYTES)?;
+        let dst = out.ptr().as_ptr();
+        // SAFETY: the memory was just allocated, for as many results, and the device computes in it on this thread: it has just
+        // folded. The values are of the finish's input (`Fold::result`).
+        unsafe {
+            match finish {
+                Some(finish) => finish.run(values, dst, count),
+                None => std::ptr::copy_nonoverlapping(values, dst, count * result.size()),
+            }
+        }
+        Ok(Some(out))
+    }
+
+    /// How the elements of a layout follow each other, and whether they have to be gathered for that, in row-major order.
+    /// `None` where what is folded does not lie together, or the order of a plan would be another one.
+    fn extents(&self, layout: &Layout) -> Option<(FoldExtents, bool)> {
+        let (row_major, column_major) = (layout.is_c_contiguous(), layout.is_f_contiguous());
+        let mut extents = FoldExtents { outer: 1, len: 1, inner: 1 };
+        let ndim = layout.ndim();
+        if self.axes.len() == ndim {
+            extents.len = layout.len();
+            // Where there are gaps, rows are folded in the order of their memory.
+            let ordered = row_major || column_major || matches!(layout.strides(), [stride] if *stride > 0);
+            let dense = row_major || (column_major && !self.fold.is_index());
+            return ordered.then_some((extents, !dense));
+        }
+        let mut kept = 0;
+        for n in 0..ndim {
+            let axis = if row_major { n } else { ndim - 1 - n };
+            let extent = layout.shape()[axis];
+            match self.axes.contains(&axis) {
+                _ if extent == 1 => {}
+                true if extents.inner > 1 => return None,
+                true => extents.len *= extent,
+                false => {
+                    kept += 1;
+                    *if extents.len > 1 { &mut extents.inner } else { &mut extents.outer } *= extent;
+                }
+            }
+        }
+        // Results that follow each other as the elements do are in row-major order where there is one dimension of them.
+        (row_major || (column_major && kept <= 1)).then_some((extents, false))
+    }
+}
+
+/// A program over values, and a device's functions for its steps.
+struct Finish<'a> {
+    program: &'a Program,
+    steps: SmallVec<[ElementsFn; 4]>,
+}
+
+impl<'a> Finish<'a> {
+    /// `None` where the device does not compute on the calling thread, or the program not one output.
+    fn of(program: &'a Program, device: &Device) -> Option<Self> {
+        let step = |step: &Step| {
+            // Functions expect an operand that is not the same for all.
+            let varies = step.operands().iter().any(|arg| !matches!(arg, Arg::Const(_)));
+            device.elements_fn(step.op, step.dtype, step.out).filter(|_| varies)
+        };
+        let steps = program.steps().iter().map(|of| Some(step(of)?.run)).collect::<Option<_>>()?;
+        matches!(program.outputs(), [Arg::Step(_)]).then_some(Self { program, steps })
+    }
+
+    /// Writes the program's output of each of `len` values.
+    ///
+    /// # Safety
+    /// The values are of the program's input and readable at `from`, its outputs writable at `dst`, both aligned; the device
+    /// computes there, and nothing else accesses them in conflict.
+    unsafe fn run(&self, from: *const u8, dst: *mut u8, len: usize) {
+        let (program, output) = (self.program, self.program.outputs()[0]);
+        let constants: SmallVec<[Constant; 2]> =
+            program.consts().iter().map(|constant| Constant(constant.to_bytes())).collect();
+        let (input_size, output_size) = (program.inputs()[0].size(), program.output_dtype(0).size());
+        // What the steps compute, for as many values at a time as there is room for: at least 16 of 32 steps.
+        let mut room = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
+        let room = room.0.as_mut_ptr().cast::<u8>();
+        let most = MAX_BYTES / size_of::<Constant>() / self.steps.len().max(1);
+        let mut at = 0;
+        while at < len {
+            let count = most.min(len - at);
+            let result = |step: Arg| match step {
+                Arg::Step(step) if Arg::Step(step) != output => {
+                    room.wrapping_add(usize::from(step) * most * size_of::<Constant>())
+                }
+                _ => dst.wrapping_add(at * output_size),
+            };
+            for (number, (step, run)) in (0..).zip(program.steps().iter().zip(&self.steps)) {
+                let (mut places, mut same) = ([std::ptr::null::<u8>(); MAX_OPERANDS], 0);
+                for (k, &arg) in step.operands().iter().enumerate() {
+                    places[k] = match arg {
+                        Arg::Input(_) => from.wrapping_add(at * input_size),
+                        Arg::Const(constant) => {
+                            same |= u32::from(count != 1) << k;
+                            constants[usize::from(constant)].0.as_ptr()
+                        }
+                        Arg::Step(_) => result(arg),
+                    };
+                }
+                for k in step.operands().len()..MAX_OPERANDS {
+                    places[k] = places[0];
+                }
+                // SAFETY: each is as many values of the step's dtype, or one, by the caller's contract and the program's; every
+                // step has a part of the room, whose values are of 16 bytes at most, or the output.
+                unsafe { run(result(Arg::Step(number)), places[0], places[1], places[2], same, count) };
+            }
+            at += count;
+        }
+    }
+}
