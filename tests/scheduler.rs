@@ -45,7 +45,7 @@ fn null_graphs(range: std::ops::Range<u64>, elements: usize, operations: usize) 
     }
 }
 
-// 10⁴ graphs in all. Results of at most 4 KiB are computed at once, on the host of 32; larger ones are recorded.
+// 10⁴ graphs in all. Results of at most 4 KiB are computed at once, on the host of 64; larger ones are recorded.
 
 #[test]
 fn small_graphs_on_null_equal_the_oracle() {
@@ -65,7 +65,7 @@ fn recorded_graphs_on_null_equal_the_oracle() {
 /// A device of so many threads with arrays of three sizes: computed at once, recorded, and run on the pool.
 fn host_graphs(threads: usize) {
     let device = host(threads);
-    for (range, elements, operations) in [(0..150, 6, 30), (150..250, 4400, 25), (250..262, 30_000, 25)] {
+    for (range, elements, operations) in [(0..150, 6, 30), (150..250, 9000, 25), (250..262, 30_000, 25)] {
         for seed in seeds(range) {
             Graph::new(seed, &device, Side::Real, elements).run(operations);
         }
@@ -94,7 +94,7 @@ fn graphs_on_eight_threads_equal_the_oracle() {
 }
 
 /// Elements of a result that is recorded, not computed at once.
-const RECORDED: usize = 5000;
+const RECORDED: usize = 10_000;
 
 fn iota(queue: &Queue, len: usize) -> UsmArray {
     let data: Vec<i64> = (0..len as i64).collect();

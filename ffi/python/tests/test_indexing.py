@@ -174,7 +174,7 @@ def test_zero_dimensions():
 
 
 def test_a_part_of_recorded_work_reads_right():
-    a = sw.arange(1 << 14, dtype="f4")
+    a = sw.arange(1 << 15, dtype="f4")
     b = (a + 1) * 2
     part = b[5]
     a[...] = 0

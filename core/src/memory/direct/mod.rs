@@ -30,7 +30,7 @@ pub(crate) const MAX_OPERANDS: usize = 3;
 pub(crate) const MAX_BYTES: usize = 8 << 10;
 /// Bytes at most of a result that is computed although it could be recorded instead, to be computed with what comes next:
 /// that saves the way of its elements through the second-level cache, and costs the recording.
-pub(crate) const DIRECT_BYTES: usize = 32 << 10;
+pub(crate) const DIRECT_BYTES: usize = 64 << 10;
 
 /// A value's bytes, aligned for every dtype.
 #[repr(align(16))]
