@@ -236,6 +236,45 @@ fn more_elements_than_memory() {
     }
 }
 
+/// The results of copies from and to rows with gaps between them, more than are gathered on the stack.
+fn copied_rows<T: Element>(queue: &Queue, data: &[T]) -> Result<Vec<String>> {
+    let base = Array::<T>::on(queue).from_slice([40, data.len() / 40], data)?;
+    let text = |array: &Array<T>| Ok::<_, Error>(format!("{:?}", array.to_vec()?));
+    let mut results = Vec::new();
+    for part in [s![.., 3..-2], s![..;3, ..], s![..;-1, 1..], s![.., ..;2]] {
+        let part = base.slice(part)?;
+        results.push(text(&part.copy()?)?);
+        for axis in [0, 1] {
+            results.push(text(&Array::concat(&[&part, &part.copy()?, &part], axis)?)?);
+        }
+        let wide = Array::<T>::on(queue).zeros([part.shape()[0] + 2, 2 * part.shape()[1] + 1])?;
+        for place in [s![1..-1, 2..part.shape()[1].cast_signed() + 2], s![2.., 1..;2]] {
+            wide.slice(place)?.assign(&part)?;
+            results.push(text(&wide)?);
+        }
+        results.push(text(&part.t().copy()?)?);
+    }
+    // Onto itself, in both directions.
+    for (from, to) in [(s![.., ..-1], s![.., 1..]), (s![1.., ..], s![..-1, ..]), (s![..;-1, ..], s![.., ..])]
+    {
+        let shifted = base.copy()?;
+        shifted.slice(to)?.assign(&shifted.slice(from)?)?;
+        results.push(text(&shifted)?);
+    }
+    Ok(results)
+}
+
+#[test]
+fn rows_with_gaps() {
+    for columns in [3, 17, 33, 200, 1000] {
+        let mut rng = Rng::new(columns as u64);
+        let numbers: Vec<u64> = (0..40 * columns).map(|_| rng.next()).collect();
+        both(&numbers, copied_rows);
+        both(&numbers.iter().map(|&x| x as u8).collect::<Vec<_>>(), copied_rows);
+        both(&numbers.iter().map(|&x| x as f32).collect::<Vec<_>>(), copied_rows);
+    }
+}
+
 /// What stands against a reduction at once: a write that is under way, and a view of the host for writing.
 #[test]
 fn reductions_of_memory_that_is_in_use() {

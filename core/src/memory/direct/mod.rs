@@ -242,10 +242,16 @@ impl<'a> Call<'a> {
             return Some(place);
         }
         let mut pairs = layout.shape().iter().zip(&self.space.shape[added..]);
-        let fits =
-            self.space.len * dtype.size() <= MAX_BYTES && pairs.all(|(&own, &of)| own == of || own == 1);
-        self.scattered |= u32::from(fits) << k;
-        fits.then_some(place)
+        let fits = self.space.len * dtype.size() <= MAX_BYTES || self.copies_rows(layout);
+        let broadcasts = pairs.all(|(&own, &of)| own == of || own == 1);
+        self.scattered |= u32::from(fits && broadcasts) << k;
+        (fits && broadcasts).then_some(place)
+    }
+
+    /// Whether this is a copy from or to a layout in which the elements of a row lie together: then it is done row by row, and
+    /// nothing is gathered on the stack.
+    fn copies_rows(&self, layout: &Layout) -> bool {
+        self.function.op == Op::Copy && strided::has_rows(layout, &self.space, self.function.out.size())
     }
 
     /// Whether the call is complete.
@@ -265,8 +271,8 @@ impl<'a> Call<'a> {
     /// # Safety
     /// The call is complete, its memory is the function's device's and live. The elements may be written at `dst`, which is
     /// aligned to them; nothing else accesses any of this in conflict. An operand that is read where it lies is exactly the
-    /// elements at `dst`, or apart from them.
-    unsafe fn compute(&self, dst: *mut u8) {
+    /// elements at `dst`, or apart from them; `apart`: so is what does not lie as the result does, too.
+    unsafe fn compute(&self, dst: *mut u8, apart: bool) {
         let mut places = self.places;
         for (k, (place, constant)) in places.iter_mut().zip(&self.constants).enumerate() {
             if self.values >> k & 1 == 1 {
@@ -277,26 +283,37 @@ impl<'a> Call<'a> {
         unsafe {
             if self.scattered == 0 {
                 self.run(dst, places);
+            } else if apart && self.function.op == Op::Copy {
+                self.gather(0, places[0], dst);
             } else {
                 self.compute_gathered(dst, places);
             }
         }
     }
 
+    /// Copies an operand's elements, one after another in the order of the space.
+    ///
+    /// # Safety
+    /// As for `compute`; `place` is the operand's, and there is room for its elements at `dst`, apart from them.
+    unsafe fn gather(&self, k: usize, place: *const u8, dst: *mut u8) {
+        let Some(source) = self.sources[k] else { return };
+        let itemsize = self.function.op.operand_dtype(k, self.function.dtype).size();
+        // SAFETY: `array` has found the place and the elements to be in the allocation, and the layout to broadcast to the
+        // space; the rest is the caller's contract.
+        unsafe { source.gather(place, itemsize, &self.space, dst) }
+    }
+
     /// [`compute`](Self::compute), where an operand must be gathered first.
     ///
     /// # Safety
-    /// As for `compute`; `places` are those of the operands.
+    /// As for `compute`; `places` are those of the operands, of which those to be gathered take up to [`MAX_BYTES`].
     #[inline(never)]
     unsafe fn compute_gathered(&self, dst: *mut u8, mut places: [*const u8; MAX_OPERANDS]) {
         let mut gathered = [const { Gathered([MaybeUninit::uninit(); MAX_BYTES]) }; MAX_OPERANDS];
-        for (k, source) in self.sources.iter().enumerate() {
-            let Some(source) = source.filter(|_| self.scattered >> k & 1 == 1) else { continue };
+        for k in (0..self.given).filter(|k| self.scattered >> k & 1 == 1) {
             let room = gathered[k].0.as_mut_ptr().cast::<u8>();
-            let itemsize = self.function.op.operand_dtype(k, self.function.dtype).size();
-            // SAFETY: `array` has found the place and the elements to be in the allocation, the layout to broadcast to the
-            // space, and its elements to fit the room; the rest is the caller's contract.
-            unsafe { source.gather(places[k], itemsize, &self.space, room) };
+            // SAFETY: the caller's contract.
+            unsafe { self.gather(k, places[k], room) };
             places[k] = room;
         }
         // SAFETY: the caller's contract; what was gathered is aligned for every dtype.
@@ -330,7 +347,7 @@ impl<'a> Call<'a> {
         // SAFETY: the call is complete. Its memory may be touched by the device's function (`backend::Device::elements_fn`) and
         // is locked: no work is under way and no host view open, and none can begin. The memory that is written was just
         // allocated, so nobody else has it and no operand is in it.
-        unsafe { self.compute(out.ptr().as_ptr()) };
+        unsafe { self.compute(out.ptr().as_ptr(), true) };
         drop(locked);
         Ok(Some(out))
     }
@@ -347,10 +364,14 @@ impl<'a> Call<'a> {
         if !layout.is_contiguous(self.space.order) {
             return self.write_scattered(out, layout, dst);
         }
-        let written = span(dst, self.space.len * function.out.size());
+        let written = span(dst, self.bytes());
+        let mut apart = true;
         for k in 0..self.given {
-            // What is gathered is read before anything is written; a value is nowhere.
-            if (self.scattered | self.values) >> k & 1 == 1 {
+            // A value is nowhere. What is gathered on the stack is read before anything is written.
+            if self.values >> k & 1 == 1 {
+                continue;
+            } else if self.scattered >> k & 1 == 1 {
+                apart &= self.reads_apart(k, &written);
                 continue;
             }
             let elements = if self.same >> k & 1 == 1 { 1 } else { self.space.len };
@@ -360,29 +381,52 @@ impl<'a> Call<'a> {
                 return false;
             }
         }
+        if !apart && self.bytes() > MAX_BYTES {
+            return false;
+        }
         let Some(locked) = lock_idle(self.memories(Some(out))) else { return false };
         // SAFETY: as for `fresh`; the target is inside its allocation and aligned (`place`). An operand that is read where it lies
         // is exactly the target, with elements of the same size since there are as many, or apart from it, as was just checked.
-        unsafe { self.compute(dst) };
+        unsafe { self.compute(dst, apart) };
         drop(locked);
         true
+    }
+
+    /// Whether none of an operand's elements may be among these bytes.
+    fn reads_apart(&self, k: usize, bytes: &Range<usize>) -> bool {
+        self.sources[k].is_none_or(|Source { allocation, layout }| {
+            let read = layout.byte_range(self.function.op.operand_dtype(k, self.function.dtype).size());
+            let start = allocation.ptr().addr();
+            start + read.end <= bytes.start || bytes.end <= start + read.start
+        })
     }
 
     /// [`write`](Self::write) to elements with gaps between them, or in another order. `place`: that at multi-index zero.
     #[inline(never)]
     fn write_scattered(&self, out: &Arc<Allocation>, layout: &Layout, place: *mut u8) -> bool {
         let size = self.function.out.size();
-        if self.space.len * size > MAX_BYTES || self_overlaps(layout) {
+        // What lies as the space does is copied to its places directly, where these are others.
+        let range = layout.byte_range(size);
+        let written = out.ptr().addr() + range.start..out.ptr().addr() + range.end;
+        let direct = self.function.op == Op::Copy
+            && (self.values | self.same | self.scattered) == 0
+            && self.reads_apart(0, &written);
+        let fits = self.bytes() <= MAX_BYTES || (direct && self.copies_rows(layout));
+        if !fits || self_overlaps(layout) {
             return false;
         }
         let Some(locked) = lock_idle(self.memories(Some(out))) else { return false };
         let mut dense = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
-        let room = dense.0.as_mut_ptr().cast::<u8>();
-        // SAFETY: as for `fresh`: the result fits the room, which is apart from every operand. The layout has the space's shape
-        // and was found to be inside its allocation (`place`), which is locked, too; what is written there was read before.
+        let mut from = self.places[0].cast_mut();
+        // SAFETY: as for `fresh`: the result fits the room, which is apart from every operand, or is the operand, which is apart
+        // from the target. The layout has the space's shape and was found to be inside its allocation (`place`), which is
+        // locked, too; what is written there was read before.
         unsafe {
-            self.compute(room);
-            strided::transfer::<true>(place, layout, &self.space, size, room);
+            if !direct {
+                from = dense.0.as_mut_ptr().cast::<u8>();
+                self.compute(from, true);
+            }
+            strided::transfer::<true>(place, layout, &self.space, size, from);
         }
         drop(locked);
         true

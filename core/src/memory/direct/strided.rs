@@ -21,6 +21,14 @@ fn steps(layout: &Layout, space: &Space<'_>) -> Steps {
     }
 }
 
+/// Bytes of a row that is worth a call which copies it.
+const ROW_BYTES: usize = 128;
+
+/// Whether elements of a size, in the order of the space, lie together in rows that are not short.
+pub(super) fn has_rows(layout: &Layout, space: &Space<'_>, size: usize) -> bool {
+    steps(layout, space).first().is_none_or(|&(extent, step)| step == 1 && extent * size >= ROW_BYTES)
+}
+
 /// Calls a function with the first element, the length and the step of each innermost row, in the order of the space.
 #[inline(always)]
 fn rows(steps: &Steps, mut each: impl FnMut(isize, usize, isize)) {
