@@ -162,6 +162,15 @@ where
         out.assign(&a)?;
         results.push(format!("{:?} {:?}", out.to_vec()?, a.try_greater(&sum)?.to_vec()?));
         results.push(format!("{:?} {:?} {:?}", a.sum()?, a.prod()?, [a.max()?, a.min()?]));
+        // Of a product that is only recorded, of one that was summed up before, and of one that changes afterwards.
+        let (product, other) = (a.try_mul(&a)?, a.try_mul(&a.copy()?)?);
+        results.push(format!("{:?} {:?} {:?}", product.sum()?, product.sum()?, product.max()?));
+        results.push(format!("{:?}", (other.sum()?, other.to_vec()?)));
+        let (mut changed, factor) = (a.copy()?, a.copy()?);
+        let product = changed.try_mul(&factor)?;
+        let before = product.sum()?;
+        changed.try_add_assign(&factor)?;
+        results.push(format!("{before:?} {:?} {:?}", product.sum()?, changed.try_mul(&factor)?.mean()?));
         results.push(format!("{:?}", [a.argmax()?, a.argmin()?]));
     }
     Ok(results)

@@ -196,11 +196,14 @@ impl Device for HostDevice {
         dtypes: [Dtype; 2],
         dst: *mut u8,
         src: *const u8,
+        factors: Option<*const u8>,
         extents: FoldExtents,
     ) -> bool {
         // SAFETY: the same contract; under the guard, nothing is done.
         !guard::enabled()
-            && unsafe { kernels::fold_elements(fold, dtypes, dst, src, extents, self.state.tuning.isa) }
+            && unsafe {
+                kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, self.state.tuning.isa)
+            }
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

@@ -166,15 +166,26 @@ pub(super) fn fold(
     finish: Option<&Program>,
     axes: &[usize],
 ) -> Result<Option<Elements>> {
-    match array.elements.get_memory() {
-        Some(allocation) if array.queue.works_at_once() => {
-            let folded = AxisFold { device: array.device(), fold, accumulator, finish, axes };
-            Ok(folded
-                .fresh(allocation, &array.layout, array.dtype)?
-                .map(|memory| Elements::Memory(memory.into())))
-        }
-        _ => Ok(None),
+    if !array.queue.works_at_once() {
+        return Ok(None);
     }
+    let folded = AxisFold { device: array.device(), fold, accumulator, finish, axes };
+    let memory = match array.elements.get_memory() {
+        Some(memory) => folded.fresh((memory, &array.layout), None, array.dtype)?,
+        // A product that is only recorded: its factors.
+        None => {
+            let Some([a, b]) = array.elements.factors(&array.layout) else { return Ok(None) };
+            let (Some(to_a), Some(to_b)) = (a.elements.get_memory(), b.elements.get_memory()) else {
+                return Ok(None);
+            };
+            let memory = folded.fresh((to_a, &a.layout), Some((to_b, &b.layout)), array.dtype)?;
+            if memory.is_some() {
+                array.elements.note_peek();
+            }
+            memory
+        }
+    };
+    Ok(memory.map(|memory| Elements::Memory(memory.into())))
 }
 
 /// The memory of an array that may be written, and whose queue allows work at once.

@@ -158,7 +158,8 @@ pub trait Device: Send + Sync {
         None
     }
     /// Folds elements at `src`, of the first dtype and converted to the second one, on the calling thread, to the bits that
-    /// a plan over elements that lie so gives, and writes the results to `dst`, one after another in row-major order.
+    /// a plan over elements that lie so gives, and writes the results to `dst`, one after another in row-major order. With
+    /// `factors`, of the first dtype as well and as many, the products of both are folded.
     /// Whether it did: a device that does not compute there, or not this, or not so many, does nothing.
     ///
     /// # Safety
@@ -170,9 +171,10 @@ pub trait Device: Send + Sync {
         dtypes: [Dtype; 2],
         dst: *mut u8,
         src: *const u8,
+        factors: Option<*const u8>,
         extents: FoldExtents,
     ) -> bool {
-        let _ = (fold, dtypes, dst, src, extents);
+        let _ = (fold, dtypes, dst, src, factors, extents);
         false
     }
     /// Allocates `bytes` (not 0) at an address that is a multiple of `align` (a power of two). Core pools what it gets,

@@ -16,6 +16,12 @@ use crate::error::{Error, Result};
 /// # Errors
 /// Two extents differ and neither is 1; the result has more than [`MAX_NDIM`] dimensions or too many elements.
 pub fn broadcast_shapes(shapes: &[&[usize]]) -> Result<Dims> {
+    if let [first, others @ ..] = shapes
+        && others.iter().all(|other| other == first)
+    {
+        checked_len(first)?;
+        return Ok(Dims::from_slice(first));
+    }
     let ndim = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     if ndim > MAX_NDIM {
         // Before allocating; `checked_len` words the complaint.

@@ -248,7 +248,8 @@ impl Layout {
     /// # Errors
     /// More than [`MAX_NDIM`] dimensions, or more than [`MAX_LEN`] elements.
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self> {
-        Self::new(shape, None, Some(0), order, 1, None)
+        checked_len(shape)?;
+        Ok(Self::from_parts(Dims::from_slice(shape), contiguous_strides(shape, order), 0))
     }
 
     /// A contiguous layout of the same shape that starts at 0.

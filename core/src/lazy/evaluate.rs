@@ -190,9 +190,7 @@ pub(crate) fn reduce(
         plan::reduce(&program, &folding, shape, &inputs, &output, &mut plans)?;
     }
     for array in recorded.operands.iter().filter_map(Source::array) {
-        if let Some(node) = array.elements().pending() {
-            node.peeked.store(true, Ordering::Relaxed);
-        }
+        array.elements().note_peek();
     }
     let allocation = Arc::clone(&output.allocation);
     let part = Evaluated { plans, inputs, output, extras: SmallVec::new() };

@@ -77,6 +77,26 @@ impl Elements {
         }
     }
 
+    /// The factors of a pending product, which has this layout: arrays that have memory. None where a reduction has computed it
+    /// on the way before, so that it is to be kept now.
+    pub(crate) fn factors(&self, layout: &Layout) -> Option<[UsmArray; 2]> {
+        let node = self.pending().filter(|node| !node.peeked.load(Ordering::Relaxed))?;
+        let recorded = node.recorded();
+        let Recorded { op: Op::Multiply, dtype, out, layout: own, operands } = recorded.as_ref()? else {
+            return None;
+        };
+        let [Source::Array(a), Source::Array(b)] = &operands[..] else { return None };
+        let ready = |x: &UsmArray| x.dtype() == *dtype && x.elements().get_memory().is_some();
+        (dtype == out && own == layout && ready(a) && ready(b)).then(|| [a.clone(), b.clone()])
+    }
+
+    /// Notes that a reduction has computed pending elements on the way.
+    pub(crate) fn note_peek(&self) {
+        if let Some(node) = self.pending() {
+            node.peeked.store(true, Ordering::Relaxed);
+        }
+    }
+
     pub(crate) fn usm_kind(&self) -> UsmKind {
         match self {
             Self::Memory(memory) => memory.kind(),

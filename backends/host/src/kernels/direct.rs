@@ -4,7 +4,7 @@ use stridewise_core::backend::{Elements, FoldExtents};
 use stridewise_core::{Dtype, Fold, Op};
 
 use super::code::SLOT_BYTES;
-use super::fold::{Folding, ROWS};
+use super::fold::{Folding, ROWS, products};
 use super::pack::{self, Walk};
 use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
 use super::space::SHORT_ROW;
@@ -35,16 +35,17 @@ const GATHERED_BYTES: usize = 16 << 10;
 /// Bytes of converted elements at most.
 const CONVERTED_BYTES: usize = 64 << 10;
 
-/// Folds elements that lie one after another, to the bits of a plan. Whether it did: where they are not too many.
+/// Folds elements that lie one after another, or their products with factors, to the bits of a plan. Whether it did: where
+/// they are not too many.
 ///
 /// # Safety
-/// No extent is 0. The elements, of the first dtype, are readable at `src` and the results writable at `dst`, aligned to
+/// No extent is 0. The elements, and the factors if there are, of the first dtype, are readable at `src` and the results writable at `dst`, aligned to
 /// their dtypes, and nothing else accesses them in conflict.
 pub(crate) unsafe fn fold_elements(
     fold: Fold,
     [from, dtype]: [Dtype; 2],
     dst: *mut u8,
-    src: *const u8,
+    (src, factors): (*const u8, Option<*const u8>),
     extents: FoldExtents,
     isa: Isa,
 ) -> bool {
@@ -71,13 +72,22 @@ pub(crate) unsafe fn fold_elements(
         (true, false) => outer * len.div_ceil(ROWS),
         (false, _) => outputs,
     };
-    let each = size * if rows { ROW_PS } else { READ_PS }
+    // Products are folded where there is a function for them, of one result.
+    let multiply = products(acc, isa).filter(|_| fold == Fold::Op(Op::Add));
+    if factors.is_some() && (multiply.is_none() || converts || outputs != 1) {
+        return false;
+    }
+    let sources = 1 + usize::from(factors.is_some());
+    let each = sources * size * if rows { ROW_PS } else { READ_PS }
         + if gathered { GATHER_PS } else { 0 }
         + if converts { step_ps(Op::Cast, from) } else { 0 };
     if elements > most(each) || calls > most(CALL_PS) {
         return false;
     }
-    let Some(kind) = Kind::new(fold, acc, isa) else { return false };
+    let Some(mut kind) = Kind::new(fold, acc, isa) else { return false };
+    if let (Some(_), Some(multiply), Kind::Value(folding)) = (factors, multiply, &mut kind) {
+        folding.run = multiply;
+    }
     let cast = |from, to| step::resolve(Op::Cast, from, to, isa).map(|resolved| resolved.run);
     let (widen, narrow) = match (converts.then(|| cast(from, acc)), half.then(|| cast(acc, dtype))) {
         (Some(None), _) | (_, Some(None)) => return false,
@@ -111,7 +121,7 @@ pub(crate) unsafe fn fold_elements(
             src = converted;
         }
         let to = if narrow.is_some() { values } else { dst };
-        let work = Work { planes, extents, segment, src, size, gathered, plane, room };
+        let work = Work { planes, extents, segment, src, factors, size, gathered, plane, room };
         work.all(to);
         if let Some(narrow) = narrow {
             narrow(dst, values, values, values, 0, outputs);
@@ -127,6 +137,7 @@ struct Work {
     /// Points, or rows, of a segment.
     segment: usize,
     src: *const u8,
+    factors: Option<*const u8>,
     /// Bytes of an element.
     size: usize,
     /// Whether elements of an output, or of a row, lie apart and are brought together.
@@ -206,12 +217,10 @@ impl Work {
             let mut leaf = |segment: usize, acc: *mut u8| {
                 let (at, end) = (points(segment), points(segment + 1));
                 let value = self.run(output, at, end - at, self.room);
-                planes.run(
-                    acc,
-                    [value, value],
-                    &Run { at, first: true, last: true, points: end - at },
-                    end - at,
-                );
+                // There is one result.
+                let factor = self.factors.map_or(value, |factors| factors.wrapping_add(at * self.size));
+                let run = Run { at, first: true, last: true, points: end - at };
+                planes.run(acc, [value, factor], &run, run.points);
             };
             let segments = 0..self.extents.len.div_ceil(SEGMENT);
             planes.tree(self.plane, self.plane.add(planes.bytes()), segments, 1, &points, &mut leaf);

@@ -16,6 +16,9 @@ use crate::ops::Op;
 use crate::program::{Arg, Fold, Program, Step};
 use crate::runtime::Device;
 
+/// Elements in memory.
+pub(crate) type Elements<'a> = (&'a Arc<Allocation>, &'a Layout);
+
 /// A fold over axes of an array.
 pub(crate) struct AxisFold<'a> {
     pub(crate) device: &'a Device,
@@ -29,14 +32,15 @@ pub(crate) struct AxisFold<'a> {
 
 impl AxisFold<'_> {
     /// Folds the elements of a layout into memory of its own, now, in the order in which they lie where there are no gaps
-    /// between them; results are in row-major order. `None` where that is not possible at once.
+    /// between them; results are in row-major order. With factors, of the same dtype and shape, their products are folded.
+    /// `None` where that is not possible at once.
     ///
     /// # Errors
     /// What the allocation reports.
     pub(crate) fn fresh(
         &self,
-        allocation: &Arc<Allocation>,
-        layout: &Layout,
+        (allocation, layout): Elements<'_>,
+        factors: Option<Elements<'_>>,
         dtype: Dtype,
     ) -> Result<Option<Arc<Allocation>>> {
         let accumulator = self.accumulator;
@@ -52,7 +56,23 @@ impl AxisFold<'_> {
         if self.device.elements_fn(Op::Copy, dtype, dtype).is_none() {
             return Ok(None);
         }
-        let Some(place) = place(allocation, layout, len, dtype) else { return Ok(None) };
+        let Some(from) = place(allocation, layout, len, dtype) else { return Ok(None) };
+        // Factors lie as what they are multiplied with does.
+        let order = if layout.is_c_contiguous() { Order::C } else { Order::F };
+        let alike = |(with, of): &Elements<'_>| {
+            !gathers
+                && of.is_contiguous(order)
+                && of.shape() == layout.shape()
+                && with.device() == self.device
+        };
+        let factors_at = match factors {
+            None => None,
+            Some(factors) if !alike(&factors) => return Ok(None),
+            Some((allocation, layout)) => match place(allocation, layout, len, dtype) {
+                None => return Ok(None),
+                place => place.map(<*mut u8>::cast_const),
+            },
+        };
         let folded = self.fold.result(accumulator);
         let finish = match self.finish.map(|program| Finish::of(program, self.device)) {
             Some(None) => return Ok(None),
@@ -63,28 +83,30 @@ impl AxisFold<'_> {
         if count > MAX_BYTES / folded.size() {
             return Ok(None);
         }
-        let Some(locked) = lock_idle([Some(&**allocation), None, None, None]) else { return Ok(None) };
+        let memory = [Some(&**allocation), factors.map(|(allocation, _)| &**allocation), None, None];
+        let Some(locked) = lock_idle(memory) else { return Ok(None) };
         let mut values = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut gathered = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let values = values.0.as_mut_ptr().cast::<u8>();
-        // SAFETY: `place` has found the elements to be in the allocation and aligned. It is locked: no work is under way
-        // and no host view open, and none can begin. They lie as the extents say (`extents`), or are gathered to; the rooms on
+        // SAFETY: `place` has found the elements, and the factors, to be in their allocations and aligned. These are locked: no work
+        // is under way and no host view open, and none can begin. They lie as the extents say (`extents`), or are gathered to; the rooms on
         // the stack are long enough, as was just checked, and aligned for every dtype.
         let done = unsafe {
-            let mut from: *const u8 = place;
+            let mut from: *const u8 = from;
             if gathers {
                 let room = gathered.0.as_mut_ptr().cast();
                 let space = Space { shape: layout.shape(), len, order: Order::C };
-                Source { allocation, layout }.gather(place, dtype.size(), &space, room);
+                Source { allocation, layout }.gather(from, dtype.size(), &space, room);
                 from = room;
             }
-            backend.fold_elements(self.fold, [dtype, accumulator], values, from, extents)
+            backend.fold_elements(self.fold, [dtype, accumulator], values, from, factors_at, extents)
         };
         drop(locked);
         if !done {
             return Ok(None);
         }
-        let out = Allocation::new(self.device, allocation.kind(), count * result.size(), BLOCK_ALIGN_BYTES)?;
+        let kind = factors.map_or(allocation.kind(), |(with, _)| allocation.kind().combine(with.kind()));
+        let out = Allocation::new(self.device, kind, count * result.size(), BLOCK_ALIGN_BYTES)?;
         let dst = out.ptr().as_ptr();
         // SAFETY: the memory was just allocated, for as many results, and the device computes in it on this thread: it has just
         // folded. The values are of the finish's input (`Fold::result`).

@@ -1,7 +1,7 @@
 //! Folds on the calling thread against plans, bit by bit.
 
 use stridewise_core::backend::FoldExtents;
-use stridewise_core::{Complex, Dtype, Family, Fold, Program, Scalar};
+use stridewise_core::{Complex, Dtype, Family, Fold, Op, Program, Scalar};
 
 use super::reductions::{FOLDS, allowed, output};
 use super::{Array, Rng, canonical, execute, indices, plan, value};
@@ -59,7 +59,7 @@ fn check(fold: Fold, input: &Array, to: Dtype, extents: FoldExtents, rng: &mut R
         let behind = direct.get(&[extents.results()]);
         let (dst, src) = (direct.operand().ptr.as_ptr(), inputs[0].operand().ptr.as_ptr());
         // SAFETY: the arrays have as many elements, and nothing else uses them.
-        let did = unsafe { fold_elements(fold, [input.dtype, to], dst, src, extents, isa) };
+        let did = unsafe { fold_elements(fold, [input.dtype, to], dst, (src, None), extents, isa) };
         assert!(did, "{fold:?} of {} as {to}, {extents:?}", input.dtype);
         for (n, index) in indices(&[outer, inner]).iter().enumerate() {
             let (found, want) = (direct.get(&[n]), outputs[0].get(&[index[0], index[1], 0]));
@@ -132,5 +132,56 @@ fn converted_elements() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn sums_of_products() {
+    let mut rng = Rng(43);
+    let lengths = [1, 2, 7, 8, 31, 64, 65, 1000, 8191, 8192, 8193, 16_400, 40_000];
+    for dtype in [Dtype::F32, Dtype::F64] {
+        let program = Program::single(Op::Multiply, dtype).unwrap();
+        for fill in [Fill::Fractions, Fill::Zeros, Fill::Wild] {
+            for (len, squares) in lengths.into_iter().flat_map(|len| [(len, false), (len, true)]) {
+                let [a, b] = [(); 2].map(|()| elements(fill, dtype, len, &mut rng));
+                let mut inputs = [a.clone(), if squares { a } else { b }];
+                for &isa in Isa::available() {
+                    let mut outputs = [output(&[len], 1, dtype, &mut rng)];
+                    let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None };
+                    let launch = plan(program.clone(), family, &[len], &mut inputs, &mut outputs);
+                    execute(&launch, isa, if rng.below(4) == 0 { 3 } else { 1 }, 1 << 25);
+                    let mut direct = Array::dense(&[1], dtype, &mut rng);
+                    let dst = direct.operand().ptr.as_ptr();
+                    let [src, factors] =
+                        inputs.each_mut().map(|input| input.operand().ptr.as_ptr().cast_const());
+                    let extents = FoldExtents { outer: 1, len, inner: 1 };
+                    // SAFETY: the arrays have as many elements, and nothing else uses them.
+                    let did = unsafe {
+                        fold_elements(Fold::Op(Op::Add), [dtype; 2], dst, (src, Some(factors)), extents, isa)
+                    };
+                    assert!(did, "{len} of {dtype}");
+                    let (found, want) = (direct.get(&[0]), outputs[0].get(&[0]));
+                    assert!(
+                        canonical(found) == canonical(want),
+                        "{len} of {dtype} on {}: {found:?}, not {want:?}",
+                        isa.name()
+                    );
+                }
+            }
+        }
+    }
+    // What is no sum, no real floating point, or of several results, is left to plans.
+    let mut number = [0.0_f64; 4];
+    let at = number.as_mut_ptr().cast::<u8>();
+    for (fold, dtype, outer) in [
+        (Fold::Op(Op::Multiply), Dtype::F64, 1),
+        (Fold::Op(Op::Add), Dtype::I64, 1),
+        (Fold::Op(Op::Add), Dtype::F64, 2),
+    ] {
+        let extents = FoldExtents { outer, len: 1, inner: 1 };
+        // SAFETY: there are two elements and room for two results.
+        let did =
+            unsafe { fold_elements(fold, [dtype; 2], at.add(16), (at, Some(at)), extents, Isa::best()) };
+        assert!(!did, "{fold:?} of {dtype}");
     }
 }
