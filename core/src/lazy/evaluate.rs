@@ -1,13 +1,12 @@
 //! Flushing: from recorded operations to one submission.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
+use super::expression::{Emission, settle};
 use super::plan::{self, Input, Placed};
 use super::{Node, Recorded, Source};
-use crate::array::UsmArray;
 use crate::backend::Support;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -17,9 +16,9 @@ use crate::memory::allocation::Allocation;
 use crate::memory::direct::{Call, Function, Space};
 use crate::memory::schedule::{self, Access, complete};
 use crate::memory::track::Mode;
-use crate::ops::{self, Op};
+use crate::ops;
 use crate::plan::LaunchPlan;
-use crate::program::{Arg, Fold, MAX_OUTPUTS, Program, ProgramBuilder};
+use crate::program::{Fold, Program};
 use crate::runtime::{Event, Queue};
 
 /// Where the result of an expression goes.
@@ -360,7 +359,7 @@ pub(super) fn flush_foreign_readers(queue: &Queue, allocation: &Arc<Allocation>)
 
 /// Flushes what a queue has recorded where some of it, of which `counts` is true, reads an allocation. The caller holds the
 /// queue's flush lock. Whether there was any.
-fn flush_own_readers(
+pub(super) fn flush_own_readers(
     queue: &Queue,
     allocation: &Arc<Allocation>,
     counts: impl Fn(&Arc<Node>) -> bool,
@@ -383,224 +382,4 @@ fn flush_own_readers(
 /// lock the caller holds.
 pub(super) fn flush_readers(queue: &Queue, allocation: &Arc<Allocation>) -> Result<()> {
     flush_own_readers(queue, allocation, |_| true).map(drop)
-}
-
-/// Something for each of an expression's nodes: so few that looking through them is quicker than hashing.
-struct ByNode<T>(SmallVec<[(*const Node, T); 8]>);
-
-impl<T> ByNode<T> {
-    fn new() -> Self {
-        Self(SmallVec::new())
-    }
-
-    fn get(&self, node: &Arc<Node>) -> Option<&T> {
-        self.0.iter().find(|(key, _)| *key == Arc::as_ptr(node)).map(|(_, value)| value)
-    }
-
-    fn get_mut(&mut self, node: &Arc<Node>) -> Option<&mut T> {
-        self.0.iter_mut().find(|(key, _)| *key == Arc::as_ptr(node)).map(|(_, value)| value)
-    }
-
-    /// For a node that is not there yet.
-    fn insert(&mut self, node: &Arc<Node>, value: T) {
-        self.0.push((Arc::as_ptr(node), value));
-    }
-}
-
-/// The pending nodes of an expression that can be fused, with the references found to each.
-struct Settled {
-    references: ByNode<usize>,
-    /// Those that are held from outside, and become further outputs. Decided once: whoever looks through a queue's
-    /// recorded nodes holds each for a moment.
-    held: Vec<*const Node>,
-    /// In a reduction nothing is kept: a held node is computed on the way, once.
-    reduction: bool,
-}
-
-/// Finds the fusible nodes of an expression; flushes the others, and whatever else reads the memory that is about to be
-/// overwritten.
-fn settle(
-    queue: &Queue,
-    root: &Recorded,
-    shape: &[usize],
-    reduction: bool,
-    overwritten: Option<&Arc<Allocation>>,
-) -> Result<Settled> {
-    loop {
-        let mut settled = Settled { references: ByNode::new(), held: Vec::new(), reduction };
-        let mut obstacles: Vec<Arc<Node>> = Vec::new();
-        settled.visit(root, shape, &mut obstacles, true);
-        if obstacles.is_empty()
-            && let Some(allocation) = overwritten
-        {
-            let reads = |node: &Arc<Node>| settled.references.get(node).is_none();
-            if flush_own_readers(queue, allocation, reads)? {
-                continue;
-            }
-        }
-        if obstacles.is_empty() {
-            return Ok(settled);
-        }
-        for node in obstacles {
-            flush_locked(&node)?;
-        }
-    }
-}
-
-impl Settled {
-    fn visit(&mut self, recorded: &Recorded, shape: &[usize], obstacles: &mut Vec<Arc<Node>>, root: bool) {
-        for array in recorded.operands.iter().filter_map(Source::array) {
-            let Some(node) = array.elements().pending() else { continue };
-            let guard = node.recorded();
-            match &*guard {
-                // Settled between the look above and the lock.
-                None => {}
-                // Every reference is asked for its layout, later ones too: `x + x.flip()` reads `x` in two ways.
-                Some(inner) if inner.layout == *array.layout() && inner.layout.shape() == shape => {
-                    if let Some(count) = self.references.get_mut(node) {
-                        *count += 1;
-                        continue;
-                    }
-                    self.references.insert(node, 1);
-                    self.visit(inner, shape, obstacles, false);
-                }
-                Some(_) => obstacles.push(Arc::clone(node)),
-            }
-        }
-        if root {
-            self.find_held(recorded, obstacles, true);
-        }
-    }
-
-    /// Nodes that are held from outside and cannot be kept by the pass: all but the first few, and in a reduction all
-    /// but an operand that is computed on the way for the first time.
-    fn find_held(&mut self, root: &Recorded, obstacles: &mut Vec<Arc<Node>>, at_root: bool) {
-        let mut held: Vec<Arc<Node>> = Vec::new();
-        self.collect_held(root, &mut held);
-        for (number, node) in held.into_iter().enumerate() {
-            let mut arrays = root.operands.iter().filter_map(Source::array);
-            let direct = at_root
-                && arrays.any(|a| a.elements().pending().is_some_and(|operand| Arc::ptr_eq(operand, &node)));
-            let keep = if self.reduction {
-                direct && !node.peeked.load(Ordering::Relaxed)
-            } else {
-                number + 1 < MAX_OUTPUTS
-            };
-            if keep {
-                self.held.push(Arc::as_ptr(&node));
-            } else {
-                obstacles.push(node);
-            }
-        }
-    }
-
-    fn collect_held(&self, recorded: &Recorded, held: &mut Vec<Arc<Node>>) {
-        for array in recorded.operands.iter().filter_map(Source::array) {
-            let pending = array.elements().pending();
-            let Some(node) = pending.filter(|node| self.references.get(node).is_some()) else {
-                continue;
-            };
-            if self.is_held(node) && !held.iter().any(|h| Arc::ptr_eq(h, node)) {
-                held.push(Arc::clone(node));
-            }
-            if let Some(inner) = &*node.recorded() {
-                self.collect_held(inner, held);
-            }
-        }
-    }
-
-    fn is_held(&self, node: &Arc<Node>) -> bool {
-        self.references.get(node).is_some_and(|&inside| Arc::strong_count(node) > inside)
-    }
-}
-
-/// Writes the program of an expression.
-struct Emission<'a> {
-    settled: &'a Settled,
-    builder: ProgramBuilder,
-    inputs: SmallVec<[Input; 4]>,
-    values: ByNode<Arg>,
-    /// Held nodes: further outputs, with their value, layout and dtype.
-    kept: Vec<(Arc<Node>, Arg, Layout, Dtype)>,
-}
-
-impl<'a> Emission<'a> {
-    fn new(settled: &'a Settled) -> Self {
-        Self {
-            settled,
-            builder: ProgramBuilder::new(),
-            inputs: SmallVec::new(),
-            values: ByNode::new(),
-            kept: Vec::new(),
-        }
-    }
-
-    fn value(&mut self, recorded: &Recorded) -> Result<Arg> {
-        let mut args: SmallVec<[Arg; 3]> = SmallVec::new();
-        for (position, operand) in recorded.operands.iter().enumerate() {
-            let wanted = recorded.wanted(position);
-            let arg = match operand {
-                Source::Scalar(value) => self.builder.constant(value.cast(wanted))?,
-                Source::Index(layout) => {
-                    let arg = self.builder.index()?;
-                    self.inputs.push(Input::Index(layout.clone()));
-                    self.builder.cast(arg, wanted)?
-                }
-                Source::Array(array) => {
-                    let arg = self.array(array)?;
-                    self.builder.cast(arg, wanted)?
-                }
-            };
-            args.push(arg);
-        }
-        match recorded.op {
-            Op::Copy => Ok(args[0]),
-            Op::Cast => self.builder.cast(args[0], recorded.out),
-            op => self.builder.push(op, &args),
-        }
-    }
-
-    fn array(&mut self, array: &UsmArray) -> Result<Arg> {
-        let pending = array.elements().pending();
-        if let Some(node) = pending.filter(|node| self.settled.references.get(node).is_some()) {
-            if let Some(&arg) = self.values.get(node) {
-                return Ok(arg);
-            }
-            let held = !self.settled.reduction && self.settled.held.contains(&Arc::as_ptr(node));
-            let guard = node.recorded();
-            if let Some(inner) = &*guard {
-                let arg = self.value(inner)?;
-                self.values.insert(node, arg);
-                if held {
-                    self.kept.push((Arc::clone(node), arg, inner.layout.clone(), inner.out));
-                }
-                return Ok(arg);
-            }
-        }
-        let allocation = array.elements().get_memory().ok_or_else(|| {
-            Error::value(
-                "array",
-                "neither recorded nor in memory",
-                "one of both",
-                "this is a defect of the engine: please report it",
-            )
-        })?;
-        let (layout, dtype) = (array.layout(), array.dtype());
-        let same = |input: &Input| {
-            input.memory().is_some_and(|p| {
-                Arc::ptr_eq(&p.allocation, allocation) && p.layout == *layout && p.dtype == dtype
-            })
-        };
-        if let Some(number) = self.inputs.iter().position(same) {
-            // As many inputs as a program can have fit a byte.
-            return Ok(Arg::Input(number as u8));
-        }
-        let arg = self.builder.input(dtype)?;
-        self.inputs.push(Input::Memory(Placed {
-            allocation: Arc::clone(allocation),
-            layout: layout.clone(),
-            dtype,
-        }));
-        Ok(arg)
-    }
 }

@@ -14,6 +14,7 @@
 //!   the registration over; what writes to one flushes its readers first.
 
 mod evaluate;
+mod expression;
 mod pass;
 mod plan;
 
