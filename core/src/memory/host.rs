@@ -89,15 +89,27 @@ impl Drop for Loan {
     }
 }
 
+/// Bytes at most that are read while the lock of their memory is held, instead of through a loan.
+const LOCKED_BYTES: usize = 256;
+
 /// Copies bytes of host-accessible memory out, from `offset` on.
 pub(crate) fn read_bytes(allocation: &Arc<Allocation>, offset: usize, out: &mut [u8]) -> Result<()> {
     let range = offset..offset + out.len();
-    let _loan = Loan::open(allocation, &Region::bytes(range.clone()), Mode::Read)?;
     assert!(range.end <= allocation.bytes(), "the caller has checked the range");
+    let native = allocation.device().info().usm(allocation.kind()) == UsmSupport::Native;
+    let track = allocation.track();
+    let at_once =
+        native && allocation.kind().host_accessible() && out.len() <= LOCKED_BYTES && track.is_idle();
+    let locked = at_once.then_some(track);
+    let _loan = match locked {
+        Some(_) => None,
+        None => Some(Loan::open(allocation, &Region::bytes(range), Mode::Read)?),
+    };
     let source = allocation.ptr().byte_offset(offset as isize).as_ptr();
-    // SAFETY: the range is inside the allocation (asserted), whose kind the host may read and which no work writes
-    // (`Loan::open`); `out` is a distinct Rust slice.
+    // SAFETY: the range is inside the allocation (asserted), whose kind the host may read and which no work writes: the loan is
+    // open, or nothing is under way, and nothing can begin while it is locked. `out` is a distinct Rust slice.
     unsafe { std::ptr::copy_nonoverlapping(source, out.as_mut_ptr(), out.len()) };
+    drop(locked);
     Ok(())
 }
 
