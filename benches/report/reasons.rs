@@ -39,7 +39,7 @@ const REASONS: &[Reason] = &[
         op: None,
         layout: None,
         sizes: (0, 1 << 10),
-        text: "the price of a call: a result's memory and its locks, or a whole submission (instructions below)",
+        text: "the price of a call: its checks, its locks and a result's memory (instructions below)",
     },
     Reason {
         op: Some("pow"),

@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 
 use stridewise_core::{Complex, Dtype, bf16, f16, for_each_dtype};
 
-use super::entry::{Kernel, StepFn, entry};
-use crate::simd::Isa;
+use super::entry::{HalfKernel, Kernel, StepFn, entry, half_entry};
+use crate::simd::{HalfLane, Isa, Lane};
 
 /// A `bool` in memory: any byte but 0 is true.
 #[derive(Clone, Copy)]
@@ -203,6 +203,63 @@ impl<S: To<D> + Copy, D: Copy> Kernel for Convert<S, D> {
     }
 }
 
+/// Loads the `len` lanes of a vector, or the first of them.
+///
+/// # Safety
+/// They are readable at `p`; `len` is 1 or more.
+#[inline(always)]
+unsafe fn load<V: Lane>(p: *const V::Elem, len: usize) -> V {
+    // SAFETY: the caller's contract.
+    unsafe { if len == V::LEN { V::load(p) } else { V::load_part(p, len) } }
+}
+
+/// Stores the `len` lanes of a vector, or the first of them.
+///
+/// # Safety
+/// They are writable at `p`; `len` is 1 or more.
+#[inline(always)]
+unsafe fn store<V: Lane>(x: V, p: *mut V::Elem, len: usize) {
+    // SAFETY: the caller's contract.
+    unsafe { if len == V::LEN { x.store(p) } else { x.store_part(p, len) } }
+}
+
+/// `float16` to `float32`, or, `NARROW`, back.
+struct HalfConvert<V, const NARROW: bool>(PhantomData<V>);
+impl<V: HalfLane, const NARROW: bool> Kernel for HalfConvert<V, NARROW> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _flags: u32, len: usize) {
+        let mut i = 0;
+        while i < len {
+            let n = V::LEN.min(len - i);
+            // SAFETY: `Kernel::run`'s contract; `i + n` is at most `len`.
+            unsafe {
+                if NARROW {
+                    store(V::narrow(load(src.cast::<f32>().add(i), n)), dst.cast::<f16>().add(i), n);
+                } else {
+                    store(load::<V>(src.cast::<f16>().add(i), n).widen(), dst.cast::<f32>().add(i), n);
+                }
+            }
+            i += n;
+        }
+    }
+}
+
+/// [`HalfConvert`] for any vectors.
+struct HalfConverts<const NARROW: bool>;
+impl<const NARROW: bool> HalfKernel for HalfConverts<NARROW> {
+    type At<V: HalfLane> = HalfConvert<V, NARROW>;
+}
+
+/// The conversion of one operand, which is never a scalar (see [`Code`](super::code::Code)).
+pub(super) fn convert(from: Dtype, to: Dtype, isa: Isa) -> StepFn {
+    let vectors = match (from, to) {
+        (Dtype::F16, Dtype::F32) => half_entry::<HalfConverts<false>>(isa),
+        (Dtype::F32, Dtype::F16) => half_entry::<HalfConverts<true>>(isa),
+        _ => None,
+    };
+    vectors.unwrap_or_else(|| plain(from, to, isa))
+}
+
 /// The Rust type that a dtype's elements are read as.
 macro_rules! memory {
     (Bool $t:ty) => {
@@ -221,8 +278,8 @@ macro_rules! targets {
 
 macro_rules! sources {
     ($($variant:ident, $ty:ty, $name:literal, $kind:ident, $code:literal;)*) => {
-        /// The conversion of one operand, which is never a scalar (see [`Code`](super::code::Code)).
-        pub(super) fn convert(from: Dtype, to: Dtype, isa: Isa) -> StepFn {
+        /// The conversion element by element, of which the compiler makes vector code where it can.
+        fn plain(from: Dtype, to: Dtype, isa: Isa) -> StepFn {
             match from {
                 $(Dtype::$variant => {
                     type S = memory!($variant $ty);
@@ -233,3 +290,45 @@ macro_rules! sources {
     };
 }
 for_each_dtype!(sources);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every `float16`, and every place where rounding to one changes, by each level's vectors and element by element.
+    #[test]
+    fn half_precision_exhaustively() {
+        let halves: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
+        let mut singles: Vec<f32> = halves.iter().map(|&x| from_half(x)).collect();
+        for pair in (0..0x7c00_u16).map(|bits| [bits, bits + 1].map(|bits| from_half(f16::from_bits(bits)))) {
+            let middle = if pair[1].is_finite() { (pair[0] + pair[1]) / 2.0 } else { 65520.0 };
+            let near = [middle.next_down(), middle, middle.next_up()];
+            singles.extend(near.into_iter().flat_map(|x| [x, -x]));
+        }
+        // No whole number of vectors.
+        singles.push(f32::MAX);
+        let bits = |x: f16| if x.is_nan() { 0x7e00 } else { x.to_bits() };
+        for &isa in Isa::available() {
+            let mut wide = vec![0.0_f32; halves.len()];
+            let mut narrow = vec![f16::from_bits(1); singles.len()];
+            let (source, target) = (halves.as_ptr().cast(), wide.as_mut_ptr().cast());
+            let (from, to) = (singles.as_ptr().cast(), narrow.as_mut_ptr().cast());
+            // SAFETY: the vectors have as many elements of these types, and the processor has the level.
+            unsafe {
+                convert(Dtype::F16, Dtype::F32, isa)(target, source, source, source, 0, halves.len());
+                convert(Dtype::F32, Dtype::F16, isa)(to, from, from, from, 0, singles.len());
+            }
+            for (&x, &found) in halves.iter().zip(&wide) {
+                let want = from_half(x);
+                assert!(
+                    found.to_bits() == want.to_bits() || (found.is_nan() && x.is_nan()),
+                    "{x} {}",
+                    isa.name()
+                );
+            }
+            for (&x, &found) in singles.iter().zip(&narrow) {
+                assert_eq!(bits(found), bits(f16::from_bits(half(x))), "{x:e} {}", isa.name());
+            }
+        }
+    }
+}

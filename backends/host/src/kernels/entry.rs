@@ -4,7 +4,7 @@ use stridewise_core::{Dtype, bf16, f16};
 
 use super::half_map::HalfMap;
 use super::map::{LaneFn, LaneFunction};
-use crate::simd::{self, Isa, Lane};
+use crate::simd::{self, HalfLane, Isa, Lane};
 
 /// A compiled kernel over unit-stride memory: reads up to three sources of `len` elements, writes `dst`.
 ///
@@ -152,6 +152,23 @@ pub(super) fn wide_entry<K: WideKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn
         Isa::Avx2 => of!(avx2),
         _ => of!(base),
     })
+}
+
+/// A kernel for vectors of `float16`.
+pub(super) trait HalfKernel {
+    /// The kernel over one of them.
+    type At<V: HalfLane>: Kernel;
+}
+
+/// The entry point over a level's vectors of `float16`; `None` where the processor has no instructions for their conversion.
+pub(super) fn half_entry<K: HalfKernel>(isa: Isa) -> Option<StepFn> {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => Some(avx512::enter::<K::At<simd::avx512::F16>>),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => Some(avx2::enter::<K::At<simd::avx2::F16>>),
+        _ => None,
+    }
 }
 
 /// A kernel for the vectors of `float32` and `float64`.

@@ -169,3 +169,27 @@ half_lane!(
     nextafter_bf16,
     "bfloat16 floats in f32 lanes `V`."
 );
+
+/// Lanes of `float16` and those of `float32` that they are computed in.
+pub(crate) trait HalfLane: Lane<Elem = f16> {
+    /// Lanes of f32, as many.
+    type Single: Lane<Elem = f32>;
+
+    /// The lanes, exactly.
+    fn widen(self) -> Self::Single;
+    /// Each lane, which is rounded to nearest when it is stored.
+    fn narrow(single: Self::Single) -> Self;
+}
+
+impl<V: HalfMemory> HalfLane for F16<V> {
+    type Single = V;
+
+    #[inline(always)]
+    fn widen(self) -> V {
+        self.0
+    }
+    #[inline(always)]
+    fn narrow(single: V) -> Self {
+        Self(single)
+    }
+}

@@ -19,6 +19,7 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(crate) use half::HalfLane;
 use lane::{float_lane, mask_type};
 
 /// An instruction-set level that kernels are compiled for.
