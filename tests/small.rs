@@ -250,14 +250,16 @@ fn copied_rows<T: Element>(queue: &Queue, data: &[T]) -> Result<Vec<String>> {
     let base = Array::<T>::on(queue).from_slice([40, data.len() / 40], data)?;
     let text = |array: &Array<T>| Ok::<_, Error>(format!("{:?}", array.to_vec()?));
     let mut results = Vec::new();
-    for part in [s![.., 3..-2], s![..;3, ..], s![..;-1, 1..], s![.., ..;2]] {
+    let columns = base.shape()[1].cast_signed();
+    for part in [s![.., 3..columns - 2], s![..;3, ..], s![..;-1, 1..], s![.., ..;2]] {
         let part = base.slice(part)?;
         results.push(text(&part.copy()?)?);
         for axis in [0, 1] {
             results.push(text(&Array::concat(&[&part, &part.copy()?, &part], axis)?)?);
         }
         let wide = Array::<T>::on(queue).zeros([part.shape()[0] + 2, 2 * part.shape()[1] + 1])?;
-        for place in [s![1..-1, 2..part.shape()[1].cast_signed() + 2], s![2.., 1..;2]] {
+        let [rows, columns] = [0, 1].map(|axis| part.shape()[axis].cast_signed());
+        for place in [s![1..rows + 1, 2..columns + 2], s![2.., 1..;2]] {
             wide.slice(place)?.assign(&part)?;
             results.push(text(&wide)?);
         }

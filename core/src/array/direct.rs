@@ -26,11 +26,7 @@ pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
     if op == Op::Cast {
         return Ok(None);
     }
-    let first = operands.iter().find_map(|operand| match operand {
-        ArrayOrScalar::Array(array) => Some(*array),
-        _ => None,
-    });
-    if let Some(first) = first
+    if let Some(first) = operands.iter().find_map(an_array)
         && let Some((call, kind)) = alike(op, operands, first)
     {
         return fresh(&call, kind, first.layout.packed(first.result_order()), &first.queue);
@@ -41,17 +37,25 @@ pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
     }
 }
 
+/// The array that an operand is.
+fn an_array<'a>(operand: &ArrayOrScalar<'a>) -> Option<&'a UsmArray> {
+    match operand {
+        ArrayOrScalar::Array(array) => Some(array),
+        _ => None,
+    }
+}
+
 /// The call of an operation whose operands are values, and arrays that lie as one of them or the result does, and are of its
 /// queue; and the kind of memory for the result. The usual case of [`Work`], found in one pass.
 #[inline(always)]
 fn alike<'a>(op: Op, operands: &'a [ArrayOrScalar<'_>], like: &'a UsmArray) -> Option<(Call<'a>, UsmKind)> {
     // A condition comes first.
-    let ArrayOrScalar::Array(UsmArray { dtype, .. }) = operands.last()? else { return None };
+    let dtype = operands.iter().rev().find_map(an_array)?.dtype;
     let space = Space { shape: like.shape(), len: like.len(), order: like.result_order() };
     if space.len == 0 || !like.queue.works_at_once() {
         return None;
     }
-    let mut call = Call::new(Function::of(like.device(), op, *dtype, op.result(*dtype))?, space);
+    let mut call = Call::new(Function::of(like.device(), op, dtype, op.result(dtype))?, space);
     let mut kind = UsmKind::Host;
     for operand in operands {
         let takes = match operand {
@@ -253,10 +257,7 @@ impl<'a> Work<'a> {
     /// Gives the work the shape that its operands' broadcast to, and the order that follows from it.
     #[inline(never)]
     fn broadcast(&mut self, operands: &[ArrayOrScalar<'_>]) -> Option<()> {
-        let arrays = operands.iter().filter_map(|operand| match operand {
-            ArrayOrScalar::Array(array) => Some(array.shape()),
-            _ => None,
-        });
+        let arrays = operands.iter().filter_map(an_array).map(UsmArray::shape);
         let joint = broadcast_shapes(&arrays.collect::<smallvec::SmallVec<[_; 3]>>()).ok()?;
         self.len = checked_len(&joint).ok()?;
         self.shape = Shape::Joint(joint);
