@@ -24,9 +24,6 @@ const TILES: &str =
 const GATHERED: &str = "an operand with gaps is gathered into a tile before the operation reads it";
 /// Measured by the rows of 16 elements.
 const CALL: &str = "the price of a call and its result, 0.6 µs, beside 2.7 of elements";
-/// Measured by what a single operation takes less that needs none, and by the clock between the steps of a submission.
-const SUBMITTED: &str =
-    "a submission takes 2 to 3 µs, 6 to 8 where other threads take part or data fill the caches";
 /// Measured by a profile: the kernel itself takes two thirds of the time or less.
 const ROWS: &str = "rows of 256 elements are a call each, and a submission takes 2 to 3 µs besides";
 /// Measured beside a bare loop of one thread, which takes 18 µs for `float64`.
@@ -65,22 +62,21 @@ const REASONS: &[Reason] = &[
         sizes: (0, usize::MAX),
         text: "in units of the last place; rten bounds the error absolutely, by 3e-7, however small the result",
     },
-    Reason { op: Some("sum"), layout: Some("axis 0"), sizes: (64 << 10, 64 << 10), text: SUBMITTED },
-    Reason { op: Some("sum"), layout: Some("axis 1"), sizes: (64 << 10, 64 << 10), text: SUBMITTED },
     Reason { op: Some("sqrt(a*a+b*b)*c-d"), layout: None, sizes: (64 << 10, 1 << 20), text: TILES },
     Reason { op: Some("a*b+c"), layout: None, sizes: (64 << 10, 64 << 10), text: TILES },
     Reason { op: None, layout: Some("strided by 2"), sizes: (64 << 10, 64 << 10), text: GATHERED },
     Reason { op: None, layout: Some("negative stride"), sizes: (64 << 10, 64 << 10), text: GATHERED },
     Reason { op: None, layout: Some("row broadcast"), sizes: (64 << 10, 64 << 10), text: ROWS },
     Reason { op: None, layout: Some("column broadcast"), sizes: (64 << 10, 64 << 10), text: ROWS },
-    Reason { op: Some("concat"), layout: Some("axis 1"), sizes: (64 << 10, 64 << 10), text: ROWS },
-    Reason { op: Some("add"), layout: None, sizes: (64 << 10, 64 << 10), text: SUBMITTED },
+    Reason {
+        op: Some("concat"),
+        layout: Some("axis 1"),
+        sizes: (64 << 10, 64 << 10),
+        text: "rows of 256 elements are a call each",
+    },
     Reason { op: Some("sum"), layout: Some("all"), sizes: (64 << 10, 64 << 10), text: CALL },
     Reason { op: Some("mean"), layout: Some("all"), sizes: (64 << 10, 64 << 10), text: CALL },
     Reason { op: Some("dot"), layout: None, sizes: (64 << 10, 64 << 10), text: AWAKE },
-    Reason { op: Some("norm"), layout: None, sizes: (64 << 10, 64 << 10), text: AWAKE },
-    Reason { op: Some("dot"), layout: None, sizes: (1 << 20, 1 << 20), text: SUBMITTED },
-    Reason { op: Some("norm"), layout: None, sizes: (1 << 20, 1 << 20), text: SUBMITTED },
 ];
 
 /// Why a peer is faster, which takes so many times as long; empty where that is not known.
