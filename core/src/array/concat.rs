@@ -84,7 +84,7 @@ fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<Even
     let mut start = 0;
     let parts = arrays.iter().map(|&array| {
         let extent = array.shape()[axis];
-        let part = out.with_layout(out.layout().narrow(axis, start, extent));
+        let part = out.narrow(axis, start, extent);
         start += extent;
         (array, part)
     });

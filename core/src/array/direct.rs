@@ -11,7 +11,7 @@ use crate::layout::{Dims, Layout, Order, broadcast_shapes, checked_len};
 use crate::lazy::Elements;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::{AxisFold, Call, DIRECT_BYTES, Function, Space, same_shape};
+use crate::memory::direct::{AxisFold, Call, DIRECT_BYTES, Function, Source, Space, same_shape};
 use crate::ops::Op;
 use crate::program::{Fold, Program};
 use crate::promotion::result_type;
@@ -175,14 +175,15 @@ pub(super) fn fold(
     }
     let folded = AxisFold { device: array.device(), fold, accumulator, finish, axes };
     let memory = match array.elements.get_memory() {
-        Some(memory) => folded.fresh((memory, &array.layout), None, array.dtype)?,
+        Some(allocation) => {
+            let source = Source { allocation, layout: &array.layout };
+            folded.fresh(source, None, array.dtype)?
+        }
         // A product that is only recorded: its factors.
         None => {
-            let Some([a, b]) = array.elements.factors(&array.layout) else { return Ok(None) };
-            let (Some(to_a), Some(to_b)) = (a.elements.get_memory(), b.elements.get_memory()) else {
-                return Ok(None);
-            };
-            let memory = folded.fresh((to_a, &a.layout), Some((to_b, &b.layout)), array.dtype)?;
+            let Some(factors) = array.elements.factors(&array.layout) else { return Ok(None) };
+            let [a, b] = factors.each_ref().map(|(allocation, layout)| Source { allocation, layout });
+            let memory = folded.fresh(a, Some(b), array.dtype)?;
             if memory.is_some() {
                 array.elements.note_peek();
             }
@@ -219,10 +220,9 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    #[inline]
     fn of(op: Op, operands: &[ArrayOrScalar<'a>], out: Option<&'a UsmArray>) -> Option<Self> {
         let mut first: Option<&UsmArray> = None;
-        let (mut dtype, mut kind, mut alike, mut order) = (None, UsmKind::Host, true, Order::F);
+        let (mut dtype, mut kind, mut alike) = (None, UsmKind::Host, true);
         for (k, operand) in operands.iter().enumerate() {
             let ArrayOrScalar::Array(array) = operand else { continue };
             let first = *first.get_or_insert(array);
@@ -232,37 +232,26 @@ impl<'a> Work<'a> {
             }
             alike &= same_shape(array.shape(), first.shape());
             kind = kind.combine(array.usm_kind());
-            if array.result_order() == Order::C {
-                order = Order::C;
-            }
         }
         let (first, dtype) = (first?, dtype?);
         let queue = &first.queue;
         if !queue.works_at_once() {
             return None;
         }
-        let mut work = Self { shape: Shape::Of(first), queue, len: first.len(), kind, dtype, order };
+        let (mut shape, mut len) = (Shape::Of(first), first.len());
         if !alike {
-            work.broadcast(operands)?;
+            let arrays = operands.iter().filter_map(an_array).map(UsmArray::shape);
+            let joint = broadcast_shapes(&arrays.collect::<smallvec::SmallVec<[_; 3]>>()).ok()?;
+            len = checked_len(&joint).ok()?;
+            shape = Shape::Joint(joint);
         }
-        if let Some(out) = out {
-            if out.queue != *queue || !same_shape(out.shape(), work.shape()) {
-                return None;
-            }
-            work.order = out.result_order();
-        }
+        let mut work = Self { shape, queue, len, kind, dtype, order: Order::C };
+        work.order = match out {
+            Some(out) if out.queue != *queue || !same_shape(out.shape(), work.shape()) => return None,
+            Some(out) => out.result_order(),
+            None => work.result_order(operands),
+        };
         (work.len != 0).then_some(work)
-    }
-
-    /// Gives the work the shape that its operands' broadcast to, and the order that follows from it.
-    #[inline(never)]
-    fn broadcast(&mut self, operands: &[ArrayOrScalar<'_>]) -> Option<()> {
-        let arrays = operands.iter().filter_map(an_array).map(UsmArray::shape);
-        let joint = broadcast_shapes(&arrays.collect::<smallvec::SmallVec<[_; 3]>>()).ok()?;
-        self.len = checked_len(&joint).ok()?;
-        self.shape = Shape::Joint(joint);
-        self.order = self.result_order(operands);
-        Some(())
     }
 
     fn shape(&self) -> &[usize] {
@@ -275,14 +264,11 @@ impl<'a> Work<'a> {
     /// Column-major where the operands of the result's shape are.
     fn result_order(&self, operands: &[ArrayOrScalar<'_>]) -> Order {
         let mut order = Order::C;
-        for operand in operands {
-            if let ArrayOrScalar::Array(array) = operand
-                && same_shape(array.shape(), self.shape())
-            {
-                match array.result_order() {
-                    Order::C => return Order::C,
-                    Order::F => order = Order::F,
-                }
+        let alike = |array: &&UsmArray| same_shape(array.shape(), self.shape());
+        for array in operands.iter().filter_map(an_array).filter(alike) {
+            match array.result_order() {
+                Order::C => return Order::C,
+                Order::F => order = Order::F,
             }
         }
         order

@@ -113,14 +113,10 @@ impl UsmArray {
         let mut parts = vec![(self.clone(), out.clone())];
         for &(axis, way) in ways {
             let cut = self.shape()[axis] - way;
-            let mut items: SmallVec<[SliceItem; 4]> = SmallVec::from_elem(WHOLE, axis + 1);
             let mut halves = Vec::with_capacity(2 * parts.len());
             for (from, to) in &parts {
-                for (source, target) in [((..cut).into(), (way..).into()), ((cut..).into(), (..way).into())] {
-                    items[axis] = source;
-                    let from = from.slice(&items)?;
-                    items[axis] = target;
-                    halves.push((from, to.slice(&items)?));
+                for (source, target, extent) in [(0, way, cut), (cut, 0, way)] {
+                    halves.push((from.narrow(axis, source, extent), to.narrow(axis, target, extent)));
                 }
             }
             parts = halves;

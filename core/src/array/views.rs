@@ -14,6 +14,11 @@ impl UsmArray {
         Ok(self.with_layout(self.layout.slice(items)?))
     }
 
+    /// `extent` of the elements along an axis, from `start` on; there are as many.
+    pub(super) fn narrow(&self, axis: usize, start: usize, extent: usize) -> Self {
+        self.with_layout(self.layout.narrow(axis, start, extent))
+    }
+
     /// The elements repeated to a shape, without a copy.
     ///
     /// # Errors

@@ -78,17 +78,21 @@ impl Elements {
         }
     }
 
-    /// The factors of a pending product, which has this layout: arrays that have memory. None where a reduction has computed it
+    /// The factors of a pending product, which has this layout, where they have memory. None where a reduction has computed it
     /// on the way before, so that it is to be kept now.
-    pub(crate) fn factors(&self, layout: &Layout) -> Option<[UsmArray; 2]> {
+    pub(crate) fn factors(&self, layout: &Layout) -> Option<[(Arc<Allocation>, Layout); 2]> {
         let node = self.pending().filter(|node| !node.peeked.load(Ordering::Relaxed))?;
         let recorded = node.recorded();
         let Recorded { op: Op::Multiply, dtype, out, layout: own, operands } = recorded.as_ref()? else {
             return None;
         };
         let [Source::Array(a), Source::Array(b)] = &operands[..] else { return None };
-        let ready = |x: &UsmArray| x.dtype() == *dtype && x.elements().get_memory().is_some();
-        (dtype == out && own == layout && ready(a) && ready(b)).then(|| [a.clone(), b.clone()])
+        if dtype != out || own != layout || [a, b].iter().any(|factor| factor.dtype() != *dtype) {
+            return None;
+        }
+        let ready =
+            |factor: &UsmArray| Some((factor.elements().get_memory()?.clone(), factor.layout().clone()));
+        Some([ready(a)?, ready(b)?])
     }
 
     /// Notes that a reduction has computed pending elements on the way.

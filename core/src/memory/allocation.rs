@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pool::Block;
-use super::registry::Chunk;
+use super::registry::{Chunk, SET_ASIDE};
 use super::track::{LockedTrack, Mode, Tracked};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
 use crate::backend::{RawAllocation, when_all};
@@ -213,7 +213,7 @@ impl Allocation {
         let spare =
             untouched && self.is_idle() && self.pending_reads.is_empty() && self.device.is_registered();
         if spare {
-            block.set_aside();
+            block.set_live(SET_ASIDE);
         }
         spare
     }
@@ -222,7 +222,7 @@ impl Allocation {
     #[inline]
     pub(super) fn take_back(&self) {
         if let Owner::Pool(block) = &self.owner {
-            block.take_back(self.bytes);
+            block.set_live(self.bytes);
         }
     }
 }

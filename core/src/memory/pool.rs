@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
-use super::registry::{Chunk, SET_ASIDE};
+use super::registry::Chunk;
 use super::{UsmKind, UsmPtr, spare};
 use crate::backend::{self, Event, RawAllocation};
 use crate::error::{Error, Result};
@@ -52,15 +52,10 @@ impl Block {
         self.chunk.block_ptr(self.index)
     }
 
-    /// Marks the block as free, though it has not come back.
+    /// Marks the block as in use (`bytes` asked for), free (0), or kept by a thread
+    /// ([`SET_ASIDE`](super::registry::SET_ASIDE)).
     #[inline]
-    pub(super) fn set_aside(&self) {
-        self.chunk.set_live(self.index, SET_ASIDE);
-    }
-
-    /// Ends what [`set_aside`](Self::set_aside) began, with so many bytes in use.
-    #[inline]
-    pub(super) fn take_back(&self, bytes: usize) {
+    pub(super) fn set_live(&self, bytes: usize) {
         self.chunk.set_live(self.index, bytes);
     }
 }
@@ -208,7 +203,7 @@ impl Pool {
     }
 
     fn hand_out(state: &mut State, block: Block, bytes: usize) -> Block {
-        block.chunk.set_live(block.index, bytes);
+        block.set_live(bytes);
         let statistics = &mut state.statistics;
         statistics.live_bytes += block.chunk.block_bytes;
         statistics.peak_live_bytes = statistics.peak_live_bytes.max(statistics.live_bytes);
@@ -244,7 +239,7 @@ impl Pool {
 
     fn release_locked(&self, state: &mut State, block: Block) {
         let class = block.chunk.block_bytes;
-        block.chunk.set_live(block.index, 0);
+        block.set_live(0);
         state.statistics.live_bytes -= class;
         let slab = block.chunk.blocks() > 1;
         if !slab && state.statistics.cached_bytes.saturating_add(class) > state.cap_bytes {
@@ -258,7 +253,7 @@ impl Pool {
     pub(crate) fn statistics(&self) -> PoolStatistics {
         let mut state = self.lock();
         self.collect(&mut state, usize::MAX);
-        let aside: usize = state.slabs.iter().map(|slab| slab.set_aside() * slab.block_bytes).sum();
+        let aside: usize = state.slabs.iter().map(|slab| slab.blocks_aside() * slab.block_bytes).sum();
         let PoolStatistics { live_bytes, cached_bytes, .. } = state.statistics;
         PoolStatistics {
             live_bytes: live_bytes - aside,

@@ -54,7 +54,7 @@ impl Chunk {
         self.raw.ptr.byte_offset((index * self.block_bytes) as isize)
     }
 
-    /// Marks a block as in use (`bytes` asked for) or free (0).
+    /// Marks a block as in use (`bytes` asked for), free (0), or kept by a thread ([`SET_ASIDE`]).
     pub(crate) fn set_live(&self, index: usize, bytes: usize) {
         self.live[index].store(bytes, Ordering::Relaxed);
     }
@@ -64,7 +64,7 @@ impl Chunk {
     }
 
     /// Blocks that threads keep.
-    pub(super) fn set_aside(&self) -> usize {
+    pub(super) fn blocks_aside(&self) -> usize {
         self.live.iter().filter(|bytes| bytes.load(Ordering::Relaxed) == SET_ASIDE).count()
     }
 }

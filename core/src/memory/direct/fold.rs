@@ -16,9 +16,6 @@ use crate::ops::Op;
 use crate::program::{Arg, Fold, Program, Step};
 use crate::runtime::Device;
 
-/// Elements in memory.
-pub(crate) type Elements<'a> = (&'a Arc<Allocation>, &'a Layout);
-
 /// A fold over axes of an array.
 pub(crate) struct AxisFold<'a> {
     pub(crate) device: &'a Device,
@@ -39,11 +36,11 @@ impl AxisFold<'_> {
     /// What the allocation reports.
     pub(crate) fn fresh(
         &self,
-        (allocation, layout): Elements<'_>,
-        factors: Option<Elements<'_>>,
+        source: Source<'_>,
+        factors: Option<Source<'_>>,
         dtype: Dtype,
     ) -> Result<Option<Arc<Allocation>>> {
-        let accumulator = self.accumulator;
+        let (accumulator, Source { allocation, layout }) = (self.accumulator, source);
         let Some((extents, gathers)) = self.extents(layout) else { return Ok(None) };
         let (count, len) = (extents.results(), extents.elements());
         let backend = self.device.backend();
@@ -57,22 +54,17 @@ impl AxisFold<'_> {
             return Ok(None);
         }
         let Some(from) = place(allocation, layout, len, dtype) else { return Ok(None) };
-        // Factors lie as what they are multiplied with does.
         let order = if layout.is_c_contiguous() { Order::C } else { Order::F };
-        let alike = |(with, of): &Elements<'_>| {
-            !gathers
-                && of.is_contiguous(order)
-                && of.shape() == layout.shape()
-                && with.device() == self.device
-        };
-        let factors_at = match factors {
+        let space = Space { shape: layout.shape(), len, order };
+        // Factors lie as what they are multiplied with does.
+        let takes = |of: &Source<'_>| !gathers && of.lies_as(&space) && of.allocation.device() == self.device;
+        let factors_at = match factors.filter(takes) {
+            Some(of) => place(of.allocation, of.layout, len, dtype).map(<*mut u8>::cast_const),
             None => None,
-            Some(factors) if !alike(&factors) => return Ok(None),
-            Some((allocation, layout)) => match place(allocation, layout, len, dtype) {
-                None => return Ok(None),
-                place => place.map(<*mut u8>::cast_const),
-            },
         };
+        if factors.is_some() && factors_at.is_none() {
+            return Ok(None);
+        }
         let folded = self.fold.result(accumulator);
         let finish = match self.finish.map(|program| Finish::of(program, self.device)) {
             Some(None) => return Ok(None),
@@ -83,20 +75,19 @@ impl AxisFold<'_> {
         if count > MAX_BYTES / folded.size() {
             return Ok(None);
         }
-        let memory = [Some(&**allocation), factors.map(|(allocation, _)| &**allocation), None, None];
+        let memory = [Some(&**allocation), factors.map(|of| &**of.allocation), None, None];
         let Some(locked) = lock_idle(memory) else { return Ok(None) };
         let mut values = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut gathered = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let values = values.0.as_mut_ptr().cast::<u8>();
-        // SAFETY: `place` has found the elements, and the factors, to be in their allocations and aligned. These are locked: no work
-        // is under way and no host view open, and none can begin. They lie as the extents say (`extents`), or are gathered to; the rooms on
-        // the stack are long enough, as was just checked, and aligned for every dtype.
+        // SAFETY: `place` has found the elements, and the factors, to be in their allocations and aligned. These are locked: no
+        // work is under way and no host view open, and none can begin. They lie as the extents say (`extents`), or are gathered
+        // to; the rooms on the stack are long enough, as was just checked, and aligned for every dtype.
         let done = unsafe {
             let mut from: *const u8 = from;
             if gathers {
                 let room = gathered.0.as_mut_ptr().cast();
-                let space = Space { shape: layout.shape(), len, order: Order::C };
-                Source { allocation, layout }.gather(from, dtype.size(), &space, room);
+                source.gather(from, dtype.size(), &Space { order: Order::C, ..space }, room);
                 from = room;
             }
             backend.fold_elements(self.fold, [dtype, accumulator], values, from, factors_at, extents)
@@ -105,7 +96,7 @@ impl AxisFold<'_> {
         if !done {
             return Ok(None);
         }
-        let kind = factors.map_or(allocation.kind(), |(with, _)| allocation.kind().combine(with.kind()));
+        let kind = factors.map_or(allocation.kind(), |of| allocation.kind().combine(of.allocation.kind()));
         let out = Allocation::new(self.device, kind, count * result.size(), BLOCK_ALIGN_BYTES)?;
         let dst = out.ptr().as_ptr();
         // SAFETY: the memory was just allocated, for as many results, and the device computes in it on this thread: it has just

@@ -78,11 +78,17 @@ pub(crate) struct Space<'a> {
 /// An operand's elements in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
-    allocation: &'a Arc<Allocation>,
-    layout: &'a Layout,
+    pub(crate) allocation: &'a Arc<Allocation>,
+    pub(crate) layout: &'a Layout,
 }
 
 impl Source<'_> {
+    /// Whether the elements are those of a space, and follow each other as these do.
+    #[inline(always)]
+    fn lies_as(&self, space: &Space<'_>) -> bool {
+        self.layout.is_contiguous(space.order) && same_shape(self.layout.shape(), space.shape)
+    }
+
     /// Copies the elements, broadcast to a shape, one after another to `dst`.
     ///
     /// # Safety
@@ -173,6 +179,11 @@ impl<'a> Call<'a> {
         takes
     }
 
+    /// Bytes of an operand's element.
+    fn itemsize(&self, k: usize) -> usize {
+        self.function.op.operand_dtype(k, self.function.dtype).size()
+    }
+
     /// The dtype of the results.
     pub(crate) fn out_dtype(&self) -> Dtype {
         self.function.out
@@ -191,12 +202,12 @@ impl<'a> Call<'a> {
         layout: &'a Layout,
         dtype: Dtype,
     ) -> bool {
-        let alike = layout.is_contiguous(self.space.order) && same_shape(layout.shape(), self.space.shape);
-        if !alike || !self.takes(allocation, dtype) {
+        let source = Source { allocation, layout };
+        if !source.lies_as(&self.space) || !self.takes(allocation, dtype) {
             return false;
         }
         let place = place_before(allocation, layout.offset(), layout.offset() + self.space.len, dtype);
-        self.give(place, Source { allocation, layout })
+        self.give(place, source)
     }
 
     /// Gives the next operand, elements of a dtype that broadcast to the results'. Whether the function takes them.
@@ -297,10 +308,9 @@ impl<'a> Call<'a> {
     /// As for `compute`; `place` is the operand's, and there is room for its elements at `dst`, apart from them.
     unsafe fn gather(&self, k: usize, place: *const u8, dst: *mut u8) {
         let Some(source) = self.sources[k] else { return };
-        let itemsize = self.function.op.operand_dtype(k, self.function.dtype).size();
         // SAFETY: `array` has found the place and the elements to be in the allocation, and the layout to broadcast to the
         // space; the rest is the caller's contract.
-        unsafe { source.gather(place, itemsize, &self.space, dst) }
+        unsafe { source.gather(place, self.itemsize(k), &self.space, dst) }
     }
 
     /// [`compute`](Self::compute), where an operand must be gathered first.
@@ -371,11 +381,11 @@ impl<'a> Call<'a> {
             if self.values >> k & 1 == 1 {
                 continue;
             } else if self.scattered >> k & 1 == 1 {
-                apart &= self.reads_apart(k, &written);
+                apart &= self.reads_apart(k, out, layout);
                 continue;
             }
             let elements = if self.same >> k & 1 == 1 { 1 } else { self.space.len };
-            let read = span(self.places[k], elements * function.op.operand_dtype(k, function.dtype).size());
+            let read = span(self.places[k], elements * self.itemsize(k));
             // The same elements as the target's, or others.
             if read != written && read.start < written.end && written.start < read.end {
                 return false;
@@ -392,12 +402,12 @@ impl<'a> Call<'a> {
         true
     }
 
-    /// Whether none of an operand's elements may be among these bytes.
-    fn reads_apart(&self, k: usize, bytes: &Range<usize>) -> bool {
+    /// Whether an operand's memory, from its first element to its last, is apart from that of the results.
+    fn reads_apart(&self, k: usize, out: &Allocation, target: &Layout) -> bool {
+        let written = target.byte_range(self.function.out.size());
         self.sources[k].is_none_or(|Source { allocation, layout }| {
-            let read = layout.byte_range(self.function.op.operand_dtype(k, self.function.dtype).size());
-            let start = allocation.ptr().addr();
-            start + read.end <= bytes.start || bytes.end <= start + read.start
+            let read = layout.byte_range(self.itemsize(k));
+            !allocation.meets(&read, out, &written)
         })
     }
 
@@ -406,11 +416,9 @@ impl<'a> Call<'a> {
     fn write_scattered(&self, out: &Arc<Allocation>, layout: &Layout, place: *mut u8) -> bool {
         let size = self.function.out.size();
         // What lies as the space does is copied to its places directly, where these are others.
-        let range = layout.byte_range(size);
-        let written = out.ptr().addr() + range.start..out.ptr().addr() + range.end;
         let direct = self.function.op == Op::Copy
             && (self.values | self.same | self.scattered) == 0
-            && self.reads_apart(0, &written);
+            && self.reads_apart(0, out, layout);
         let fits = self.bytes() <= MAX_BYTES || (direct && self.copies_rows(layout));
         if !fits || self_overlaps(layout) {
             return false;
