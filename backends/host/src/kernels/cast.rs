@@ -203,26 +203,6 @@ impl<S: To<D> + Copy, D: Copy> Kernel for Convert<S, D> {
     }
 }
 
-/// Loads the `len` lanes of a vector, or the first of them.
-///
-/// # Safety
-/// They are readable at `p`; `len` is 1 or more.
-#[inline(always)]
-unsafe fn load<V: Lane>(p: *const V::Elem, len: usize) -> V {
-    // SAFETY: the caller's contract.
-    unsafe { if len == V::LEN { V::load(p) } else { V::load_part(p, len) } }
-}
-
-/// Stores the `len` lanes of a vector, or the first of them.
-///
-/// # Safety
-/// They are writable at `p`; `len` is 1 or more.
-#[inline(always)]
-unsafe fn store<V: Lane>(x: V, p: *mut V::Elem, len: usize) {
-    // SAFETY: the caller's contract.
-    unsafe { if len == V::LEN { x.store(p) } else { x.store_part(p, len) } }
-}
-
 /// `float16` to `float32`, or, `NARROW`, back.
 struct HalfConvert<V, const NARROW: bool>(PhantomData<V>);
 impl<V: HalfLane, const NARROW: bool> Kernel for HalfConvert<V, NARROW> {
@@ -234,9 +214,11 @@ impl<V: HalfLane, const NARROW: bool> Kernel for HalfConvert<V, NARROW> {
             // SAFETY: `Kernel::run`'s contract; `i + n` is at most `len`.
             unsafe {
                 if NARROW {
-                    store(V::narrow(load(src.cast::<f32>().add(i), n)), dst.cast::<f16>().add(i), n);
+                    let single = V::Single::load_some(src.cast::<f32>().add(i), n);
+                    V::narrow(single).store_some(dst.cast::<f16>().add(i), n);
                 } else {
-                    store(load::<V>(src.cast::<f16>().add(i), n).widen(), dst.cast::<f32>().add(i), n);
+                    let half = V::load_some(src.cast::<f16>().add(i), n);
+                    half.widen().store_some(dst.cast::<f32>().add(i), n);
                 }
             }
             i += n;

@@ -64,26 +64,6 @@ fn without<V: Float>(q: V, s: V, t: V) -> V {
     V::select(rest.less(zero), zero, rest)
 }
 
-/// A vector, or a part of one.
-///
-/// # Safety
-/// `part` elements are readable.
-#[inline(always)]
-unsafe fn load<V: Lane>(p: *const V::Elem, part: usize) -> V {
-    // SAFETY: the caller's contract.
-    unsafe { if part == V::LEN { V::load(p) } else { V::load_part(p, part) } }
-}
-
-/// As [`load`], to memory.
-///
-/// # Safety
-/// `part` elements are writable.
-#[inline(always)]
-unsafe fn store<V: Lane>(value: V, p: *mut V::Elem, part: usize) {
-    // SAFETY: the caller's contract.
-    unsafe { if part == V::LEN { value.store(p) } else { value.store_part(p, part) } }
-}
-
 /// Summarises a run of a segment. `dst`: a plane; sources: the elements, the [`Terms`]. Flags: as for a fold by an
 /// operation. A call without [`LAST`] has a multiple of the sums' number as its length.
 struct RunLanes<V, T>(PhantomData<(V, T)>);
@@ -241,21 +221,22 @@ impl<V: Lane<Elem = T>, T: Float> RowLanes<V, T> {
     ) {
         // SAFETY: for all of this function: the caller's contract.
         unsafe {
-            let mut k = [load::<V>((*rows).add(at), part); N];
+            let mut k = [V::load_some((*rows).add(at), part); N];
             let zero = k[0].lit(0.0);
             let (mut sums, mut squares) = ([zero; N], [zero; N]);
             for j in 0..N {
                 if flags & FIRST != 0 {
-                    k[j] = load((*rows).add(at + j * V::LEN), part);
+                    k[j] = V::load_some((*rows).add(at + j * V::LEN), part);
                 } else {
                     let [m, t, reference] = [0, 1, 2].map(|which| plane[which].add(at + j * V::LEN));
-                    (squares[j], sums[j], k[j]) = (load(m, part), load(t, part), load(reference, part));
+                    (squares[j], sums[j], k[j]) =
+                        (V::load_some(m, part), V::load_some(t, part), V::load_some(reference, part));
                 }
             }
             for r in 0..(flags >> ROW_SHIFT) as usize {
                 let row = *rows.add(r);
                 for j in 0..N {
-                    let d = load::<V>(row.add(at + j * V::LEN), part) - k[j];
+                    let d = V::load_some(row.add(at + j * V::LEN), part) - k[j];
                     sums[j] = sums[j] + d;
                     squares[j] = squares[j] + d * d;
                 }
@@ -275,10 +256,10 @@ impl<V: Lane<Elem = T>, T: Float> RowLanes<V, T> {
                     squares[j] = without(squares[j], sums[j], offset);
                     sums[j] = offset;
                 }
-                store(squares[j], plane[0].add(at + j * V::LEN), part);
-                store(sums[j], plane[1].add(at + j * V::LEN), part);
+                squares[j].store_some(plane[0].add(at + j * V::LEN), part);
+                sums[j].store_some(plane[1].add(at + j * V::LEN), part);
                 if flags & (FIRST | RECENTRE) != 0 {
-                    store(k[j], plane[2].add(at + j * V::LEN), part);
+                    k[j].store_some(plane[2].add(at + j * V::LEN), part);
                 }
             }
         }
@@ -324,20 +305,20 @@ impl<V: Lane<Elem = T>, T: Float> Kernel for JoinLanes<V, T> {
             while i < len {
                 let part = (len - i).min(V::LEN);
                 let [m, t, k] = [
-                    load::<V>(first[0].add(i), part),
-                    load(first[1].add(i), part),
-                    load(first[2].add(i), part),
+                    V::load_some(first[0].add(i), part),
+                    V::load_some(first[1].add(i), part),
+                    V::load_some(first[2].add(i), part),
                 ];
                 let [m2, t2, k2] = [
-                    load::<V>(second[0].add(i), part),
-                    load(second[1].add(i), part),
-                    load(second[2].add(i), part),
+                    V::load_some(second[0].add(i), part),
+                    V::load_some(second[1].add(i), part),
+                    V::load_some(second[2].add(i), part),
                 ];
                 let d = (k2 - k) + (t2 - t);
                 let t = t + d * d.lit(terms.count);
                 let m = (m + m2) + d * (d * d.lit(terms.product));
-                store(m, first[0].add(i), part);
-                store(t, first[1].add(i), part);
+                m.store_some(first[0].add(i), part);
+                t.store_some(first[1].add(i), part);
                 i += part;
             }
         }

@@ -39,8 +39,8 @@ const CONVERTED_BYTES: usize = 64 << 10;
 /// they are not too many.
 ///
 /// # Safety
-/// No extent is 0. The elements, and the factors if there are, of the first dtype, are readable at `src` and the results writable at `dst`, aligned to
-/// their dtypes, and nothing else accesses them in conflict.
+/// No extent is 0. The elements, and the factors if there are any, of the first dtype, are readable and the results writable,
+/// aligned to their dtypes, and nothing else accesses them in conflict.
 pub(crate) unsafe fn fold_elements(
     fold: Fold,
     [from, dtype]: [Dtype; 2],
@@ -72,11 +72,6 @@ pub(crate) unsafe fn fold_elements(
         (true, false) => outer * len.div_ceil(ROWS),
         (false, _) => outputs,
     };
-    // Products are folded where there is a function for them, of one result.
-    let multiply = products(acc, isa).filter(|_| fold == Fold::Op(Op::Add));
-    if factors.is_some() && (multiply.is_none() || converts || outputs != 1) {
-        return false;
-    }
     let sources = 1 + usize::from(factors.is_some());
     let each = sources * size * if rows { ROW_PS } else { READ_PS }
         + if gathered { GATHER_PS } else { 0 }
@@ -85,8 +80,14 @@ pub(crate) unsafe fn fold_elements(
         return false;
     }
     let Some(mut kind) = Kind::new(fold, acc, isa) else { return false };
-    if let (Some(_), Some(multiply), Kind::Value(folding)) = (factors, multiply, &mut kind) {
-        folding.run = multiply;
+    // Products are added up where there is a function for them, of one result.
+    if factors.is_some() {
+        match (&mut kind, products(acc, isa)) {
+            (Kind::Value(folding), Some(run)) if fold == Fold::Op(Op::Add) && !converts && outputs == 1 => {
+                folding.run = run;
+            }
+            _ => return false,
+        }
     }
     let cast = |from, to| step::resolve(Op::Cast, from, to, isa).map(|resolved| resolved.run);
     let (widen, narrow) = match (converts.then(|| cast(from, acc)), half.then(|| cast(acc, dtype))) {

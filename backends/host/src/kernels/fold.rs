@@ -427,17 +427,13 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> RowLanes<V, T, W> {
             }
             while i < len {
                 let part = (len - i).min(V::LEN);
-                let load = |p: *const T| if part == V::LEN { V::load(p) } else { V::load_part(p, part) };
+                let load = |p: *const T| V::load_some(p, part);
                 let first = load(from[0].add(i));
                 let mut sum = if BEGIN { first } else { W::f([load(acc.add(i)), first]) };
                 for r in 1..N {
                     sum = W::f([sum, load(from[r].add(i))]);
                 }
-                if part == V::LEN {
-                    sum.store(acc.add(i));
-                } else {
-                    sum.store_part(acc.add(i), part);
-                }
+                sum.store_some(acc.add(i), part);
                 i += part;
             }
         }

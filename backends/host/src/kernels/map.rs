@@ -327,13 +327,13 @@ unsafe fn lane_loop<V: Lane, W: LaneFn<K>, const K: usize>(
         while i < len {
             for k in 0..K {
                 let at = from[k].add(i & index[k]);
-                x[k] = if part == n { V::load(at) } else { V::load_part(at, part) };
+                x[k] = V::load_some(at, part);
             }
             let (y, to) = (W::f(x), dst.add(i));
-            match (part == n, stream) {
-                (false, _) => y.store_part(to, part),
-                (true, false) => y.store(to),
-                (true, true) => y.stream(to),
+            if stream && part == n {
+                y.stream(to);
+            } else {
+                y.store_some(to, part);
             }
             i += part;
             part = n.min(len - i);

@@ -93,6 +93,24 @@ pub(crate) trait Lane: Float {
     /// # Safety
     /// As [`store`](Self::store), with `len < LEN` elements; nothing beyond them is written.
     unsafe fn store_part(self, p: *mut Self::Elem, len: usize);
+    /// The `len` lanes of a vector, or the first of them as by [`load_part`](Self::load_part).
+    ///
+    /// # Safety
+    /// As [`load`](Self::load), with `1 ≤ len ≤ LEN` elements.
+    #[inline(always)]
+    unsafe fn load_some(p: *const Self::Elem, len: usize) -> Self {
+        // SAFETY: the caller's contract.
+        unsafe { if len == Self::LEN { Self::load(p) } else { Self::load_part(p, len) } }
+    }
+    /// As [`load_some`](Self::load_some), to memory.
+    ///
+    /// # Safety
+    /// As [`store`](Self::store), with `1 ≤ len ≤ LEN` elements.
+    #[inline(always)]
+    unsafe fn store_some(self, p: *mut Self::Elem, len: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { if len == Self::LEN { self.store(p) } else { self.store_part(p, len) } }
+    }
     /// A store that goes past the caches where the level has one. The caller orders it with a fence.
     ///
     /// # Safety

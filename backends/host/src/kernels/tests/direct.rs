@@ -46,27 +46,36 @@ fn elements(fill: Fill, dtype: Dtype, len: usize, rng: &mut Rng) -> Array {
 
 /// Compares the fold of the first elements of an array with that of a plan, on every instruction set.
 fn check(fold: Fold, input: &Array, to: Dtype, extents: FoldExtents, rng: &mut Rng) {
+    let program = Program::convert(input.dtype, to);
+    check_program(fold, &program, &[input], extents, rng);
+}
+
+/// As [`check`], of the value of a program: a conversion of one array, or the product of two.
+fn check_program(fold: Fold, program: &Program, arrays: &[&Array], extents: FoldExtents, rng: &mut Rng) {
     let FoldExtents { outer, len, inner } = extents;
     let (dims, strides) = ([outer, inner, len], [len * inner, 1, inner].map(usize::cast_signed));
+    let (from, to) = (arrays[0].dtype, program.output_dtype(0));
     let folded = fold.result(to);
     for &isa in Isa::available() {
-        let mut inputs = [Array { strides: strides.to_vec(), ..input.clone() }];
+        let strided = |array: &&Array| Array { strides: strides.to_vec(), ..Array::clone(array) };
+        let mut inputs: Vec<Array> = arrays.iter().map(strided).collect();
         let mut outputs = [output(&dims, 1, folded, rng)];
         let family = Family::Reduce { fold, reduced: 1, finish: None };
-        let launch = plan(Program::convert(input.dtype, to), family, &dims, &mut inputs, &mut outputs);
+        let launch = plan(program.clone(), family, &dims, &mut inputs, &mut outputs);
         execute(&launch, isa, if rng.below(4) == 0 { 3 } else { 1 }, 1 << 25);
         let mut direct = Array::dense(&[extents.results() + 1], folded, rng);
         let behind = direct.get(&[extents.results()]);
-        let (dst, src) = (direct.operand().ptr.as_ptr(), inputs[0].operand().ptr.as_ptr());
+        let dst = direct.operand().ptr.as_ptr();
+        let mut sources = inputs.iter_mut().map(|input| input.operand().ptr.as_ptr().cast_const());
+        let src = (sources.next().unwrap(), sources.next());
         // SAFETY: the arrays have as many elements, and nothing else uses them.
-        let did = unsafe { fold_elements(fold, [input.dtype, to], dst, (src, None), extents, isa) };
-        assert!(did, "{fold:?} of {} as {to}, {extents:?}", input.dtype);
+        let did = unsafe { fold_elements(fold, [from, to], dst, src, extents, isa) };
+        assert!(did, "{fold:?} of {from} as {to}, {extents:?}");
         for (n, index) in indices(&[outer, inner]).iter().enumerate() {
             let (found, want) = (direct.get(&[n]), outputs[0].get(&[index[0], index[1], 0]));
             assert!(
                 canonical(found) == canonical(want),
-                "{fold:?} of {} as {to}, {extents:?} at {index:?} on {}: {found:?}, not {want:?}",
-                input.dtype,
+                "{fold:?} of {from} as {to}, {extents:?} at {index:?} on {}: {found:?}, not {want:?}",
                 isa.name()
             );
         }
@@ -144,29 +153,9 @@ fn sums_of_products() {
         for fill in [Fill::Fractions, Fill::Zeros, Fill::Wild] {
             for (len, squares) in lengths.into_iter().flat_map(|len| [(len, false), (len, true)]) {
                 let [a, b] = [(); 2].map(|()| elements(fill, dtype, len, &mut rng));
-                let mut inputs = [a.clone(), if squares { a } else { b }];
-                for &isa in Isa::available() {
-                    let mut outputs = [output(&[len], 1, dtype, &mut rng)];
-                    let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None };
-                    let launch = plan(program.clone(), family, &[len], &mut inputs, &mut outputs);
-                    execute(&launch, isa, if rng.below(4) == 0 { 3 } else { 1 }, 1 << 25);
-                    let mut direct = Array::dense(&[1], dtype, &mut rng);
-                    let dst = direct.operand().ptr.as_ptr();
-                    let [src, factors] =
-                        inputs.each_mut().map(|input| input.operand().ptr.as_ptr().cast_const());
-                    let extents = FoldExtents { outer: 1, len, inner: 1 };
-                    // SAFETY: the arrays have as many elements, and nothing else uses them.
-                    let did = unsafe {
-                        fold_elements(Fold::Op(Op::Add), [dtype; 2], dst, (src, Some(factors)), extents, isa)
-                    };
-                    assert!(did, "{len} of {dtype}");
-                    let (found, want) = (direct.get(&[0]), outputs[0].get(&[0]));
-                    assert!(
-                        canonical(found) == canonical(want),
-                        "{len} of {dtype} on {}: {found:?}, not {want:?}",
-                        isa.name()
-                    );
-                }
+                let factors = if squares { &a } else { &b };
+                let extents = FoldExtents { outer: 1, len, inner: 1 };
+                check_program(Fold::Op(Op::Add), &program, &[&a, factors], extents, &mut rng);
             }
         }
     }
