@@ -17,23 +17,52 @@ use crate::program::{Fold, Program};
 use crate::promotion::result_type;
 use crate::runtime::Queue;
 
+/// New elements, and the array that they lie like.
+pub(super) struct Fresh<'a> {
+    memory: Arc<Allocation>,
+    dtype: Dtype,
+    like: &'a UsmArray,
+    order: Order,
+}
+
+impl Fresh<'_> {
+    /// The array of the elements.
+    #[inline(always)]
+    pub(super) fn array(self) -> UsmArray {
+        let Self { memory, dtype, like, order } = self;
+        let elements = Elements::Memory(memory.into());
+        UsmArray::of(elements, like.layout.packed(order), dtype, like.queue.clone())
+    }
+}
+
+/// The results of an elementwise operation on values, and on arrays that lie as one of them does: the usual case of
+/// [`elementwise`], found in one pass.
+///
+/// # Errors
+/// What the allocation reports.
+#[inline(always)]
+pub(super) fn elementwise_alike<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> Result<Option<Fresh<'a>>> {
+    if op != Op::Cast
+        && let Some(like) = operands.iter().find_map(an_array)
+        && let Some(mut call) = alike(op, operands, like)
+        && let Some(kind) = give_alike(&mut call, operands, like)
+        && call.bytes() <= DIRECT_BYTES
+        && let Some(memory) = call.fresh(kind)?
+    {
+        return Ok(Some(Fresh { memory, dtype: call.out_dtype(), like, order: call.order() }));
+    }
+    Ok(None)
+}
+
 /// The array of an elementwise operation.
 ///
 /// # Errors
 /// What the allocation reports.
-#[inline]
+#[inline(never)]
 pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
-    if op == Op::Cast {
-        return Ok(None);
-    }
-    if let Some(first) = operands.iter().find_map(an_array)
-        && let Some((call, kind)) = alike(op, operands, first)
-    {
-        return fresh(&call, kind, first.layout.packed(first.result_order()), &first.queue);
-    }
     match Work::of(op, operands, None) {
-        Some(work) => work.fresh(op, op.result(work.dtype), operands),
-        None => Ok(None),
+        Some(work) if op != Op::Cast => work.fresh(op, op.result(work.dtype), operands),
+        _ => Ok(None),
     }
 }
 
@@ -46,16 +75,25 @@ fn an_array<'a>(operand: &ArrayOrScalar<'a>) -> Option<&'a UsmArray> {
 }
 
 /// The call of an operation whose operands are values, and arrays that lie as one of them or the result does, and are of its
-/// queue; and the kind of memory for the result. The usual case of [`Work`], found in one pass.
+/// queue, without the operands: the usual case of [`Work`], found in one pass.
 #[inline(always)]
-fn alike<'a>(op: Op, operands: &'a [ArrayOrScalar<'_>], like: &'a UsmArray) -> Option<(Call<'a>, UsmKind)> {
+fn alike<'a>(op: Op, operands: &[ArrayOrScalar<'_>], like: &'a UsmArray) -> Option<Call<'a>> {
     // A condition comes first.
-    let dtype = operands.iter().rev().find_map(an_array)?.dtype;
+    let mut arrays = operands.iter().filter_map(an_array);
+    let dtype = if op.is_condition(0) { arrays.next_back() } else { arrays.next() }?.dtype;
     let space = Space { shape: like.shape(), len: like.len(), order: like.result_order() };
-    if space.len == 0 || !like.queue.works_at_once() {
-        return None;
-    }
-    let mut call = Call::new(Function::of(like.device(), op, dtype, op.result(dtype))?, space);
+    let works = space.len != 0 && like.queue.works_at_once();
+    let function = if works { Function::of(like.device(), op, dtype, op.result(dtype)) } else { None };
+    Some(Call::new(function?, space))
+}
+
+/// Gives such a call its operands: the kind of memory for the result, where the function takes them.
+#[inline(always)]
+fn give_alike<'a>(
+    call: &mut Call<'a>,
+    operands: &'a [ArrayOrScalar<'_>],
+    like: &UsmArray,
+) -> Option<UsmKind> {
     let mut kind = UsmKind::Host;
     for operand in operands {
         let takes = match operand {
@@ -71,21 +109,7 @@ fn alike<'a>(op: Op, operands: &'a [ArrayOrScalar<'_>], like: &'a UsmArray) -> O
             return None;
         }
     }
-    Some((call, kind))
-}
-
-/// The result of a call, in memory of its own, as a layout that begins there.
-///
-/// # Errors
-/// What the allocation reports.
-#[inline]
-fn fresh(call: &Call<'_>, kind: UsmKind, layout: Layout, queue: &Queue) -> Result<Option<UsmArray>> {
-    if call.bytes() > DIRECT_BYTES {
-        return Ok(None);
-    }
-    let memory = call.fresh(kind)?;
-    Ok(memory
-        .map(|memory| UsmArray::of(Elements::Memory(memory.into()), layout, call.out_dtype(), queue.clone())))
+    Some(kind)
 }
 
 /// The elements of an array, converted.
@@ -106,7 +130,9 @@ pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> b
     if op == Op::Cast {
         return false;
     }
-    if let Some((call, _)) = alike(op, operands, out) {
+    if let Some(mut call) = alike(op, operands, out)
+        && give_alike(&mut call, operands, out).is_some()
+    {
         return call.out_dtype() == out.dtype && call.write(allocation, &out.layout);
     }
     let Some(work) = Work::of(op, operands, Some(out)) else { return false };
@@ -299,14 +325,16 @@ impl<'a> Work<'a> {
     fn fresh(&self, op: Op, out: Dtype, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
         let Some(function) = Function::of(self.queue.device(), op, self.dtype, out) else { return Ok(None) };
         let mut call = Call::new(function, Space { shape: self.shape(), len: self.len, order: self.order });
-        if !self.fill(&mut call, op, operands) {
+        // More is recorded, to be computed with what comes next.
+        if call.bytes() > DIRECT_BYTES || !self.fill(&mut call, op, operands) {
             return Ok(None);
         }
+        let Some(memory) = call.fresh(self.kind)? else { return Ok(None) };
         let layout = match &self.shape {
             Shape::Of(array) => array.layout.packed(self.order),
             Shape::Joint(shape) => Layout::contiguous(shape, self.order)?,
         };
-        fresh(&call, self.kind, layout, self.queue)
+        Ok(Some(UsmArray::of(Elements::Memory(memory.into()), layout, out, self.queue.clone())))
     }
 
     /// The result in an array of its shape. Whether it is done.

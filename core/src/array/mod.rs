@@ -80,6 +80,7 @@ pub struct Flags {
 }
 
 impl UsmArray {
+    #[inline]
     pub(crate) fn of(elements: Elements, layout: Layout, dtype: Dtype, queue: Queue) -> Self {
         let writable = !elements.is_read_only();
         Self { elements, layout, dtype, queue, writable }
@@ -217,6 +218,7 @@ impl UsmArray {
     ///
     /// # Errors
     /// The failure of the work that computes them.
+    #[inline]
     pub fn wait(&self) -> Result<()> {
         let memory = self.elements.memory()?;
         if memory.is_idle() { Ok(()) } else { crate::memory::last_write(memory, &self.queue)?.wait() }

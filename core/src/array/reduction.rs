@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{UsmArray, direct};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
-use crate::layout::{Dims, Layout, Order, normalize_axes};
+use crate::layout::{Dims, Layout, Order, all_axes, normalize_axes};
 use crate::lazy::{self, Elements, Target};
 use crate::ops::Op;
 use crate::plan::MAX_PLAN_DIMS;
@@ -175,7 +175,7 @@ impl UsmArray {
     pub(super) fn reduced_axes(&self, axes: Option<&[isize]>) -> Result<Dims> {
         match axes {
             Some(axes) => normalize_axes("axis", axes, self.ndim()),
-            None => Ok((0..self.ndim()).collect()),
+            None => Ok(all_axes(self.ndim())),
         }
     }
 

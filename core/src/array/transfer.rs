@@ -7,6 +7,7 @@ use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::Order;
 use crate::lazy::Elements;
+use crate::memory::host::read_at_once;
 use crate::memory::{UsmKind, UsmMemory};
 use crate::runtime::{Device, Queue};
 use crate::scalar::Scalar;
@@ -88,8 +89,10 @@ impl UsmArray {
             ));
         }
         let mut bytes = [0; 16];
-        let memory = self.usm_data()?;
-        memory.copy_to_host(self.layout.offset() * self.itemsize(), &mut bytes[..self.itemsize()])?;
+        let (offset, element) = (self.layout.offset() * self.itemsize(), &mut bytes[..self.itemsize()]);
+        if !read_at_once(self.elements.memory()?, offset, element) {
+            self.usm_data()?.copy_to_host(offset, element)?;
+        }
         Ok(Scalar::from_bytes(self.dtype, &bytes))
     }
 

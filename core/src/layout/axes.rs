@@ -1,6 +1,6 @@
 //! Axes: normalising them, and the operations that only rearrange, add, drop or reverse dimensions.
 
-use super::{Dims, Layout, Strides, checked_len};
+use super::{Dims, Layout, MAX_NDIM, Strides, checked_len, copied};
 use crate::error::{Error, Result};
 
 /// The axis counted from the front, from one that may count from the back (-1 is the last). `argument` is the name
@@ -17,6 +17,20 @@ pub fn normalize_axis(argument: &'static str, axis: isize, ndim: usize) -> Resul
         };
         Error::axis(argument, axis, expected, "name an existing axis, or add one with `expand_dims`")
     })
+}
+
+/// All axes of so many dimensions, at most [`MAX_NDIM`].
+pub(crate) fn all_axes(ndim: usize) -> Dims {
+    const ALL: [usize; MAX_NDIM] = {
+        let mut all = [0; MAX_NDIM];
+        let mut axis = 0;
+        while axis < MAX_NDIM {
+            all[axis] = axis;
+            axis += 1;
+        }
+        all
+    };
+    copied(&ALL[..ndim])
 }
 
 /// Several axes, each normalised, in the order given.

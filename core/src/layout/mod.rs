@@ -19,6 +19,7 @@ use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 
+pub(crate) use axes::all_axes;
 pub use axes::{normalize_axes, normalize_axis};
 pub use broadcast::broadcast_shapes;
 pub use coalesce::{Coalesced, coalesce};
@@ -65,6 +66,7 @@ pub struct Layout {
 }
 
 impl Clone for Layout {
+    #[inline]
     fn clone(&self) -> Self {
         Self { shape: copied(&self.shape), strides: copied(&self.strides), ..*self }
     }
@@ -73,11 +75,15 @@ impl Clone for Layout {
 /// A copy of extents or strides. `SmallVec` copies element by element, or by a call of `memcpy`, which small work would feel.
 #[inline]
 fn copied<T: Copy + Default>(of: &[T]) -> SmallVec<[T; 4]> {
-    if of.len() > 4 {
-        return SmallVec::from_slice(of);
+    let none = T::default();
+    match *of {
+        [] => SmallVec::new(),
+        [a] => SmallVec::from_buf_and_len([a, none, none, none], 1),
+        [a, b] => SmallVec::from_buf_and_len([a, b, none, none], 2),
+        [a, b, c] => SmallVec::from_buf_and_len([a, b, c, none], 3),
+        [a, b, c, d] => SmallVec::from([a, b, c, d]),
+        _ => SmallVec::from_slice(of),
     }
-    let at = |axis| of.get(axis).copied().unwrap_or_default();
-    SmallVec::from_buf_and_len([at(0), at(1), at(2), at(3)], of.len())
 }
 
 /// Number of elements of `shape`, 0 when any extent is 0.
@@ -248,11 +254,17 @@ impl Layout {
     /// # Errors
     /// More than [`MAX_NDIM`] dimensions, or more than [`MAX_LEN`] elements.
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self> {
+        // The one element of an array of no dimensions.
+        if shape.is_empty() {
+            let (shape, strides) = (Dims::new(), Strides::new());
+            return Ok(Self { shape, strides, offset: 0, c_contiguous: true, f_contiguous: true });
+        }
         checked_len(shape)?;
         Ok(Self::from_parts(Dims::from_slice(shape), contiguous_strides(shape, order), 0))
     }
 
     /// A contiguous layout of the same shape that starts at 0.
+    #[inline]
     pub(crate) fn packed(&self, order: Order) -> Self {
         // Extents of 0 and 1 may have any strides.
         if self.is_contiguous(order) && self.offset == 0 && self.shape.iter().all(|&extent| extent > 1) {
@@ -282,6 +294,7 @@ impl Layout {
 
     /// The extent of each dimension.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -294,6 +307,7 @@ impl Layout {
 
     /// Elements from the start of the allocation to the element whose multi-index is all zero.
     #[must_use]
+    #[inline]
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -306,6 +320,7 @@ impl Layout {
 
     /// The number of elements; 1 for a zero-dimensional array.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         // In range: a checked layout has at most `MAX_LEN` elements.
         self.shape.iter().product()
@@ -340,10 +355,13 @@ impl Layout {
         if self.c_contiguous || self.f_contiguous {
             return self.offset..self.offset + self.len();
         }
-        let (low, high) = reach(&self.shape, &self.strides);
         // Both ends were checked to lie between 0 and `isize::MAX` when the layout was made.
-        let start = self.offset as i128;
-        (start + low) as usize..(start + high + 1) as usize
+        let ends = |(low, high): (usize, usize), (&extent, &stride): (&usize, &isize)| {
+            let span = (extent - 1) * stride.unsigned_abs();
+            if stride < 0 { (low - span, high) } else { (low, high + span) }
+        };
+        let (low, high) = self.shape.iter().zip(&self.strides).fold((self.offset, self.offset), ends);
+        low..high + 1
     }
 
     /// The same range in bytes, for elements of `itemsize` bytes. Saturates at `usize::MAX`, which only an

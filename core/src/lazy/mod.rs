@@ -55,6 +55,7 @@ pub(crate) enum Elements {
 
 impl Elements {
     /// The memory, after a flush where there is none yet. Work that writes it may be under way.
+    #[inline]
     pub(crate) fn memory(&self) -> Result<&Arc<Allocation>> {
         match self {
             Self::Memory(memory) => Ok(memory),
@@ -63,6 +64,7 @@ impl Elements {
     }
 
     /// The memory, where there is some.
+    #[inline]
     pub(crate) fn get_memory(&self) -> Option<&Arc<Allocation>> {
         match self {
             Self::Memory(memory) => Some(memory),
@@ -115,6 +117,7 @@ impl Elements {
     }
 
     /// Whether the elements are in memory that was lent for reading only.
+    #[inline]
     pub(crate) fn is_read_only(&self) -> bool {
         self.get_memory().is_some_and(|memory| memory.is_read_only())
     }

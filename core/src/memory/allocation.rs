@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pool::Block;
 use super::registry::{Chunk, SET_ASIDE};
-use super::track::{LockedTrack, Mode, Tracked};
+use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
 use crate::backend::{RawAllocation, when_all};
 use crate::error::{Error, Result};
@@ -50,7 +50,19 @@ pub(crate) struct Allocation {
 
 impl Allocation {
     /// Memory from the device's pool, or what this thread keeps of it.
+    #[inline]
     pub(crate) fn new(device: &Device, kind: UsmKind, bytes: usize, align: usize) -> Result<Arc<Self>> {
+        if align == BLOCK_ALIGN_BYTES
+            && let Some(allocation) = spare::take(device, kind, bytes)
+        {
+            return Ok(allocation);
+        }
+        Self::acquire(device, kind, bytes, align)
+    }
+
+    /// Memory from the device's pool.
+    #[inline(never)]
+    fn acquire(device: &Device, kind: UsmKind, bytes: usize, align: usize) -> Result<Arc<Self>> {
         if bytes == 0 {
             return Err(Error::value(
                 "bytes",
@@ -66,11 +78,6 @@ impl Allocation {
                 "a power of two",
                 "use 64, which suits every dtype",
             ));
-        }
-        if align <= BLOCK_ALIGN_BYTES
-            && let Some(allocation) = spare::take(device, kind, bytes)
-        {
-            return Ok(allocation);
         }
         let block = device.pool().acquire(|| device.downgrade(), kind, bytes, align)?;
         Ok(Self::owned(block.ptr(), bytes, kind, device, Owner::Pool(block), false))
@@ -123,15 +130,19 @@ impl Allocation {
         })
     }
 
+    #[inline]
     pub(crate) fn ptr(&self) -> UsmPtr {
         self.ptr
     }
+    #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
+    #[inline]
     pub(crate) fn kind(&self) -> UsmKind {
         self.kind
     }
+    #[inline]
     pub(crate) fn device(&self) -> &Device {
         &self.device
     }
@@ -159,6 +170,7 @@ impl Allocation {
     }
 
     /// Whether the pointer is known outside: then work on it is never left pending.
+    #[inline]
     pub(crate) fn is_exported(&self) -> bool {
         self.exported.load(Ordering::Acquire)
     }
@@ -167,6 +179,7 @@ impl Allocation {
     }
 
     /// Whether nothing may write to it: its lender has said so.
+    #[inline]
     pub(crate) fn is_read_only(&self) -> bool {
         self.read_only.load(Ordering::Acquire)
     }
@@ -186,10 +199,10 @@ impl Allocation {
         self.track.lock()
     }
 
-    /// [`track`](Self::track), where nobody has its lock.
-    #[inline]
-    pub(super) fn try_track(&self) -> Option<LockedTrack<'_>> {
-        self.track.try_lock()
+    /// Holds the track where it is idle: until this is given up, no access begins and no host view is opened.
+    #[inline(always)]
+    pub(super) fn hold_idle(&self) -> std::result::Result<HeldIdle<'_>, Refusal> {
+        self.track.hold_idle()
     }
 
     /// Whether no access may be under way and no host view is open.

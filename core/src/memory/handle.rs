@@ -51,10 +51,12 @@ impl<T> Handle<T> {
     }
 
     /// The address of what is shared.
+    #[inline]
     pub(crate) fn as_ptr(&self) -> *const T {
         &raw const self.shared().value
     }
 
+    #[inline]
     fn shared(&self) -> &Shared<T> {
         // SAFETY: the pointer is from `Arc::into_raw`. The value is alive: this handle has a count, or the value is lasting, which
         // it became with a count that is never taken back.

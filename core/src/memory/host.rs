@@ -89,27 +89,38 @@ impl Drop for Loan {
     }
 }
 
-/// Bytes at most that are read while the lock of their memory is held, instead of through a loan.
-const LOCKED_BYTES: usize = 256;
+/// Bytes at most that are read while their memory is held, instead of through a loan.
+const HELD_BYTES: usize = 256;
+
+/// Copies a few bytes of memory that is the host's own out, from `offset` on, where nothing is under way on it. Whether that
+/// was so.
+pub(crate) fn read_at_once(allocation: &Allocation, offset: usize, out: &mut [u8]) -> bool {
+    assert!(offset + out.len() <= allocation.bytes(), "the caller has checked the range");
+    let native = allocation.device().info().usm(allocation.kind()) == UsmSupport::Native;
+    if !native || !allocation.kind().host_accessible() || out.len() > HELD_BYTES {
+        return false;
+    }
+    let Ok(held) = allocation.hold_idle() else { return false };
+    let source = allocation.ptr().byte_offset(offset as isize).as_ptr();
+    // SAFETY: the range is inside the allocation (asserted), which the host may read, on which nothing is under way, and nothing
+    // can begin while it is held. `out` is a distinct Rust slice.
+    unsafe { std::ptr::copy_nonoverlapping(source, out.as_mut_ptr(), out.len()) };
+    drop(held);
+    true
+}
 
 /// Copies bytes of host-accessible memory out, from `offset` on.
 pub(crate) fn read_bytes(allocation: &Arc<Allocation>, offset: usize, out: &mut [u8]) -> Result<()> {
+    if read_at_once(allocation, offset, out) {
+        return Ok(());
+    }
     let range = offset..offset + out.len();
     assert!(range.end <= allocation.bytes(), "the caller has checked the range");
-    let native = allocation.device().info().usm(allocation.kind()) == UsmSupport::Native;
-    let track = allocation.track();
-    let at_once =
-        native && allocation.kind().host_accessible() && out.len() <= LOCKED_BYTES && track.is_idle();
-    let locked = at_once.then_some(track);
-    let _loan = match locked {
-        Some(_) => None,
-        None => Some(Loan::open(allocation, &Region::bytes(range), Mode::Read)?),
-    };
+    let _loan = Loan::open(allocation, &Region::bytes(range), Mode::Read)?;
     let source = allocation.ptr().byte_offset(offset as isize).as_ptr();
-    // SAFETY: the range is inside the allocation (asserted), whose kind the host may read and which no work writes: the loan is
-    // open, or nothing is under way, and nothing can begin while it is locked. `out` is a distinct Rust slice.
+    // SAFETY: the range is inside the allocation (asserted), whose kind the host may read and which no work writes while the
+    // loan is open. `out` is a distinct Rust slice.
     unsafe { std::ptr::copy_nonoverlapping(source, out.as_mut_ptr(), out.len()) };
-    drop(locked);
     Ok(())
 }
 

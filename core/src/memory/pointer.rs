@@ -27,11 +27,12 @@ impl UsmKind {
     }
     /// The kind of a result computed from operands of both kinds: device before shared before host.
     #[must_use]
+    #[inline]
     pub const fn combine(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Device, _) | (_, Self::Device) => Self::Device,
-            (Self::Shared, _) | (_, Self::Shared) => Self::Shared,
-            _ => Self::Host,
+        match self {
+            Self::Device => Self::Device,
+            Self::Shared if matches!(other, Self::Host) => Self::Shared,
+            Self::Shared | Self::Host => other,
         }
     }
     /// `host`, `device` or `shared`.

@@ -1,8 +1,8 @@
 //! Who accesses an allocation: the order that work must keep.
 
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
@@ -90,47 +90,75 @@ struct Lists {
     search_at: usize,
 }
 
-/// A track behind its lock. Whether it is idle is known without the lock.
+/// Somebody has the track, or keeps others from adding to it.
+const HELD: u8 = 1;
+/// The track is not idle. Changes only while it is held.
+const BUSY: u8 = 2;
+
+/// A track behind two locks. Who reads or changes it has both; small work on memory that is idle has the second one only,
+/// which is one instruction to take and one to give up. Those who have it never wait for anything.
 #[derive(Default)]
 pub(crate) struct Tracked {
-    /// Written under the lock.
-    busy: AtomicBool,
     track: Mutex<Track>,
+    state: AtomicU8,
 }
 
 /// A track that is locked.
 pub(crate) struct LockedTrack<'a> {
     track: MutexGuard<'a, Track>,
-    busy: &'a AtomicBool,
+    state: &'a AtomicU8,
+}
+
+/// A track that is idle, and stays so.
+pub(super) struct HeldIdle<'a>(&'a AtomicU8);
+
+/// Why a track cannot be held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Somebody else has it.
+    Held,
+    /// It is not idle.
+    Busy,
 }
 
 impl Tracked {
-    #[inline]
     pub(crate) fn lock(&self) -> LockedTrack<'_> {
         // Nothing panics while the lock is held, so poison means nothing.
         let track = self.track.lock().unwrap_or_else(PoisonError::into_inner);
-        LockedTrack { track, busy: &self.busy }
+        let mut rounds = 0_u32;
+        while self.state.fetch_or(HELD, Ordering::Acquire) & HELD != 0 {
+            rounds += 1;
+            // Small work takes microseconds, unless its thread was interrupted.
+            if rounds.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+        }
+        LockedTrack { track, state: &self.state }
     }
 
-    /// `None` where somebody has the lock.
-    #[inline]
-    pub(crate) fn try_lock(&self) -> Option<LockedTrack<'_>> {
-        let track = match self.track.try_lock() {
-            Ok(track) => track,
-            Err(TryLockError::Poisoned(poison)) => poison.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        Some(LockedTrack { track, busy: &self.busy })
+    /// Holds a track that is idle.
+    #[inline(always)]
+    pub(super) fn hold_idle(&self) -> std::result::Result<HeldIdle<'_>, Refusal> {
+        match self.state.compare_exchange(0, HELD, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Ok(HeldIdle(&self.state)),
+            Err(state) if state & BUSY != 0 => Err(Refusal::Busy),
+            Err(_) => Err(Refusal::Held),
+        }
     }
 
     pub(crate) fn get_mut(&mut self) -> &mut Track {
         self.track.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// [`Track::is_idle`], when the lock was last given up.
+    /// [`Track::is_idle`], when it was last changed.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        !self.busy.load(Ordering::Acquire)
+        self.state.load(Ordering::Acquire) & BUSY == 0
+    }
+}
+
+impl Drop for HeldIdle<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
     }
 }
 
@@ -152,7 +180,8 @@ impl DerefMut for LockedTrack<'_> {
 impl Drop for LockedTrack<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.busy.store(!self.track.is_idle(), Ordering::Release);
+        let state = if self.track.is_idle() { 0 } else { BUSY };
+        self.state.store(state, Ordering::Release);
     }
 }
 

@@ -158,6 +158,7 @@ macro_rules! ops {
             }
             /// Number of operands.
             #[must_use]
+            #[inline]
             pub const fn arity(self) -> usize {
                 match self { $(Self::$Name => [$(stringify!($x)),+].len(),)* Self::Cast | Self::Copy => 1, Self::Where => 3 }
             }
@@ -379,6 +380,7 @@ impl Op {
 
     /// Dtype of the result for operands of a dtype. Conversions say theirs in the [`Step`](crate::Step).
     #[must_use]
+    #[inline]
     pub const fn result(self, dtype: Dtype) -> Dtype {
         match self.class() {
             OpClass::num_test | OpClass::real_test | OpClass::float_test => Dtype::Bool,

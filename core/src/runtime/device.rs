@@ -62,7 +62,8 @@ impl Functions {
         if op == Op::Cast {
             return ask();
         }
-        *self.0[op as usize * Dtype::ALL.len() + dtype as usize].get_or_init(ask)
+        let known = &self.0[op as usize * Dtype::ALL.len() + dtype as usize];
+        *known.get().unwrap_or_else(|| known.get_or_init(ask))
     }
 }
 
@@ -283,6 +284,7 @@ impl Device {
     }
 
     /// Whether the device lives as long as the process.
+    #[inline]
     pub(crate) fn is_registered(&self) -> bool {
         self.0.registered
     }
@@ -304,6 +306,7 @@ impl Device {
     pub fn downgrade(&self) -> WeakDevice {
         WeakDevice(self.0.downgrade())
     }
+    #[inline]
     pub(crate) fn id(&self) -> usize {
         self.0.as_ptr().addr()
     }
@@ -316,6 +319,7 @@ impl fmt::Debug for WeakDevice {
 }
 
 impl PartialEq for Device {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.id() == other.id()
     }

@@ -106,6 +106,7 @@ impl Queue {
 
     /// The device.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.0.device
     }
@@ -125,6 +126,7 @@ impl Queue {
         self.0.properties.in_order
     }
     /// Whether work may be done while it is submitted: there is no order to keep, and no time to take.
+    #[inline]
     pub(crate) fn works_at_once(&self) -> bool {
         !self.0.properties.in_order && !self.0.properties.profiling
     }
@@ -209,8 +211,9 @@ impl Queue {
 }
 
 impl PartialEq for Queue {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.0.id == other.0.id
+        std::ptr::eq(self.0.as_ptr(), other.0.as_ptr())
     }
 }
 impl Eq for Queue {}

@@ -4,7 +4,7 @@ use stridewise_core::backend::{Elements, FoldExtents};
 use stridewise_core::{Dtype, Fold, Op};
 
 use super::code::SLOT_BYTES;
-use super::fold::{Folding, ROWS, products};
+use super::fold::{Accumulators, FIRST, Folding, LAST, ROWS, folding, products};
 use super::pack::{self, Walk};
 use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
 use super::space::SHORT_ROW;
@@ -58,6 +58,15 @@ pub(crate) unsafe fn fold_elements(
     let converts = from != acc;
     if (half && from != dtype) || (converts && elements * size > CONVERTED_BYTES) {
         return false;
+    }
+    if outputs == 1
+        && len <= SEGMENT
+        && !converts
+        && !half
+        && let Fold::Op(op) = fold
+    {
+        // SAFETY: the caller's contract; there are as many elements.
+        return unsafe { fold_run(op, acc, dst, (src, factors), len, isa) };
     }
     let dense = !converts
         && inner == 1
@@ -127,6 +136,34 @@ pub(crate) unsafe fn fold_elements(
         if let Some(narrow) = narrow {
             narrow(dst, values, values, values, 0, outputs);
         }
+    }
+    true
+}
+
+/// Folds the run of elements, or of their products, that is all of one segment: what [`fold_elements`] comes to there.
+///
+/// # Safety
+/// As for [`fold_elements`], of `len` elements and one result, both of the dtype.
+unsafe fn fold_run(
+    op: Op,
+    dtype: Dtype,
+    dst: *mut u8,
+    (src, factors): (*const u8, Option<*const u8>),
+    len: usize,
+    isa: Isa,
+) -> bool {
+    let Some(folding) = folding(op, dtype, isa) else { return false };
+    let run = match factors {
+        None => Some(folding.run),
+        Some(_) => products(dtype, isa).filter(|_| op == Op::Add),
+    };
+    let Some(run) = run else { return false };
+    let (mut accumulators, identity) = (Accumulators::new(), folding.identity.as_ptr().cast());
+    let first = accumulators.as_mut_ptr();
+    // SAFETY: the caller's contract; the accumulators are of as many bytes as a run needs, and the first is its result.
+    unsafe {
+        run(first, src, identity, factors.unwrap_or(src), FIRST | LAST, len);
+        std::ptr::copy_nonoverlapping(first, dst, dtype.size());
     }
     true
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Constant, Gathered, MAX_BYTES, MAX_OPERANDS, Source, Space, lock_idle, place};
+use super::{Constant, Gathered, MAX_BYTES, MAX_OPERANDS, Source, Space, hold_idle, place};
 use crate::backend::{ElementsFn, FoldExtents};
 use crate::dtype::Dtype;
 use crate::error::Result;
@@ -49,7 +49,7 @@ impl AxisFold<'_> {
         if len == 0 || !fits || allocation.device() != self.device {
             return Ok(None);
         }
-        // Nothing is locked or touched where the device does not compute on the calling thread.
+        // Nothing is held or touched where the device does not compute on the calling thread.
         if self.device.elements_fn(Op::Copy, dtype, dtype).is_none() {
             return Ok(None);
         }
@@ -76,11 +76,11 @@ impl AxisFold<'_> {
             return Ok(None);
         }
         let memory = [Some(&**allocation), factors.map(|of| &**of.allocation), None, None];
-        let Some(locked) = lock_idle(memory) else { return Ok(None) };
+        let Some(held) = hold_idle(&memory) else { return Ok(None) };
         let mut values = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut gathered = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let values = values.0.as_mut_ptr().cast::<u8>();
-        // SAFETY: `place` has found the elements, and the factors, to be in their allocations and aligned. These are locked: no
+        // SAFETY: `place` has found the elements, and the factors, to be in their allocations and aligned. These are held: no
         // work is under way and no host view open, and none can begin. They lie as the extents say (`extents`), or are gathered
         // to; the rooms on the stack are long enough, as was just checked, and aligned for every dtype.
         let done = unsafe {
@@ -92,7 +92,7 @@ impl AxisFold<'_> {
             }
             backend.fold_elements(self.fold, [dtype, accumulator], values, from, factors_at, extents)
         };
-        drop(locked);
+        drop(held);
         if !done {
             return Ok(None);
         }
@@ -168,7 +168,7 @@ impl<'a> Finish<'a> {
     unsafe fn run(&self, from: *const u8, dst: *mut u8, len: usize) {
         let (program, output) = (self.program, self.program.outputs()[0]);
         let constants: SmallVec<[Constant; 2]> =
-            program.consts().iter().map(|constant| Constant(constant.to_bytes())).collect();
+            program.consts().iter().copied().map(Constant::of).collect();
         let (input_size, output_size) = (program.inputs()[0].size(), program.output_dtype(0).size());
         // What the steps compute, for as many values at a time as there is room for: at least 16 of 32 steps.
         let mut room = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
@@ -190,7 +190,7 @@ impl<'a> Finish<'a> {
                         Arg::Input(_) => from.wrapping_add(at * input_size),
                         Arg::Const(constant) => {
                             same |= u32::from(count != 1) << k;
-                            constants[usize::from(constant)].0.as_ptr()
+                            constants[usize::from(constant)].place()
                         }
                         Arg::Step(_) => result(arg),
                     };

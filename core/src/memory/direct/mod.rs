@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::allocation::Allocation;
-use super::track::LockedTrack;
+use super::track::{HeldIdle, Refusal};
 use super::{BLOCK_ALIGN_BYTES, UsmKind};
 use crate::backend::{Elements, ElementsFn};
 use crate::dtype::Dtype;
@@ -35,7 +35,17 @@ pub(crate) const DIRECT_BYTES: usize = 64 << 10;
 /// A value's bytes, aligned for every dtype.
 #[repr(align(16))]
 #[derive(Clone, Copy)]
-struct Constant([u8; 16]);
+struct Constant([u64; 2]);
+
+impl Constant {
+    fn of(value: Scalar) -> Self {
+        Self(bytemuck::cast(value.to_bytes()))
+    }
+
+    fn place(&self) -> *const u8 {
+        self.0.as_ptr().cast()
+    }
+}
 
 /// Memory on the stack for an operand.
 #[repr(align(64))]
@@ -55,6 +65,7 @@ pub(crate) struct Function<'a> {
 
 impl<'a> Function<'a> {
     /// The function, where the device has one.
+    #[inline(always)]
     pub(crate) fn of(device: &'a Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Self> {
         let Elements { run, most } = device.elements_fn(op, dtype, out)?;
         Some(Self { run, most, op, dtype, out, device })
@@ -112,7 +123,7 @@ fn place(allocation: &Allocation, layout: &Layout, len: usize, dtype: Dtype) -> 
 }
 
 /// [`place`] of elements before `end`, the first of them at `offset`.
-#[inline]
+#[inline(always)]
 fn place_before(allocation: &Allocation, offset: usize, end: usize, dtype: Dtype) -> Option<*mut u8> {
     // Elements and offset were checked when the layout was made, but for their own size.
     if end.checked_mul(dtype.size())? > allocation.bytes() {
@@ -124,7 +135,7 @@ fn place_before(allocation: &Allocation, offset: usize, end: usize, dtype: Dtype
 }
 
 /// Whether shapes are the same: they are short, and a call of `memcmp` is felt.
-#[inline]
+#[inline(always)]
 pub(crate) fn same_shape(a: &[usize], b: &[usize]) -> bool {
     a.len() == b.len() && std::iter::zip(a, b).all(|(a, b)| a == b)
 }
@@ -152,7 +163,7 @@ impl<'a> Call<'a> {
             function,
             space,
             places: [std::ptr::null(); MAX_OPERANDS],
-            constants: [const { Constant([0; 16]) }; MAX_OPERANDS],
+            constants: [const { Constant([0; 2]) }; MAX_OPERANDS],
             values: 0,
             same: 0,
             scattered: 0,
@@ -162,6 +173,7 @@ impl<'a> Call<'a> {
     }
 
     /// The dtype of the next operand.
+    #[inline(always)]
     fn wanted(&self) -> Dtype {
         self.function.op.operand_dtype(self.given, self.function.dtype)
     }
@@ -171,7 +183,7 @@ impl<'a> Call<'a> {
     pub(crate) fn value(&mut self, value: Scalar) -> bool {
         let takes = value.dtype() == self.wanted() && self.given < MAX_OPERANDS;
         if takes {
-            self.constants[self.given].0 = value.to_bytes();
+            self.constants[self.given] = Constant::of(value);
             self.values |= 1 << self.given;
             self.same |= u32::from(self.space.len != 1) << self.given;
             self.given += 1;
@@ -187,6 +199,11 @@ impl<'a> Call<'a> {
     /// The dtype of the results.
     pub(crate) fn out_dtype(&self) -> Dtype {
         self.function.out
+    }
+
+    /// The order of the results.
+    pub(crate) fn order(&self) -> Order {
+        self.space.order
     }
 
     /// The size of the results.
@@ -266,12 +283,13 @@ impl<'a> Call<'a> {
     }
 
     /// Whether the call is complete.
+    #[inline(always)]
     fn is_ready(&self) -> bool {
         self.given == self.function.op.arity() && (1..=self.function.most).contains(&self.space.len)
     }
 
     /// What is touched: the operands' memory, and that of a target.
-    #[inline]
+    #[inline(always)]
     fn memories(&self, target: Option<&'a Allocation>) -> Memories<'a> {
         let operand = |k: usize| self.sources[k].map(|source| &**source.allocation);
         [operand(0), operand(1), operand(2), target]
@@ -283,11 +301,14 @@ impl<'a> Call<'a> {
     /// The call is complete, its memory is the function's device's and live. The elements may be written at `dst`, which is
     /// aligned to them; nothing else accesses any of this in conflict. An operand that is read where it lies is exactly the
     /// elements at `dst`, or apart from them; `apart`: so is what does not lie as the result does, too.
+    #[inline(always)]
     unsafe fn compute(&self, dst: *mut u8, apart: bool) {
         let mut places = self.places;
-        for (k, (place, constant)) in places.iter_mut().zip(&self.constants).enumerate() {
-            if self.values >> k & 1 == 1 {
-                *place = constant.0.as_ptr();
+        if self.values != 0 {
+            for (k, (place, constant)) in places.iter_mut().zip(&self.constants).enumerate() {
+                if self.values >> k & 1 == 1 {
+                    *place = constant.place();
+                }
             }
         }
         // SAFETY: the caller's contract; constants are aligned for every dtype, and `array` has found the other operands to be.
@@ -334,13 +355,12 @@ impl<'a> Call<'a> {
     ///
     /// # Safety
     /// As for `compute`; `places` are those of the operands, each as the function takes it.
-    #[inline]
-    unsafe fn run(&self, dst: *mut u8, mut places: [*const u8; MAX_OPERANDS]) {
-        for k in self.given..MAX_OPERANDS {
-            places[k] = places[0];
-        }
+    #[inline(always)]
+    unsafe fn run(&self, dst: *mut u8, [a, b, c]: [*const u8; MAX_OPERANDS]) {
+        let b = if self.given > 1 { b } else { a };
+        let c = if self.given > 2 { c } else { a };
         // SAFETY: the caller's contract.
-        unsafe { (self.function.run)(dst, places[0], places[1], places[2], self.same, self.space.len) };
+        unsafe { (self.function.run)(dst, a, b, c, self.same, self.space.len) };
     }
 
     /// Computes into memory of its own, now. `None`, with nothing done, where something under way or an open host view
@@ -348,17 +368,18 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// What the allocation reports.
+    #[inline(always)]
     pub(crate) fn fresh(&self, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
         if !self.is_ready() {
             return Ok(None);
         }
-        let Some(locked) = lock_idle(self.memories(None)) else { return Ok(None) };
+        let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
         let out = Allocation::new(self.function.device, kind, self.bytes(), BLOCK_ALIGN_BYTES)?;
         // SAFETY: the call is complete. Its memory may be touched by the device's function (`backend::Device::elements_fn`) and
-        // is locked: no work is under way and no host view open, and none can begin. The memory that is written was just
+        // is held: no work is under way and no host view open, and none can begin. The memory that is written was just
         // allocated, so nobody else has it and no operand is in it.
         unsafe { self.compute(out.ptr().as_ptr(), true) };
-        drop(locked);
+        drop(held);
         Ok(Some(out))
     }
 
@@ -394,11 +415,11 @@ impl<'a> Call<'a> {
         if !apart && self.bytes() > MAX_BYTES {
             return false;
         }
-        let Some(locked) = lock_idle(self.memories(Some(out))) else { return false };
+        let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
         // SAFETY: as for `fresh`; the target is inside its allocation and aligned (`place`). An operand that is read where it lies
         // is exactly the target, with elements of the same size since there are as many, or apart from it, as was just checked.
         unsafe { self.compute(dst, apart) };
-        drop(locked);
+        drop(held);
         true
     }
 
@@ -423,12 +444,12 @@ impl<'a> Call<'a> {
         if !fits || self_overlaps(layout) {
             return false;
         }
-        let Some(locked) = lock_idle(self.memories(Some(out))) else { return false };
+        let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
         let mut dense = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut from = self.places[0].cast_mut();
         // SAFETY: as for `fresh`: the result fits the room, which is apart from every operand, or is the operand, which is apart
         // from the target. The layout has the space's shape and was found to be inside its allocation (`place`), which is
-        // locked, too; what is written there was read before.
+        // held, too; what is written there was read before.
         unsafe {
             if !direct {
                 from = dense.0.as_mut_ptr().cast::<u8>();
@@ -436,7 +457,7 @@ impl<'a> Call<'a> {
             }
             strided::transfer::<true>(place, layout, &self.space, size, from);
         }
-        drop(locked);
+        drop(held);
         true
     }
 }
@@ -446,49 +467,57 @@ fn span(start: *const u8, bytes: usize) -> Range<usize> {
     start.addr()..start.addr() + bytes
 }
 
-/// Locks allocations, on none of which work may be under way or a host view open. Locks that are not to be had are not waited
-/// for, so that their order does not matter: `None`, too, where somebody has one for long.
-#[inline]
-fn lock_idle(memory: Memories<'_>) -> Option<Locks<'_>> {
-    match try_lock_idle(&memory) {
-        Err(Refusal::Locked) => (0..LOCK_ROUNDS).find_map(|_| {
-            std::hint::spin_loop();
-            try_lock_idle(&memory).ok()
-        }),
-        locked => locked.ok(),
+/// Holds the tracks of allocations, on none of which work may be under way or a host view open. Tracks that others have are
+/// not waited for while any is held, so that their order does not matter: `None`, too, where somebody has one for long.
+#[inline(always)]
+fn hold_idle<'a>(memory: &Memories<'a>) -> Option<Held<'a>> {
+    match try_hold_idle(memory) {
+        Ok(held) => Some(held),
+        Err(refusal) => hold_later(memory, refusal),
     }
 }
 
-/// How often locks that others have are asked for again: they have them for as long as small work takes.
-const LOCK_ROUNDS: usize = 100;
+/// How often tracks that others have are asked for again: they have them for as long as small work takes.
+const HOLD_ROUNDS: usize = 100;
+
+#[cold]
+#[inline(never)]
+fn hold_later<'a>(memory: &Memories<'a>, mut refusal: Refusal) -> Option<Held<'a>> {
+    for _ in 0..HOLD_ROUNDS {
+        match refusal {
+            Refusal::Held => std::hint::spin_loop(),
+            // What is over may only not have been forgotten.
+            Refusal::Busy => {
+                for allocation in memory.iter().flatten() {
+                    let mut track = allocation.track();
+                    track.forget_settled();
+                    if !track.is_idle() {
+                        return None;
+                    }
+                }
+            }
+        }
+        match try_hold_idle(memory) {
+            Ok(held) => return Some(held),
+            Err(again) => refusal = again,
+        }
+    }
+    None
+}
 
 /// What an operation touches: its operands' memory, and its target's.
 type Memories<'a> = [Option<&'a Allocation>; MAX_OPERANDS + 1];
-type Locks<'a> = [Option<LockedTrack<'a>>; MAX_OPERANDS + 1];
+type Held<'a> = [Option<HeldIdle<'a>>; MAX_OPERANDS + 1];
 
-/// Why memory cannot be worked on at once.
-enum Refusal {
-    Locked,
-    Busy,
-}
-
-#[inline]
-fn try_lock_idle<'a>(memory: &Memories<'a>) -> std::result::Result<Locks<'a>, Refusal> {
-    let mut locked: Locks<'a> = [const { None }; MAX_OPERANDS + 1];
-    for (k, lock) in locked.iter_mut().enumerate() {
+#[inline(always)]
+fn try_hold_idle<'a>(memory: &Memories<'a>) -> std::result::Result<Held<'a>, Refusal> {
+    let mut held: Held<'a> = [const { None }; MAX_OPERANDS + 1];
+    for (k, hold) in held.iter_mut().enumerate() {
         let Some(next) = memory[k] else { continue };
         // Each once.
-        if memory[..k].iter().flatten().any(|earlier| std::ptr::eq(*earlier, next)) {
-            continue;
+        if !memory[..k].iter().flatten().any(|earlier| std::ptr::eq(*earlier, next)) {
+            *hold = Some(next.hold_idle()?);
         }
-        let mut track = next.try_track().ok_or(Refusal::Locked)?;
-        if !track.is_idle() {
-            track.forget_settled();
-            if !track.is_idle() {
-                return Err(Refusal::Busy);
-            }
-        }
-        *lock = Some(track);
     }
-    Ok(locked)
+    Ok(held)
 }
