@@ -286,6 +286,68 @@ fn rows_with_gaps() {
     }
 }
 
+/// The results of operations on rows that repeat, have gaps between them or are one element each, more than are gathered on
+/// the stack.
+fn computed_rows<T>(queue: &Queue, data: &[T]) -> Result<Vec<String>>
+where
+    T: RealElement,
+{
+    let base = Array::<T>::on(queue).from_slice([40, data.len() / 40], data)?;
+    let text = |array: &Array<T>| Ok::<_, Error>(format!("{:?}", array.to_vec()?));
+    let mut results = Vec::new();
+    let columns = base.shape()[1].cast_signed();
+    for part in [s![.., 3..columns - 1], s![..;3, ..], s![..;-1, 1..], s![.., ..;2]] {
+        let part = base.slice(part)?;
+        let dense = part.copy()?;
+        let (row, column) = (part.slice(s![1..2, ..])?, dense.slice(s![.., ..1])?);
+        let one = base.slice(s![0, 0])?;
+        for (a, b) in [(&dense, &row), (&column, &part), (&row, &column), (&part, &part), (&one, &part)] {
+            results.push(text(&a.try_add(b)?)?);
+            results.push(text(&a.try_mul(b)?.try_sub(&one)?)?);
+            results.push(format!("{:?}", a.try_greater(b)?.to_vec()?));
+            results.push(text(&a.try_greater(&one)?.try_where(b, &column)?)?);
+            let (turned, other) = (a.broadcast_to(part.shape())?.t(), b.t());
+            results.push(text(&turned.try_sub(&other)?)?);
+            // Into rows with gaps, and what is one element in each row into rows of several.
+            let wide = Array::<T>::on(queue).zeros([part.shape()[0] + 1, part.shape()[1] + 3])?;
+            a.add_into(b, &mut wide.slice(s![1.., 2..-1])?)?;
+            results.push(text(&wide)?);
+            wide.slice(s![1.., 3..])?.assign(&a.broadcast_to(part.shape())?)?;
+            results.push(text(&wide)?);
+        }
+        let mut out = dense.copy()?;
+        out.try_sub_assign(&column)?;
+        results.push(text(&out)?);
+        out.try_sub_assign(&row)?;
+        results.push(text(&out)?);
+    }
+    // Of rows that are written on the way.
+    for (from, to) in [(s![..-1, ..], s![1.., ..]), (s![1.., ..], s![..-1, ..]), (s![.., 1..], s![.., ..-1])]
+    {
+        let shifted = base.copy()?;
+        shifted.slice(to)?.try_add_assign(&shifted.slice(from)?)?;
+        results.push(text(&shifted)?);
+    }
+    for from in [s![2..3, ..], s![.., 1..2], s![..;-1, ..]] {
+        let mut shifted = base.copy()?;
+        let rows = shifted.slice(from)?;
+        shifted.try_add_assign(&rows)?;
+        results.push(text(&shifted)?);
+    }
+    Ok(results)
+}
+
+#[test]
+fn rows_that_repeat() {
+    for columns in [5, 17, 33, 200, 1000] {
+        let mut rng = Rng::new(columns as u64);
+        let numbers: Vec<f64> = (0..40 * columns).map(|_| rng.below(1 << 40) as f64 / 1e6 - 3e5).collect();
+        both(&numbers, computed_rows);
+        both(&numbers.iter().map(|&x| x as f32).collect::<Vec<_>>(), computed_rows);
+        both(&numbers.iter().map(|&x| (x as i64 % 50) as i8).collect::<Vec<_>>(), computed_rows);
+    }
+}
+
 /// What stands against a reduction at once: a write that is under way, and a view of the host for writing.
 #[test]
 fn reductions_of_memory_that_is_in_use() {

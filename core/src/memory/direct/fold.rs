@@ -167,8 +167,7 @@ impl<'a> Finish<'a> {
     /// computes there, and nothing else accesses them in conflict.
     unsafe fn run(&self, from: *const u8, dst: *mut u8, len: usize) {
         let (program, output) = (self.program, self.program.outputs()[0]);
-        let constants: SmallVec<[Constant; 2]> =
-            program.consts().iter().copied().map(Constant::of).collect();
+        let constants: SmallVec<[Constant; 2]> = program.consts().iter().copied().map(Constant::of).collect();
         let (input_size, output_size) = (program.inputs()[0].size(), program.output_dtype(0).size());
         // What the steps compute, for as many values at a time as there is room for: at least 16 of 32 steps.
         let mut room = Gathered([MaybeUninit::uninit(); MAX_BYTES]);

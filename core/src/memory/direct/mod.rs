@@ -8,6 +8,7 @@ mod fold;
 mod strided;
 
 pub(crate) use fold::AxisFold;
+use strided::Steps;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -152,6 +153,12 @@ pub(crate) struct Call<'a> {
     same: u32,
     /// Bit `k`: operand `k` does not lie as the result does.
     scattered: u32,
+    /// Bit `k`: so does operand `k`, and its rows are not such that the function takes them one by one.
+    rowless: u32,
+    /// Bit `k`: so does operand `k`, and there is no room to gather it.
+    large: u32,
+    /// Bit `k`: the elements of operand `k`, or of its rows, are not all the same one.
+    varies: u32,
     sources: [Option<Source<'a>>; MAX_OPERANDS],
     given: usize,
 }
@@ -167,6 +174,9 @@ impl<'a> Call<'a> {
             values: 0,
             same: 0,
             scattered: 0,
+            rowless: 0,
+            large: 0,
+            varies: 0,
             sources: [const { None }; MAX_OPERANDS],
             given: 0,
         }
@@ -224,6 +234,7 @@ impl<'a> Call<'a> {
             return false;
         }
         let place = place_before(allocation, layout.offset(), layout.offset() + self.space.len, dtype);
+        self.varies |= 1 << self.given;
         self.give(place, source)
     }
 
@@ -270,22 +281,28 @@ impl<'a> Call<'a> {
             return Some(place);
         }
         let mut pairs = layout.shape().iter().zip(&self.space.shape[added..]);
-        let fits = self.space.len * dtype.size() <= MAX_BYTES || self.copies_rows(layout);
-        let broadcasts = pairs.all(|(&own, &of)| own == of || own == 1);
-        self.scattered |= u32::from(fits && broadcasts) << k;
-        (fits && broadcasts).then_some(place)
+        if !pairs.all(|(&own, &of)| own == of || own == 1) {
+            return None;
+        }
+        let row_step = strided::row_step(layout, &self.space, dtype.size());
+        self.scattered |= 1 << k;
+        self.rowless |= u32::from(row_step.is_none()) << k;
+        self.varies |= u32::from(row_step == Some(1)) << k;
+        self.large |= u32::from(self.space.len * dtype.size() > MAX_BYTES) << k;
+        Some(place)
     }
 
-    /// Whether this is a copy from or to a layout in which the elements of a row lie together: then it is done row by row, and
-    /// nothing is gathered on the stack.
-    fn copies_rows(&self, layout: &Layout) -> bool {
-        self.function.op == Op::Copy && strided::has_rows(layout, &self.space, self.function.out.size())
+    /// Whether the call can be done row by row, each a call of the function on operands that are read where they lie.
+    fn has_rows(&self) -> bool {
+        self.rowless == 0 && (self.varies != 0 || self.function.op == Op::Copy)
     }
 
     /// Whether the call is complete.
     #[inline(always)]
     fn is_ready(&self) -> bool {
-        self.given == self.function.op.arity() && (1..=self.function.most).contains(&self.space.len)
+        self.given == self.function.op.arity()
+            && (1..=self.function.most).contains(&self.space.len)
+            && (self.large == 0 || self.has_rows())
     }
 
     /// What is touched: the operands' memory, and that of a target.
@@ -314,13 +331,60 @@ impl<'a> Call<'a> {
         // SAFETY: the caller's contract; constants are aligned for every dtype, and `array` has found the other operands to be.
         unsafe {
             if self.scattered == 0 {
-                self.run(dst, places);
-            } else if apart && self.function.op == Op::Copy {
+                self.run(dst, places, self.same, self.space.len);
+            } else {
+                self.compute_scattered(dst, places, apart);
+            }
+        }
+    }
+
+    /// [`compute`](Self::compute), where an operand does not lie as the result does.
+    ///
+    /// # Safety
+    /// As for `compute`; `places` are those of the operands.
+    #[inline(never)]
+    unsafe fn compute_scattered(&self, dst: *mut u8, places: [*const u8; MAX_OPERANDS], apart: bool) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if apart && self.function.op == Op::Copy {
                 self.gather(0, places[0], dst);
+            } else if apart && self.has_rows() {
+                self.compute_rows(dst, places);
             } else {
                 self.compute_gathered(dst, places);
             }
         }
+    }
+
+    /// [`compute`](Self::compute), row by row.
+    ///
+    /// # Safety
+    /// As for `compute`, with everything apart; `places` are those of the operands.
+    unsafe fn compute_rows(&self, mut dst: *mut u8, places: [*const u8; MAX_OPERANDS]) {
+        let steps = self.sources.map(|source| match source {
+            Some(source) => strided::steps(source.layout, &self.space),
+            None => Steps::new(),
+        });
+        // A value has no steps, and an operand that is not there none either.
+        let still: Steps = match steps.iter().find(|steps| !steps.is_empty()) {
+            Some(steps) => steps.iter().map(|&(extent, _)| (extent, 0)).collect(),
+            None => Steps::new(),
+        };
+        let steps = steps.each_ref().map(|steps| if steps.is_empty() { &still[..] } else { &steps[..] });
+        let all = (1 << self.given) - 1;
+        let same = all & !self.varies;
+        let mut sizes = [0; MAX_OPERANDS];
+        (0..self.given).for_each(|k| sizes[k] = self.itemsize(k).cast_signed());
+        strided::rows(steps, |row, len| {
+            let mut at = places;
+            (0..MAX_OPERANDS).for_each(|k| at[k] = at[k].wrapping_offset(row[k] * sizes[k]));
+            // SAFETY: the caller's contract: `row` is in each layout, whose elements lie together from there on, or are one; `dst` runs
+            // through the space.
+            unsafe {
+                self.run(dst, at, same, len);
+                dst = dst.add(len * self.function.out.size());
+            }
+        });
     }
 
     /// Copies an operand's elements, one after another in the order of the space.
@@ -338,7 +402,6 @@ impl<'a> Call<'a> {
     ///
     /// # Safety
     /// As for `compute`; `places` are those of the operands, of which those to be gathered take up to [`MAX_BYTES`].
-    #[inline(never)]
     unsafe fn compute_gathered(&self, dst: *mut u8, mut places: [*const u8; MAX_OPERANDS]) {
         let mut gathered = [const { Gathered([MaybeUninit::uninit(); MAX_BYTES]) }; MAX_OPERANDS];
         for k in (0..self.given).filter(|k| self.scattered >> k & 1 == 1) {
@@ -348,19 +411,19 @@ impl<'a> Call<'a> {
             places[k] = room;
         }
         // SAFETY: the caller's contract; what was gathered is aligned for every dtype.
-        unsafe { self.run(dst, places) };
+        unsafe { self.run(dst, places, self.same, self.space.len) };
     }
 
     /// Calls the function, with the first operand in place of those that it has not.
     ///
     /// # Safety
-    /// As for `compute`; `places` are those of the operands, each as the function takes it.
+    /// As for `compute`; `places` are those of `len` elements of each operand, or of one that is the same for all.
     #[inline(always)]
-    unsafe fn run(&self, dst: *mut u8, [a, b, c]: [*const u8; MAX_OPERANDS]) {
+    unsafe fn run(&self, dst: *mut u8, [a, b, c]: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
         let b = if self.given > 1 { b } else { a };
         let c = if self.given > 2 { c } else { a };
         // SAFETY: the caller's contract.
-        unsafe { (self.function.run)(dst, a, b, c, self.same, self.space.len) };
+        unsafe { (self.function.run)(dst, a, b, c, same, len) };
     }
 
     /// Computes into memory of its own, now. `None`, with nothing done, where something under way or an open host view
@@ -412,7 +475,8 @@ impl<'a> Call<'a> {
                 return false;
             }
         }
-        if !apart && self.bytes() > MAX_BYTES {
+        // Then it is to be gathered first.
+        if !apart && self.large != 0 {
             return false;
         }
         let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
@@ -440,7 +504,8 @@ impl<'a> Call<'a> {
         let direct = self.function.op == Op::Copy
             && (self.values | self.same | self.scattered) == 0
             && self.reads_apart(0, out, layout);
-        let fits = self.bytes() <= MAX_BYTES || (direct && self.copies_rows(layout));
+        let in_rows = || direct && strided::row_step(layout, &self.space, size) == Some(1);
+        let fits = self.bytes() <= MAX_BYTES || in_rows();
         if !fits || self_overlaps(layout) {
             return false;
         }

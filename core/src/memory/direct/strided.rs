@@ -6,9 +6,9 @@ use super::Space;
 use crate::layout::{Layout, Order};
 
 /// The dimensions of a space that count, the innermost first: extent, and elements to step in a layout that broadcasts to it.
-type Steps = SmallVec<[(usize, isize); 4]>;
+pub(super) type Steps = SmallVec<[(usize, isize); 4]>;
 
-fn steps(layout: &Layout, space: &Space<'_>) -> Steps {
+pub(super) fn steps(layout: &Layout, space: &Space<'_>) -> Steps {
     let added = space.shape.len() - layout.ndim();
     let dim = |axis: usize| {
         let inherited = axis.checked_sub(added).filter(|&a| layout.shape()[a] != 1);
@@ -21,34 +21,68 @@ fn steps(layout: &Layout, space: &Space<'_>) -> Steps {
     }
 }
 
-/// Bytes of a row that is worth a call which copies it.
+/// Bytes of a row that is worth a call.
 const ROW_BYTES: usize = 128;
 
-/// Whether elements of a size, in the order of the space, lie together in rows that are not short.
-pub(super) fn has_rows(layout: &Layout, space: &Space<'_>, size: usize) -> bool {
-    steps(layout, space).first().is_none_or(|&(extent, step)| step == 1 && extent * size >= ROW_BYTES)
+/// The elements to step within the rows of a layout, in the order of the space, where these are not short, and their elements
+/// of a size lie together (1) or are the same one (0).
+pub(super) fn row_step(layout: &Layout, space: &Space<'_>, size: usize) -> Option<isize> {
+    let (extent, step) = steps(layout, space).first().copied()?;
+    (matches!(step, 0 | 1) && extent * size >= ROW_BYTES).then_some(step)
 }
 
-/// Calls a function with the first element, the length and the step of each innermost row, in the order of the space.
+/// Calls a function with the first elements and the length of each innermost row, in the order of the space, of layouts whose
+/// steps are given.
 #[inline(always)]
-fn rows(steps: &Steps, mut each: impl FnMut(isize, usize, isize)) {
-    let (inner, step) = steps.first().copied().unwrap_or((1, 0));
-    let outer = steps.get(1..).unwrap_or_default();
-    let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
-    let mut row = 0_isize;
+pub(super) fn rows<const N: usize>(steps: [&[(usize, isize)]; N], mut each: impl FnMut([isize; N], usize)) {
+    let inner = steps[0].first().map_or(1, |&(extent, _)| extent);
+    let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, steps[0].len().saturating_sub(1));
+    let mut row = [0_isize; N];
     loop {
-        each(row, inner, step);
+        each(row, inner);
         let mut axis = 0;
         loop {
-            let Some(&(extent, stride)) = outer.get(axis) else { return };
-            index[axis] += 1;
-            row += stride;
-            if index[axis] < extent {
+            let Some(at) = index.get_mut(axis) else { return };
+            let outer = steps.map(|steps| steps[axis + 1]);
+            *at += 1;
+            if *at < outer[0].0 {
+                (0..N).for_each(|k| row[k] += outer[k].1);
                 break;
             }
-            row -= extent.cast_signed() * stride;
-            index[axis] = 0;
+            (0..N).for_each(|k| row[k] -= (outer[k].0.cast_signed() - 1) * outer[k].1);
+            *at = 0;
             axis += 1;
+        }
+    }
+}
+
+/// Copies `len` elements of a size that are so far apart to `dense`, or back.
+///
+/// # Safety
+/// As for [`transfer`].
+#[inline(always)]
+unsafe fn copy_row<const SIZE: usize, const BACK: bool>(
+    at: *mut [u8; SIZE],
+    step: isize,
+    dense: *mut [u8; SIZE],
+    len: usize,
+) {
+    // SAFETY: for all of this function: the caller's contract.
+    unsafe {
+        let each = |step: isize| {
+            for i in 0..len {
+                let (at, one) = (at.offset(i.cast_signed() * step), dense.add(i));
+                if BACK { *at = *one } else { *one = *at }
+            }
+        };
+        match step {
+            1 if BACK => std::ptr::copy_nonoverlapping(dense, at, len),
+            1 => std::ptr::copy_nonoverlapping(at, dense, len),
+            // Steps that the compiler knows become moves of whole vectors.
+            0 => each(0),
+            -1 => each(-1),
+            2 => each(2),
+            _ => each(step),
         }
     }
 }
@@ -59,19 +93,11 @@ fn rows(steps: &Steps, mut each: impl FnMut(isize, usize, isize)) {
 /// As for [`transfer`].
 unsafe fn copy<const SIZE: usize, const BACK: bool>(place: *mut u8, steps: &Steps, dense: *mut u8) {
     let (place, mut dense) = (place.cast::<[u8; SIZE]>(), dense.cast::<[u8; SIZE]>());
-    rows(steps, |row, len, step| {
+    let step = steps.first().map_or(0, |&(_, step)| step);
+    rows([steps], |[row], len| {
         // SAFETY: the caller's contract: `row` and the steps from it are in the layout, and `dense` runs through the space.
         unsafe {
-            let at = place.offset(row);
-            if step == 1 {
-                let (from, to) = if BACK { (dense, at) } else { (at, dense) };
-                std::ptr::copy_nonoverlapping(from, to, len);
-            } else {
-                for i in 0..len {
-                    let (at, one) = (at.offset(i.cast_signed() * step), dense.add(i));
-                    if BACK { *at = *one } else { *one = *at }
-                }
-            }
+            copy_row::<SIZE, BACK>(place.offset(row), step, dense, len);
             dense = dense.add(len);
         }
     });
