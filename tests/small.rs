@@ -310,7 +310,7 @@ where
             results.push(text(&turned.try_sub(&other)?)?);
             // Into rows with gaps, and what is one element in each row into rows of several.
             let wide = Array::<T>::on(queue).zeros([part.shape()[0] + 1, part.shape()[1] + 3])?;
-            a.add_into(b, &mut wide.slice(s![1.., 2..-1])?)?;
+            a.add_into(b, &mut wide.slice(s![1.., ..-3])?)?;
             results.push(text(&wide)?);
             wide.slice(s![1.., 3..])?.assign(&a.broadcast_to(part.shape())?)?;
             results.push(text(&wide)?);

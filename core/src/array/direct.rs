@@ -60,6 +60,11 @@ pub(super) fn elementwise_alike<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> R
 /// What the allocation reports.
 #[inline(never)]
 pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
+    // The result has as many elements as each operand, or more.
+    let large = |array: &UsmArray| array.len() > DIRECT_BYTES / op.result(array.dtype).size();
+    if operands.iter().filter_map(an_array).any(large) {
+        return Ok(None);
+    }
     match Work::of(op, operands, None) {
         Some(work) if op != Op::Cast => work.fresh(op, op.result(work.dtype), operands),
         _ => Ok(None),

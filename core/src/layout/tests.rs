@@ -27,10 +27,8 @@ fn element(layout: &Layout, index: &[usize]) -> isize {
 
 /// The elements of a layout in C order, by definition.
 fn elements(layout: &Layout) -> Vec<usize> {
-    multi_indices(layout.shape())
-        .iter()
-        .map(|index| usize::try_from(element(layout, index)).unwrap())
-        .collect()
+    let place = |index: &Vec<usize>| usize::try_from(element(layout, index)).unwrap();
+    multi_indices(layout.shape()).iter().map(place).collect()
 }
 
 fn strided(shape: &[usize], strides: &[isize], offset: usize) -> Layout {

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use stridewise_core::{Arg, Dtype, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Op, Program};
 
 use super::entry::{STREAM, StepFn};
+use super::joined::{Doing, doings};
 use super::step::{copy, resolve};
 use super::stream;
 use crate::simd::Isa;
@@ -131,11 +132,15 @@ impl Code {
             tile_len: usize::MAX,
         };
 
+        let computed =
+            if matches!(target, Target::Operands) { steps.len().checked_sub(1)? } else { steps.len() };
+        let doings = doings(program, computed, |i| inputs[i] == Access::Uniform);
+
         // The step that reads a value last; beyond the last step for what is needed at the end.
         let mut input_until = [None; MAX_INPUTS];
         let mut step_until = [0; MAX_STEPS];
-        for (s, step) in steps.iter().enumerate() {
-            for &arg in step.operands() {
+        for (s, doing) in doings.iter().enumerate() {
+            for &arg in doing.operands() {
                 match arg {
                     Arg::Input(i) => input_until[usize::from(i)] = Some(s),
                     Arg::Step(i) => step_until[usize::from(i)] = s,
@@ -167,9 +172,7 @@ impl Code {
         }
 
         let value_size = if let Target::Value(dtype) = target { dtype.size() } else { 0 };
-        let computed =
-            if matches!(target, Target::Operands) { steps.len().checked_sub(1)? } else { steps.len() };
-        let (steps, last) = steps.split_at(computed);
+        let (doings, last) = doings.split_at(computed);
         let mut uniform = [false; MAX_STEPS];
         let mut step_slot = [0; MAX_STEPS];
         let mut done = [false; MAX_OUTPUTS];
@@ -177,10 +180,10 @@ impl Code {
             let is = |(o, &a): (usize, &Arg)| a == Arg::Step(small(s)) && !done[o];
             program.outputs().iter().enumerate().any(is)
         };
-        for (s, step) in steps.iter().enumerate() {
-            let resolved = resolve(step.op, step.dtype, step.out, isa)?;
+        for (s, doing) in doings.iter().enumerate().filter(|(_, doing)| !doing.joined) {
+            let resolved = doing.resolve(isa)?;
             let mut call = Call { run: resolved.run, dst: 0, src: [0; 3], flags: 0, once: true };
-            for (k, &arg) in step.operands().iter().enumerate() {
+            for (k, &arg) in doing.operands().iter().enumerate() {
                 let (slot, same) = match arg {
                     Arg::Input(i) => (input_slot[usize::from(i)], inputs[usize::from(i)] == Access::Uniform),
                     Arg::Const(i) => (first_const + i, true),
@@ -190,7 +193,7 @@ impl Code {
                 call.flags |= u32::from(same) << k;
                 call.once &= same;
             }
-            for k in step.operands().len()..3 {
+            for k in doing.operands().len()..3 {
                 call.src[k] = call.src[0];
             }
             if call.once {
@@ -203,8 +206,9 @@ impl Code {
                 && !call.once
             {
                 direct = program.outputs().iter().enumerate().position(|(o, &arg)| {
-                    let reads = |step: &stridewise_core::Step| {
-                        step.operands()
+                    let reads = |doing: &Doing<'_>| {
+                        doing
+                            .operands()
                             .iter()
                             .any(|&a| matches!(a, Arg::Input(i) if alias(usize::from(i), o)))
                     };
@@ -212,8 +216,8 @@ impl Code {
                         step_until[s] <= s && program.outputs().iter().filter(|&&a| a == arg).count() == 1;
                     arg == Arg::Step(small(s))
                         && access[o] == Access::Direct
-                        && !steps[s + 1..].iter().any(reads)
-                        && (resolved.lanes || !reads(step))
+                        && !doings[s + 1..].iter().any(reads)
+                        && (resolved.lanes || !reads(doing))
                         && (!stream || (resolved.lanes && last))
                 });
                 if direct.is_some() && *stream {
@@ -227,7 +231,7 @@ impl Code {
                 }
                 None => {
                     if !call.once {
-                        widest = widest.max(step.out.size());
+                        widest = widest.max(doing.size());
                     }
                     tiles.take()
                 }
@@ -237,9 +241,9 @@ impl Code {
 
             // Tiles that nothing needs any more; a result that nothing needs at all is among them. The place of a packed
             // input may be a row among others (see `Tiles::panel`), so nothing wider goes there.
-            let later = steps[s + 1..].iter().map(|step| step.out.size());
+            let later = doings[s + 1..].iter().map(Doing::size);
             let widest_later = later.chain([value_size]).max().unwrap_or(0);
-            for (k, &arg) in step.operands().iter().enumerate() {
+            for (k, &arg) in doing.operands().iter().enumerate() {
                 let slot = call.src[k];
                 let dead = match arg {
                     Arg::Input(i) => {

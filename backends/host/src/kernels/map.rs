@@ -10,7 +10,7 @@ use stridewise_core::ops::{
     NumOp, NumTest, PartOp, Parts, Real, RealFn, RealOp, RealTest,
 };
 
-use super::entry::{Kernel, LaneKernel, STREAM, VECTOR_BYTES};
+use super::entry::{Kernel, LaneKernel, STREAM, VECTOR_BYTES, WideKernel};
 use crate::simd::Lane;
 
 /// An operation on scalars of one type.
@@ -370,7 +370,8 @@ impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneMap<V, W, K> {
             match flags & 7 {
                 0 => lane_map::<V, W, K, 0>(dst, from, stream, len),
                 1 if K == 2 => lane_map::<V, W, K, 1>(dst, from, stream, len),
-                2 if K == 2 => lane_map::<V, W, K, 2>(dst, from, stream, len),
+                2 if K >= 2 => lane_map::<V, W, K, 2>(dst, from, stream, len),
+                4 if K == 3 => lane_map::<V, W, K, 4>(dst, from, stream, len),
                 6 if K == 3 => lane_map::<V, W, K, 6>(dst, from, stream, len),
                 _ => lane_loop::<V, W, K>(dst, from, flags, len),
             }
@@ -382,6 +383,9 @@ impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneMap<V, W, K> {
 pub(super) struct LaneMaps<W, const K: usize>(PhantomData<W>);
 impl<W: LaneFn<K>, const K: usize> LaneKernel for LaneMaps<W, K> {
     type At<V: Lane> = LaneMap<V, W, K>;
+}
+impl<W: LaneFn<K>, const K: usize> WideKernel for LaneMaps<W, K> {
+    type At<V: Lane<Elem = T>, T: Float> = LaneMap<V, W, K>;
 }
 
 #[inline(always)]

@@ -1,8 +1,9 @@
 //! The host's kernels: maps, reductions and the other families of plans over strided memory, copies and fills.
 //!
 //! [`step`](self::step) finds the function for an operation, dtype and instruction set; [`code`](self::code) compiles a
-//! program to a list of such functions over slots; [`tile`](self::tile) runs the list tile by tile;
-//! [`reduce`](self::reduce) folds what it computes; [`split`](self::split) divides the work between threads.
+//! program to a list of such functions over slots, some for two steps at once ([`joined`](self::joined));
+//! [`tile`](self::tile) runs the list tile by tile; [`reduce`](self::reduce) folds what it computes;
+//! [`split`](self::split) divides the work between threads.
 
 mod cast;
 mod code;
@@ -16,6 +17,7 @@ mod gather;
 mod half_map;
 mod index_fold;
 mod integer;
+mod joined;
 mod map;
 mod order;
 mod pack;

@@ -1,8 +1,8 @@
-//! Small work on the calling thread, under the locks of the memory that it touches.
+//! Small work on the calling thread, while it holds the memory that it touches.
 //!
 //! A submission costs more than computing a few elements. Where a device computes on the calling thread anyway, and
-//! nothing that is under way touches the memory, the work is done while the locks that a submission would take are held:
-//! then it is over before anything could conflict with it, and leaves nothing to record.
+//! nothing that is under way touches the memory, the work is done while the memory is held, which a submission would wait
+//! for: then it is over before anything could conflict with it, and leaves nothing to record.
 
 mod fold;
 mod strided;

@@ -5,6 +5,7 @@ mod deviations;
 mod direct;
 mod gathers;
 mod indices;
+mod joined;
 mod maps;
 mod random;
 mod reductions;

@@ -80,29 +80,40 @@ fn strides(dims: &[usize], input: bool, rng: &mut Rng) -> Vec<isize> {
 fn check(seed: u64, dims: &[usize], threads: usize, cache: usize) -> Result<(), TestCaseError> {
     let mut rng = Rng(seed);
     let program = program(&mut rng);
+    compare(&program, &mut rng, dims, threads, cache)
+}
+
+/// A program over random layouts, run at every level, against the oracle.
+pub(super) fn compare(
+    program: &Program,
+    rng: &mut Rng,
+    dims: &[usize],
+    threads: usize,
+    cache: usize,
+) -> Result<(), TestCaseError> {
     let mut inputs: Vec<_> = program
         .inputs()
         .iter()
         .enumerate()
         .map(|(i, &d)| {
-            let s = strides(dims, true, &mut rng);
+            let s = strides(dims, true, rng);
             if program.is_index(i) {
                 Array::numbers(rng.below(99) as isize - 50, s)
             } else {
-                Array::new(dims, s, d, &mut rng)
+                Array::new(dims, s, d, rng)
             }
         })
         .collect();
     let before: Vec<_> = (0..program.outputs().len())
         .map(|o| {
-            let s = strides(dims, false, &mut rng);
-            Array::new(dims, s, program.output_dtype(o), &mut rng)
+            let s = strides(dims, false, rng);
+            Array::new(dims, s, program.output_dtype(o), rng)
         })
         .collect();
     let all = indices(dims);
     let expected: Vec<Vec<_>> = all
         .iter()
-        .map(|i| evaluate(&program, &inputs.iter().map(|a| a.get(i)).collect::<Vec<_>>()).unwrap())
+        .map(|i| evaluate(program, &inputs.iter().map(|a| a.get(i)).collect::<Vec<_>>()).unwrap())
         .collect();
     for &isa in Isa::available() {
         let mut outputs = before.clone();
