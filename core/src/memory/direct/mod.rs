@@ -29,6 +29,8 @@ use crate::scalar::Scalar;
 pub(crate) const MAX_OPERANDS: usize = 3;
 /// Bytes at most of an operand that is not simply read where it lies.
 pub(crate) const MAX_BYTES: usize = 8 << 10;
+/// Rows at most that are read where they lie, each by a call, where there is room to gather them.
+const FEW_ROWS: usize = 8;
 /// Bytes at most of a result that is computed although it could be recorded instead, to be computed with what comes next:
 /// that saves the way of its elements through the second-level cache, and costs the recording.
 pub(crate) const DIRECT_BYTES: usize = 64 << 10;
@@ -297,6 +299,15 @@ impl<'a> Call<'a> {
         self.rowless == 0 && (self.varies != 0 || self.function.op == Op::Copy)
     }
 
+    /// Whether the rows are so many that gathering them, where there is room, is quicker than as many calls.
+    fn has_many_rows(&self) -> bool {
+        let row = match self.space.order {
+            Order::C => self.space.shape.iter().rev().find(|&&extent| extent != 1),
+            Order::F => self.space.shape.iter().find(|&&extent| extent != 1),
+        };
+        self.large == 0 && row.is_some_and(|row| self.space.len / row > FEW_ROWS)
+    }
+
     /// Whether the call is complete.
     #[inline(always)]
     fn is_ready(&self) -> bool {
@@ -348,7 +359,7 @@ impl<'a> Call<'a> {
         unsafe {
             if apart && self.function.op == Op::Copy {
                 self.gather(0, places[0], dst);
-            } else if apart && self.has_rows() {
+            } else if apart && self.has_rows() && !self.has_many_rows() {
                 self.compute_rows(dst, places);
             } else {
                 self.compute_gathered(dst, places);

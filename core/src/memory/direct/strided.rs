@@ -91,14 +91,23 @@ unsafe fn copy_row<const SIZE: usize, const BACK: bool>(
 ///
 /// # Safety
 /// As for [`transfer`].
-unsafe fn copy<const SIZE: usize, const BACK: bool>(place: *mut u8, steps: &Steps, dense: *mut u8) {
+unsafe fn copy<const SIZE: usize, const BACK: bool>(place: *mut u8, mut steps: Steps, dense: *mut u8) {
+    // A row that is repeated is read once.
+    let repeated = !BACK && steps.get(1).is_some_and(|&(_, step)| step == 0);
+    let times = if repeated { steps.remove(1).0 } else { 1 };
     let (place, mut dense) = (place.cast::<[u8; SIZE]>(), dense.cast::<[u8; SIZE]>());
     let step = steps.first().map_or(0, |&(_, step)| step);
-    rows([steps], |[row], len| {
+    rows([&steps], |[row], len| {
         // SAFETY: the caller's contract: `row` and the steps from it are in the layout, and `dense` runs through the space.
         unsafe {
             copy_row::<SIZE, BACK>(place.offset(row), step, dense, len);
-            dense = dense.add(len);
+            let (mut done, all) = (len, len * times);
+            while done < all {
+                let more = done.min(all - done);
+                std::ptr::copy_nonoverlapping(dense, dense.add(done), more);
+                done += more;
+            }
+            dense = dense.add(all);
         }
     });
 }
@@ -117,7 +126,7 @@ pub(super) unsafe fn transfer<const BACK: bool>(
     size: usize,
     dense: *mut u8,
 ) {
-    let copy: unsafe fn(*mut u8, &Steps, *mut u8) = match size {
+    let copy: unsafe fn(*mut u8, Steps, *mut u8) = match size {
         1 => copy::<1, BACK>,
         2 => copy::<2, BACK>,
         4 => copy::<4, BACK>,
@@ -125,5 +134,5 @@ pub(super) unsafe fn transfer<const BACK: bool>(
         _ => copy::<16, BACK>,
     };
     // SAFETY: the caller's contract; the strides of a broadcast are the layout's or 0.
-    unsafe { copy(place, &steps(layout, space), dense) }
+    unsafe { copy(place, steps(layout, space), dense) }
 }
