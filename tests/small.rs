@@ -450,6 +450,44 @@ fn memory_with_a_past_is_not_kept() {
     }
 }
 
+/// An element is read while another thread does small work that writes it: neither stands in the other's way.
+#[test]
+fn elements_are_read_beside_small_work() {
+    let device = Device::select("host").unwrap();
+    let all = Array::<i64>::on(&device.queue().unwrap()).zeros([8000]).unwrap();
+    let (mut counted, read) = (all.clone(), all.slice(s![-1]).unwrap());
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    assert!((0..=20_000).contains(&read.item().unwrap()));
+                }
+            });
+        }
+        let failed = (0..20_000).find_map(|_| counted.try_add_assign(1).err());
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(failed.is_none(), "{failed:?}");
+    });
+    assert_eq!(all.sum().unwrap(), 20_000 * 8000);
+}
+
+/// A target that lies on an element which every result needs.
+#[test]
+fn one_element_below_all_results() {
+    for device in devices::devices().iter().filter(|device| device.dtype_support().supports(Dtype::C128)) {
+        let queue = device.queue().unwrap();
+        let wide = Array::<Complex<f64>>::on(&queue).zeros([2, 10]).unwrap();
+        let x = UsmArray::from(wide.slice(s![.., 1..9]).unwrap());
+        let memory = UsmArray::empty(&queue, &[1], Dtype::C128, UsmKind::Device).unwrap().usm_data().unwrap();
+        let view = |shape: &[usize], dtype| UsmArray::builder(shape).dtype(dtype).buffer(&memory).build();
+        let (one, out) = (view(&[1], Dtype::C128).unwrap(), view(&[2, 8], Dtype::Bool).unwrap());
+        one.assign(&UsmArray::from(Array::<Complex<f64>>::on(&queue).zeros([1]).unwrap())).unwrap();
+        out.write_elementwise(Op::Equal, &[(&x).into(), (&one).into()], &[]).unwrap();
+        assert_eq!(out.to_vec::<bool>().unwrap(), [true; 16], "on {device}");
+    }
+}
+
 #[test]
 fn ten_threads_share_operands_and_results() {
     let device = Device::select("host").unwrap();

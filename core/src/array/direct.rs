@@ -79,8 +79,8 @@ fn an_array<'a>(operand: &ArrayOrScalar<'a>) -> Option<&'a UsmArray> {
     }
 }
 
-/// The call of an operation whose operands are values, and arrays that lie as one of them or the result does, and are of its
-/// queue, without the operands: the usual case of [`Work`], found in one pass.
+/// The call of an operation on elements that lie as those of an array do, one of the operands or the result, without its
+/// operands.
 #[inline(always)]
 fn alike<'a>(op: Op, operands: &[ArrayOrScalar<'_>], like: &'a UsmArray) -> Option<Call<'a>> {
     // A condition comes first.
@@ -92,7 +92,8 @@ fn alike<'a>(op: Op, operands: &[ArrayOrScalar<'_>], like: &'a UsmArray) -> Opti
     Some(Call::new(function?, space))
 }
 
-/// Gives such a call its operands: the kind of memory for the result, where the function takes them.
+/// Gives such a call its operands: the kind of memory for the result, where they are values and arrays that lie so, too, and
+/// are of that array's queue. With [`alike`] the usual case of [`Work`], found in one pass.
 #[inline(always)]
 fn give_alike<'a>(
     call: &mut Call<'a>,

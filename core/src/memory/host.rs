@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::UsmPtr;
 use super::allocation::Allocation;
-use super::track::{Mode, Region};
+use super::track::{Mode, Refusal, Region};
 use crate::backend::UsmSupport;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -100,12 +100,21 @@ pub(crate) fn read_at_once(allocation: &Allocation, offset: usize, out: &mut [u8
     if !native || !allocation.kind().host_accessible() || out.len() > HELD_BYTES {
         return false;
     }
-    let Ok(held) = allocation.hold_idle() else { return false };
+    let (held, locked) = match allocation.hold_idle() {
+        Ok(held) => (Some(held), None),
+        // Whoever has it does something short.
+        Err(Refusal::Held) => (None, Some(allocation.track())),
+        Err(Refusal::Busy) => (None, None),
+    };
+    let locked = locked.filter(|track| track.is_idle());
+    if held.is_none() && locked.is_none() {
+        return false;
+    }
     let source = allocation.ptr().byte_offset(offset as isize).as_ptr();
     // SAFETY: the range is inside the allocation (asserted), which the host may read, on which nothing is under way, and nothing
-    // can begin while it is held. `out` is a distinct Rust slice.
+    // can begin while it is held or locked. `out` is a distinct Rust slice.
     unsafe { std::ptr::copy_nonoverlapping(source, out.as_mut_ptr(), out.len()) };
-    drop(held);
+    drop((held, locked));
     true
 }
 

@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use smallvec::SmallVec;
 
@@ -125,13 +126,24 @@ impl Tracked {
     pub(crate) fn lock(&self) -> LockedTrack<'_> {
         // Nothing panics while the lock is held, so poison means nothing.
         let track = self.track.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut rounds = 0_u32;
         while self.state.fetch_or(HELD, Ordering::Acquire) & HELD != 0 {
-            rounds += 1;
-            // Small work takes microseconds, unless its thread was interrupted.
-            if rounds.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+            self.wait();
         }
         LockedTrack { track, state: &self.state }
+    }
+
+    /// Waits until nobody seems to hold the track: small work takes microseconds, unless its thread is interrupted.
+    #[cold]
+    fn wait(&self) {
+        let mut rounds = 0;
+        while self.state.load(Ordering::Relaxed) & HELD != 0 {
+            rounds += 1;
+            match rounds {
+                0..100 => std::hint::spin_loop(),
+                100..200 => std::thread::yield_now(),
+                _ => std::thread::sleep(Duration::from_micros(50)),
+            }
+        }
     }
 
     /// Holds a track that is idle.

@@ -5,9 +5,11 @@
 //! for: then it is over before anything could conflict with it, and leaves nothing to record.
 
 mod fold;
+mod hold;
 mod strided;
 
 pub(crate) use fold::AxisFold;
+use hold::{Memories, hold_idle};
 use strided::Steps;
 
 use std::mem::MaybeUninit;
@@ -15,7 +17,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::allocation::Allocation;
-use super::track::{HeldIdle, Refusal};
 use super::{BLOCK_ALIGN_BYTES, UsmKind};
 use crate::backend::{Elements, ElementsFn};
 use crate::dtype::Dtype;
@@ -159,7 +160,7 @@ pub(crate) struct Call<'a> {
     rowless: u32,
     /// Bit `k`: so does operand `k`, and there is no room to gather it.
     large: u32,
-    /// Bit `k`: the elements of operand `k`, or of its rows, are not all the same one.
+    /// Bit `k`: the elements of operand `k`, or of its rows if it has any, are not all the same one.
     varies: u32,
     sources: [Option<Source<'a>>; MAX_OPERANDS],
     given: usize,
@@ -328,7 +329,8 @@ impl<'a> Call<'a> {
     /// # Safety
     /// The call is complete, its memory is the function's device's and live. The elements may be written at `dst`, which is
     /// aligned to them; nothing else accesses any of this in conflict. An operand that is read where it lies is exactly the
-    /// elements at `dst`, or apart from them; `apart`: so is what does not lie as the result does, too.
+    /// elements at `dst`, or apart from them; `apart`: so is what does not lie as the result does, too, which it has to be where
+    /// there is no room to gather it.
     #[inline(always)]
     unsafe fn compute(&self, dst: *mut u8, apart: bool) {
         let mut places = self.places;
@@ -414,6 +416,7 @@ impl<'a> Call<'a> {
     /// # Safety
     /// As for `compute`; `places` are those of the operands, of which those to be gathered take up to [`MAX_BYTES`].
     unsafe fn compute_gathered(&self, dst: *mut u8, mut places: [*const u8; MAX_OPERANDS]) {
+        debug_assert_eq!(self.large, 0, "an operand that there is no room for");
         let mut gathered = [const { Gathered([MaybeUninit::uninit(); MAX_BYTES]) }; MAX_OPERANDS];
         for k in (0..self.given).filter(|k| self.scattered >> k & 1 == 1) {
             let room = gathered[k].0.as_mut_ptr().cast::<u8>();
@@ -447,8 +450,9 @@ impl<'a> Call<'a> {
         if !self.is_ready() {
             return Ok(None);
         }
-        let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
+        // Who holds memory waits for nothing, the pool's lock included.
         let out = Allocation::new(self.function.device, kind, self.bytes(), BLOCK_ALIGN_BYTES)?;
+        let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
         // SAFETY: the call is complete. Its memory may be touched by the device's function (`backend::Device::elements_fn`) and
         // is held: no work is under way and no host view open, and none can begin. The memory that is written was just
         // allocated, so nobody else has it and no operand is in it.
@@ -479,10 +483,10 @@ impl<'a> Call<'a> {
                 apart &= self.reads_apart(k, out, layout);
                 continue;
             }
-            let elements = if self.same >> k & 1 == 1 { 1 } else { self.space.len };
-            let read = span(self.places[k], elements * self.itemsize(k));
-            // The same elements as the target's, or others.
-            if read != written && read.start < written.end && written.start < read.end {
+            let same = self.same >> k & 1 == 1;
+            let read = span(self.places[k], if same { 1 } else { self.space.len } * self.itemsize(k));
+            // The same elements as the target's, or others. One that all of it lies on would be lost on the way.
+            if (same || read != written) && read.start < written.end && written.start < read.end {
                 return false;
             }
         }
@@ -541,59 +545,4 @@ impl<'a> Call<'a> {
 /// The addresses of bytes.
 fn span(start: *const u8, bytes: usize) -> Range<usize> {
     start.addr()..start.addr() + bytes
-}
-
-/// Holds the tracks of allocations, on none of which work may be under way or a host view open. Tracks that others have are
-/// not waited for while any is held, so that their order does not matter: `None`, too, where somebody has one for long.
-#[inline(always)]
-fn hold_idle<'a>(memory: &Memories<'a>) -> Option<Held<'a>> {
-    match try_hold_idle(memory) {
-        Ok(held) => Some(held),
-        Err(refusal) => hold_later(memory, refusal),
-    }
-}
-
-/// How often tracks that others have are asked for again: they have them for as long as small work takes.
-const HOLD_ROUNDS: usize = 100;
-
-#[cold]
-#[inline(never)]
-fn hold_later<'a>(memory: &Memories<'a>, mut refusal: Refusal) -> Option<Held<'a>> {
-    for _ in 0..HOLD_ROUNDS {
-        match refusal {
-            Refusal::Held => std::hint::spin_loop(),
-            // What is over may only not have been forgotten.
-            Refusal::Busy => {
-                for allocation in memory.iter().flatten() {
-                    let mut track = allocation.track();
-                    track.forget_settled();
-                    if !track.is_idle() {
-                        return None;
-                    }
-                }
-            }
-        }
-        match try_hold_idle(memory) {
-            Ok(held) => return Some(held),
-            Err(again) => refusal = again,
-        }
-    }
-    None
-}
-
-/// What an operation touches: its operands' memory, and its target's.
-type Memories<'a> = [Option<&'a Allocation>; MAX_OPERANDS + 1];
-type Held<'a> = [Option<HeldIdle<'a>>; MAX_OPERANDS + 1];
-
-#[inline(always)]
-fn try_hold_idle<'a>(memory: &Memories<'a>) -> std::result::Result<Held<'a>, Refusal> {
-    let mut held: Held<'a> = [const { None }; MAX_OPERANDS + 1];
-    for (k, hold) in held.iter_mut().enumerate() {
-        let Some(next) = memory[k] else { continue };
-        // Each once.
-        if !memory[..k].iter().flatten().any(|earlier| std::ptr::eq(*earlier, next)) {
-            *hold = Some(next.hold_idle()?);
-        }
-    }
-    Ok(held)
 }

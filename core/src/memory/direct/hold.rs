@@ -1,0 +1,60 @@
+//! Holding the memory that small work touches.
+
+use super::MAX_OPERANDS;
+use crate::memory::allocation::Allocation;
+use crate::memory::track::{HeldIdle, Refusal};
+
+/// Holds the tracks of allocations, on none of which work may be under way or a host view open. Tracks that others have are
+/// not waited for while any is held, so that their order does not matter: `None`, too, where somebody has one for long.
+#[inline(always)]
+pub(super) fn hold_idle<'a>(memory: &Memories<'a>) -> Option<Held<'a>> {
+    match try_hold_idle(memory) {
+        Ok(held) => Some(held),
+        Err(refusal) => hold_later(memory, refusal),
+    }
+}
+
+/// How often tracks that others have are asked for again.
+const HOLD_ROUNDS: usize = 100;
+
+#[cold]
+#[inline(never)]
+fn hold_later<'a>(memory: &Memories<'a>, mut refusal: Refusal) -> Option<Held<'a>> {
+    for _ in 0..HOLD_ROUNDS {
+        match refusal {
+            Refusal::Held => std::hint::spin_loop(),
+            // What is over may only not have been forgotten.
+            Refusal::Busy => {
+                for allocation in memory.iter().flatten() {
+                    let mut track = allocation.track();
+                    track.forget_settled();
+                    if !track.is_idle() {
+                        return None;
+                    }
+                }
+            }
+        }
+        match try_hold_idle(memory) {
+            Ok(held) => return Some(held),
+            Err(again) => refusal = again,
+        }
+    }
+    None
+}
+
+/// What is touched: memory of operands and target.
+pub(super) type Memories<'a> = [Option<&'a Allocation>; MAX_OPERANDS + 1];
+pub(super) type Held<'a> = [Option<HeldIdle<'a>>; MAX_OPERANDS + 1];
+
+#[inline(always)]
+fn try_hold_idle<'a>(memory: &Memories<'a>) -> std::result::Result<Held<'a>, Refusal> {
+    let mut held: Held<'a> = [const { None }; MAX_OPERANDS + 1];
+    for (k, hold) in held.iter_mut().enumerate() {
+        let Some(next) = memory[k] else { continue };
+        // Each once.
+        if !memory[..k].iter().flatten().any(|earlier| std::ptr::eq(*earlier, next)) {
+            *hold = Some(next.hold_idle()?);
+        }
+    }
+    Ok(held)
+}
