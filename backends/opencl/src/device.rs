@@ -260,7 +260,7 @@ impl OpenClDevice {
         let identity =
             format!("{}\n{}\n{}\n{}", info.name, info.driver_version, text(id.version()), text(id.vendor()));
         let shared = Arc::new(Shared {
-            memory: Memory::new(tier, context.raw(), id.id()),
+            memory: Memory::new(tier, context.raw(), id.id(), info.limits.global_memory_bytes),
             programs: Programs::new(context.raw(), id, &target, &identity, kernels),
             scratch: Scratch::default(),
             transfers: Transfers::default(),

@@ -164,6 +164,8 @@ pub(crate) struct Memory {
     tier: Tier,
     context: cl_context,
     device: cl_device_id,
+    /// Bytes of the device's memory.
+    most: usize,
     table: RwLock<BTreeMap<usize, Entry>>,
 }
 
@@ -174,9 +176,11 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// The memory of a device in a context, which must outlive it.
-    pub(crate) fn new(tier: Tier, context: cl_context, device: cl_device_id) -> Self {
-        Self { tier, context, device, table: RwLock::default() }
+    /// The memory, of so many bytes, of a device in a context, which must outlive it.
+    pub(crate) fn new(tier: Tier, context: cl_context, device: cl_device_id, most: u64) -> Self {
+        // 0 where the runtime does not say.
+        let most = usize::try_from(most).ok().filter(|&most| most > 0).unwrap_or(usize::MAX);
+        Self { tier, context, device, most, table: RwLock::default() }
     }
 
     pub(crate) fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
@@ -241,6 +245,8 @@ impl Memory {
                     "use UsmKind::Device, and `to_vec` or `copy_to_host` to read results",
                 ));
             }
+            // NVIDIA's runtime makes buffers of any size, and fails where they are first used.
+            _ if total > self.most => return Err(refused(-61)),
             _ => {
                 // SAFETY: the context is live; no host pointer is given.
                 let raw =
