@@ -123,12 +123,10 @@ pub(crate) fn read_bytes(allocation: &Arc<Allocation>, offset: usize, out: &mut 
     if read_at_once(allocation, offset, out) {
         return Ok(());
     }
-    let range = offset..offset + out.len();
-    assert!(range.end <= allocation.bytes(), "the caller has checked the range");
-    let _loan = Loan::open(allocation, &Region::bytes(range), Mode::Read)?;
+    let _loan = Loan::open(allocation, &Region::bytes(offset..offset + out.len()), Mode::Read)?;
     let source = allocation.ptr().byte_offset(offset as isize).as_ptr();
-    // SAFETY: the range is inside the allocation (asserted), whose kind the host may read and which no work writes while the
-    // loan is open. `out` is a distinct Rust slice.
+    // SAFETY: the range is inside the allocation (`read_at_once`), whose kind the host may read and which no work writes while
+    // the loan is open. `out` is a distinct Rust slice.
     unsafe { std::ptr::copy_nonoverlapping(source, out.as_mut_ptr(), out.len()) };
     Ok(())
 }

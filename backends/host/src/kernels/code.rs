@@ -173,7 +173,6 @@ impl Code {
 
         let value_size = if let Target::Value(dtype) = target { dtype.size() } else { 0 };
         let (doings, last) = doings.split_at(computed);
-        let mut uniform = [false; MAX_STEPS];
         let mut step_slot = [0; MAX_STEPS];
         let mut done = [false; MAX_OUTPUTS];
         let wanted = |s: usize, done: &[bool; MAX_OUTPUTS]| {
@@ -182,16 +181,15 @@ impl Code {
         };
         for (s, doing) in doings.iter().enumerate().filter(|(_, doing)| !doing.joined) {
             let resolved = doing.resolve(isa)?;
-            let mut call = Call { run: resolved.run, dst: 0, src: [0; 3], flags: 0, once: true };
+            let mut call = Call { run: resolved.run, dst: 0, src: [0; 3], flags: 0, once: doing.once };
             for (k, &arg) in doing.operands().iter().enumerate() {
                 let (slot, same) = match arg {
                     Arg::Input(i) => (input_slot[usize::from(i)], inputs[usize::from(i)] == Access::Uniform),
                     Arg::Const(i) => (first_const + i, true),
-                    Arg::Step(i) => (step_slot[usize::from(i)], uniform[usize::from(i)]),
+                    Arg::Step(i) => (step_slot[usize::from(i)], doings[usize::from(i)].once),
                 };
                 call.src[k] = slot;
                 call.flags |= u32::from(same) << k;
-                call.once &= same;
             }
             for k in doing.operands().len()..3 {
                 call.src[k] = call.src[0];
@@ -199,7 +197,6 @@ impl Code {
             if call.once {
                 call.flags = 0;
             }
-            uniform[s] = call.once;
 
             let mut direct = None;
             if let Target::Outputs { access, alias, stream } = target
@@ -263,7 +260,7 @@ impl Code {
             Target::Outputs { access, stream, .. } => {
                 for (o, &arg) in program.outputs().iter().enumerate() {
                     let (false, Arg::Step(s)) = (done[o], arg) else { continue };
-                    let (from, same) = (step_slot[usize::from(s)], uniform[usize::from(s)]);
+                    let (from, same) = (step_slot[usize::from(s)], doings[usize::from(s)].once);
                     let size = program.output_dtype(o).size();
                     let flags = u32::from(same);
                     let run = if *stream && !same { stream::copy_entry(size) } else { copy(size, isa) };
@@ -283,7 +280,7 @@ impl Code {
             }
             Target::Value(dtype) => {
                 let Some(&Arg::Step(s)) = program.outputs().first() else { return None };
-                let (mut from, same) = (step_slot[usize::from(s)], uniform[usize::from(s)]);
+                let (mut from, same) = (step_slot[usize::from(s)], doings[usize::from(s)].once);
                 let out = program.output_dtype(0);
                 if out != *dtype {
                     let run = resolve(Op::Cast, out, *dtype, isa)?.run;
@@ -307,7 +304,7 @@ impl Code {
                     Arg::Input(i) if inputs[usize::from(i)] != Access::Uniform => {
                         Some(input_slot[usize::from(i)])
                     }
-                    Arg::Step(s) if !uniform[usize::from(s)] => Some(step_slot[usize::from(s)]),
+                    Arg::Step(s) if !doings[usize::from(s)].once => Some(step_slot[usize::from(s)]),
                     _ => None,
                 };
                 (code.value, code.other) = (slot(first)?, Some(slot(second)?));

@@ -88,16 +88,12 @@ pub(crate) unsafe fn fold_elements(
     if elements > most(each) || calls > most(CALL_PS) {
         return false;
     }
-    let Some(mut kind) = Kind::new(fold, acc, isa) else { return false };
-    // Products are added up where there is a function for them, of one result.
-    if factors.is_some() {
-        match (&mut kind, products(acc, isa)) {
-            (Kind::Value(folding), Some(run)) if fold == Fold::Op(Op::Add) && !converts && outputs == 1 => {
-                folding.run = run;
-            }
-            _ => return false,
-        }
-    }
+    let kind = match (factors, fold) {
+        (None, _) => Kind::new(fold, acc, isa),
+        (Some(_), Fold::Op(op)) if !converts && outputs == 1 => of_products(op, acc, isa).map(Kind::Value),
+        (Some(_), _) => None,
+    };
+    let Some(kind) = kind else { return false };
     let cast = |from, to| step::resolve(Op::Cast, from, to, isa).map(|resolved| resolved.run);
     let (widen, narrow) = match (converts.then(|| cast(from, acc)), half.then(|| cast(acc, dtype))) {
         (Some(None), _) | (_, Some(None)) => return false,
@@ -140,6 +136,12 @@ pub(crate) unsafe fn fold_elements(
     true
 }
 
+/// The functions for a fold of products to one result, where there are any: products are added up.
+fn of_products(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
+    let run = products(dtype, isa).filter(|_| op == Op::Add)?;
+    Some(Folding { run, ..folding(op, dtype, isa)? })
+}
+
 /// Folds the run of elements, or of their products, that is all of one segment: what [`fold_elements`] comes to there.
 ///
 /// # Safety
@@ -152,13 +154,9 @@ unsafe fn fold_run(
     len: usize,
     isa: Isa,
 ) -> bool {
-    let Some(folding) = folding(op, dtype, isa) else { return false };
-    let run = match factors {
-        None => Some(folding.run),
-        Some(_) => products(dtype, isa).filter(|_| op == Op::Add),
-    };
-    let Some(run) = run else { return false };
-    let (mut accumulators, identity) = (Accumulators::new(), folding.identity.as_ptr().cast());
+    let folding = if factors.is_some() { of_products(op, dtype, isa) } else { folding(op, dtype, isa) };
+    let Some(Folding { run, identity, .. }) = folding else { return false };
+    let (mut accumulators, identity) = (Accumulators::new(), identity.as_ptr().cast());
     let first = accumulators.as_mut_ptr();
     // SAFETY: the caller's contract; the accumulators are of as many bytes as a run needs, and the first is its result.
     unsafe {

@@ -55,6 +55,8 @@ pub(super) struct Doing<'a> {
     args: SmallVec<[Arg; 3]>,
     /// Whether the step that needs its result does it.
     pub(super) joined: bool,
+    /// Whether all operands are one element for all, so that one is the result for the whole tile.
+    pub(super) once: bool,
 }
 
 impl Doing<'_> {
@@ -96,19 +98,17 @@ pub(super) fn doings<'a>(
             uses[usize::from(s)] = uses[usize::from(s)].saturating_add(1);
         }
     }
-    let mut same = [false; MAX_STEPS];
     let mut doings: SmallVec<[Doing<'a>; 6]> = SmallVec::new();
     for (s, step) in steps.iter().enumerate() {
-        let mut doing = Doing { step, join: None, args: step.operands().into(), joined: false };
         let is_same = |arg: &Arg| match *arg {
             Arg::Input(i) => uniform(usize::from(i)),
             Arg::Const(_) => true,
-            Arg::Step(s) => same[usize::from(s)],
+            Arg::Step(s) => doings[usize::from(s)].once,
         };
         let product = |arg: &Arg| -> Option<(usize, [Arg; 2])> {
             let &Arg::Step(p) = arg else { return None };
             let p = usize::from(p);
-            let alone = uses[p] == 1 && !same[p] && steps[p].dtype == step.dtype;
+            let alone = uses[p] == 1 && !doings[p].once && steps[p].dtype == step.dtype;
             match (steps[p].op, steps[p].operands()) {
                 (Op::Multiply, &[x, y]) if alone && is_same(&x) => Some((p, [y, x])),
                 (Op::Multiply, &[x, y]) if alone => Some((p, [x, y])),
@@ -129,7 +129,8 @@ pub(super) fn doings<'a>(
             },
             _ => None,
         };
-        same[s] = step.operands().iter().all(is_same);
+        let once = step.operands().iter().all(is_same);
+        let mut doing = Doing { step, join: None, args: step.operands().into(), joined: false, once };
         if let Some((join, (p, [x, y]), z)) = found {
             doings[p].joined = true;
             doing.join = Some(join);

@@ -302,11 +302,7 @@ impl<'a> Call<'a> {
 
     /// Whether the rows are so many that gathering them, where there is room, is quicker than as many calls.
     fn has_many_rows(&self) -> bool {
-        let row = match self.space.order {
-            Order::C => self.space.shape.iter().rev().find(|&&extent| extent != 1),
-            Order::F => self.space.shape.iter().find(|&&extent| extent != 1),
-        };
-        self.large == 0 && row.is_some_and(|row| self.space.len / row > FEW_ROWS)
+        self.large == 0 && self.space.len / strided::row_len(&self.space) > FEW_ROWS
     }
 
     /// Whether the call is complete.

@@ -8,17 +8,30 @@ use crate::layout::{Layout, Order};
 /// The dimensions of a space that count, the innermost first: extent, and elements to step in a layout that broadcasts to it.
 pub(super) type Steps = SmallVec<[(usize, isize); 4]>;
 
-pub(super) fn steps(layout: &Layout, space: &Space<'_>) -> Steps {
-    let added = space.shape.len() - layout.ndim();
-    let dim = |axis: usize| {
+/// The dimensions of [`Steps`], one after another.
+fn dims(layout: &Layout, space: &Space<'_>) -> impl Iterator<Item = (usize, isize)> {
+    let (ndim, order) = (space.shape.len(), space.order);
+    let added = ndim - layout.ndim();
+    let dim = move |n: usize| {
+        let axis = if order == Order::C { ndim - 1 - n } else { n };
         let inherited = axis.checked_sub(added).filter(|&a| layout.shape()[a] != 1);
         (space.shape[axis], inherited.map_or(0, |a| layout.strides()[a]))
     };
-    let counts = |dim: &(usize, isize)| dim.0 != 1;
-    match space.order {
-        Order::C => (0..space.shape.len()).rev().map(dim).filter(counts).collect(),
-        Order::F => (0..space.shape.len()).map(dim).filter(counts).collect(),
-    }
+    (0..ndim).map(dim).filter(|dim| dim.0 != 1)
+}
+
+pub(super) fn steps(layout: &Layout, space: &Space<'_>) -> Steps {
+    dims(layout, space).collect()
+}
+
+/// The elements of an innermost row.
+pub(super) fn row_len(space: &Space<'_>) -> usize {
+    let counts = |extent: &&usize| **extent != 1;
+    let row = match space.order {
+        Order::C => space.shape.iter().rfind(counts),
+        Order::F => space.shape.iter().find(counts),
+    };
+    row.copied().unwrap_or(1)
 }
 
 /// Bytes of a row that is worth a call.
@@ -27,7 +40,7 @@ const ROW_BYTES: usize = 128;
 /// The elements to step within the rows of a layout, in the order of the space, where these are not short, and their elements
 /// of a size lie together (1) or are the same one (0).
 pub(super) fn row_step(layout: &Layout, space: &Space<'_>, size: usize) -> Option<isize> {
-    let (extent, step) = steps(layout, space).first().copied()?;
+    let (extent, step) = dims(layout, space).next()?;
     (matches!(step, 0 | 1) && extent * size >= ROW_BYTES).then_some(step)
 }
 
