@@ -26,6 +26,9 @@ const COLUMN_BYTES: usize = 4 << 10;
 const SEGMENTS_PER_TASK: usize = 4;
 /// Parts per thread that a tree is cut into at most.
 const TASKS: usize = 4;
+/// Rows that are folded for each that is combined, where columns could be divided instead; one thread combines, while the
+/// others wait.
+const ROWS_PER_PLANE: usize = 64;
 
 /// A reduction ready to run.
 struct Reduction {
@@ -87,19 +90,22 @@ pub(super) unsafe fn reduce(
     let (outputs, row) = (kept.len(), if kept.across { 1 } else { kept.row() });
     let folded = if reduction.rows { reduction.other.len() } else { reduction.lane.space.len() };
     let bytes: usize = plan.program.inputs().iter().map(|d| d.size()).sum();
+    let threads = tuning.threads;
     // Narrow columns of a wide row would read every page by several threads, a little each.
     let grain = if reduction.rows { COLUMN_BYTES / reduction.planes.acc.size() } else { 1 };
-    let enough = if reduction.rows { tuning.threads * grain } else { tuning.threads * 4 };
-    if tuning.threads <= 1 || outputs >= enough {
+    let enough = if reduction.rows { threads * grain } else { threads * 4 };
+    // Rows are read faster than columns of them, where there are so many that what the threads come to is soon combined.
+    let many = reduction.rows && folded >= ROWS_PER_PLANE * threads * threads * TASKS;
+    if threads <= 1 || (outputs >= enough && !many) {
         let bytes = bytes.max(1).saturating_mul(folded);
         let run = |start: usize, end: usize| {
             // SAFETY: the caller's contract; ranges are disjoint parts of the outputs.
             unsafe { reduction.outputs(start, end, 1) };
         };
-        split::ranges(outputs, row, bytes, grain, tuning.threads, &run);
+        split::ranges(outputs, row, bytes, grain, threads, &run);
     } else {
         // SAFETY: the caller's contract.
-        unsafe { reduction.outputs(0, outputs, tuning.threads) };
+        unsafe { reduction.outputs(0, outputs, threads) };
     }
 }
 

@@ -60,8 +60,6 @@ const PANEL_LEN: usize = 256;
 const PANEL_GAP: usize = 64;
 /// Bytes of a panel: as many rows of one byte per element as are read together, which are the most.
 const PANEL_BYTES: usize = PANEL_READ_BYTES * (PANEL_LEN + PANEL_GAP);
-/// An input is turned where neighbours in a row are farther apart than this; else they share lines of the cache.
-const LINE_BYTES: usize = 64;
 
 /// An input whose neighbours in memory are in neighbouring rows.
 struct Turned {
@@ -152,7 +150,9 @@ impl Tiles {
         for &(input, _) in &self.code.packs {
             let view = &self.space.views[usize::from(input)];
             let (along, between) = (view.strides[dims - 1], view.strides[dims - 2]);
-            if !view.index && between == view.size.cast_signed() && along.unsigned_abs() >= LINE_BYTES {
+            // Neighbours in a row that are less far apart share lines of the cache.
+            let far = along.unsigned_abs() >= transpose::LINE_BYTES;
+            if !view.index && between == view.size.cast_signed() && far {
                 turned.push(Turned { input: usize::from(input), along, size: view.size });
                 widest = widest.max(view.size);
             }

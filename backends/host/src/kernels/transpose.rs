@@ -21,11 +21,11 @@ pub(super) unsafe fn gather_panel(
     // SAFETY: the caller's contract.
     unsafe {
         match size {
-            1 => to.gather::<u8, 8>(square::turn_1),
-            2 => to.gather::<u16, 8>(square::turn_2),
-            4 => to.gather::<u32, 4>(square::turn_4),
-            8 => to.gather::<u64, 2>(square::turn_8),
-            _ => to.gather::<u128, 1>(one::<u128>),
+            1 => to.gather::<u8, 8, true>(square::turn_1),
+            2 => to.gather::<u16, 8, true>(square::turn_2),
+            4 => to.gather::<u32, 4, true>(square::turn_4),
+            8 => to.gather::<u64, 2, true>(square::turn_8),
+            _ => to.gather::<u128, 1, true>(one::<u128>),
         }
     }
 }
@@ -41,8 +41,8 @@ pub(super) unsafe fn square(dst: *mut u8, src: *const u8, size: usize, len: usiz
     // SAFETY: the caller's contract.
     unsafe {
         match size {
-            4 => to.gather::<u32, 4>(square::turn_4),
-            _ => to.gather::<u64, 2>(square::turn_8),
+            4 => to.gather::<u32, 4, false>(square::turn_4),
+            _ => to.gather::<u64, 2, false>(square::turn_8),
         }
     }
 }
@@ -56,11 +56,21 @@ struct Panel {
     len: usize,
 }
 
+/// Elements of a row that are fetched ahead of the one that is read. What lies together is a few lines, too short for the
+/// processor to fetch ahead by itself, and without that each of them would be waited for.
+const AHEAD: usize = 8;
+/// Bytes of a line of the cache.
+pub(super) const LINE_BYTES: usize = 64;
+
 impl Panel {
     /// # Safety
-    /// As for [`gather_panel`]; `turn(dst, pitch, src, along)` gathers `B` rows of `B` elements.
+    /// As for [`gather_panel`]; `turn(dst, pitch, src, along)` gathers `B` rows of `B` elements. `FAR`: the elements may not be
+    /// in the cache.
     #[inline(always)]
-    unsafe fn gather<T: Copy, const B: usize>(&self, turn: unsafe fn(*mut u8, usize, *const u8, isize)) {
+    unsafe fn gather<T: Copy, const B: usize, const FAR: bool>(
+        &self,
+        turn: unsafe fn(*mut u8, usize, *const u8, isize),
+    ) {
         let size = size_of::<T>();
         let to = |r: usize, i: usize| self.dst.wrapping_add(r * self.pitch + i * size);
         let from = |r: usize, i: usize| {
@@ -71,6 +81,11 @@ impl Panel {
         // SAFETY: for all of this function: the caller's contract; rows and elements are below their numbers.
         unsafe {
             while i + B <= self.len {
+                if FAR {
+                    for i in i + AHEAD..i + AHEAD + B {
+                        (0..self.rows).step_by(LINE_BYTES / size).for_each(|r| square::fetch(from(r, i)));
+                    }
+                }
                 let mut r = 0;
                 while r < whole {
                     turn(to(r, i), self.pitch, from(r, i), self.along);
@@ -106,10 +121,17 @@ unsafe fn one<T: Copy>(dst: *mut u8, _: usize, src: *const u8, _: isize) {
 #[cfg(target_arch = "x86_64")]
 mod square {
     use std::arch::x86_64::{
-        __m128i, _mm_loadl_epi64, _mm_loadu_si128, _mm_storel_epi64, _mm_storeu_si128, _mm_unpackhi_epi16,
-        _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
-        _mm_unpacklo_epi64,
+        __m128i, _MM_HINT_T0, _mm_loadl_epi64, _mm_loadu_si128, _mm_prefetch, _mm_storel_epi64,
+        _mm_storeu_si128, _mm_unpackhi_epi16, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
+        _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
     };
+
+    /// Has a line fetched into the cache, where there is one at the address.
+    #[inline(always)]
+    pub(super) fn fetch(at: *const u8) {
+        // SAFETY: SSE is in every x86-64 processor; a fetch ahead from any address is none of the program's accesses.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+    }
 
     /// # Safety
     /// Eight rows of eight bytes, as [`gather_panel`](super::gather_panel) says.
@@ -198,6 +220,10 @@ mod square {
 /// Squares element by element.
 #[cfg(not(target_arch = "x86_64"))]
 mod square {
+    /// This target is left to fetch ahead by itself.
+    #[inline(always)]
+    pub(super) fn fetch(_: *const u8) {}
+
     #[inline(always)]
     unsafe fn turn<T: Copy, const B: usize>(dst: *mut u8, pitch: usize, src: *const u8, along: isize) {
         for i in 0..B {
