@@ -44,14 +44,16 @@ pub(crate) fn on_runtime(runtime: &Runtime) -> Result<(), String> {
 /// A test failed.
 pub(crate) fn kernels_on(runtime: &Runtime) -> Result<(), String> {
     let mut command = crate::cargo();
-    command.args(["test", "--locked", "--package", "stridewise-opencl"]).env(VENDORS, runtime.vendor()?);
+    command
+        .args(["test", "--locked", "--package", "stridewise-opencl", "--lib"])
+        .env(VENDORS, runtime.vendor()?);
     crate::run_to_end(&mut command)
 }
 
 fn on_devices(filter: Option<&str>, runtime: Option<&Runtime>) -> Result<(), String> {
     let mut command = crate::cargo();
-    command.args(["test", "--locked", "--workspace"]);
     // The build of the step `tests`.
+    command.args(["test", "--locked", "--workspace", "--exclude", "stridewise-c"]);
     if crate::packages::have_hwloc() {
         command.args(["--features", crate::test::FEATURES]);
     }

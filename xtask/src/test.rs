@@ -12,6 +12,10 @@ use crate::{matrix, opencl, python};
 const OLDEST_TOOLCHAIN: &str = "1.89";
 /// The features that the tests are built with.
 pub(crate) const FEATURES: &str = "stridewise/hwloc,stridewise/ndarray";
+/// What is tested without features: chosen alike by every step, so that they share a build.
+const PLAIN: &str = "--package stridewise --package stridewise-c";
+/// The C library's tests.
+const TESTS_C: &str = "--lib --test header --test programs --test sequences";
 /// Files without which no package is published.
 const PUBLISHED: &[&str] = &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"];
 
@@ -138,17 +142,16 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "tests-plain",
             "without features, what a program sees is the same",
-            "test --locked --test api --test cheat_sheet --test usm_ndarray --test npy",
+            &format!("test --locked {PLAIN} --test api --test cheat_sheet --test usm_ndarray --test npy"),
         )
         .slow(),
         Step::cargo(
             "tests-c",
             "the C interface: its header, and programs that gcc builds",
-            "test --locked --package stridewise-c",
+            &format!("test --locked {PLAIN} {TESTS_C}"),
         )
         .slow()
         .needs("c-compiler"),
-        // After the step before, whose build it shares.
         Step::call(
             "numpy",
             "NumPy, for the differential test, installed where it is missing",
@@ -158,7 +161,7 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "differential",
             "thousands of random cases against NumPy, on every device",
-            "test --locked --test numpy",
+            &format!("test --locked {PLAIN} --test numpy"),
         )
         .with("STRIDEWISE_NUMPY", "1")
         .slow()
@@ -216,8 +219,9 @@ fn steps() -> Result<Vec<Step>, String> {
             "no leak and no use after free when queues, events and arrays go in any order; and a hundred thousand tensors \
              of any fields: each is an error or stays inside its memory",
             &format!(
-                "test --locked --target {target} --target-dir target/address-sanitizer --package stridewise --test \
-                 lifetimes --package stridewise-exchange --lib"
+                // Kernels that are checked access by access, of few elements: the compiler would take longer over them.
+                "test --config profile.test.package.stridewise-host.opt-level=0 --locked --target {target} --target-dir \
+                 target/address-sanitizer --package stridewise --test lifetimes --package stridewise-exchange --lib"
             ),
         )
         // The sanitizers are not stable options of the compiler yet; this variable lets a stable one have them.
@@ -355,6 +359,17 @@ mod tests {
         let without = names(&[], &["hwloc"], false);
         assert!(!without.iter().any(|name| name.contains("features")), "{without:?}");
         assert!(chosen(steps().unwrap(), &["nothing".to_owned()], &[], false).is_err());
+    }
+
+    #[test]
+    fn every_test_of_the_c_library_is_named() {
+        for file in std::fs::read_dir(crate::root().join("ffi/c/tests")).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+                assert!(TESTS_C.split(' ').any(|word| word == name), "{name}");
+            }
+        }
     }
 
     #[test]

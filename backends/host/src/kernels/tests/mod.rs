@@ -211,6 +211,10 @@ impl Array {
         }
         self.memory.read(self.byte(index), self.dtype)
     }
+    /// Element `j` of the row of an index.
+    pub(super) fn in_row(&self, row: &[usize], j: usize) -> Scalar {
+        self.get(&row.iter().copied().chain([j]).collect::<SmallVec<[usize; 4]>>())
+    }
     pub(super) fn operand(&mut self) -> Operand {
         let ptr = match self.start {
             Some(start) => std::ptr::without_provenance_mut(start.cast_unsigned()),
@@ -221,10 +225,11 @@ impl Array {
 }
 
 /// Every multi-index of some extents, in row-major order.
-pub(super) fn indices(dims: &[usize]) -> Vec<Vec<usize>> {
-    let mut all = vec![vec![]];
+pub(super) fn indices(dims: &[usize]) -> Vec<SmallVec<[usize; 4]>> {
+    let mut all = vec![SmallVec::new()];
     for &extent in dims {
-        all = all.iter().flat_map(|i| (0..extent).map(move |j| [&i[..], &[j]].concat())).collect();
+        let further = |i: &SmallVec<[usize; 4]>, j| i.iter().copied().chain([j]).collect();
+        all = all.iter().flat_map(|i| (0..extent).map(move |j| further(i, j))).collect();
     }
     all
 }

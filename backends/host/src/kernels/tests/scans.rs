@@ -69,7 +69,7 @@ fn check(op: Op, program: &Program, dims: &[usize], forms: [usize; 2], threads: 
     let want: Vec<Vec<Scalar>> = indices(kept)
         .iter()
         .map(|i| {
-            let at = |j| evaluate(program, &[input.get(&[&i[..], &[j]].concat())]).unwrap()[0];
+            let at = |j| evaluate(program, &[input.in_row(i, j)]).unwrap()[0];
             expected(op, &(0..row).map(at).collect::<Vec<_>>())
         })
         .collect();
@@ -83,7 +83,7 @@ fn check(op: Op, program: &Program, dims: &[usize], forms: [usize; 2], threads: 
             let mut bits = Vec::new();
             for (i, want) in indices(kept).iter().zip(&want) {
                 for (j, &want) in want.iter().enumerate() {
-                    let found = outputs[0].get(&[&i[..], &[j]].concat());
+                    let found = outputs[0].in_row(i, j);
                     bits.push(canonical(found));
                     // Functions round freely, each step a little.
                     let near = |f: f64, w: f64| (f - w).abs() <= 1e-5 * w.abs().max(1.0);
@@ -136,12 +136,12 @@ fn long_rows_and_columns() {
                 (&[3 * BLOCK + 7][..], [0, 0]),
                 (&[12 * BLOCK], [0, 2]),
                 (&[2, 5 * BLOCK], [3, 0]),
-                (&[17, 2 * BLOCK + 3], [1, 1]),
+                (&[17, BLOCK + 3], [1, 1]),
             ] {
                 if op == Op::Logaddexp && dims.len() > 1 {
                     continue;
                 }
-                check(op, &program, dims, forms, &[1, 2, 3, 4], &mut rng);
+                check(op, &program, dims, forms, &[1, 3, 4], &mut rng);
             }
         }
     }

@@ -89,9 +89,9 @@ fn check(dtype: Dtype, dims: &[usize], threads: &[usize], rng: &mut Rng) {
         let expected: Vec<Vec<usize>> = indices(kept)
             .iter()
             .map(|i| {
+                let values: Vec<Scalar> = (0..row).map(|j| input.in_row(i, j)).collect();
                 let mut order_of: Vec<usize> = (0..row).collect();
-                let at = |j: usize| input.get(&[&i[..], &[j]].concat());
-                order_of.sort_by(|&a, &b| order(at(a), at(b), descending));
+                order_of.sort_by(|&a, &b| order(values[a], values[b], descending));
                 order_of
             })
             .collect();
@@ -103,8 +103,8 @@ fn check(dtype: Dtype, dims: &[usize], threads: &[usize], rng: &mut Rng) {
             untouched(&before, &outputs[0], dims);
             for (i, expected) in indices(kept).iter().zip(&expected) {
                 for (j, &from) in expected.iter().enumerate() {
-                    let found = outputs[0].get(&[&i[..], &[j]].concat());
-                    let source = input.get(&[&i[..], &[from]].concat());
+                    let found = outputs[0].in_row(i, j);
+                    let source = input.in_row(i, from);
                     let want = if places { Scalar::I64(from as i64) } else { source };
                     assert_eq!(
                         found.to_bytes(),
