@@ -27,6 +27,7 @@ const OPERATIONS: &[(&str, Work)] = &[
         black_box(part(a)?.try_add(&part(b)?)?).wait()
     }),
     ("sum", |a, _, _| black_box(a.sum()).map(drop)),
+    ("mean", |a, _, _| black_box(a.mean()).map(drop)),
     ("sum-axis", |a, _, _| black_box(a.reshape([-1, 4])?.sum_axis(0)?).wait()),
     ("vecdot", |a, b, _| black_box(a.try_vecdot(b, -1)?).wait()),
     ("argmax", |a, _, _| black_box(a.argmax()).map(drop)),

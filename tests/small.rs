@@ -265,6 +265,13 @@ fn copied_rows<T: Element>(queue: &Queue, data: &[T]) -> Result<Vec<String>> {
         }
         results.push(text(&part.t().copy()?)?);
     }
+    // Without gaps: several times the same memory, and nothing.
+    let [some, none, others] = [s![2..5], s![1..1], s![4..6]].map(|rows| base.slice(rows));
+    let (some, none, others) = (some?, none?, others?);
+    results.push(text(&Array::concat(&[&some, &none, &others, &some, &others], 0)?)?);
+    for axis in [0, 1] {
+        results.push(text(&Array::concat(&[&base, &base.copy()?, &base], axis)?)?);
+    }
     // Onto itself, in both directions.
     for (from, to) in [(s![.., ..-1], s![.., 1..]), (s![1.., ..], s![..-1, ..]), (s![..;-1, ..], s![.., ..])]
     {

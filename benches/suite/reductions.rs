@@ -38,7 +38,7 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
         case(("sum", "strided by 2"), 1, |x| x.a_half.sum().map(keep))
             .against("iter", |x| keep(elements(&x.a).iter().step_by(2).fold(T::zero(), |sum, &x| sum + x)))
             .against("ndarray", |x| keep(x.a.slice(s![..; 2]).sum())),
-        Case::new(("dot", "all"), Traffic::Read, 2 * size, 2, |x| (&x.a * &x.b).sum().map(keep))
+        Case::new(("dot", "all"), Traffic::Read, 2 * size, 2, |x| x.a.try_vecdot(&x.b, -1)?.item().map(keep))
             .against("iter", |x| {
                 let pairs = elements(&x.a).iter().zip(elements(&x.b));
                 keep(pairs.fold(T::zero(), |sum, (&x, &y)| sum + x * y));

@@ -4,6 +4,8 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::{ArrayOrScalar, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::Result;
@@ -11,7 +13,7 @@ use crate::layout::{Dims, Layout, Order, broadcast_shapes, checked_len};
 use crate::lazy::Elements;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::{AxisFold, Call, DIRECT_BYTES, Function, Source, Space, same_shape};
+use crate::memory::direct::{self, AxisFold, Call, DIRECT_BYTES, Function, Source, Space, same_shape};
 use crate::ops::Op;
 use crate::program::{Fold, Program};
 use crate::promotion::result_type;
@@ -225,6 +227,55 @@ pub(super) fn fold(
     Ok(memory.map(|memory| Elements::Memory(memory.into())))
 }
 
+/// The sum of the products of the elements of two vectors of the same real floating dtype.
+///
+/// # Errors
+/// What the allocation reports.
+pub(super) fn dot<'a>(a: &'a UsmArray, b: &'a UsmArray) -> Result<Option<UsmArray>> {
+    let vectors = a.ndim() == 1 && same_shape(a.shape(), b.shape());
+    let alike = a.dtype == b.dtype && a.queue == b.queue && a.queue.works_at_once();
+    // Other products are folded in another dtype, or conjugated.
+    if !vectors || !alike || !matches!(a.dtype, Dtype::F32 | Dtype::F64) {
+        return Ok(None);
+    }
+    let source = |x: &'a UsmArray| Some(Source { allocation: x.elements.get_memory()?, layout: &x.layout });
+    let (Some(from), Some(factors)) = (source(a), source(b)) else { return Ok(None) };
+    let fold = AxisFold {
+        device: a.device(),
+        fold: Fold::Op(Op::Add),
+        accumulator: a.dtype,
+        finish: None,
+        axes: &[0],
+    };
+    let Some(memory) = fold.fresh(from, Some(factors), a.dtype)? else { return Ok(None) };
+    let layout = Layout::contiguous(&[], Order::C)?;
+    Ok(Some(UsmArray::of(Elements::Memory(memory.into()), layout, a.dtype, a.queue.clone())))
+}
+
+/// Arrays of a dtype and of a queue, joined along an axis; `layout` is the result's.
+///
+/// # Errors
+/// What the allocation reports.
+pub(super) fn join<'a>(
+    arrays: &[&'a UsmArray],
+    axis: usize,
+    (layout, dtype, kind): (&Layout, Dtype, UsmKind),
+    queue: &Queue,
+) -> Result<Option<Elements>> {
+    if !queue.works_at_once() || layout.len() > DIRECT_BYTES / dtype.size() {
+        return Ok(None);
+    }
+    let source = |array: &&'a UsmArray| {
+        let allocation = array.elements.get_memory().filter(|_| array.dtype == dtype)?;
+        Some(Source { allocation, layout: &array.layout })
+    };
+    let Some(sources) = arrays.iter().map(source).collect::<Option<SmallVec<[_; 4]>>>() else {
+        return Ok(None);
+    };
+    let memory = direct::join(queue.device(), kind, dtype, &sources, axis)?;
+    Ok(memory.map(|memory| Elements::Memory(memory.into())))
+}
+
 /// The memory of an array that may be written, and whose queue allows work at once.
 fn target(out: &UsmArray) -> Option<&Arc<Allocation>> {
     if !out.writable || out.is_empty() || !out.queue.works_at_once() {
@@ -273,7 +324,7 @@ impl<'a> Work<'a> {
         let (mut shape, mut len) = (Shape::Of(first), first.len());
         if !alike {
             let arrays = operands.iter().filter_map(an_array).map(UsmArray::shape);
-            let joint = broadcast_shapes(&arrays.collect::<smallvec::SmallVec<[_; 3]>>()).ok()?;
+            let joint = broadcast_shapes(&arrays.collect::<SmallVec<[_; 3]>>()).ok()?;
             len = checked_len(&joint).ok()?;
             shape = Shape::Joint(joint);
         }

@@ -217,6 +217,9 @@ impl UsmArray {
             }
             false => normalize_axis("axis", axis, ndim)?.cast_signed() - ndim.cast_signed(),
         };
+        if let Some(dot) = direct::dot(self, other)? {
+            return Ok(dot);
+        }
         let factors = Factors::new(self, other)?;
         let (x1, x2) = (factors.x1.move_axis(axis, -1)?, factors.x2.move_axis(axis, -1)?);
         if x1.shape().last() != x2.shape().last() {

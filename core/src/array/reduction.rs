@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{UsmArray, direct};
+use super::{UsmArray, direct, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, all_axes, normalize_axes};
@@ -157,8 +157,17 @@ impl UsmArray {
                 format!("use {}, or another device", support.downgrade(missing)),
             ));
         }
+        // The number of terms is exact in a double up to 2⁵³.
+        let terms = || Scalar::F64(count as f64).cast(accumulator);
         let finish = match reduction {
-            Reduction::Mean => Some(division(accumulator, count, out)?),
+            // A few elements are folded at once, and a program for the division would take longer to make.
+            Reduction::Mean if accumulator == out => {
+                match self.fold_at_once(accumulator, fold, None, &axes, keepdims)? {
+                    Some(sum) => return elementwise(Op::Divide, &[(&sum).into(), terms().into()]),
+                    None => Some(division(terms(), out)?),
+                }
+            }
+            Reduction::Mean => Some(division(terms(), out)?),
             _ => None,
         };
         // A reduction over no axes is the elements themselves.
@@ -188,17 +197,10 @@ impl UsmArray {
         axes: &[usize],
         keepdims: bool,
     ) -> Result<Self> {
-        let out = finish.as_ref().map_or(fold.result(accumulator), |program| program.output_dtype(0));
-        let kept = |axis: &usize| !axes.contains(axis);
-        let extents = |keepdims: bool| -> Dims {
-            let stays = |axis: &usize| keepdims || kept(axis);
-            let extent = |axis| if kept(&axis) { self.shape()[axis] } else { 1 };
-            (0..self.ndim()).filter(stays).map(extent).collect()
-        };
-        if let Some(elements) = direct::fold(self, accumulator, fold, finish.as_ref(), axes)? {
-            let layout = Layout::contiguous(&extents(keepdims), Order::C)?;
-            return Ok(Self::of(elements, layout, out, self.queue.clone()));
+        if let Some(folded) = self.fold_at_once(accumulator, fold, finish.as_ref(), axes, keepdims)? {
+            return Ok(folded);
         }
+        let kept = |axis: &usize| !axes.contains(axis);
         // More folded dimensions than a plan has, unless they merge: they do in a copy that has them last.
         let last = axes.iter().all(|&axis| axis + axes.len() >= self.ndim());
         if axes.len() > MAX_PLAN_DIMS && !(last && self.flags().c_contiguous && !self.is_pending()) {
@@ -211,20 +213,48 @@ impl UsmArray {
             let named: SmallVec<[isize; 4]> = axes.iter().map(|a| a.cast_signed()).collect();
             return if keepdims { result.expand_dims(&named) } else { Ok(result) };
         }
+        let out = folded_dtype(accumulator, fold, finish.as_ref());
         let recorded = self.as_expression(accumulator)?;
         let target = Target::New(self.usm_kind());
         let reduced = lazy::reduce(&self.queue, &recorded, fold, finish, axes, target, &[])?.0;
-        let layout = Layout::contiguous(&extents(keepdims), Order::C)?;
+        let layout = self.folded_layout(axes, keepdims)?;
         Ok(Self::of(Elements::Memory(reduced.into()), layout, out, self.queue.clone()))
+    }
+
+    /// [`fold`](Self::fold) of a few elements, on the calling thread; `None` where something stands against that.
+    fn fold_at_once(
+        &self,
+        accumulator: Dtype,
+        fold: Fold,
+        finish: Option<&Program>,
+        axes: &[usize],
+        keepdims: bool,
+    ) -> Result<Option<Self>> {
+        let Some(elements) = direct::fold(self, accumulator, fold, finish, axes)? else { return Ok(None) };
+        let (layout, out) = (self.folded_layout(axes, keepdims)?, folded_dtype(accumulator, fold, finish));
+        Ok(Some(Self::of(elements, layout, out, self.queue.clone())))
+    }
+
+    /// The layout of what a fold over axes comes to.
+    fn folded_layout(&self, axes: &[usize], keepdims: bool) -> Result<Layout> {
+        let extent = |axis| match axes.contains(&axis) {
+            false => Some(self.shape()[axis]),
+            true => keepdims.then_some(1),
+        };
+        Layout::contiguous(&(0..self.ndim()).filter_map(extent).collect::<Dims>(), Order::C)
     }
 }
 
+/// The dtype of what a fold comes to.
+fn folded_dtype(accumulator: Dtype, fold: Fold, finish: Option<&Program>) -> Dtype {
+    finish.map_or(fold.result(accumulator), |program| program.output_dtype(0))
+}
+
 /// The program that divides a sum by the number of its terms and converts the quotient.
-fn division(dtype: Dtype, count: usize, out: Dtype) -> Result<Program> {
+fn division(terms: Scalar, out: Dtype) -> Result<Program> {
     let mut builder = ProgramBuilder::new();
-    let sum = builder.input(dtype)?;
-    // The number of terms is exact in a double up to 2⁵³.
-    let terms = builder.constant(Scalar::F64(count as f64).cast(dtype))?;
+    let sum = builder.input(terms.dtype())?;
+    let terms = builder.constant(terms)?;
     let mean = builder.push(Op::Divide, &[sum, terms])?;
     let mean = builder.cast(mean, out)?;
     builder.output(mean)?;

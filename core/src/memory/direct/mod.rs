@@ -6,10 +6,12 @@
 
 mod fold;
 mod hold;
+mod join;
 mod strided;
 
 pub(crate) use fold::AxisFold;
 use hold::{Memories, hold_idle};
+pub(crate) use join::join;
 use strided::Steps;
 
 use std::mem::MaybeUninit;

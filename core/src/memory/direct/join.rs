@@ -1,0 +1,66 @@
+//! Arrays joined at once.
+
+use std::sync::Arc;
+
+use super::{Source, hold_idle, place};
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::memory::allocation::Allocation;
+use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
+use crate::ops::Op;
+use crate::runtime::Device;
+
+/// Stretches of memory that are copied at most.
+const MAX_STRETCHES: usize = 1024;
+
+/// Copies the elements of sources, one after another along an axis, in row-major order into memory of its own, now. `None`
+/// where that is not possible at once: where something is under way on a source or a host view of it is open, there is a
+/// source whose elements are not in that order without gaps, or there are many short rows.
+///
+/// # Errors
+/// What the allocation reports.
+pub(crate) fn join(
+    device: &Device,
+    kind: UsmKind,
+    dtype: Dtype,
+    sources: &[Source<'_>],
+    axis: usize,
+) -> Result<Option<Arc<Allocation>>> {
+    // The device computes on the calling thread, in memory that can be touched there.
+    if device.elements_fn(Op::Copy, dtype, dtype).is_none() {
+        return Ok(None);
+    }
+    let Some(outer) = sources.first().and_then(|first| first.layout.shape().get(..axis)) else {
+        return Ok(None);
+    };
+    let joins = |Source { allocation, layout }: &Source<'_>| {
+        layout.is_c_contiguous() && layout.shape().starts_with(outer) && allocation.device() == device
+    };
+    if !sources.iter().all(joins) {
+        return Ok(None);
+    }
+    let rows: usize = outer.iter().product();
+    let row = |source: &Source<'_>| source.layout.shape()[axis..].iter().product::<usize>() * dtype.size();
+    let pitch: usize = sources.iter().map(row).sum();
+    if rows * pitch == 0 || rows * sources.len() > MAX_STRETCHES {
+        return Ok(None);
+    }
+    let out = Allocation::new(device, kind, rows * pitch, BLOCK_ALIGN_BYTES)?;
+    let mut to = out.ptr().as_ptr();
+    for source in sources {
+        let (bytes, Source { allocation, layout }) = (row(source), source);
+        let Some(from) = place(allocation, layout, layout.len(), dtype) else { return Ok(None) };
+        let Some(held) = hold_idle(&[Some(&**allocation), None, None, None]) else { return Ok(None) };
+        for n in 0..rows {
+            // SAFETY: `place` has found the source's elements, rows of so many bytes without gaps, to be in its allocation, which
+            // is held: no work is under way and no host view open, and none can begin. The result was just allocated for as many
+            // rows of all sources, the parts of which begin one after another, and the device lets its memory be touched here.
+            unsafe {
+                std::ptr::copy_nonoverlapping(from.add(n * bytes).cast_const(), to.add(n * pitch), bytes);
+            }
+        }
+        drop(held);
+        to = to.wrapping_add(bytes);
+    }
+    Ok(Some(out))
+}
