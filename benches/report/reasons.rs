@@ -36,7 +36,7 @@ const REASONS: &[Reason] = &[
         op: None,
         layout: None,
         sizes: (0, 1 << 10),
-        text: "the price of a call: its checks, its locks and a result's memory (instructions below)",
+        text: "the price of a call: its checks, holding its memory, and a result's memory (instructions below)",
     },
     Reason {
         op: Some("pow"),
