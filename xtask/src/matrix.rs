@@ -44,9 +44,7 @@ pub(crate) fn on_runtime(runtime: &Runtime) -> Result<(), String> {
 /// A test failed.
 pub(crate) fn kernels_on(runtime: &Runtime) -> Result<(), String> {
     let mut command = crate::cargo();
-    command
-        .args(["test", "--locked", "--package", "stridewise-opencl", "--lib"])
-        .env(VENDORS, runtime.vendor()?);
+    command.args(["test", "--locked", "--package", "stridewise-opencl"]).env(VENDORS, runtime.vendor()?);
     crate::run_to_end(&mut command)
 }
 

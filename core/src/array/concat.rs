@@ -57,9 +57,8 @@ pub fn concat(arrays: &[&UsmArray], axis: Option<isize>) -> Result<UsmArray> {
     let dtypes: SmallVec<[_; 4]> = arrays.iter().map(|a| a.dtype()).collect();
     let dtype = result_type(&dtypes, &[], queue.device().dtype_support())?;
     let kind = arrays.iter().map(|a| a.usm_kind()).fold(UsmKind::Host, UsmKind::combine);
-    let layout = Layout::contiguous(&shape, Order::C)?;
-    if let Some(elements) = direct::join(arrays, axis, (&layout, dtype, kind), &queue)? {
-        return Ok(UsmArray::of(elements, layout, dtype, queue));
+    if let Some(elements) = direct::join(arrays, axis, dtype, kind, &queue)? {
+        return Ok(UsmArray::of(elements, Layout::contiguous(&shape, Order::C)?, dtype, queue));
     }
     let out = UsmArray::builder(&shape).dtype(dtype).buffer(kind).queue(&queue).build()?;
     concat_into(arrays, axis, &out)?;

@@ -252,17 +252,18 @@ pub(super) fn dot<'a>(a: &'a UsmArray, b: &'a UsmArray) -> Result<Option<UsmArra
     Ok(Some(UsmArray::of(Elements::Memory(memory.into()), layout, a.dtype, a.queue.clone())))
 }
 
-/// Arrays of a dtype and of a queue, joined along an axis; `layout` is the result's.
+/// Arrays of a dtype and of a queue, joined along an axis.
 ///
 /// # Errors
 /// What the allocation reports.
 pub(super) fn join<'a>(
     arrays: &[&'a UsmArray],
     axis: usize,
-    (layout, dtype, kind): (&Layout, Dtype, UsmKind),
+    dtype: Dtype,
+    kind: UsmKind,
     queue: &Queue,
 ) -> Result<Option<Elements>> {
-    if !queue.works_at_once() || layout.len() > DIRECT_BYTES / dtype.size() {
+    if !queue.works_at_once() {
         return Ok(None);
     }
     let source = |array: &&'a UsmArray| {

@@ -157,19 +157,6 @@ impl UsmArray {
                 format!("use {}, or another device", support.downgrade(missing)),
             ));
         }
-        // The number of terms is exact in a double up to 2⁵³.
-        let terms = || Scalar::F64(count as f64).cast(accumulator);
-        let finish = match reduction {
-            // A few elements are folded at once, and a program for the division would take longer to make.
-            Reduction::Mean if accumulator == out => {
-                match self.fold_at_once(accumulator, fold, None, &axes, keepdims)? {
-                    Some(sum) => return elementwise(Op::Divide, &[(&sum).into(), terms().into()]),
-                    None => Some(division(terms(), out)?),
-                }
-            }
-            Reduction::Mean => Some(division(terms(), out)?),
-            _ => None,
-        };
         // A reduction over no axes is the elements themselves.
         if axes.is_empty() && indexed {
             return Self::zeros(&self.queue, &shape(), Dtype::I64, self.usm_kind());
@@ -177,7 +164,16 @@ impl UsmArray {
             let copy = self.astype(out)?;
             return if out == self.dtype { copy.copy() } else { Ok(copy) };
         }
-        self.fold(accumulator, fold, finish, &axes, keepdims)
+        if reduction != Reduction::Mean {
+            return self.fold(accumulator, fold, None, &axes, keepdims);
+        }
+        // The number of terms is exact in a double up to 2⁵³.
+        let terms = Scalar::F64(count as f64).cast(accumulator);
+        match self.fold_at_once(accumulator, fold, None, &axes, keepdims)? {
+            // To make a program for the division of a few sums would take longer than that.
+            Some(sum) => elementwise(Op::Divide, &[(&sum).into(), terms.into()])?.astype(out),
+            None => self.record_fold(accumulator, fold, Some(division(terms, out)?), &axes, keepdims),
+        }
     }
 
     /// The axes named, or all.
@@ -197,9 +193,21 @@ impl UsmArray {
         axes: &[usize],
         keepdims: bool,
     ) -> Result<Self> {
-        if let Some(folded) = self.fold_at_once(accumulator, fold, finish.as_ref(), axes, keepdims)? {
-            return Ok(folded);
+        match self.fold_at_once(accumulator, fold, finish.as_ref(), axes, keepdims)? {
+            Some(folded) => Ok(folded),
+            None => self.record_fold(accumulator, fold, finish, axes, keepdims),
         }
+    }
+
+    /// [`fold`](Self::fold) by a submission.
+    fn record_fold(
+        &self,
+        accumulator: Dtype,
+        fold: Fold,
+        finish: Option<Program>,
+        axes: &[usize],
+        keepdims: bool,
+    ) -> Result<Self> {
         let kept = |axis: &usize| !axes.contains(axis);
         // More folded dimensions than a plan has, unless they merge: they do in a copy that has them last.
         let last = axes.iter().all(|&axis| axis + axes.len() >= self.ndim());

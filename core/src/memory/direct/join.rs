@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Source, hold_idle, place};
+use super::{DIRECT_BYTES, Source, hold_idle, place};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::memory::allocation::Allocation;
@@ -15,7 +15,8 @@ const MAX_STRETCHES: usize = 1024;
 
 /// Copies the elements of sources, one after another along an axis, in row-major order into memory of its own, now. `None`
 /// where that is not possible at once: where something is under way on a source or a host view of it is open, there is a
-/// source whose elements are not in that order without gaps, or there are many short rows.
+/// source whose elements are not in that order without gaps, there are many short rows, or the result is so large that it is
+/// recorded instead.
 ///
 /// # Errors
 /// What the allocation reports.
@@ -41,11 +42,13 @@ pub(crate) fn join(
     }
     let rows: usize = outer.iter().product();
     let row = |source: &Source<'_>| source.layout.shape()[axis..].iter().product::<usize>() * dtype.size();
-    let pitch: usize = sources.iter().map(row).sum();
-    if rows * pitch == 0 || rows * sources.len() > MAX_STRETCHES {
+    // Layouts that are not those of memory may add up to more than an address can be.
+    let pitch = sources.iter().map(row).fold(0, usize::saturating_add);
+    let total = rows.saturating_mul(pitch);
+    if !(1..=DIRECT_BYTES).contains(&total) || rows * sources.len() > MAX_STRETCHES {
         return Ok(None);
     }
-    let out = Allocation::new(device, kind, rows * pitch, BLOCK_ALIGN_BYTES)?;
+    let out = Allocation::new(device, kind, total, BLOCK_ALIGN_BYTES)?;
     let mut to = out.ptr().as_ptr();
     for source in sources {
         let (bytes, Source { allocation, layout }) = (row(source), source);

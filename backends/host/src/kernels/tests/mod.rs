@@ -213,7 +213,7 @@ impl Array {
     }
     /// Element `j` of the row of an index.
     pub(super) fn in_row(&self, row: &[usize], j: usize) -> Scalar {
-        self.get(&row.iter().copied().chain([j]).collect::<SmallVec<[usize; 4]>>())
+        self.get(&further(row, j))
     }
     pub(super) fn operand(&mut self) -> Operand {
         let ptr = match self.start {
@@ -224,11 +224,15 @@ impl Array {
     }
 }
 
+/// A multi-index and a place along one more dimension.
+fn further(index: &[usize], place: usize) -> SmallVec<[usize; 4]> {
+    index.iter().copied().chain([place]).collect()
+}
+
 /// Every multi-index of some extents, in row-major order.
 pub(super) fn indices(dims: &[usize]) -> Vec<SmallVec<[usize; 4]>> {
     let mut all = vec![SmallVec::new()];
     for &extent in dims {
-        let further = |i: &SmallVec<[usize; 4]>, j| i.iter().copied().chain([j]).collect();
         all = all.iter().flat_map(|i| (0..extent).map(move |j| further(i, j))).collect();
     }
     all
