@@ -16,6 +16,9 @@ use crate::simd::Isa;
 pub(super) const TILE_BYTES: usize = 4096;
 /// Distance of two tiles. Not a power of two, so that a step's tiles do not fall on the same lines of the cache.
 pub(super) const SLOT_BYTES: usize = TILE_BYTES + 256;
+/// Bytes of results that are stored past the caches from a tile at a time. So many such stores wait for the memory while
+/// the processor reads on; of more, it waits for each.
+const STREAM_BYTES: usize = 512;
 /// Slots that a code has at most: inputs, outputs, constants; a tile per step, packed input and scattered output.
 pub(super) const MAX_SLOTS: usize = 2 * (MAX_INPUTS + MAX_OUTPUTS) + 2 * MAX_STEPS + 8;
 
@@ -80,6 +83,8 @@ pub(super) struct Code {
     pub(super) other: Option<u8>,
     /// Elements that a call of [`run`](Self::run) may cover.
     pub(super) tile_len: usize,
+    /// Bytes of the widest element that goes through a tile.
+    widest: usize,
 }
 
 /// Hands out tile slots.
@@ -130,6 +135,7 @@ impl Code {
             value: 0,
             other: None,
             tile_len: usize::MAX,
+            widest: 1,
         };
 
         let computed =
@@ -268,6 +274,9 @@ impl Code {
                         Call { run, dst: code.inputs + small(o), src: [from; 3], flags, once: false };
                     if access[o] == Access::Direct {
                         code.calls.push(call);
+                        if *stream && !same {
+                            code.tile_len = code.tile_len.min(STREAM_BYTES / size);
+                        }
                         continue;
                     }
                     widest = widest.max(size);
@@ -316,10 +325,18 @@ impl Code {
     fn finish(mut self, tiles: &Tiles, widest: usize) -> Self {
         self.tiles = tiles.count;
         let whole = |c: &Call| c.once || c.dst < tiles.first;
+        self.widest = widest;
         if !self.packs.is_empty() || !self.scatters.is_empty() || !self.calls.iter().all(whole) {
-            self.tile_len = TILE_BYTES / widest;
+            self.tile_len = self.tile_len.min(TILE_BYTES / widest);
         }
         self
+    }
+
+    /// Lets tiles hold so many parts of a tile's bytes at most.
+    pub(super) fn shorten(&mut self, parts: usize) {
+        if self.tile_len != usize::MAX {
+            self.tile_len = self.tile_len.min(TILE_BYTES / parts / self.widest);
+        }
     }
 
     /// Bytes of scratch memory that the tiles take.

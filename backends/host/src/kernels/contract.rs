@@ -10,6 +10,7 @@ use stridewise_core::{Arg, Complex, Dtype, Family, Fold, LaunchPlan, Op};
 
 use super::space::{Space, View};
 use super::{Address, Tuning, integer, split};
+use crate::simd::Isa;
 use crate::team;
 
 /// Views of a space.
@@ -43,7 +44,7 @@ pub(super) struct Product {
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn contract(plan: &LaunchPlan, tuning: &Tuning) -> bool {
-    let Some(product) = recognise(plan) else { return false };
+    let Some(product) = recognise(plan, tuning.isa) else { return false };
     let (count, threads) = (product.batch.len(), tuning.threads);
     let work = product.m.len.saturating_mul(product.n.len).saturating_mul(product.k.len);
     if threads > 1 && (count >= 2 * threads || work <= SMALL) {
@@ -60,7 +61,7 @@ pub(super) unsafe fn contract(plan: &LaunchPlan, tuning: &Tuning) -> bool {
 }
 
 /// The matrix products that a reduction is; none where it is anything else, or has but one row or column.
-fn recognise(plan: &LaunchPlan) -> Option<Product> {
+fn recognise(plan: &LaunchPlan, isa: Isa) -> Option<Product> {
     let Family::Reduce { fold: Fold::Op(Op::Add), finish: None, .. } = &plan.family else { return None };
     let program = &*plan.program;
     let ([step], [Arg::Step(0)], [a, b]) = (program.steps(), program.outputs(), &plan.inputs[..]) else {
@@ -80,7 +81,7 @@ fn recognise(plan: &LaunchPlan) -> Option<Product> {
         .into_iter()
         .map(|operand| View::new(operand, dtype.size(), all.clone()))
         .collect();
-    let mut space = Space::new(&plan.dims, views);
+    let mut space = Space::new(&plan.dims, views, isa);
     space.merge();
     // The longest dimension of each kind is a side of the matrices; what is left are matrices to do one by one.
     let mut take = |kind: &dyn Fn([isize; 3]) -> bool, only: bool| {

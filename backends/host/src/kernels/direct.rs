@@ -127,7 +127,7 @@ pub(crate) unsafe fn fold_elements(
             src = converted;
         }
         let to = if narrow.is_some() { values } else { dst };
-        let work = Work { planes, extents, segment, src, factors, size, gathered, plane, room };
+        let work = Work { planes, extents, segment, src, factors, isa, size, gathered, plane, room };
         work.all(to);
         if let Some(narrow) = narrow {
             narrow(dst, values, values, values, 0, outputs);
@@ -174,6 +174,7 @@ struct Work {
     segment: usize,
     src: *const u8,
     factors: Option<*const u8>,
+    isa: Isa,
     /// Bytes of an element.
     size: usize,
     /// Whether elements of an output, or of a row, lie apart and are brought together.
@@ -280,7 +281,7 @@ impl Work {
         }
         let step = (self.extents.inner * self.size).cast_signed();
         // SAFETY: the caller's contract.
-        unsafe { pack::gather(room, from, step, self.size, len) };
+        unsafe { pack::gather(self.isa, room, from, step, self.size, len) };
         room
     }
 
@@ -341,12 +342,12 @@ impl Work {
         // SAFETY: the caller's contract.
         unsafe {
             if inner == 1 {
-                pack::gather(room, from, pitch, self.size, len);
+                pack::gather(self.isa, room, from, pitch, self.size, len);
             } else {
                 let (dims, index) = ([self.extents.outer, inner], [output / inner, output % inner]);
                 let strides = [pitch, self.size.cast_signed()];
                 let walk = Walk { dims: &dims, strides: &strides, index: &index };
-                pack::gather_rows(room, from, &walk, self.size, len);
+                pack::gather_rows(self.isa, room, from, &walk, self.size, len);
             }
         }
         room

@@ -6,6 +6,7 @@ use stridewise_core::{IndexedAxis, LaunchPlan};
 use super::pack::{self, with_size};
 use super::space::{Space, View};
 use super::{Tuning, split};
+use crate::simd::Isa;
 
 /// Places that are worked out at a time.
 const CHUNK: usize = 256;
@@ -23,7 +24,7 @@ const SHARE_BYTES: usize = 4096;
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tuning) {
-    let mut space = space(plan);
+    let mut space = space(plan, tuning.isa);
     // What is written in memory's order is written fastest; no other order counts.
     space.sort_by(DST);
     space.merge();
@@ -42,7 +43,7 @@ pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tu
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn scatter(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tuning) {
-    let mut space = space(plan);
+    let mut space = space(plan, tuning.isa);
     space.merge();
     let shared = if tuning.threads > 1 { shareable(&space, axes) } else { None };
     let Some(d) = shared else {
@@ -67,7 +68,7 @@ pub(super) unsafe fn scatter(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &T
 }
 
 /// Output, input 0 and the places; at least one dimension.
-fn space(plan: &LaunchPlan) -> Space {
+fn space(plan: &LaunchPlan, isa: Isa) -> Space {
     let all = 0..plan.dims.len();
     let size = plan.program.inputs()[0].size();
     let mut views: SmallVec<[View; 4]> = SmallVec::new();
@@ -75,7 +76,7 @@ fn space(plan: &LaunchPlan) -> Space {
     for input in 0..plan.inputs.len() {
         views.push(View::input(plan, input, all.clone()));
     }
-    let mut space = Space::new(&plan.dims, views);
+    let mut space = Space::new(&plan.dims, views, isa);
     if space.dims.is_empty() {
         space.dims.push(1);
         for v in &mut space.views {
@@ -194,7 +195,7 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
                                 from = from.wrapping_offset(offset);
                             }
                             if offset != NOWHERE {
-                                move_block(to, from, &self.block, self.size);
+                                move_block(self.points.isa(), to, from, &self.block, self.size);
                             }
                         }
                     }
@@ -254,20 +255,20 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
 ///
 /// # Safety
 /// It is readable and its target writable; they do not overlap.
-unsafe fn move_block(dst: *mut u8, src: *const u8, block: &[Inner], size: usize) {
+unsafe fn move_block(isa: Isa, dst: *mut u8, src: *const u8, block: &[Inner], size: usize) {
     // SAFETY: for all of this function: the caller's contract.
     unsafe {
         match *block {
             [] => std::ptr::copy_nonoverlapping(src, dst, size),
             [Inner { extent, dst: to, src: from }] if to == size.cast_signed() => {
-                pack::gather(dst, src, from, size, extent);
+                pack::gather(isa, dst, src, from, size, extent);
             }
             [Inner { extent, dst: to, src: from }] if from == size.cast_signed() => {
                 pack::scatter(dst, src, to, size, extent);
             }
             [Inner { extent, dst: to, src: from }, ref rest @ ..] => {
                 for i in 0..extent.cast_signed() {
-                    move_block(dst.wrapping_offset(to * i), src.wrapping_offset(from * i), rest, size);
+                    move_block(isa, dst.wrapping_offset(to * i), src.wrapping_offset(from * i), rest, size);
                 }
             }
         }

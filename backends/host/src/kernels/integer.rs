@@ -110,11 +110,11 @@ pub(super) unsafe fn multiply(product: &Product, [a, b, out]: [*mut u8; 3], tuni
                     let deep = DEPTH.min(k.len - depth);
                     for r in 0..deep {
                         let from = place(b, [(k.steps[1], depth + r), (n.steps[1], column)]);
-                        pack::gather(rows_at.add(r * pitch), from, n.steps[1], size, width);
+                        pack::gather(tuning.isa, rows_at.add(r * pitch), from, n.steps[1], size, width);
                     }
                     for i in 0..height {
                         let from = place(a, [(m.steps[0], row + i), (k.steps[0], depth)]);
-                        pack::gather(factors_at, from, k.steps[0], size, deep);
+                        pack::gather(tuning.isa, factors_at, from, k.steps[0], size, deep);
                         run(sums_at.add(i * pitch), factors_at, rows_at, factors_at, deep as u32, width);
                     }
                     depth += deep;

@@ -1,6 +1,12 @@
 //! Moving elements between strided memory and tiles.
 
-use stridewise_core::MAX_PLAN_DIMS;
+use std::marker::PhantomData;
+
+use stridewise_core::ops::Float;
+use stridewise_core::{Dtype, MAX_PLAN_DIMS};
+
+use super::entry::{Kernel, StepFn, WideKernel, entry, wide_entry};
+use crate::simd::{Isa, Lane};
 
 /// A place in an iteration space, and how an operand lies there.
 pub(super) struct Walk<'a> {
@@ -45,11 +51,11 @@ pub(super) use with_size;
 /// Gathers `len` elements `stride` bytes apart.
 ///
 /// # Safety
-/// They are readable; `dst` has room for them and overlaps none of them.
-pub(super) unsafe fn gather(dst: *mut u8, src: *const u8, stride: isize, size: usize, len: usize) {
+/// The processor has the instruction set. They are readable; `dst` has room for them and overlaps none of them.
+pub(super) unsafe fn gather(isa: Isa, dst: *mut u8, src: *const u8, stride: isize, size: usize, len: usize) {
     with_size!(size, T => {
         // SAFETY: the caller's contract.
-        unsafe { gather_run::<T>(dst.cast(), src, stride, len) }
+        unsafe { gather_run::<T>(isa, dst.cast(), src, stride, len) }
     });
 }
 
@@ -65,38 +71,86 @@ pub(super) unsafe fn scatter(dst: *mut u8, src: *const u8, stride: isize, size: 
 }
 
 #[inline(always)]
-unsafe fn gather_run<T: Copy>(dst: *mut T, src: *const u8, stride: isize, len: usize) {
+unsafe fn gather_run<T: Copy>(isa: Isa, dst: *mut T, src: *const u8, stride: isize, len: usize) {
     // SAFETY: for all of this function: the caller's contract; address arithmetic stays among its elements.
     unsafe {
         if stride == size_of::<T>().cast_signed() && len >= 16 {
             std::ptr::copy_nonoverlapping(src, dst.cast::<u8>(), len * size_of::<T>());
             return;
         }
-        // Steps that the compiler knows become shuffles of whole vectors: views in reverse, every other element, the parts of
-        // complex numbers.
-        let size = size_of::<T>().cast_signed();
-        match stride / size {
-            -1 if stride % size == 0 => gather_steps::<T, -1>(dst, src.cast(), len),
-            2 if stride % size == 0 => gather_steps::<T, 2>(dst, src.cast(), len),
-            _ => {
-                for i in 0..len {
-                    let from = src.wrapping_offset(i.cast_signed() * stride).cast::<T>();
-                    dst.add(i).write_unaligned(from.read_unaligned());
-                }
+        if len >= CALLED
+            && let Some(run) = every(isa, size_of::<T>(), stride)
+        {
+            return run(dst.cast(), src, src, src, 0, len);
+        }
+        for i in 0..len {
+            let from = src.wrapping_offset(i.cast_signed() * stride).cast::<T>();
+            dst.add(i).write_unaligned(from.read_unaligned());
+        }
+    }
+}
+
+/// Elements from which on those that are a known step apart are gathered by a call of a function for it.
+const CALLED: usize = 16;
+
+/// The function that gathers elements of a size, so many bytes apart, by shuffles of whole vectors: views in reverse, and every
+/// other element, as the parts of complex numbers are.
+fn every(isa: Isa, size: usize, stride: isize) -> Option<StepFn> {
+    // Shuffles of small elements are slower in the widest vectors, as compilers write them.
+    let small = isa.min(Isa::Avx2);
+    let step = (stride % size.cast_signed() == 0).then_some(stride / size.cast_signed());
+    match (step?, size) {
+        (-1, 1) => Some(entry::<Apart<u8, -1>>(isa)),
+        (-1, 2) => Some(entry::<Apart<u16, -1>>(isa)),
+        (-1, 4) => Some(entry::<Apart<u32, -1>>(isa)),
+        (-1, 8) => Some(entry::<Apart<u64, -1>>(isa)),
+        (2, 1) => Some(entry::<Apart<u8, 2>>(small)),
+        (2, 2) => Some(entry::<Apart<u16, 2>>(small)),
+        (2, 4) => wide_entry::<EveryOther>(isa, Dtype::F32),
+        (2, 8) => wide_entry::<EveryOther>(isa, Dtype::F64),
+        _ => None,
+    }
+}
+
+/// Gathers elements of which each is so many further, at any alignment.
+struct Apart<T, const STEP: isize>(PhantomData<T>);
+impl<T: Copy, const STEP: isize> Kernel for Apart<T, STEP> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
+        let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
+        for i in 0..len {
+            // SAFETY: `gather`'s contract.
+            unsafe {
+                dst.add(i).write_unaligned(src.wrapping_offset(i.cast_signed() * STEP).read_unaligned());
             }
         }
     }
 }
 
-/// Gathers `len` elements of which each is so many further.
-///
-/// # Safety
-/// As for [`gather`].
-#[inline(always)]
-unsafe fn gather_steps<T: Copy, const STEP: isize>(dst: *mut T, src: *const T, len: usize) {
-    for i in 0..len {
-        // SAFETY: the caller's contract.
-        unsafe { dst.add(i).write_unaligned(src.wrapping_offset(i.cast_signed() * STEP).read_unaligned()) };
+/// Gathers every other element, of any dtype of the lanes' size, as only bits are moved.
+struct EveryOther;
+impl WideKernel for EveryOther {
+    type At<V: Lane<Elem = T>, T: Float> = Evens<V>;
+}
+struct Evens<V>(PhantomData<V>);
+impl<V: Lane> Kernel for Evens<V> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
+        let (to, from) = (dst.cast::<V::Elem>(), src.cast::<V::Elem>());
+        let mut i = 0;
+        // SAFETY: `gather`'s contract. What lies behind the last element is not the operand's, so that two vectors are read
+        // only where another element follows.
+        unsafe {
+            while i + V::LEN < len {
+                let at = from.wrapping_add(2 * i);
+                V::evens(V::load(at), V::load(at.wrapping_add(V::LEN))).store(to.add(i));
+                i += V::LEN;
+            }
+            while i < len {
+                to.add(i).write_unaligned(from.wrapping_add(2 * i).read_unaligned());
+                i += 1;
+            }
+        }
     }
 }
 
@@ -176,11 +230,18 @@ pub(super) unsafe fn number_rows(dst: *mut i64, first: isize, walk: &Walk<'_>, l
 ///
 /// # Safety
 /// As for [`gather`].
-pub(super) unsafe fn gather_rows(dst: *mut u8, src: *const u8, walk: &Walk<'_>, size: usize, len: usize) {
+pub(super) unsafe fn gather_rows(
+    isa: Isa,
+    dst: *mut u8,
+    src: *const u8,
+    walk: &Walk<'_>,
+    size: usize,
+    len: usize,
+) {
     let stride = walk.strides[walk.dims.len() - 1];
     with_size!(size, T => runs(src.cast_mut(), walk, len, |from, offset, stretch| {
         // SAFETY: the caller's contract; a stretch is part of the `len` elements.
-        unsafe { gather_run::<T>(dst.cast::<T>().add(offset), from, stride, stretch) }
+        unsafe { gather_run::<T>(isa, dst.cast::<T>().add(offset), from, stride, stretch) }
     }));
 }
 
@@ -194,4 +255,39 @@ pub(super) unsafe fn scatter_rows(dst: *mut u8, src: *const u8, walk: &Walk<'_>,
         // SAFETY: the caller's contract; a stretch is part of the `len` elements.
         unsafe { scatter_run::<T>(to, src.cast::<T>().add(offset), stride, stretch) }
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_every_step_and_length() {
+        let lengths = (0..70_usize).chain([127, 128, 129, 1000]);
+        for (len, size) in lengths.flat_map(|len| [1, 2, 4, 8, 16].map(|size: isize| (len, size))) {
+            for stride in [size, -size, 2 * size, -2 * size, 3 * size, size + 1, 0] {
+                let bytes = size.unsigned_abs();
+                // No byte more than the elements take, so that one read beyond them is one that tools see.
+                let reach = if len == 0 { 0 } else { (len - 1) * stride.unsigned_abs() + bytes };
+                let memory: Vec<u8> = (0..reach).map(|i| (i * 131 % 251) as u8).collect();
+                let start = if stride < 0 { reach.saturating_sub(bytes) } else { 0 };
+                for &isa in Isa::available() {
+                    let mut tile = vec![0xee_u8; len * bytes + 1];
+                    let src = memory.as_ptr().wrapping_add(start);
+                    // SAFETY: the memory has the elements, and the tile room for them.
+                    unsafe { gather(isa, tile.as_mut_ptr(), src, stride, bytes, len) };
+                    for i in 0..len {
+                        let from = start.wrapping_add_signed(i.cast_signed() * stride);
+                        let at = i * bytes;
+                        assert_eq!(
+                            tile[at..at + bytes],
+                            memory[from..from + bytes],
+                            "{isa:?} {size} {stride} {i}"
+                        );
+                    }
+                    assert_eq!(tile[len * bytes], 0xee, "{isa:?} {size} {stride} {len}");
+                }
+            }
+        }
+    }
 }

@@ -134,7 +134,7 @@ impl Reduction {
         };
         let mut kept_views = views(0..split);
         kept_views.push(View::new(output, out_size, 0..split));
-        let mut kept = Space::new(&plan.dims[..split], kept_views);
+        let mut kept = Space::new(&plan.dims[..split], kept_views, tuning.isa);
         kept.sort_by(plan.inputs.len());
         kept.merge();
         // Addresses along folded dimensions are offsets: the kept dimensions' cursor has the bases.
@@ -142,7 +142,7 @@ impl Reduction {
         for v in &mut folded_views {
             v.ptr = std::ptr::null_mut();
         }
-        let mut along = Space::new(&plan.dims[split..], folded_views);
+        let mut along = Space::new(&plan.dims[split..], folded_views, tuning.isa);
         // What is read decides on the direction; indices cost the same in any.
         let memory = (0..plan.inputs.len()).find(|&input| !program.is_index(input));
         if let (false, Some(input)) = (fold.is_index(), memory) {
@@ -174,6 +174,13 @@ impl Reduction {
         {
             (folding.run, folding.many) = (run, many);
             element = (from, Some(Program::convert(from, from)));
+        }
+        // What is only handed on is converted from where it lies, not from a copy.
+        if let ([step], [_]) = (program.steps(), program.inputs())
+            && (step.op, step.operands()) == (Op::Copy, &[Arg::Input(0)])
+            && acc != value
+        {
+            element.1 = Some(Program::convert(value, acc));
         }
         let program = element.1.as_ref().unwrap_or(program);
 

@@ -139,7 +139,7 @@ pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) {
         all.push(View::new(&plan.outputs[0], plan.output_dtype(0).size(), dims.clone()));
         all
     };
-    let mut rows = Space::new(&plan.dims[..outer], views(0..outer));
+    let mut rows = Space::new(&plan.dims[..outer], views(0..outer), tuning.isa);
     rows.sort_by(inputs);
     rows.merge();
     // Addresses along a row are offsets: the rows' cursor has the bases.
@@ -147,7 +147,7 @@ pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) {
     for v in &mut along_views {
         v.ptr = std::ptr::null_mut();
     }
-    let along = Space::new(&plan.dims[outer..], along_views);
+    let along = Space::new(&plan.dims[outer..], along_views, tuning.isa);
     let step = |space: &Space| space.views[inputs].strides.last().map_or(0, |s| s.unsigned_abs());
     let bytes: usize = along.views.iter().map(|v| v.size).sum();
     let (len, count) = (along.len(), rows.len());

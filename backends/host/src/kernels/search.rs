@@ -34,7 +34,7 @@ pub(super) unsafe fn search(plan: &LaunchPlan, axis: &IndexedAxis, right: bool, 
     let view = |operand, size| View::new(operand, size, all.clone());
     let views: SmallVec<[View; 4]> =
         SmallVec::from_iter([view(&plan.outputs[0], 8), view(&plan.inputs[0], size)]);
-    let mut space = Space::new(&plan.dims, views);
+    let mut space = Space::new(&plan.dims, views, tuning.isa);
     space.sort_by(DST);
     space.merge();
     let step = axis.stride.wrapping_mul(size.cast_signed());

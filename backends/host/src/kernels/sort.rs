@@ -151,7 +151,7 @@ pub(super) unsafe fn sort(plan: &LaunchPlan, descending: bool, indices: bool, tu
         len: plan.dims.last().copied().unwrap_or(1),
         to: step(&plan.outputs[0].strides, out),
         from: step(&plan.inputs[0].strides, dtype.size()),
-        space: Space::new(&plan.dims[..outer], views),
+        space: Space::new(&plan.dims[..outer], views, tuning.isa),
         dtype,
         order: Order::new(dtype, descending),
         indices,

@@ -5,6 +5,7 @@ use stridewise_core::{LaunchPlan, MAX_INPUTS, MAX_OUTPUTS, MAX_PLAN_DIMS, Operan
 
 use super::code::Access;
 use super::pack::{self, Walk};
+use crate::simd::Isa;
 
 /// Operands that a plan has at most.
 pub(super) const MAX_OPERANDS: usize = MAX_INPUTS + MAX_OUTPUTS;
@@ -50,6 +51,8 @@ pub(super) struct Space {
     pub(super) views: SmallVec<[View; 4]>,
     /// Whether tiles run across rows.
     pub(super) across: bool,
+    /// The instruction set that elements are gathered with.
+    isa: Isa,
 }
 
 // SAFETY: the pointers are addresses only; whoever uses them does so under the contract of `kernels::run`, which gives
@@ -60,8 +63,8 @@ unsafe impl Send for Space {}
 
 impl Space {
     /// The space of some extents, outermost first.
-    pub(super) fn new(dims: &[usize], views: SmallVec<[View; 4]>) -> Self {
-        let mut space = Self { dims: SmallVec::from_slice(dims), views, across: false };
+    pub(super) fn new(dims: &[usize], views: SmallVec<[View; 4]>, isa: Isa) -> Self {
+        let mut space = Self { dims: SmallVec::from_slice(dims), views, across: false, isa };
         for d in (0..space.dims.len()).rev() {
             if space.dims[d] == 1 {
                 space.remove(d);
@@ -126,6 +129,11 @@ impl Space {
         for v in &mut self.views {
             v.strides.remove(d);
         }
+    }
+
+    /// The instruction set that elements are gathered with.
+    pub(super) fn isa(&self) -> Isa {
+        self.isa
     }
 
     /// Number of points.
@@ -212,9 +220,9 @@ impl Space {
                     dims => pack::number(dst.cast(), first, v.strides[dims - 1], len),
                 }
             } else if self.across {
-                pack::gather_rows(dst, at, &self.walk(v, index), v.size, len);
+                pack::gather_rows(self.isa, dst, at, &self.walk(v, index), v.size, len);
             } else {
-                pack::gather(dst, at, v.strides[v.strides.len() - 1], v.size, len);
+                pack::gather(self.isa, dst, at, v.strides[v.strides.len() - 1], v.size, len);
             }
         }
     }

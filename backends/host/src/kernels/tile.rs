@@ -308,21 +308,25 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
         views.push(View::new(operand, size, all.clone()));
     }
     let inputs = plan.inputs.len();
-    let mut space = Space::new(&plan.dims, views);
+    let mut space = Space::new(&plan.dims, views, tuning.isa);
     space.sort_by(inputs);
     space.merge();
     space.pair(inputs);
     let access: SmallVec<[Access; 8]> = (0..space.views.len()).map(|v| space.access(v)).collect();
     let alias = |input: usize, output: usize| space.views[input].ptr == space.views[inputs + output].ptr;
     let total = space.len();
-    let stream = total.saturating_mul(written) > tuning.last_cache_bytes / 2;
+    let moved: usize = space.views.iter().map(|v| v.size).sum();
+    // What is computed, or read again and again, takes no memory to speak of.
+    let once = |v: &&View| !v.index && v.strides.iter().all(|&step| step != 0);
+    let moved_once: usize = space.views.iter().filter(once).map(|v| v.size).sum();
+    let footprint = total.saturating_mul(moved_once);
+    let stream = footprint > tuning.last_cache_bytes && moved_once <= STREAM_SHARE * written;
     let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
     let Some(mut code) = Code::compile(program, tuning.isa, &access[..inputs], &target) else {
         return; // `supports` refuses such plans.
     };
-    let moved: usize = space.views.iter().map(|v| v.size).sum();
-    if inputs > 1 && total.saturating_mul(moved) > FAR_BYTES {
-        code.tile_len = (code.tile_len / FAR_PARTS).max(1);
+    if inputs > 1 && footprint > FAR_BYTES {
+        code.shorten(FAR_PARTS);
     }
     let row = if space.across { 1 } else { space.row() };
     let tiles = Tiles { code, space };
@@ -338,6 +342,11 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     };
     split::ranges(total, row, moved, split::GRAIN, tuning.threads, &run);
 }
+
+/// Results of which an operand as large as all of them together is moved so many times at most are stored past the caches,
+/// where what is moved does not fit the last of them: they would not be found there, and what they overwrite is not read.
+/// Where they are less than that, there is little to save.
+const STREAM_SHARE: usize = 8;
 
 /// Several inputs that do not fit the second-level cache of a core are read in shorter tiles, so many for one: steps read them
 /// in turns, and the processor goes on fetching ahead from each only where it is come back to soon. Within that cache, or with

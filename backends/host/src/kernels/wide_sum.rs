@@ -11,6 +11,10 @@ use super::fold::{FIRST, ManyRows};
 use super::map::Plain;
 use crate::simd::Isa;
 
+/// Sums that are kept beside each other in a run, so that they are added up once and not for every block: whole vectors at every
+/// level, and no more than there are registers.
+const LANES: usize = 64;
+
 /// A fold of a run as [`Folding::run`](super::fold::Folding::run), over elements `F` into a sum `A`: one accumulator. As many
 /// elements as a sum of them in `M` certainly holds are added up there first, of which a vector has more.
 struct Widened<F, M, A>(PhantomData<(F, M, A)>);
@@ -34,6 +38,17 @@ where
         unsafe {
             let mut sum = A::get(if flags & FIRST == 0 { *acc } else { *identity.cast::<A>() });
             let mut at = 0;
+            // Each of these sums has one element of a round.
+            while size_of::<F>() < size_of::<u32>() && len - at >= 8 * LANES {
+                let mut parts = [M::default(); LANES];
+                for _ in 0..((len - at) / LANES).min(Self::BLOCK) {
+                    for (lane, part) in parts.iter_mut().enumerate() {
+                        *part = M::put(M::get(*part) + M::get(M::from(*src.add(at + lane))));
+                    }
+                    at += LANES;
+                }
+                sum = parts.iter().fold(sum, |sum, &part| sum + A::get(A::from(part)));
+            }
             while at < len {
                 let end = len.min(at.saturating_add(Self::BLOCK));
                 // A plain loop over one sum: the compiler makes it several vectors of sums.

@@ -29,7 +29,7 @@ macro_rules! lanes {
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, and: $and:ident,
      andnot: $andnot:ident, or: $or:ident, xor: $xor:ident, movemask: $movemask:ident, widen: $widen:ident;
-     $equal_bits:ident, $from:ident, $lookup:ident; $($bits:tt)*) => {
+     $equal_bits:ident, $from:ident, $lookup:ident, $evens:ident; $($bits:tt)*) => {
         mask_type!($mask, $reg, and: |a, b| level!($and(a, b)), or: |a, b| level!($or(a, b)),
             xor: |a, b| level!($xor(a, b)), not: |a| level!($xor(a, $from(_mm256_set1_epi32(-1)))));
 
@@ -75,6 +75,10 @@ macro_rules! lanes {
             #[inline(always)]
             unsafe fn splat(v: $elem) -> Self {
                 Self(level!($set(v)))
+            }
+            #[inline(always)]
+            fn evens(a: Self, b: Self) -> Self {
+                Self($evens(a.0, b.0))
             }
             // min and max give their second operand where either is NaN.
             #[inline(always)]
@@ -191,12 +195,28 @@ fn lookup_f64(index: __m256i, table: &'static [f64; 16]) -> __m256d {
     level!(_mm256_i64gather_pd::<8>(table.as_ptr(), _mm256_and_si256(index, _mm256_set1_epi64x(15))))
 }
 
+/// See [`Lane::evens`].
+#[inline(always)]
+fn evens_f32(a: __m256, b: __m256) -> __m256 {
+    level!({
+        // Shuffles work within halves of 128 bits.
+        let halves = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
+        _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(halves))
+    })
+}
+
+/// See [`Lane::evens`].
+#[inline(always)]
+fn evens_f64(a: __m256d, b: __m256d) -> __m256d {
+    level!(_mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_unpacklo_pd(a, b)))
+}
+
 lanes! { F32, f32, i32, __m256, Mask32, 8, add: _mm256_add_ps, sub: _mm256_sub_ps, mul: _mm256_mul_ps,
 div: _mm256_div_ps, fma: _mm256_fmadd_ps, sqrt: _mm256_sqrt_ps, round: _mm256_round_ps, min: _mm256_min_ps, max: _mm256_max_ps,
 cmp: _mm256_cmp_ps, blend: _mm256_blendv_ps, set: _mm256_set1_ps, load: _mm256_loadu_ps,
 load_part: _mm256_maskload_ps, store: _mm256_storeu_ps, store_part: _mm256_maskstore_ps,
 stream: _mm256_stream_ps, and: _mm256_and_ps, andnot: _mm256_andnot_ps, or: _mm256_or_ps, xor: _mm256_xor_ps,
-movemask: _mm256_movemask_ps, widen: _mm256_cvtepi8_epi32; _mm256_cmpeq_epi32, _mm256_castsi256_ps, lookup_f32;
+movemask: _mm256_movemask_ps, widen: _mm256_cvtepi8_epi32; _mm256_cmpeq_epi32, _mm256_castsi256_ps, lookup_f32, evens_f32;
 to: _mm256_castps_si256, set: _mm256_set1_epi32, add: _mm256_add_epi32, sub: _mm256_sub_epi32,
 sll: _mm256_sll_epi32, srl: _mm256_srl_epi32, }
 
@@ -205,7 +225,7 @@ div: _mm256_div_pd, fma: _mm256_fmadd_pd, sqrt: _mm256_sqrt_pd, round: _mm256_ro
 cmp: _mm256_cmp_pd, blend: _mm256_blendv_pd, set: _mm256_set1_pd, load: _mm256_loadu_pd,
 load_part: _mm256_maskload_pd, store: _mm256_storeu_pd, store_part: _mm256_maskstore_pd,
 stream: _mm256_stream_pd, and: _mm256_and_pd, andnot: _mm256_andnot_pd, or: _mm256_or_pd, xor: _mm256_xor_pd,
-movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd, lookup_f64;
+movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd, lookup_f64, evens_f64;
 to: _mm256_castpd_si256, set: _mm256_set1_epi64x, add: _mm256_add_epi64, sub: _mm256_sub_epi64,
 sll: _mm256_sll_epi64, srl: _mm256_srl_epi64, }
 

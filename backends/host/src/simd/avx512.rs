@@ -27,7 +27,7 @@ macro_rules! lanes {
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, scale: $scale:ident,
      and: $and:ident, or: $or:ident, xor: $xor:ident, mask_mov: $mask_mov:ident;
-     $equal_bits:ident, $from:ident, $lookup:ident; $($bits:tt)*) => {
+     $equal_bits:ident, $from:ident, $lookup:ident, $evens:ident; $($bits:tt)*) => {
         float_lane!($name, $elem, $mask,
             add: |a, b| level!($add(a, b)), sub: |a, b| level!($sub(a, b)), mul: |a, b| level!($mul(a, b)),
             div: |a, b| level!($div(a, b)), neg: |a| level!($xor(a, $set(-0.0))),
@@ -68,6 +68,10 @@ macro_rules! lanes {
             #[inline(always)]
             unsafe fn splat(v: $elem) -> Self {
                 Self(level!($set(v)))
+            }
+            #[inline(always)]
+            fn evens(a: Self, b: Self) -> Self {
+                Self($evens(a.0, b.0))
             }
             // min and max give their second operand where either is NaN.
             #[inline(always)]
@@ -141,13 +145,28 @@ fn lookup_f64(index: __m512i, table: &'static [f64; 16]) -> __m512d {
     ))
 }
 
+/// See [`Lane::evens`].
+#[inline(always)]
+fn evens_f32(a: __m512, b: __m512) -> __m512 {
+    level!({
+        let lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        _mm512_permutex2var_ps(a, lanes, b)
+    })
+}
+
+/// See [`Lane::evens`].
+#[inline(always)]
+fn evens_f64(a: __m512d, b: __m512d) -> __m512d {
+    level!(_mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b))
+}
+
 lanes! { F32, f32, i32, __m512, __mmask16, 16, add: _mm512_add_ps, sub: _mm512_sub_ps, mul: _mm512_mul_ps,
 div: _mm512_div_ps, fma: _mm512_fmadd_ps, sqrt: _mm512_sqrt_ps, round: _mm512_roundscale_ps, abs: _mm512_abs_ps, min: _mm512_min_ps,
 max: _mm512_max_ps, cmp: _mm512_cmp_ps_mask, blend: _mm512_mask_blend_ps, set: _mm512_set1_ps,
 load: _mm512_loadu_ps, load_part: _mm512_maskz_loadu_ps, store: _mm512_storeu_ps,
 store_part: _mm512_mask_storeu_ps, stream: _mm512_stream_ps, scale: _mm512_scalef_ps,
 and: _mm512_and_ps, or: _mm512_or_ps, xor: _mm512_xor_ps, mask_mov: _mm512_mask_mov_ps;
-_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps, lookup_f32; to: _mm512_castps_si512, set: _mm512_set1_epi32,
+_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps, lookup_f32, evens_f32; to: _mm512_castps_si512, set: _mm512_set1_epi32,
 add: _mm512_add_epi32, sub: _mm512_sub_epi32, sll: _mm512_sll_epi32, srl: _mm512_srl_epi32, }
 
 lanes! { F64, f64, i64, __m512d, __mmask8, 8, add: _mm512_add_pd, sub: _mm512_sub_pd, mul: _mm512_mul_pd,
@@ -156,7 +175,7 @@ max: _mm512_max_pd, cmp: _mm512_cmp_pd_mask, blend: _mm512_mask_blend_pd, set: _
 load: _mm512_loadu_pd, load_part: _mm512_maskz_loadu_pd, store: _mm512_storeu_pd,
 store_part: _mm512_mask_storeu_pd, stream: _mm512_stream_pd, scale: _mm512_scalef_pd,
 and: _mm512_and_pd, or: _mm512_or_pd, xor: _mm512_xor_pd, mask_mov: _mm512_mask_mov_pd;
-_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd, lookup_f64; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
+_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd, lookup_f64, evens_f64; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
 add: _mm512_add_epi64, sub: _mm512_sub_epi64, sll: _mm512_sll_epi64, srl: _mm512_srl_epi64, }
 
 impl Single for F32 {

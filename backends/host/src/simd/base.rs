@@ -92,6 +92,12 @@ macro_rules! lanes {
                 Self($reg::splat(v))
             }
             #[inline(always)]
+            fn evens(a: Self, b: Self) -> Self {
+                let (a, b) = (a.0.to_array(), b.0.to_array());
+                let lane = |i: usize| if 2 * i < $len { a[2 * i] } else { b[2 * i - $len] };
+                Self($reg::from(std::array::from_fn::<$elem, $len, _>(lane)))
+            }
+            #[inline(always)]
             fn raised(self, x: Self) -> Self {
                 Self(self.0.simd_lt(x.0).bitselect(x.0, self.0))
             }

@@ -115,6 +115,10 @@ macro_rules! half_lane {
                 Self(unsafe { V::splat(v.to_f32()) })
             }
             #[inline(always)]
+            fn evens(a: Self, b: Self) -> Self {
+                Self(V::evens(a.0, b.0))
+            }
+            #[inline(always)]
             fn raised(self, x: Self) -> Self {
                 Self(self.0.raised(x.0))
             }

@@ -119,6 +119,8 @@ pub(crate) trait Lane: Float {
     /// # Safety
     /// The processor has the level's features.
     unsafe fn splat(v: Self::Elem) -> Self;
+    /// Every other lane of two vectors, from the first on.
+    fn evens(a: Self, b: Self) -> Self;
     /// The larger one; `self` where either is NaN.
     fn raised(self, x: Self) -> Self;
     /// The smaller one; `self` where either is NaN.
