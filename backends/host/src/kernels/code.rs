@@ -8,6 +8,7 @@ use stridewise_core::{Arg, Dtype, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Op, Progra
 
 use super::entry::{STREAM, StepFn};
 use super::joined::{Doing, doings};
+use super::space::MAX_OPERANDS;
 use super::step::{copy, resolve};
 use super::stream;
 use crate::simd::Isa;
@@ -21,6 +22,9 @@ pub(super) const SLOT_BYTES: usize = TILE_BYTES + 256;
 const STREAM_BYTES: usize = 512;
 /// Slots that a code has at most: inputs, outputs, constants; a tile per step, packed input and scattered output.
 pub(super) const MAX_SLOTS: usize = 2 * (MAX_INPUTS + MAX_OUTPUTS) + 2 * MAX_STEPS + 8;
+
+/// Slots of operands that every code has, so that most have theirs set without a call.
+const FEW_OPERANDS: usize = 4;
 
 /// How an operand lies along a tile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,7 +126,7 @@ impl Code {
         let steps = program.steps();
         let outputs = if let Target::Outputs { access, .. } = target { access.len() } else { 0 };
         let small = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
-        let first_const = small(inputs.len() + outputs);
+        let first_const = small((inputs.len() + outputs).max(FEW_OPERANDS));
         let mut tiles = Tiles { first: first_const + small(program.consts().len()), free: 0, count: 0 };
         let mut code = Self {
             calls: SmallVec::new(),
@@ -346,7 +350,7 @@ impl Code {
 
     /// Sets the slots of constants and tiles.
     pub(super) fn prepare(&self, slots: &mut Slots, scratch: *mut u8) {
-        let mut next = usize::from(self.inputs + self.outputs);
+        let mut next = self.operands().max(FEW_OPERANDS);
         for constant in &self.constants {
             slots.0[next] = constant.0.as_ptr().cast_mut();
             next += 1;
@@ -397,5 +401,14 @@ pub(super) struct Slots(pub(super) [*mut u8; MAX_SLOTS]);
 impl Slots {
     pub(super) const fn new() -> Self {
         Self([std::ptr::null_mut(); MAX_SLOTS])
+    }
+
+    /// Sets the slots of the first operands.
+    #[inline]
+    pub(super) fn point(&mut self, at: &[*mut u8; MAX_OPERANDS], operands: usize) {
+        self.0[..FEW_OPERANDS].copy_from_slice(&at[..FEW_OPERANDS]);
+        if operands > FEW_OPERANDS {
+            self.0[FEW_OPERANDS..operands].copy_from_slice(&at[FEW_OPERANDS..operands]);
+        }
     }
 }

@@ -360,7 +360,7 @@ impl Reduction {
     /// # Safety
     /// As for [`Tiles::tile`].
     unsafe fn write(&self, cursor: &Cursor, slots: &mut Slots, len: usize) {
-        slots.0[..2].copy_from_slice(&cursor.at[..2]);
+        slots.point(&cursor.at, 2);
         let kept = self.kept();
         // SAFETY: the caller's contract.
         unsafe {

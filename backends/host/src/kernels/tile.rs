@@ -102,8 +102,7 @@ impl Tiles {
     /// slots are prepared.
     #[inline]
     pub(super) unsafe fn load(&self, cursor: &Cursor, slots: &mut Slots, len: usize) {
-        let views = self.code.operands();
-        slots.0[..views].copy_from_slice(&cursor.at[..views]);
+        slots.point(&cursor.at, self.code.operands());
         for &(input, slot) in &self.code.packs {
             let (k, dst) = (usize::from(input), slots.0[usize::from(slot)]);
             // SAFETY: the plan's addresses are readable; a tile holds `tile_len` elements.
@@ -207,7 +206,7 @@ impl Tiles {
                     transpose::gather_panel(place(t, 0), panels.pitch, from, *along, *size, rows, len);
                 }
             }
-            slots.0[..operands].copy_from_slice(&cursor.at[..operands]);
+            slots.point(&cursor.at, operands);
             for r in 0..rows {
                 for &(input, slot) in &self.code.packs {
                     let (k, slot) = (usize::from(input), usize::from(slot));
@@ -319,13 +318,14 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     // What is computed, or read again and again, takes no memory to speak of.
     let once = |v: &&View| !v.index && v.strides.iter().all(|&step| step != 0);
     let moved_once: usize = space.views.iter().filter(once).map(|v| v.size).sum();
+    let read_once = space.views[..inputs].iter().filter(once).count();
     let footprint = total.saturating_mul(moved_once);
     let stream = footprint > tuning.last_cache_bytes && moved_once <= STREAM_SHARE * written;
     let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
     let Some(mut code) = Code::compile(program, tuning.isa, &access[..inputs], &target) else {
         return; // `supports` refuses such plans.
     };
-    if inputs > 1 && footprint > FAR_BYTES {
+    if read_once > 1 && footprint > FAR_BYTES {
         code.shorten(FAR_PARTS);
     }
     let row = if space.across { 1 } else { space.row() };
