@@ -220,6 +220,59 @@ fn float64() {
 }
 
 /// A broadcast may have more elements than there are addresses for a result, but not more than can be counted in bytes.
+/// Reductions of all elements of views of some numbers, on a queue, as text: to a value, which are those of the array of one
+/// element, and of no elements.
+macro_rules! totals {
+    ($T:ty, $($name:ident $axes:ident),*) => {
+        |queue: &Queue, data: &[$T]| -> Result<Vec<String>> {
+            let base = Array::<$T>::on(queue).from_slice([4, data.len() / 4], data)?;
+            let mut results = Vec::new();
+            let views = [
+                base.clone(),
+                base.slice(s![..;-1, ..;2])?,
+                base.permute_dims([1, 0])?,
+                base.slice(s![2, ..])?,
+                base.slice(s![1, 0])?,
+                base.slice(s![1..1, ..])?,
+            ];
+            for a in views {
+                $(
+                    let value = format!("{:?}", a.$name());
+                    if let Ok(array) = a.$axes(..) {
+                        assert_eq!(value, format!("{:?}", array.item()), "{} of {:?}", stringify!($name), a.shape());
+                    }
+                    results.push(value);
+                )*
+            }
+            Ok(results)
+        }
+    };
+}
+
+#[test]
+fn reductions_to_a_value_of_every_kind() {
+    let mut rng = Rng::new(9);
+    for len in [4, 64, 1200] {
+        macro_rules! check {
+            ($($T:ty, $from:expr);* $(;)?) => {$(
+                let data: Vec<$T> = (0..len).map(|_| $from(rng.next() as i8)).collect();
+                both(&data, totals!($T, sum sum_axis, prod prod_axis, mean mean_axis, min min_axis, max max_axis,
+                    argmin argmin_axis, argmax argmax_axis, any any_axis, all all_axis));
+            )*};
+        }
+        check! {
+            i8, |v| v; u8, |v: i8| v as u8; i16, |v| i16::from(v) << 7; u32, |v: i8| v as u32; i64, |v| i64::from(v) << 50;
+            f16, |v: i8| f16::from_f32(f32::from(v) / 16.0); bf16, |v: i8| bf16::from_f32(f32::from(v) / 16.0);
+            f32, |v: i8| if v == 3 { f32::NAN } else { f32::from(v) / 3.0 }; f64, |v: i8| f64::from(v) / 3.0;
+        }
+        let data: Vec<bool> = (0..len).map(|_| rng.below(30) != 0).collect();
+        both(&data, totals!(bool, sum sum_axis, mean mean_axis, argmax argmax_axis, any any_axis, all all_axis));
+        let data: Vec<Complex<f32>> =
+            (0..len).map(|_| Complex::new(rng.next() as i8 as f32, rng.next() as i8 as f32 / 3.0)).collect();
+        both(&data, totals!(Complex<f32>, sum sum_axis, prod prod_axis, mean mean_axis, any any_axis, all all_axis));
+    }
+}
+
 #[test]
 fn more_elements_than_memory() {
     for device in devices::devices() {

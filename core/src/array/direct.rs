@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::{ArrayOrScalar, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::layout::{Dims, Layout, Order, broadcast_shapes, checked_len};
+use crate::layout::{Dims, Layout, Order, all_axes, broadcast_shapes, checked_len};
 use crate::lazy::Elements;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
@@ -18,6 +18,7 @@ use crate::ops::Op;
 use crate::program::{Fold, Program};
 use crate::promotion::result_type;
 use crate::runtime::Queue;
+use crate::scalar::Scalar;
 
 /// New elements, and the array that they lie like.
 pub(super) struct Fresh<'a> {
@@ -204,27 +205,37 @@ pub(super) fn fold(
     finish: Option<&Program>,
     axes: &[usize],
 ) -> Result<Option<Elements>> {
-    if !array.queue.works_at_once() {
-        return Ok(None);
-    }
     let folded = AxisFold { device: array.device(), fold, accumulator, finish, axes };
-    let memory = match array.elements.get_memory() {
-        Some(allocation) => {
-            let source = Source { allocation, layout: &array.layout };
-            folded.fresh(source, None, array.dtype)?
-        }
-        // A product that is only recorded: its factors.
-        None => {
-            let Some(factors) = array.elements.factors(&array.layout) else { return Ok(None) };
-            let [a, b] = factors.each_ref().map(|(allocation, layout)| Source { allocation, layout });
-            let memory = folded.fresh(a, Some(b), array.dtype)?;
-            if memory.is_some() {
-                array.elements.note_peek();
-            }
-            memory
-        }
-    };
-    Ok(memory.map(|memory| Elements::Memory(memory.into())))
+    let memory =
+        fold_sources(array, |source, factors| folded.fresh(source, factors, array.dtype).transpose());
+    Ok(memory.transpose()?.map(|memory| Elements::Memory(memory.into())))
+}
+
+/// The value of a fold of all elements, converted to the accumulator's dtype.
+pub(super) fn fold_all(array: &UsmArray, accumulator: Dtype, fold: Fold) -> Option<Scalar> {
+    let axes = all_axes(array.ndim());
+    let folded = AxisFold { device: array.device(), fold, accumulator, finish: None, axes: &axes };
+    fold_sources(array, |source, factors| folded.value(source, factors, array.dtype))
+}
+
+/// Calls a function with the elements of an array, or, of a product that is only recorded, with its factors, where work on
+/// them may be done at once.
+#[inline]
+fn fold_sources<R>(
+    array: &UsmArray,
+    folded: impl FnOnce(Source<'_>, Option<Source<'_>>) -> Option<R>,
+) -> Option<R> {
+    if !array.queue.works_at_once() {
+        return None;
+    }
+    if let Some(allocation) = array.elements.get_memory() {
+        return folded(Source { allocation, layout: &array.layout }, None);
+    }
+    let factors = array.elements.factors(&array.layout)?;
+    let [a, b] = factors.each_ref().map(|(allocation, layout)| Source { allocation, layout });
+    let folded = folded(a, Some(b))?;
+    array.elements.note_peek();
+    Some(folded)
 }
 
 /// The sum of the products of the elements of two vectors of the same real floating dtype.

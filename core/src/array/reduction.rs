@@ -7,7 +7,7 @@ use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, all_axes, normalize_axes};
 use crate::lazy::{self, Elements, Target};
-use crate::ops::Op;
+use crate::ops::{Op, apply};
 use crate::plan::MAX_PLAN_DIMS;
 use crate::program::{Fold, Program, ProgramBuilder};
 use crate::promotion::DtypeSupport;
@@ -174,6 +174,34 @@ impl UsmArray {
             Some(sum) => elementwise(Op::Divide, &[(&sum).into(), terms.into()])?.astype(out),
             None => self.record_fold(accumulator, fold, Some(division(terms, out)?), &axes, keepdims),
         }
+    }
+
+    /// The value of a reduction of all elements.
+    ///
+    /// # Errors
+    /// As for [`reduce`](Self::reduce); the failure of the work.
+    pub(super) fn reduce_all(&self, reduction: Reduction) -> Result<Scalar> {
+        match self.reduce_all_at_once(reduction) {
+            Some(value) => Ok(value),
+            None => self.reduce(reduction, None, false)?.item(),
+        }
+    }
+
+    /// [`reduce_all`](Self::reduce_all) of a few elements, on the calling thread, without an array for the result; `None` where
+    /// something stands against that.
+    fn reduce_all_at_once(&self, reduction: Reduction) -> Option<Scalar> {
+        let (fold, support) = (reduction.fold(), self.device().dtype_support());
+        let accumulator = reduction.accumulator(self.dtype, support).ok()?;
+        // A reduction over no axes is the element itself.
+        if self.ndim() == 0 || !support.supports(accumulator) || !support.supports(fold.result(accumulator)) {
+            return None;
+        }
+        let value = direct::fold_all(self, accumulator, fold)?;
+        if reduction != Reduction::Mean {
+            return Some(value);
+        }
+        let mean = apply(Op::Divide, &[value, Scalar::F64(self.len() as f64).cast(accumulator)])?;
+        Some(if self.dtype.kind().is_inexact() { mean.cast(self.dtype) } else { mean })
     }
 
     /// The axes named, or all.

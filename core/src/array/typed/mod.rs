@@ -34,6 +34,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Layout, SliceItem};
 use crate::memory::{HostView, HostViewMut, UsmKind, UsmMemory};
 use crate::runtime::{Context, Device, Event, Queue};
+use crate::scalar::Scalar;
 
 /// An n-dimensional array of elements of one Rust type in USM: a [`UsmArray`] whose dtype the compiler knows.
 ///
@@ -318,7 +319,11 @@ impl<T: Element> Array<T> {
 
 /// The single element of an array whose dtype converts to `T` without surprise.
 fn typed_item<T: Element>(array: &UsmArray) -> Result<T> {
-    let value = array.item()?;
+    typed(array.item()?)
+}
+
+/// A value that converts to `T` without surprise.
+fn typed<T: Element>(value: Scalar) -> Result<T> {
     value.cast(T::DTYPE).get().ok_or_else(|| {
         Error::dtype("array", value.dtype(), format!("{}", T::DTYPE), "ask for the array's own element type")
     })

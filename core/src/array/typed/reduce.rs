@@ -1,7 +1,7 @@
 //! Reductions. Each has three forms: over everything to one value, over axes to an array, and the same with the axes
 //! kept with extent 1.
 
-use super::{Array, Axes, OrderedElement, Reducible, typed_item};
+use super::{Array, Axes, OrderedElement, Reducible, typed};
 use crate::array::Reduction;
 use crate::dtype::Element;
 use crate::error::Result;
@@ -13,7 +13,7 @@ impl<T: Element> Array<T> {
     }
     fn reduce_all<U: Element>(&self, reduction: Reduction) -> Result<U> {
         // Where the device lacks double precision, the mean of integers is single and converts.
-        typed_item(&self.inner.reduce(reduction, None, false)?)
+        typed(self.inner.reduce_all(reduction)?)
     }
 }
 

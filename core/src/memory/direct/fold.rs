@@ -15,6 +15,7 @@ use crate::memory::allocation::Allocation;
 use crate::ops::Op;
 use crate::program::{Arg, Fold, Program, Step};
 use crate::runtime::Device;
+use crate::scalar::Scalar;
 
 /// A fold over axes of an array.
 pub(crate) struct AxisFold<'a> {
@@ -28,9 +29,8 @@ pub(crate) struct AxisFold<'a> {
 }
 
 impl AxisFold<'_> {
-    /// Folds the elements of a layout into memory of its own, now, in the order in which they lie where there are no gaps
-    /// between them; results are in row-major order. With factors, of the same dtype and shape, their products are folded.
-    /// `None` where that is not possible at once.
+    /// Folds the elements of a layout into memory of its own, now; results are in row-major order. With factors, of the same
+    /// dtype and shape, their products are folded. `None` where that is not possible at once.
     ///
     /// # Errors
     /// What the allocation reports.
@@ -40,20 +40,69 @@ impl AxisFold<'_> {
         factors: Option<Source<'_>>,
         dtype: Dtype,
     ) -> Result<Option<Arc<Allocation>>> {
+        let finish = match self.finish.map(|program| Finish::of(program, self.device)) {
+            Some(None) => return Ok(None),
+            finish => finish.flatten(),
+        };
+        let folded = self.fold.result(self.accumulator);
+        let result = finish.as_ref().map_or(folded, |finish| finish.program.output_dtype(0));
+        let of_both = |of: Source<'_>| source.allocation.kind().combine(of.allocation.kind());
+        let kind = factors.map_or(source.allocation.kind(), of_both);
+        let memory = |values: *const u8, count: usize| {
+            let out = Allocation::new(self.device, kind, count * result.size(), BLOCK_ALIGN_BYTES)?;
+            let dst = out.ptr().as_ptr();
+            // SAFETY: the memory was just allocated, for as many results, and the device computes in it on this thread: it has
+            // just folded. The values are of the finish's input (`Fold::result`).
+            unsafe {
+                match finish {
+                    Some(finish) => finish.run(values, dst, count),
+                    None => std::ptr::copy_nonoverlapping(values, dst, count * result.size()),
+                }
+            }
+            Ok(out)
+        };
+        self.folded(source, factors, dtype, memory).transpose()
+    }
+
+    /// The one value that all elements of a layout, or their products with factors, are folded to, now; without a finish.
+    pub(crate) fn value(
+        &self,
+        source: Source<'_>,
+        factors: Option<Source<'_>>,
+        dtype: Dtype,
+    ) -> Option<Scalar> {
+        let folded = self.fold.result(self.accumulator);
+        self.folded(source, factors, dtype, |values, _| {
+            let mut bytes = [0; 16];
+            // SAFETY: there is one result at least, of this dtype, which takes 16 bytes at most.
+            unsafe { std::ptr::copy_nonoverlapping(values, bytes.as_mut_ptr(), folded.size()) };
+            Scalar::from_bytes(folded, &bytes)
+        })
+    }
+
+    /// Folds the elements of a layout, in the order in which they lie where there are no gaps between them, and hands on where
+    /// the folded values are, and their number. `None` where that is not possible at once.
+    fn folded<R>(
+        &self,
+        source: Source<'_>,
+        factors: Option<Source<'_>>,
+        dtype: Dtype,
+        take: impl FnOnce(*const u8, usize) -> R,
+    ) -> Option<R> {
         let (accumulator, Source { allocation, layout }) = (self.accumulator, source);
-        let Some((extents, gathers)) = self.extents(layout) else { return Ok(None) };
+        let (extents, gathers) = self.extents(layout)?;
         let (count, len) = (extents.results(), extents.elements());
         let backend = self.device.backend();
-        // What is gathered has to fit the stack.
+        // What is gathered has to fit the stack, and so have the folded values.
         let fits = !gathers || len <= MAX_BYTES / dtype.size();
-        if len == 0 || !fits || allocation.device() != self.device {
-            return Ok(None);
+        if len == 0 || !fits || count > MAX_BYTES / self.fold.result(accumulator).size() {
+            return None;
         }
         // Nothing is held or touched where the device does not compute on the calling thread.
-        if self.device.elements_fn(Op::Copy, dtype, dtype).is_none() {
-            return Ok(None);
+        if allocation.device() != self.device || self.device.elements_fn(Op::Copy, dtype, dtype).is_none() {
+            return None;
         }
-        let Some(from) = place(allocation, layout, len, dtype) else { return Ok(None) };
+        let from = place(allocation, layout, len, dtype)?;
         let order = if layout.is_c_contiguous() { Order::C } else { Order::F };
         let space = Space { shape: layout.shape(), len, order };
         // Factors lie as what they are multiplied with does.
@@ -63,20 +112,10 @@ impl AxisFold<'_> {
             None => None,
         };
         if factors.is_some() && factors_at.is_none() {
-            return Ok(None);
-        }
-        let folded = self.fold.result(accumulator);
-        let finish = match self.finish.map(|program| Finish::of(program, self.device)) {
-            Some(None) => return Ok(None),
-            finish => finish.flatten(),
-        };
-        let result = finish.as_ref().map_or(folded, |finish| finish.program.output_dtype(0));
-        // So have the folded values.
-        if count > MAX_BYTES / folded.size() {
-            return Ok(None);
+            return None;
         }
         let memory = [Some(&**allocation), factors.map(|of| &**of.allocation), None, None];
-        let Some(held) = hold_idle(&memory) else { return Ok(None) };
+        let held = hold_idle(&memory)?;
         let mut values = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut gathered = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let values = values.0.as_mut_ptr().cast::<u8>();
@@ -93,21 +132,7 @@ impl AxisFold<'_> {
             backend.fold_elements(self.fold, [dtype, accumulator], values, from, factors_at, extents)
         };
         drop(held);
-        if !done {
-            return Ok(None);
-        }
-        let kind = factors.map_or(allocation.kind(), |of| allocation.kind().combine(of.allocation.kind()));
-        let out = Allocation::new(self.device, kind, count * result.size(), BLOCK_ALIGN_BYTES)?;
-        let dst = out.ptr().as_ptr();
-        // SAFETY: the memory was just allocated, for as many results, and the device computes in it on this thread: it has just
-        // folded. The values are of the finish's input (`Fold::result`).
-        unsafe {
-            match finish {
-                Some(finish) => finish.run(values, dst, count),
-                None => std::ptr::copy_nonoverlapping(values, dst, count * result.size()),
-            }
-        }
-        Ok(Some(out))
+        done.then(|| take(values, count))
     }
 
     /// How the elements of a layout follow each other, and whether they have to be gathered for that, in row-major order.
