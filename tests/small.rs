@@ -266,10 +266,16 @@ fn reductions_to_a_value_of_every_kind() {
             f32, |v: i8| if v == 3 { f32::NAN } else { f32::from(v) / 3.0 }; f64, |v: i8| f64::from(v) / 3.0;
         }
         let data: Vec<bool> = (0..len).map(|_| rng.below(30) != 0).collect();
-        both(&data, totals!(bool, sum sum_axis, mean mean_axis, argmax argmax_axis, any any_axis, all all_axis));
+        both(
+            &data,
+            totals!(bool, sum sum_axis, mean mean_axis, argmax argmax_axis, any any_axis, all all_axis),
+        );
         let data: Vec<Complex<f32>> =
             (0..len).map(|_| Complex::new(rng.next() as i8 as f32, rng.next() as i8 as f32 / 3.0)).collect();
-        both(&data, totals!(Complex<f32>, sum sum_axis, prod prod_axis, mean mean_axis, any any_axis, all all_axis));
+        both(
+            &data,
+            totals!(Complex<f32>, sum sum_axis, prod prod_axis, mean mean_axis, any any_axis, all all_axis),
+        );
     }
 }
 

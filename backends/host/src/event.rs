@@ -131,7 +131,7 @@ impl HostEvent {
                     }
                 }
                 Step::Run(task, pool) => {
-                    task.run_in_pool(&pool, false);
+                    task.run_in_pool(&pool);
                     pool.leave();
                 }
                 Step::Behind(event) if chain.len() < DEPTH => chain.push(event),
@@ -147,7 +147,7 @@ impl HostEvent {
         let mut begin = Instant::now();
         while !self.signal.status().is_terminal() && begin.elapsed() < LOOK {
             if let Some(team) = pool.join(self.command()) {
-                team.help(false);
+                team.help();
                 pool.leave();
                 begin = Instant::now();
             }

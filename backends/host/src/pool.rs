@@ -280,10 +280,10 @@ impl Pool {
                         // By a hold of the task's own device, so that the pool outlives it.
                         let device = Arc::clone(&task.device);
                         if let Some(pool) = device.started() {
-                            task.run_in_pool(pool, true);
+                            task.run_in_pool(pool);
                         }
                     }
-                    Work::Team(team) => team.help(true),
+                    Work::Team(team) => team.help(),
                 }
                 state = self.lock();
                 state.busy -= 1;
@@ -340,6 +340,12 @@ impl Pool {
         let work = team.map(Work::Team).or_else(|| state.ready.pop_front().map(Work::Task))?;
         state.busy += 1;
         Some(work)
+    }
+
+    /// Which of the pool's processors the calling thread is on, and how many there are, where workers are bound to theirs.
+    pub(crate) fn seat(&self) -> Option<(usize, usize)> {
+        let (pins, here) = (self.pins.as_ref()?, topology::current_cpu()?);
+        pins.iter().position(|&cpu| cpu == here).map(|seat| (seat, pins.len()))
     }
 
     /// The processor of the calling thread, where workers are bound to theirs.

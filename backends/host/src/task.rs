@@ -71,10 +71,10 @@ impl Task {
     }
 
     /// Runs the task on a thread that computes for the device's pool: a worker, or one that waits.
-    pub(crate) fn run_in_pool(self, pool: &Arc<Pool>, worker: bool) {
+    pub(crate) fn run_in_pool(self, pool: &Arc<Pool>) {
         let tuning = self.device.tuning;
         // Whoever waits for the event finds its forks by its number, which no other has while the task has the event.
-        team::within(pool, self.event.command(), worker, || self.run(&tuning));
+        team::within(pool, self.event.command(), || self.run(&tuning));
     }
 
     // A host task may block, also on events of this very device: on a worker it would take away the thread that could

@@ -1,9 +1,10 @@
 //! Parts of one computation, shared by whoever has time.
 //!
-//! Who forks publishes its parts in the device's pool and begins with the first of them itself. Threads that look for work
-//! claim parts from the same counter, one after the other. At the end whoever forked waits only for parts that somebody has
-//! claimed, never for a thread that has yet to wake up; and it takes up nothing else meanwhile, so that stacks stay as deep
-//! as the code reads.
+//! Who forks publishes its parts in the device's pool and begins with some of them itself. Threads that look for work claim
+//! parts of the same list, one after the other, each from the part on that is its processor's: so of work that is done again
+//! and again each has the same parts in its cache, and takes those of others where it is early. At the end whoever forked
+//! waits only for parts that somebody has claimed, never for a thread that has yet to wake up; and it takes up nothing else
+//! meanwhile, so that stacks stay as deep as the code reads.
 //!
 //! Why nothing waits for ever: a claimed part is run by a thread that is awake, and what it forks in turn it can finish
 //! alone.
@@ -16,6 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use smallvec::SmallVec;
+
 use crate::pool::Pool;
 use crate::topology;
 
@@ -27,8 +30,6 @@ const SPIN: Duration = Duration::from_micros(25);
 struct Place {
     pool: Arc<Pool>,
     command: usize,
-    /// Whether the thread is a worker of the pool.
-    worker: bool,
 }
 
 thread_local! {
@@ -41,8 +42,8 @@ fn place() -> Option<Place> {
 }
 
 /// Runs a computation whose forks the threads of a pool share. `command` is a number that
-/// [`Pool::join`](crate::pool::Pool::join) finds its forks by; `worker` tells whether this is a worker of the pool.
-pub(crate) fn within<R>(pool: &Arc<Pool>, command: usize, worker: bool, work: impl FnOnce() -> R) -> R {
+/// [`Pool::join`](crate::pool::Pool::join) finds its forks by.
+pub(crate) fn within<R>(pool: &Arc<Pool>, command: usize, work: impl FnOnce() -> R) -> R {
     /// Puts back what was before, also when `work` panics.
     struct Restore(Option<Place>);
     impl Drop for Restore {
@@ -51,7 +52,7 @@ pub(crate) fn within<R>(pool: &Arc<Pool>, command: usize, worker: bool, work: im
             let _ = PLACE.try_with(|place| *place.borrow_mut() = before);
         }
     }
-    let new = Place { pool: Arc::clone(pool), command, worker };
+    let new = Place { pool: Arc::clone(pool), command };
     let _restore = Restore(PLACE.try_with(|place| place.borrow_mut().replace(new)).ok().flatten());
     work()
 }
@@ -101,7 +102,7 @@ fn fork(place: Place, parts: u32, run: &(dyn Fn(usize) + Sync)) {
     let team = Arc::new(Team {
         // SAFETY: pointers to the same type but for a lifetime, which a pointer does not promise.
         run: unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const Part>(run) },
-        claims: AtomicU64::new(u64::from(parts) << 32),
+        claims: Claims::new(parts),
         parts,
         done: AtomicU32::new(0),
         failed: AtomicBool::new(false),
@@ -111,9 +112,58 @@ fn fork(place: Place, parts: u32, run: &(dyn Fn(usize) + Sync)) {
         cpu: topology::current_cpu(),
     });
     team.place.pool.publish(&team);
-    team.work(!team.place.worker, true);
+    team.work(true);
     team.place.pool.retire(&team);
     team.finish();
+}
+
+/// Which parts somebody has claimed.
+struct Claims {
+    /// A bit for each part: whether it is claimed. Bits beyond the parts are set.
+    taken: SmallVec<[AtomicU64; 2]>,
+    /// Parts that nobody has claimed.
+    left: AtomicU32,
+}
+
+impl Claims {
+    fn new(parts: u32) -> Self {
+        let word = |word: u32| {
+            let len = (parts - word * u64::BITS).min(u64::BITS);
+            AtomicU64::new(u64::MAX.checked_shl(len).unwrap_or(0))
+        };
+        Self { taken: (0..parts.div_ceil(u64::BITS)).map(word).collect(), left: AtomicU32::new(parts) }
+    }
+
+    /// Claims the first part from `from` on, and around, that nobody has.
+    fn claim(&self, from: usize) -> Option<usize> {
+        if self.left.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let (words, before) = (self.taken.len(), !(u64::MAX << (from % 64)));
+        for k in 0..=words {
+            let word = (from / 64 + k) % words;
+            // The first word from `from` on, and its rest at the end.
+            let outside = if k == 0 {
+                before
+            } else if k == words {
+                !before
+            } else {
+                0
+            };
+            let mut free = !(self.taken[word].load(Ordering::Relaxed) | outside);
+            while free != 0 {
+                let bit = free & free.wrapping_neg();
+                // Nothing is read that another claim wrote, so no order is needed: parts are handed to the closure by their
+                // number, and the closure by the lock of the pool's list.
+                if self.taken[word].fetch_or(bit, Ordering::Relaxed) & bit == 0 {
+                    self.left.fetch_sub(1, Ordering::Relaxed);
+                    return Some(64 * word + bit.trailing_zeros() as usize);
+                }
+                free ^= bit;
+            }
+        }
+        None
+    }
 }
 
 /// What runs a part, given its number.
@@ -123,8 +173,7 @@ type Part = dyn Fn(usize) + Sync;
 pub(crate) struct Team {
     /// The owner's; alive until all parts are over.
     run: *const Part,
-    /// The parts that nobody has claimed: the first in the lower half, the end in the upper one.
-    claims: AtomicU64,
+    claims: Claims,
     parts: u32,
     /// Parts that are over.
     done: AtomicU32,
@@ -157,31 +206,28 @@ impl Team {
 
     /// Whether parts are left that nobody has claimed.
     pub(crate) fn is_open(&self) -> bool {
-        let claims = self.claims.load(Ordering::Relaxed);
-        (claims as u32) < (claims >> 32) as u32
+        self.claims.left.load(Ordering::Relaxed) > 0
     }
 
     /// Runs parts until none is left, on a thread that is not the owner: a worker of the pool, or one that waits.
-    pub(crate) fn help(&self, worker: bool) {
-        // From the other end than the owner, so that of work that is done again and again each thread has the same half
-        // in its cache.
-        let Place { pool, command, worker: owned } = &self.place;
-        within(pool, *command, worker, || self.work(!worker || *owned, false));
+    pub(crate) fn help(&self) {
+        within(&self.place.pool, self.place.command, || self.work(false));
     }
 
-    fn claim(&self, front: bool) -> Option<usize> {
-        let step = |claims: u64| {
-            let (first, end) = (claims as u32, (claims >> 32) as u32);
-            (first < end).then(|| if front { claims + 1 } else { claims - (1 << 32) })
-        };
-        // Nothing is read that another claim wrote, so no order is needed: parts are handed to the closure by their
-        // number, and the closure by the lock of the pool's list.
-        let claims = self.claims.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).ok()?;
-        Some(if front { claims as u32 as usize } else { (claims >> 32) as usize - 1 })
+    /// The part that the calling thread begins with, if nobody has it.
+    fn home(&self, owner: bool) -> usize {
+        let (pool, parts) = (&self.place.pool, self.parts as usize);
+        match pool.seat() {
+            Some((seat, seats)) => parts * seat / seats,
+            None if owner => 0,
+            None => parts / 2,
+        }
     }
 
-    fn work(&self, front: bool, owner: bool) {
-        while let Some(part) = self.claim(front) {
+    fn work(&self, owner: bool) {
+        let mut from = self.home(owner);
+        while let Some(part) = self.claims.claim(from) {
+            from = (part + 1) % self.parts as usize;
             // SAFETY: the closure is alive. Each part is claimed once, and counted as over below, after its run, by who
             // claimed it; until all are, `fork`, whose caller lends the closure, does not return (`finish`, and nothing
             // before it panics). A thread without a claim touches nothing but the team, which it owns a share of.
@@ -237,7 +283,7 @@ mod tests {
                 let count = |part: usize| {
                     seen[part].fetch_add(1, Ordering::Relaxed);
                 };
-                within(&pool, 1, false, || share(parts, 4, &count));
+                within(&pool, 1, || share(parts, 4, &count));
                 assert!(seen.iter().all(|n| n.load(Ordering::Relaxed) == 1));
                 share(parts, 4, &count);
                 assert!(seen.iter().all(|n| n.load(Ordering::Relaxed) == 2), "without a pool");
@@ -246,11 +292,32 @@ mod tests {
     }
 
     #[test]
+    fn parts_are_claimed_from_any_on_and_around() {
+        for parts in [1, 2, 63, 64, 65, 128, 1000] {
+            for from in (0..parts).step_by(7).chain([parts - 1]) {
+                let claims = Claims::new(parts);
+                let (mut next, mut claimed) = (from as usize, Vec::new());
+                while let Some(part) = claims.claim(next) {
+                    claimed.push(part as u32);
+                    next = (part + 1) % parts as usize;
+                }
+                assert!(claimed.into_iter().eq((from..parts).chain(0..from)), "{parts} from {from}");
+            }
+            // What is claimed is left out, wherever one looks.
+            let claims = Claims::new(parts);
+            assert_eq!(claims.claim(0), Some(0));
+            let wanted = (parts > 1).then_some(1);
+            assert_eq!(claims.claim(0), wanted);
+            assert_eq!(claims.left.load(Ordering::Relaxed), parts.saturating_sub(2));
+        }
+    }
+
+    #[test]
     fn several_threads_take_part() {
         let pool = pool(3);
         let here = AtomicUsize::new(0);
         // Parts that wait for each other: no thread can do two of them.
-        within(&pool, 1, false, || {
+        within(&pool, 1, || {
             share(3, 3, &|_| {
                 here.fetch_add(1, Ordering::SeqCst);
                 while here.load(Ordering::SeqCst) < 3 {
@@ -285,7 +352,7 @@ mod tests {
                     let pool = &pool;
                     scope.spawn(move || {
                         for _ in 0..40 {
-                            assert_eq!(within(pool, caller, false, || nested(4)), 625);
+                            assert_eq!(within(pool, caller, || nested(4)), 625);
                         }
                     });
                 }
@@ -299,7 +366,7 @@ mod tests {
         for round in 0..200_usize {
             let running = AtomicUsize::new(0);
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                within(&pool, 1, false, || {
+                within(&pool, 1, || {
                     share(50, 4, &|part| {
                         running.fetch_add(1, Ordering::SeqCst);
                         // A nested fork whose parts are over before the panic goes on.
@@ -318,7 +385,7 @@ mod tests {
             assert!(place().is_none());
         }
         let sum = AtomicUsize::new(0);
-        within(&pool, 1, false, || {
+        within(&pool, 1, || {
             share(100, 4, &|part| {
                 sum.fetch_add(part, Ordering::Relaxed);
             });

@@ -69,7 +69,7 @@ mod tests {
             (1_234_567, 11, 4),
         ] {
             let seen = Mutex::new(Vec::new());
-            team::within(&pool, 0, false, || {
+            team::within(&pool, 0, || {
                 ranges(total, row, bytes, GRAIN, 2, &|a, b| seen.lock().unwrap().push((a, b)));
             });
             let mut seen = seen.into_inner().unwrap();

@@ -241,7 +241,7 @@ pub(super) fn indices(dims: &[usize]) -> Vec<SmallVec<[usize; 4]>> {
 /// Runs something whose forks four workers share.
 pub(super) fn shared<R>(work: impl FnOnce() -> R) -> R {
     static POOL: OnceLock<Workers> = OnceLock::new();
-    team::within(POOL.get_or_init(|| Pool::start(4, None).unwrap()), 0, false, work)
+    team::within(POOL.get_or_init(|| Pool::start(4, None).unwrap()), 0, work)
 }
 
 pub(super) fn execute(plan: &LaunchPlan, isa: Isa, threads: usize, last_cache_bytes: usize) {
