@@ -218,7 +218,7 @@ impl Team {
     fn home(&self, owner: bool) -> usize {
         let (pool, parts) = (&self.place.pool, self.parts as usize);
         match pool.seat() {
-            Some((seat, seats)) => parts * seat / seats,
+            Some((seat, seats)) => (parts as u64 * seat as u64 / seats as u64) as usize,
             None if owner => 0,
             None => parts / 2,
         }
