@@ -20,6 +20,8 @@ pub(super) const SLOT_BYTES: usize = TILE_BYTES + 256;
 /// Bytes of results that are stored past the caches from a tile at a time. So many such stores wait for the memory while
 /// the processor reads on; of more, it waits for each.
 const STREAM_BYTES: usize = 512;
+/// Elements of such a tile at least: of shorter ones the calls are what takes the time.
+const STREAM_LEN: usize = 128;
 /// Slots that a code has at most: inputs, outputs, constants; a tile per step, packed input and scattered output.
 pub(super) const MAX_SLOTS: usize = 2 * (MAX_INPUTS + MAX_OUTPUTS) + 2 * MAX_STEPS + 8;
 
@@ -279,7 +281,7 @@ impl Code {
                     if access[o] == Access::Direct {
                         code.calls.push(call);
                         if *stream && !same {
-                            code.tile_len = code.tile_len.min(STREAM_BYTES / size);
+                            code.tile_len = code.tile_len.min((STREAM_BYTES / size).max(STREAM_LEN));
                         }
                         continue;
                     }
