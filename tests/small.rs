@@ -219,7 +219,6 @@ fn float64() {
     compare(|rng| bits(rng).map_or_else(|| rng.below(1 << 40) as f64 / 1e9 - 300.0, f64::from_bits));
 }
 
-/// A broadcast may have more elements than there are addresses for a result, but not more than can be counted in bytes.
 /// Reductions of all elements of views of some numbers, on a queue, as text: to a value, which are those of the array of one
 /// element, and of no elements.
 macro_rules! totals {
@@ -279,6 +278,7 @@ fn reductions_to_a_value_of_every_kind() {
     }
 }
 
+/// A broadcast may have more elements than there are addresses for a result, but not more than can be counted in bytes.
 #[test]
 fn more_elements_than_memory() {
     for device in devices::devices() {

@@ -65,6 +65,14 @@ impl Reduction {
         }
     }
 
+    /// The dtype of the result, of elements of a dtype that are accumulated in another.
+    fn result(self, source: Dtype, accumulator: Dtype) -> Dtype {
+        match self {
+            Self::Mean if source.kind().is_inexact() => source,
+            _ => self.fold().result(accumulator),
+        }
+    }
+
     /// Whether the reduction of no elements has no value.
     const fn needs_elements(self) -> bool {
         matches!(self, Self::Min | Self::Max | Self::ArgMin | Self::ArgMax)
@@ -93,6 +101,11 @@ impl Reduction {
             Self::Min | Self::Max | Self::ArgMin | Self::ArgMax => Ok(dtype),
         }
     }
+}
+
+/// The number of terms of a mean, which is exact in a double up to 2⁵³.
+fn terms(count: usize, accumulator: Dtype) -> Scalar {
+    Scalar::F64(count as f64).cast(accumulator)
 }
 
 impl UsmArray {
@@ -145,10 +158,7 @@ impl UsmArray {
             _ => reduction.accumulator(source, support)?,
         };
         let fold = reduction.fold();
-        let out = match reduction {
-            Reduction::Mean if source.kind().is_inexact() => source,
-            _ => fold.result(accumulator),
-        };
+        let out = reduction.result(source, accumulator);
         if let Some(missing) = [accumulator, out].into_iter().find(|&dtype| !support.supports(dtype)) {
             return Err(Error::dtype(
                 "dtype",
@@ -167,8 +177,7 @@ impl UsmArray {
         if reduction != Reduction::Mean {
             return self.fold(accumulator, fold, None, &axes, keepdims);
         }
-        // The number of terms is exact in a double up to 2⁵³.
-        let terms = Scalar::F64(count as f64).cast(accumulator);
+        let terms = terms(count, accumulator);
         match self.fold_at_once(accumulator, fold, None, &axes, keepdims)? {
             // To make a program for the division of a few sums would take longer than that.
             Some(sum) => elementwise(Op::Divide, &[(&sum).into(), terms.into()])?.astype(out),
@@ -192,16 +201,16 @@ impl UsmArray {
     fn reduce_all_at_once(&self, reduction: Reduction) -> Option<Scalar> {
         let (fold, support) = (reduction.fold(), self.device().dtype_support());
         let accumulator = reduction.accumulator(self.dtype, support).ok()?;
+        let out = reduction.result(self.dtype, accumulator);
         // A reduction over no axes is the element itself.
-        if self.ndim() == 0 || !support.supports(accumulator) || !support.supports(fold.result(accumulator)) {
+        if self.ndim() == 0 || !support.supports(accumulator) || !support.supports(out) {
             return None;
         }
         let value = direct::fold_all(self, accumulator, fold)?;
-        if reduction != Reduction::Mean {
-            return Some(value);
+        match reduction {
+            Reduction::Mean => Some(apply(Op::Divide, &[value, terms(self.len(), accumulator)])?.cast(out)),
+            _ => Some(value),
         }
-        let mean = apply(Op::Divide, &[value, Scalar::F64(self.len() as f64).cast(accumulator)])?;
-        Some(if self.dtype.kind().is_inexact() { mean.cast(self.dtype) } else { mean })
     }
 
     /// The axes named, or all.

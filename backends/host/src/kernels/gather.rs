@@ -195,7 +195,7 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
                                 from = from.wrapping_offset(offset);
                             }
                             if offset != NOWHERE {
-                                move_block(self.points.isa(), to, from, &self.block, self.size);
+                                move_block(self.points.isa, to, from, &self.block, self.size);
                             }
                         }
                     }

@@ -74,7 +74,7 @@ pub(super) unsafe fn scatter(dst: *mut u8, src: *const u8, stride: isize, size: 
 unsafe fn gather_run<T: Copy>(isa: Isa, dst: *mut T, src: *const u8, stride: isize, len: usize) {
     // SAFETY: for all of this function: the caller's contract; address arithmetic stays among its elements.
     unsafe {
-        if stride == size_of::<T>().cast_signed() && len >= 16 {
+        if stride == size_of::<T>().cast_signed() && len >= CALLED {
             std::ptr::copy_nonoverlapping(src, dst.cast::<u8>(), len * size_of::<T>());
             return;
         }
@@ -90,7 +90,7 @@ unsafe fn gather_run<T: Copy>(isa: Isa, dst: *mut T, src: *const u8, stride: isi
     }
 }
 
-/// Elements from which on those that are a known step apart are gathered by a call of a function for it.
+/// Elements from which on those that are a known step apart are moved by a call of a function for it.
 const CALLED: usize = 16;
 
 /// The function that gathers elements of a size, so many bytes apart, by shuffles of whole vectors: views in reverse, and every
@@ -158,7 +158,7 @@ impl<V: Lane> Kernel for Evens<V> {
 unsafe fn scatter_run<T: Copy>(dst: *mut u8, src: *const T, stride: isize, len: usize) {
     // SAFETY: for all of this function: the caller's contract.
     unsafe {
-        if stride == size_of::<T>().cast_signed() && len >= 16 {
+        if stride == size_of::<T>().cast_signed() && len >= CALLED {
             std::ptr::copy_nonoverlapping(src.cast::<u8>(), dst, len * size_of::<T>());
             return;
         }

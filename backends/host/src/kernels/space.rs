@@ -52,7 +52,7 @@ pub(super) struct Space {
     /// Whether tiles run across rows.
     pub(super) across: bool,
     /// The instruction set that elements are gathered with.
-    isa: Isa,
+    pub(super) isa: Isa,
 }
 
 // SAFETY: the pointers are addresses only; whoever uses them does so under the contract of `kernels::run`, which gives
@@ -129,11 +129,6 @@ impl Space {
         for v in &mut self.views {
             v.strides.remove(d);
         }
-    }
-
-    /// The instruction set that elements are gathered with.
-    pub(super) fn isa(&self) -> Isa {
-        self.isa
     }
 
     /// Number of points.
