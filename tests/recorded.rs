@@ -136,3 +136,54 @@ fn a_host_view_lends_its_elements_and_no_others() {
     drop(view);
     assert_eq!(a.sum().unwrap(), 3000);
 }
+
+/// A reduction of a large array waits for others of the same array, and no longer than its result can tell.
+#[test]
+fn reductions_of_a_large_array_wait_for_each_other() -> Result<()> {
+    const ROWS: usize = 400;
+    // A queue of its own: what another test's thread flushes is another queue's.
+    let queue = Queue::new(Queue::default_queue()?.device(), Default::default())?;
+    let numbers = || Array::arange(0.0, (ROWS * ROWS) as f64, 1.0)?.to_queue(&queue)?.reshape([ROWS, ROWS]);
+    let sums = |plus: f64| -> Vec<f64> {
+        let row = |i: usize| (0..ROWS).map(|j| (i * ROWS + j) as f64 + plus).sum();
+        (0..ROWS).map(row).collect()
+    };
+    let largest = |plus: f64| (1..=ROWS).map(|i| (i * ROWS - 1) as f64 + plus).collect::<Vec<_>>();
+    let mut a = numbers()?;
+    // Each is as alone, and both are done when one is.
+    let (sum, max, columns) = (a.sum_axis(1)?, a.max_axis(1)?, a.sum_axis(0)?);
+    assert!(!sum.is_pending() && !max.is_pending() && columns.is_pending(), "other axes are another pass");
+    drop((sum, max));
+    let (sum, max) = (a.sum_axis(1)?, a.max_axis(1)?);
+    assert!(!columns.is_pending() && sum.is_pending() && max.is_pending());
+    assert_eq!(sum.to_vec()?, sums(0.0));
+    assert!(!max.is_pending());
+    assert_eq!(max.to_vec()?, largest(0.0));
+    assert_eq!(columns.sum()?, sums(0.0).iter().sum());
+    // What is written to the array comes later.
+    let (sum, max) = (a.sum_axis(1)?, a.max_axis(1)?);
+    a += 1.0;
+    let after = a.sum_axis(1)?;
+    assert_eq!(max.to_vec()?, largest(0.0));
+    assert_eq!(after.to_vec()?, sums(1.0));
+    assert_eq!(sum.to_vec()?, sums(0.0));
+    // As operands, with the array itself, and over all elements; a result that is dropped is not missed.
+    let mean = a.mean_axis_keepdims(1)?;
+    drop(a.std_axis_keepdims(1, 0.0)?);
+    let centred = &a - &mean;
+    drop(mean);
+    assert_eq!(centred.sum_axis(1)?.to_vec()?, vec![0.0; ROWS]);
+    assert_eq!((a.max()?, a.sum()?), ((ROWS * ROWS) as f64, sums(1.0).iter().sum()));
+    // The array outlives its last handle, for as long as a reduction of it waits; the next array's ends that.
+    let (b, other) = (numbers()?, numbers()?);
+    let (sum, max) = (b.sum_axis(1)?, b.max_axis(1)?);
+    assert!(sum.is_pending() && max.is_pending());
+    drop(b);
+    let next = other.sum_axis(1)?;
+    assert!(next.is_pending() && !sum.is_pending() && !max.is_pending());
+    assert_eq!(sum.to_vec()?, sums(0.0));
+    assert_eq!(max.to_vec()?, largest(0.0));
+    queue.flush()?;
+    assert!(!next.is_pending());
+    Ok(())
+}

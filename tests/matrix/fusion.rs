@@ -1,6 +1,7 @@
 //! Recorded work against work forced step by step: equal bits, whatever is held, dropped, forced or overwritten.
 
-use stridewise::{ArrayOrScalar, Device, Dtype, Op, Order, Queue, Scalar, UsmArray, elementwise};
+use stridewise::backend::QueueProperties;
+use stridewise::{ArrayOrScalar, Device, Dtype, Op, Order, Queue, Reduction, Scalar, UsmArray, elementwise};
 
 use crate::cell::{Case, Check, Stop, need, wrong};
 use crate::forms::{Form, place, read};
@@ -24,6 +25,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.push(Case::new("fusion::many_leaves/f32", many_leaves));
     cases.push(Case::new("fusion::no_contraction/f32", no_contraction));
     cases.push(Case::new("fusion::overwritten_intermediate/f32", overwritten_intermediate));
+    cases.push(Case::new("fusion::several_reductions/i32", several_reductions));
     cases
 }
 
@@ -283,4 +285,37 @@ fn overwritten_intermediate(device: &Device) -> Check {
     crate::forms::expect(&"−x, x overwritten", &y, &negated)?;
     let reversed: Vec<Scalar> = negated.into_iter().rev().collect();
     crate::forms::expect(&"−reversed x, x overwritten", &z, &reversed)
+}
+
+/// Reductions of an array that is large enough for them to be submitted together, which they are when one is asked for.
+fn several_reductions(device: &Device) -> Check {
+    const SHAPE: [usize; 2] = [512, 513];
+    // Other tests flush the device's own queue.
+    let queue = Queue::new(device, QueueProperties::default())?;
+    let number = |i: usize, j: usize| ((i * 7919 + j * 104_729) % 1009) as i64 - 500;
+    let columns = || (0..SHAPE[1]).map(|j| (0..SHAPE[0]).map(move |i| number(i, j)));
+    let values: Vec<Scalar> =
+        (0..SHAPE[0] * SHAPE[1]).map(|k| Scalar::I32(number(k / SHAPE[1], k % SHAPE[1]) as i32)).collect();
+    let (x, _) = place(&queue, &SHAPE, Dtype::I32, &values, Form::C)?;
+    let results =
+        [Reduction::Max, Reduction::ArgMin, Reduction::Min].map(|kind| x.reduce(kind, Some(&[0]), false));
+    let [max, first, min] = results;
+    let (max, first, min) = (max?, first?, min?);
+    if !(max.is_pending() && first.is_pending() && min.is_pending()) {
+        wrong!("a reduction of a large array was submitted before its result was needed");
+    }
+    let narrow = |values: Vec<i64>| values.into_iter().map(|v| Scalar::I32(v as i32)).collect::<Vec<_>>();
+    let least: Vec<i64> = columns().map(|column| column.min().unwrap_or(0)).collect();
+    crate::forms::expect(&"min over axis 0", &min, &narrow(least.clone()))?;
+    if max.is_pending() || first.is_pending() {
+        wrong!("reductions of one array were not submitted together");
+    }
+    let largest = columns().map(|column| column.max().unwrap_or(0)).collect();
+    crate::forms::expect(&"max over axis 0", &max, &narrow(largest))?;
+    let at = |(mut column, &least): (_, &i64)| {
+        let place = Iterator::position(&mut column, |v: i64| v == least).unwrap_or(usize::MAX);
+        Scalar::I64(place as i64)
+    };
+    let places: Vec<Scalar> = columns().zip(&least).map(at).collect();
+    crate::forms::expect(&"argmin over axis 0", &first, &places)
 }

@@ -165,17 +165,13 @@ fn execute(command: Command, tuning: &Tuning) -> Result<()> {
 fn launch(plans: &[LaunchPlan], tuning: &Tuning) {
     // SAFETY: `Queue::submit`'s contract: the plans are valid, independent of each other, and nothing else accesses
     // their memory in conflict until the event of this command is terminal.
-    let run = |plan: &LaunchPlan, tuning: &Tuning| unsafe { kernels::run(plan, tuning) };
-    if tuning.threads == 1 || plans.len() == 1 {
-        return plans.iter().for_each(|plan| run(plan, tuning));
-    }
-    let (small, large): (Vec<_>, Vec<_>) =
-        plans.iter().partition(|plan| kernels::estimate_ns(plan) < SPLIT_NS);
-    for plan in large {
-        run(plan, tuning);
-    }
+    let run = |plans: &[&LaunchPlan], tuning: &Tuning| unsafe { kernels::run_all(plans, tuning) };
+    let (small, large): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) = plans
+        .iter()
+        .partition(|plan| tuning.threads > 1 && plans.len() > 1 && kernels::estimate_ns(plan) < SPLIT_NS);
+    run(&large, tuning);
     let whole = Tuning { threads: 1, ..*tuning };
-    team::share(small.len(), tuning.threads, &|part| run(small[part], &whole));
+    team::share(small.len(), tuning.threads, &|part| run(&small[part..=part], &whole));
 }
 
 type Settled = (Arc<HostEvent>, Result<()>, Option<Profile>);

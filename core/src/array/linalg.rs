@@ -6,7 +6,7 @@ use super::{Reduction, UsmArray, direct, stack};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, SliceItem, broadcast_shapes, normalize_axes, normalize_axis};
-use crate::lazy::{self, Elements, Recorded, Source, Target};
+use crate::lazy::{self, Elements, Folding, Recorded, Source};
 use crate::ops::Op;
 use crate::program::Fold;
 use crate::promotion::result_type;
@@ -84,7 +84,8 @@ impl Factors {
                 Source::Array(x2.broadcast_to(shape)?),
             ],
         };
-        let (memory, _) = lazy::reduce(&self.queue, &recorded, fold, None, &[last], Target::New(kind), &[])?;
+        let folding = Folding { fold, axes: smallvec::smallvec![last], finish: None };
+        let memory = lazy::reduce(&self.queue, &recorded, &folding, kind)?;
         let layout = Layout::contiguous(&shape[..last], Order::C)?;
         let sums = UsmArray::of(Elements::Memory(memory.into()), layout, dtype, self.queue.clone());
         sums.astype(self.out)

@@ -1,12 +1,14 @@
 //! Reductions over all axes, one or several.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::{UsmArray, direct, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, all_axes, normalize_axes};
-use crate::lazy::{self, Elements, Target};
+use crate::lazy::{self, Folding};
 use crate::ops::{Op, apply};
 use crate::plan::MAX_PLAN_DIMS;
 use crate::program::{Fold, Program, ProgramBuilder};
@@ -111,6 +113,10 @@ fn terms(count: usize, accumulator: Dtype) -> Scalar {
 impl UsmArray {
     /// Reduces over axes (`None`: all). With `keepdims` the reduced axes stay, with extent 1. A result of elementwise
     /// work that is only recorded is computed in the same pass.
+    ///
+    /// The reduction of an array of 1 MiB or more is recorded as elementwise work is, until its result is needed, another
+    /// array is reduced or the queue flushed: several of one array over the same axes are submitted together, and the host
+    /// reads the array once for all of them.
     ///
     /// # Errors
     /// [`Error::Axis`] for an axis out of range or named twice, [`Error::Dtype`] where the dtype has no order,
@@ -258,12 +264,12 @@ impl UsmArray {
             let named: SmallVec<[isize; 4]> = axes.iter().map(|a| a.cast_signed()).collect();
             return if keepdims { result.expand_dims(&named) } else { Ok(result) };
         }
-        let out = folded_dtype(accumulator, fold, finish.as_ref());
-        let recorded = self.as_expression(accumulator)?;
-        let target = Target::New(self.usm_kind());
-        let reduced = lazy::reduce(&self.queue, &recorded, fold, finish, axes, target, &[])?.0;
         let layout = self.folded_layout(axes, keepdims)?;
-        Ok(Self::of(Elements::Memory(reduced.into()), layout, out, self.queue.clone()))
+        let folding = Folding { fold, axes: axes.into(), finish: finish.map(Arc::new) };
+        let out = folding.result(accumulator);
+        let recorded = self.as_expression(accumulator)?;
+        let elements = lazy::fold(&self.queue, self.usm_kind(), recorded, folding)?;
+        Ok(Self::of(elements, layout, out, self.queue.clone()))
     }
 
     /// [`fold`](Self::fold) of a few elements, on the calling thread; `None` where something stands against that.

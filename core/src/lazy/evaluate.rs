@@ -5,8 +5,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::expression::{Emission, settle};
+use super::fold::{self, Folding};
 use super::plan::{self, Input, Placed};
-use super::{Node, Recorded, Source};
+use super::{Node, Recorded, Source, Work};
 use crate::backend::Support;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -16,9 +17,8 @@ use crate::memory::allocation::Allocation;
 use crate::memory::direct::{Call, Function, Space};
 use crate::memory::schedule::{self, Access, complete};
 use crate::memory::track::Mode;
-use crate::ops;
 use crate::plan::LaunchPlan;
-use crate::program::{Fold, Program};
+use crate::program::Program;
 use crate::runtime::{Event, Queue};
 
 /// Where the result of an expression goes.
@@ -32,22 +32,23 @@ pub(crate) enum Target {
 
 /// Submits a pending node. The caller holds the queue's flush lock. `None` where there was nothing to do.
 pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
-    let guard = node.recorded();
-    let Some(recorded) = &*guard else { return Ok(None) };
-    let (memory, event) = match alone(&node.queue, recorded, node.kind)? {
-        Some(memory) => (memory, None),
-        None => {
-            let part = evaluate_part(&node.queue, recorded, Target::New(node.kind))?;
-            (Arc::clone(&part.output.allocation), Some(submit(&node.queue, vec![part], &[])?))
+    let guard = node.work();
+    let (memory, event) = match &*guard {
+        None => return Ok(None),
+        Some(Work::Fold(..)) => {
+            drop(guard);
+            return fold::flush(node).map(Some);
         }
+        Some(Work::Map(recorded)) => match alone(&node.queue, recorded, node.kind)? {
+            Some(memory) => (memory, None),
+            None => {
+                let part = evaluate_part(&node.queue, recorded, Target::New(node.kind))?;
+                (Arc::clone(&part.output.allocation), Some(submit(&node.queue, vec![part], &[])?))
+            }
+        },
     };
-    // Set before the recorded operation goes, so that there is no moment with neither.
-    node.publish(memory);
-    let mut guard = guard;
-    let recorded = guard.take();
     drop(guard);
-    // Drops the operands: interior nodes that were fused end here, consumed.
-    drop(recorded);
+    node.settle(memory);
     Ok(event)
 }
 
@@ -119,94 +120,64 @@ pub(crate) fn concat_parts(queue: &Queue, parts: &[Part], depends: &[Event]) -> 
     Ok(event)
 }
 
-/// Folds an expression (usually a plain array) over axes.
+/// Folds an expression, now.
 pub(crate) fn reduce(
     queue: &Queue,
     recorded: &Recorded,
-    fold: Fold,
-    finish: Option<Program>,
-    axes: &[usize],
-    target: Target,
-    depends: &[Event],
-) -> Result<(Arc<Allocation>, Event)> {
-    if let Target::Existing { allocation, .. } = &target {
-        flush_foreign_readers(queue, allocation)?;
-    }
+    folding: &Folding,
+    kind: UsmKind,
+) -> Result<Arc<Allocation>> {
     let lock = queue.flush_lock();
+    let part = evaluate_fold(queue, recorded, folding, kind)?;
+    for array in recorded.arrays() {
+        array.elements().note_peek();
+    }
+    let allocation = Arc::clone(&part.output.allocation);
+    let exported = part.is_exported();
+    let event = submit(queue, vec![part], &[])?;
+    drop(lock);
+    if exported {
+        complete(&event, &[])?
+    }
+    Ok(allocation)
+}
+
+/// Evaluates the fold of an expression: everything but the submission.
+pub(super) fn evaluate_fold(
+    queue: &Queue,
+    recorded: &Recorded,
+    folding: &Folding,
+    kind: UsmKind,
+) -> Result<Evaluated> {
     let shape = recorded.layout.shape();
-    let settled = settle(queue, recorded, shape, true, target_allocation(&target))?;
+    let settled = settle(queue, recorded, shape, true, None)?;
     let mut emission = Emission::new(&settled);
     let value = emission.value(recorded)?;
     let accumulator = emission.builder.dtype(value)?;
     emission.builder.output(value)?;
-    let Emission { builder, inputs, .. } = emission;
+    let Emission { builder, mut inputs, .. } = emission;
     let program = Arc::new(builder.finish()?);
-    let mut inputs: SmallVec<[Input; 4]> = inputs;
 
-    let folded = fold.result(accumulator);
-    let kept: Vec<usize> = (0..shape.len()).filter(|a| !axes.contains(a)).map(|a| shape[a]).collect();
-    let out_dtype = finish.as_ref().map_or(folded, |program| program.output_dtype(0));
-    let output = place(queue, target, &kept, Order::C, out_dtype)?;
-    if output.dtype != out_dtype {
-        return Err(Error::dtype(
-            "out",
-            output.dtype,
-            format!("the dtype of the result, {out_dtype}"),
-            "make `out` of that dtype, or convert the result with `astype`",
-        ));
-    }
-    separate(queue, &mut inputs, &output, false)?;
-
+    let kept: Vec<usize> = (0..shape.len()).filter(|a| !folding.axes.contains(a)).map(|a| shape[a]).collect();
+    let output = place_new(queue, kind, Layout::contiguous(&kept, Order::C)?, folding.result(accumulator))?;
     let mut plans = Vec::new();
     if output.layout.is_empty() {
         // Nothing to compute.
     } else if recorded.layout.is_empty() {
-        let Some(identity) = fold.identity(accumulator) else {
-            return Err(Error::value(
-                "axis",
-                "of extent 0",
-                "at least one element to choose from",
-                "an index of the smallest or largest of no elements does not exist",
-            ));
-        };
-        let value = match &finish {
-            Some(program) => ops::evaluate(program, &[identity]).and_then(|v| v.first().copied()),
-            None => Some(identity),
-        };
-        let Some(value) = value else {
-            return Err(Error::unsupported(
-                "fold",
-                format!("{fold:?}"),
-                "a fold with a value for no elements",
-                "check for size 0 first",
-            ));
-        };
-        let fill = Arc::new(Program::constant(value));
+        let fill = Arc::new(Program::constant(folding.of_nothing(accumulator)?));
         plan::map(&fill, &kept, &[], std::slice::from_ref(&output), &mut plans);
         inputs.clear();
     } else {
-        let folding = plan::Folding { fold, axes, finish: finish.map(Arc::new) };
-        plan::reduce(&program, &folding, shape, &inputs, &output, &mut plans)?;
+        plan::reduce(&program, folding, shape, &inputs, &output, &mut plans)?;
     }
-    for array in recorded.operands.iter().filter_map(Source::array) {
-        array.elements().note_peek();
-    }
-    let allocation = Arc::clone(&output.allocation);
-    let part = Evaluated { plans, inputs, output, extras: SmallVec::new() };
-    let exported = part.is_exported();
-    let event = submit(queue, vec![part], depends)?;
-    drop(lock);
-    if exported {
-        complete(&event, depends)?
-    }
-    Ok((allocation, event))
+    Ok(Evaluated { plans, inputs, output, extras: SmallVec::new() })
 }
 
 /// Plans with what they read and write.
-struct Evaluated {
+pub(super) struct Evaluated {
     plans: Vec<LaunchPlan>,
     inputs: SmallVec<[Input; 4]>,
-    output: Placed,
+    pub(super) output: Placed,
     /// Intermediates that somebody holds, written by the same pass.
     extras: SmallVec<[(Arc<Node>, Placed); 2]>,
 }
@@ -219,7 +190,7 @@ impl Evaluated {
 }
 
 /// Submits evaluated expressions as one command and gives their kept intermediates memory.
-fn submit(queue: &Queue, parts: Vec<Evaluated>, depends: &[Event]) -> Result<Event> {
+pub(super) fn submit(queue: &Queue, parts: Vec<Evaluated>, depends: &[Event]) -> Result<Event> {
     let mut accesses = Vec::new();
     let mut plans = Vec::new();
     let mut extras = Vec::new();
@@ -232,9 +203,7 @@ fn submit(queue: &Queue, parts: Vec<Evaluated>, depends: &[Event]) -> Result<Eve
     }
     let event = submit_plans(queue, plans, accesses, depends)?;
     for (node, placed) in extras {
-        node.publish(placed.allocation);
-        let recorded = node.recorded().take();
-        drop(recorded);
+        node.settle(placed.allocation);
     }
     Ok(event)
 }
@@ -372,7 +341,7 @@ pub(super) fn flush_own_readers(
     if found {
         queue
             .pending()
-            .0
+            .nodes
             .for_each_pending(|node| if counts(node) { flush_locked(node).map(drop) } else { Ok(()) })?;
     }
     Ok(found)

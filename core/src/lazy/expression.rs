@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::evaluate::{flush_locked, flush_own_readers};
 use super::plan::{Input, Placed};
-use super::{Node, Recorded, Source};
+use super::{Node, Recorded, Source, Work};
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -81,14 +81,16 @@ pub(super) fn settle(
 
 impl Settled {
     fn visit(&mut self, recorded: &Recorded, shape: &[usize], obstacles: &mut Vec<Arc<Node>>, root: bool) {
-        for array in recorded.operands.iter().filter_map(Source::array) {
+        for array in recorded.arrays() {
             let Some(node) = array.elements().pending() else { continue };
-            let guard = node.recorded();
+            let guard = node.work();
             match &*guard {
                 // Settled between the look above and the lock.
                 None => {}
                 // Every reference is asked for its layout, later ones too: `x + x.flip()` reads `x` in two ways.
-                Some(inner) if inner.layout == *array.layout() && inner.layout.shape() == shape => {
+                Some(Work::Map(inner))
+                    if inner.layout == *array.layout() && inner.layout.shape() == shape =>
+                {
                     if let Some(count) = self.references.get_mut(node) {
                         *count += 1;
                         continue;
@@ -110,9 +112,10 @@ impl Settled {
         let mut held: Vec<Arc<Node>> = Vec::new();
         self.collect_held(root, &mut held);
         for (number, node) in held.into_iter().enumerate() {
-            let mut arrays = root.operands.iter().filter_map(Source::array);
             let direct = at_root
-                && arrays.any(|a| a.elements().pending().is_some_and(|operand| Arc::ptr_eq(operand, &node)));
+                && root
+                    .arrays()
+                    .any(|a| a.elements().pending().is_some_and(|operand| Arc::ptr_eq(operand, &node)));
             let keep = if self.reduction {
                 direct && !node.peeked.load(Ordering::Relaxed)
             } else {
@@ -127,7 +130,7 @@ impl Settled {
     }
 
     fn collect_held(&self, recorded: &Recorded, held: &mut Vec<Arc<Node>>) {
-        for array in recorded.operands.iter().filter_map(Source::array) {
+        for array in recorded.arrays() {
             let pending = array.elements().pending();
             let Some(node) = pending.filter(|node| self.references.get(node).is_some()) else {
                 continue;
@@ -135,7 +138,7 @@ impl Settled {
             if self.is_held(node) && !held.iter().any(|h| Arc::ptr_eq(h, node)) {
                 held.push(Arc::clone(node));
             }
-            if let Some(inner) = &*node.recorded() {
+            if let Some(Work::Map(inner)) = &*node.work() {
                 self.collect_held(inner, held);
             }
         }
@@ -199,8 +202,8 @@ impl<'a> Emission<'a> {
                 return Ok(arg);
             }
             let held = !self.settled.reduction && self.settled.held.contains(&Arc::as_ptr(node));
-            let guard = node.recorded();
-            if let Some(inner) = &*guard {
+            let guard = node.work();
+            if let Some(Work::Map(inner)) = &*guard {
                 let arg = self.value(inner)?;
                 self.values.insert(node, arg);
                 if held {

@@ -1,7 +1,11 @@
-//! Lazy recording. An elementwise operation is not run but recorded as a [`Node`]; a read, a wait, an event request, a
-//! reduction, an in-place write or a long chain *flushes*: recorded nodes whose references all come from inside the
+//! Lazy recording. An elementwise operation is not run but recorded as a [`Node`]; a read, a wait, an event request, most
+//! reductions, an in-place write or a long chain *flushes*: recorded nodes whose references all come from inside the
 //! expression become one program and one pass, intermediates that nobody holds are never written to memory, and those
 //! that somebody does hold become further outputs of the same pass.
+//!
+//! A reduction of a large array in memory is recorded too, until its result is needed: reductions of one array over the
+//! same axes are submitted together, and a device may fold them in one pass. A queue has such reductions of one array at a
+//! time, so that no more memory than that array's is kept for them.
 //!
 //! Invariants.
 //! - A node is pending (it has a [`Recorded`]), or ready (it has memory), or *consumed*: fused into another node's
@@ -15,10 +19,12 @@
 
 mod evaluate;
 mod expression;
+mod fold;
 mod pass;
 mod plan;
 
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
+pub(crate) use fold::{Folding, fold};
 pub(crate) use pass::{Pass, Walk};
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,8 +90,9 @@ impl Elements {
     /// on the way before, so that it is to be kept now.
     pub(crate) fn factors(&self, layout: &Layout) -> Option<[(Arc<Allocation>, Layout); 2]> {
         let node = self.pending().filter(|node| !node.peeked.load(Ordering::Relaxed))?;
-        let recorded = node.recorded();
-        let Recorded { op: Op::Multiply, dtype, out, layout: own, operands } = recorded.as_ref()? else {
+        let work = node.work();
+        let Work::Map(Recorded { op: Op::Multiply, dtype, out, layout: own, operands }) = work.as_ref()?
+        else {
             return None;
         };
         let [Source::Array(a), Source::Array(b)] = &operands[..] else { return None };
@@ -137,7 +144,7 @@ impl Elements {
 pub(crate) struct Node {
     memory: OnceLock<Arc<Allocation>>,
     /// Until it has been run.
-    recorded: Mutex<Option<Recorded>>,
+    work: Mutex<Option<Work>>,
     kind: UsmKind,
     queue: Queue,
     steps: usize,
@@ -147,6 +154,22 @@ pub(crate) struct Node {
     readers: PendingNodes,
     /// Whether a reduction has already computed this pending node on the way, without keeping it: the next one keeps it.
     peeked: AtomicBool,
+}
+
+/// What a node computes.
+enum Work {
+    /// An elementwise operation.
+    Map(Recorded),
+    /// A fold of the elements of an expression, which is an array in memory.
+    Fold(Recorded, Folding),
+}
+
+impl Work {
+    fn recorded(&self) -> &Recorded {
+        match self {
+            Self::Map(recorded) | Self::Fold(recorded, _) => recorded,
+        }
+    }
 }
 
 /// An elementwise operation that has not been run.
@@ -163,6 +186,11 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
+    /// The operands that are arrays.
+    fn arrays(&self) -> impl Iterator<Item = &UsmArray> {
+        self.operands.iter().filter_map(Source::array)
+    }
+
     /// The dtype that an operand is converted to.
     fn wanted(&self, position: usize) -> Dtype {
         self.op.operand_dtype(position, self.dtype)
@@ -205,8 +233,7 @@ impl Node {
         kind: UsmKind,
         recorded: Recorded,
     ) -> Result<Elements> {
-        let mut operands: SmallVec<[&Elements; 3]> =
-            recorded.operands.iter().filter_map(Source::array).map(UsmArray::elements).collect();
+        let mut operands: SmallVec<[&Elements; 3]> = recorded.arrays().map(UsmArray::elements).collect();
         // The longest first.
         operands.sort_by_key(|elements| std::cmp::Reverse(elements.pending().map_or(0, |node| node.steps)));
         let size = |operands: &[&Elements]| {
@@ -229,33 +256,43 @@ impl Node {
         let bytes = recorded.layout.len() * recorded.out.size();
         let eager = exported || (memories.len() == operands.len() && bytes <= eager_bytes);
         drop(operands);
-        let node = Arc::new(Self {
-            memory: OnceLock::new(),
-            recorded: Mutex::new(Some(recorded)),
-            kind,
-            queue: queue.clone(),
-            steps,
-            leaves,
-            readers: PendingNodes::default(),
-            peeked: AtomicBool::new(false),
-        });
+        let node = Self::new(queue, kind, Work::Map(recorded), [steps, leaves]);
         if eager {
             let event = node.flush()?;
             if let (true, Some(event)) = (exported, event) {
                 event.wait()?;
             }
         } else {
-            if let Some(recorded) = &*node.recorded() {
-                for array in recorded.operands.iter().filter_map(Source::array) {
-                    match array.elements() {
-                        Elements::Memory(memory) => memory.pending_reads.0.push(&node),
-                        Elements::Recorded(operand) => operand.add_reader(&node),
-                    }
-                }
-            }
-            queue.pending().0.push(&node);
+            node.register();
         }
         Ok(Elements::Recorded(node))
+    }
+
+    /// A node of so many operations and arrays.
+    fn new(queue: &Queue, kind: UsmKind, work: Work, [steps, leaves]: [usize; 2]) -> Arc<Self> {
+        Arc::new(Self {
+            memory: OnceLock::new(),
+            work: Mutex::new(Some(work)),
+            kind,
+            queue: queue.clone(),
+            steps,
+            leaves,
+            readers: PendingNodes::default(),
+            peeked: AtomicBool::new(false),
+        })
+    }
+
+    /// Registers the node with all that it reads, and with its queue.
+    fn register(self: &Arc<Self>) {
+        if let Some(work) = &*self.work() {
+            for array in work.recorded().arrays() {
+                match array.elements() {
+                    Elements::Memory(memory) => memory.pending_reads.0.push(self),
+                    Elements::Recorded(operand) => operand.add_reader(self),
+                }
+            }
+        }
+        self.queue.pending().nodes.push(self);
     }
 
     /// The memory, after a flush where there is none yet.
@@ -302,8 +339,17 @@ impl Node {
         drop(settled);
     }
 
-    fn recorded(&self) -> MutexGuard<'_, Option<Recorded>> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Ends a pending node whose result is in this memory.
+    fn settle(&self, memory: Arc<Allocation>) {
+        // Set before the recorded work goes, so that there is no moment with neither.
+        self.publish(memory);
+        let work = self.work().take();
+        // Drops the operands: interior nodes that were fused end here, consumed.
+        drop(work);
+    }
+
+    fn work(&self) -> MutexGuard<'_, Option<Work>> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Submits the recorded operation, if there is one, and returns its event. On an error it stays recorded.
@@ -323,7 +369,12 @@ struct PendingNodes {
 
 /// The recorded nodes of a queue.
 #[derive(Default)]
-pub(crate) struct PendingWork(PendingNodes);
+pub(crate) struct PendingWork {
+    nodes: PendingNodes,
+    /// The reduction that was recorded last.
+    last_fold: Mutex<Weak<Node>>,
+}
+
 /// The recorded nodes that read an allocation.
 #[derive(Default)]
 pub(crate) struct PendingReads(PendingNodes);
@@ -397,7 +448,7 @@ impl PendingWork {
     /// # Errors
     /// The first failure; what failed stays recorded.
     pub(crate) fn flush(&self) -> Result<()> {
-        self.0.for_each_pending(|node| node.flush().map(drop))
+        self.nodes.for_each_pending(|node| node.flush().map(drop))
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::fold::Folding;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Strides, coalesce};
@@ -12,7 +13,7 @@ use crate::memory::allocation::Allocation;
 use crate::memory::schedule::Access;
 use crate::memory::track::{Mode, Region};
 use crate::plan::{Family, LaunchPlan, MAX_PLAN_DIMS, Operand};
-use crate::program::{Fold, Program};
+use crate::program::Program;
 
 /// Memory with a layout: an input (broadcast to the iteration space) or an output.
 #[derive(Clone)]
@@ -100,13 +101,6 @@ pub(crate) fn map(
     });
 }
 
-/// How a reduction folds, over which axes, and what is done with each folded value.
-pub(crate) struct Folding<'a> {
-    pub(crate) fold: Fold,
-    pub(crate) axes: &'a [usize],
-    pub(crate) finish: Option<Arc<Program>>,
-}
-
 fn slices(strides: &[Strides]) -> SmallVec<[&[isize]; 4]> {
     strides.iter().map(|s| &s[..]).collect()
 }
@@ -114,7 +108,7 @@ fn slices(strides: &[Strides]) -> SmallVec<[&[isize]; 4]> {
 /// The plans of a reduction of `shape`. The output has the shape without the folded axes.
 pub(crate) fn reduce(
     program: &Arc<Program>,
-    folding: &Folding<'_>,
+    folding: &Folding,
     shape: &[usize],
     inputs: &[Input],
     output: &Placed,

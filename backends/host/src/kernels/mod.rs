@@ -2,8 +2,8 @@
 //!
 //! [`step`](self::step) finds the function for an operation, dtype and instruction set; [`code`](self::code) compiles a
 //! program to a list of such functions over slots, some for two steps at once ([`joined`](self::joined));
-//! [`tile`](self::tile) runs the list tile by tile; [`reduce`](self::reduce) folds what it computes;
-//! [`split`](self::split) divides the work between threads.
+//! [`tile`](self::tile) runs the list tile by tile; [`reduction`](self::reduction) folds what it computes, and
+//! [`reduce`](self::reduce) walks the segments of one or several reductions; [`split`](self::split) divides the work between threads.
 
 mod cast;
 mod code;
@@ -23,6 +23,7 @@ mod order;
 mod pack;
 mod plane;
 mod reduce;
+mod reduction;
 mod scan;
 mod search;
 mod select;
@@ -110,9 +111,7 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
     unsafe {
         match &plan.family {
             Family::Reduce { .. } if contract::contract(plan, tuning) => {}
-            Family::Reduce { fold, reduced, finish } => {
-                reduce::reduce(plan, *fold, *reduced, finish.as_deref(), tuning);
-            }
+            Family::Reduce { .. } => reduce::reduce(&[plan], tuning),
             Family::Map => tile::map(plan, tuning),
             Family::Gather { axes } => gather::gather(plan, axes, tuning),
             Family::Scatter { axes } => gather::scatter(plan, axes, tuning),
@@ -120,6 +119,22 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
             Family::Search { table, right } => search::search(plan, table, *right, tuning),
             Family::Scan { fold } => scan::scan(plan, *fold, tuning),
             _ => {} // `supports` refuses them.
+        }
+    }
+}
+
+/// Runs plans to the end, each as [`run`] does, but reductions of one input that follow each other in one pass.
+///
+/// # Safety
+/// The contract of [`run`], for each of them.
+pub(crate) unsafe fn run_all(plans: &[&LaunchPlan], tuning: &Tuning) {
+    for plans in plans.chunk_by(|a, b| reduce::of_one_input(a, b)) {
+        // SAFETY: the same contract.
+        unsafe {
+            match plans {
+                [plan] => run(plan, tuning),
+                _ => reduce::reduce(plans, tuning),
+            }
         }
     }
 }

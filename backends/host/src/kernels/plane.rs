@@ -124,9 +124,7 @@ impl Planes {
         }
     }
 
-    /// Folds segments into a plane of `len` outputs: a tree, whose halves are folded and then combined. `points` counts those
-    /// before a segment; `leaf` folds a segment into a plane. `spare`: the first of as many planes as the tree has levels, but
-    /// for one.
+    /// [`tree`] of these planes alone, of `len` outputs.
     ///
     /// # Safety
     /// The planes are there, apart from each other, and `leaf` may be called with each of the segments.
@@ -139,18 +137,9 @@ impl Planes {
         points: &impl Fn(usize) -> usize,
         leaf: &mut impl FnMut(usize, *mut u8),
     ) {
-        if segments.len() == 1 {
-            return leaf(segments.start, acc);
-        }
-        let middle = middle(segments.start, segments.end);
-        let halves = halves(segments.start, middle, segments.end, points);
-        // SAFETY: the caller's contract; a half has a level less, and the first is over before the second begins.
-        unsafe {
-            self.tree(acc, spare, segments.start..middle, len, points, leaf);
-            let further = spare.wrapping_add(self.bytes());
-            self.tree(spare, further, middle..segments.end, len, points, leaf);
-            self.combine(acc, spare, halves, len);
-        }
+        // SAFETY: the caller's contract.
+        let combine = |acc, other, points| unsafe { self.combine(acc, other, points, len) };
+        tree(acc, spare, self.bytes(), segments, points, leaf, &combine);
     }
 
     /// Folds a run of `len` values into a plane of one output. `other`: the second factors, where a value's fold is one of
@@ -263,6 +252,29 @@ impl Planes {
             }
         }
     }
+}
+
+/// Folds segments into a plane: a tree, whose halves are folded and then combined. `spare`: the first of as many planes, of
+/// so many bytes, as the tree has levels, but for one. `points` counts those before a segment; `leaf` folds a segment into a
+/// plane; `combine` takes two planes, into the first, and the points of each.
+pub(super) fn tree(
+    acc: *mut u8,
+    spare: *mut u8,
+    bytes: usize,
+    segments: Range<usize>,
+    points: &impl Fn(usize) -> usize,
+    leaf: &mut impl FnMut(usize, *mut u8),
+    combine: &impl Fn(*mut u8, *const u8, [usize; 2]),
+) {
+    if segments.len() == 1 {
+        return leaf(segments.start, acc);
+    }
+    let middle = middle(segments.start, segments.end);
+    let halves = halves(segments.start, middle, segments.end, points);
+    // A half has a level less, and the first is over before the second begins.
+    tree(acc, spare, bytes, segments.start..middle, points, leaf, combine);
+    tree(spare, spare.wrapping_add(bytes), bytes, middle..segments.end, points, leaf, combine);
+    combine(acc, spare, halves);
 }
 
 /// Where a tree over segments is divided.

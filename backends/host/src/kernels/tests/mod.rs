@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Complex, Dtype, Family, LaunchPlan, Op, Operand, Program, Scalar, bf16, f16};
 
-use super::{Tuning, run, supports};
+use super::{Tuning, run_all, supports};
 use crate::pool::{Pool, Workers};
 use crate::simd::Isa;
 use crate::team;
@@ -139,6 +139,10 @@ impl Memory {
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }
+    /// Takes the bytes of memory of the same length.
+    pub(super) fn copy_from(&mut self, other: &Self) {
+        self.0.copy_from_slice(&other.0);
+    }
     fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.0)
     }
@@ -245,10 +249,17 @@ pub(super) fn shared<R>(work: impl FnOnce() -> R) -> R {
 }
 
 pub(super) fn execute(plan: &LaunchPlan, isa: Isa, threads: usize, last_cache_bytes: usize) {
-    assert_eq!(supports(plan), stridewise_core::backend::Support::Native);
+    execute_all(&[plan], isa, threads, last_cache_bytes);
+}
+
+/// Runs plans as one command does.
+pub(super) fn execute_all(plans: &[&LaunchPlan], isa: Isa, threads: usize, last_cache_bytes: usize) {
+    for plan in plans {
+        assert_eq!(supports(plan), stridewise_core::backend::Support::Native);
+    }
     let tuning = Tuning { isa, threads, last_cache_bytes };
     // SAFETY: the tests build plans over live memory that nothing else uses.
-    let work = || unsafe { run(plan, &tuning) };
+    let work = || unsafe { run_all(plans, &tuning) };
     if threads > 1 { shared(work) } else { work() }
 }
 

@@ -1,0 +1,455 @@
+//! One reduction: compiled, and folded segment by segment.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+use stridewise_core::{Arg, Dtype, Family, Fold, LaunchPlan, Op, Program};
+
+use super::Tuning;
+use super::code::{Access, Code, Slots, TILE_BYTES, Target};
+use super::entry::StepFn;
+use super::fold::{Folding, ROWS, products};
+use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
+use super::space::{Cursor, MAX_OPERANDS, Space, View};
+use super::step::resolve;
+use super::tile::Tiles;
+use super::wide_sum::widened;
+
+/// A reduction ready to run.
+pub(super) struct Reduction {
+    /// The program, over the space along which tiles run. Its views are the inputs; along kept dimensions, the output is
+    /// the last.
+    lane: Tiles,
+    /// The other dimensions, with the same views.
+    other: Space,
+    /// Whether tiles run along kept dimensions.
+    pub(super) rows: bool,
+    /// Accumulators.
+    pub(super) planes: Planes,
+    /// Bytes from the start of a plane for all reductions that are folded together to this one's.
+    pub(super) plane_at: usize,
+    /// Segments of one output.
+    pub(super) segments: usize,
+    /// Segments of a row of folded dimensions, where tiles run along these.
+    per_row: usize,
+    /// Outputs that are folded together at most.
+    width: usize,
+    /// The input in which an index is looked for once, at the end; see [`Planes::late`].
+    late: Option<usize>,
+    /// Conversion of the accumulators to the folded value's dtype.
+    narrow: Option<StepFn>,
+    /// From the folded value to the output.
+    post: Code,
+}
+
+/// Memory of one thread for a reduction.
+pub(super) struct Room {
+    slots: Slots,
+    post_slots: Slots,
+    /// Folded values that wait for [`Reduction::post`].
+    values: *mut u8,
+    /// The same, narrowed.
+    narrowed: *mut u8,
+}
+
+/// One or several outputs that are folded together.
+pub(super) struct Place<'a> {
+    /// Along kept dimensions: of the first output.
+    pub(super) cursor: &'a Cursor,
+    pub(super) len: usize,
+}
+
+// SAFETY: addresses only; see `Space`.
+unsafe impl Sync for Place<'_> {}
+
+impl Reduction {
+    /// Compiles a plan's reduction; `None` where [`supports`](super::supports) refuses it.
+    pub(super) fn new(plan: &LaunchPlan, tuning: &Tuning) -> Option<Self> {
+        let Family::Reduce { fold, reduced, finish } = &plan.family else { return None };
+        let (fold, program) = (*fold, &*plan.program);
+        let value = program.output_dtype(0);
+        // 16-bit floats are folded as `float32` and rounded once.
+        let acc = if matches!(value, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { value };
+        let folded = fold.result(value);
+        let mut kind = Kind::new(fold, acc, tuning.isa)?;
+        let output = plan.outputs.first()?;
+        let split = plan.dims.len().checked_sub(*reduced)?;
+        let post_program = Program::convert(folded, folded);
+        let post_program = finish.as_deref().unwrap_or(&post_program);
+        let out_size = post_program.output_dtype(0).size();
+
+        let views = |dims: Range<usize>| -> SmallVec<[View; 4]> {
+            (0..plan.inputs.len()).map(|input| View::input(plan, input, dims.clone())).collect()
+        };
+        let mut kept_views = views(0..split);
+        kept_views.push(View::new(output, out_size, 0..split));
+        let mut kept = Space::new(&plan.dims[..split], kept_views, tuning.isa);
+        kept.sort_by(plan.inputs.len());
+        kept.merge();
+        // Addresses along folded dimensions are offsets: the kept dimensions' cursor has the bases.
+        let mut folded_views = views(split..plan.dims.len());
+        for v in &mut folded_views {
+            v.ptr = std::ptr::null_mut();
+        }
+        let mut along = Space::new(&plan.dims[split..], folded_views, tuning.isa);
+        // What is read decides on the direction; indices cost the same in any.
+        let memory = (0..plan.inputs.len()).find(|&input| !program.is_index(input));
+        if let (false, Some(input)) = (fold.is_index(), memory) {
+            along.sort_by(input);
+        }
+        along.merge();
+
+        let step = |space: &Space| {
+            let read = space.views[..plan.inputs.len()].iter().filter(|v| !v.index);
+            let strides = read.filter_map(|v| v.strides.last());
+            strides.map(|s| s.unsigned_abs()).find(|&s| s != 0).unwrap_or(0)
+        };
+        let (outputs, points) = (kept.len(), along.len());
+        // Short rows of floats that only are folded: many in one call, whatever their number.
+        let itself = matches!(program.steps(), [s] if s.op == Op::Copy && s.dtype == acc);
+        let dense = itself
+            && matches!(fold, Fold::Op(_))
+            && matches!(acc, Dtype::F32 | Dtype::F64)
+            && along.dims.len() == 1
+            && along.access(0) == Access::Direct;
+        let rows = !dense && by_rows([outputs, points], [step(&kept), step(&along)], kept.row());
+
+        // A sum that widens integers reads them as they are.
+        let mut element = (acc, None);
+        if !rows
+            && fold == Fold::Op(Op::Add)
+            && let Kind::Value(folding) = &mut kind
+            && let Some((run, many, from)) = widened(program, acc, tuning.isa)
+        {
+            (folding.run, folding.many) = (run, many);
+            element = (from, Some(Program::convert(from, from)));
+        }
+        // What is only handed on is converted from where it lies, not from a copy.
+        if let ([step], [_]) = (program.steps(), program.inputs())
+            && (step.op, step.operands()) == (Op::Copy, &[Arg::Input(0)])
+            && acc != value
+        {
+            element.1 = Some(Program::convert(value, acc));
+        }
+        let program = element.1.as_ref().unwrap_or(program);
+
+        let lane = if rows { &kept } else { &along };
+        let access: SmallVec<[Access; 8]> = (0..plan.inputs.len()).map(|v| lane.access(v)).collect();
+        // A sum of products multiplies on the way to the accumulators, instead of in a tile; a square's factors are the same.
+        let compile = |target| Code::compile(program, tuning.isa, &access, &target);
+        let product = matches!(
+            (program.steps(), program.outputs()),
+            ([before @ .., last], [Arg::Step(s)])
+                if last.op == Op::Multiply && last.out == acc && usize::from(*s) == before.len()
+        );
+        let mut factors = None;
+        if product
+            && !rows
+            && fold == Fold::Op(Op::Add)
+            && let Kind::Value(folding) = &mut kind
+            && let Some(run) = products(acc, tuning.isa)
+        {
+            factors = compile(Target::Operands);
+            folding.run = if factors.is_some() { run } else { folding.run };
+        }
+        let code = match factors {
+            Some(code) => code,
+            None => compile(Target::Value(element.0))?,
+        };
+        let target = Target::Outputs {
+            access: &[kept.access(plan.inputs.len())],
+            alias: &|_, _| false,
+            stream: false,
+        };
+        let post = Code::compile(post_program, tuning.isa, &[Access::Direct], &target)?;
+        let narrow = match &kind {
+            Kind::Value(_) | Kind::Deviation(_) if acc != value => {
+                Some(resolve(Op::Cast, acc, value, tuning.isa)?.run)
+            }
+            _ => None,
+        };
+
+        let (per_row, segments, width);
+        if rows {
+            (per_row, segments) = (1, points.div_ceil(SEGMENT_ROWS));
+            let widest = acc.size().max(folded.size()).max(out_size);
+            width = (ROW_BYTES / widest).min(code.tile_len).min(post.tile_len);
+        } else {
+            per_row = if along.across { points } else { along.row() }.div_ceil(SEGMENT);
+            segments = if along.across { per_row } else { points / along.row() * per_row };
+            width = (TILE_BYTES / 16).min(post.tile_len);
+        }
+        let (lane, other) = if rows { (kept, along) } else { (along, kept) };
+        let lane = Tiles { code, space: lane };
+        let itself = lane.code.input_itself().filter(|&input| lane.space.access(input) == Access::Direct);
+        let late = itself.filter(|_| matches!(kind, Kind::Index(..)) && !rows && !lane.space.across);
+        let planes = Planes { kind, acc, rows, len: if rows { width } else { 1 }, late: late.is_some() };
+        Some(Self { lane, other, rows, planes, plane_at: 0, segments, per_row, width, late, narrow, post })
+    }
+
+    pub(super) fn kept(&self) -> &Space {
+        if self.rows { &self.lane.space } else { &self.other }
+    }
+
+    /// Points before a segment of an output.
+    pub(super) fn points(&self, segment: usize) -> usize {
+        if self.rows {
+            return (segment * SEGMENT_ROWS).min(self.other.len());
+        }
+        let space = &self.lane.space;
+        let row = if space.across { space.len() } else { space.row() };
+        segment / self.per_row * row + (segment % self.per_row * SEGMENT).min(row)
+    }
+
+    /// Number of folded points of an output.
+    pub(super) fn folded(&self) -> usize {
+        if self.rows { self.other.len() } else { self.lane.space.len() }
+    }
+
+    /// Outputs that are folded together at most.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Folds fewer outputs together.
+    pub(super) fn narrow_to(&mut self, width: usize) {
+        self.width = self.width.min(width).max(1);
+        if self.rows {
+            self.planes.len = self.width;
+        }
+    }
+
+    /// Whether another one folds the same input, cut into the same segments.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let same = |a: &Space, b: &Space| {
+            let view = |space: &Space| space.views.first().map(|v| (v.ptr, v.size, v.strides.clone()));
+            a.dims == b.dims && view(a) == view(b)
+        };
+        (self.rows, self.segments, self.per_row) == (other.rows, other.segments, other.per_row)
+            && same(&self.lane.space, &other.lane.space)
+            && same(&self.other, &other.other)
+    }
+
+    /// Bytes of a thread's memory.
+    pub(super) fn room_bytes(&self) -> usize {
+        self.lane.code.scratch_bytes() + self.post.scratch_bytes() + 2 * self.values_bytes()
+    }
+
+    /// Bytes of the folded values that wait for [`post`](Self::post).
+    fn values_bytes(&self) -> usize {
+        (self.width * 16).next_multiple_of(64)
+    }
+
+    /// A thread's memory, of [`room_bytes`](Self::room_bytes) from `start` on.
+    pub(super) fn room(&self, start: *mut u8) -> Room {
+        let (mut slots, mut post_slots) = (Slots::new(), Slots::new());
+        self.lane.code.prepare(&mut slots, start);
+        let post = start.wrapping_add(self.lane.code.scratch_bytes());
+        self.post.prepare(&mut post_slots, post);
+        let values = post.wrapping_add(self.post.scratch_bytes());
+        Room { slots, post_slots, values, narrowed: values.wrapping_add(self.values_bytes()) }
+    }
+
+    /// The fold and the input, where an output's points are one segment that lies element after element.
+    fn short(&self) -> Option<(&Folding, usize)> {
+        match &self.planes.kind {
+            Kind::Value(f) if self.segments == 1 && self.lane.space.dims.len() <= 1 => {
+                Some(f).zip(self.lane.code.input_itself())
+            }
+            _ => None,
+        }
+    }
+
+    /// Folds `len` outputs from one on, each of which is one segment, to values in the room; `plane` has room for one.
+    ///
+    /// # Safety
+    /// As for [`segment`](Self::segment), for all of these outputs, which are no more than [`width`](Self::width).
+    pub(super) unsafe fn values(&self, room: &mut Room, plane: *mut u8, start: usize, len: usize) {
+        let kept = self.kept();
+        let (_, size) = self.planes.result();
+        let Some((f, input)) = self.short() else {
+            for o in 0..len {
+                let place = Place { cursor: &kept.seek(start + o), len: 1 };
+                // SAFETY: the caller's contract; there is one segment.
+                unsafe {
+                    self.segment(&mut room.slots, &place, 0, plane);
+                    self.take(room, &place, plane, o);
+                }
+            }
+            return;
+        };
+        let mut done = 0;
+        while done < len {
+            let cursor = kept.seek(start + done);
+            let inner = kept.dims.len().saturating_sub(1);
+            let count = (kept.row() - cursor.index[inner]).min(len - done);
+            let pitch = kept.views[input].strides.last().copied().unwrap_or(0);
+            let (to, src) = (room.values.wrapping_add(done * size), cursor.at[input]);
+            let points = self.lane.space.len();
+            // SAFETY: the caller's contract; `count` outputs of a row are `pitch` bytes apart.
+            unsafe {
+                let (identity, pitch) = (f.identity.as_ptr(), (&raw const pitch).cast());
+                (f.many)(to, src, identity, pitch, count as u32, points);
+            }
+            done += count;
+        }
+    }
+
+    /// Takes what one output came to from a plane, as value number `o` in the room.
+    ///
+    /// # Safety
+    /// As for [`segment`](Self::segment); the plane has the result of the place's whole tree, and `o` is below
+    /// [`width`](Self::width).
+    pub(super) unsafe fn take(&self, room: &mut Room, place: &Place<'_>, plane: *mut u8, o: usize) {
+        let (at, size) = self.planes.result();
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.locate(place, plane);
+            std::ptr::copy_nonoverlapping(plane.add(at), room.values.add(o * size), size);
+        }
+    }
+
+    /// Applies the finish to the folded values of `len` outputs from one on, which are in a row, and writes them. They are in
+    /// the room, or, of rows, in a plane.
+    ///
+    /// # Safety
+    /// As for [`segment`](Self::segment); the outputs are this call's to write.
+    pub(super) unsafe fn finish(&self, room: &mut Room, plane: *mut u8, start: usize, len: usize) {
+        let kept = self.kept();
+        let output = self.lane.code.operands();
+        let cursor = kept.seek(start);
+        let mut from = if self.rows { plane.wrapping_add(self.planes.result().0) } else { room.values };
+        if let Some(narrow) = self.narrow {
+            // SAFETY: the values and the narrowed ones are disjoint, and there is room for `len` of each.
+            unsafe { narrow(room.narrowed, from, from, from, 0, len) };
+            from = room.narrowed;
+        }
+        let mut at = [std::ptr::null_mut(); MAX_OPERANDS];
+        (at[0], at[1]) = (from, cursor.at[output]);
+        room.post_slots.point(&at, 2);
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.post.run(&room.post_slots, len);
+            for &(_, slot) in &self.post.scatters {
+                let src = room.post_slots.0[usize::from(slot)];
+                kept.scatter(output, at[1], &cursor.index, src, len);
+            }
+        }
+    }
+
+    /// Folds one segment of a place into a plane.
+    ///
+    /// # Safety
+    /// As for [`segment`](Self::segment).
+    pub(super) unsafe fn leaf(&self, room: &mut Room, place: &Place<'_>, segment: usize, acc: *mut u8) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self.rows {
+                true => self.segment_of_rows(&mut room.slots, place, segment, acc),
+                false => self.segment(&mut room.slots, place, segment, acc),
+            }
+        }
+    }
+
+    /// Finds the place of the best value in its segment, where it is looked for at the end.
+    ///
+    /// # Safety
+    /// As for [`segment`](Self::segment); `plane` has the result of a place's whole tree.
+    unsafe fn locate(&self, place: &Place<'_>, plane: *mut u8) {
+        let Some(input) = self.late else { return };
+        let space = &self.lane.space;
+        // SAFETY: the plane has the first point of a segment; the segment's elements are readable one after the other, and the
+        // value is among them.
+        unsafe {
+            self.planes.locate(plane, |start| {
+                let src = place.cursor.at[input].wrapping_add(space.seek(start).at[input].addr());
+                (src.cast_const(), SEGMENT.min(space.row() - start % space.row()))
+            });
+        }
+    }
+
+    /// Folds one segment of a place's points, tiles running along folded dimensions.
+    ///
+    /// # Safety
+    /// The contract of [`run`](super::run); the place is one of the plan, `slots` are prepared, and `acc` is a plane.
+    unsafe fn segment(&self, slots: &mut Slots, place: &Place<'_>, segment: usize, acc: *mut u8) {
+        let Tiles { code, space } = &self.lane;
+        let row = if space.across { space.len() } else { space.row() };
+        let start = segment / self.per_row * row + segment % self.per_row * SEGMENT;
+        let end = (segment / self.per_row * row + row).min(start + SEGMENT);
+        let limit = code.tile_len;
+        let mut cursor = space.seek(start);
+        for (at, base) in cursor.at[..code.operands()].iter_mut().zip(&place.cursor.at) {
+            *at = base.wrapping_add(at.addr());
+        }
+        let mut at = start;
+        while at < end {
+            let len = limit.min(end - at);
+            // SAFETY: the caller's contract; the tile is within the row, or tiles run across rows.
+            unsafe {
+                self.lane.load(&cursor, slots, len);
+                code.run(slots, len);
+                let value = |slot: u8| slots.0[usize::from(slot)].cast_const();
+                let value = [value(code.value), value(code.other.unwrap_or(code.value))];
+                let run = Run { at, first: at == start, last: at + len == end, points: end - start };
+                self.planes.run(acc, value, &run, len);
+            }
+            at += len;
+            if at < end {
+                if space.across {
+                    cursor = space.seek(at);
+                    for (at, base) in cursor.at[..code.operands()].iter_mut().zip(&place.cursor.at) {
+                        *at = base.wrapping_add(at.addr());
+                    }
+                } else {
+                    space.advance(&mut cursor, len);
+                }
+            }
+        }
+    }
+
+    /// Folds one segment of the rows of a place's outputs, tiles running along kept dimensions.
+    ///
+    /// # Safety
+    /// As for [`segment`](Self::segment).
+    unsafe fn segment_of_rows(&self, slots: &mut Slots, place: &Place<'_>, segment: usize, acc: *mut u8) {
+        let code = &self.lane.code;
+        let len = place.len;
+        let start = segment * SEGMENT_ROWS;
+        let end = (start + SEGMENT_ROWS).min(self.other.len());
+        let mut offsets = self.other.seek(start);
+        if let (false, Some(input)) = (self.planes.is_index(), code.input_itself()) {
+            let mut row = start;
+            while row < end {
+                let count = ROWS.min(end - row);
+                let mut rows = [std::ptr::null::<u8>(); ROWS];
+                for (k, to) in rows[..count].iter_mut().enumerate() {
+                    *to = place.cursor.at[input].wrapping_add(offsets.at[input].addr());
+                    if row + k + 1 < end {
+                        self.other.advance(&mut offsets, 1);
+                    }
+                }
+                // SAFETY: the caller's contract.
+                unsafe { self.planes.rows(acc, &rows[..count], row, start..end, len) };
+                row += count;
+            }
+            return;
+        }
+        let mut cursor = Cursor { index: place.cursor.index, at: place.cursor.at };
+        for row in start..end {
+            for (k, at) in cursor.at[..code.operands()].iter_mut().enumerate() {
+                *at = place.cursor.at[k].wrapping_add(offsets.at[k].addr());
+            }
+            // SAFETY: the caller's contract.
+            unsafe {
+                self.lane.load(&cursor, slots, len);
+                code.run(slots, len);
+                let value = slots.0[usize::from(code.value)].cast_const();
+                self.planes.rows(acc, &[value], row, start..end, len);
+            }
+            if row + 1 < end {
+                self.other.advance(&mut offsets, 1);
+            }
+        }
+    }
+}

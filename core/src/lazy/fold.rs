@@ -1,0 +1,158 @@
+//! Reductions that wait for others of the same array.
+
+use std::sync::{Arc, PoisonError};
+
+use smallvec::{SmallVec, smallvec};
+
+use super::evaluate::{evaluate_fold, reduce, submit};
+use super::{Elements, Node, Recorded, Work};
+use crate::array::UsmArray;
+use crate::dtype::Dtype;
+use crate::error::{Error, Result};
+use crate::layout::Dims;
+use crate::memory::UsmKind;
+use crate::ops;
+use crate::program::{Fold, Program};
+use crate::runtime::{Event, Queue};
+use crate::scalar::Scalar;
+
+/// Arrays of fewer bytes are reduced at once: they are read from a cache the second time.
+const WAITING_BYTES: usize = 1 << 20;
+
+/// How a reduction folds, over which axes, and what is done with each folded value.
+pub(crate) struct Folding {
+    pub(crate) fold: Fold,
+    pub(crate) axes: Dims,
+    pub(crate) finish: Option<Arc<Program>>,
+}
+
+impl Folding {
+    /// The dtype of the result, of values of a dtype.
+    pub(crate) fn result(&self, accumulator: Dtype) -> Dtype {
+        self.finish.as_ref().map_or(self.fold.result(accumulator), |program| program.output_dtype(0))
+    }
+
+    /// The result of no values of a dtype.
+    pub(super) fn of_nothing(&self, accumulator: Dtype) -> Result<Scalar> {
+        let Some(identity) = self.fold.identity(accumulator) else {
+            return Err(Error::value(
+                "axis",
+                "of extent 0",
+                "at least one element to choose from",
+                "an index of the smallest or largest of no elements does not exist",
+            ));
+        };
+        let value = match &self.finish {
+            Some(program) => ops::evaluate(program, &[identity]).and_then(|v| v.first().copied()),
+            None => Some(identity),
+        };
+        value.ok_or_else(|| {
+            Error::unsupported(
+                "fold",
+                format!("{:?}", self.fold),
+                "a fold with a value for no elements",
+                "check for size 0 first",
+            )
+        })
+    }
+}
+
+/// Folds an expression: a large array in memory once the result is needed, anything else now.
+pub(crate) fn fold(queue: &Queue, kind: UsmKind, recorded: Recorded, folding: Folding) -> Result<Elements> {
+    match large(&recorded) {
+        Some(array) => {
+            let array = array.clone();
+            Ok(Elements::Recorded(Node::fold(queue, kind, &array, recorded, folding)))
+        }
+        None => Ok(Elements::Memory(reduce(queue, &recorded, &folding, kind)?.into())),
+    }
+}
+
+/// The array that an expression is, where it is in memory that nobody knows outside, and worth waiting for.
+fn large(recorded: &Recorded) -> Option<&UsmArray> {
+    let array = recorded.arrays().next().filter(|_| recorded.operands.len() == 1)?;
+    let memory = array.elements().get_memory().filter(|memory| !memory.is_exported());
+    (memory.is_some() && array.bytes() >= WAITING_BYTES).then_some(array)
+}
+
+impl Node {
+    /// Records the reduction of an array in memory. The reductions that the queue has recorded of another one are submitted.
+    fn fold(
+        queue: &Queue,
+        kind: UsmKind,
+        array: &UsmArray,
+        recorded: Recorded,
+        folding: Folding,
+    ) -> Arc<Self> {
+        let axes = folding.axes.clone();
+        let node = Self::new(queue, kind, Work::Fold(recorded, folding), [0, 1]);
+        node.register();
+        let last = Arc::downgrade(&node);
+        let mut slot = queue.pending().last_fold.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *slot, last).upgrade();
+        drop(slot);
+        if let Some(before) = before.filter(|node| !node.is_ready() && !node.folds(array, &axes)) {
+            // A failure is reported to who needs the result: it stays recorded.
+            let _ = before.flush();
+        }
+        node
+    }
+
+    /// Whether it is a reduction of an array over these axes.
+    fn folds(&self, array: &UsmArray, axes: &[usize]) -> bool {
+        let same = |other: &UsmArray| {
+            let memory = [array, other].map(|array| array.elements().get_memory());
+            let [Some(a), Some(b)] = memory else { return false };
+            Arc::ptr_eq(a, b) && array.dtype() == other.dtype() && array.layout() == other.layout()
+        };
+        match &*self.work() {
+            Some(Work::Fold(recorded, folding)) => folding.axes[..] == *axes && recorded.arrays().all(same),
+            _ => false,
+        }
+    }
+}
+
+/// Submits a pending reduction, and with it the others of the same array over the same axes. The caller holds the queue's
+/// flush lock.
+pub(super) fn flush(node: &Arc<Node>) -> Result<Event> {
+    let together = alike(node)?;
+    match submit_all(&together) {
+        // The failure may be another one's.
+        Err(_) if together.len() > 1 => submit_all(std::slice::from_ref(node)),
+        outcome => outcome,
+    }
+}
+
+/// A pending reduction and those like it of the same queue.
+fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
+    let mut found = smallvec![Arc::clone(node)];
+    let (array, axes) = match &*node.work() {
+        Some(Work::Fold(recorded, folding)) => (recorded.arrays().next().cloned(), folding.axes.clone()),
+        _ => return Ok(found),
+    };
+    let Some(array) = array else { return Ok(found) };
+    array.elements().memory()?.pending_reads.0.for_each_pending(|other| {
+        // Another queue's work is not looked into: its flush lock is not held.
+        if other.queue == node.queue && !Arc::ptr_eq(other, node) && other.folds(&array, &axes) {
+            found.push(Arc::clone(other));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Submits reductions as one command.
+fn submit_all(nodes: &[Arc<Node>]) -> Result<Event> {
+    let mut parts = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        if let Some(Work::Fold(recorded, folding)) = &*node.work() {
+            parts.push(evaluate_fold(&node.queue, recorded, folding, node.kind)?);
+        }
+    }
+    let memories: SmallVec<[_; 4]> = parts.iter().map(|part| Arc::clone(&part.output.allocation)).collect();
+    let event = submit(&nodes[0].queue, parts, &[])?;
+    for (node, memory) in nodes.iter().zip(memories) {
+        node.settle(memory);
+    }
+    Ok(event)
+}
