@@ -26,8 +26,9 @@ pub(crate) fn show() -> Result<(), String> {
     if picture.exists() {
         std::fs::remove_file(&picture).map_err(|error| format!("{}: {error}", picture.display()))?;
     }
-    let mut command = crate::cargo();
-    command.args(["run", "--release", "--example", "hillshade", "--"]).args(ARGUMENTS);
+    let mut command =
+        crate::optimised(&["--package", "stridewise", "--example", "hillshade"], "examples/hillshade")?;
+    command.args(ARGUMENTS);
     println!("{}", crate::steps::written(&command));
     crate::run_to_end(&mut command)?;
     match std::fs::metadata(&picture) {

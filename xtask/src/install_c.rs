@@ -29,7 +29,13 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
     },
     run: |arguments| {
         let prefix = arguments.get_one::<PathBuf>("prefix").cloned().unwrap_or_default();
-        install(&prefix, arguments.get_flag("debug"))
+        let debug = arguments.get_flag("debug");
+        let mut build = crate::cargo();
+        build.args(["build", "--locked", "--package", "stridewise-c"]);
+        if !debug {
+            build.arg("--release");
+        }
+        install(&prefix, build, if debug { "debug" } else { "release" })
     },
 };
 
@@ -38,17 +44,11 @@ fn home() -> PathBuf {
     crate::root().join("ffi/c")
 }
 
-/// Builds and copies.
-fn install(prefix: &Path, debug: bool) -> Result<(), String> {
+/// Runs a command that builds the library, which is then in a folder of this name, and copies it.
+fn install(prefix: &Path, mut build: Command, folder: &str) -> Result<(), String> {
     let prefix = std::path::absolute(prefix).map_err(|error| format!("{}: {error}", prefix.display()))?;
-    let mut build = crate::cargo();
-    build.args(["build", "--locked", "--package", "stridewise-c"]);
-    if !debug {
-        build.arg("--release");
-    }
     crate::run_to_end(&mut build)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    let built = crate::root().join(target).join(if debug { "debug" } else { "release" });
+    let built = crate::target_folder().join(folder);
     let (library, header) = (prefix.join("lib"), prefix.join("include"));
     let shared = format!("{}stridewise_c{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     for name in [shared.as_str(), "libstridewise_c.a"] {
@@ -85,7 +85,10 @@ fn write(path: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Result
 pub(crate) fn trial() -> Result<(), String> {
     packages::ensure_c()?;
     let prefix = crate::root().join("target/install-c");
-    install(&prefix, true)?;
+    // The library that its tests are run with.
+    let mut build = crate::cargo();
+    build.args(crate::test::tests_c().split_whitespace()).arg("--no-run");
+    install(&prefix, build, "debug")?;
     for (program, source) in [("adopt", "examples/adopt.c"), ("hillshade", "examples/hillshade.c")] {
         for library in [[].as_slice(), &["--static"]] {
             build_and_run(&prefix, program, source, library)?;

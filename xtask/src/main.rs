@@ -82,6 +82,31 @@ fn cargo() -> std::process::Command {
     command
 }
 
+/// Where cargo puts what it builds.
+fn target_folder() -> PathBuf {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    // A relative folder is one of the workspace: cargo is run there.
+    root().join(folder)
+}
+
+/// What optimised builds name besides their own package. Together with it they choose the features of what both need, so
+/// that all of them, and the module itself, share one build of the engine, which takes minutes.
+const MODULE: [&str; 2] = ["--package", "stridewise-python"];
+
+/// A program of a package, built optimised: `arguments` of cargo, behind `build --release`, that choose it, and where it is
+/// then in the folder of optimised builds. Ready for arguments of its own, in the root of the workspace.
+fn optimised(arguments: &[&str], program: &str) -> Result<std::process::Command, String> {
+    let mut build = cargo();
+    build.args(["build", "--locked", "--release"]).args(arguments).args(MODULE);
+    println!("{}", steps::written(&build));
+    run_to_end(&mut build)?;
+    let program =
+        target_folder().join("release").join(program).with_extension(std::env::consts::EXE_EXTENSION);
+    let mut command = std::process::Command::new(program);
+    command.current_dir(root());
+    Ok(command)
+}
+
 /// Runs a command to its end.
 fn run_to_end(command: &mut std::process::Command) -> Result<(), String> {
     match command.status() {

@@ -8,7 +8,8 @@ use clap::{Arg, ArgAction, ArgMatches};
 /// The least Python that the wheel is for.
 const LEAST: (u32, u32) = (3, 11);
 /// What builds the wheel, and what its tests compare with.
-const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
+const TOOLS: &[&str] =
+    &["maturin>=1.9,<2", "pytest", "pytest-xdist", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
 /// Packages that its tests exchange memory with: SYCL's, on Intel's runtime for processors, which comes with them, and one
 /// more that follows DLPack.
 const PEERS: &[&str] = &["dpctl", "dpnp", "jax"];
@@ -85,13 +86,18 @@ pub(crate) fn test() -> Result<(), String> {
     let mut pytest = Command::new(python());
     // The tests' own folder, so that the module is found where it is installed and not where it is written.
     pytest.current_dir(crate::root().join("ffi").join("python").join("tests"));
-    crate::run_to_end(pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "."]))
+    // By two processes: most tests compute on one thread, and little.
+    pytest.args(["-m", "pytest", "--quiet", "--numprocesses=2", "-p", "no:cacheprovider", "."]);
+    crate::run_to_end(&mut pytest)
 }
 
 /// Makes the environment with the tools, where it is not there yet.
 fn ensure_environment() -> Result<(), String> {
     let complete = ["maturin", "pytest"].iter().all(|tool| program(tool).exists())
-        && crate::packages::succeeds(python(), ["-c", "import numpy, hypothesis, array_api_strict, mypy"]);
+        && crate::packages::succeeds(
+            python(),
+            ["-c", "import xdist, numpy, hypothesis, array_api_strict, mypy"],
+        );
     if complete {
         return Ok(());
     }

@@ -14,8 +14,13 @@ const OLDEST_TOOLCHAIN: &str = "1.89";
 pub(crate) const FEATURES: &str = "stridewise/hwloc,stridewise/ndarray";
 /// What is tested without features: chosen alike by every step, so that they share a build.
 const PLAIN: &str = "--package stridewise --package stridewise-c";
-/// The C library's tests.
-const TESTS_C: &str = "--lib --test header --test programs --test sequences";
+/// A build script that asks for a system package asks pkg-config; where this is set, it gets no answer.
+const PKG_CONFIG: (&str, &str) = ("PKG_CONFIG", "pkg-config-must-not-be-needed");
+/// Cargo's arguments for the C library's tests.
+pub(crate) fn tests_c() -> String {
+    format!("test --locked {PLAIN} --lib --test header --test programs --test sequences")
+}
+
 /// Files without which no package is published.
 const PUBLISHED: &[&str] = &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"];
 
@@ -53,6 +58,7 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
 fn steps() -> Result<Vec<Step>, String> {
     let with_features = format!("--features {FEATURES}");
     let target = host_target()?;
+    let module = crate::MODULE.join(" ");
     let mut steps = vec![
         Step::call("toolchain", "the components clippy and rustfmt, added where they are missing", || {
             packages::ensure_component("rustfmt")?;
@@ -65,9 +71,9 @@ fn steps() -> Result<Vec<Step>, String> {
         ),
         Step::call("crates", "the crates of Cargo.lock, fetched where they are missing", fetch),
         Step::cargo("format", "the style of the code", "fmt --all --check").needs("toolchain"),
-        // A build script that asks for a system package asks pkg-config; here it would get no answer.
-        Step::cargo("plain-build", "a build without features needs no system package", "build --locked")
-            .with("PKG_CONFIG", "pkg-config-must-not-be-needed"),
+        // Without the code, which `tests-plain` has made.
+        Step::cargo("plain-build", "a build without features needs no system package", "check --locked")
+            .with(PKG_CONFIG.0, PKG_CONFIG.1),
         Step::call("package", "the licences and the README are part of what is published", package),
         Step::cargo(
             "lints",
@@ -93,13 +99,6 @@ fn steps() -> Result<Vec<Step>, String> {
             "a C compiler and pkg-config, installed where they are missing",
             packages::ensure_c,
         ),
-        Step::call(
-            "install-c",
-            "the C library, installed, is found by pkg-config and runs programs",
-            crate::install_c::trial,
-        )
-        .slow()
-        .needs("c-compiler"),
         Step::cargo(
             "tests",
             "all tests, those in the documentation too, with every feature",
@@ -144,11 +143,19 @@ fn steps() -> Result<Vec<Step>, String> {
             "without features, what a program sees is the same",
             &format!("test --locked {PLAIN} --test api --test cheat_sheet --test usm_ndarray --test npy"),
         )
+        .with(PKG_CONFIG.0, PKG_CONFIG.1)
         .slow(),
         Step::cargo(
             "tests-c",
             "the C interface: its header, and programs that gcc builds",
-            &format!("test --locked {PLAIN} {TESTS_C}"),
+            &tests_c(),
+        )
+        .slow()
+        .needs("c-compiler"),
+        Step::call(
+            "install-c",
+            "the C library, installed, is found by pkg-config and runs programs",
+            crate::install_c::trial,
         )
         .slow()
         .needs("c-compiler"),
@@ -169,7 +176,7 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "hillshade",
             "the main example against its reference, optimised",
-            "test --locked --release --test hillshade",
+            &format!("test --locked --release --package stridewise {module} --test hillshade"),
         )
         .slow(),
         Step::call(
@@ -192,20 +199,15 @@ fn steps() -> Result<Vec<Step>, String> {
             "tests-ulp",
             "the accuracy tool measures errors right",
             &format!(
-                "test --locked --release --package stridewise-ulp --features {}",
+                "test --locked --release --package stridewise-ulp {module} --features {}",
                 packages::MPFR_FEATURE
             ),
         )
         .slow()
         .needs("mpfr"),
-        Step::cargo(
-            "ulp",
-            "the error of every elementwise function, of a part of the arguments",
-            &format!(
-                "run --locked --release --package stridewise-ulp --features {} -- --quick",
-                packages::MPFR_FEATURE
-            ),
-        )
+        Step::call("ulp", "the error of every elementwise function, of a part of the arguments", || {
+            crate::ulp::measure(["--quick"])
+        })
         .slow()
         .needs("mpfr"),
         Step::call("wheel", "the Python module's wheel, built and installed into an environment of its own", || {
@@ -367,7 +369,7 @@ mod tests {
             let path = file.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "rs") {
                 let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-                assert!(TESTS_C.split(' ').any(|word| word == name), "{name}");
+                assert!(tests_c().split(' ').any(|word| word == name), "{name}");
             }
         }
     }

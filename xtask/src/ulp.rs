@@ -1,5 +1,7 @@
 //! `cargo xtask ulp`: the error of every elementwise function, measured by a program of its own.
 
+use std::ffi::OsStr;
+
 use clap::{Arg, ArgAction, ArgMatches};
 
 /// The package of the program.
@@ -27,15 +29,15 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     crate::packages::ensure_mpfr()?;
     let passed_on = arguments.get_many::<String>("arguments").unwrap_or_default();
-    let mut command = crate::cargo();
-    command.args([
-        "run",
-        "--release",
-        "--package",
-        PACKAGE,
-        "--features",
-        crate::packages::MPFR_FEATURE,
-        "--",
-    ]);
-    crate::run_to_end(command.args(passed_on))
+    measure(passed_on)
+}
+
+/// Builds the program and runs it with some arguments.
+///
+/// # Errors
+/// It could not be built, or an error is beyond its bound.
+pub(crate) fn measure(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<(), String> {
+    let mut command =
+        crate::optimised(&["--package", PACKAGE, "--features", crate::packages::MPFR_FEATURE], "ulp")?;
+    crate::run_to_end(command.args(arguments))
 }

@@ -190,6 +190,22 @@ impl Device for HostDevice {
         if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, self.state.tuning.isa) }
     }
 
+    unsafe fn gather_elements(
+        &self,
+        dst: *mut u8,
+        src: *const u8,
+        stride: isize,
+        size: usize,
+        len: usize,
+    ) -> bool {
+        let here = !guard::enabled();
+        if here {
+            // SAFETY: the same contract; the level is one that the processor has.
+            unsafe { kernels::gather(self.state.tuning.isa, dst, src, stride, size, len) };
+        }
+        here
+    }
+
     unsafe fn fold_elements(
         &self,
         fold: Fold,

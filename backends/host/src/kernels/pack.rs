@@ -52,7 +52,7 @@ pub(super) use with_size;
 ///
 /// # Safety
 /// The processor has the instruction set. They are readable; `dst` has room for them and overlaps none of them.
-pub(super) unsafe fn gather(isa: Isa, dst: *mut u8, src: *const u8, stride: isize, size: usize, len: usize) {
+pub(crate) unsafe fn gather(isa: Isa, dst: *mut u8, src: *const u8, stride: isize, size: usize, len: usize) {
     with_size!(size, T => {
         // SAFETY: the caller's contract.
         unsafe { gather_run::<T>(isa, dst.cast(), src, stride, len) }

@@ -114,7 +114,10 @@ impl Source<'_> {
     /// writes to the source meanwhile.
     unsafe fn gather(&self, place: *const u8, itemsize: usize, space: &Space<'_>, dst: *mut u8) {
         // SAFETY: the caller's contract. The elements are only read.
-        unsafe { strided::transfer::<false>(place.cast_mut(), self.layout, space, itemsize, dst) }
+        unsafe {
+            let device = &**self.allocation.device().backend();
+            strided::transfer::<false>(device, place.cast_mut(), self.layout, space, itemsize, dst);
+        }
     }
 }
 
@@ -533,7 +536,8 @@ impl<'a> Call<'a> {
                 from = dense.0.as_mut_ptr().cast::<u8>();
                 self.compute(from, true);
             }
-            strided::transfer::<true>(place, layout, &self.space, size, from);
+            let device = &**self.function.device.backend();
+            strided::transfer::<true>(device, place, layout, &self.space, size, from);
         }
         drop(held);
         true

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Space;
+use crate::backend::Device;
 use crate::layout::{Layout, Order};
 
 /// The dimensions of a space that count, the innermost first: extent, and elements to step in a layout that broadcasts to it.
@@ -69,12 +70,16 @@ pub(super) fn rows<const N: usize>(steps: [&[(usize, isize)]; N], mut each: impl
     }
 }
 
+/// Elements of a row from which on a device gathers them faster than a loop that is compiled for every processor.
+const GATHERED: usize = 32;
+
 /// Copies `len` elements of a size that are so far apart to `dense`, or back.
 ///
 /// # Safety
 /// As for [`transfer`].
 #[inline(always)]
 unsafe fn copy_row<const SIZE: usize, const BACK: bool>(
+    device: &dyn Device,
     at: *mut [u8; SIZE],
     step: isize,
     dense: *mut [u8; SIZE],
@@ -93,6 +98,10 @@ unsafe fn copy_row<const SIZE: usize, const BACK: bool>(
             1 => std::ptr::copy_nonoverlapping(at, dense, len),
             // Steps that the compiler knows become moves of whole vectors.
             0 => each(0),
+            _ if !BACK && len >= GATHERED && {
+                let stride = step * SIZE.cast_signed();
+                device.gather_elements(dense.cast(), at.cast(), stride, SIZE, len)
+            } => {}
             -1 => each(-1),
             2 => each(2),
             _ => each(step),
@@ -104,7 +113,12 @@ unsafe fn copy_row<const SIZE: usize, const BACK: bool>(
 ///
 /// # Safety
 /// As for [`transfer`].
-unsafe fn copy<const SIZE: usize, const BACK: bool>(place: *mut u8, mut steps: Steps, dense: *mut u8) {
+unsafe fn copy<const SIZE: usize, const BACK: bool>(
+    device: &dyn Device,
+    place: *mut u8,
+    mut steps: Steps,
+    dense: *mut u8,
+) {
     // A row that is repeated is read once.
     let repeated = !BACK && steps.get(1).is_some_and(|&(_, step)| step == 0);
     let times = if repeated { steps.remove(1).0 } else { 1 };
@@ -113,7 +127,7 @@ unsafe fn copy<const SIZE: usize, const BACK: bool>(place: *mut u8, mut steps: S
     rows([&steps], |[row], len| {
         // SAFETY: the caller's contract: `row` and the steps from it are in the layout, and `dense` runs through the space.
         unsafe {
-            copy_row::<SIZE, BACK>(place.offset(row), step, dense, len);
+            copy_row::<SIZE, BACK>(device, place.offset(row), step, dense, len);
             let (mut done, all) = (len, len * times);
             while done < all {
                 let more = done.min(all - done);
@@ -126,20 +140,21 @@ unsafe fn copy<const SIZE: usize, const BACK: bool>(place: *mut u8, mut steps: S
 }
 
 /// Copies the elements of a layout, broadcast to a space's shape, one after another to `dense`, or `BACK` from there.
-/// `place`: that at multi-index zero.
+/// `place`: that at multi-index zero. The device is the memory's.
 ///
 /// # Safety
 /// The layout broadcasts to the space's shape, and has it where elements are copied back. Its elements, of this size, and all
 /// of the space at `dense` are apart; the former are readable, the latter writable, or, `BACK`, the other way round; and
 /// nothing else accesses what is written, or writes to what is read.
 pub(super) unsafe fn transfer<const BACK: bool>(
+    device: &dyn Device,
     place: *mut u8,
     layout: &Layout,
     space: &Space<'_>,
     size: usize,
     dense: *mut u8,
 ) {
-    let copy: unsafe fn(*mut u8, Steps, *mut u8) = match size {
+    let copy: unsafe fn(&dyn Device, *mut u8, Steps, *mut u8) = match size {
         1 => copy::<1, BACK>,
         2 => copy::<2, BACK>,
         4 => copy::<4, BACK>,
@@ -147,5 +162,5 @@ pub(super) unsafe fn transfer<const BACK: bool>(
         _ => copy::<16, BACK>,
     };
     // SAFETY: the caller's contract; the strides of a broadcast are the layout's or 0.
-    unsafe { copy(place, steps(layout, space), dense) }
+    unsafe { copy(device, place, steps(layout, space), dense) }
 }

@@ -205,6 +205,8 @@ fn an_output_may_be_any_of_the_inputs() {
         let program = chain(dtype);
         for len in [1, 63, 1000, 70_000] {
             let originals = [0; 4].map(|_| Array::dense(&[len], dtype, &mut rng));
+            let operands = |i: usize| originals.iter().map(move |a| a.get(&[i])).collect::<Vec<_>>();
+            let expected: Vec<_> = (0..len).map(|i| evaluate(&program, &operands(i)).unwrap()).collect();
             for shared in 0..16 {
                 let (first, third) = (shared % 4, shared / 4);
                 if first == third {
@@ -219,12 +221,11 @@ fn an_output_may_be_any_of_the_inputs() {
                             .into_iter()
                             .collect();
                     execute(&launch, isa, threads, if len == 1000 { 0 } else { CACHE });
-                    for i in 0..len {
-                        let x: Vec<_> = originals.iter().map(|a| a.get(&[i])).collect();
-                        let expected = evaluate(&program, &x).unwrap();
+                    for (i, expected) in expected.iter().enumerate() {
                         let found = [inputs[first].get(&[i]), tests.get(&[i]), inputs[third].get(&[i])];
-                        for (f, e) in found.iter().zip(&expected) {
-                            assert_eq!(canonical(*f), canonical(*e), "{x:?} into {first}, {third}");
+                        for (f, e) in found.iter().zip(expected) {
+                            let same = canonical(*f) == canonical(*e);
+                            assert!(same, "{:?} into {first}, {third}: {f:?}, not {e:?}", operands(i));
                         }
                     }
                 }
@@ -302,7 +303,7 @@ fn integers_in_place() {
 #[test]
 fn copies_and_fills() {
     let mut rng = Rng(8);
-    for bytes in [1, 16, 64, 100, 4096, 1 << 20, (1 << 20) + 48] {
+    for bytes in [1, 16, 64, 100, 4096, (1 << 19) + 48] {
         for (threads, last_cache_bytes) in [(1, CACHE), (1, 0), (4, CACHE), (4, 0)] {
             let tuning = super::Tuning { isa: Isa::best(), threads, last_cache_bytes };
             let mut src = Array::dense(&[bytes], Dtype::U8, &mut rng);
