@@ -23,6 +23,11 @@ impl Target {
         Ok(Self { device, queue })
     }
 
+    /// Whether the device computes in a dtype.
+    fn has<T: Real>(&self) -> bool {
+        self.device.dtype_support().supports(T::DTYPE)
+    }
+
     /// Applies an operation to columns of operands, through arrays.
     fn apply<T: Real>(&self, op: Op, columns: &[&[T]]) -> Result<Vec<T>, Error> {
         let array =
@@ -53,7 +58,8 @@ impl Worst {
     }
 }
 
-/// Compares an operation on every target with its exact results, and adds what it finds to the targets' entries.
+/// Compares an operation on every target that computes in the dtype with its exact results, and adds what it finds to the
+/// targets' entries.
 ///
 /// # Errors
 /// A target does not run the operation.
@@ -64,7 +70,7 @@ pub(crate) fn compare<T: Real + std::fmt::Display>(
     exact: &[Exact],
     worst: &mut [Worst],
 ) -> Result<(), Error> {
-    for (target, worst) in targets.iter().zip(worst) {
+    for (target, worst) in targets.iter().zip(worst).filter(|(target, _)| target.has::<T>()) {
         let got = target.apply(op, columns)?;
         let chunks = got.par_chunks(CHUNK).zip(exact.par_chunks(CHUNK)).enumerate();
         let found = chunks
@@ -123,7 +129,7 @@ pub(crate) struct Row {
     pub(crate) passed: bool,
 }
 
-/// The rows of a function of a dtype, one per target.
+/// The rows of a function of a dtype, one per target that computes in it.
 pub(crate) fn rows<T: Real>(op: Op, targets: &[Target], worst: Vec<Worst>, limit: f64) -> Vec<Row> {
     // Functions of 16-bit numbers are computed in more precision than they have.
     let half = matches!(T::DTYPE, stridewise::Dtype::F16 | stridewise::Dtype::Bf16);
@@ -140,7 +146,7 @@ pub(crate) fn rows<T: Real>(op: Op, targets: &[Target], worst: Vec<Worst>, limit
         limit,
         passed: worst.ulp <= limit && !(half && worst.misrounded > 0),
     };
-    targets.iter().zip(worst).map(row).collect()
+    targets.iter().zip(worst).filter(|(target, _)| target.has::<T>()).map(row).collect()
 }
 
 /// Entries for so many targets.

@@ -6,10 +6,16 @@ use stridewise::{Device, UsmKind, devices as root_devices};
 /// Forms of the host that are found by name only.
 const VARIANTS: [&str; 3] = ["host:scalar", "host:avx2", "host:avx512"];
 
-/// Every root device of this machine, and the host at each instruction set level that the processor has.
+/// Every root device of this machine, and the host at each further instruction set level that the processor has: at the
+/// highest, which has a name too, it is a root device.
 pub(crate) fn devices() -> Vec<Device> {
-    let variants = VARIANTS.iter().filter_map(|name| Device::select(name).ok());
-    root_devices().into_iter().chain(variants).collect()
+    let mut devices = root_devices();
+    for variant in VARIANTS.iter().filter_map(|name| Device::select(name).ok()) {
+        if devices.iter().all(|device| device.info().isa != variant.info().isa) {
+            devices.push(variant);
+        }
+    }
+    devices
 }
 
 /// The kinds of USM that a device has.

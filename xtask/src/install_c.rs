@@ -88,7 +88,7 @@ pub(crate) fn trial() -> Result<(), String> {
     // The library that its tests are run with.
     let mut build = crate::cargo();
     build.args(crate::test::tests_c().split_whitespace()).arg("--no-run");
-    install(&prefix, build, "debug")?;
+    install(&prefix, build, "debug/deps")?;
     for (program, source) in [("adopt", "examples/adopt.c"), ("hillshade", "examples/hillshade.c")] {
         for library in [[].as_slice(), &["--static"]] {
             build_and_run(&prefix, program, source, library)?;

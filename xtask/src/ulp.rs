@@ -1,6 +1,6 @@
 //! `cargo xtask ulp`: the error of every elementwise function, measured by a program of its own.
 
-use std::ffi::OsStr;
+use std::process::Command;
 
 use clap::{Arg, ArgAction, ArgMatches};
 
@@ -29,15 +29,14 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     crate::packages::ensure_mpfr()?;
     let passed_on = arguments.get_many::<String>("arguments").unwrap_or_default();
-    measure(passed_on)
+    crate::run_to_end(program()?.args(passed_on))
 }
 
-/// Builds the program and runs it with some arguments.
+/// The program, built and ready for arguments.
 ///
 /// # Errors
-/// It could not be built, or an error is beyond its bound.
-pub(crate) fn measure(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<(), String> {
-    let mut command =
-        crate::optimised(&["--package", PACKAGE, "--features", crate::packages::MPFR_FEATURE], "ulp")?;
-    crate::run_to_end(command.args(arguments))
+/// It could not be built.
+pub(crate) fn program() -> Result<Command, String> {
+    let chosen = ["--package", PACKAGE, "--features", crate::packages::MPFR_FEATURE, "--bin", "ulp"];
+    crate::optimised(&chosen, "ulp")
 }
