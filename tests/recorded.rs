@@ -175,9 +175,31 @@ fn reductions_of_a_large_array_wait_for_each_other() -> Result<()> {
     drop(mean);
     assert_eq!(centred.sum_axis(1)?.to_vec()?, vec![0.0; ROWS]);
     assert_eq!((a.max()?, a.sum()?), ((ROWS * ROWS) as f64, sums(1.0).iter().sum()));
-    // The array outlives its last handle, for as long as a reduction of it waits; the next array's ends that.
+    // What reads the array and what it is reduced to, asked for in every way.
+    type Ask = fn(&Queue, &mut Array<f64>, &Array<f64>) -> Result<()>;
+    let asked: [Ask; 4] = [
+        |_, _, c| c.to_vec().map(drop),
+        |queue, _, _| queue.flush(),
+        |_, a, _| {
+            *a += 1.0;
+            Ok(())
+        },
+        |_, _, c| c.event().map(drop),
+    ];
+    for ask in asked {
+        let mut x = numbers()?;
+        let c = (&x - &x.mean_axis_keepdims(1)?) * &x;
+        ask(&queue, &mut x, &c)?;
+        let mean = |i: usize| sums(0.0)[i] / ROWS as f64;
+        let (row, whole) = (mean(7), c.slice(s![7])?.to_vec()?);
+        let expected = (0..ROWS).map(|j| (7 * ROWS + j) as f64).map(|x| (x - row) * x);
+        assert_eq!(whole, expected.collect::<Vec<_>>());
+    }
+    // The array outlives its last handle, for as long as a reduction of it waits; the next array's ends that, though the
+    // last one recorded is gone.
     let (b, other) = (numbers()?, numbers()?);
     let (sum, max) = (b.sum_axis(1)?, b.max_axis(1)?);
+    drop(b.min_axis(1)?);
     assert!(sum.is_pending() && max.is_pending());
     drop(b);
     let next = other.sum_axis(1)?;

@@ -125,10 +125,7 @@ impl LaunchPlan {
     pub fn output_dtype(&self, output: usize) -> Dtype {
         let value = self.program.output_dtype(output);
         match &self.family {
-            Family::Reduce { fold, finish, .. } => match finish {
-                Some(finish) => finish.output_dtype(0),
-                None => fold.result(value),
-            },
+            Family::Reduce { fold, finish, .. } => fold.finished(value, finish.as_deref()),
             Family::Sort { indices: true, .. } | Family::Search { .. } => Dtype::I64,
             _ => value,
         }

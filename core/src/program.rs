@@ -378,6 +378,10 @@ impl Fold {
             Self::ArgMin | Self::ArgMax => Dtype::I64,
         }
     }
+    /// Dtype of the result, with a program applied to it if there is one.
+    pub(crate) fn finished(self, dtype: Dtype, finish: Option<&Program>) -> Dtype {
+        finish.map_or(self.result(dtype), |program| program.output_dtype(0))
+    }
     /// Whether the result is an index: of the place of a value in row-major order, which is so part of the fold.
     #[must_use]
     pub const fn is_index(self) -> bool {

@@ -165,13 +165,17 @@ fn execute(command: Command, tuning: &Tuning) -> Result<()> {
 fn launch(plans: &[LaunchPlan], tuning: &Tuning) {
     // SAFETY: `Queue::submit`'s contract: the plans are valid, independent of each other, and nothing else accesses
     // their memory in conflict until the event of this command is terminal.
-    let run = |plans: &[&LaunchPlan], tuning: &Tuning| unsafe { kernels::run_all(plans, tuning) };
-    let (small, large): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) = plans
-        .iter()
-        .partition(|plan| tuning.threads > 1 && plans.len() > 1 && kernels::estimate_ns(plan) < SPLIT_NS);
-    run(&large, tuning);
+    let run = |group: &[LaunchPlan], tuning: &Tuning| unsafe { kernels::run_group(group, tuning) };
+    let groups: SmallVec<[&[LaunchPlan]; 4]> = kernels::groups(plans).collect();
+    let several = tuning.threads > 1 && groups.len() > 1;
+    let is_small =
+        |group: &&[LaunchPlan]| several && group.iter().map(kernels::estimate_ns).sum::<u64>() < SPLIT_NS;
+    let (small, large): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) = groups.into_iter().partition(is_small);
+    for group in large {
+        run(group, tuning);
+    }
     let whole = Tuning { threads: 1, ..*tuning };
-    team::share(small.len(), tuning.threads, &|part| run(&small[part..=part], &whole));
+    team::share(small.len(), tuning.threads, &|part| run(small[part], &whole));
 }
 
 type Settled = (Arc<HostEvent>, Result<()>, Option<Profile>);

@@ -114,9 +114,9 @@ impl UsmArray {
     /// Reduces over axes (`None`: all). With `keepdims` the reduced axes stay, with extent 1. A result of elementwise
     /// work that is only recorded is computed in the same pass.
     ///
-    /// The reduction of an array of 1 MiB or more is recorded as elementwise work is, until its result is needed, another
-    /// array is reduced or the queue flushed: several of one array over the same axes are submitted together, and the host
-    /// reads the array once for all of them.
+    /// The reduction of an array in memory of 1 MiB or more is recorded, as elementwise work is, until its result is needed,
+    /// another such array is reduced or the queue flushed: several of one array over the same axes are submitted together, and
+    /// the host reads the array once for all of them. What fails then fails for whoever needs the result.
     ///
     /// # Errors
     /// [`Error::Axis`] for an axis out of range or named twice, [`Error::Dtype`] where the dtype has no order,
@@ -265,7 +265,10 @@ impl UsmArray {
             return if keepdims { result.expand_dims(&named) } else { Ok(result) };
         }
         let layout = self.folded_layout(axes, keepdims)?;
-        let folding = Folding { fold, axes: axes.into(), finish: finish.map(Arc::new) };
+        let mut axes = Dims::from(axes);
+        // The same axes, in whatever order they are named.
+        axes.sort_unstable();
+        let folding = Folding { fold, axes, finish: finish.map(Arc::new) };
         let out = folding.result(accumulator);
         let recorded = self.as_expression(accumulator)?;
         let elements = lazy::fold(&self.queue, self.usm_kind(), recorded, folding)?;
@@ -282,7 +285,7 @@ impl UsmArray {
         keepdims: bool,
     ) -> Result<Option<Self>> {
         let Some(elements) = direct::fold(self, accumulator, fold, finish, axes)? else { return Ok(None) };
-        let (layout, out) = (self.folded_layout(axes, keepdims)?, folded_dtype(accumulator, fold, finish));
+        let (layout, out) = (self.folded_layout(axes, keepdims)?, fold.finished(accumulator, finish));
         Ok(Some(Self::of(elements, layout, out, self.queue.clone())))
     }
 
@@ -294,11 +297,6 @@ impl UsmArray {
         };
         Layout::contiguous(&(0..self.ndim()).filter_map(extent).collect::<Dims>(), Order::C)
     }
-}
-
-/// The dtype of what a fold comes to.
-fn folded_dtype(accumulator: Dtype, fold: Fold, finish: Option<&Program>) -> Dtype {
-    finish.map_or(fold.result(accumulator), |program| program.output_dtype(0))
 }
 
 /// The program that divides a sum by the number of its terms and converts the quotient.

@@ -261,7 +261,7 @@ fn evaluate_part(queue: &Queue, recorded: &Recorded, target: Target) -> Result<E
             "copy the array first",
         ));
     }
-    separate(queue, &mut inputs, &output, true)?;
+    separate(queue, &mut inputs, &output)?;
     let mut plans = Vec::new();
     if !recorded.layout.is_empty() {
         let outputs: SmallVec<[Placed; 2]> =
@@ -293,14 +293,14 @@ fn place_new(queue: &Queue, kind: UsmKind, layout: Layout, dtype: Dtype) -> Resu
 }
 
 /// Copies inputs that overlap the output other than exactly, so that the result is what a copy first would give.
-fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed, in_place: bool) -> Result<()> {
+fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed) -> Result<()> {
     for source in inputs {
         let Input::Memory(input) = source else { continue };
         let (size, out_size) = (input.dtype.size(), output.dtype.size());
         let (read, written) = ((&input.layout, size), (&output.layout, out_size));
         let clash = input.allocation.shares(read, &output.allocation, written);
         let same = Arc::ptr_eq(&input.allocation, &output.allocation);
-        let exact = same && in_place && size == out_size && layout::same_view(&input.layout, &output.layout);
+        let exact = same && size == out_size && layout::same_view(&input.layout, &output.layout);
         if clash && !exact {
             let shape = input.layout.shape();
             let copy =
@@ -341,7 +341,7 @@ pub(super) fn flush_own_readers(
     if found {
         queue
             .pending()
-            .nodes
+            .0
             .for_each_pending(|node| if counts(node) { flush_locked(node).map(drop) } else { Ok(()) })?;
     }
     Ok(found)

@@ -1,6 +1,6 @@
 //! Reductions that wait for others of the same array.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -29,7 +29,7 @@ pub(crate) struct Folding {
 impl Folding {
     /// The dtype of the result, of values of a dtype.
     pub(crate) fn result(&self, accumulator: Dtype) -> Dtype {
-        self.finish.as_ref().map_or(self.fold.result(accumulator), |program| program.output_dtype(0))
+        self.fold.finished(accumulator, self.finish.as_deref())
     }
 
     /// The result of no values of a dtype.
@@ -57,15 +57,22 @@ impl Folding {
     }
 }
 
-/// Folds an expression: a large array in memory once the result is needed, anything else now.
+/// Folds an expression: a large array in memory once the result is needed, anything else now. The reductions that the queue
+/// has recorded of other arrays, or over other axes, are submitted.
 pub(crate) fn fold(queue: &Queue, kind: UsmKind, recorded: Recorded, folding: Folding) -> Result<Elements> {
-    match large(&recorded) {
-        Some(array) => {
-            let array = array.clone();
-            Ok(Elements::Recorded(Node::fold(queue, kind, &array, recorded, folding)))
+    let Some(array) = large(&recorded) else {
+        return Ok(Elements::Memory(reduce(queue, &recorded, &folding, kind)?.into()));
+    };
+    // A failure is reported to who needs the result: it stays recorded.
+    let _ = queue.pending().0.for_each_pending(|node| {
+        match node.is_fold() && !node.folds(array, &folding.axes) {
+            true => node.flush().map(drop),
+            false => Ok(()),
         }
-        None => Ok(Elements::Memory(reduce(queue, &recorded, &folding, kind)?.into())),
-    }
+    });
+    let node = Node::new(queue, kind, Work::Fold(recorded, folding), [0, 1]);
+    node.register();
+    Ok(Elements::Recorded(node))
 }
 
 /// The array that an expression is, where it is in memory that nobody knows outside, and worth waiting for.
@@ -76,29 +83,13 @@ fn large(recorded: &Recorded) -> Option<&UsmArray> {
 }
 
 impl Node {
-    /// Records the reduction of an array in memory. The reductions that the queue has recorded of another one are submitted.
-    fn fold(
-        queue: &Queue,
-        kind: UsmKind,
-        array: &UsmArray,
-        recorded: Recorded,
-        folding: Folding,
-    ) -> Arc<Self> {
-        let axes = folding.axes.clone();
-        let node = Self::new(queue, kind, Work::Fold(recorded, folding), [0, 1]);
-        node.register();
-        let last = Arc::downgrade(&node);
-        let mut slot = queue.pending().last_fold.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *slot, last).upgrade();
-        drop(slot);
-        if let Some(before) = before.filter(|node| !node.is_ready() && !node.folds(array, &axes)) {
-            // A failure is reported to who needs the result: it stays recorded.
-            let _ = before.flush();
-        }
-        node
+    /// Whether it is a reduction. Told without its work, which who looks for reductions may have locked, as that of an
+    /// elementwise operation.
+    fn is_fold(&self) -> bool {
+        self.steps == 0
     }
 
-    /// Whether it is a reduction of an array over these axes.
+    /// Whether it, a pending reduction, is one of an array over these axes.
     fn folds(&self, array: &UsmArray, axes: &[usize]) -> bool {
         let same = |other: &UsmArray| {
             let memory = [array, other].map(|array| array.elements().get_memory());
@@ -133,7 +124,8 @@ fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
     let Some(array) = array else { return Ok(found) };
     array.elements().memory()?.pending_reads.0.for_each_pending(|other| {
         // Another queue's work is not looked into: its flush lock is not held.
-        if other.queue == node.queue && !Arc::ptr_eq(other, node) && other.folds(&array, &axes) {
+        let like = other.is_fold() && other.queue == node.queue && !Arc::ptr_eq(other, node);
+        if like && other.folds(&array, &axes) {
             found.push(Arc::clone(other));
         }
         Ok(())

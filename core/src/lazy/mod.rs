@@ -8,7 +8,7 @@
 //! time, so that no more memory than that array's is kept for them.
 //!
 //! Invariants.
-//! - A node is pending (it has a [`Recorded`]), or ready (it has memory), or *consumed*: fused into another node's
+//! - A node is pending (it has [`Work`]), or ready (it has memory), or *consumed*: fused into another node's
 //!   program while nobody held it; nobody can ask for its memory.
 //! - Flushing is done under the queue's flush lock; operands of a recorded node are of the same queue. Whether a node
 //!   is held from outside is decided by its strong count under that lock: when it equals the references found inside
@@ -140,13 +140,14 @@ impl Elements {
     }
 }
 
-/// A recorded operation, and the memory of its result when it has been run.
+/// Recorded work, and the memory of its result when it has been run.
 pub(crate) struct Node {
     memory: OnceLock<Arc<Allocation>>,
     /// Until it has been run.
     work: Mutex<Option<Work>>,
     kind: UsmKind,
     queue: Queue,
+    /// Operations of the expression; none of a reduction, which is one leaf to who reads it.
     steps: usize,
     leaves: usize,
     /// Recorded nodes that read this one and were recorded before it had memory; then they are the allocation's. The
@@ -292,7 +293,7 @@ impl Node {
                 }
             }
         }
-        self.queue.pending().nodes.push(self);
+        self.queue.pending().0.push(self);
     }
 
     /// The memory, after a flush where there is none yet.
@@ -369,12 +370,7 @@ struct PendingNodes {
 
 /// The recorded nodes of a queue.
 #[derive(Default)]
-pub(crate) struct PendingWork {
-    nodes: PendingNodes,
-    /// The reduction that was recorded last.
-    last_fold: Mutex<Weak<Node>>,
-}
-
+pub(crate) struct PendingWork(PendingNodes);
 /// The recorded nodes that read an allocation.
 #[derive(Default)]
 pub(crate) struct PendingReads(PendingNodes);
@@ -448,7 +444,7 @@ impl PendingWork {
     /// # Errors
     /// The first failure; what failed stays recorded.
     pub(crate) fn flush(&self) -> Result<()> {
-        self.nodes.for_each_pending(|node| node.flush().map(drop))
+        self.0.for_each_pending(|node| node.flush().map(drop))
     }
 }
 

@@ -104,7 +104,7 @@ fn step_ps(op: Op, dtype: Dtype) -> usize {
 ///
 /// # Safety
 /// The contract of [`LaunchPlan`] holds, [`supports`] accepts the plan, and nothing else accesses its memory in conflict.
-pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
+unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
     if plan.is_empty() {
         return;
     }
@@ -112,7 +112,7 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
     unsafe {
         match &plan.family {
             Family::Reduce { .. } if contract::contract(plan, tuning) => {}
-            Family::Reduce { .. } => reduce::reduce(&[plan], tuning),
+            Family::Reduce { .. } => reduce::reduce(std::slice::from_ref(plan), tuning),
             Family::Map => tile::map(plan, tuning),
             Family::Gather { axes } => gather::gather(plan, axes, tuning),
             Family::Scatter { axes } => gather::scatter(plan, axes, tuning),
@@ -124,18 +124,21 @@ pub(crate) unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
     }
 }
 
-/// Runs plans to the end, each as [`run`] does, but reductions of one input that follow each other in one pass.
+/// Plans that are run one after another: one, or reductions of one input that follow each other.
+pub(crate) fn groups(plans: &[LaunchPlan]) -> impl Iterator<Item = &[LaunchPlan]> {
+    plans.chunk_by(reduce::of_one_input)
+}
+
+/// Runs a group of plans to the end, as [`run`] does one: reductions of one input in one pass.
 ///
 /// # Safety
 /// The contract of [`run`], for each of them.
-pub(crate) unsafe fn run_all(plans: &[&LaunchPlan], tuning: &Tuning) {
-    for plans in plans.chunk_by(|a, b| reduce::of_one_input(a, b)) {
-        // SAFETY: the same contract.
-        unsafe {
-            match plans {
-                [plan] => run(plan, tuning),
-                _ => reduce::reduce(plans, tuning),
-            }
+pub(crate) unsafe fn run_group(group: &[LaunchPlan], tuning: &Tuning) {
+    // SAFETY: the same contract.
+    unsafe {
+        match group {
+            [plan] => run(plan, tuning),
+            plans => reduce::reduce(plans, tuning),
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn of_one_input(a: &LaunchPlan, b: &LaunchPlan) -> bool {
 ///
 /// # Safety
 /// The contract of [`run`](super::run), for each of the plans.
-pub(super) unsafe fn reduce(plans: &[&LaunchPlan], tuning: &Tuning) {
+pub(super) unsafe fn reduce(plans: &[LaunchPlan], tuning: &Tuning) {
     // `supports` refuses what cannot be compiled.
     let mut waiting: SmallVec<[Reduction; 1]> =
         plans.iter().filter_map(|plan| Reduction::new(plan, tuning)).collect();
@@ -86,7 +86,7 @@ impl Together {
         let mut width = all.iter().map(Reduction::width).min().unwrap_or(1);
         if let [first, _, ..] = &all[..] {
             let points = if first.rows { SEGMENT_ROWS } else { first.folded() };
-            width = width.min(NEAR_BYTES / (points * bytes.max(1)));
+            width = width.min(NEAR_BYTES / (points * bytes).max(1));
         }
         let mut plane = 0;
         for reduction in &mut all {

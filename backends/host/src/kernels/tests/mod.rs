@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Complex, Dtype, Family, LaunchPlan, Op, Operand, Program, Scalar, bf16, f16};
 
-use super::{Tuning, run_all, supports};
+use super::{Tuning, run_group, supports};
 use crate::pool::{Pool, Workers};
 use crate::simd::Isa;
 use crate::team;
@@ -249,17 +249,17 @@ pub(super) fn shared<R>(work: impl FnOnce() -> R) -> R {
 }
 
 pub(super) fn execute(plan: &LaunchPlan, isa: Isa, threads: usize, last_cache_bytes: usize) {
-    execute_all(&[plan], isa, threads, last_cache_bytes);
+    execute_all(std::slice::from_ref(plan), isa, threads, last_cache_bytes);
 }
 
 /// Runs plans as one command does.
-pub(super) fn execute_all(plans: &[&LaunchPlan], isa: Isa, threads: usize, last_cache_bytes: usize) {
+pub(super) fn execute_all(plans: &[LaunchPlan], isa: Isa, threads: usize, last_cache_bytes: usize) {
     for plan in plans {
         assert_eq!(supports(plan), stridewise_core::backend::Support::Native);
     }
     let tuning = Tuning { isa, threads, last_cache_bytes };
     // SAFETY: the tests build plans over live memory that nothing else uses.
-    let work = || unsafe { run_all(plans, &tuning) };
+    let work = || super::groups(plans).for_each(|group| unsafe { run_group(group, &tuning) });
     if threads > 1 { shared(work) } else { work() }
 }
 
