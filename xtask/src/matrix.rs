@@ -16,6 +16,9 @@ const EXPECTED: &str = "fails as expected: ";
 /// Reports that are shown of those that a runtime has written.
 const SHOWN_BYTES: usize = 8192;
 
+/// The OpenCL backend's tests that run on the devices there are.
+const ON_DEVICES: &[&str] = &["kept", "moving"];
+
 pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "matrix",
     about: "Run every suite on the OpenCL devices of this machine and print a table",
@@ -45,17 +48,8 @@ pub(crate) fn on_runtime(runtime: &Runtime) -> Result<(), String> {
 /// A test failed.
 pub(crate) fn kernels_on(runtime: &Runtime) -> Result<(), String> {
     let mut command = crate::cargo();
-    command.args([
-        "test",
-        "--locked",
-        "--package",
-        "stridewise-opencl",
-        "--lib",
-        "--test",
-        "kept",
-        "--test",
-        "moving",
-    ]);
+    command.args(["test", "--locked", "--package", "stridewise-opencl", "--lib"]);
+    command.args(ON_DEVICES.iter().flat_map(|name| ["--test", *name]));
     command.env(VENDORS, runtime.vendor()?);
     crate::run_to_end(&mut command)
 }
@@ -242,6 +236,17 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_test_on_devices_is_named() {
+        // With a runtime of its own.
+        const OTHERS: &[&str] = &["faults"];
+        for file in std::fs::read_dir(crate::root().join("backends/opencl/tests")).unwrap() {
+            let path = file.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            assert!(ON_DEVICES.iter().chain(OTHERS).any(|known| *known == name), "{name}");
+        }
+    }
 
     fn report(output: &str) -> Report {
         let mut report = Report::default();

@@ -70,7 +70,8 @@ pub(super) fn rows<const N: usize>(steps: [&[(usize, isize)]; N], mut each: impl
     }
 }
 
-/// Elements of a row from which on a device gathers them faster than a loop that is compiled for every processor.
+/// Elements of a row from which on a device is asked to gather them: for some steps it has vectors, which loops that are
+/// compiled for every processor have not.
 const GATHERED: usize = 32;
 
 /// Copies `len` elements of a size that are so far apart to `dense`, or back.
