@@ -198,12 +198,12 @@ impl Device for HostDevice {
         size: usize,
         len: usize,
     ) -> bool {
-        let here = !guard::enabled();
-        if here {
-            // SAFETY: the same contract; the level is one that the processor has.
-            unsafe { kernels::gather(self.state.tuning.isa, dst, src, stride, size, len) };
+        if guard::enabled() {
+            return false;
         }
-        here
+        // SAFETY: the same contract; the level is one that the processor has.
+        unsafe { kernels::gather(self.state.tuning.isa, dst, src, stride, size, len) };
+        true
     }
 
     unsafe fn fold_elements(

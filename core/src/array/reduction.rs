@@ -137,7 +137,7 @@ impl UsmArray {
         dtype: Option<Dtype>,
     ) -> Result<Self> {
         let axes = self.reduced_axes(axes)?;
-        let count: usize = axes.iter().map(|&a| self.shape()[a]).product();
+        let count = self.count(&axes);
         let indexed = reduction.fold().is_index();
         if indexed && axes.len() > 1 && axes.len() != self.ndim() {
             return Err(Error::value(
@@ -147,8 +147,7 @@ impl UsmArray {
                 "an index over several axes has no single meaning: permute and reshape them into one",
             ));
         }
-        let kept = |axis: &usize| !axes.contains(axis);
-        let shape = || (0..self.ndim()).filter(kept).map(|a| self.shape()[a]).collect::<Dims>();
+        let shape = || self.reduced_shape(&axes, false);
         if count == 0 && reduction.needs_elements() && !shape().contains(&0) {
             return Err(Error::value(
                 "x",
@@ -289,13 +288,23 @@ impl UsmArray {
         Ok(Some(Self::of(elements, layout, out, self.queue.clone())))
     }
 
-    /// The layout of what a fold over axes comes to.
-    fn folded_layout(&self, axes: &[usize], keepdims: bool) -> Result<Layout> {
-        let extent = |axis| match axes.contains(&axis) {
+    /// Number of elements along axes.
+    pub(super) fn count(&self, axes: &[usize]) -> usize {
+        axes.iter().map(|&a| self.shape()[a]).product()
+    }
+
+    /// The shape without axes, or with extents of 1 there.
+    pub(super) fn reduced_shape(&self, axes: &[usize], keepdims: bool) -> Dims {
+        let extent = |axis: usize| match axes.contains(&axis) {
             false => Some(self.shape()[axis]),
             true => keepdims.then_some(1),
         };
-        Layout::contiguous(&(0..self.ndim()).filter_map(extent).collect::<Dims>(), Order::C)
+        (0..self.ndim()).filter_map(extent).collect()
+    }
+
+    /// The layout of what a fold over axes comes to.
+    fn folded_layout(&self, axes: &[usize], keepdims: bool) -> Result<Layout> {
+        Layout::contiguous(&self.reduced_shape(axes, keepdims), Order::C)
     }
 }
 

@@ -5,7 +5,6 @@ use super::elementwise::interim;
 use super::{ArrayOrScalar, Reduction, UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
-use crate::layout::Dims;
 use crate::ops::Op;
 use crate::program::{Arg, Fold, Program, ProgramBuilder};
 use crate::promotion::Weak;
@@ -165,19 +164,6 @@ impl UsmArray {
         };
         let named: Vec<isize> = axes.iter().map(|a| a.cast_signed()).collect();
         if keepdims { Ok(result) } else { result.squeeze(&named) }
-    }
-
-    /// Number of elements along axes.
-    fn count(&self, axes: &[usize]) -> usize {
-        axes.iter().map(|&a| self.shape()[a]).product()
-    }
-
-    fn reduced_shape(&self, axes: &[usize], keepdims: bool) -> Dims {
-        let extent = |axis: usize| match axes.contains(&axis) {
-            false => Some(self.shape()[axis]),
-            true => keepdims.then_some(1),
-        };
-        (0..self.ndim()).filter_map(extent).collect()
     }
 
     /// The dtype of a real result in floating point.

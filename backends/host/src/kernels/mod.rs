@@ -3,7 +3,8 @@
 //! [`step`](self::step) finds the function for an operation, dtype and instruction set; [`code`](self::code) compiles a
 //! program to a list of such functions over slots, some for two steps at once ([`joined`](self::joined));
 //! [`tile`](self::tile) runs the list tile by tile; [`reduction`](self::reduction) folds what it computes, and
-//! [`reduce`](self::reduce) walks the segments of one or several reductions; [`split`](self::split) divides the work between threads.
+//! [`reduce`](self::reduce) walks the segments of one or several reductions; [`split`](self::split) divides the work
+//! between threads.
 
 mod cast;
 mod code;

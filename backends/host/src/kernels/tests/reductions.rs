@@ -77,6 +77,17 @@ pub(super) fn output(dims: &[usize], reduced: usize, dtype: Dtype, rng: &mut Rng
     Array::new(dims, strides, dtype, rng)
 }
 
+/// Strides without gaps, row-major or, transposed, column-major.
+fn row_or_column_major(dims: &[usize], transposed: bool, dtype: Dtype, rng: &mut Rng) -> Vec<isize> {
+    if !transposed {
+        return Array::dense(dims, dtype, rng).strides;
+    }
+    let reversed: Vec<_> = dims.iter().rev().copied().collect();
+    let mut strides = Array::dense(&reversed, dtype, rng).strides;
+    strides.reverse();
+    strides
+}
+
 fn check(
     fold: Fold,
     program: &Program,
@@ -196,12 +207,7 @@ fn programs_before_and_after_the_fold() {
     let finish = p.finish().unwrap();
     for (dims, reduced) in [(vec![10_000], 1), (vec![3, 2000], 1), (vec![300, 5], 1), (vec![30, 40, 7], 2)] {
         for transposed in [false, true] {
-            let mut strides = Array::dense(&dims, Dtype::I16, &mut rng).strides;
-            if transposed {
-                let reversed: Vec<_> = dims.iter().rev().copied().collect();
-                strides = Array::dense(&reversed, Dtype::I16, &mut rng).strides;
-                strides.reverse();
-            }
+            let strides = row_or_column_major(&dims, transposed, Dtype::I16, &mut rng);
             let mut input = Array::new(&dims, strides, Dtype::I16, &mut rng);
             for index in indices(&dims) {
                 let at = input.byte(&index);
@@ -232,12 +238,7 @@ fn the_same_bits_from_any_threads_and_instruction_set() {
             (vec![150, 129], 1),
         ] {
             for transposed in [false, true] {
-                let mut strides = Array::dense(&dims, dtype, &mut rng).strides;
-                if transposed {
-                    let reversed: Vec<_> = dims.iter().rev().copied().collect();
-                    strides = Array::dense(&reversed, dtype, &mut rng).strides;
-                    strides.reverse();
-                }
+                let strides = row_or_column_major(&dims, transposed, dtype, &mut rng);
                 let mut input = Array::new(&dims, strides, dtype, &mut rng);
                 let size = dtype.size() as isize;
                 let first = input.byte(&vec![0; dims.len()]);
@@ -465,12 +466,7 @@ fn several_of_one_input_and_each_alone() {
             (vec![33, 40, 50], 2),
         ] {
             for transposed in [false, true] {
-                let mut strides = Array::dense(&dims, dtype, &mut rng).strides;
-                if transposed {
-                    let reversed: Vec<_> = dims.iter().rev().copied().collect();
-                    strides = Array::dense(&reversed, dtype, &mut rng).strides;
-                    strides.reverse();
-                }
+                let strides = row_or_column_major(&dims, transposed, dtype, &mut rng);
                 let mut inputs = [Array::new(&dims, strides, dtype, &mut rng)];
                 let out = |(fold, acc, finish): &(Fold, Dtype, Option<Program>)| {
                     finish.as_ref().map_or(fold.result(*acc), |f| f.output_dtype(0))
