@@ -4,7 +4,8 @@ use stridewise_core::backend::{Elements, FoldExtents};
 use stridewise_core::{Dtype, Fold, Op};
 
 use super::code::SLOT_BYTES;
-use super::fold::{Accumulators, FIRST, Folding, LAST, ROWS, folding, products};
+use super::fold::{Accumulators, FIRST, LAST, ROWS, products};
+use super::folding::{Folding, folding};
 use super::pack::{self, Walk};
 use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
 use super::space::SHORT_ROW;

@@ -4,13 +4,13 @@
 //! and these pairwise into one: the same order of operations whatever the width of vectors.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
+use stridewise_core::Dtype;
 use stridewise_core::ops::{Float, define};
-use stridewise_core::{Complex, Dtype, Op, Scalar};
 
-use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
-use super::map::{Apply, ByNum, ByReal, LaneFn, Plain, Truth};
-use super::step::resolve;
+use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, wide_entry};
+use super::map::{Apply, ByNum, LaneFn, Plain};
 use super::transpose;
 use crate::simd::{Isa, Lane};
 
@@ -23,7 +23,7 @@ pub(super) const LAST: u32 = 2;
 
 /// A fold over vectors. `dst`: the accumulators; sources: the elements, the identity, and what else [`Read`] takes. A call
 /// without [`LAST`] has a multiple of the accumulators' number as its length.
-struct FoldLanes<V, T, W, R>(PhantomData<(V, T, W, R)>);
+pub(super) struct FoldLanes<V, T, W, R>(PhantomData<(V, T, W, R)>);
 
 /// What a fold over vectors folds.
 trait Read {
@@ -32,15 +32,15 @@ trait Read {
     /// # Safety
     /// The vector's elements are readable at the sources.
     unsafe fn vector<V: Lane>(from: [*const V::Elem; 2], i: usize) -> V;
-    /// Element `i`.
+    /// The same of `len` elements, fewer than a vector has; the rest is of no meaning.
     ///
     /// # Safety
-    /// It is readable at the sources.
-    unsafe fn one<T: Float>(from: [*const T; 2], i: usize) -> T;
+    /// They are readable at the sources.
+    unsafe fn part<V: Lane>(from: [*const V::Elem; 2], i: usize, len: usize) -> V;
 }
 
 /// The elements of the first source.
-struct Elements;
+pub(super) struct Elements;
 
 impl Read for Elements {
     #[inline(always)]
@@ -49,9 +49,9 @@ impl Read for Elements {
         unsafe { V::load(src.add(i)) }
     }
     #[inline(always)]
-    unsafe fn one<T: Float>([src, _]: [*const T; 2], i: usize) -> T {
+    unsafe fn part<V: Lane>([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
         // SAFETY: the caller's contract.
-        unsafe { *src.add(i) }
+        unsafe { V::load_part(src.add(i), len) }
     }
 }
 
@@ -65,9 +65,49 @@ impl Read for Products {
         unsafe { <ByNum<define::Multiply> as LaneFn<2>>::f([V::load(a.add(i)), V::load(b.add(i))]) }
     }
     #[inline(always)]
-    unsafe fn one<T: Float>([a, b]: [*const T; 2], i: usize) -> T {
+    unsafe fn part<V: Lane>([a, b]: [*const V::Elem; 2], i: usize, len: usize) -> V {
         // SAFETY: the caller's contract.
-        unsafe { <ByNum<define::Multiply> as LaneFn<2>>::f([*a.add(i), *b.add(i)]) }
+        unsafe {
+            let [a, b] = [a, b].map(|from| V::load_part(from.add(i), len));
+            <ByNum<define::Multiply> as LaneFn<2>>::f([a, b])
+        }
+    }
+}
+
+/// Folds the elements from `i` on, fewer than there are accumulators, each into its own. Beyond them would be the identity,
+/// which changes nothing.
+///
+/// # Safety
+/// They are readable at the sources.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // The bound is a constant of the vector type; the array is longer.
+unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read>(
+    sums: &mut [V; MOST],
+    neutral: V,
+    from: [*const V::Elem; 2],
+    i: usize,
+    len: usize,
+) {
+    // The lanes that there are, and those that are not, of any vector.
+    static LANES: [u8; 2 * VECTOR_BYTES] = {
+        let mut lanes = [0; 2 * VECTOR_BYTES];
+        let (there, _) = lanes.split_at_mut(VECTOR_BYTES);
+        there.copy_from_slice(&[1; VECTOR_BYTES]);
+        lanes
+    };
+    for k in 0..ACC_BYTES / size_of::<V::Elem>() / V::LEN {
+        let at = i + k * V::LEN;
+        // SAFETY: the caller's contract: whole vectors end at or below `len`. Of the table, bytes from `VECTOR_BYTES` less a
+        // part of a vector on are taken, as many as it has lanes, at most `VECTOR_BYTES`.
+        unsafe {
+            if at + V::LEN <= len {
+                sums[k] = W::f([sums[k], R::vector(from, at)]);
+            } else if at < len {
+                let part = len - at;
+                let there = V::mask_from_bytes(LANES.as_ptr().add(VECTOR_BYTES - part), V::LEN);
+                sums[k] = W::f([sums[k], V::select(there, R::part(from, at, part), neutral)]);
+            }
+        }
     }
 }
 
@@ -95,7 +135,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read> Kernel for FoldLanes<V,
         let all = ACC_BYTES / size_of::<T>();
         let vectors = all / V::LEN;
         // SAFETY: for all of this function: `acc` has room for `all` elements, the sources for `len`; parts of them are taken
-        // in whole vectors, the end of the sources by way of a buffer of as many.
+        // in whole vectors, but for the end of the sources.
         unsafe {
             let neutral = V::splat(*identity.cast::<T>());
             let mut sums = [neutral; MOST];
@@ -112,17 +152,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read> Kernel for FoldLanes<V,
                 i += all;
             }
             if i < len {
-                let mut buffer = Accumulators([0; ACC_BYTES]);
-                let end = (&raw mut buffer).cast::<T>();
-                for k in 0..vectors {
-                    neutral.store(end.add(k * V::LEN));
-                }
-                for k in 0..len - i {
-                    *end.add(k) = R::one(from, i + k);
-                }
-                for k in 0..vectors {
-                    sums[k] = W::f([sums[k], V::load(end.add(k * V::LEN))]);
-                }
+                fold_rest::<V, W, R>(&mut sums, neutral, from, i, len);
             }
             if flags & LAST == 0 {
                 for k in 0..vectors {
@@ -156,7 +186,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read> Kernel for FoldLanes<V,
 /// the bytes from one row to the next as `isize`; flags: the number of rows; `len`: of each.
 ///
 /// What remains of a row in one vector is folded for as many rows at once as a vector has elements.
-struct ManyLanes<V, T, W>(PhantomData<(V, T, W)>);
+pub(super) struct ManyLanes<V, T, W>(PhantomData<(V, T, W)>);
 
 /// Memory for a vector of each of as many rows as it has elements: sixteen `float32` at most.
 #[repr(align(64))]
@@ -199,7 +229,8 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
         let (dst, count) = (dst.cast::<T>(), flags as usize);
         let all = ACC_BYTES / size_of::<T>();
         let vectors = all / V::LEN;
-        let mut square = [const { Square([0; VECTOR_BYTES * VECTOR_BYTES / 4]) }; 2];
+        // What is read of it was written.
+        let mut square = [const { MaybeUninit::<Square>::uninit() }; 2];
         let line = V::LEN * size_of::<T>();
         // SAFETY: for all of this function: `count` rows of `len` elements are readable, as many values writable; whole
         // vectors end at or below `len`, a part is shorter; a square has a line for each element of a vector.
@@ -215,12 +246,6 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
             }
             let [lines, turned] = [0, 1].map(|k| (&raw mut square[k]).cast::<u8>());
             let neutral = V::splat(*identity.cast::<T>());
-            let part = len % V::LEN;
-            let mut inside = [0_u8; VECTOR_BYTES];
-            for i in 0..part {
-                inside[i] = 1;
-            }
-            let inside = V::mask_from_bytes(inside.as_ptr(), V::LEN);
             let mut start = 0;
             while start < count {
                 let rows = V::LEN.min(count - start);
@@ -234,15 +259,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
                         }
                         i += all;
                     }
-                    for k in 0..vectors {
-                        let at = i + k * V::LEN;
-                        if at + V::LEN <= len {
-                            sums[k] = W::f([sums[k], V::load(row.add(at))]);
-                        } else if at < len {
-                            let end = V::select(inside, V::load_part(row.add(at), part), neutral);
-                            sums[k] = W::f([sums[k], end]);
-                        }
-                    }
+                    fold_rest::<V, W, Elements>(&mut sums, neutral, [row, row], i, len);
                     let mut half = vectors / 2;
                     while half > 0 {
                         for k in 0..half {
@@ -251,6 +268,9 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
                         half /= 2;
                     }
                     sums[0].store(lines.add(r * line).cast());
+                }
+                for r in rows..V::LEN {
+                    neutral.store(lines.add(r * line).cast());
                 }
                 // The vectors' elements become vectors of the rows.
                 transpose::square(turned, lines, size_of::<T>(), V::LEN);
@@ -276,7 +296,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
     }
 }
 
-struct ManyWide<W>(PhantomData<W>);
+pub(super) struct ManyWide<W>(PhantomData<W>);
 impl<W: LaneFn<2>> WideKernel for ManyWide<W> {
     type At<V: Lane<Elem = T>, T: Float> = ManyLanes<V, T, W>;
 }
@@ -298,7 +318,7 @@ impl<K: Kernel, M> Kernel for ManyRows<K, M> {
     }
 }
 
-struct FoldWide<W, R>(PhantomData<(W, R)>);
+pub(super) struct FoldWide<W, R>(PhantomData<(W, R)>);
 impl<W: LaneFn<2>, R: Read> WideKernel for FoldWide<W, R> {
     type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W, R>;
 }
@@ -310,7 +330,7 @@ pub(super) fn products(dtype: Dtype, isa: Isa) -> Option<StepFn> {
 
 /// A fold over scalars, `N` accumulators. No identity takes part: there is none for the product of complex numbers, as
 /// infinity times 1 + 0i is not infinity.
-struct FoldPlain<P, W, const N: usize>(PhantomData<(P, W)>);
+pub(super) struct FoldPlain<P, W, const N: usize>(PhantomData<(P, W)>);
 
 impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for FoldPlain<P, W, N> {
     #[inline(always)]
@@ -358,13 +378,13 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for
     }
 }
 
-/// Rows that [`Folding::rows`] folds in one pass at most.
+/// Rows that [`Folding::rows`](super::folding::Folding::rows) folds in one pass at most.
 pub(super) const ROWS: usize = 8;
 
 /// Folds rows of elements into a row of accumulators, one row after the other: `dst`: the accumulators; the first source:
 /// the addresses of [`ROWS`] rows or fewer. Flags: the number of rows, twice; odd where the accumulators are not yet in
 /// use, so that the first row begins them.
-struct RowLanes<V, T, W>(PhantomData<(V, T, W)>);
+pub(super) struct RowLanes<V, T, W>(PhantomData<(V, T, W)>);
 
 /// Passes over the accumulators for any number of rows, eight, four or one at a time; the order is the same for all.
 macro_rules! passes {
@@ -449,13 +469,13 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for RowLanes<V, T, W> {
     }
 }
 
-struct RowWide<W>(PhantomData<W>);
+pub(super) struct RowWide<W>(PhantomData<W>);
 impl<W: LaneFn<2>> WideKernel for RowWide<W> {
     type At<V: Lane<Elem = T>, T: Float> = RowLanes<V, T, W>;
 }
 
 /// As [`RowLanes`] over scalars.
-struct RowPlain<P, W>(PhantomData<(P, W)>);
+pub(super) struct RowPlain<P, W>(PhantomData<(P, W)>);
 
 impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> RowPlain<P, W> {
     /// # Safety
@@ -512,89 +532,5 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> Kernel for RowPlain<P, W> 
         let (acc, rows) = (dst.cast::<P::Mem>(), rows.cast::<*const P::Mem>());
         // SAFETY: the contract above is the passes'.
         unsafe { passes!(pass, acc, rows, flags, len) }
-    }
-}
-
-/// What a fold needs: the fold of a run, of rows into a row of accumulators, of many short
-/// rows, and of two rows of accumulators.
-#[derive(Clone, Copy)]
-pub(super) struct Folding {
-    pub(super) run: StepFn,
-    /// See [`RowLanes`].
-    pub(super) rows: StepFn,
-    /// See [`ManyLanes`].
-    pub(super) many: StepFn,
-    pub(super) combine: StepFn,
-    pub(super) identity: [u8; 16],
-}
-
-/// The functions for a fold by `Add`, `Multiply`, `Minimum` or `Maximum`; accumulators are never 16-bit floats.
-pub(super) fn folding(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
-    let combine = resolve(op, dtype, dtype, isa)?.run;
-    let identity = identity(op, dtype)?.to_bytes();
-    macro_rules! of {
-        (num $O:ty) => {
-            of!(wide ByNum<$O>).or_else(|| {
-                Some(match dtype {
-                    Dtype::C64 => of!(Complex<f32>, ByNum<$O>, 32),
-                    Dtype::C128 => of!(Complex<f64>, ByNum<$O>, 16),
-                    _ => return of!(integers ByNum<$O>),
-                })
-            })
-        };
-        (real $O:ty) => {
-            of!(wide ByReal<$O>).or_else(|| {
-                Some(match dtype {
-                    Dtype::Bool => of!(Truth, ByReal<$O>, 256),
-                    _ => return of!(integers ByReal<$O>),
-                })
-            })
-        };
-        (integers $W:ty) => {
-            Some(match dtype {
-                Dtype::I8 => of!(i8, $W, 256),
-                Dtype::I16 => of!(i16, $W, 128),
-                Dtype::I32 => of!(i32, $W, 64),
-                Dtype::I64 => of!(i64, $W, 32),
-                Dtype::U8 => of!(u8, $W, 256),
-                Dtype::U16 => of!(u16, $W, 128),
-                Dtype::U32 => of!(u32, $W, 64),
-                Dtype::U64 => of!(u64, $W, 32),
-                _ => return None,
-            })
-        };
-        (wide $W:ty) => {
-            (|| {
-                Some((
-                    wide_entry::<FoldWide<$W, Elements>>(isa, dtype)?,
-                    wide_entry::<RowWide<$W>>(isa, dtype)?,
-                    wide_entry::<ManyWide<$W>>(isa, dtype)?,
-                ))
-            })()
-        };
-        ($P:ty, $W:ty, $n:literal) => {
-            (
-                entry::<FoldPlain<$P, $W, $n>>(isa),
-                entry::<RowPlain<$P, $W>>(isa),
-                entry::<ManyRows<FoldPlain<$P, $W, $n>, <$P as Plain>::Mem>>(isa),
-            )
-        };
-    }
-    let (run, rows, many) = match op {
-        Op::Add => of!(num define::Add),
-        Op::Multiply => of!(num define::Multiply),
-        Op::Minimum => of!(real define::Minimum),
-        Op::Maximum => of!(real define::Maximum),
-        _ => None,
-    }?;
-    Some(Folding { run, rows, many, combine, identity })
-}
-
-/// The value that changes no other, bit by bit: for sums of floats −0, as −0 + 0 is 0.
-fn identity(op: Op, dtype: Dtype) -> Option<Scalar> {
-    match (op, dtype) {
-        (Op::Add, Dtype::F32) => Some(Scalar::F32(-0.0)),
-        (Op::Add, Dtype::F64) => Some(Scalar::F64(-0.0)),
-        _ => stridewise_core::Fold::Op(op).identity(dtype),
     }
 }

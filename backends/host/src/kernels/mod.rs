@@ -14,6 +14,7 @@ mod direct;
 mod entry;
 mod family;
 mod fold;
+mod folding;
 mod gather;
 mod half_map;
 mod index_fold;

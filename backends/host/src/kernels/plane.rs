@@ -8,7 +8,8 @@ use std::ops::Range;
 use stridewise_core::{Dtype, Fold, Op};
 
 use super::deviation::{self, Deviating, FIRST_ROWS, RECENTRE, ROW_SHIFT, Terms, deviating};
-use super::fold::{ACC_BYTES, Accumulators, FIRST, Folding, LAST, ROWS, folding};
+use super::fold::{ACC_BYTES, Accumulators, FIRST, LAST, ROWS};
+use super::folding::{Folding, folding};
 use super::index_fold::{Indexing, indexing};
 use crate::simd::Isa;
 

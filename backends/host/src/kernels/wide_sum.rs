@@ -15,7 +15,7 @@ use crate::simd::Isa;
 /// level, and no more than there are registers.
 const LANES: usize = 64;
 
-/// A fold of a run as [`Folding::run`](super::fold::Folding::run), over elements `F` into a sum `A`: one accumulator. As many
+/// A fold of a run as [`Folding::run`](super::folding::Folding::run), over elements `F` into a sum `A`: one accumulator. As many
 /// elements as a sum of them in `M` certainly holds are added up there first, of which a vector has more.
 struct Widened<F, M, A>(PhantomData<(F, M, A)>);
 

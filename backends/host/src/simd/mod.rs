@@ -34,6 +34,9 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
+    /// Every level, lowest first.
+    pub(crate) const LEVELS: [Isa; 3] = [Isa::Scalar, Isa::Avx2, Isa::Avx512];
+
     /// The highest level that this processor has.
     pub(crate) fn best() -> Isa {
         Self::available().last().copied().unwrap_or(Isa::Scalar)
@@ -41,7 +44,6 @@ impl Isa {
 
     /// The levels that this processor has, lowest first.
     pub(crate) fn available() -> &'static [Isa] {
-        const LEVELS: [Isa; 3] = [Isa::Scalar, Isa::Avx2, Isa::Avx512];
         #[cfg(target_arch = "x86_64")]
         {
             let v3 = is_x86_feature_detected!("avx2")
@@ -53,12 +55,12 @@ impl Isa {
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl");
             match (v3, v4) {
-                (_, true) => return &LEVELS,
-                (true, false) => return &LEVELS[..2],
+                (_, true) => return &Self::LEVELS,
+                (true, false) => return &Self::LEVELS[..2],
                 _ => {}
             }
         }
-        &LEVELS[..1]
+        &Self::LEVELS[..1]
     }
 
     /// `scalar`, `avx2` or `avx512`.

@@ -1,0 +1,107 @@
+//! The functions that fold by an operation, for each dtype and level.
+
+use std::sync::OnceLock;
+
+use stridewise_core::ops::define;
+use stridewise_core::{Complex, Dtype, Op, Scalar};
+
+use super::entry::{StepFn, entry, wide_entry};
+use super::fold::{Elements, FoldPlain, FoldWide, ManyRows, ManyWide, RowPlain, RowWide};
+use super::map::{ByNum, ByReal, Plain, Truth};
+use super::step::resolve;
+use crate::simd::Isa;
+
+/// What a fold needs: the fold of a run, of rows into a row of accumulators, of many short
+/// rows, and of two rows of accumulators.
+#[derive(Clone, Copy)]
+pub(super) struct Folding {
+    pub(super) run: StepFn,
+    /// See [`RowLanes`](super::fold::RowLanes).
+    pub(super) rows: StepFn,
+    /// See [`ManyLanes`](super::fold::ManyLanes).
+    pub(super) many: StepFn,
+    pub(super) combine: StepFn,
+    pub(super) identity: [u8; 16],
+}
+
+/// The functions for a fold by `Add`, `Multiply`, `Minimum` or `Maximum`, looked for once: that takes longer than to fold a
+/// few elements. Accumulators are never 16-bit floats.
+pub(super) fn folding(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
+    const OPS: [Op; 4] = [Op::Add, Op::Multiply, Op::Minimum, Op::Maximum];
+    const DTYPES: usize = Dtype::ALL.len();
+    const ISAS: usize = Isa::LEVELS.len();
+    static FOUND: [OnceLock<Option<Folding>>; OPS.len() * ISAS * DTYPES] =
+        [const { OnceLock::new() }; OPS.len() * ISAS * DTYPES];
+    let row = OPS.iter().position(|&of| of == op)? * ISAS + isa as usize;
+    *FOUND[row * DTYPES + dtype as usize].get_or_init(|| find(op, dtype, isa))
+}
+
+fn find(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
+    let combine = resolve(op, dtype, dtype, isa)?.run;
+    let identity = identity(op, dtype)?.to_bytes();
+    macro_rules! of {
+        (num $O:ty) => {
+            of!(wide ByNum<$O>).or_else(|| {
+                Some(match dtype {
+                    Dtype::C64 => of!(Complex<f32>, ByNum<$O>, 32),
+                    Dtype::C128 => of!(Complex<f64>, ByNum<$O>, 16),
+                    _ => return of!(integers ByNum<$O>),
+                })
+            })
+        };
+        (real $O:ty) => {
+            of!(wide ByReal<$O>).or_else(|| {
+                Some(match dtype {
+                    Dtype::Bool => of!(Truth, ByReal<$O>, 256),
+                    _ => return of!(integers ByReal<$O>),
+                })
+            })
+        };
+        (integers $W:ty) => {
+            Some(match dtype {
+                Dtype::I8 => of!(i8, $W, 256),
+                Dtype::I16 => of!(i16, $W, 128),
+                Dtype::I32 => of!(i32, $W, 64),
+                Dtype::I64 => of!(i64, $W, 32),
+                Dtype::U8 => of!(u8, $W, 256),
+                Dtype::U16 => of!(u16, $W, 128),
+                Dtype::U32 => of!(u32, $W, 64),
+                Dtype::U64 => of!(u64, $W, 32),
+                _ => return None,
+            })
+        };
+        (wide $W:ty) => {
+            (|| {
+                Some((
+                    wide_entry::<FoldWide<$W, Elements>>(isa, dtype)?,
+                    wide_entry::<RowWide<$W>>(isa, dtype)?,
+                    wide_entry::<ManyWide<$W>>(isa, dtype)?,
+                ))
+            })()
+        };
+        ($P:ty, $W:ty, $n:literal) => {
+            (
+                entry::<FoldPlain<$P, $W, $n>>(isa),
+                entry::<RowPlain<$P, $W>>(isa),
+                entry::<ManyRows<FoldPlain<$P, $W, $n>, <$P as Plain>::Mem>>(isa),
+            )
+        };
+    }
+    let (run, rows, many) = match op {
+        Op::Add => of!(num define::Add),
+        Op::Multiply => of!(num define::Multiply),
+        Op::Minimum => of!(real define::Minimum),
+        Op::Maximum => of!(real define::Maximum),
+        _ => None,
+    }?;
+    Some(Folding { run, rows, many, combine, identity })
+}
+
+/// The value that changes no other, bit by bit: for sums of floats −0, as −0 + 0 is 0.
+fn identity(op: Op, dtype: Dtype) -> Option<Scalar> {
+    match (op, dtype) {
+        (Op::Add, Dtype::F32) => Some(Scalar::F32(-0.0)),
+        (Op::Add, Dtype::F64) => Some(Scalar::F64(-0.0)),
+        _ => stridewise_core::Fold::Op(op).identity(dtype),
+    }
+}
