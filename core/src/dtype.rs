@@ -118,8 +118,18 @@ macro_rules! define_dtypes {
 
             /// Size of one element in bytes.
             #[must_use]
+            #[inline]
             pub const fn size(self) -> usize {
-                match self { $(Self::$variant => size_of::<$ty>(),)* }
+                // As a table: what is computed from a size would become a branch of each dtype.
+                const SIZES: [usize; Dtype::ALL.len()] = [$(size_of::<$ty>()),*];
+                SIZES[self as usize]
+            }
+            /// Bytes that an element's address must be a multiple of.
+            #[must_use]
+            #[inline]
+            pub const fn align(self) -> usize {
+                const ALIGNMENTS: [usize; Dtype::ALL.len()] = [$(Dtype::$variant.real_part().size()),*];
+                ALIGNMENTS[self as usize]
             }
             /// The array API's name: `float32`.
             #[must_use]
@@ -151,15 +161,6 @@ macro_rules! define_dtypes {
 for_each_dtype!(define_dtypes);
 
 impl Dtype {
-    /// Bytes that an element's address must be a multiple of.
-    #[must_use]
-    pub const fn align(self) -> usize {
-        match self.kind() {
-            DtypeKind::Complex => self.size() / 2,
-            _ => self.size(),
-        }
-    }
-
     /// The real dtype of a complex one's parts (`complex64` → `float32`); any other dtype itself.
     #[must_use]
     pub const fn real_part(self) -> Self {

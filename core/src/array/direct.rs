@@ -13,7 +13,7 @@ use crate::layout::{Dims, Layout, Order, all_axes, broadcast_shapes, checked_len
 use crate::lazy::Elements;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::{self, AxisFold, Call, DIRECT_BYTES, Function, Source, Space, same_shape};
+use crate::memory::direct::{self, Alike, AxisFold, Call, DIRECT_BYTES, Function, Source, Space, same_shape};
 use crate::ops::Op;
 use crate::program::{Fold, Program};
 use crate::promotion::result_type;
@@ -33,8 +33,15 @@ impl Fresh<'_> {
     #[inline(always)]
     pub(super) fn array(self) -> UsmArray {
         let Self { memory, dtype, like, order } = self;
-        let elements = Elements::Memory(memory.into());
-        UsmArray::of(elements, like.layout.packed(order), dtype, like.queue.clone())
+        let (queue, elements) = (like.queue.clone(), Elements::Memory(memory.into()));
+        // In one piece: to move an array takes as long as to compute a few elements.
+        UsmArray { elements, layout: like.layout.packed(order), dtype, queue, writable: true }
+    }
+
+    /// The dtype of the elements.
+    #[inline(always)]
+    pub(super) fn dtype(&self) -> Dtype {
+        self.dtype
     }
 }
 
@@ -43,18 +50,61 @@ impl Fresh<'_> {
 ///
 /// # Errors
 /// What the allocation reports.
-#[inline(always)]
 pub(super) fn elementwise_alike<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> Result<Option<Fresh<'a>>> {
-    if op != Op::Cast
-        && let Some(like) = operands.iter().find_map(an_array)
-        && let Some(mut call) = alike(op, operands, like)
-        && let Some(kind) = give_alike(&mut call, operands, like)
-        && call.bytes() <= DIRECT_BYTES
-        && let Some(memory) = call.fresh(kind)?
-    {
-        return Ok(Some(Fresh { memory, dtype: call.out_dtype(), like, order: call.order() }));
+    // The number of operands is known where they are looked at.
+    match operands {
+        [a] => fresh_alike(op, [a]),
+        [a, b] => fresh_alike(op, [a, b]),
+        [a, b, c] => fresh_alike(op, [a, b, c]),
+        _ => Ok(None),
     }
-    Ok(None)
+}
+
+#[inline(always)]
+fn fresh_alike<'a, const N: usize>(op: Op, operands: [&ArrayOrScalar<'a>; N]) -> Result<Option<Fresh<'a>>> {
+    let Some(like) = operands.into_iter().rev().find_map(an_array) else { return Ok(None) };
+    let Some(call) = alike(op, operands, like) else { return Ok(None) };
+    // More is recorded, to be computed with what comes next.
+    if call.bytes() > DIRECT_BYTES {
+        return Ok(None);
+    }
+    let (dtype, order) = (call.out_dtype(), like.result_order());
+    Ok(call.fresh()?.map(|memory| Fresh { memory, dtype, like, order }))
+}
+
+/// An operation on values, and on arrays that lie as one does: one of them, or the result.
+#[inline(always)]
+fn alike<'a, const N: usize>(
+    op: Op,
+    operands: [&ArrayOrScalar<'a>; N],
+    like: &'a UsmArray,
+) -> Option<Alike<'a, N>> {
+    // A condition, which has a dtype of its own, comes first.
+    let dtype = match operands[N - 1] {
+        ArrayOrScalar::Array(array) => array.dtype,
+        ArrayOrScalar::Scalar(value) => value.dtype(),
+        ArrayOrScalar::Weak(_) => return None,
+    };
+    if op == Op::Cast || !like.queue.works_at_once() {
+        return None;
+    }
+    let function = Function::of(like.device(), op, dtype)?;
+    let space = Space { shape: like.shape(), len: like.len(), order: like.result_order() };
+    let mut call = Alike::new(function, space)?;
+    for (k, operand) in operands.into_iter().enumerate() {
+        let takes = match *operand {
+            ArrayOrScalar::Array(array) => {
+                let memory = array.elements.get_memory()?;
+                array.queue == like.queue && call.array(k, memory, &array.layout, array.dtype)
+            }
+            ArrayOrScalar::Scalar(value) => call.value(k, value),
+            ArrayOrScalar::Weak(_) => false,
+        };
+        if !takes {
+            return None;
+        }
+    }
+    Some(call)
 }
 
 /// The array of an elementwise operation.
@@ -82,45 +132,6 @@ fn an_array<'a>(operand: &ArrayOrScalar<'a>) -> Option<&'a UsmArray> {
     }
 }
 
-/// The call of an operation on elements that lie as those of an array do, one of the operands or the result, without its
-/// operands.
-#[inline(always)]
-fn alike<'a>(op: Op, operands: &[ArrayOrScalar<'_>], like: &'a UsmArray) -> Option<Call<'a>> {
-    // A condition comes first.
-    let mut arrays = operands.iter().filter_map(an_array);
-    let dtype = if op.is_condition(0) { arrays.next_back() } else { arrays.next() }?.dtype;
-    let space = Space { shape: like.shape(), len: like.len(), order: like.result_order() };
-    let works = space.len != 0 && like.queue.works_at_once();
-    let function = if works { Function::of(like.device(), op, dtype, op.result(dtype)) } else { None };
-    Some(Call::new(function?, space))
-}
-
-/// Gives such a call its operands: the kind of memory for the result, where they are values and arrays that lie so, too, and
-/// are of that array's queue. With [`alike`] the usual case of [`Work`], found in one pass.
-#[inline(always)]
-fn give_alike<'a>(
-    call: &mut Call<'a>,
-    operands: &'a [ArrayOrScalar<'_>],
-    like: &UsmArray,
-) -> Option<UsmKind> {
-    let mut kind = UsmKind::Host;
-    for operand in operands {
-        let takes = match operand {
-            ArrayOrScalar::Array(array) => {
-                let memory = array.elements.get_memory()?;
-                kind = kind.combine(memory.kind());
-                array.queue == like.queue && call.array_alike(memory, &array.layout, array.dtype)
-            }
-            ArrayOrScalar::Scalar(value) => call.value(*value),
-            ArrayOrScalar::Weak(_) => false,
-        };
-        if !takes {
-            return None;
-        }
-    }
-    Some(kind)
-}
-
 /// The elements of an array, converted.
 ///
 /// # Errors
@@ -136,19 +147,36 @@ pub(super) fn cast(array: &UsmArray, out: Dtype) -> Result<Option<UsmArray>> {
 /// Writes the result of an elementwise operation. Whether it is done.
 pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> bool {
     let Some(allocation) = target(out) else { return false };
-    if op == Op::Cast {
+    // Values alone make no operation.
+    if op == Op::Cast || operands.iter().find_map(an_array).is_none() {
         return false;
     }
-    if let Some(mut call) = alike(op, operands, out)
-        && give_alike(&mut call, operands, out).is_some()
-    {
-        return call.out_dtype() == out.dtype && call.write(allocation, &out.layout);
+    let done = match operands {
+        [a] => write_alike(op, [a], out, allocation),
+        [a, b] => write_alike(op, [a, b], out, allocation),
+        [a, b, c] => write_alike(op, [a, b, c], out, allocation),
+        _ => false,
+    };
+    if done {
+        return true;
     }
     let Some(work) = Work::of(op, operands, Some(out)) else { return false };
     if op.result(work.dtype) != out.dtype {
         return false;
     }
     work.write(op, operands, out, allocation)
+}
+
+/// [`write`], of operands that lie as the array does.
+#[inline(always)]
+fn write_alike<'a, const N: usize>(
+    op: Op,
+    operands: [&ArrayOrScalar<'a>; N],
+    out: &'a UsmArray,
+    allocation: &Arc<Allocation>,
+) -> bool {
+    let call = alike(op, operands, out);
+    call.is_some_and(|call| call.out_dtype() == out.dtype && call.write(allocation, &out.layout))
 }
 
 /// Writes the result of an elementwise operation into one of its operands, which nobody else has. Whether it is done.
@@ -160,6 +188,9 @@ pub(super) fn reuse(op: Op, operands: &[ArrayOrScalar<'_>], owned: &UsmArray) ->
 /// Writes a value, or the elements of an array, converted. Whether it is done.
 pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
     let Some(allocation) = target(out) else { return false };
+    if write_alike(Op::Copy, [source], out, allocation) {
+        return true;
+    }
     let (op, dtype, operand) = match source {
         ArrayOrScalar::Array(array) if array.queue != out.queue => return false,
         ArrayOrScalar::Array(array) if array.dtype == out.dtype => (Op::Copy, array.dtype, source.clone()),
@@ -189,7 +220,7 @@ pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
 pub(super) fn assign_all<A: Borrow<UsmArray>>(parts: &[(A, UsmArray)]) -> bool {
     let Some((_, out)) = parts.first() else { return true };
     let total = parts.iter().fold(0, |total: usize, (_, to)| total.saturating_add(to.len()));
-    let copy = Function::of(out.device(), Op::Copy, out.dtype, out.dtype);
+    let copy = Function::of(out.device(), Op::Copy, out.dtype);
     copy.is_some_and(|copy| total <= copy.most())
         && parts.iter().all(|(from, to)| to.is_empty() || assign(&from.borrow().into(), to))
 }
@@ -214,7 +245,7 @@ pub(super) fn fold(
 /// The value of a fold of all elements, converted to the accumulator's dtype.
 pub(super) fn fold_all(array: &UsmArray, accumulator: Dtype, fold: Fold) -> Option<Scalar> {
     let axes = all_axes(array.ndim());
-    let folded = AxisFold { device: array.device(), fold, accumulator, finish: None, axes: &axes };
+    let folded = AxisFold { device: array.device(), fold, accumulator, finish: None, axes };
     fold_sources(array, |source, factors| folded.value(source, factors, array.dtype))
 }
 
@@ -392,7 +423,7 @@ impl<'a> Work<'a> {
     /// # Errors
     /// What the allocation reports.
     fn fresh(&self, op: Op, out: Dtype, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
-        let Some(function) = Function::of(self.queue.device(), op, self.dtype, out) else { return Ok(None) };
+        let Some(function) = Function::to(self.queue.device(), op, self.dtype, out) else { return Ok(None) };
         let mut call = Call::new(function, Space { shape: self.shape(), len: self.len, order: self.order });
         // More is recorded, to be computed with what comes next.
         if call.bytes() > DIRECT_BYTES || !self.fill(&mut call, op, operands) {
@@ -414,7 +445,7 @@ impl<'a> Work<'a> {
         out: &UsmArray,
         memory: &Arc<Allocation>,
     ) -> bool {
-        let function = Function::of(self.queue.device(), op, self.dtype, out.dtype);
+        let function = Function::to(self.queue.device(), op, self.dtype, out.dtype);
         function.is_some_and(|function| {
             let space = Space { shape: self.shape(), len: self.len, order: self.order };
             let mut call = Call::new(function, space);

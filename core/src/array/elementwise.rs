@@ -52,16 +52,21 @@ const NAMES: [&str; 3] = ["x1", "x2", "x3"];
 /// [`Error::Dtype`] where the operation is not defined for the dtype or a scalar does not fit it, [`Error::Value`] for a
 /// wrong number of operands or no array among them.
 pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
-    if let Some(fresh) = direct::elementwise_alike(op, operands)? {
-        return Ok(fresh.array());
+    match direct::elementwise_alike(op, operands)? {
+        Some(fresh) => Ok(fresh.array()),
+        None => elementwise_apart(op, operands),
     }
-    if let Some(array) = direct::elementwise(op, operands)? {
-        return Ok(array);
-    }
-    record(op, operands)
 }
 
+/// As [`elementwise`], where the operands do not lie alike.
 #[inline(never)]
+pub(super) fn elementwise_apart(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
+    match direct::elementwise(op, operands)? {
+        Some(array) => Ok(array),
+        None => record(op, operands),
+    }
+}
+
 fn record(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     let (recorded, queue, kind) = prepare(op, operands)?;
     let (layout, dtype) = (recorded.layout.clone(), recorded.out);

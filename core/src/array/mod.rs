@@ -68,6 +68,9 @@ pub struct UsmArray {
     writable: bool,
 }
 
+// Two cache lines, and no more than compilers move without a call.
+const _: () = assert!(size_of::<UsmArray>() <= 128);
+
 /// Properties of an array's layout (dpctl's `flags`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Flags {
@@ -113,6 +116,7 @@ impl UsmArray {
     }
     /// The extents.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
@@ -133,6 +137,7 @@ impl UsmArray {
     }
     /// Number of elements.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.layout.len()
     }

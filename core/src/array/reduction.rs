@@ -222,7 +222,7 @@ impl UsmArray {
     pub(super) fn reduced_axes(&self, axes: Option<&[isize]>) -> Result<Dims> {
         match axes {
             Some(axes) => normalize_axes("axis", axes, self.ndim()),
-            None => Ok(all_axes(self.ndim())),
+            None => Ok(Dims::from_slice(all_axes(self.ndim()))),
         }
     }
 

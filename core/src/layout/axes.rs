@@ -1,6 +1,6 @@
 //! Axes: normalising them, and the operations that only rearrange, add, drop or reverse dimensions.
 
-use super::{Dims, Layout, MAX_NDIM, Strides, checked_len, copied};
+use super::{Dims, Layout, MAX_NDIM, Strides, checked_len};
 use crate::error::{Error, Result};
 
 /// The axis counted from the front, from one that may count from the back (-1 is the last). `argument` is the name
@@ -20,8 +20,8 @@ pub fn normalize_axis(argument: &'static str, axis: isize, ndim: usize) -> Resul
 }
 
 /// All axes of so many dimensions, at most [`MAX_NDIM`].
-pub(crate) fn all_axes(ndim: usize) -> Dims {
-    const ALL: [usize; MAX_NDIM] = {
+pub(crate) fn all_axes(ndim: usize) -> &'static [usize] {
+    static ALL: [usize; MAX_NDIM] = {
         let mut all = [0; MAX_NDIM];
         let mut axis = 0;
         while axis < MAX_NDIM {
@@ -30,7 +30,7 @@ pub(crate) fn all_axes(ndim: usize) -> Dims {
         }
         all
     };
-    copied(&ALL[..ndim])
+    &ALL[..ndim]
 }
 
 /// Several axes, each normalised, in the order given.
@@ -75,9 +75,9 @@ impl Layout {
 
     /// The dimensions named, of which every other has extent 1 (or there is none).
     fn select_axes(&self, axes: &[usize]) -> Self {
-        let shape = axes.iter().map(|&axis| self.shape[axis]).collect();
-        let strides = axes.iter().map(|&axis| self.strides[axis]).collect();
-        Self::from_parts(shape, strides, self.offset)
+        let shape: Dims = axes.iter().map(|&axis| self.shape()[axis]).collect();
+        let strides: Strides = axes.iter().map(|&axis| self.strides()[axis]).collect();
+        Self::from_parts(&shape, &strides, self.offset)
     }
 
     /// Dimensions in reverse order.
@@ -118,7 +118,7 @@ impl Layout {
     pub fn expand_dims(&self, axes: &[isize]) -> Result<Self> {
         let ndim = self.ndim() + axes.len();
         let positions = normalize_axes("axes", axes, ndim)?;
-        let mut old = self.shape.iter().zip(&self.strides);
+        let mut old = self.shape().iter().zip(self.strides());
         let (mut shape, mut strides) = (Dims::new(), Strides::new());
         for axis in 0..ndim {
             // `positions` are different, so the old dimensions fill the rest exactly.
@@ -128,7 +128,7 @@ impl Layout {
             strides.push(stride);
         }
         checked_len(&shape)?;
-        Ok(Self::from_parts(shape, strides, self.offset))
+        Ok(Self::from_parts(&shape, &strides, self.offset))
     }
 
     /// Without the dimensions `axes`, each of extent 1.
@@ -137,12 +137,12 @@ impl Layout {
     /// An axis is out of range, given twice or of another extent.
     pub fn squeeze(&self, axes: &[isize]) -> Result<Self> {
         let dropped = normalize_axes("axes", axes, self.ndim())?;
-        if let Some(&axis) = dropped.iter().find(|&&axis| self.shape[axis] != 1) {
+        if let Some(&axis) = dropped.iter().find(|&&axis| self.shape()[axis] != 1) {
             return Err(Error::shape(
                 "axes",
                 format!(
                     "{axes:?}, where axis {axis} has extent {} in shape {:?}",
-                    self.shape[axis],
+                    self.shape()[axis],
                     self.shape()
                 ),
                 "axes of extent 1",
@@ -162,18 +162,18 @@ impl Layout {
             Some(axes) => normalize_axes("axes", axes, self.ndim())?,
             None => (0..self.ndim()).collect(),
         };
-        let mut strides = self.strides.clone();
+        let mut strides = Strides::from_slice(self.strides());
         let mut offset = self.offset;
         for axis in axes {
             let stride = strides[axis];
             if !self.is_empty() {
                 // The far end of the dimension, which the layout addresses.
-                let far = stride.wrapping_mul((self.shape[axis] - 1).cast_signed());
+                let far = stride.wrapping_mul((self.shape()[axis] - 1).cast_signed());
                 offset = offset.wrapping_add_signed(far);
             }
             // Only an array without elements or an extent of 1 can have a stride that has no negative.
             strides[axis] = stride.saturating_neg();
         }
-        Ok(Self::from_parts(self.shape.clone(), strides, offset))
+        Ok(Self::from_parts(self.shape(), &strides, offset))
     }
 }

@@ -81,7 +81,7 @@ impl Layout {
             )));
         };
         let mut strides = Strides::from_elem(0, shape.len());
-        for (axis, (&have, &stride)) in self.shape.iter().zip(&self.strides).enumerate() {
+        for (axis, (&have, &stride)) in self.shape().iter().zip(self.strides()).enumerate() {
             let want = shape[new + axis];
             if have == want {
                 strides[new + axis] = stride;
@@ -94,6 +94,6 @@ impl Layout {
             }
         }
         // Stretching repeats elements and adds none.
-        Ok(Self::from_parts(Dims::from_slice(shape), strides, self.offset))
+        Ok(Self::from_parts(shape, &strides, self.offset))
     }
 }

@@ -15,8 +15,8 @@ pub struct Indices {
 impl Indices {
     pub(super) fn new(layout: &Layout) -> Self {
         Self {
-            shape: layout.shape.clone(),
-            strides: layout.strides.clone(),
+            shape: Dims::from_slice(layout.shape()),
+            strides: Strides::from_slice(layout.strides()),
             position: Dims::from_elem(0, layout.ndim()),
             element: layout.offset,
             remaining: layout.len(),

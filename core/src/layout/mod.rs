@@ -6,6 +6,7 @@
 mod axes;
 mod broadcast;
 mod coalesce;
+mod dimensions;
 mod indices;
 mod overlap;
 mod reshape;
@@ -13,6 +14,7 @@ mod slicing;
 #[cfg(test)]
 mod strategies;
 
+use std::fmt;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -23,6 +25,7 @@ pub(crate) use axes::all_axes;
 pub use axes::{normalize_axes, normalize_axis};
 pub use broadcast::broadcast_shapes;
 pub use coalesce::{Coalesced, coalesce};
+use dimensions::Dimensions;
 pub use indices::Indices;
 pub use overlap::{overlaps, same_view, self_overlaps};
 pub use reshape::resolve_shape;
@@ -56,35 +59,34 @@ pub enum Order {
 /// zero, so with negative strides it lies above the lowest element.
 ///
 /// Equality compares shape, strides and offset literally; [`same_view`] compares what is addressed.
-#[derive(PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Layout {
-    shape: Dims,
-    strides: Strides,
+    dimensions: Dimensions,
+    /// The product of the extents.
+    len: usize,
     offset: usize,
-    c_contiguous: bool,
-    f_contiguous: bool,
+    /// The number of dimensions, and [`C_CONTIGUOUS`] and the like, in one word: so an array is small enough to be copied
+    /// without a call.
+    head: usize,
 }
 
-impl Clone for Layout {
-    #[inline]
-    fn clone(&self) -> Self {
-        Self { shape: copied(&self.shape), strides: copied(&self.strides), ..*self }
+impl fmt::Debug for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut layout = f.debug_struct("Layout");
+        layout.field("shape", &self.shape()).field("strides", &self.strides());
+        layout.field("offset", &self.offset).finish()
     }
 }
 
-/// A copy of extents or strides. `SmallVec` copies element by element, or by a call of `memcpy`, which small work would feel.
-#[inline]
-fn copied<T: Copy + Default>(of: &[T]) -> SmallVec<[T; 4]> {
-    let none = T::default();
-    match *of {
-        [] => SmallVec::new(),
-        [a] => SmallVec::from_buf_and_len([a, none, none, none], 1),
-        [a, b] => SmallVec::from_buf_and_len([a, b, none, none], 2),
-        [a, b, c] => SmallVec::from_buf_and_len([a, b, c, none], 3),
-        [a, b, c, d] => SmallVec::from([a, b, c, d]),
-        _ => SmallVec::from_slice(of),
-    }
-}
+/// The bits of the number of dimensions.
+const NDIM: usize = 0xff;
+
+/// The elements lie one after another in row-major order.
+const C_CONTIGUOUS: usize = 1 << 8;
+/// The elements lie one after another in column-major order.
+const F_CONTIGUOUS: usize = 1 << 9;
+/// Neither the offset nor an extent of 0 or 1, which may have any stride, sets the layout apart from one made anew.
+const PLAIN: usize = 1 << 10;
 
 /// Number of elements of `shape`, 0 when any extent is 0.
 ///
@@ -116,7 +118,8 @@ pub(crate) fn checked_len(shape: &[usize]) -> Result<usize> {
 
 /// Strides of a contiguous array; extents of 0 count as 1, as in NumPy. The shape has passed [`checked_len`].
 fn contiguous_strides(shape: &[usize], order: Order) -> Strides {
-    let mut strides: Strides = SmallVec::from_elem(0, shape.len());
+    let mut strides = Strides::from_buf_and_len([0; 4], shape.len().min(4));
+    strides.resize(shape.len(), 0);
     let mut step = 1_isize;
     let mut fill = |axis: usize| {
         strides[axis] = step;
@@ -246,7 +249,7 @@ impl Layout {
             ));
         }
         // `start` lies between 0 and `elements`, which fits `isize`.
-        Ok(Self::from_parts(Dims::from_slice(shape), strides, start as usize))
+        Ok(Self::from_parts(shape, &strides, start as usize))
     }
 
     /// A contiguous layout that starts at 0.
@@ -254,55 +257,60 @@ impl Layout {
     /// # Errors
     /// More than [`MAX_NDIM`] dimensions, or more than [`MAX_LEN`] elements.
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self> {
-        // The one element of an array of no dimensions.
-        if shape.is_empty() {
-            let (shape, strides) = (Dims::new(), Strides::new());
-            return Ok(Self { shape, strides, offset: 0, c_contiguous: true, f_contiguous: true });
-        }
         checked_len(shape)?;
-        Ok(Self::from_parts(Dims::from_slice(shape), contiguous_strides(shape, order), 0))
+        Ok(Self::from_parts(shape, &contiguous_strides(shape, order), 0))
     }
 
     /// A contiguous layout of the same shape that starts at 0.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn packed(&self, order: Order) -> Self {
-        // Extents of 0 and 1 may have any strides.
-        if self.is_contiguous(order) && self.offset == 0 && self.shape.iter().all(|&extent| extent > 1) {
-            return self.clone();
-        }
+        if self.is_contiguous(order) && self.head & PLAIN != 0 { self.clone() } else { self.repacked(order) }
+    }
+
+    #[inline(never)]
+    fn repacked(&self, order: Order) -> Self {
         // The shape has passed `checked_len`.
-        let strides = contiguous_strides(&self.shape, order);
-        Self::from_parts(Dims::from_slice(&self.shape), strides, 0)
+        Self::from_parts(self.shape(), &contiguous_strides(self.shape(), order), 0)
     }
 
     /// Whether elements lie one after another in an order.
     #[inline]
     pub(crate) fn is_contiguous(&self, order: Order) -> bool {
         match order {
-            Order::C => self.c_contiguous,
-            Order::F => self.f_contiguous,
+            Order::C => self.is_c_contiguous(),
+            Order::F => self.is_f_contiguous(),
         }
     }
 
     /// A layout whose parts are known to address nothing that a checked layout did not address.
-    fn from_parts(shape: Dims, strides: Strides, offset: usize) -> Self {
-        let empty = shape.contains(&0);
-        let c_contiguous = empty || is_dense(shape.iter().rev().zip(strides.iter().rev()));
-        let f_contiguous = empty || is_dense(shape.iter().zip(strides.iter()));
-        Self { shape, strides, offset, c_contiguous, f_contiguous }
+    fn from_parts(shape: &[usize], strides: &[isize], offset: usize) -> Self {
+        // In range: a checked layout has at most `MAX_LEN` elements.
+        let len = shape.iter().product();
+        let mut head = shape.len();
+        if len == 0 || is_dense(shape.iter().rev().zip(strides.iter().rev())) {
+            head |= C_CONTIGUOUS;
+        }
+        if len == 0 || is_dense(shape.iter().zip(strides)) {
+            head |= F_CONTIGUOUS;
+        }
+        if offset == 0 && shape.iter().all(|&extent| extent > 1) {
+            head |= PLAIN;
+        }
+        Self { dimensions: Dimensions::new(shape, strides), len, offset, head }
     }
 
     /// The extent of each dimension.
     #[must_use]
     #[inline]
     pub fn shape(&self) -> &[usize] {
-        &self.shape
+        self.dimensions.shape(self.ndim())
     }
 
     /// The stride of each dimension, in elements.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> &[isize] {
-        &self.strides
+        self.dimensions.strides(self.ndim())
     }
 
     /// Elements from the start of the allocation to the element whose multi-index is all zero.
@@ -314,35 +322,38 @@ impl Layout {
 
     /// The number of dimensions.
     #[must_use]
+    #[inline]
     pub fn ndim(&self) -> usize {
-        self.shape.len()
+        self.head & NDIM
     }
 
     /// The number of elements; 1 for a zero-dimensional array.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
-        // In range: a checked layout has at most `MAX_LEN` elements.
-        self.shape.iter().product()
+        self.len
     }
 
     /// Whether there are no elements.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.shape.contains(&0)
+        self.len == 0
     }
 
     /// Whether the elements follow each other in memory in C order. Extents of 1 are ignored; an array without
     /// elements is contiguous in both orders (NumPy's relaxed rules).
     #[must_use]
+    #[inline]
     pub fn is_c_contiguous(&self) -> bool {
-        self.c_contiguous
+        self.head & C_CONTIGUOUS != 0
     }
 
     /// Whether the elements follow each other in memory in Fortran order, by the same rules.
     #[must_use]
+    #[inline]
     pub fn is_f_contiguous(&self) -> bool {
-        self.f_contiguous
+        self.head & F_CONTIGUOUS != 0
     }
 
     /// The elements of the allocation from the lowest addressed one to one past the highest; empty for an array
@@ -352,7 +363,7 @@ impl Layout {
         if self.is_empty() {
             return self.offset..self.offset;
         }
-        if self.c_contiguous || self.f_contiguous {
+        if self.head & (C_CONTIGUOUS | F_CONTIGUOUS) != 0 {
             return self.offset..self.offset + self.len();
         }
         // Both ends were checked to lie between 0 and `isize::MAX` when the layout was made.
@@ -360,7 +371,7 @@ impl Layout {
             let span = (extent - 1) * stride.unsigned_abs();
             if stride < 0 { (low - span, high) } else { (low, high + span) }
         };
-        let (low, high) = self.shape.iter().zip(&self.strides).fold((self.offset, self.offset), ends);
+        let (low, high) = self.shape().iter().zip(self.strides()).fold((self.offset, self.offset), ends);
         low..high + 1
     }
 

@@ -147,7 +147,7 @@ fn mul_mod(a: i128, b: i128, m: i128) -> i128 {
 
 /// The dimensions of a layout that move: size of the stride times `unit`, and the last index.
 fn moving(layout: &Layout, unit: i128) -> impl Iterator<Item = Term> {
-    layout.shape.iter().zip(&layout.strides).filter(|&(&extent, &stride)| extent > 1 && stride != 0).map(
+    layout.shape().iter().zip(layout.strides()).filter(|&(&extent, &stride)| extent > 1 && stride != 0).map(
         move |(&extent, &stride)| Term {
             coefficient: (stride as i128).abs() * unit,
             bound: extent as i128 - 1,
@@ -182,7 +182,7 @@ pub fn overlaps(a: &Layout, a_itemsize: usize, b: &Layout, b_itemsize: usize) ->
     if a_end <= b_start || b_end <= a_start {
         return false;
     }
-    if (a.c_contiguous || a.f_contiguous) && (b.c_contiguous || b.f_contiguous) {
+    if (a.is_c_contiguous() || a.is_f_contiguous()) && (b.is_c_contiguous() || b.is_f_contiguous()) {
         return true;
     }
     // Up from the start of `a` and down from the last unit of `b` to the same place. The place within an item is one
@@ -198,10 +198,10 @@ pub fn overlaps(a: &Layout, a_itemsize: usize, b: &Layout, b_itemsize: usize) ->
 /// Exact with the same exception as [`overlaps`].
 #[must_use]
 pub fn self_overlaps(layout: &Layout) -> bool {
-    if layout.is_empty() || layout.c_contiguous || layout.f_contiguous {
+    if layout.is_empty() || layout.is_c_contiguous() || layout.is_f_contiguous() {
         return false;
     }
-    let moving_dims = layout.shape.iter().filter(|&&extent| extent > 1).count();
+    let moving_dims = layout.shape().iter().filter(|&&extent| extent > 1).count();
     let mut terms: Terms = moving(layout, 1).collect();
     if terms.len() != moving_dims {
         // A stride of 0.
@@ -233,9 +233,12 @@ pub fn self_overlaps(layout: &Layout) -> bool {
 #[must_use]
 pub fn same_view(a: &Layout, b: &Layout) -> bool {
     let same_strides = || {
-        a.shape.iter().zip(a.strides.iter().zip(&b.strides)).all(|(&extent, (x, y))| extent == 1 || x == y)
+        a.shape()
+            .iter()
+            .zip(a.strides().iter().zip(b.strides()))
+            .all(|(&extent, (x, y))| extent == 1 || x == y)
     };
-    a.shape == b.shape && (a.is_empty() || (a.offset == b.offset && same_strides()))
+    a.shape() == b.shape() && (a.is_empty() || (a.offset == b.offset && same_strides()))
 }
 
 #[cfg(test)]

@@ -67,21 +67,21 @@ impl Layout {
         }
         if self.is_empty() {
             let strides = contiguous_strides(shape, order);
-            return Some(Self::from_parts(Dims::from_slice(shape), strides, self.offset));
+            return Some(Self::from_parts(shape, &strides, self.offset));
         }
         let strides = match order {
             Order::C => {
-                let inside_out = self.shape.iter().copied().zip(self.strides.iter().copied()).rev();
+                let inside_out = self.shape().iter().copied().zip(self.strides().iter().copied()).rev();
                 let mut strides = retile(inside_out, shape.iter().rev().copied())?;
                 strides.reverse();
                 strides
             }
             Order::F => {
-                let inside_out = self.shape.iter().copied().zip(self.strides.iter().copied());
+                let inside_out = self.shape().iter().copied().zip(self.strides().iter().copied());
                 retile(inside_out, shape.iter().copied())?
             }
         };
-        Some(Self::from_parts(Dims::from_slice(shape), strides, self.offset))
+        Some(Self::from_parts(shape, &strides, self.offset))
     }
 }
 

@@ -217,13 +217,13 @@ fn clamp(start: Option<isize>, stop: Option<isize>, step: isize, extent: usize) 
 impl Layout {
     /// `extent` of the elements along an axis, from `start` on; there are as many.
     pub(crate) fn narrow(&self, axis: usize, start: usize, extent: usize) -> Self {
-        debug_assert!(start + extent <= self.shape[axis], "{start} and {extent} more of {self:?}");
-        let mut part = self.clone();
-        part.shape[axis] = extent;
+        debug_assert!(start + extent <= self.shape()[axis], "{start} and {extent} more of {self:?}");
+        let mut shape = Dims::from_slice(self.shape());
+        shape[axis] = extent;
         // Nothing is addressed where there are no elements, so the offset that is known to be in range stays.
-        let offset = self.offset.wrapping_add_signed(start.cast_signed().wrapping_mul(self.strides[axis]));
-        let offset = if part.is_empty() { self.offset } else { offset };
-        Self::from_parts(part.shape, part.strides, offset)
+        let offset = self.offset.wrapping_add_signed(start.cast_signed().wrapping_mul(self.strides()[axis]));
+        let offset = if shape.contains(&0) { self.offset } else { offset };
+        Self::from_parts(&shape, self.strides(), offset)
     }
 
     /// The elements that `items` select, by NumPy's rules of basic indexing. Dimensions without an item are taken
@@ -263,12 +263,12 @@ impl Layout {
                     strides.push(0);
                 }
                 SliceItem::Ellipsis => {
-                    shape.extend_from_slice(&self.shape[axis..axis + skipped]);
-                    strides.extend_from_slice(&self.strides[axis..axis + skipped]);
+                    shape.extend_from_slice(&self.shape()[axis..axis + skipped]);
+                    strides.extend_from_slice(&self.strides()[axis..axis + skipped]);
                     axis += std::mem::take(&mut skipped);
                 }
                 SliceItem::Index(index) => {
-                    let extent = self.shape[axis];
+                    let extent = self.shape()[axis];
                     let place = if index < 0 { index as i128 + extent as i128 } else { index as i128 };
                     if place < 0 || place >= extent as i128 {
                         let expected = match extent {
@@ -282,7 +282,7 @@ impl Layout {
                             "use an index within the dimension, or a slice, which is clamped to it",
                         ));
                     }
-                    shift = shift.saturating_add(place.saturating_mul(self.strides[axis] as i128));
+                    shift = shift.saturating_add(place.saturating_mul(self.strides()[axis] as i128));
                     axis += 1;
                 }
                 SliceItem::Slice { start, stop, step } => {
@@ -294,8 +294,8 @@ impl Layout {
                             "use a positive step to walk forwards, a negative one to walk backwards",
                         ));
                     }
-                    let (first, len) = clamp(start, stop, step, self.shape[axis]);
-                    let stride = self.strides[axis];
+                    let (first, len) = clamp(start, stop, step, self.shape()[axis]);
+                    let stride = self.strides()[axis];
                     shift = shift.saturating_add((first as i128).saturating_mul(stride as i128));
                     shape.push(len);
                     // Two selected elements are a stride apart, which then is in range; a stride that nothing uses
@@ -305,14 +305,14 @@ impl Layout {
                 }
             }
         }
-        shape.extend_from_slice(&self.shape[axis..]);
-        strides.extend_from_slice(&self.strides[axis..]);
+        shape.extend_from_slice(&self.shape()[axis..]);
+        strides.extend_from_slice(&self.strides()[axis..]);
         if checked_len(&shape)? == 0 {
             // Nothing is addressed, so the offset that is known to be in range stays.
-            return Ok(Self::from_parts(shape, strides, self.offset));
+            return Ok(Self::from_parts(&shape, &strides, self.offset));
         }
         // The first selected element, one of this layout's.
         let offset = (self.offset as i128 + shift) as usize;
-        Ok(Self::from_parts(shape, strides, offset))
+        Ok(Self::from_parts(&shape, &strides, offset))
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
 /// The result of an operation that nothing is to be fused with, where it is quicker computed on the calling thread: without
 /// the program and the plan of a submission.
 fn alone(queue: &Queue, recorded: &Recorded, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
-    let function = Function::of(queue.device(), recorded.op, recorded.dtype, recorded.out);
+    let function = Function::to(queue.device(), recorded.op, recorded.dtype, recorded.out);
     let Some(function) = function.filter(|_| queue.works_at_once()) else { return Ok(None) };
     let layout = &recorded.layout;
     let order = if layout.is_c_contiguous() { Order::C } else { Order::F };

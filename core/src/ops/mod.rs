@@ -164,6 +164,7 @@ macro_rules! ops {
             }
             /// The class.
             #[must_use]
+            #[inline]
             pub const fn class(self) -> OpClass {
                 match self { $(Self::$Name => OpClass::$class,)* Self::Cast => OpClass::cast, Self::Copy => OpClass::copy, Self::Where => OpClass::select }
             }

@@ -47,23 +47,44 @@ struct Inner {
     registered: bool,
 }
 
+/// What computes an operation on operands of a dtype on the calling thread, and what it takes and gives.
+pub(crate) struct OpFunction {
+    pub(crate) elements: Elements,
+    pub(crate) arity: usize,
+    /// The dtype of the results.
+    pub(crate) out: Dtype,
+}
+
 /// A backend's functions for work on the calling thread, each asked for once.
-struct Functions(Box<[OnceLock<Option<Elements>>]>);
+struct Functions(Box<[OnceLock<Option<OpFunction>>]>);
 
 impl Functions {
     fn new() -> Self {
         Self((0..Op::ALL.len() * Dtype::ALL.len()).map(|_| OnceLock::new()).collect())
     }
 
-    #[inline]
-    fn get(&self, backend: &dyn backend::Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
-        let ask = || backend.elements_fn(op, dtype, out);
-        // But for conversions, the result's dtype follows from the operands'.
-        if op == Op::Cast {
-            return ask();
-        }
+    #[inline(always)]
+    fn get(&self, backend: &dyn backend::Device, op: Op, dtype: Dtype) -> Option<&OpFunction> {
         let known = &self.0[op as usize * Dtype::ALL.len() + dtype as usize];
-        *known.get().unwrap_or_else(|| known.get_or_init(ask))
+        match known.get() {
+            Some(function) => function.as_ref(),
+            None => Self::ask(known, backend, op, dtype),
+        }
+    }
+
+    #[cold]
+    fn ask<'a>(
+        known: &'a OnceLock<Option<OpFunction>>,
+        backend: &dyn backend::Device,
+        op: Op,
+        dtype: Dtype,
+    ) -> Option<&'a OpFunction> {
+        let ask = || {
+            let out = op.result(dtype);
+            let elements = backend.elements_fn(op, dtype, out)?;
+            Some(OpFunction { elements, arity: op.arity(), out })
+        };
+        known.get_or_init(ask).as_ref()
     }
 }
 
@@ -292,9 +313,16 @@ impl Device {
         &self.0.pool
     }
     /// [`backend::Device::elements_fn`].
-    #[inline]
     pub(crate) fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
-        self.0.functions.get(&*self.0.backend, op, dtype, out)
+        match op {
+            Op::Cast => self.0.backend.elements_fn(op, dtype, out),
+            _ => self.op_function(op, dtype).filter(|of| of.out == out).map(|of| of.elements),
+        }
+    }
+    /// The same of an operation other than a conversion: the result's dtype follows from the operands'.
+    #[inline(always)]
+    pub(crate) fn op_function(&self, op: Op, dtype: Dtype) -> Option<&OpFunction> {
+        self.0.functions.get(&*self.0.backend, op, dtype)
     }
     /// The backend's own object: for a device that works as this one does on memory from elsewhere.
     #[must_use]

@@ -9,40 +9,43 @@ use crate::error::{Error, Result};
 /// The completion of one command. Cheap to clone; dropping it changes nothing about the work.
 #[derive(Clone)]
 pub struct Event {
-    backend: Arc<dyn backend::Event>,
+    /// `None` for one that was complete from the start: small work returns such an event, and would feel the counting.
+    backend: Option<Arc<dyn backend::Event>>,
     /// `None` for none.
     waits: Option<Arc<[Arc<dyn backend::Event>]>>,
 }
 
 impl Event {
     pub(crate) fn new(backend: Arc<dyn backend::Event>, waits: Vec<Arc<dyn backend::Event>>) -> Self {
-        Self { backend, waits: (!waits.is_empty()).then(|| waits.into()) }
+        Self { backend: Some(backend), waits: (!waits.is_empty()).then(|| waits.into()) }
     }
 
     /// An event of nothing: complete.
     #[must_use]
+    #[inline]
     pub fn ready() -> Self {
-        static READY: LazyLock<Event> =
-            LazyLock::new(|| Event::new(Arc::new(Signal::completed("core", None)), Vec::new()));
-        READY.clone()
+        Self { backend: None, waits: None }
     }
 
     pub(crate) fn backend(&self) -> &Arc<dyn backend::Event> {
-        &self.backend
+        static READY: LazyLock<Arc<dyn backend::Event>> =
+            LazyLock::new(|| Arc::new(Signal::completed("core", None)));
+        self.backend.as_ref().unwrap_or_else(|| &READY)
     }
 
     /// Where the command is. Never blocks.
     #[must_use]
     pub fn status(&self) -> EventStatus {
-        self.backend.status()
+        self.backend.as_ref().map_or(EventStatus::Complete, |event| event.status())
     }
 
     /// Blocks until the command is done.
     ///
     /// # Errors
     /// What made the command fail: [`Error::Task`], or [`Error::Dependency`] where something it used had failed.
+    #[inline]
     pub fn wait(&self) -> Result<()> {
-        self.backend.wait()
+        self.backend.as_ref().map_or(Ok(()), |event| event.wait())
     }
 
     /// Waits for all events, the failed ones too.
@@ -56,7 +59,7 @@ impl Event {
     /// The failure of a command that failed.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
-        self.backend.error()
+        self.backend.as_ref()?.error()
     }
 
     /// The events that the command had to wait for and that were unfinished when it was submitted. Theirs in turn are
@@ -73,7 +76,7 @@ impl Event {
     /// [`Error::Unsupported`] where the queue was made without profiling; [`Error::Value`] before the command is done.
     pub fn profiling_info(&self) -> Result<Profile> {
         let status = self.status();
-        self.backend.profile().ok_or_else(|| {
+        self.backend().profile().ok_or_else(|| {
             if status.is_terminal() {
                 Error::unsupported(
                     "event",

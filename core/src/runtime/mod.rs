@@ -8,6 +8,7 @@ mod placement;
 mod queue;
 
 pub use context::Context;
+pub(crate) use device::OpFunction;
 pub use device::{Device, WeakDevice, default_device, devices};
 pub use event::Event;
 pub use filter::{Filter, FilterTerm};

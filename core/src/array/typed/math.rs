@@ -2,8 +2,8 @@
 
 use super::{
     Array, ArrayOrValue, FieldElement, FloatElement, NumElement, OrderedElement, RealElement, demand,
+    elementwise,
 };
-use crate::array::elementwise;
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::ops::Op;
@@ -28,9 +28,9 @@ macro_rules! functions {
             #[doc = $text]
             ///
             /// # Errors
-            /// As for [`elementwise`].
+            /// As for [`elementwise`](crate::elementwise).
             pub fn $try_name<'a>(&'a self $(, $arg: impl Into<ArrayOrValue<'a, T>>)*) -> Result<Array<$Out>> {
-                elementwise(Op::$Op, &[self.into() $(, $arg.into().into())*])?.try_into()
+                elementwise(Op::$Op, &[self.into() $(, $arg.into().into())*])
             }
 
             #[doc = concat!($text, " Written into `out`, which may overlap the operands.")]
@@ -127,7 +127,7 @@ impl<T: Element> Array<T> {
     /// The elements converted to another type; see [`astype`](Self::astype).
     ///
     /// # Errors
-    /// [`Error::Dtype`](crate::Error::Dtype) where the device lacks the dtype; as for [`elementwise`].
+    /// [`Error::Dtype`](crate::Error::Dtype) where the device lacks the dtype; as for [`elementwise`](crate::elementwise).
     pub fn try_astype<U: Element>(&self) -> Result<Array<U>> {
         self.inner.astype(U::DTYPE)?.try_into()
     }
@@ -151,12 +151,12 @@ impl Array<bool> {
     /// `yes` where elements of this array are true, else `no`.
     ///
     /// # Errors
-    /// As for [`elementwise`].
+    /// As for [`elementwise`](crate::elementwise).
     pub fn try_where<'a, U: Element>(
         &'a self,
         yes: impl Into<ArrayOrValue<'a, U>>,
         no: impl Into<ArrayOrValue<'a, U>>,
     ) -> Result<Array<U>> {
-        elementwise(Op::Where, &[self.into(), yes.into().into(), no.into().into()])?.try_into()
+        elementwise(Op::Where, &[self.into(), yes.into().into(), no.into().into()])
     }
 }

@@ -28,11 +28,13 @@ pub use sorting::UniqueValues;
 
 use std::marker::PhantomData;
 
-use super::{ArrayOrScalar, Flags, UsmArray};
+use super::elementwise::elementwise_apart;
+use super::{ArrayOrScalar, Flags, UsmArray, direct};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, SliceItem};
 use crate::memory::{HostView, HostViewMut, UsmKind, UsmMemory};
+use crate::ops::Op;
 use crate::runtime::{Context, Device, Event, Queue};
 use crate::scalar::Scalar;
 
@@ -129,6 +131,19 @@ impl<T: Element> TryFrom<UsmArray> for Array<T> {
             format!("an array of {}, the element type asked for", T::DTYPE),
             "name the array's own element type, or convert first, with `astype`",
         ))
+    }
+}
+
+/// The array of an elementwise operation whose results are of a type.
+///
+/// # Errors
+/// As for [`elementwise`](crate::elementwise); [`Error::Dtype`] where the results are of another type.
+fn elementwise<T: Element>(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Array<T>> {
+    match direct::elementwise_alike(op, operands)? {
+        // It is made in its place: to move it takes as long as to compute it.
+        Some(fresh) if fresh.dtype() == T::DTYPE => Ok(Array { inner: fresh.array(), element: PhantomData }),
+        Some(fresh) => fresh.array().try_into(),
+        None => elementwise_apart(op, operands)?.try_into(),
     }
 }
 

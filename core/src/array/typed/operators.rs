@@ -5,8 +5,8 @@ use std::ops::{
     MulAssign, Neg, Not, Shl, ShlAssign, Shr, ShrAssign, Sub, SubAssign,
 };
 
-use super::{Array, ArrayOrValue, BitsElement, FieldElement, IntElement, NumElement, demand};
-use crate::array::{ArrayOrScalar, direct, elementwise};
+use super::{Array, ArrayOrValue, BitsElement, FieldElement, IntElement, NumElement, demand, elementwise};
+use crate::array::{ArrayOrScalar, direct};
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::ops::Op;
@@ -30,7 +30,7 @@ fn combined<'a, T: Element>(
     left: impl Into<ArrayOrScalar<'a>>,
     right: impl Into<ArrayOrScalar<'a>>,
 ) -> Result<Array<T>> {
-    elementwise(op, &[left.into(), right.into()])?.try_into()
+    elementwise(op, &[left.into(), right.into()])
 }
 
 /// `left ∘ right`. A small result is written into an operand that is given away, where nobody else has its memory.
@@ -223,7 +223,7 @@ macro_rules! unary_operators {
             /// # Errors
             /// What running recorded work reports.
             pub fn $try_name(&self) -> Result<Self> {
-                self.inner.unary(Op::$Op)?.try_into()
+                elementwise(Op::$Op, &[self.into()])
             }
         }
         impl<T: $Class> $Trait for Array<T> {

@@ -99,7 +99,7 @@ impl AxisFold<'_> {
             return None;
         }
         // Nothing is held or touched where the device does not compute on the calling thread.
-        if allocation.device() != self.device || self.device.elements_fn(Op::Copy, dtype, dtype).is_none() {
+        if allocation.device() != self.device || self.device.op_function(Op::Copy, dtype).is_none() {
             return None;
         }
         let from = place(allocation, layout, len, dtype)?;
@@ -137,6 +137,7 @@ impl AxisFold<'_> {
 
     /// How the elements of a layout follow each other, and whether they have to be gathered for that, in row-major order.
     /// `None` where what is folded does not lie together, or the order of a plan would be another one.
+    #[inline]
     fn extents(&self, layout: &Layout) -> Option<(FoldExtents, bool)> {
         let (row_major, column_major) = (layout.is_c_contiguous(), layout.is_f_contiguous());
         let mut extents = FoldExtents { outer: 1, len: 1, inner: 1 };

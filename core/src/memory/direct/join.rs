@@ -28,7 +28,7 @@ pub(crate) fn join(
     axis: usize,
 ) -> Result<Option<Arc<Allocation>>> {
     // The device computes on the calling thread, in memory that can be touched there.
-    if device.elements_fn(Op::Copy, dtype, dtype).is_none() {
+    if device.op_function(Op::Copy, dtype).is_none() {
         return Ok(None);
     }
     let Some(outer) = sources.first().and_then(|first| first.layout.shape().get(..axis)) else {

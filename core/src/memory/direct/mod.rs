@@ -4,11 +4,13 @@
 //! nothing that is under way touches the memory, the work is done while the memory is held, which a submission would wait
 //! for: then it is over before anything could conflict with it, and leaves nothing to record.
 
+mod alike;
 mod fold;
 mod hold;
 mod join;
 mod strided;
 
+pub(crate) use alike::Alike;
 pub(crate) use fold::AxisFold;
 use hold::{Memories, hold_idle};
 pub(crate) use join::join;
@@ -25,7 +27,7 @@ use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{Layout, Order, self_overlaps};
 use crate::ops::Op;
-use crate::runtime::Device;
+use crate::runtime::{Device, OpFunction};
 use crate::scalar::Scalar;
 
 /// Operands of such work, at most.
@@ -63,6 +65,7 @@ pub(crate) struct Function<'a> {
     run: ElementsFn,
     /// Elements at most.
     most: usize,
+    arity: usize,
     op: Op,
     dtype: Dtype,
     out: Dtype,
@@ -70,11 +73,18 @@ pub(crate) struct Function<'a> {
 }
 
 impl<'a> Function<'a> {
-    /// The function, where the device has one.
+    /// The function of an operation other than a conversion, where the device has one.
     #[inline(always)]
-    pub(crate) fn of(device: &'a Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Self> {
+    pub(crate) fn of(device: &'a Device, op: Op, dtype: Dtype) -> Option<Self> {
+        debug_assert_ne!(op, Op::Cast, "the dtype of the results would not follow");
+        let &OpFunction { elements: Elements { run, most }, arity, out } = device.op_function(op, dtype)?;
+        Some(Self { run, most, arity, op, dtype, out, device })
+    }
+
+    /// The same, also of a conversion to a dtype.
+    pub(crate) fn to(device: &'a Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Self> {
         let Elements { run, most } = device.elements_fn(op, dtype, out)?;
-        Some(Self { run, most, op, dtype, out, device })
+        Some(Self { run, most, arity: op.arity(), op, dtype, out, device })
     }
 
     /// Elements that the device computes on the calling thread, at most.
@@ -214,16 +224,6 @@ impl<'a> Call<'a> {
         self.function.op.operand_dtype(k, self.function.dtype).size()
     }
 
-    /// The dtype of the results.
-    pub(crate) fn out_dtype(&self) -> Dtype {
-        self.function.out
-    }
-
-    /// The order of the results.
-    pub(crate) fn order(&self) -> Order {
-        self.space.order
-    }
-
     /// The size of the results.
     pub(crate) fn bytes(&self) -> usize {
         self.space.len * self.function.out.size()
@@ -231,12 +231,7 @@ impl<'a> Call<'a> {
 
     /// Gives the next operand, elements of a dtype that lie as the results do. Whether that is so, and the function takes them.
     #[inline(always)]
-    pub(crate) fn array_alike(
-        &mut self,
-        allocation: &'a Arc<Allocation>,
-        layout: &'a Layout,
-        dtype: Dtype,
-    ) -> bool {
+    fn array_alike(&mut self, allocation: &'a Arc<Allocation>, layout: &'a Layout, dtype: Dtype) -> bool {
         let source = Source { allocation, layout };
         if !source.lies_as(&self.space) || !self.takes(allocation, dtype) {
             return false;
@@ -313,7 +308,7 @@ impl<'a> Call<'a> {
     /// Whether the call is complete.
     #[inline(always)]
     fn is_ready(&self) -> bool {
-        self.given == self.function.op.arity()
+        self.given == self.function.arity
             && (1..=self.function.most).contains(&self.space.len)
             && (self.large == 0 || self.has_rows())
     }

@@ -1,7 +1,10 @@
 //! Small work, which may be done while it is submitted, gives the bits that a submission gives. On an in-order queue
 //! everything is submitted.
 
+mod alike;
+#[path = "../devices/mod.rs"]
 mod devices;
+#[path = "../random/mod.rs"]
 mod random;
 
 use random::Rng;

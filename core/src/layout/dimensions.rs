@@ -1,0 +1,53 @@
+//! Shape and strides as a layout holds them.
+
+/// Dimensions that are held in place.
+const FEW: usize = 4;
+
+/// The extent and the stride of each dimension. Those of few dimensions lie in place and are copied as they lie, whole
+/// words at a time: every result has a layout of its own, and small work would feel more.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Dimensions {
+    /// Up to [`FEW`]; what is beyond them is 0.
+    few: ([usize; FEW], [isize; FEW]),
+    /// All, where there are more.
+    many: Option<Box<(Vec<usize>, Vec<isize>)>>,
+}
+
+impl Dimensions {
+    /// Those of a shape and its strides, of which there are as many.
+    pub(super) fn new(shape: &[usize], strides: &[isize]) -> Self {
+        debug_assert_eq!(shape.len(), strides.len(), "a stride for each dimension");
+        let mut few = ([0; FEW], [0; FEW]);
+        let mut many = None;
+        if shape.len() <= FEW {
+            few = (in_place(shape), in_place(strides));
+        } else {
+            many = Some(Box::new((shape.to_vec(), strides.to_vec())));
+        }
+        Self { few, many }
+    }
+
+    /// Of as many dimensions as there are.
+    #[inline]
+    pub(super) fn shape(&self, ndim: usize) -> &[usize] {
+        match &self.many {
+            None => &self.few.0[..ndim],
+            Some(all) => &all.0,
+        }
+    }
+
+    /// Of as many dimensions as there are.
+    #[inline]
+    pub(super) fn strides(&self, ndim: usize) -> &[isize] {
+        match &self.many {
+            None => &self.few.1[..ndim],
+            Some(all) => &all.1,
+        }
+    }
+}
+
+/// The first few, and 0 for those that are not there.
+#[inline]
+fn in_place<T: Copy + Default>(all: &[T]) -> [T; FEW] {
+    std::array::from_fn(|k| all.get(k).copied().unwrap_or_default())
+}

@@ -1,0 +1,179 @@
+//! Operands that lie as the results do, or are values: the usual small work, found to be that in one pass.
+
+use std::sync::Arc;
+
+use super::{Constant, Function, MAX_OPERANDS, Memories, Source, Space, hold_idle, place_before, span};
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::layout::Layout;
+use crate::memory::allocation::Allocation;
+use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
+use crate::ops::Op;
+use crate::scalar::Scalar;
+
+/// A call of a function on `N` operands, each of which lies as the results do, or is a value. All of it is inlined into who
+/// makes one, so that none of it goes through memory.
+pub(crate) struct Alike<'a, const N: usize> {
+    function: Function<'a>,
+    space: Space<'a>,
+    kind: UsmKind,
+    places: [*const u8; N],
+    /// Where the elements are; none of a value.
+    memory: [Option<&'a Allocation>; N],
+    constants: [Constant; N],
+    /// Bit `k`: operand `k` is given.
+    given: u32,
+}
+
+impl<'a, const N: usize> Alike<'a, N> {
+    /// A call without its operands, where the function takes as many, and so many elements.
+    #[inline(always)]
+    pub(crate) fn new(function: Function<'a>, space: Space<'a>) -> Option<Self> {
+        let takes = function.arity == N && (1..=function.most).contains(&space.len);
+        takes.then_some(Self {
+            function,
+            space,
+            kind: UsmKind::Host,
+            places: [std::ptr::null(); N],
+            memory: [const { None }; N],
+            constants: [const { Constant([0; 2]) }; N],
+            given: 0,
+        })
+    }
+
+    #[inline(always)]
+    fn dtype(&self, k: usize) -> Dtype {
+        self.function.op.operand_dtype(k, self.function.dtype)
+    }
+
+    /// Gives operand `k`, elements of a dtype. Whether they lie as the results do, and the function takes them.
+    #[inline(always)]
+    pub(crate) fn array(
+        &mut self,
+        k: usize,
+        allocation: &'a Arc<Allocation>,
+        layout: &'a Layout,
+        dtype: Dtype,
+    ) -> bool {
+        let takes = dtype == self.dtype(k)
+            && Source { allocation, layout }.lies_as(&self.space)
+            && allocation.device() == self.function.device;
+        let end = layout.offset() + self.space.len;
+        let place = if takes { place_before(allocation, layout.offset(), end, dtype) } else { None };
+        let Some(place) = place else { return false };
+        self.places[k] = place;
+        self.memory[k] = Some(allocation);
+        self.kind = self.kind.combine(allocation.kind());
+        self.given |= 1 << k;
+        true
+    }
+
+    /// Gives operand `k`, a value. Whether the function takes it.
+    #[inline(always)]
+    pub(crate) fn value(&mut self, k: usize, value: Scalar) -> bool {
+        self.constants[k] = Constant::of(value);
+        let takes = value.dtype() == self.dtype(k);
+        self.given |= u32::from(takes) << k;
+        takes
+    }
+
+    /// Whether all operands are given, and are not all values, which only a copy takes.
+    #[inline(always)]
+    fn is_ready(&self) -> bool {
+        let varies = self.function.op == Op::Copy || self.memory.iter().any(Option::is_some);
+        varies && self.given == (1 << N) - 1
+    }
+
+    /// The dtype of the results.
+    #[inline(always)]
+    pub(crate) fn out_dtype(&self) -> Dtype {
+        self.function.out
+    }
+
+    /// The size of the results.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.space.len * self.function.out.size()
+    }
+
+    /// Computes into memory of its own, now. `None`, with nothing done, where something under way or an open host view stands
+    /// against it, or the call is not complete.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    #[inline(always)]
+    pub(crate) fn fresh(&self) -> Result<Option<Arc<Allocation>>> {
+        if !self.is_ready() {
+            return Ok(None);
+        }
+        // Who holds memory waits for nothing, the pool's lock included.
+        let out = Allocation::new(self.function.device, self.kind, self.bytes(), BLOCK_ALIGN_BYTES)?;
+        let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
+        // SAFETY: the call is complete (`is_ready`). The memory of the operands is held: no work is under way and no host view open, and none can begin. The memory
+        // that is written was just allocated, so nobody else has it and no operand is in it.
+        unsafe { self.run(out.ptr().as_ptr()) };
+        drop(held);
+        Ok(Some(out))
+    }
+
+    /// Computes into elements that lie so, too, now. Whether that was possible: `false`, with nothing done, as for
+    /// [`fresh`](Self::fresh), or where an operand is some of these elements and others.
+    #[inline(always)]
+    pub(crate) fn write(&self, out: &Arc<Allocation>, layout: &Layout) -> bool {
+        let stopped =
+            out.is_read_only() || !out.pending_reads.is_empty() || out.device() != self.function.device;
+        let target = Source { allocation: out, layout };
+        if stopped || !self.is_ready() || !target.lies_as(&self.space) {
+            return false;
+        }
+        let end = layout.offset() + self.space.len;
+        let Some(dst) = place_before(out, layout.offset(), end, self.function.out) else { return false };
+        let written = span(dst, self.bytes());
+        for k in 0..N {
+            let read = span(self.places[k], self.space.len * self.dtype(k).size());
+            // A value is nowhere.
+            let meets = read.start < written.end && written.start < read.end;
+            if self.memory[k].is_some() && meets && read != written {
+                return false;
+            }
+        }
+        let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
+        // SAFETY: as for `fresh`; the target is inside its allocation and aligned (`place_before`). An operand is exactly the
+        // target, with elements of the same size since there are as many, or apart from it, as was just checked.
+        unsafe { self.run(dst) };
+        drop(held);
+        true
+    }
+
+    /// What is touched.
+    #[inline(always)]
+    fn memories(&self, target: Option<&'a Allocation>) -> Memories<'a> {
+        let mut memories = [const { None }; MAX_OPERANDS + 1];
+        memories[..N].copy_from_slice(&self.memory);
+        memories[MAX_OPERANDS] = target;
+        memories
+    }
+
+    /// Computes the elements.
+    ///
+    /// # Safety
+    /// The call is complete ([`is_ready`](Self::is_ready)). The elements may be written at `dst`, which is aligned to them; nothing else accesses these or
+    /// the operands in conflict; an operand is exactly the elements at `dst`, or apart from them.
+    #[inline(always)]
+    unsafe fn run(&self, dst: *mut u8) {
+        // What pointers are taken of has to be in memory.
+        let (mut places, constants, mut same) = (self.places, self.constants, 0);
+        for (k, place) in places.iter_mut().enumerate() {
+            if self.memory[k].is_none() {
+                *place = constants[k].place();
+                same |= 1 << k;
+            }
+        }
+        // The first operand stands in place of those that the function has not.
+        let operand = |k: usize| places[if k < N { k } else { 0 }];
+        // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
+        // (`backend::Device::elements_fn`). Operands have as many elements as the results, are inside their allocations and
+        // aligned (`place_before`), or are one element for all, aligned for every dtype. The rest is the caller's contract.
+        unsafe { (self.function.run)(dst, operand(0), operand(1), operand(2), same, self.space.len) };
+    }
+}
