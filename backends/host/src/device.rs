@@ -194,15 +194,14 @@ impl Device for HostDevice {
         &self,
         dst: *mut u8,
         src: *const u8,
-        stride: isize,
+        dims: &[(usize, isize)],
         size: usize,
-        len: usize,
     ) -> bool {
         if guard::enabled() {
             return false;
         }
         // SAFETY: the same contract; the level is one that the processor has.
-        unsafe { kernels::gather(self.state.tuning.isa, dst, src, stride, size, len) };
+        unsafe { kernels::gather_elements(self.state.tuning.isa, dst, src, dims, size) };
         true
     }
 

@@ -10,13 +10,12 @@ use super::{ArrayOrScalar, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{Dims, Layout, Order, all_axes, broadcast_shapes, checked_len};
-use crate::lazy::Elements;
+use crate::lazy::{Elements, Recorded, Source as Operand};
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
 use crate::memory::direct::{self, Alike, AxisFold, Call, DIRECT_BYTES, Function, Source, Space, same_shape};
 use crate::ops::Op;
 use crate::program::{Fold, Program};
-use crate::promotion::result_type;
 use crate::runtime::Queue;
 use crate::scalar::Scalar;
 
@@ -113,15 +112,75 @@ fn alike<'a, const N: usize>(
 /// What the allocation reports.
 #[inline(never)]
 pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
-    // The result has as many elements as each operand, or more.
-    let large = |array: &UsmArray| array.len() > DIRECT_BYTES / op.result(array.dtype).size();
-    if operands.iter().filter_map(an_array).any(large) {
+    let (mut last, mut like): (Option<&UsmArray>, Option<&UsmArray>) = (None, None);
+    for array in operands.iter().filter_map(an_array) {
+        // Mostly one of the operands has the shape of the result: that with the most elements.
+        if like.is_none_or(|like| like.len() < array.len()) {
+            like = Some(array);
+        }
+        last = Some(array);
+    }
+    // The condition of a selection, which has a dtype of its own, comes first.
+    let (Some(UsmArray { dtype, queue, .. }), Some(like)) = (last, like) else { return Ok(None) };
+    let most = DIRECT_BYTES / op.result(*dtype).size();
+    // More is recorded, to be computed with what comes next.
+    if op == Op::Cast || !queue.works_at_once() || like.len() > most {
         return Ok(None);
     }
-    match Work::of(op, operands, None) {
-        Some(work) if op != Op::Cast => work.fresh(op, op.result(work.dtype), operands),
-        _ => Ok(None),
+    let Some(function) = Function::of(queue.device(), op, *dtype) else { return Ok(None) };
+    let array = |memory: Arc<Allocation>, layout| {
+        UsmArray::of(Elements::Memory(memory.into()), layout, function.out(), queue.clone())
+    };
+    let order = match like.result_order() {
+        Order::C => Order::C,
+        Order::F => joint_order(operands, like.shape()),
+    };
+    let mut call = Call::new(function, Space { shape: like.shape(), len: like.len(), order }, false);
+    if give(&mut call, operands, queue)
+        && let Some(memory) = call.fresh(call.kind())?
+    {
+        return Ok(Some(array(memory, like.layout.packed(order))));
     }
+    let Some(shape) = joint_shape(operands) else { return Ok(None) };
+    let len = checked_len(&shape)?;
+    if len > most || same_shape(&shape, like.shape()) {
+        return Ok(None);
+    }
+    let order = joint_order(operands, &shape);
+    let mut call = Call::new(function, Space { shape: &shape, len, order }, true);
+    let fits = give(&mut call, operands, queue);
+    let Some(memory) = (if fits { call.fresh(call.kind())? } else { None }) else { return Ok(None) };
+    Ok(Some(array(memory, Layout::contiguous(&shape, order)?)))
+}
+
+/// The shape that arrays broadcast to.
+fn joint_shape(operands: &[ArrayOrScalar<'_>]) -> Option<Dims> {
+    let shapes: SmallVec<[_; 3]> = operands.iter().filter_map(an_array).map(UsmArray::shape).collect();
+    broadcast_shapes(&shapes).ok()
+}
+
+/// The order of results of a shape: column-major where the operands of that shape are.
+fn joint_order(operands: &[ArrayOrScalar<'_>], shape: &[usize]) -> Order {
+    let mut order = Order::C;
+    for array in operands.iter().filter_map(an_array).filter(|array| same_shape(array.shape(), shape)) {
+        match array.result_order() {
+            Order::C => return Order::C,
+            Order::F => order = Order::F,
+        }
+    }
+    order
+}
+
+/// Gives a call its operands: arrays of a queue, values, and scalars that are values of the function's dtype then. Whether the
+/// function takes them.
+fn give<'a>(call: &mut Call<'a>, operands: &[ArrayOrScalar<'a>], queue: &Queue) -> bool {
+    operands.iter().all(|operand| match *operand {
+        ArrayOrScalar::Array(array) => array.elements.get_memory().is_some_and(|allocation| {
+            array.queue == *queue && call.array(Source { allocation, layout: &array.layout }, array.dtype)
+        }),
+        ArrayOrScalar::Scalar(value) => call.value(value),
+        ArrayOrScalar::Weak(value) => call.weak(value),
+    })
 }
 
 /// The array that an operand is.
@@ -136,35 +195,53 @@ fn an_array<'a>(operand: &ArrayOrScalar<'a>) -> Option<&'a UsmArray> {
 ///
 /// # Errors
 /// What the allocation reports.
-pub(super) fn cast(array: &UsmArray, out: Dtype) -> Result<Option<UsmArray>> {
-    let operands = [array.into()];
-    match Work::of(Op::Cast, &operands, None) {
-        Some(work) => work.fresh(Op::Cast, out, &operands),
-        None => Ok(None),
+pub(super) fn cast(array: &UsmArray, dtype: Dtype) -> Result<Option<UsmArray>> {
+    // More is recorded, to be computed with what comes next.
+    if !array.queue.works_at_once() || array.len() > DIRECT_BYTES / dtype.size() {
+        return Ok(None);
     }
+    let order = array.result_order();
+    let Some(function) = Function::to(array.device(), Op::Cast, array.dtype, dtype) else { return Ok(None) };
+    let mut call = Call::new(function, space_of(array), false);
+    if !give(&mut call, &[array.into()], &array.queue) {
+        return Ok(None);
+    }
+    Ok(call.fresh(call.kind())?.map(|memory| Fresh { memory, dtype, like: array, order }.array()))
+}
+
+/// The results of an operation that is recorded, in memory of a kind.
+///
+/// # Errors
+/// What the allocation reports.
+pub(crate) fn recorded(queue: &Queue, of: &Recorded, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
+    let function = Function::to(queue.device(), of.op, of.dtype, of.out);
+    let Some(function) = function.filter(|_| queue.works_at_once()) else { return Ok(None) };
+    let mut operands: SmallVec<[ArrayOrScalar<'_>; 3]> = SmallVec::new();
+    for (k, operand) in of.operands.iter().enumerate() {
+        operands.push(match operand {
+            Operand::Scalar(value) => value.cast(of.wanted(k)).into(),
+            Operand::Array(array) => array.into(),
+            Operand::Index(_) => return Ok(None),
+        });
+    }
+    let order = if of.layout.is_c_contiguous() { Order::C } else { Order::F };
+    let space = Space { shape: of.layout.shape(), len: of.layout.len(), order };
+    let mut call = Call::new(function, space, true);
+    if give(&mut call, &operands, queue) { call.fresh(kind) } else { Ok(None) }
 }
 
 /// Writes the result of an elementwise operation. Whether it is done.
 pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> bool {
     let Some(allocation) = target(out) else { return false };
     // Values alone make no operation.
-    if op == Op::Cast || operands.iter().find_map(an_array).is_none() {
-        return false;
-    }
+    let Some(last) = operands.iter().rev().find_map(an_array) else { return false };
     let done = match operands {
         [a] => write_alike(op, [a], out, allocation),
         [a, b] => write_alike(op, [a, b], out, allocation),
         [a, b, c] => write_alike(op, [a, b, c], out, allocation),
         _ => false,
     };
-    if done {
-        return true;
-    }
-    let Some(work) = Work::of(op, operands, Some(out)) else { return false };
-    if op.result(work.dtype) != out.dtype {
-        return false;
-    }
-    work.write(op, operands, out, allocation)
+    done || (op != Op::Cast && write_apart(op, last.dtype, operands, out, allocation))
 }
 
 /// [`write`], of operands that lie as the array does.
@@ -179,6 +256,37 @@ fn write_alike<'a, const N: usize>(
     call.is_some_and(|call| call.out_dtype() == out.dtype && call.write(allocation, &out.layout))
 }
 
+/// [`write`], of any operands.
+#[inline(never)]
+fn write_apart(
+    op: Op,
+    dtype: Dtype,
+    operands: &[ArrayOrScalar<'_>],
+    out: &UsmArray,
+    allocation: &Arc<Allocation>,
+) -> bool {
+    let shaped = joint_shape(operands).is_some_and(|joint| same_shape(&joint, out.shape()));
+    shaped && written(Function::of(out.device(), op, dtype), operands, out, allocation)
+}
+
+/// The elements of an array.
+fn space_of(array: &UsmArray) -> Space<'_> {
+    Space { shape: array.shape(), len: array.len(), order: array.result_order() }
+}
+
+/// Writes the results of a function, if there is one, of operands that broadcast to an array of their dtype. Whether it is
+/// done.
+fn written(
+    function: Option<Function<'_>>,
+    operands: &[ArrayOrScalar<'_>],
+    out: &UsmArray,
+    allocation: &Arc<Allocation>,
+) -> bool {
+    let Some(function) = function.filter(|function| function.out() == out.dtype) else { return false };
+    let mut call = Call::new(function, space_of(out), true);
+    give(&mut call, operands, &out.queue) && call.write(allocation, &out.layout)
+}
+
 /// Writes the result of an elementwise operation into one of its operands, which nobody else has. Whether it is done.
 pub(super) fn reuse(op: Op, operands: &[ArrayOrScalar<'_>], owned: &UsmArray) -> bool {
     // More is recorded, to be computed with what comes next.
@@ -191,28 +299,17 @@ pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
     if write_alike(Op::Copy, [source], out, allocation) {
         return true;
     }
-    let (op, dtype, operand) = match source {
-        ArrayOrScalar::Array(array) if array.queue != out.queue => return false,
-        ArrayOrScalar::Array(array) if array.dtype == out.dtype => (Op::Copy, array.dtype, source.clone()),
+    let value = match source {
         // One element for all is what a copy takes, but not a conversion.
-        ArrayOrScalar::Array(array) if array.len() != out.len() => return false,
-        ArrayOrScalar::Array(array) => (Op::Cast, array.dtype, source.clone()),
-        ArrayOrScalar::Scalar(value) => (Op::Copy, out.dtype, value.cast(out.dtype).into()),
-        ArrayOrScalar::Weak(value) => match value.to_scalar(out.dtype) {
-            Ok(value) => (Op::Copy, out.dtype, value.into()),
-            Err(_) => return false,
-        },
+        ArrayOrScalar::Array(array) if array.dtype != out.dtype => {
+            let function = Function::to(out.device(), Op::Cast, array.dtype, out.dtype);
+            return array.len() == out.len()
+                && written(function, std::slice::from_ref(source), out, allocation);
+        }
+        ArrayOrScalar::Scalar(value) => value.cast(out.dtype).into(),
+        other => other.clone(),
     };
-    let shape = Shape::Of(out);
-    let work = Work {
-        shape,
-        queue: &out.queue,
-        len: out.len(),
-        kind: out.usm_kind(),
-        dtype,
-        order: out.result_order(),
-    };
-    work.write(op, &[operand], out, allocation)
+    written(Function::of(out.device(), Op::Copy, out.dtype), &[value], out, allocation)
 }
 
 /// Copies arrays, converted, to others of their shape, which do not overlap. Whether it is done; part of it may be where it
@@ -325,131 +422,4 @@ fn target(out: &UsmArray) -> Option<&Arc<Allocation>> {
         return None;
     }
     out.elements.get_memory()
-}
-
-/// The shape of a result.
-enum Shape<'a> {
-    /// An array's.
-    Of(&'a UsmArray),
-    /// What several arrays' broadcast to.
-    Joint(Dims),
-}
-
-/// An elementwise operation whose operands are of one dtype, but for a condition, and of one queue.
-struct Work<'a> {
-    shape: Shape<'a>,
-    queue: &'a Queue,
-    len: usize,
-    kind: UsmKind,
-    dtype: Dtype,
-    order: Order,
-}
-
-impl<'a> Work<'a> {
-    fn of(op: Op, operands: &[ArrayOrScalar<'a>], out: Option<&'a UsmArray>) -> Option<Self> {
-        let mut first: Option<&UsmArray> = None;
-        let (mut dtype, mut kind, mut alike) = (None, UsmKind::Host, true);
-        for (k, operand) in operands.iter().enumerate() {
-            let ArrayOrScalar::Array(array) = operand else { continue };
-            let first = *first.get_or_insert(array);
-            let wanted = if op.is_condition(k) { Dtype::Bool } else { *dtype.get_or_insert(array.dtype) };
-            if array.dtype != wanted || array.queue != first.queue {
-                return None;
-            }
-            alike &= same_shape(array.shape(), first.shape());
-            kind = kind.combine(array.usm_kind());
-        }
-        let (first, dtype) = (first?, dtype?);
-        let queue = &first.queue;
-        if !queue.works_at_once() {
-            return None;
-        }
-        let (mut shape, mut len) = (Shape::Of(first), first.len());
-        if !alike {
-            let arrays = operands.iter().filter_map(an_array).map(UsmArray::shape);
-            let joint = broadcast_shapes(&arrays.collect::<SmallVec<[_; 3]>>()).ok()?;
-            len = checked_len(&joint).ok()?;
-            shape = Shape::Joint(joint);
-        }
-        let mut work = Self { shape, queue, len, kind, dtype, order: Order::C };
-        work.order = match out {
-            Some(out) if out.queue != *queue || !same_shape(out.shape(), work.shape()) => return None,
-            Some(out) => out.result_order(),
-            None => work.result_order(operands),
-        };
-        (work.len != 0).then_some(work)
-    }
-
-    fn shape(&self) -> &[usize] {
-        match &self.shape {
-            Shape::Of(array) => array.shape(),
-            Shape::Joint(shape) => shape,
-        }
-    }
-
-    /// Column-major where the operands of the result's shape are.
-    fn result_order(&self, operands: &[ArrayOrScalar<'_>]) -> Order {
-        let mut order = Order::C;
-        let alike = |array: &&UsmArray| same_shape(array.shape(), self.shape());
-        for array in operands.iter().filter_map(an_array).filter(alike) {
-            match array.result_order() {
-                Order::C => return Order::C,
-                Order::F => order = Order::F,
-            }
-        }
-        order
-    }
-
-    /// Gives a call its operands. Whether the function takes them.
-    fn fill<'b>(&self, call: &mut Call<'b>, op: Op, operands: &'b [ArrayOrScalar<'_>]) -> bool {
-        operands.iter().enumerate().all(|(k, operand)| match operand {
-            ArrayOrScalar::Array(array) => {
-                let memory = array.elements.get_memory();
-                memory.is_some_and(|memory| call.array(memory, &array.layout, array.dtype))
-            }
-            ArrayOrScalar::Scalar(value) => call.value(*value),
-            ArrayOrScalar::Weak(_) if op.is_condition(k) => false,
-            ArrayOrScalar::Weak(value) => {
-                let support = self.queue.device().dtype_support();
-                let joint = result_type(&[self.dtype], &[*value], support);
-                joint.is_ok_and(|joint| joint == self.dtype)
-                    && value.to_scalar(self.dtype).is_ok_and(|value| call.value(value))
-            }
-        })
-    }
-
-    /// The result in memory of its own.
-    ///
-    /// # Errors
-    /// What the allocation reports.
-    fn fresh(&self, op: Op, out: Dtype, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
-        let Some(function) = Function::to(self.queue.device(), op, self.dtype, out) else { return Ok(None) };
-        let mut call = Call::new(function, Space { shape: self.shape(), len: self.len, order: self.order });
-        // More is recorded, to be computed with what comes next.
-        if call.bytes() > DIRECT_BYTES || !self.fill(&mut call, op, operands) {
-            return Ok(None);
-        }
-        let Some(memory) = call.fresh(self.kind)? else { return Ok(None) };
-        let layout = match &self.shape {
-            Shape::Of(array) => array.layout.packed(self.order),
-            Shape::Joint(shape) => Layout::contiguous(shape, self.order)?,
-        };
-        Ok(Some(UsmArray::of(Elements::Memory(memory.into()), layout, out, self.queue.clone())))
-    }
-
-    /// The result in an array of its shape. Whether it is done.
-    fn write(
-        &self,
-        op: Op,
-        operands: &[ArrayOrScalar<'_>],
-        out: &UsmArray,
-        memory: &Arc<Allocation>,
-    ) -> bool {
-        let function = Function::to(self.queue.device(), op, self.dtype, out.dtype);
-        function.is_some_and(|function| {
-            let space = Space { shape: self.shape(), len: self.len, order: self.order };
-            let mut call = Call::new(function, space);
-            self.fill(&mut call, op, operands) && call.write(memory, &out.layout)
-        })
-    }
 }

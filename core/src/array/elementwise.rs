@@ -58,7 +58,7 @@ pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     }
 }
 
-/// As [`elementwise`], where the operands do not lie alike.
+/// As [`elementwise`], of what is not found to be the usual small work.
 #[inline(never)]
 pub(super) fn elementwise_apart(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     match direct::elementwise(op, operands)? {

@@ -6,7 +6,7 @@ mod closeness;
 mod complex;
 mod concat;
 mod creation;
-mod direct;
+pub(crate) mod direct;
 mod display;
 mod elementwise;
 mod indexing;
@@ -95,7 +95,9 @@ impl UsmArray {
 
     /// The same elements through another layout, which reaches no further than this one's.
     pub(crate) fn with_layout(&self, layout: Layout) -> Self {
-        Self { layout, ..self.clone() }
+        // Field by field: the layout that is not wanted is not copied first.
+        let (elements, queue) = (self.elements.clone(), self.queue.clone());
+        Self { elements, layout, dtype: self.dtype, queue, writable: self.writable }
     }
 
     /// This array as the operand of a copy, the root of an expression.

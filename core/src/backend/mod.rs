@@ -177,21 +177,21 @@ pub trait Device: Send + Sync {
         let _ = (fold, dtypes, dst, src, factors, extents);
         false
     }
-    /// Copies `len` elements of `size` bytes, each `stride` bytes from the one before it, one after another to `dst`, on the
-    /// calling thread. Whether it did: a device that does not compute there does nothing.
+    /// Copies elements of `size` bytes one after another to `dst`, on the calling thread: those that dimensions, the
+    /// innermost first, reach from `src` on; of each its extent, and the bytes from an element to the next one.
+    /// Whether it did: a device that does not compute there does nothing.
     ///
     /// # Safety
     /// The elements are readable, as many are writable at `dst` and apart from them; all are in memory of this device or the
-    /// host's, and nothing else accesses them in conflict.
+    /// host's, and nothing else accesses them in conflict. No extent is 0.
     unsafe fn gather_elements(
         &self,
         dst: *mut u8,
         src: *const u8,
-        stride: isize,
+        dims: &[(usize, isize)],
         size: usize,
-        len: usize,
     ) -> bool {
-        let _ = (dst, src, stride, size, len);
+        let _ = (dst, src, dims, size);
         false
     }
     /// Allocates `bytes` (not 0) at an address that is a multiple of `align` (a power of two). Core pools what it gets,

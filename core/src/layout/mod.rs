@@ -284,17 +284,25 @@ impl Layout {
 
     /// A layout whose parts are known to address nothing that a checked layout did not address.
     fn from_parts(shape: &[usize], strides: &[isize], offset: usize) -> Self {
-        // In range: a checked layout has at most `MAX_LEN` elements.
-        let len = shape.iter().product();
+        let (mut len, mut plain, mut row_major, mut expected) = (1, offset == 0, true, 1_isize);
+        for (&extent, &stride) in shape.iter().zip(strides).rev() {
+            // An extent of 1 may have any stride.
+            if extent != 1 {
+                row_major &= stride == expected;
+                expected = expected.saturating_mul(extent.cast_signed());
+            }
+            plain &= extent > 1;
+            // In range: a checked layout has at most `MAX_LEN` elements.
+            len *= extent;
+        }
+        row_major |= len == 0;
+        let column_major = match shape.len() {
+            0 | 1 => row_major,
+            _ => len == 0 || is_dense(shape.iter().zip(strides)),
+        };
         let mut head = shape.len();
-        if len == 0 || is_dense(shape.iter().rev().zip(strides.iter().rev())) {
-            head |= C_CONTIGUOUS;
-        }
-        if len == 0 || is_dense(shape.iter().zip(strides)) {
-            head |= F_CONTIGUOUS;
-        }
-        if offset == 0 && shape.iter().all(|&extent| extent > 1) {
-            head |= PLAIN;
+        for (flag, holds) in [(C_CONTIGUOUS, row_major), (F_CONTIGUOUS, column_major), (PLAIN, plain)] {
+            head |= if holds { flag } else { 0 };
         }
         Self { dimensions: Dimensions::new(shape, strides), len, offset, head }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use super::{Dims, Layout, Strides, checked_len};
+use super::{Dims, Layout, MAX_NDIM, Strides, checked_len};
 use crate::error::{Error, Result};
 
 /// One entry of a basic index. The macro [`s!`](crate::s) writes lists of them.
@@ -198,12 +198,10 @@ macro_rules! s {
 /// First element and number of elements of a slice along a dimension of `extent` elements (Python's
 /// `slice.indices`). `step` is not 0.
 fn clamp(start: Option<isize>, stop: Option<isize>, step: isize, extent: usize) -> (usize, usize) {
-    let extent = extent as i128;
+    // An extent is far from the end of `isize`: `MAX_LEN`.
+    let extent = extent.cast_signed();
     let (floor, ceiling) = if step > 0 { (0, extent) } else { (-1, extent - 1) };
-    let place = |bound: isize| {
-        let bound = bound as i128;
-        (if bound < 0 { bound + extent } else { bound }).clamp(floor, ceiling)
-    };
+    let place = |bound: isize| (if bound < 0 { bound + extent } else { bound }).clamp(floor, ceiling);
     let (first, last) = if step > 0 { (floor, ceiling) } else { (ceiling, floor) };
     let (start, stop) = (start.map_or(first, place), stop.map_or(last, place));
     let distance = if step > 0 { stop - start } else { start - stop };
@@ -211,7 +209,7 @@ fn clamp(start: Option<isize>, stop: Option<isize>, step: isize, extent: usize) 
         return (0, 0);
     }
     // A slice with elements starts at one of them, and has no more than the dimension.
-    (start as usize, (distance - 1) as usize / step.unsigned_abs() + 1)
+    (start.unsigned_abs(), (distance - 1).unsigned_abs() / step.unsigned_abs() + 1)
 }
 
 impl Layout {
@@ -254,7 +252,8 @@ impl Layout {
         }
         let mut skipped = if ellipses == 1 { self.ndim() - consumed } else { 0 };
         let (mut shape, mut strides) = (Dims::new(), Strides::new());
-        let mut shift = 0_i128;
+        // Between elements of this layout, as long as any are selected.
+        let mut shift = 0_isize;
         let mut axis = 0;
         for item in items {
             match *item {
@@ -269,8 +268,8 @@ impl Layout {
                 }
                 SliceItem::Index(index) => {
                     let extent = self.shape()[axis];
-                    let place = if index < 0 { index as i128 + extent as i128 } else { index as i128 };
-                    if place < 0 || place >= extent as i128 {
+                    let place = if index < 0 { index + extent.cast_signed() } else { index };
+                    if place < 0 || place >= extent.cast_signed() {
                         let expected = match extent {
                             0 => "no index, as the dimension has no elements".to_owned(),
                             _ => format!("an index from -{extent} to {}", extent - 1),
@@ -282,7 +281,7 @@ impl Layout {
                             "use an index within the dimension, or a slice, which is clamped to it",
                         ));
                     }
-                    shift = shift.saturating_add(place.saturating_mul(self.strides()[axis] as i128));
+                    shift = shift.wrapping_add(place.wrapping_mul(self.strides()[axis]));
                     axis += 1;
                 }
                 SliceItem::Slice { start, stop, step } => {
@@ -296,7 +295,7 @@ impl Layout {
                     }
                     let (first, len) = clamp(start, stop, step, self.shape()[axis]);
                     let stride = self.strides()[axis];
-                    shift = shift.saturating_add((first as i128).saturating_mul(stride as i128));
+                    shift = shift.wrapping_add(first.cast_signed().wrapping_mul(stride));
                     shape.push(len);
                     // Two selected elements are a stride apart, which then is in range; a stride that nothing uses
                     // may saturate.
@@ -307,12 +306,12 @@ impl Layout {
         }
         shape.extend_from_slice(&self.shape()[axis..]);
         strides.extend_from_slice(&self.strides()[axis..]);
-        if checked_len(&shape)? == 0 {
-            // Nothing is addressed, so the offset that is known to be in range stays.
-            return Ok(Self::from_parts(&shape, &strides, self.offset));
+        // There are no more elements than there were, but there may be more dimensions.
+        if shape.len() > MAX_NDIM {
+            checked_len(&shape)?;
         }
-        // The first selected element, one of this layout's.
-        let offset = (self.offset as i128 + shift) as usize;
+        // The first selected element, one of this layout's; or, where nothing is addressed, what is known to be in range.
+        let offset = if shape.contains(&0) { self.offset } else { self.offset.wrapping_add_signed(shift) };
         Ok(Self::from_parts(&shape, &strides, offset))
     }
 }

@@ -7,14 +7,14 @@ use smallvec::SmallVec;
 use super::expression::{Emission, settle};
 use super::fold::{self, Folding};
 use super::plan::{self, Input, Placed};
-use super::{Node, Recorded, Source, Work};
+use super::{Node, Recorded, Work};
+use crate::array::direct;
 use crate::backend::Support;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout, Order};
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::{Call, Function, Space};
 use crate::memory::schedule::{self, Access, complete};
 use crate::memory::track::Mode;
 use crate::plan::LaunchPlan;
@@ -39,7 +39,7 @@ pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
             drop(guard);
             return fold::flush(node).map(Some);
         }
-        Some(Work::Map(recorded)) => match alone(&node.queue, recorded, node.kind)? {
+        Some(Work::Map(recorded)) => match direct::recorded(&node.queue, recorded, node.kind)? {
             Some(memory) => (memory, None),
             None => {
                 let part = evaluate_part(&node.queue, recorded, Target::New(node.kind))?;
@@ -50,30 +50,6 @@ pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
     drop(guard);
     node.settle(memory);
     Ok(event)
-}
-
-/// The result of an operation that nothing is to be fused with, where it is quicker computed on the calling thread: without
-/// the program and the plan of a submission.
-fn alone(queue: &Queue, recorded: &Recorded, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
-    let function = Function::to(queue.device(), recorded.op, recorded.dtype, recorded.out);
-    let Some(function) = function.filter(|_| queue.works_at_once()) else { return Ok(None) };
-    let layout = &recorded.layout;
-    let order = if layout.is_c_contiguous() { Order::C } else { Order::F };
-    let mut call = Call::new(function, Space { shape: layout.shape(), len: layout.len(), order });
-    for (position, operand) in recorded.operands.iter().enumerate() {
-        let taken = match operand {
-            Source::Scalar(value) => call.value(value.cast(recorded.wanted(position))),
-            Source::Array(array) => {
-                let memory = array.elements().get_memory();
-                memory.is_some_and(|memory| call.array(memory, array.layout(), array.dtype()))
-            }
-            Source::Index(_) => false,
-        };
-        if !taken {
-            return Ok(None);
-        }
-    }
-    call.fresh(kind)
 }
 
 /// Runs an expression into existing memory, now.

@@ -193,7 +193,7 @@ impl Recorded {
     }
 
     /// The dtype that an operand is converted to.
-    fn wanted(&self, position: usize) -> Dtype {
+    pub(crate) fn wanted(&self, position: usize) -> Dtype {
         self.op.operand_dtype(position, self.dtype)
     }
 }

@@ -10,7 +10,7 @@ use super::pack::{self, Walk};
 use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
 use super::space::SHORT_ROW;
 use super::tile::Scratch;
-use super::{GATHER_PS, READ_PS, ROW_PS, step, step_ps};
+use super::{GATHER_PS, READ_PS, ROW_PS, step, step_ps, transpose};
 use crate::simd::Isa;
 
 /// Work below this estimate is done here: longer than what a submission does on the calling thread, for there is nothing
@@ -27,6 +27,49 @@ pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<
     // A step's function has the same contract; the flag beyond those of its sources is not set.
     let run = step::resolve(op, dtype, out, isa)?.run;
     Some(Elements { run, most: most(op.arity() * READ_PS * dtype.size() + step_ps(op, dtype)) })
+}
+
+/// Copies elements one after another to `dst`: those that dimensions, the innermost first, reach from `src` on. Of each its
+/// extent, and the bytes from an element to the next one.
+///
+/// # Safety
+/// The processor has the instruction set. The elements are readable, and there is room for as many at `dst`, apart from them.
+pub(crate) unsafe fn gather_elements(
+    isa: Isa,
+    dst: *mut u8,
+    src: *const u8,
+    dims: &[(usize, isize)],
+    size: usize,
+) {
+    // SAFETY: for all of this function: the caller's contract.
+    unsafe {
+        match *dims {
+            [] => std::ptr::copy_nonoverlapping(src, dst, size),
+            [(len, along)] => pack::gather(isa, dst, src, along, size, len),
+            // Neighbours in memory are in neighbouring rows.
+            [(len, along), (rows, pitch)] if pitch == size.cast_signed() => {
+                transpose::gather_panel(dst, len * size, src, along, size, rows, len);
+            }
+            [ref inner @ .., (extent, pitch)] => {
+                let bytes = inner.iter().fold(size, |bytes, dim| bytes * dim.0);
+                if pitch != 0 {
+                    for i in 0..extent {
+                        let from = src.wrapping_offset(i.cast_signed() * pitch);
+                        gather_elements(isa, dst.add(i * bytes), from, inner, size);
+                    }
+                    return;
+                }
+                // What is repeated is read once.
+                gather_elements(isa, dst, src, inner, size);
+                let (mut done, all) = (bytes, bytes * extent);
+                while done < all {
+                    let more = done.min(all - done);
+                    std::ptr::copy_nonoverlapping(dst, dst.add(done), more);
+                    done += more;
+                }
+            }
+        }
+    }
 }
 
 /// Rough time of a call of a kernel, in picoseconds.

@@ -52,7 +52,7 @@ pub(super) use with_size;
 ///
 /// # Safety
 /// The processor has the instruction set. They are readable; `dst` has room for them and overlaps none of them.
-pub(crate) unsafe fn gather(isa: Isa, dst: *mut u8, src: *const u8, stride: isize, size: usize, len: usize) {
+pub(super) unsafe fn gather(isa: Isa, dst: *mut u8, src: *const u8, stride: isize, size: usize, len: usize) {
     with_size!(size, T => {
         // SAFETY: the caller's contract.
         unsafe { gather_run::<T>(isa, dst.cast(), src, stride, len) }
@@ -82,6 +82,11 @@ unsafe fn gather_run<T: Copy>(isa: Isa, dst: *mut T, src: *const u8, stride: isi
             && let Some(run) = every(isa, size_of::<T>(), stride)
         {
             return run(dst.cast(), src, src, src, 0, len);
+        }
+        if stride == 0 && len > 0 {
+            let same = src.cast::<T>().read_unaligned();
+            (0..len).for_each(|i| dst.add(i).write_unaligned(same));
+            return;
         }
         for i in 0..len {
             let from = src.wrapping_offset(i.cast_signed() * stride).cast::<T>();

@@ -6,162 +6,174 @@ use super::Space;
 use crate::backend::Device;
 use crate::layout::{Layout, Order};
 
-/// The dimensions of a space that count, the innermost first: extent, and elements to step in a layout that broadcasts to it.
-pub(super) type Steps = SmallVec<[(usize, isize); 4]>;
-
-/// The dimensions of [`Steps`], one after another.
-fn dims(layout: &Layout, space: &Space<'_>) -> impl Iterator<Item = (usize, isize)> {
-    let (ndim, order) = (space.shape.len(), space.order);
-    let added = ndim - layout.ndim();
-    let dim = move |n: usize| {
-        let axis = if order == Order::C { ndim - 1 - n } else { n };
-        let inherited = axis.checked_sub(added).filter(|&a| layout.shape()[a] != 1);
-        (space.shape[axis], inherited.map_or(0, |a| layout.strides()[a]))
-    };
-    (0..ndim).map(dim).filter(|dim| dim.0 != 1)
+/// What to step along a dimension: in one layout, or in several at a time.
+pub(super) trait Step: Copy + PartialEq {
+    const NONE: Self;
+    fn plus(self, other: Self) -> Self;
+    fn times(self, count: isize) -> Self;
 }
 
-pub(super) fn steps(layout: &Layout, space: &Space<'_>) -> Steps {
-    dims(layout, space).collect()
+impl Step for isize {
+    const NONE: Self = 0;
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+    fn times(self, count: isize) -> Self {
+        self.wrapping_mul(count)
+    }
 }
 
-/// The elements of an innermost row.
-pub(super) fn row_len(space: &Space<'_>) -> usize {
-    let counts = |extent: &&usize| **extent != 1;
-    let row = match space.order {
-        Order::C => space.shape.iter().rfind(counts),
-        Order::F => space.shape.iter().find(counts),
-    };
-    row.copied().unwrap_or(1)
+impl<const N: usize> Step for [isize; N] {
+    const NONE: Self = [0; N];
+    fn plus(self, other: Self) -> Self {
+        std::array::from_fn(|k| self[k].wrapping_add(other[k]))
+    }
+    fn times(self, count: isize) -> Self {
+        self.map(|step| step.wrapping_mul(count))
+    }
 }
 
-/// Bytes of a row that is worth a call.
-const ROW_BYTES: usize = 128;
+/// The dimensions of a space that count, the innermost first, as few as there may be: extent, and what to step.
+pub(super) type Steps<S> = SmallVec<[(usize, S); 4]>;
 
-/// The elements to step within the rows of a layout, in the order of the space, where these are not short, and their elements
-/// of a size lie together (1) or are the same one (0).
-pub(super) fn row_step(layout: &Layout, space: &Space<'_>, size: usize) -> Option<isize> {
-    let (extent, step) = dims(layout, space).next()?;
-    (matches!(step, 0 | 1) && extent * size >= ROW_BYTES).then_some(step)
-}
-
-/// Calls a function with the first elements and the length of each innermost row, in the order of the space, of layouts whose
-/// steps are given.
+/// The dimensions of a space, with what to step along an axis. Those through which steps go on as they did are one.
 #[inline(always)]
-pub(super) fn rows<const N: usize>(steps: [&[(usize, isize)]; N], mut each: impl FnMut([isize; N], usize)) {
-    let inner = steps[0].first().map_or(1, |&(extent, _)| extent);
-    let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, steps[0].len().saturating_sub(1));
-    let mut row = [0_isize; N];
+fn collect<S: Step>(space: &Space<'_>, step: impl Fn(usize) -> S) -> Steps<S> {
+    let (mut steps, ndim): (Steps<S>, _) = (SmallVec::new(), space.shape.len());
+    for n in 0..ndim {
+        let axis = if space.order == Order::C { ndim - 1 - n } else { n };
+        let (extent, outer) = (space.shape[axis], step(axis));
+        match steps.last_mut() {
+            _ if extent == 1 => {}
+            Some((len, inner)) if inner.times(len.cast_signed()) == outer => *len *= extent,
+            _ => steps.push((extent, outer)),
+        }
+    }
+    steps
+}
+
+/// The bytes to step in a layout that broadcasts to a space, of elements of a size.
+pub(super) fn steps(layout: &Layout, space: &Space<'_>, size: usize) -> Steps<isize> {
+    collect(space, |axis| elements(layout, space, axis) * size.cast_signed())
+}
+
+/// The elements to step in layouts that broadcast to a space; 0 where there is no layout.
+pub(super) fn joint_steps<const N: usize>(
+    layouts: [Option<&Layout>; N],
+    space: &Space<'_>,
+) -> Steps<[isize; N]> {
+    collect(space, |axis| layouts.map(|layout| layout.map_or(0, |layout| elements(layout, space, axis))))
+}
+
+/// The elements to step in a layout along an axis of a space that it broadcasts to.
+#[inline(always)]
+fn elements(layout: &Layout, space: &Space<'_>, axis: usize) -> isize {
+    let own = axis.checked_sub(space.shape.len() - layout.ndim());
+    own.filter(|&own| layout.shape()[own] != 1).map_or(0, |own| layout.strides()[own])
+}
+
+/// Calls a function with the way from the first to each place of a space, in its order.
+#[inline(always)]
+pub(super) fn rows<S: Step>(steps: &[(usize, S)], mut each: impl FnMut(S)) {
+    let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, steps.len());
+    let mut row = S::NONE;
     loop {
-        each(row, inner);
+        each(row);
         let mut axis = 0;
         loop {
             let Some(at) = index.get_mut(axis) else { return };
-            let outer = steps.map(|steps| steps[axis + 1]);
+            let (extent, step) = steps[axis];
             *at += 1;
-            if *at < outer[0].0 {
-                (0..N).for_each(|k| row[k] += outer[k].1);
+            if *at < extent {
+                row = row.plus(step);
                 break;
             }
-            (0..N).for_each(|k| row[k] -= (outer[k].0.cast_signed() - 1) * outer[k].1);
+            row = row.plus(step.times(1 - extent.cast_signed()));
             *at = 0;
             axis += 1;
         }
     }
 }
 
-/// Elements of a row from which on a device is asked to gather them: for some steps it has vectors, which loops that are
-/// compiled for every processor have not.
-const GATHERED: usize = 32;
-
-/// Copies `len` elements of a size that are so far apart to `dense`, or back.
+/// Copies elements of a size from their places to `dense`, or `BACK` from there. `place`: that at multi-index zero.
 ///
 /// # Safety
-/// As for [`transfer`].
-#[inline(always)]
-unsafe fn copy_row<const SIZE: usize, const BACK: bool>(
-    device: &dyn Device,
-    at: *mut [u8; SIZE],
-    step: isize,
-    dense: *mut [u8; SIZE],
-    len: usize,
-) {
-    // SAFETY: for all of this function: the caller's contract.
-    unsafe {
-        let each = |step: isize| {
-            for i in 0..len {
-                let (at, one) = (at.offset(i.cast_signed() * step), dense.add(i));
-                if BACK { *at = *one } else { *one = *at }
-            }
-        };
-        match step {
-            1 if BACK => std::ptr::copy_nonoverlapping(dense, at, len),
-            1 => std::ptr::copy_nonoverlapping(at, dense, len),
-            // Steps that the compiler knows become moves of whole vectors.
-            0 => each(0),
-            _ if !BACK && len >= GATHERED && {
-                let stride = step * SIZE.cast_signed();
-                device.gather_elements(dense.cast(), at.cast(), stride, SIZE, len)
-            } => {}
-            -1 => each(-1),
-            2 => each(2),
-            _ => each(step),
-        }
-    }
-}
-
-/// Copies elements of a size from their places to `dense`, or back.
-///
-/// # Safety
-/// As for [`transfer`].
+/// The places, as the steps say, and all of their number at `dense` are apart; the former are readable, the latter writable,
+/// or, `BACK`, the other way round; and nothing else accesses what is written, or writes to what is read.
 unsafe fn copy<const SIZE: usize, const BACK: bool>(
-    device: &dyn Device,
     place: *mut u8,
-    mut steps: Steps,
+    steps: &[(usize, isize)],
     dense: *mut u8,
 ) {
-    // A row that is repeated is read once.
-    let repeated = !BACK && steps.get(1).is_some_and(|&(_, step)| step == 0);
-    let times = if repeated { steps.remove(1).0 } else { 1 };
-    let (place, mut dense) = (place.cast::<[u8; SIZE]>(), dense.cast::<[u8; SIZE]>());
-    let step = steps.first().map_or(0, |&(_, step)| step);
-    rows([&steps], |[row], len| {
-        // SAFETY: the caller's contract: `row` and the steps from it are in the layout, and `dense` runs through the space.
+    let mut dense = dense.cast::<[u8; SIZE]>();
+    let ((len, step), outer) = match steps {
+        [inner, outer @ ..] => (*inner, outer),
+        [] => ((1, 0), steps),
+    };
+    // Bytes, of as many whole elements.
+    let step = step / SIZE.cast_signed();
+    rows(outer, |row| {
+        // SAFETY: for all of this function: the caller's contract: `row` and the steps from it are places, and `dense` runs
+        // through as many elements.
         unsafe {
-            copy_row::<SIZE, BACK>(device, place.offset(row), step, dense, len);
-            let (mut done, all) = (len, len * times);
-            while done < all {
-                let more = done.min(all - done);
-                std::ptr::copy_nonoverlapping(dense, dense.add(done), more);
-                done += more;
+            let at = place.wrapping_offset(row).cast::<[u8; SIZE]>();
+            let each = |step: isize| {
+                for i in 0..len {
+                    let (at, one) = (at.offset(i.cast_signed() * step), dense.add(i));
+                    if BACK { *at = *one } else { *one = *at }
+                }
+            };
+            match step {
+                1 if BACK => std::ptr::copy_nonoverlapping(dense, at, len),
+                1 => std::ptr::copy_nonoverlapping(at, dense, len),
+                // A step that the compiler knows becomes moves of whole vectors.
+                -1 => each(-1),
+                _ => each(step),
             }
-            dense = dense.add(all);
+            dense = dense.add(len);
         }
     });
 }
 
-/// Copies the elements of a layout, broadcast to a space's shape, one after another to `dense`, or `BACK` from there.
-/// `place`: that at multi-index zero. The device is the memory's.
+/// Copies elements one after another to `dense`, by the device, whose memory it is.
 ///
 /// # Safety
-/// The layout broadcasts to the space's shape, and has it where elements are copied back. Its elements, of this size, and all
-/// of the space at `dense` are apart; the former are readable, the latter writable, or, `BACK`, the other way round; and
-/// nothing else accesses what is written, or writes to what is read.
-pub(super) unsafe fn transfer<const BACK: bool>(
+/// The places, from `place` on as the steps say, are readable, as many elements of the size writable at `dense` and apart from
+/// them, and nothing else accesses what is written, or writes to what is read.
+pub(super) unsafe fn gather(
     device: &dyn Device,
-    place: *mut u8,
-    layout: &Layout,
-    space: &Space<'_>,
+    place: *const u8,
+    steps: &[(usize, isize)],
     size: usize,
     dense: *mut u8,
 ) {
-    let copy: unsafe fn(&dyn Device, *mut u8, Steps, *mut u8) = match size {
+    // SAFETY: the same contract.
+    unsafe {
+        if !device.gather_elements(dense, place, steps, size) {
+            by_size::<false>(size)(place.cast_mut(), steps, dense);
+        }
+    }
+}
+
+/// Copies elements that lie one after another at `dense` to their places.
+///
+/// # Safety
+/// As for [`gather`], the other way round; the places are all others.
+pub(super) unsafe fn scatter(place: *mut u8, steps: &[(usize, isize)], size: usize, dense: *const u8) {
+    // SAFETY: the same contract.
+    unsafe { by_size::<true>(size)(place, steps, dense.cast_mut()) }
+}
+
+/// A function that copies elements, as [`copy`] does.
+type CopyFn = unsafe fn(*mut u8, &[(usize, isize)], *mut u8);
+
+/// The function for elements of a size, each of which is copied as one value.
+fn by_size<const BACK: bool>(size: usize) -> CopyFn {
+    match size {
         1 => copy::<1, BACK>,
         2 => copy::<2, BACK>,
         4 => copy::<4, BACK>,
         8 => copy::<8, BACK>,
         _ => copy::<16, BACK>,
-    };
-    // SAFETY: the caller's contract; the strides of a broadcast are the layout's or 0.
-    unsafe { copy(device, place, steps(layout, space), dense) }
+    }
 }

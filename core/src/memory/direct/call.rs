@@ -1,0 +1,397 @@
+//! A call of a function on operands that lie in any way: found to be what it takes, one after another.
+
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use super::strided::{self, Steps};
+use super::{Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space};
+use super::{hold_idle, place, same_shape, span};
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::layout::{Layout, self_overlaps};
+use crate::memory::allocation::Allocation;
+use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
+use crate::ops::Op;
+use crate::promotion::Weak;
+use crate::scalar::Scalar;
+
+/// Rows at most that are read where they lie, each by a call, where there is room to gather them.
+const FEW_ROWS: usize = 8;
+/// Bytes of a row that is worth a call.
+const ROW_BYTES: usize = 128;
+
+/// A function, and its operands.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    function: Function<'a>,
+    space: Space<'a>,
+    places: [*const u8; MAX_OPERANDS],
+    /// Where the elements are; none of a value.
+    sources: [Option<Source<'a>>; MAX_OPERANDS],
+    constants: [Constant; MAX_OPERANDS],
+    /// Operands that are given.
+    given: usize,
+    /// Bit `k`: operand `k` is one element for all.
+    same: u32,
+    /// Bit `k`: operand `k` does not lie as the results do.
+    apart: u32,
+    /// Whether the space's shape is what those of the operands broadcast to.
+    shaped: bool,
+}
+
+/// How a call gets at what does not lie as the results do.
+enum Way {
+    /// All of them do, or are one element.
+    Together,
+    /// A copy: to where the results are.
+    Straight,
+    /// Row by row, each a call of the function on what is read where it lies: elements one after another, or one for all.
+    Rows(Steps<[isize; MAX_OPERANDS]>),
+    /// One after another on the stack, before the call.
+    Gathered,
+}
+
+impl<'a> Call<'a> {
+    /// A call without its operands. `shaped`: the space's shape is theirs, or may be any that they broadcast to; else one of
+    /// them has to have it.
+    pub(crate) fn new(function: Function<'a>, space: Space<'a>, shaped: bool) -> Self {
+        Self {
+            function,
+            space,
+            places: [std::ptr::null(); MAX_OPERANDS],
+            sources: [const { None }; MAX_OPERANDS],
+            constants: [const { Constant([0; 2]) }; MAX_OPERANDS],
+            given: 0,
+            same: 0,
+            apart: 0,
+            shaped,
+        }
+    }
+
+    /// Gives the next operand, elements of a dtype. Whether they broadcast to the results, and the function takes them.
+    pub(crate) fn array(&mut self, source: Source<'a>, dtype: Dtype) -> bool {
+        let (k, Source { allocation, layout }) = (self.given, source);
+        if k == MAX_OPERANDS || dtype != self.dtype(k) || allocation.device() != self.function.device {
+            return false;
+        }
+        match source.lies_as(&self.space) {
+            true => self.shaped = true,
+            false => match broadcast(layout, self.space.shape) {
+                Broadcast::Not => return false,
+                Broadcast::OneElement => self.same_for_all(k),
+                Broadcast::Rows { shaped } => {
+                    self.apart |= 1 << k;
+                    self.shaped |= shaped;
+                }
+            },
+        }
+        let Some(place) = place(allocation, layout, layout.len(), dtype) else { return false };
+        self.places[k] = place;
+        self.sources[k] = Some(source);
+        self.given += 1;
+        true
+    }
+
+    /// Gives the next operand, a value. Whether the function takes it.
+    pub(crate) fn value(&mut self, value: Scalar) -> bool {
+        let k = self.given;
+        if k == MAX_OPERANDS || value.dtype() != self.dtype(k) {
+            return false;
+        }
+        self.constants[k] = Constant::of(value);
+        self.same_for_all(k);
+        self.given += 1;
+        true
+    }
+
+    /// Gives the next operand, a scalar that takes the dtype of the arrays. Whether it fits, and the function takes it.
+    pub(crate) fn weak(&mut self, value: Weak) -> bool {
+        // What a condition is, is not the arrays'.
+        let fits = !self.function.op.is_condition(self.given);
+        fits && value.to_scalar(self.function.dtype).is_ok_and(|value| self.value(value))
+    }
+
+    /// Notes that an operand is one element, where there are more results.
+    fn same_for_all(&mut self, k: usize) {
+        self.same |= u32::from(self.space.len != 1) << k;
+    }
+
+    /// The dtype of an operand.
+    fn dtype(&self, k: usize) -> Dtype {
+        self.function.op.operand_dtype(k, self.function.dtype)
+    }
+
+    /// Bytes of an operand's element.
+    fn itemsize(&self, k: usize) -> usize {
+        self.dtype(k).size()
+    }
+
+    /// The size of the results.
+    fn bytes(&self) -> usize {
+        self.space.len * self.function.out.size()
+    }
+
+    /// The strongest kind of the operands' memory.
+    pub(crate) fn kind(&self) -> UsmKind {
+        let kinds = self.sources.iter().flatten().map(|source| source.allocation.kind());
+        kinds.fold(UsmKind::Host, UsmKind::combine)
+    }
+
+    /// Whether the call is complete: all operands are given, not all are the same for all elements but those of a copy, and
+    /// there are as many elements as the function takes.
+    fn is_ready(&self) -> bool {
+        let arity = self.function.arity;
+        let varies = self.function.op == Op::Copy || self.same != (1 << arity) - 1;
+        varies && self.shaped && self.given == arity && (1..=self.function.most).contains(&self.space.len)
+    }
+
+    /// What is touched: the operands' memory, and that of a target.
+    fn memories(&self, target: Option<&'a Allocation>) -> Memories<'a> {
+        let of = |k: usize| self.sources[k].map(|source| &**source.allocation);
+        [of(0), of(1), of(2), target]
+    }
+
+    /// Computes into memory of its own, of a kind, now. `None`, with nothing done, where something under way or an open host view
+    /// stands against it, or the call is not complete.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    pub(crate) fn fresh(&self, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
+        let Some(way) = self.way(true) else { return Ok(None) };
+        // Who holds memory waits for nothing, the pool's lock included.
+        let out = Allocation::new(self.function.device, kind, self.bytes(), BLOCK_ALIGN_BYTES)?;
+        let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
+        // SAFETY: the call is complete (`way`), and its memory held: no work is under way and no host view open, and none can
+        // begin. The memory that is written was just allocated, so nobody else has it and no operand is in it.
+        unsafe { self.compute(out.ptr().as_ptr(), &way) };
+        drop(held);
+        Ok(Some(out))
+    }
+
+    /// Computes into elements of an allocation, now. Whether that was possible: `false`, with nothing done, as for
+    /// [`fresh`](Self::fresh), or where the function does not write there.
+    pub(crate) fn write(&self, out: &'a Arc<Allocation>, layout: &'a Layout) -> bool {
+        let Self { function, space, .. } = *self;
+        let stopped = out.is_read_only() || !out.pending_reads.is_empty() || out.device() != function.device;
+        if stopped || !same_shape(layout.shape(), space.shape) {
+            return false;
+        }
+        let Some(dst) = place(out, layout, space.len, function.out) else { return false };
+        let target = Source { allocation: out, layout };
+        if !layout.is_contiguous(space.order) {
+            return self.write_scattered(target, dst);
+        }
+        // What is gathered on the stack is read before anything is written.
+        let mut apart = true;
+        for k in 0..self.given {
+            if self.apart >> k & 1 == 1 {
+                apart &= self.reads_apart(k, target);
+            } else if self.is_lost(k, dst) {
+                return false;
+            }
+        }
+        let Some(way) = self.way(apart) else { return false };
+        let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
+        // SAFETY: as for `fresh`; the target is inside its allocation and aligned (`place`). An operand that lies as the results
+        // do, or is one element, is exactly the target, with elements of the same size since there are as many, or apart from
+        // it (`is_lost`); others are apart from it, or gathered first.
+        unsafe { self.compute(dst, &way) };
+        drop(held);
+        true
+    }
+
+    /// [`write`](Self::write) to elements with gaps between them, or in another order. `dst`: that at multi-index zero.
+    fn write_scattered(&self, target: Source<'a>, dst: *mut u8) -> bool {
+        let Source { allocation: out, layout } = target;
+        let size = self.function.out.size();
+        let steps = strided::steps(layout, &self.space, size);
+        // What lies as the results do is copied to its places directly, where these are others.
+        let copied =
+            self.function.op == Op::Copy && (self.same | self.apart) == 0 && self.reads_apart(0, target);
+        let in_rows = || {
+            copied
+                && matches!(steps[..], [(len, step), ..] if step == size.cast_signed() && len * size >= ROW_BYTES)
+        };
+        if !(self.bytes() <= MAX_BYTES || in_rows()) || self_overlaps(layout) {
+            return false;
+        }
+        let Some(way) = self.way(true) else { return false };
+        let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
+        let mut dense = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
+        let mut from = self.places[0].cast_mut();
+        // SAFETY: as for `fresh`: the result fits the room, which is apart from every operand, or is the operand, which is apart
+        // from the target. The layout has the space's shape and was found to be inside its allocation (`place`), which is
+        // held, too; what is written there was read before.
+        unsafe {
+            if !copied {
+                from = dense.0.as_mut_ptr().cast::<u8>();
+                self.compute(from, &way);
+            }
+            strided::scatter(dst, &steps, size, from);
+        }
+        drop(held);
+        true
+    }
+
+    /// Whether elements of an operand that lies as the results do, or is one for all, would be lost to results that are
+    /// written one after another from `dst` on: where it is neither exactly what is written, nor apart from it.
+    fn is_lost(&self, k: usize, dst: *const u8) -> bool {
+        let one = self.same >> k & 1 == 1;
+        let read = span(self.places[k], if one { 1 } else { self.space.len } * self.itemsize(k));
+        let written = span(dst, self.bytes());
+        // A value is nowhere.
+        self.sources[k].is_some()
+            && (one || read != written)
+            && read.start < written.end
+            && written.start < read.end
+    }
+
+    /// Whether an operand's memory, from its first element to its last, is apart from that of a target.
+    fn reads_apart(&self, k: usize, target: Source<'_>) -> bool {
+        let written = target.layout.byte_range(self.function.out.size());
+        self.sources[k].is_none_or(|Source { allocation, layout }| {
+            let read = layout.byte_range(self.itemsize(k));
+            !allocation.meets(&read, target.allocation, &written)
+        })
+    }
+
+    /// How the operands are read. `apart`: those that do not lie as the results do lie apart from them. `None` where the call is
+    /// not complete, or there is no room to gather an operand and no other way.
+    fn way(&self, apart: bool) -> Option<Way> {
+        if !self.is_ready() {
+            return None;
+        }
+        if self.apart == 0 {
+            return Some(Way::Together);
+        }
+        if apart && self.function.op == Op::Copy {
+            return Some(Way::Straight);
+        }
+        let scattered = || (0..self.given).filter(|k| self.apart >> k & 1 == 1);
+        let most = scattered().map(|k| self.itemsize(k)).max()? * self.space.len;
+        // Few elements have no row that is worth a call.
+        if !apart || most < ROW_BYTES {
+            return (most <= MAX_BYTES).then_some(Way::Gathered);
+        }
+        let steps = strided::joint_steps(self.sources.map(|source| source.map(|of| of.layout)), &self.space);
+        let (len, inner) = *steps.first()?;
+        let mut rows = scattered().map(|k| matches!(inner[k], 0 | 1) && len * self.itemsize(k) >= ROW_BYTES);
+        // Functions expect an operand that is not the same for all.
+        let in_rows = rows.all(|row| row) && inner.contains(&1);
+        // Where there are many rows, to gather them is quicker than as many calls.
+        let gathers = !in_rows || self.space.len / len > FEW_ROWS;
+        match (most <= MAX_BYTES && gathers, in_rows) {
+            (true, _) => Some(Way::Gathered),
+            (false, true) => Some(Way::Rows(steps)),
+            (false, false) => None,
+        }
+    }
+
+    /// Computes the elements.
+    ///
+    /// # Safety
+    /// The call is complete. The results may be written at `dst`, which is aligned to them; nothing else accesses these or the
+    /// operands in conflict. An operand that lies as the results do is exactly the elements at `dst`, or apart from them; so is
+    /// every other one, unless it is gathered. The way is of this call.
+    unsafe fn compute(&self, dst: *mut u8, way: &Way) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match way {
+                Way::Together => self.run(dst, self.places, self.same, self.space.len),
+                Way::Straight => self.gather(0, dst),
+                Way::Rows(steps) => self.compute_rows(dst, steps),
+                Way::Gathered => self.compute_gathered(dst),
+            }
+        }
+    }
+
+    /// [`compute`](Self::compute), row by row.
+    ///
+    /// # Safety
+    /// As for `compute`; the steps are the operands' in the space.
+    unsafe fn compute_rows(&self, mut dst: *mut u8, steps: &[(usize, [isize; MAX_OPERANDS])]) {
+        let Some(((len, inner), outer)) = steps.split_first() else { return };
+        let sizes: [isize; MAX_OPERANDS] = std::array::from_fn(|k| self.itemsize(k).cast_signed());
+        let same = (0..self.given).fold(0, |same, k| same | u32::from(inner[k] == 0) << k);
+        strided::rows(outer, |row: [isize; MAX_OPERANDS]| {
+            let places = std::array::from_fn(|k| self.places[k].wrapping_offset(row[k] * sizes[k]));
+            // SAFETY: the caller's contract: `row` is in each layout, whose elements lie together from there on, or are one; `dst`
+            // runs through the space.
+            unsafe {
+                self.run(dst, places, same, *len);
+                dst = dst.add(len * self.function.out.size());
+            }
+        });
+    }
+
+    /// [`compute`](Self::compute), of operands of which those that lie apart take up to [`MAX_BYTES`].
+    ///
+    /// # Safety
+    /// As for `compute`.
+    unsafe fn compute_gathered(&self, dst: *mut u8) {
+        let mut gathered = [const { Gathered([MaybeUninit::uninit(); MAX_BYTES]) }; MAX_OPERANDS];
+        let mut places = self.places;
+        for k in (0..self.given).filter(|k| self.apart >> k & 1 == 1) {
+            let room = gathered[k].0.as_mut_ptr().cast::<u8>();
+            // SAFETY: the caller's contract; the rooms are apart from everything.
+            unsafe { self.gather(k, room) };
+            places[k] = room;
+        }
+        // SAFETY: the caller's contract; what was gathered is aligned for every dtype.
+        unsafe { self.run(dst, places, self.same, self.space.len) };
+    }
+
+    /// Copies an operand's elements, one after another in the order of the space.
+    ///
+    /// # Safety
+    /// As for `compute`; there is room for the elements at `dst`, apart from them.
+    unsafe fn gather(&self, k: usize, dst: *mut u8) {
+        let Some(source) = self.sources[k] else { return };
+        // SAFETY: `array` has found the place and the elements to be in the allocation, and the layout to broadcast to the
+        // space; the rest is the caller's contract.
+        unsafe { source.gather(self.places[k], self.itemsize(k), &self.space, dst) }
+    }
+
+    /// Calls the function.
+    ///
+    /// # Safety
+    /// As for `compute`; `places` are those of `len` elements of each operand that is no value, or of one that is the same for
+    /// all.
+    unsafe fn run(&self, dst: *mut u8, places: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
+        let place = |k: usize| match self.sources[k] {
+            Some(_) => places[k],
+            None => self.constants[k].place(),
+        };
+        // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
+        // (`backend::Device::elements_fn`). Operands are inside their allocations and aligned (`place`), or values, aligned for
+        // every dtype, as is what stands in place of those that the function has not. The rest is the caller's contract.
+        unsafe { (self.function.run)(dst, place(0), place(1), place(2), same, len) };
+    }
+}
+
+/// How a layout that does not lie as results do becomes their shape.
+enum Broadcast {
+    Not,
+    OneElement,
+    /// `shaped`: it has their shape.
+    Rows {
+        shaped: bool,
+    },
+}
+
+fn broadcast(layout: &Layout, shape: &[usize]) -> Broadcast {
+    let Some(added) = shape.len().checked_sub(layout.ndim()) else { return Broadcast::Not };
+    let mut shaped = added == 0;
+    for (&own, &of) in layout.shape().iter().zip(&shape[added..]) {
+        if own != of {
+            if own != 1 {
+                return Broadcast::Not;
+            }
+            shaped = false;
+        }
+    }
+    match layout.len() {
+        1 if !shaped => Broadcast::OneElement,
+        _ => Broadcast::Rows { shaped },
+    }
+}
