@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
 
-use stridewise::{Array, Result};
+use stridewise::{Array, Result, s};
 
 use crate::measure::Outcome;
 
@@ -13,26 +13,51 @@ pub(crate) const ELEMENTS: usize = 16;
 /// Calls that are counted.
 const COUNTED: u32 = 1000;
 
-type Work = fn(&Array<f32>, &Array<f32>, &mut Array<f32>) -> Result<()>;
+/// The operands.
+struct Given {
+    a: Array<f32>,
+    b: Array<f32>,
+    /// As many elements or fewer, and their first row.
+    square: Array<f32>,
+    row: Array<f32>,
+}
+
+impl Given {
+    fn new(elements: usize) -> Result<Self> {
+        let operand = |from| Array::<f32>::linspace(from, 1.0, elements);
+        let (a, b) = (operand(-1.0)?, operand(0.5)?);
+        let side = elements.isqrt();
+        let square = a.slice(s![..side * side])?.reshape([side, side])?;
+        let row = square.slice(s![0, ..])?;
+        a.wait()?;
+        b.wait()?;
+        Ok(Self { a, b, square, row })
+    }
+}
+
+type Work = fn(&Given, &mut Array<f32>) -> Result<()>;
 
 /// By name; each waits for its result.
 const OPERATIONS: &[(&str, Work)] = &[
-    ("add", |a, b, _| black_box(a.try_add(b)?).wait()),
-    ("add-out", |a, b, out| a.add_into(b, out)?.wait()),
-    ("chain", |a, b, _| black_box((a * a + b * b).sqrt() * b - a).wait()),
-    ("where", |a, b, _| black_box(a.try_greater(b)?.try_where(a, b)?).wait()),
-    ("slice", |a, _, _| a.slice(stridewise::s![1..]).map(|part| drop(black_box(part)))),
-    ("strided", |a, b, _| {
-        let part = |x: &Array<f32>| x.slice(stridewise::s![..;2]);
+    ("add", |Given { a, b, .. }, _| black_box(a.try_add(b)?).wait()),
+    ("add-out", |Given { a, b, .. }, out| a.add_into(b, out)?.wait()),
+    ("chain", |Given { a, b, .. }, _| black_box((a * a + b * b).sqrt() * b - a).wait()),
+    ("where", |Given { a, b, .. }, _| black_box(a.try_greater(b)?.try_where(a, b)?).wait()),
+    ("slice", |Given { a, .. }, _| a.slice(s![1..]).map(|part| drop(black_box(part)))),
+    ("strided", |Given { a, b, .. }, _| {
+        let part = |x: &Array<f32>| x.slice(s![..;2]);
         black_box(part(a)?.try_add(&part(b)?)?).wait()
     }),
-    ("sum", |a, _, _| black_box(a.sum()).map(drop)),
-    ("mean", |a, _, _| black_box(a.mean()).map(drop)),
-    ("sum-axis", |a, _, _| black_box(a.reshape([-1, 4])?.sum_axis(0)?).wait()),
-    ("vecdot", |a, b, _| black_box(a.try_vecdot(b, -1)?).wait()),
-    ("argmax", |a, _, _| black_box(a.argmax()).map(drop)),
-    ("concat", |a, b, _| black_box(Array::concat(&[a, b], 0)?).wait()),
-    ("cast", |a, _, _| black_box(a.try_astype::<f64>()?).wait()),
+    ("broadcast", |Given { square, row, .. }, _| black_box(square.try_add(row)?).wait()),
+    ("transposed", |Given { square, .. }, _| black_box(square.try_add(&square.t())?).wait()),
+    ("sum", |Given { a, .. }, _| black_box(a.sum()).map(drop)),
+    ("mean", |Given { a, .. }, _| black_box(a.mean()).map(drop)),
+    ("sum-axis-0", |Given { square, .. }, _| black_box(square.sum_axis(0)?).wait()),
+    ("sum-axis-1", |Given { square, .. }, _| black_box(square.sum_axis(1)?).wait()),
+    ("vecdot", |Given { a, b, .. }, _| black_box(a.try_vecdot(b, -1)?).wait()),
+    ("argmax", |Given { a, .. }, _| black_box(a.argmax()).map(drop)),
+    ("concat", |Given { a, b, .. }, _| black_box(Array::concat(&[a, b], 0)?).wait()),
+    ("cast", |Given { a, .. }, _| black_box(a.try_astype::<f64>()?).wait()),
 ];
 
 /// The names of the operations.
@@ -43,16 +68,13 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// Calls an operation, and prints the time of each call.
 pub(crate) fn run(name: &str, elements: usize, calls: u32) -> Outcome<()> {
     let &(_, work) = OPERATIONS.iter().find(|(known, _)| *known == name).ok_or("no such operation")?;
-    let operand = |from| Array::<f32>::linspace(from, 1.0, elements);
-    let (a, b, mut out) = (operand(-1.0)?, operand(0.5)?, operand(0.0)?);
-    for operand in [&a, &b, &out] {
-        operand.wait()?;
-    }
+    let given = Given::new(elements)?;
+    let mut out = given.a.copy()?;
     for _ in 0..calls / 10 {
-        work(&a, &b, &mut out)?;
+        work(&given, &mut out)?;
     }
     let started = Instant::now();
-    repeat(work, &a, &b, &mut out, calls)?;
+    repeat(work, &given, &mut out, calls)?;
     let each = started.elapsed() / calls.max(1);
     println!("{name}, {elements} elements: {each:?} each");
     Ok(())
@@ -60,8 +82,8 @@ pub(crate) fn run(name: &str, elements: usize, calls: u32) -> Outcome<()> {
 
 /// Apart, so that a counter can be told to count this function.
 #[inline(never)]
-fn repeat(work: Work, a: &Array<f32>, b: &Array<f32>, out: &mut Array<f32>, calls: u32) -> Result<()> {
-    (0..calls).try_for_each(|_| work(a, b, out))
+fn repeat(work: Work, given: &Given, out: &mut Array<f32>, calls: u32) -> Result<()> {
+    (0..calls).try_for_each(|_| work(given, out))
 }
 
 /// The instructions of a call of each operation, counted by Valgrind's callgrind.

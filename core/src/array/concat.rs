@@ -54,8 +54,11 @@ pub fn concat(arrays: &[&UsmArray], axis: Option<isize>) -> Result<UsmArray> {
         };
         shape[axis] = longer;
     }
-    let dtypes: SmallVec<[_; 4]> = arrays.iter().map(|a| a.dtype()).collect();
-    let dtype = result_type(&dtypes, &[], queue.device().dtype_support())?;
+    let mut dtype = arrays[0].dtype();
+    if arrays.iter().any(|array| array.dtype() != dtype) {
+        let dtypes: SmallVec<[_; 4]> = arrays.iter().map(|a| a.dtype()).collect();
+        dtype = result_type(&dtypes, &[], queue.device().dtype_support())?;
+    }
     let kind = arrays.iter().map(|a| a.usm_kind()).fold(UsmKind::Host, UsmKind::combine);
     if let Some(elements) = direct::join(arrays, axis, dtype, kind, &queue)? {
         return Ok(UsmArray::of(elements, Layout::contiguous(&shape, Order::C)?, dtype, queue));

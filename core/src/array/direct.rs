@@ -7,7 +7,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{ArrayOrScalar, UsmArray};
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, Element};
 use crate::error::Result;
 use crate::layout::{Dims, Layout, Order, all_axes, broadcast_shapes, checked_len};
 use crate::lazy::{Elements, Recorded, Source as Operand};
@@ -341,9 +341,19 @@ pub(super) fn fold(
 
 /// The value of a fold of all elements, converted to the accumulator's dtype.
 pub(super) fn fold_all(array: &UsmArray, accumulator: Dtype, fold: Fold) -> Option<Scalar> {
-    let axes = all_axes(array.ndim());
-    let folded = AxisFold { device: array.device(), fold, accumulator, finish: None, axes };
+    let folded = over_all(array, accumulator, fold);
     fold_sources(array, |source, factors| folded.value(source, factors, array.dtype))
+}
+
+/// [`fold_all`], of the type that the fold comes to: to hand on a value whose dtype is known at run time only takes as long
+/// as to fold a few elements.
+pub(super) fn fold_all_as<T: Element>(array: &UsmArray, accumulator: Dtype, fold: Fold) -> Option<T> {
+    let folded = over_all(array, accumulator, fold);
+    fold_sources(array, |source, factors| folded.value_as(source, factors, array.dtype))
+}
+
+fn over_all(array: &UsmArray, accumulator: Dtype, fold: Fold) -> AxisFold<'_> {
+    AxisFold { device: array.device(), fold, accumulator, finish: None, axes: all_axes(array.ndim()) }
 }
 
 /// Calls a function with the elements of an array, or, of a product that is only recorded, with its factors, where work on

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{UsmArray, direct, elementwise};
-use crate::dtype::{Dtype, DtypeKind};
+use crate::dtype::{Dtype, DtypeKind, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, all_axes, normalize_axes};
 use crate::lazy::{self, Folding};
@@ -204,18 +204,37 @@ impl UsmArray {
     /// [`reduce_all`](Self::reduce_all) of a few elements, on the calling thread, without an array for the result; `None` where
     /// something stands against that.
     fn reduce_all_at_once(&self, reduction: Reduction) -> Option<Scalar> {
-        let (fold, support) = (reduction.fold(), self.device().dtype_support());
-        let accumulator = reduction.accumulator(self.dtype, support).ok()?;
-        let out = reduction.result(self.dtype, accumulator);
-        // A reduction over no axes is the element itself.
-        if self.ndim() == 0 || !support.supports(accumulator) || !support.supports(out) {
-            return None;
-        }
-        let value = direct::fold_all(self, accumulator, fold)?;
+        let (accumulator, out) = self.folded_at_once(reduction)?;
+        let value = direct::fold_all(self, accumulator, reduction.fold())?;
         match reduction {
             Reduction::Mean => Some(apply(Op::Divide, &[value, terms(self.len(), accumulator)])?.cast(out)),
             _ => Some(value),
         }
+    }
+
+    /// [`reduce_all_at_once`](Self::reduce_all_at_once), of the result's own type.
+    pub(super) fn reduce_all_as<T: Element>(&self, reduction: Reduction) -> Option<T> {
+        let (accumulator, out) = self.folded_at_once(reduction)?;
+        if out != T::DTYPE || (reduction == Reduction::Mean && accumulator != out) {
+            return None;
+        }
+        let value = direct::fold_all_as::<T>(self, accumulator, reduction.fold())?;
+        match (reduction, value.to_scalar()) {
+            (Reduction::Mean, Scalar::F32(sum)) => Scalar::F32(sum / self.len() as f64 as f32).get(),
+            (Reduction::Mean, Scalar::F64(sum)) => Scalar::F64(sum / self.len() as f64).get(),
+            (Reduction::Mean, _) => None,
+            _ => Some(value),
+        }
+    }
+
+    /// The dtypes that a reduction of all elements accumulates in and comes to, where it may be computed at once.
+    fn folded_at_once(&self, reduction: Reduction) -> Option<(Dtype, Dtype)> {
+        let support = self.device().dtype_support();
+        let accumulator = reduction.accumulator(self.dtype, support).ok()?;
+        let out = reduction.result(self.dtype, accumulator);
+        // A reduction over no axes is the element itself.
+        let folds = self.ndim() != 0 && support.supports(accumulator) && support.supports(out);
+        folds.then_some((accumulator, out))
     }
 
     /// The axes named, or all.

@@ -1,5 +1,7 @@
 //! Shape and strides as a layout holds them.
 
+use super::{Order, contiguous_strides, fill_strides};
+
 /// Dimensions that are held in place.
 const FEW: usize = 4;
 
@@ -27,6 +29,16 @@ impl Dimensions {
         Self { few, many }
     }
 
+    /// Those of elements that lie one after another.
+    pub(super) fn dense(shape: &[usize], order: Order) -> Self {
+        if shape.len() > FEW {
+            return Self::new(shape, &contiguous_strides(shape, order));
+        }
+        let mut few = (in_place(shape), [0; FEW]);
+        fill_strides(shape, order, &mut few.1);
+        Self { few, many: None }
+    }
+
     /// Of as many dimensions as there are.
     #[inline]
     pub(super) fn shape(&self, ndim: usize) -> &[usize] {
@@ -49,5 +61,12 @@ impl Dimensions {
 /// The first few, and 0 for those that are not there.
 #[inline]
 fn in_place<T: Copy + Default>(all: &[T]) -> [T; FEW] {
-    std::array::from_fn(|k| all.get(k).copied().unwrap_or_default())
+    let none = T::default();
+    match *all {
+        [] => [none; FEW],
+        [a] => [a, none, none, none],
+        [a, b] => [a, b, none, none],
+        [a, b, c] => [a, b, c, none],
+        [a, b, c, d, ..] => [a, b, c, d],
+    }
 }

@@ -118,19 +118,24 @@ pub(crate) fn checked_len(shape: &[usize]) -> Result<usize> {
 
 /// Strides of a contiguous array; extents of 0 count as 1, as in NumPy. The shape has passed [`checked_len`].
 fn contiguous_strides(shape: &[usize], order: Order) -> Strides {
-    let mut strides = Strides::from_buf_and_len([0; 4], shape.len().min(4));
-    strides.resize(shape.len(), 0);
-    let mut step = 1_isize;
-    let mut fill = |axis: usize| {
-        strides[axis] = step;
-        // In range: `checked_len` bounds the product of all extents.
-        step = step.saturating_mul(shape[axis].max(1).cast_signed());
-    };
-    match order {
-        Order::C => (0..shape.len()).rev().for_each(&mut fill),
-        Order::F => (0..shape.len()).for_each(&mut fill),
-    }
+    let mut strides: Strides = SmallVec::from_elem(0, shape.len());
+    fill_strides(shape, order, &mut strides);
     strides
+}
+
+/// Writes the strides of [`contiguous_strides`] to the first of some.
+fn fill_strides(shape: &[usize], order: Order, strides: &mut [isize]) {
+    let mut step = 1_isize;
+    let fill = |(&extent, stride): (&usize, &mut isize)| {
+        *stride = step;
+        // In range: `checked_len` bounds the product of all extents.
+        step = step.saturating_mul(extent.max(1).cast_signed());
+    };
+    let dims = shape.iter().zip(&mut strides[..shape.len()]);
+    match order {
+        Order::C => dims.rev().for_each(fill),
+        Order::F => dims.for_each(fill),
+    }
 }
 
 /// Distances in elements from the zero multi-index to the lowest and the highest element addressed; saturating,
@@ -257,8 +262,20 @@ impl Layout {
     /// # Errors
     /// More than [`MAX_NDIM`] dimensions, or more than [`MAX_LEN`] elements.
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self> {
-        checked_len(shape)?;
-        Ok(Self::from_parts(shape, &contiguous_strides(shape, order), 0))
+        Ok(Self::dense(shape, checked_len(shape)?, order))
+    }
+
+    /// A contiguous layout of a shape of so many elements, which has passed [`checked_len`].
+    fn dense(shape: &[usize], len: usize, order: Order) -> Self {
+        let (mut long, mut plain) = (0, true);
+        for &extent in shape {
+            long += usize::from(extent != 1);
+            plain &= extent > 1;
+        }
+        let other = if len == 0 || long <= 1 { C_CONTIGUOUS | F_CONTIGUOUS } else { 0 };
+        let own = if order == Order::C { C_CONTIGUOUS } else { F_CONTIGUOUS };
+        let head = shape.len() | own | other | if plain { PLAIN } else { 0 };
+        Self { dimensions: Dimensions::dense(shape, order), len, offset: 0, head }
     }
 
     /// A contiguous layout of the same shape that starts at 0.
@@ -269,8 +286,7 @@ impl Layout {
 
     #[inline(never)]
     fn repacked(&self, order: Order) -> Self {
-        // The shape has passed `checked_len`.
-        Self::from_parts(self.shape(), &contiguous_strides(self.shape(), order), 0)
+        Self::dense(self.shape(), self.len, order)
     }
 
     /// Whether elements lie one after another in an order.

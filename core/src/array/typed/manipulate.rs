@@ -1,5 +1,7 @@
 //! Views, copies, writing through views, and joining.
 
+use smallvec::SmallVec;
+
 use super::{Array, ArrayOrValue, Axes, Extents};
 use crate::array::{self, UsmArray};
 use crate::dtype::Element;
@@ -168,7 +170,7 @@ impl<T: Element> Array<T> {
         array::stack(&Self::untyped(arrays), axis).map(Self::typed)
     }
 
-    fn untyped<'a>(arrays: &[&'a Self]) -> Vec<&'a UsmArray> {
+    fn untyped<'a>(arrays: &[&'a Self]) -> SmallVec<[&'a UsmArray; 4]> {
         arrays.iter().map(|array| &array.inner).collect()
     }
 }

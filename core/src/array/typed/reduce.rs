@@ -12,8 +12,11 @@ impl<T: Element> Array<T> {
         self.inner.reduce(reduction, Some(&axes), keepdims)?.try_into()
     }
     fn reduce_all<U: Element>(&self, reduction: Reduction) -> Result<U> {
-        // Where the device lacks double precision, the mean of integers is single and converts.
-        typed(self.inner.reduce_all(reduction)?)
+        match self.inner.reduce_all_as(reduction) {
+            Some(value) => Ok(value),
+            // Where the device lacks double precision, the mean of integers is single and converts.
+            None => typed(self.inner.reduce_all(reduction)?),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::{Constant, Gathered, MAX_BYTES, MAX_OPERANDS, Source, Space, hold_idle, place};
 use crate::backend::{ElementsFn, FoldExtents};
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, Element};
 use crate::error::Result;
 use crate::layout::{Layout, Order};
 use crate::memory::BLOCK_ALIGN_BYTES;
@@ -80,6 +80,21 @@ impl AxisFold<'_> {
         })
     }
 
+    /// [`value`](Self::value), of the type that the fold comes to; not of `bool`, as what is folded may be other bytes than 0
+    /// and 1.
+    pub(crate) fn value_as<T: Element>(
+        &self,
+        source: Source<'_>,
+        factors: Option<Source<'_>>,
+        dtype: Dtype,
+    ) -> Option<T> {
+        if self.fold.result(self.accumulator) != T::DTYPE || T::DTYPE == Dtype::Bool {
+            return None;
+        }
+        // SAFETY: there is one result at least, of this type, of which all bits are values; it is aligned for every dtype.
+        self.folded(source, factors, dtype, |values, _| unsafe { values.cast::<T>().read() })
+    }
+
     /// Folds the elements of a layout, in the order in which they lie where there are no gaps between them, and hands on where
     /// the folded values are, and their number. `None` where that is not possible at once.
     fn folded<R>(
@@ -137,7 +152,7 @@ impl AxisFold<'_> {
 
     /// How the elements of a layout follow each other, and whether they have to be gathered for that, in row-major order.
     /// `None` where what is folded does not lie together, or the order of a plan would be another one.
-    #[inline]
+    #[inline(always)]
     fn extents(&self, layout: &Layout) -> Option<(FoldExtents, bool)> {
         let (row_major, column_major) = (layout.is_c_contiguous(), layout.is_f_contiguous());
         let mut extents = FoldExtents { outer: 1, len: 1, inner: 1 };

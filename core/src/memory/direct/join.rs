@@ -41,7 +41,7 @@ pub(crate) fn join(
         return Ok(None);
     }
     let rows: usize = outer.iter().product();
-    let row = |source: &Source<'_>| source.layout.shape()[axis..].iter().product::<usize>() * dtype.size();
+    let row = |source: &Source<'_>| source.layout.len() / rows.max(1) * dtype.size();
     // Layouts that are not those of memory may add up to more than an address can be.
     let pitch = sources.iter().map(row).fold(0, usize::saturating_add);
     let total = rows.saturating_mul(pitch);
