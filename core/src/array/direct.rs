@@ -287,10 +287,48 @@ fn written(
     give(&mut call, operands, &out.queue) && call.write(allocation, &out.layout)
 }
 
-/// Writes the result of an elementwise operation into one of its operands, which nobody else has. Whether it is done.
-pub(super) fn reuse(op: Op, operands: &[ArrayOrScalar<'_>], owned: &UsmArray) -> bool {
+/// Writes the result of an elementwise operation into an operand that was given away (the one that is `None` among all), where
+/// nobody else has its memory, and what is needed besides lies as it does. Whether it is done.
+pub(super) fn reuse<const N: usize>(
+    op: Op,
+    operands: [Option<&ArrayOrScalar<'_>>; N],
+    owned: &mut UsmArray,
+) -> bool {
+    reused(op, operands, owned).unwrap_or(false)
+}
+
+/// [`reuse`]; `None` where it is not done.
+#[inline(always)]
+fn reused<'a, const N: usize>(
+    op: Op,
+    operands: [Option<&ArrayOrScalar<'a>>; N],
+    owned: &'a mut UsmArray,
+) -> Option<bool> {
+    let order = owned.result_order();
+    let UsmArray { elements, layout, dtype, queue, writable } = owned;
     // More is recorded, to be computed with what comes next.
-    owned.bytes() <= DIRECT_BYTES && owned.elements.is_alone() && write(op, operands, owned)
+    let small = layout.len() <= DIRECT_BYTES / dtype.size();
+    if !small || !*writable || !queue.works_at_once() {
+        return None;
+    }
+    let alone = elements.alone()?;
+    let function = Function::of(queue.device(), op, *dtype)?;
+    let mut call = Alike::<N>::new(function, Space { shape: layout.shape(), len: layout.len(), order })?;
+    for (k, operand) in operands.iter().enumerate() {
+        let takes = match *operand {
+            None => call.owned(k, alone, layout, *dtype),
+            Some(&ArrayOrScalar::Array(array)) => {
+                array.queue == *queue
+                    && call.array(k, array.elements.get_memory()?, &array.layout, array.dtype)
+            }
+            Some(&ArrayOrScalar::Scalar(value)) => call.value(k, value),
+            Some(ArrayOrScalar::Weak(_)) => false,
+        };
+        if !takes {
+            return None;
+        }
+    }
+    Some(call.write_owned())
 }
 
 /// Writes a value, or the elements of an array, converted. Whether it is done.

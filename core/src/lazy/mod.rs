@@ -37,7 +37,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::memory::allocation::Allocation;
-use crate::memory::{Memory, UsmKind};
+use crate::memory::{Alone, Memory, UsmKind};
 use crate::ops::Op;
 use crate::runtime::Queue;
 use crate::scalar::Scalar;
@@ -129,14 +129,13 @@ impl Elements {
         self.get_memory().is_some_and(|memory| memory.is_read_only())
     }
 
-    /// Whether nobody else has a reference to the elements or knows their memory.
-    pub(crate) fn is_alone(&self) -> bool {
-        let single = match self {
-            Self::Memory(_) => true,
-            Self::Recorded(node) => Arc::strong_count(node) == 1,
-        };
-        single
-            && self.get_memory().is_some_and(|memory| Arc::strong_count(memory) == 1 && !memory.is_exported())
+    /// The memory, where nobody else has a reference to it or knows its address, and nothing was recorded.
+    #[inline(always)]
+    pub(crate) fn alone(&mut self) -> Option<Alone<'_>> {
+        match self {
+            Self::Memory(memory) => memory.alone(),
+            Self::Recorded(_) => None,
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub use host::{HostView, HostViewMut};
 pub use pointer::{PointerKind, UsmKind, UsmPtr};
 pub use pool::{BLOCK_ALIGN_BYTES, PoolStatistics};
 pub use registry::{PointerInfo, pointer_info};
-pub(crate) use spare::Memory;
+pub(crate) use spare::{Alone, Memory};
 pub use usm::UsmMemory;
 
 pub(crate) use schedule::last_write;

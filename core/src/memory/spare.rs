@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 use super::UsmKind;
 use super::allocation::Allocation;
@@ -34,6 +35,31 @@ impl Deref for Memory {
 impl From<Arc<Allocation>> for Memory {
     fn from(allocation: Arc<Allocation>) -> Self {
         Self(ManuallyDrop::new(allocation))
+    }
+}
+
+impl Memory {
+    /// The memory, where this is the only reference to it and its address is not known outside: nobody else begins to access it
+    /// then, as long as this reference is borrowed.
+    #[inline(always)]
+    pub(crate) fn alone(&mut self) -> Option<Alone<'_>> {
+        if Arc::strong_count(&self.0) != 1 {
+            return None;
+        }
+        // What those did who gave their references up has been done.
+        fence(Ordering::Acquire);
+        (!self.0.is_exported()).then_some(Alone(&self.0))
+    }
+}
+
+/// Memory that nobody else has.
+#[derive(Clone, Copy)]
+pub(crate) struct Alone<'a>(&'a Arc<Allocation>);
+
+impl<'a> Alone<'a> {
+    #[inline(always)]
+    pub(super) fn allocation(self) -> &'a Arc<Allocation> {
+        self.0
     }
 }
 

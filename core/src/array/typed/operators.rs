@@ -36,11 +36,11 @@ fn combined<'a, T: Element>(
 /// `left ∘ right`. A small result is written into an operand that is given away, where nobody else has its memory.
 fn give_left<'a, T: Element>(
     op: Op,
-    left: Array<T>,
+    mut left: Array<T>,
     right: impl Into<ArrayOrScalar<'a>>,
 ) -> Result<Array<T>> {
     let right = right.into();
-    match direct::reuse(op, &[(&left).into(), right.clone()], &left.inner) {
+    match direct::reuse(op, [None, Some(&right)], &mut left.inner) {
         true => Ok(left),
         false => combined(op, &left, right),
     }
@@ -50,18 +50,18 @@ fn give_left<'a, T: Element>(
 fn give_right<'a, T: Element>(
     op: Op,
     left: impl Into<ArrayOrScalar<'a>>,
-    right: Array<T>,
+    mut right: Array<T>,
 ) -> Result<Array<T>> {
     let left = left.into();
-    match direct::reuse(op, &[left.clone(), (&right).into()], &right.inner) {
+    match direct::reuse(op, [Some(&left), None], &mut right.inner) {
         true => Ok(right),
         false => combined(op, left, &right),
     }
 }
 
 /// As [`give_left`], of both operands.
-fn give_both<T: Element>(op: Op, left: Array<T>, right: Array<T>) -> Result<Array<T>> {
-    match direct::reuse(op, &[(&left).into(), (&right).into()], &left.inner) {
+fn give_both<T: Element>(op: Op, mut left: Array<T>, right: Array<T>) -> Result<Array<T>> {
+    match direct::reuse(op, [None, Some(&(&right).into())], &mut left.inner) {
         true => Ok(left),
         false => give_right(op, &left, right),
     }
@@ -229,8 +229,8 @@ macro_rules! unary_operators {
         impl<T: $Class> $Trait for Array<T> {
             type Output = Array<T>;
             #[track_caller]
-            fn $name(self) -> Array<T> {
-                match direct::reuse(Op::$Op, &[(&self).into()], &self.inner) {
+            fn $name(mut self) -> Array<T> {
+                match direct::reuse(Op::$Op, [None], &mut self.inner) {
                     true => self,
                     false => demand(self.$try_name()),
                 }

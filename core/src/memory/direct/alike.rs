@@ -7,7 +7,7 @@ use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::memory::allocation::Allocation;
-use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
+use crate::memory::{Alone, BLOCK_ALIGN_BYTES, UsmKind};
 use crate::ops::Op;
 use crate::scalar::Scalar;
 
@@ -23,6 +23,8 @@ pub(crate) struct Alike<'a, const N: usize> {
     constants: [Constant; N],
     /// Bit `k`: operand `k` is given.
     given: u32,
+    /// Bit `k`: nobody else has the memory of operand `k`.
+    alone: u32,
 }
 
 impl<'a, const N: usize> Alike<'a, N> {
@@ -38,6 +40,7 @@ impl<'a, const N: usize> Alike<'a, N> {
             memory: [const { None }; N],
             constants: [const { Constant([0; 2]) }; N],
             given: 0,
+            alone: 0,
         })
     }
 
@@ -66,6 +69,14 @@ impl<'a, const N: usize> Alike<'a, N> {
         self.kind = self.kind.combine(allocation.kind());
         self.given |= 1 << k;
         true
+    }
+
+    /// [`array`](Self::array), of memory that nobody else has, and that is idle: it needs not be held.
+    #[inline(always)]
+    pub(crate) fn owned(&mut self, k: usize, memory: Alone<'a>, layout: &'a Layout, dtype: Dtype) -> bool {
+        let allocation = memory.allocation();
+        self.alone |= 1 << k;
+        allocation.is_idle() && !allocation.is_read_only() && self.array(k, allocation, layout, dtype)
     }
 
     /// Gives operand `k`, a value. Whether the function takes it.
@@ -145,11 +156,29 @@ impl<'a, const N: usize> Alike<'a, N> {
         true
     }
 
-    /// What is touched.
+    /// Computes into the operand whose memory nobody else has, now. Whether that was possible: `false`, with nothing done, as
+    /// for [`fresh`](Self::fresh), or where the results are of another dtype.
+    #[inline(always)]
+    pub(crate) fn write_owned(&self) -> bool {
+        let Some(k) = (0..N).find(|k| self.alone >> k & 1 == 1) else { return false };
+        if !self.is_ready() || self.function.out != self.dtype(k) {
+            return false;
+        }
+        let Some(held) = hold_idle(&self.memories(None)) else { return false };
+        // SAFETY: as for `fresh`; memory that nobody else has is idle (`owned`), and stays so while it is borrowed. The target is
+        // an operand of as many elements, and no other one is in its memory.
+        unsafe { self.run(self.places[k].cast_mut()) };
+        drop(held);
+        true
+    }
+
+    /// What is touched, but for what nobody else has.
     #[inline(always)]
     fn memories(&self, target: Option<&'a Allocation>) -> Memories<'a> {
         let mut memories = [const { None }; MAX_OPERANDS + 1];
-        memories[..N].copy_from_slice(&self.memory);
+        for (k, memory) in self.memory.into_iter().enumerate() {
+            memories[k] = memory.filter(|_| self.alone >> k & 1 == 0);
+        }
         memories[MAX_OPERANDS] = target;
         memories
     }
