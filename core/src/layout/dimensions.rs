@@ -1,6 +1,6 @@
 //! Shape and strides as a layout holds them.
 
-use super::{Order, contiguous_strides, fill_strides};
+use super::{Order, contiguous_strides};
 
 /// Dimensions that are held in place.
 const FEW: usize = 4;
@@ -29,14 +29,20 @@ impl Dimensions {
         Self { few, many }
     }
 
-    /// Those of elements that lie one after another.
+    /// Those of elements that lie one after another. The shape's product is in range.
+    #[inline(always)]
     pub(super) fn dense(shape: &[usize], order: Order) -> Self {
-        if shape.len() > FEW {
-            return Self::new(shape, &contiguous_strides(shape, order));
-        }
-        let mut few = (in_place(shape), [0; FEW]);
-        fill_strides(shape, order, &mut few.1);
-        Self { few, many: None }
+        // Extents of 0 count as 1.
+        let step = |extent: usize| extent.max(1).cast_signed();
+        let strides = match (shape, order) {
+            ([], _) => [0; FEW],
+            ([_], _) => [1, 0, 0, 0],
+            ([_, b], Order::C) => [step(*b), 1, 0, 0],
+            ([a, _], Order::F) => [1, step(*a), 0, 0],
+            _ if shape.len() > FEW => return Self::new(shape, &contiguous_strides(shape, order)),
+            _ => in_place(&contiguous_strides(shape, order)),
+        };
+        Self { few: (in_place(shape), strides), many: None }
     }
 
     /// Of as many dimensions as there are.
@@ -59,7 +65,7 @@ impl Dimensions {
 }
 
 /// The first few, and 0 for those that are not there.
-#[inline]
+#[inline(always)]
 fn in_place<T: Copy + Default>(all: &[T]) -> [T; FEW] {
     let none = T::default();
     match *all {

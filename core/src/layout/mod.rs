@@ -119,23 +119,18 @@ pub(crate) fn checked_len(shape: &[usize]) -> Result<usize> {
 /// Strides of a contiguous array; extents of 0 count as 1, as in NumPy. The shape has passed [`checked_len`].
 fn contiguous_strides(shape: &[usize], order: Order) -> Strides {
     let mut strides: Strides = SmallVec::from_elem(0, shape.len());
-    fill_strides(shape, order, &mut strides);
-    strides
-}
-
-/// Writes the strides of [`contiguous_strides`] to the first of some.
-fn fill_strides(shape: &[usize], order: Order, strides: &mut [isize]) {
     let mut step = 1_isize;
     let fill = |(&extent, stride): (&usize, &mut isize)| {
         *stride = step;
         // In range: `checked_len` bounds the product of all extents.
         step = step.saturating_mul(extent.max(1).cast_signed());
     };
-    let dims = shape.iter().zip(&mut strides[..shape.len()]);
+    let dims = shape.iter().zip(&mut strides);
     match order {
         Order::C => dims.rev().for_each(fill),
         Order::F => dims.for_each(fill),
     }
+    strides
 }
 
 /// Distances in elements from the zero multi-index to the lowest and the highest element addressed; saturating,
@@ -261,11 +256,13 @@ impl Layout {
     ///
     /// # Errors
     /// More than [`MAX_NDIM`] dimensions, or more than [`MAX_LEN`] elements.
+    #[inline]
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self> {
         Ok(Self::dense(shape, checked_len(shape)?, order))
     }
 
     /// A contiguous layout of a shape of so many elements, which has passed [`checked_len`].
+    #[inline(always)]
     fn dense(shape: &[usize], len: usize, order: Order) -> Self {
         let (mut long, mut plain) = (0, true);
         for &extent in shape {
