@@ -3,8 +3,8 @@
 use stridewise::prelude::*;
 use stridewise::s;
 
-use crate::both;
 use crate::random::Rng;
+use crate::{both, place};
 
 /// Shapes in the order in which they lie, and views of them that lie so, too: at an offset, in column-major order, of more
 /// dimensions than are held in place, with extents of 1.
@@ -136,4 +136,41 @@ fn operands_that_do_not_fit() {
         Ok(Dtype::F32 | Dtype::F64)
     ));
     assert!(matches!(elementwise(Op::Cast, &[a.into()]), Err(Error::Value(_))));
+}
+
+/// A target has the shape that the operands broadcast to, not a larger one.
+#[test]
+fn results_are_not_repeated_into_a_target() {
+    let [row, column, one] = [vec![1, 4], vec![4, 1], vec![1]].map(|s| Array::<f32>::full(s, 2.0).unwrap());
+    let mut target = Array::<f32>::zeros([4, 4]).unwrap();
+    for (a, b) in [(&row, &row), (&column, &column), (&one, &row), (&one, &one)] {
+        assert!(matches!(a.add_into(b, &mut target), Err(Error::Shape(_))));
+        assert!(matches!(a.add_into(1.0, &mut target), Err(Error::Shape(_))));
+    }
+    assert!(matches!(one.sqrt_into(&mut target), Err(Error::Shape(_))));
+    assert_eq!(target.to_vec().unwrap(), [0.0; 16]);
+    row.mul_into(&column, &mut target).unwrap();
+    assert_eq!(target.to_vec().unwrap(), [4.0; 16]);
+    // An assignment repeats.
+    target.assign(&row).unwrap();
+    assert_eq!(target.to_vec().unwrap(), [2.0; 16]);
+}
+
+/// An operand that is given away keeps its elements for who else has them.
+#[test]
+fn operands_that_others_have_are_not_written() {
+    let a = Array::from_slice([4], &[1.0_f32, 2.0, 3.0, 4.0]).unwrap();
+    let part = a.slice(s![1..]).unwrap();
+    assert_eq!((a.clone() * 2.0).to_vec().unwrap(), [2.0, 4.0, 6.0, 8.0]);
+    assert_eq!((-a.clone() - &a).to_vec().unwrap(), [-2.0, -4.0, -6.0, -8.0]);
+    assert_eq!((a.clone() * a.clone()).to_vec().unwrap(), [1.0, 4.0, 9.0, 16.0]);
+    assert_eq!((part.clone() + part).to_vec().unwrap(), [4.0, 6.0, 8.0]);
+    assert_eq!(a.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+    // Its address is known outside.
+    let known = a.copy().unwrap();
+    let before = known.usm_data().unwrap().export().unwrap();
+    assert_ne!(place(&(known + 1.0_f32)), before);
+    // Nobody else has it, also as a view.
+    let owned = a.copy().unwrap().slice(s![..;-1]).unwrap().copy().unwrap().slice(s![1..]).unwrap();
+    assert_eq!((owned * 2.0).to_vec().unwrap(), [6.0, 4.0, 2.0]);
 }

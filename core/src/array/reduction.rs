@@ -314,11 +314,15 @@ impl UsmArray {
 
     /// The shape without axes, or with extents of 1 there.
     pub(super) fn reduced_shape(&self, axes: &[usize], keepdims: bool) -> Dims {
-        let extent = |axis: usize| match axes.contains(&axis) {
-            false => Some(self.shape()[axis]),
-            true => keepdims.then_some(1),
-        };
-        (0..self.ndim()).filter_map(extent).collect()
+        let mut shape = Dims::new();
+        for (axis, &extent) in self.shape().iter().enumerate() {
+            match axes.contains(&axis) {
+                false => shape.push(extent),
+                true if keepdims => shape.push(1),
+                true => {}
+            }
+        }
+        shape
     }
 
     /// The layout of what a fold over axes comes to.

@@ -103,20 +103,20 @@ pub(crate) unsafe fn fold_elements(
     if (half && from != dtype) || (converts && elements * size > CONVERTED_BYTES) {
         return false;
     }
-    if outputs == 1
-        && len <= SEGMENT
-        && !converts
-        && !half
-        && let Fold::Op(op) = fold
-    {
-        // SAFETY: the caller's contract; there are as many elements.
-        return unsafe { fold_run(op, acc, dst, (src, factors), len, isa) };
-    }
     let dense = !converts
         && inner == 1
         && len > 1
         && matches!(fold, Fold::Op(_))
         && matches!(acc, Dtype::F32 | Dtype::F64);
+    let one_run = outputs == 1 && !converts && !half;
+    let few_runs = dense && factors.is_none() && elements <= most(READ_PS * size) && outputs <= most(CALL_PS);
+    if len <= SEGMENT
+        && (one_run || few_runs)
+        && let Fold::Op(op) = fold
+    {
+        // SAFETY: the caller's contract; there are as many elements.
+        return unsafe { fold_runs(op, acc, dst, (src, factors), [outputs, len], isa) };
+    }
     let (steps, row) = if inner > 1 { ([1, inner], inner) } else { ([len, 1], outer) };
     let rows = !dense && by_rows([outputs, len], steps, row);
     let gathered = if rows { outer > 1 && inner < SHORT_ROW } else { inner > 1 };
@@ -186,21 +186,28 @@ fn of_products(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
     Some(Folding { run, ..folding(op, dtype, isa)? })
 }
 
-/// Folds the run of elements, or of their products, that is all of one segment: what [`fold_elements`] comes to there.
+/// Folds runs of elements, or one of products, that are a segment each: what [`fold_elements`] comes to there.
 ///
 /// # Safety
-/// As for [`fold_elements`], of `len` elements and one result, both of the dtype.
-unsafe fn fold_run(
+/// As for [`fold_elements`], of as many runs and results, and elements of each; all are of the dtype.
+unsafe fn fold_runs(
     op: Op,
     dtype: Dtype,
     dst: *mut u8,
     (src, factors): (*const u8, Option<*const u8>),
-    len: usize,
+    [runs, len]: [usize; 2],
     isa: Isa,
 ) -> bool {
     let folding = if factors.is_some() { of_products(op, dtype, isa) } else { folding(op, dtype, isa) };
-    let Some(Folding { run, identity, .. }) = folding else { return false };
-    let (mut accumulators, identity) = (Accumulators::new(), identity.as_ptr().cast());
+    let Some(Folding { run, many, identity, .. }) = folding else { return false };
+    let identity = identity.as_ptr().cast();
+    if runs > 1 {
+        let pitch = (len * dtype.size()).cast_signed();
+        // SAFETY: the caller's contract.
+        unsafe { many(dst, src, identity, (&raw const pitch).cast(), runs as u32, len) };
+        return true;
+    }
+    let mut accumulators = Accumulators::new();
     let first = accumulators.as_mut_ptr();
     // SAFETY: the caller's contract; the accumulators are of as many bytes as a run needs, and the first is its result.
     unsafe {

@@ -5,7 +5,7 @@ use stridewise_core::{Complex, Dtype, Family, Fold, Op, Program, Scalar};
 
 use super::reductions::{FOLDS, allowed, output};
 use super::{Array, Rng, canonical, execute, indices, plan, value};
-use crate::kernels::fold_elements;
+use crate::kernels::{fold_elements, gather_elements};
 use crate::simd::Isa;
 
 /// What an array is filled with.
@@ -172,5 +172,43 @@ fn sums_of_products() {
         let did =
             unsafe { fold_elements(fold, [dtype; 2], at.add(16), (at, Some(at)), extents, Isa::best()) };
         assert!(!did, "{fold:?} of {dtype}");
+    }
+}
+
+/// Elements of dimensions of every kind: in order, apart, backwards, repeated, rows that are neighbours, none at all.
+#[test]
+fn gathered_elements() {
+    let mut rng = Rng(44);
+    for size in [1_usize, 2, 4, 8, 16] {
+        for _ in 0..300 {
+            let dims: Vec<(usize, isize)> = (0..rng.below(5))
+                .map(|_| (1 + rng.below(18), (rng.below(9).cast_signed() - 4) * size.cast_signed()))
+                .collect();
+            // No byte more than the elements take, so that one read beyond them is one that tools see.
+            let (mut low, mut high) = (0, size.cast_signed());
+            for &(extent, step) in &dims {
+                let way = (extent.cast_signed() - 1) * step;
+                (low, high) = (low + way.min(0), high + way.max(0));
+            }
+            let memory: Vec<u8> = (0..high - low).map(|_| rng.next() as u8).collect();
+            let count = dims.iter().map(|dim| dim.0).product::<usize>();
+            let mut expected = Vec::with_capacity(count * size);
+            for mut number in 0..count {
+                let mut at = -low;
+                for &(extent, step) in &dims {
+                    at += (number % extent).cast_signed() * step;
+                    number /= extent;
+                }
+                expected.extend_from_slice(&memory[at.unsigned_abs()..][..size]);
+            }
+            for &isa in Isa::available() {
+                let mut gathered = vec![0xee_u8; count * size + 1];
+                let src = memory.as_ptr().wrapping_offset(-low);
+                // SAFETY: the memory has the elements, and there is room for them.
+                unsafe { gather_elements(isa, gathered.as_mut_ptr(), src, &dims, size) };
+                assert_eq!(gathered[..count * size], expected, "{isa:?} {size} {dims:?}");
+                assert_eq!(gathered[count * size], 0xee, "{isa:?} {size} {dims:?}");
+            }
+        }
     }
 }
