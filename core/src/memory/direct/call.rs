@@ -264,24 +264,23 @@ impl<'a> Call<'a> {
         if self.apart == 0 {
             return Some(Way::Together);
         }
-        if apart && self.function.op == Op::Copy {
-            return Some(Way::Straight);
-        }
+        let copies = apart && self.function.op == Op::Copy;
         let scattered = || (0..self.given).filter(|k| self.apart >> k & 1 == 1);
         let most = scattered().map(|k| self.itemsize(k)).max()? * self.space.len;
+        let gathered = || if copies { Way::Straight } else { Way::Gathered };
         // Few elements have no row that is worth a call.
-        if !apart || most < ROW_BYTES {
-            return (most <= MAX_BYTES).then_some(Way::Gathered);
+        if !apart || most < ROW_BYTES || (copies && most <= MAX_BYTES) {
+            return (most <= MAX_BYTES).then(gathered);
         }
         let steps = strided::joint_steps(self.sources.map(|source| source.map(|of| of.layout)), &self.space);
         let (len, inner) = *steps.first()?;
         let mut rows = scattered().map(|k| matches!(inner[k], 0 | 1) && len * self.itemsize(k) >= ROW_BYTES);
-        // Functions expect an operand that is not the same for all.
-        let in_rows = rows.all(|row| row) && inner.contains(&1);
+        // Functions but a copy expect an operand that is not the same for all.
+        let in_rows = rows.all(|row| row) && (copies || inner.contains(&1));
         // Where there are many rows, to gather them is quicker than as many calls.
-        let gathers = !in_rows || self.space.len / len > FEW_ROWS;
-        match (most <= MAX_BYTES && gathers, in_rows) {
-            (true, _) => Some(Way::Gathered),
+        match (most <= MAX_BYTES && (!in_rows || self.space.len / len > FEW_ROWS), in_rows) {
+            (true, _) => Some(gathered()),
+            (false, true) if copies => Some(Way::Straight),
             (false, true) => Some(Way::Rows(steps)),
             (false, false) => None,
         }
