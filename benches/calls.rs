@@ -17,8 +17,9 @@ const COUNTED: u32 = 1000;
 struct Given {
     a: Array<f32>,
     b: Array<f32>,
-    /// As many elements or fewer, and their first row.
+    /// Of as many elements or fewer.
     square: Array<f32>,
+    /// The first of the square.
     row: Array<f32>,
 }
 

@@ -174,3 +174,18 @@ fn operands_that_others_have_are_not_written() {
     let owned = a.copy().unwrap().slice(s![..;-1]).unwrap().copy().unwrap().slice(s![1..]).unwrap();
     assert_eq!((owned * 2.0).to_vec().unwrap(), [6.0, 4.0, 2.0]);
 }
+
+/// A result is in the strongest kind of its operands' memory, whichever of them is given away.
+#[test]
+fn kinds_of_operands_that_are_given_away() {
+    let queue = Queue::default_queue().unwrap();
+    let of = |kind| Array::<f32>::on(&queue).kind(kind).ones([4]).unwrap();
+    let (host, device) = (|| of(UsmKind::Host), || of(UsmKind::Device));
+    assert_eq!((&host() + &device()).usm_kind(), UsmKind::Device);
+    for sum in
+        [host() + &device(), &host() + device(), host() + device(), device() + host(), device() + &host()]
+    {
+        assert_eq!(sum.usm_kind(), UsmKind::Device);
+        assert_eq!(sum.to_vec().unwrap(), [2.0; 4]);
+    }
+}

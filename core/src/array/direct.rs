@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::{ArrayOrScalar, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::Result;
-use crate::layout::{Dims, Layout, Order, all_axes, broadcast_shapes, checked_len};
+use crate::layout::{Dims, Layout, Order, all_axes, broadcast_shapes};
 use crate::lazy::{Elements, Recorded, Source as Operand};
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
@@ -106,7 +106,8 @@ fn alike<'a, const N: usize>(
     Some(call)
 }
 
-/// The array of an elementwise operation.
+/// The array of an elementwise operation on arrays of one dtype and queue in memory, and scalars; `None` where that is not
+/// possible at once, or the result is so large that it is recorded instead.
 ///
 /// # Errors
 /// What the allocation reports.
@@ -123,11 +124,14 @@ pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
     // The condition of a selection, which has a dtype of its own, comes first.
     let (Some(UsmArray { dtype, queue, .. }), Some(like)) = (last, like) else { return Ok(None) };
     let most = DIRECT_BYTES / op.result(*dtype).size();
-    // More is recorded, to be computed with what comes next.
     if op == Op::Cast || !queue.works_at_once() || like.len() > most {
         return Ok(None);
     }
     let Some(function) = Function::of(queue.device(), op, *dtype) else { return Ok(None) };
+    let computed = |space: Space<'_>| {
+        let mut call = Call::new(function, space);
+        if give(&mut call, operands, queue) { call.fresh(call.kind()) } else { Ok(None) }
+    };
     let array = |memory: Arc<Allocation>, layout| {
         UsmArray::of(Elements::Memory(memory.into()), layout, function.out(), queue.clone())
     };
@@ -135,21 +139,18 @@ pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
         Order::C => Order::C,
         Order::F => joint_order(operands, like.shape()),
     };
-    let mut call = Call::new(function, Space { shape: like.shape(), len: like.len(), order }, false);
-    if give(&mut call, operands, queue)
-        && let Some(memory) = call.fresh(call.kind())?
-    {
+    if let Some(memory) = computed(Space { shape: like.shape(), len: like.len(), order })? {
         return Ok(Some(array(memory, like.layout.packed(order))));
     }
-    let Some(shape) = joint_shape(operands) else { return Ok(None) };
-    let len = checked_len(&shape)?;
-    if len > most || same_shape(&shape, like.shape()) {
+    let joint = joint_shape(operands).filter(|joint| !same_shape(joint, like.shape()));
+    let Some(shape) = joint else { return Ok(None) };
+    // Broadcasting has checked their product.
+    let len = shape.iter().product();
+    if len > most {
         return Ok(None);
     }
     let order = joint_order(operands, &shape);
-    let mut call = Call::new(function, Space { shape: &shape, len, order }, true);
-    let fits = give(&mut call, operands, queue);
-    let Some(memory) = (if fits { call.fresh(call.kind())? } else { None }) else { return Ok(None) };
+    let Some(memory) = computed(Space { shape: &shape, len, order })? else { return Ok(None) };
     Ok(Some(array(memory, Layout::contiguous(&shape, order)?)))
 }
 
@@ -202,7 +203,7 @@ pub(super) fn cast(array: &UsmArray, dtype: Dtype) -> Result<Option<UsmArray>> {
     }
     let order = array.result_order();
     let Some(function) = Function::to(array.device(), Op::Cast, array.dtype, dtype) else { return Ok(None) };
-    let mut call = Call::new(function, space_of(array), false);
+    let mut call = Call::new(function, space_of(array));
     if !give(&mut call, &[array.into()], &array.queue) {
         return Ok(None);
     }
@@ -226,7 +227,7 @@ pub(crate) fn recorded(queue: &Queue, of: &Recorded, kind: UsmKind) -> Result<Op
     }
     let order = if of.layout.is_c_contiguous() { Order::C } else { Order::F };
     let space = Space { shape: of.layout.shape(), len: of.layout.len(), order };
-    let mut call = Call::new(function, space, true);
+    let mut call = Call::new(function, space);
     if give(&mut call, &operands, queue) { call.fresh(kind) } else { Ok(None) }
 }
 
@@ -283,7 +284,7 @@ fn written(
     allocation: &Arc<Allocation>,
 ) -> bool {
     let Some(function) = function.filter(|function| function.out() == out.dtype) else { return false };
-    let mut call = Call::new(function, space_of(out), true);
+    let mut call = Call::new(function, space_of(out));
     give(&mut call, operands, &out.queue) && call.write(allocation, &out.layout)
 }
 
@@ -294,7 +295,7 @@ pub(super) fn reuse<const N: usize>(
     operands: [Option<&ArrayOrScalar<'_>>; N],
     owned: &mut UsmArray,
 ) -> bool {
-    reused(op, operands, owned).unwrap_or(false)
+    reused(op, operands, owned).is_some()
 }
 
 /// [`reuse`]; `None` where it is not done.
@@ -303,7 +304,7 @@ fn reused<'a, const N: usize>(
     op: Op,
     operands: [Option<&ArrayOrScalar<'a>>; N],
     owned: &'a mut UsmArray,
-) -> Option<bool> {
+) -> Option<()> {
     let order = owned.result_order();
     let UsmArray { elements, layout, dtype, queue, writable } = owned;
     // More is recorded, to be computed with what comes next.
@@ -328,7 +329,7 @@ fn reused<'a, const N: usize>(
             return None;
         }
     }
-    Some(call.write_owned())
+    call.write_owned().then_some(())
 }
 
 /// Writes a value, or the elements of an array, converted. Whether it is done.

@@ -215,15 +215,20 @@ impl UsmArray {
     /// [`reduce_all_at_once`](Self::reduce_all_at_once), of the result's own type.
     pub(super) fn reduce_all_as<T: Element>(&self, reduction: Reduction) -> Option<T> {
         let (accumulator, out) = self.folded_at_once(reduction)?;
-        if out != T::DTYPE || (reduction == Reduction::Mean && accumulator != out) {
+        let mean = reduction == Reduction::Mean;
+        // What is folded may be other bytes than those of a `bool`, and only means of these need no value of any dtype.
+        let takes = out != Dtype::Bool && (!mean || matches!(accumulator, Dtype::F32 | Dtype::F64));
+        if out != T::DTYPE || !takes || (mean && accumulator != out) {
             return None;
         }
         let value = direct::fold_all_as::<T>(self, accumulator, reduction.fold())?;
-        match (reduction, value.to_scalar()) {
-            (Reduction::Mean, Scalar::F32(sum)) => Scalar::F32(sum / self.len() as f64 as f32).get(),
-            (Reduction::Mean, Scalar::F64(sum)) => Scalar::F64(sum / self.len() as f64).get(),
-            (Reduction::Mean, _) => None,
-            _ => Some(value),
+        if !mean {
+            return Some(value);
+        }
+        match (value.to_scalar(), terms(self.len(), accumulator)) {
+            (Scalar::F32(sum), Scalar::F32(terms)) => Scalar::F32(sum / terms).get(),
+            (Scalar::F64(sum), Scalar::F64(terms)) => Scalar::F64(sum / terms).get(),
+            _ => None,
         }
     }
 

@@ -177,8 +177,9 @@ pub trait Device: Send + Sync {
         let _ = (fold, dtypes, dst, src, factors, extents);
         false
     }
-    /// Copies elements of `size` bytes one after another to `dst`, on the calling thread: those that dimensions, the
-    /// innermost first, reach from `src` on; of each its extent, and the bytes from an element to the next one.
+    /// Copies elements of `size` bytes (1, 2, 4, 8 or 16) one after another to `dst`, on the calling thread: those that
+    /// dimensions, the innermost first, reach from `src` on; of each its extent, and the bytes from an element to the next one,
+    /// which may be 0 or negative. No dimensions are one element.
     /// Whether it did: a device that does not compute there does nothing.
     ///
     /// # Safety

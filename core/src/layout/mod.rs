@@ -264,12 +264,12 @@ impl Layout {
     /// A contiguous layout of a shape of so many elements, which has passed [`checked_len`].
     #[inline(always)]
     fn dense(shape: &[usize], len: usize, order: Order) -> Self {
-        let (mut long, mut plain) = (0, true);
+        let (mut counted, mut plain) = (0, true);
         for &extent in shape {
-            long += usize::from(extent != 1);
+            counted += usize::from(extent != 1);
             plain &= extent > 1;
         }
-        let other = if len == 0 || long <= 1 { C_CONTIGUOUS | F_CONTIGUOUS } else { 0 };
+        let other = if len == 0 || counted <= 1 { C_CONTIGUOUS | F_CONTIGUOUS } else { 0 };
         let own = if order == Order::C { C_CONTIGUOUS } else { F_CONTIGUOUS };
         let head = shape.len() | own | other | if plain { PLAIN } else { 0 };
         Self { dimensions: Dimensions::dense(shape, order), len, offset: 0, head }
@@ -297,18 +297,13 @@ impl Layout {
 
     /// A layout whose parts are known to address nothing that a checked layout did not address.
     fn from_parts(shape: &[usize], strides: &[isize], offset: usize) -> Self {
-        let (mut len, mut plain, mut row_major, mut expected) = (1, offset == 0, true, 1_isize);
-        for (&extent, &stride) in shape.iter().zip(strides).rev() {
-            // An extent of 1 may have any stride.
-            if extent != 1 {
-                row_major &= stride == expected;
-                expected = expected.saturating_mul(extent.cast_signed());
-            }
-            plain &= extent > 1;
+        let (mut len, mut plain) = (1, offset == 0);
+        for &extent in shape {
             // In range: a checked layout has at most `MAX_LEN` elements.
             len *= extent;
+            plain &= extent > 1;
         }
-        row_major |= len == 0;
+        let row_major = len == 0 || is_dense(shape.iter().zip(strides).rev());
         let column_major = match shape.len() {
             0 | 1 => row_major,
             _ => len == 0 || is_dense(shape.iter().zip(strides)),

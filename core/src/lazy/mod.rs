@@ -129,7 +129,7 @@ impl Elements {
         self.get_memory().is_some_and(|memory| memory.is_read_only())
     }
 
-    /// The memory, where nobody else has a reference to it or knows its address, and nothing was recorded.
+    /// The memory, where nobody else has it and nothing was recorded; see [`Memory::alone`].
     #[inline(always)]
     pub(crate) fn alone(&mut self) -> Option<Alone<'_>> {
         match self {

@@ -1,5 +1,6 @@
 //! Small allocations that nobody refers to any more, each kept by the thread that dropped the last reference, for its next
-//! result of the same size: that one needs no memory from the system, no lock and no counting.
+//! result of the same size: that one needs no memory from the system, no lock and no counting. And memory that one reference is
+//! the only one to, which an operator writes its result to.
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
@@ -39,8 +40,8 @@ impl From<Arc<Allocation>> for Memory {
 }
 
 impl Memory {
-    /// The memory, where this is the only reference to it and its address is not known outside: nobody else begins to access it
-    /// then, as long as this reference is borrowed.
+    /// The memory, where this is the only reference to it, its address is not known outside, nothing is under way on it and it
+    /// may be written.
     #[inline(always)]
     pub(crate) fn alone(&mut self) -> Option<Alone<'_>> {
         if Arc::strong_count(&self.0) != 1 {
@@ -48,11 +49,21 @@ impl Memory {
         }
         // What those did who gave their references up has been done.
         fence(Ordering::Acquire);
-        (!self.0.is_exported()).then_some(Alone(&self.0))
+        let lent = self.0.is_exported() || self.0.is_read_only();
+        (!lent && (self.0.is_idle() || becomes_idle(&self.0))).then_some(Alone(&self.0))
     }
 }
 
-/// Memory that nobody else has.
+/// Whether an allocation is idle once what is over is forgotten.
+#[cold]
+fn becomes_idle(allocation: &Allocation) -> bool {
+    let mut track = allocation.track();
+    track.forget_settled();
+    track.is_idle()
+}
+
+/// Memory that nobody else has, that nothing is under way on, and that may be written. It stays so while it is borrowed: who
+/// accesses memory has a reference to it, or knows its address.
 #[derive(Clone, Copy)]
 pub(crate) struct Alone<'a>(&'a Arc<Allocation>);
 

@@ -29,11 +29,13 @@ pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<
     Some(Elements { run, most: most(op.arity() * READ_PS * dtype.size() + step_ps(op, dtype)) })
 }
 
-/// Copies elements one after another to `dst`: those that dimensions, the innermost first, reach from `src` on. Of each its
-/// extent, and the bytes from an element to the next one.
+/// Copies elements of `size` bytes (1, 2, 4, 8 or 16, at any alignment) one after another to `dst`: those that dimensions, the
+/// innermost first, reach from `src` on. Of each its extent, and the bytes from an element to the next one, of either sign or
+/// 0. No dimensions are one element.
 ///
 /// # Safety
 /// The processor has the instruction set. The elements are readable, and there is room for as many at `dst`, apart from them.
+/// No extent is 0.
 pub(crate) unsafe fn gather_elements(
     isa: Isa,
     dst: *mut u8,
@@ -103,20 +105,20 @@ pub(crate) unsafe fn fold_elements(
     if (half && from != dtype) || (converts && elements * size > CONVERTED_BYTES) {
         return false;
     }
+    if outputs == 1
+        && len <= SEGMENT
+        && !converts
+        && !half
+        && let Fold::Op(op) = fold
+    {
+        // SAFETY: the caller's contract; there are as many elements.
+        return unsafe { fold_run(op, acc, dst, (src, factors), len, isa) };
+    }
     let dense = !converts
         && inner == 1
         && len > 1
         && matches!(fold, Fold::Op(_))
         && matches!(acc, Dtype::F32 | Dtype::F64);
-    let one_run = outputs == 1 && !converts && !half;
-    let few_runs = dense && factors.is_none() && elements <= most(READ_PS * size) && outputs <= most(CALL_PS);
-    if len <= SEGMENT
-        && (one_run || few_runs)
-        && let Fold::Op(op) = fold
-    {
-        // SAFETY: the caller's contract; there are as many elements.
-        return unsafe { fold_runs(op, acc, dst, (src, factors), [outputs, len], isa) };
-    }
     let (steps, row) = if inner > 1 { ([1, inner], inner) } else { ([len, 1], outer) };
     let rows = !dense && by_rows([outputs, len], steps, row);
     let gathered = if rows { outer > 1 && inner < SHORT_ROW } else { inner > 1 };
@@ -131,6 +133,18 @@ pub(crate) unsafe fn fold_elements(
         + if converts { step_ps(Op::Cast, from) } else { 0 };
     if elements > most(each) || calls > most(CALL_PS) {
         return false;
+    }
+    if dense
+        && outputs > 1
+        && len <= SEGMENT
+        && factors.is_none()
+        && let Fold::Op(op) = fold
+        && let Some(Folding { many, identity, .. }) = folding(op, acc, isa)
+    {
+        let pitch = (len * size).cast_signed();
+        // SAFETY: the caller's contract: as many runs of elements, each one segment, and as many results.
+        unsafe { many(dst, src, identity.as_ptr().cast(), (&raw const pitch).cast(), outputs as u32, len) };
+        return true;
     }
     let kind = match (factors, fold) {
         (None, _) => Kind::new(fold, acc, isa),
@@ -186,28 +200,21 @@ fn of_products(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
     Some(Folding { run, ..folding(op, dtype, isa)? })
 }
 
-/// Folds runs of elements, or one of products, that are a segment each: what [`fold_elements`] comes to there.
+/// Folds the run of elements, or of their products, that is all of one segment: what [`fold_elements`] comes to there.
 ///
 /// # Safety
-/// As for [`fold_elements`], of as many runs and results, and elements of each; all are of the dtype.
-unsafe fn fold_runs(
+/// As for [`fold_elements`], of `len` elements and one result, both of the dtype.
+unsafe fn fold_run(
     op: Op,
     dtype: Dtype,
     dst: *mut u8,
     (src, factors): (*const u8, Option<*const u8>),
-    [runs, len]: [usize; 2],
+    len: usize,
     isa: Isa,
 ) -> bool {
     let folding = if factors.is_some() { of_products(op, dtype, isa) } else { folding(op, dtype, isa) };
-    let Some(Folding { run, many, identity, .. }) = folding else { return false };
-    let identity = identity.as_ptr().cast();
-    if runs > 1 {
-        let pitch = (len * dtype.size()).cast_signed();
-        // SAFETY: the caller's contract.
-        unsafe { many(dst, src, identity, (&raw const pitch).cast(), runs as u32, len) };
-        return true;
-    }
-    let mut accumulators = Accumulators::new();
+    let Some(Folding { run, identity, .. }) = folding else { return false };
+    let (mut accumulators, identity) = (Accumulators::new(), identity.as_ptr().cast());
     let first = accumulators.as_mut_ptr();
     // SAFETY: the caller's contract; the accumulators are of as many bytes as a run needs, and the first is its result.
     unsafe {

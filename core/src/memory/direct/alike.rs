@@ -71,12 +71,11 @@ impl<'a, const N: usize> Alike<'a, N> {
         true
     }
 
-    /// [`array`](Self::array), of memory that nobody else has, and that is idle: it needs not be held.
+    /// [`array`](Self::array), of memory that nobody else has: it needs not be held.
     #[inline(always)]
     pub(crate) fn owned(&mut self, k: usize, memory: Alone<'a>, layout: &'a Layout, dtype: Dtype) -> bool {
-        let allocation = memory.allocation();
         self.alone |= 1 << k;
-        allocation.is_idle() && !allocation.is_read_only() && self.array(k, allocation, layout, dtype)
+        self.array(k, memory.allocation(), layout, dtype)
     }
 
     /// Gives operand `k`, a value. Whether the function takes it.
@@ -120,8 +119,8 @@ impl<'a, const N: usize> Alike<'a, N> {
         // Who holds memory waits for nothing, the pool's lock included.
         let out = Allocation::new(self.function.device, self.kind, self.bytes(), BLOCK_ALIGN_BYTES)?;
         let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
-        // SAFETY: the call is complete (`is_ready`). The memory of the operands is held: no work is under way and no host view open, and none can begin. The memory
-        // that is written was just allocated, so nobody else has it and no operand is in it.
+        // SAFETY: the call is complete (`is_ready`). The memory of the operands is held: no work is under way and no host view
+        // open, and none can begin. The memory that is written was just allocated, so nobody else has it and no operand is in it.
         unsafe { self.run(out.ptr().as_ptr()) };
         drop(held);
         Ok(Some(out))
@@ -157,16 +156,17 @@ impl<'a, const N: usize> Alike<'a, N> {
     }
 
     /// Computes into the operand whose memory nobody else has, now. Whether that was possible: `false`, with nothing done, as
-    /// for [`fresh`](Self::fresh), or where the results are of another dtype.
+    /// for [`fresh`](Self::fresh), or where the results are of another dtype, or of another kind of memory.
     #[inline(always)]
     pub(crate) fn write_owned(&self) -> bool {
         let Some(k) = (0..N).find(|k| self.alone >> k & 1 == 1) else { return false };
-        if !self.is_ready() || self.function.out != self.dtype(k) {
+        let of_kind = self.memory[k].is_some_and(|memory| memory.kind() == self.kind);
+        if !self.is_ready() || !of_kind || self.function.out != self.dtype(k) {
             return false;
         }
         let Some(held) = hold_idle(&self.memories(None)) else { return false };
-        // SAFETY: as for `fresh`; memory that nobody else has is idle (`owned`), and stays so while it is borrowed. The target is
-        // an operand of as many elements, and no other one is in its memory.
+        // SAFETY: as for `fresh`; memory that nobody else has is idle, and stays so while it is borrowed (`Alone`), and may be
+        // written. The target is an operand of as many elements, and no other one is in its memory.
         unsafe { self.run(self.places[k].cast_mut()) };
         drop(held);
         true
@@ -186,8 +186,9 @@ impl<'a, const N: usize> Alike<'a, N> {
     /// Computes the elements.
     ///
     /// # Safety
-    /// The call is complete ([`is_ready`](Self::is_ready)). The elements may be written at `dst`, which is aligned to them; nothing else accesses these or
-    /// the operands in conflict; an operand is exactly the elements at `dst`, or apart from them.
+    /// The call is complete ([`is_ready`](Self::is_ready)). The elements may be written at `dst`, which is aligned to them;
+    /// nothing else accesses these or the operands in conflict; an operand is exactly the elements at `dst`, or apart from
+    /// them.
     #[inline(always)]
     unsafe fn run(&self, dst: *mut u8) {
         // What pointers are taken of has to be in memory.

@@ -21,7 +21,6 @@ const FEW_ROWS: usize = 8;
 const ROW_BYTES: usize = 128;
 
 /// A function, and its operands.
-#[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
     function: Function<'a>,
     space: Space<'a>,
@@ -35,8 +34,6 @@ pub(crate) struct Call<'a> {
     same: u32,
     /// Bit `k`: operand `k` does not lie as the results do.
     apart: u32,
-    /// Whether the space's shape is what those of the operands broadcast to.
-    shaped: bool,
 }
 
 /// How a call gets at what does not lie as the results do.
@@ -52,9 +49,9 @@ enum Way {
 }
 
 impl<'a> Call<'a> {
-    /// A call without its operands. `shaped`: the space's shape is theirs, or may be any that they broadcast to; else one of
-    /// them has to have it.
-    pub(crate) fn new(function: Function<'a>, space: Space<'a>, shaped: bool) -> Self {
+    /// A call without its operands. That the space's shape is the one that theirs broadcast to, where it has to be, is the
+    /// caller's business.
+    pub(crate) fn new(function: Function<'a>, space: Space<'a>) -> Self {
         Self {
             function,
             space,
@@ -64,26 +61,22 @@ impl<'a> Call<'a> {
             given: 0,
             same: 0,
             apart: 0,
-            shaped,
         }
     }
 
-    /// Gives the next operand, elements of a dtype. Whether they broadcast to the results, and the function takes them.
+    /// Gives the next operand, elements of a dtype. Whether they broadcast to the results, and the function takes them; where it
+    /// does not, the call is of no use any more.
     pub(crate) fn array(&mut self, source: Source<'a>, dtype: Dtype) -> bool {
         let (k, Source { allocation, layout }) = (self.given, source);
         if k == MAX_OPERANDS || dtype != self.dtype(k) || allocation.device() != self.function.device {
             return false;
         }
-        match source.lies_as(&self.space) {
-            true => self.shaped = true,
-            false => match broadcast(layout, self.space.shape) {
-                Broadcast::Not => return false,
-                Broadcast::OneElement => self.same_for_all(k),
-                Broadcast::Rows { shaped } => {
-                    self.apart |= 1 << k;
-                    self.shaped |= shaped;
-                }
-            },
+        if !source.lies_as(&self.space) {
+            match layout.len() {
+                _ if !broadcasts(layout.shape(), self.space.shape) => return false,
+                1 => self.same_for_all(k),
+                _ => self.apart |= 1 << k,
+            }
         }
         let Some(place) = place(allocation, layout, layout.len(), dtype) else { return false };
         self.places[k] = place;
@@ -142,7 +135,7 @@ impl<'a> Call<'a> {
     fn is_ready(&self) -> bool {
         let arity = self.function.arity;
         let varies = self.function.op == Op::Copy || self.same != (1 << arity) - 1;
-        varies && self.shaped && self.given == arity && (1..=self.function.most).contains(&self.space.len)
+        varies && self.given == arity && (1..=self.function.most).contains(&self.space.len)
     }
 
     /// What is touched: the operands' memory, and that of a target.
@@ -171,7 +164,7 @@ impl<'a> Call<'a> {
     /// Computes into elements of an allocation, now. Whether that was possible: `false`, with nothing done, as for
     /// [`fresh`](Self::fresh), or where the function does not write there.
     pub(crate) fn write(&self, out: &'a Arc<Allocation>, layout: &'a Layout) -> bool {
-        let Self { function, space, .. } = *self;
+        let Self { function, space, .. } = self;
         let stopped = out.is_read_only() || !out.pending_reads.is_empty() || out.device() != function.device;
         if stopped || !same_shape(layout.shape(), space.shape) {
             return false;
@@ -206,8 +199,8 @@ impl<'a> Call<'a> {
         let size = self.function.out.size();
         let steps = strided::steps(layout, &self.space, size);
         // What lies as the results do is copied to its places directly, where these are others.
-        let copied =
-            self.function.op == Op::Copy && (self.same | self.apart) == 0 && self.reads_apart(0, target);
+        let dense = self.sources[0].is_some() && (self.same | self.apart) == 0;
+        let copied = dense && self.function.op == Op::Copy && self.reads_apart(0, target);
         let in_rows = || {
             copied
                 && matches!(steps[..], [(len, step), ..] if step == size.cast_signed() && len * size >= ROW_BYTES)
@@ -256,7 +249,8 @@ impl<'a> Call<'a> {
     }
 
     /// How the operands are read. `apart`: those that do not lie as the results do lie apart from them. `None` where the call is
-    /// not complete, or there is no room to gather an operand and no other way.
+    /// not complete, or an operand is neither small enough to be gathered on the stack, nor lies in rows that are worth a call:
+    /// a submission moves such blocks by block, on all threads.
     fn way(&self, apart: bool) -> Option<Way> {
         if !self.is_ready() {
             return None;
@@ -264,25 +258,26 @@ impl<'a> Call<'a> {
         if self.apart == 0 {
             return Some(Way::Together);
         }
-        let copies = apart && self.function.op == Op::Copy;
         let scattered = || (0..self.given).filter(|k| self.apart >> k & 1 == 1);
         let most = scattered().map(|k| self.itemsize(k)).max()? * self.space.len;
-        let gathered = || if copies { Way::Straight } else { Way::Gathered };
+        let (fits, copies) = (most <= MAX_BYTES, apart && self.function.op == Op::Copy);
+        if copies && fits {
+            return Some(Way::Straight);
+        }
         // Few elements have no row that is worth a call.
-        if !apart || most < ROW_BYTES || (copies && most <= MAX_BYTES) {
-            return (most <= MAX_BYTES).then(gathered);
+        if !apart || most < ROW_BYTES {
+            return fits.then_some(Way::Gathered);
         }
         let steps = strided::joint_steps(self.sources.map(|source| source.map(|of| of.layout)), &self.space);
         let (len, inner) = *steps.first()?;
         let mut rows = scattered().map(|k| matches!(inner[k], 0 | 1) && len * self.itemsize(k) >= ROW_BYTES);
         // Functions but a copy expect an operand that is not the same for all.
         let in_rows = rows.all(|row| row) && (copies || inner.contains(&1));
-        // Where there are many rows, to gather them is quicker than as many calls.
-        match (most <= MAX_BYTES && (!in_rows || self.space.len / len > FEW_ROWS), in_rows) {
-            (true, _) => Some(gathered()),
-            (false, true) if copies => Some(Way::Straight),
-            (false, true) => Some(Way::Rows(steps)),
-            (false, false) => None,
+        match in_rows {
+            true if copies => Some(Way::Straight),
+            // To gather many rows is quicker than as many calls.
+            true if !fits || self.space.len / len <= FEW_ROWS => Some(Way::Rows(steps)),
+            _ => fits.then_some(Way::Gathered),
         }
     }
 
@@ -361,36 +356,17 @@ impl<'a> Call<'a> {
             Some(_) => places[k],
             None => self.constants[k].place(),
         };
+        // The first operand stands in place of those that the function has not.
+        let operand = |k: usize| place(if k < self.given { k } else { 0 });
         // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
         // (`backend::Device::elements_fn`). Operands are inside their allocations and aligned (`place`), or values, aligned for
-        // every dtype, as is what stands in place of those that the function has not. The rest is the caller's contract.
-        unsafe { (self.function.run)(dst, place(0), place(1), place(2), same, len) };
+        // every dtype. The rest is the caller's contract.
+        unsafe { (self.function.run)(dst, operand(0), operand(1), operand(2), same, len) };
     }
 }
 
-/// How a layout that does not lie as results do becomes their shape.
-enum Broadcast {
-    Not,
-    OneElement,
-    /// `shaped`: it has their shape.
-    Rows {
-        shaped: bool,
-    },
-}
-
-fn broadcast(layout: &Layout, shape: &[usize]) -> Broadcast {
-    let Some(added) = shape.len().checked_sub(layout.ndim()) else { return Broadcast::Not };
-    let mut shaped = added == 0;
-    for (&own, &of) in layout.shape().iter().zip(&shape[added..]) {
-        if own != of {
-            if own != 1 {
-                return Broadcast::Not;
-            }
-            shaped = false;
-        }
-    }
-    match layout.len() {
-        1 if !shaped => Broadcast::OneElement,
-        _ => Broadcast::Rows { shaped },
-    }
+/// Whether a shape broadcasts to another.
+fn broadcasts(own: &[usize], to: &[usize]) -> bool {
+    let Some(added) = to.len().checked_sub(own.len()) else { return false };
+    std::iter::zip(own, &to[added..]).all(|(&own, &to)| own == to || own == 1)
 }

@@ -80,8 +80,8 @@ impl AxisFold<'_> {
         })
     }
 
-    /// [`value`](Self::value), of the type that the fold comes to; not of `bool`, as what is folded may be other bytes than 0
-    /// and 1.
+    /// [`value`](Self::value), of the type that the fold comes to; `None`, too, of `bool`, as what is folded may be other bytes
+    /// than 0 and 1.
     pub(crate) fn value_as<T: Element>(
         &self,
         source: Source<'_>,

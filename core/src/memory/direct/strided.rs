@@ -98,8 +98,9 @@ pub(super) fn rows<S: Step>(steps: &[(usize, S)], mut each: impl FnMut(S)) {
 /// Copies elements of a size from their places to `dense`, or `BACK` from there. `place`: that at multi-index zero.
 ///
 /// # Safety
-/// The places, as the steps say, and all of their number at `dense` are apart; the former are readable, the latter writable,
-/// or, `BACK`, the other way round; and nothing else accesses what is written, or writes to what is read.
+/// The places, as the steps say, in bytes, of which no extent is 0, and all of their number at `dense` are apart; the former are
+/// readable, the latter writable, or, `BACK`, the other way round; and nothing else accesses what is written, or writes to
+/// what is read.
 unsafe fn copy<const SIZE: usize, const BACK: bool>(
     place: *mut u8,
     steps: &[(usize, isize)],
@@ -110,7 +111,7 @@ unsafe fn copy<const SIZE: usize, const BACK: bool>(
         [inner, outer @ ..] => (*inner, outer),
         [] => ((1, 0), steps),
     };
-    // Bytes, of as many whole elements.
+    // A whole number of elements, as layouts step.
     let step = step / SIZE.cast_signed();
     rows(outer, |row| {
         // SAFETY: for all of this function: the caller's contract: `row` and the steps from it are places, and `dense` runs
@@ -175,5 +176,41 @@ fn by_size<const BACK: bool>(size: usize) -> CopyFn {
         4 => copy::<4, BACK>,
         8 => copy::<8, BACK>,
         _ => copy::<16, BACK>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_every_kind() {
+        let memory: Vec<u16> = (0..64).collect();
+        // Rows in order, apart, backwards, repeated; one element.
+        for (at, dims) in [
+            (0, &[(5, 1), (3, 20)][..]),
+            (3, &[(4, 2), (2, 30)]),
+            (60, &[(7, -1), (2, -9), (2, -20)]),
+            (9, &[(3, 0), (4, 5)]),
+            (17, &[]),
+        ] {
+            let steps: Vec<(usize, isize)> = dims.iter().map(|&(extent, step)| (extent, 2 * step)).collect();
+            let mut expected = Vec::new();
+            rows(&steps, |row| expected.push(memory[(at + row / 2).unsigned_abs()]));
+            let mut dense = vec![0_u16; expected.len()];
+            let mut back = vec![99_u16; memory.len()];
+            // SAFETY: the memory has the places, and there is room for them.
+            unsafe {
+                let place = memory.as_ptr().cast_mut().offset(at).cast();
+                copy::<2, false>(place, &steps, dense.as_mut_ptr().cast());
+                scatter(back.as_mut_ptr().offset(at).cast(), &steps, 2, dense.as_ptr().cast());
+            }
+            assert_eq!(dense, expected, "{at} {dims:?}");
+            let kept = |(number, value): (usize, &u16)| match expected.contains(&(number as u16)) {
+                true => *value == number as u16,
+                false => *value == 99,
+            };
+            assert!(back.iter().enumerate().all(kept), "{at} {dims:?}: {back:?}");
+        }
     }
 }
