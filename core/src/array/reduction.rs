@@ -216,7 +216,7 @@ impl UsmArray {
     pub(super) fn reduce_all_as<T: Element>(&self, reduction: Reduction) -> Option<T> {
         let (accumulator, out) = self.folded_at_once(reduction)?;
         let mean = reduction == Reduction::Mean;
-        // What is folded may be other bytes than those of a `bool`, and only means of these need no value of any dtype.
+        // What is folded may be other bytes than those of a `bool`; sums of these two are divided below.
         let takes = out != Dtype::Bool && (!mean || matches!(accumulator, Dtype::F32 | Dtype::F64));
         if out != T::DTYPE || !takes || (mean && accumulator != out) {
             return None;
