@@ -210,6 +210,9 @@ impl Code {
                 call.flags = 0;
             }
 
+            // Elements that are handed on are stored past the caches from where they lie.
+            let in_place = |input: u8| inputs[usize::from(input)] == Access::Direct;
+            let copies = matches!(doing.copied(), Some(Arg::Input(input)) if in_place(input));
             let mut direct = None;
             if let Target::Outputs { access, alias, stream } = target
                 && !call.once
@@ -227,10 +230,12 @@ impl Code {
                         && access[o] == Access::Direct
                         && !doings[s + 1..].iter().any(reads)
                         && (resolved.lanes || !reads(doing))
-                        && (!stream || (resolved.lanes && last))
+                        && (!stream || ((resolved.lanes || (copies && !reads(doing))) && last))
                 });
-                if direct.is_some() && *stream {
-                    call.flags |= STREAM;
+                match direct {
+                    Some(_) if *stream && copies => call.run = stream::copy_entry(doing.size()),
+                    Some(_) if *stream => call.flags |= STREAM,
+                    _ => {}
                 }
             }
             call.dst = match direct {
