@@ -22,8 +22,6 @@ const TILES: &str =
     "each step's values go through a tile in the first-level cache; a compiled loop keeps them in registers";
 /// Measured by a profile.
 const GATHERED: &str = "an operand with gaps is gathered into a tile before the operation reads it";
-/// Measured by the rows of 16 elements.
-const CALL: &str = "the price of a call and its result, 0.6 µs, beside 2.7 of elements";
 /// Measured by a profile: the kernel itself takes two thirds of the time or less.
 const ROWS: &str = "rows of 256 elements are a call each, and a submission takes 2 to 3 µs besides";
 /// Measured beside a bare loop of one thread, which takes 18 µs for `float64`.
@@ -74,8 +72,6 @@ const REASONS: &[Reason] = &[
         sizes: (64 << 10, 64 << 10),
         text: "rows of 256 elements are a call each",
     },
-    Reason { op: Some("sum"), layout: Some("all"), sizes: (64 << 10, 64 << 10), text: CALL },
-    Reason { op: Some("mean"), layout: Some("all"), sizes: (64 << 10, 64 << 10), text: CALL },
     Reason { op: Some("dot"), layout: None, sizes: (64 << 10, 64 << 10), text: AWAKE },
 ];
 
