@@ -211,6 +211,14 @@ impl Allocation {
         self.track.is_idle()
     }
 
+    /// [`is_idle`](Self::is_idle), once what is over is forgotten.
+    #[cold]
+    pub(super) fn becomes_idle(&self) -> bool {
+        let mut track = self.track();
+        track.forget_settled();
+        track.is_idle()
+    }
+
     /// Sets an allocation aside for later, of which this is the last reference and nothing is left: as if it had been freed.
     /// Whether that is so: it is of the pool of a device that lasts, and nothing may be under way on it.
     #[inline]

@@ -50,16 +50,8 @@ impl Memory {
         // What those did who gave their references up has been done.
         fence(Ordering::Acquire);
         let lent = self.0.is_exported() || self.0.is_read_only();
-        (!lent && (self.0.is_idle() || becomes_idle(&self.0))).then_some(Alone(&self.0))
+        (!lent && (self.0.is_idle() || self.0.becomes_idle())).then_some(Alone(&self.0))
     }
-}
-
-/// Whether an allocation is idle once what is over is forgotten.
-#[cold]
-fn becomes_idle(allocation: &Allocation) -> bool {
-    let mut track = allocation.track();
-    track.forget_settled();
-    track.is_idle()
 }
 
 /// Memory that nobody else has, that nothing is under way on, and that may be written. It stays so while it is borrowed: who

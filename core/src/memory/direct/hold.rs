@@ -25,12 +25,8 @@ fn hold_later<'a>(memory: &Memories<'a>, mut refusal: Refusal) -> Option<Held<'a
             Refusal::Held => std::hint::spin_loop(),
             // What is over may only not have been forgotten.
             Refusal::Busy => {
-                for allocation in memory.iter().flatten() {
-                    let mut track = allocation.track();
-                    track.forget_settled();
-                    if !track.is_idle() {
-                        return None;
-                    }
+                if !memory.iter().flatten().all(|allocation| allocation.becomes_idle()) {
+                    return None;
                 }
             }
         }
