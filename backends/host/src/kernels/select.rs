@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use stridewise_core::ops::Float;
 
-use super::entry::{Kernel, WideKernel};
+use super::entry::{Kernel, STREAM, WideKernel};
+use super::map::{LaneFn, LaneMap};
 use crate::simd::Lane;
 
 /// `where` over elements of one size: a byte mask and two values, moved as bits.
@@ -45,15 +46,16 @@ impl<T: Copy> Kernel for Choose<T> {
 /// `where` over vectors: elements of the vector's element size, of any dtype, as only bits are moved.
 pub(super) struct LaneChoose<V>(PhantomData<V>);
 
-/// The choice for the `len` elements from `i` on, a whole vector or less.
+/// The choice for the `len` elements from `i` on, a whole vector or less; only whole ones are stored past the caches.
 ///
 /// # Safety
-/// `Kernel::run`'s contract.
+/// `Kernel::run`'s contract; with `stream` and a whole vector, element `i` of `dst` is aligned to it.
 #[inline(always)]
 unsafe fn choose<V: Lane, const M: u32>(
     dst: *mut V::Elem,
     (mask, yes, no): (*const u8, *const V::Elem, *const V::Elem),
     (same_yes, same_no): (V, V),
+    stream: bool,
     i: usize,
     len: usize,
 ) {
@@ -63,7 +65,12 @@ unsafe fn choose<V: Lane, const M: u32>(
         if len == V::LEN {
             let y = if M & 2 == 0 { V::load(yes.add(i)) } else { same_yes };
             let n = if M & 4 == 0 { V::load(no.add(i)) } else { same_no };
-            V::select(mask, y, n).store(dst.add(i));
+            let chosen = V::select(mask, y, n);
+            if stream {
+                chosen.stream(dst.add(i));
+            } else {
+                chosen.store(dst.add(i));
+            }
         } else {
             let y = if M & 2 == 0 { V::load_part(yes.add(i), len) } else { same_yes };
             let n = if M & 4 == 0 { V::load_part(no.add(i), len) } else { same_no };
@@ -76,23 +83,31 @@ unsafe fn choose<V: Lane, const M: u32>(
 unsafe fn choose_all<V: Lane, const M: u32>(
     dst: *mut V::Elem,
     src: (*const u8, *const V::Elem, *const V::Elem),
+    stream: bool,
     len: usize,
 ) {
-    // SAFETY: for all of this function: `Kernel::run`'s contract; `i + n` stays at or below `len`.
+    // SAFETY: for all of this function: `Kernel::run`'s contract; `i + n` stays at or below `len`, and streamed addresses
+    // are aligned by the first part.
     unsafe {
         let same = (V::splat(*src.1), V::splat(*src.2));
         let n = V::LEN;
+        let ahead = if stream { dst.addr() / size_of::<V::Elem>() % n } else { 0 };
         let mut i = 0;
+        if ahead != 0 {
+            i = (n - ahead).min(len);
+            choose::<V, M>(dst, src, same, false, 0, i);
+        }
         while i + 4 * n <= len {
-            choose::<V, M>(dst, src, same, i, n);
-            choose::<V, M>(dst, src, same, i + n, n);
-            choose::<V, M>(dst, src, same, i + 2 * n, n);
-            choose::<V, M>(dst, src, same, i + 3 * n, n);
+            choose::<V, M>(dst, src, same, stream, i, n);
+            choose::<V, M>(dst, src, same, stream, i + n, n);
+            choose::<V, M>(dst, src, same, stream, i + 2 * n, n);
+            choose::<V, M>(dst, src, same, stream, i + 3 * n, n);
             i += 4 * n;
         }
         while i < len {
-            choose::<V, M>(dst, src, same, i, n.min(len - i));
-            i += n;
+            let part = n.min(len - i);
+            choose::<V, M>(dst, src, same, stream, i, part);
+            i += part;
         }
     }
 }
@@ -100,17 +115,30 @@ unsafe fn choose_all<V: Lane, const M: u32>(
 impl<V: Lane> Kernel for LaneChoose<V> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [mask, yes, no]: [*const u8; 3], flags: u32, len: usize) {
-        let src = (mask, yes.cast(), no.cast());
-        // SAFETY: for all of this function: the same contract; a scalar condition chooses one of the operands for all.
+        let (to, src, stream) = (dst.cast(), (mask, yes.cast(), no.cast()), flags & STREAM != 0);
+        // SAFETY: for all of this function: the same contract.
         unsafe {
             match flags & 7 {
-                0 => choose_all::<V, 0>(dst.cast(), src, len),
-                2 => choose_all::<V, 2>(dst.cast(), src, len),
-                4 => choose_all::<V, 4>(dst.cast(), src, len),
-                6 => choose_all::<V, 6>(dst.cast(), src, len),
-                flags => Choose::<V::Elem>::run(dst, [mask, yes, no], flags, len),
+                0 => choose_all::<V, 0>(to, src, stream, len),
+                2 => choose_all::<V, 2>(to, src, stream, len),
+                4 => choose_all::<V, 4>(to, src, stream, len),
+                6 => choose_all::<V, 6>(to, src, stream, len),
+                // One condition chooses one of the operands for all.
+                which => {
+                    let (from, same) = if *mask == 0 { (no, which >> 2) } else { (yes, which >> 1 & 1) };
+                    LaneMap::<V, Itself, 1>::run(dst, [from; 3], flags & STREAM | same, len);
+                }
             }
         }
+    }
+}
+
+/// Hands elements on.
+struct Itself;
+impl LaneFn<1> for Itself {
+    #[inline(always)]
+    fn f<V: Float>([x]: [V; 1]) -> V {
+        x
     }
 }
 

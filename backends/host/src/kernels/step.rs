@@ -173,7 +173,7 @@ impl Visitor for Resolve {
             _ => None,
         };
         if let Some(run) = floats.and_then(|d| wide_entry::<LaneChooses>(self.isa, d)) {
-            return Some(Resolved { run, lanes: false });
+            return Some(Resolved { run, lanes: true });
         }
         let run = match (self.dtype, self.dtype.size()) {
             // Complex numbers are aligned to their parts.
