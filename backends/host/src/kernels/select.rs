@@ -46,36 +46,23 @@ impl<T: Copy> Kernel for Choose<T> {
 /// `where` over vectors: elements of the vector's element size, of any dtype, as only bits are moved.
 pub(super) struct LaneChoose<V>(PhantomData<V>);
 
-/// The choice for the `len` elements from `i` on, a whole vector or less; only whole ones are stored past the caches.
+/// The choice for the `len` elements from `i` on, a whole vector or less.
 ///
 /// # Safety
-/// `Kernel::run`'s contract; with `stream` and a whole vector, element `i` of `dst` is aligned to it.
+/// `len` elements are readable, not more than a vector has.
 #[inline(always)]
 unsafe fn choose<V: Lane, const M: u32>(
-    dst: *mut V::Elem,
     (mask, yes, no): (*const u8, *const V::Elem, *const V::Elem),
     (same_yes, same_no): (V, V),
-    stream: bool,
     i: usize,
     len: usize,
-) {
+) -> V {
     // SAFETY: for all of this function: the caller's contract.
     unsafe {
         let mask = V::mask_from_bytes(mask.add(i), len);
-        if len == V::LEN {
-            let y = if M & 2 == 0 { V::load(yes.add(i)) } else { same_yes };
-            let n = if M & 4 == 0 { V::load(no.add(i)) } else { same_no };
-            let chosen = V::select(mask, y, n);
-            if stream {
-                chosen.stream(dst.add(i));
-            } else {
-                chosen.store(dst.add(i));
-            }
-        } else {
-            let y = if M & 2 == 0 { V::load_part(yes.add(i), len) } else { same_yes };
-            let n = if M & 4 == 0 { V::load_part(no.add(i), len) } else { same_no };
-            V::select(mask, y, n).store_part(dst.add(i), len);
-        }
+        let y = if M & 2 == 0 { V::load_some(yes.add(i), len) } else { same_yes };
+        let n = if M & 4 == 0 { V::load_some(no.add(i), len) } else { same_no };
+        V::select(mask, y, n)
     }
 }
 
@@ -86,27 +73,39 @@ unsafe fn choose_all<V: Lane, const M: u32>(
     stream: bool,
     len: usize,
 ) {
-    // SAFETY: for all of this function: `Kernel::run`'s contract; `i + n` stays at or below `len`, and streamed addresses
-    // are aligned by the first part.
+    // SAFETY: for all of this function: `Kernel::run`'s contract; `i + …` stays at or below `len`, parts are shorter
+    // than a vector, and streamed addresses are aligned by the first part.
     unsafe {
         let same = (V::splat(*src.1), V::splat(*src.2));
         let n = V::LEN;
-        let ahead = if stream { dst.addr() / size_of::<V::Elem>() % n } else { 0 };
         let mut i = 0;
+        let ahead = if stream { dst.addr() / size_of::<V::Elem>() % n } else { 0 };
         if ahead != 0 {
             i = (n - ahead).min(len);
-            choose::<V, M>(dst, src, same, false, 0, i);
+            choose::<V, M>(src, same, 0, i).store_part(dst, i);
         }
         while i + 4 * n <= len {
-            choose::<V, M>(dst, src, same, stream, i, n);
-            choose::<V, M>(dst, src, same, stream, i + n, n);
-            choose::<V, M>(dst, src, same, stream, i + 2 * n, n);
-            choose::<V, M>(dst, src, same, stream, i + 3 * n, n);
+            let a = choose::<V, M>(src, same, i, n);
+            let b = choose::<V, M>(src, same, i + n, n);
+            let c = choose::<V, M>(src, same, i + 2 * n, n);
+            let d = choose::<V, M>(src, same, i + 3 * n, n);
+            let to = dst.add(i);
+            if stream {
+                a.stream(to);
+                b.stream(to.add(n));
+                c.stream(to.add(2 * n));
+                d.stream(to.add(3 * n));
+            } else {
+                a.store(to);
+                b.store(to.add(n));
+                c.store(to.add(2 * n));
+                d.store(to.add(3 * n));
+            }
             i += 4 * n;
         }
         while i < len {
             let part = n.min(len - i);
-            choose::<V, M>(dst, src, same, stream, i, part);
+            choose::<V, M>(src, same, i, part).store_some(dst.add(i), part);
             i += part;
         }
     }
