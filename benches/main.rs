@@ -85,6 +85,10 @@ fn main() -> Outcome<()> {
         true => Report { rows: Vec::new(), machine: Vec::new() },
         false => measured(&options)?,
     };
+    if report.rows.is_empty() && !options.filter.is_empty() {
+        let quick = if options.quick { "; help: `--quick` leaves most sizes and dtypes out" } else { "" };
+        eprintln!("no row's name contains {:?}, the value of `--filter`{quick}", options.filter);
+    }
     // In the order that they had.
     let mut anew = std::mem::take(&mut report.rows);
     for row in known {
