@@ -21,6 +21,9 @@ use crate::{DRIVER, guard, memory, topology};
 const LOCAL_MEMORY_BYTES: u64 = 256 << 10;
 /// Work-items of a group are iterations of a loop here; this is what CPU runtimes of OpenCL commonly offer.
 const MAX_WORK_GROUP_SIZE: usize = 4096;
+/// As much of the last cache as any processor on sale has for each core (EPYC 9184X: 768 MiB for 16). A virtual machine is
+/// often shown the whole cache of the machine below it, which it shares with others: 480 MiB for two processors.
+const CACHE_PER_PROCESSOR: usize = 48 << 20;
 
 /// A processor, or part of one.
 pub(crate) struct HostDevice {
@@ -110,7 +113,8 @@ impl HostDevice {
         // Workers are bound only where they fill the process's processors. With fewer, several processes (or containers
         // under a quota) would all bind to the same first ones; with more, binding only keeps the system from balancing.
         let pinned = threads == whole.cpus.len();
-        let tuning = Tuning { isa, threads, last_cache_bytes: cache_or_endless(last_cache_bytes) };
+        let tuning =
+            Tuning { isa, threads, last_cache_bytes: usable_cache(last_cache_bytes, whole.cpus.len()) };
         Self::new(info, tuning, Instant::now(), pinned)
     }
 
@@ -132,7 +136,8 @@ impl HostDevice {
         info.limits.compute_units = threads;
         info.topology = topology::restricted(&self.info.topology, cpus);
         info.limits.last_cache_bytes = topology::last_cache_bytes(&info.topology);
-        let last_cache_bytes = cache_or_endless(info.limits.last_cache_bytes);
+        let processors = topology::machine().topology.cpus.len();
+        let last_cache_bytes = usable_cache(info.limits.last_cache_bytes, processors);
         let tuning = Tuning { threads, last_cache_bytes, ..self.state.tuning };
         Arc::new(Self::new(info, tuning, self.state.origin, pinned))
     }
@@ -318,7 +323,23 @@ impl HostDevice {
     }
 }
 
-/// For kernels, which store past the cache what does not fit: a cache of unknown size takes everything.
-fn cache_or_endless(bytes: usize) -> usize {
-    if bytes == 0 { usize::MAX } else { bytes }
+/// For kernels, which store past the cache what does not fit: what so many processors may count on of a last cache. One of
+/// unknown size takes everything.
+fn usable_cache(bytes: usize, processors: usize) -> usize {
+    if bytes == 0 { usize::MAX } else { bytes.min(processors.saturating_mul(CACHE_PER_PROCESSOR)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usable_cache;
+
+    #[test]
+    fn a_cache_counts_for_what_the_processors_may_have_of_it() {
+        // A laptop; eight cores that share 96 MiB; two processors of a virtual machine below which there are 480 MiB.
+        for (mib, processors, usable) in [(8, 8, 8), (96, 16, 96), (96, 8, 96), (480, 2, 96), (480, 256, 480)]
+        {
+            assert_eq!(usable_cache(mib << 20, processors), usable << 20, "{mib} MiB for {processors}");
+        }
+        assert_eq!(usable_cache(0, 2), usize::MAX);
+    }
 }
