@@ -11,6 +11,7 @@ use stridewise_core::ops::{
 };
 
 use super::entry::{Kernel, LaneKernel, STREAM, VECTOR_BYTES, WideKernel};
+use super::stream;
 use crate::simd::Lane;
 
 /// An operation on scalars of one type.
@@ -296,6 +297,11 @@ unsafe fn lane_map<V: Lane, W: LaneFn<K>, const K: usize, const M: u32>(
 #[repr(align(64))]
 struct Splat(#[allow(dead_code)] [u8; VECTOR_BYTES]);
 
+/// How far ahead of what is read a long function has its operands fetched. With its body between two reads some processors
+/// do not fetch ahead enough by themselves, least of all where results go past the caches: `log` of 16 Mi `float64` took
+/// 31.5 ms instead of 7.3.
+const AHEAD_BYTES: usize = 2048;
+
 /// A loop with one copy of the body, for any combination of scalar operands: they are written out as a vector that is read
 /// again and again.
 #[inline(always)]
@@ -328,6 +334,7 @@ unsafe fn lane_loop<V: Lane, W: LaneFn<K>, const K: usize>(
             for k in 0..K {
                 let at = from[k].add(i & index[k]);
                 x[k] = V::load_some(at, part);
+                stream::fetch(at.cast::<u8>().wrapping_add(AHEAD_BYTES));
             }
             let (y, to) = (W::f(x), dst.add(i));
             if stream && part == n {

@@ -1,4 +1,4 @@
-//! Copies that store past the caches.
+//! What goes past the caches, and what is asked for before it is needed.
 
 use super::entry::StepFn;
 
@@ -74,4 +74,16 @@ pub(super) fn fence() {
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
+}
+
+/// Has a line fetched into the caches, where there is one at the address; not every target can be told to.
+#[inline(always)]
+pub(super) fn fetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is in every x86-64 processor; a fetch ahead from any address is none of the program's accesses.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }

@@ -1,5 +1,7 @@
 //! Gathering rows of an operand whose neighbours in memory are in neighbouring rows, as those of a transposed matrix are.
 
+use super::stream;
+
 /// Gathers `rows` rows of `len` elements: neighbours in a row are `along` bytes apart, rows one element. The rows at `dst`
 /// are `pitch` bytes apart.
 ///
@@ -83,7 +85,7 @@ impl Panel {
             while i + B <= self.len {
                 if FAR {
                     for i in i + AHEAD..i + AHEAD + B {
-                        (0..self.rows).step_by(LINE_BYTES / size).for_each(|r| square::fetch(from(r, i)));
+                        (0..self.rows).step_by(LINE_BYTES / size).for_each(|r| stream::fetch(from(r, i)));
                     }
                 }
                 let mut r = 0;
@@ -121,17 +123,10 @@ unsafe fn one<T: Copy>(dst: *mut u8, _: usize, src: *const u8, _: isize) {
 #[cfg(target_arch = "x86_64")]
 mod square {
     use std::arch::x86_64::{
-        __m128i, _MM_HINT_T0, _mm_loadl_epi64, _mm_loadu_si128, _mm_prefetch, _mm_storel_epi64,
-        _mm_storeu_si128, _mm_unpackhi_epi16, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
-        _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
+        __m128i, _mm_loadl_epi64, _mm_loadu_si128, _mm_storel_epi64, _mm_storeu_si128, _mm_unpackhi_epi16,
+        _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
+        _mm_unpacklo_epi64,
     };
-
-    /// Has a line fetched into the cache, where there is one at the address.
-    #[inline(always)]
-    pub(super) fn fetch(at: *const u8) {
-        // SAFETY: SSE is in every x86-64 processor; a fetch ahead from any address is none of the program's accesses.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
-    }
 
     /// # Safety
     /// Eight rows of eight bytes, as [`gather_panel`](super::gather_panel) says.
@@ -220,10 +215,6 @@ mod square {
 /// Squares element by element.
 #[cfg(not(target_arch = "x86_64"))]
 mod square {
-    /// This target is left to fetch ahead by itself.
-    #[inline(always)]
-    pub(super) fn fetch(_: *const u8) {}
-
     #[inline(always)]
     unsafe fn turn<T: Copy, const B: usize>(dst: *mut u8, pitch: usize, src: *const u8, along: isize) {
         for i in 0..B {
