@@ -56,7 +56,7 @@ pub(crate) struct Tuning {
     pub(crate) isa: Isa,
     /// Threads to use at most. 1: the calling thread.
     pub(crate) threads: usize,
-    /// Size of the last-level cache: larger outputs are stored past it.
+    /// What may be counted on of the last-level cache: what does not fit is stored past it.
     pub(crate) last_cache_bytes: usize,
 }
 
