@@ -87,6 +87,8 @@ pub(super) struct Code {
     pub(super) value: u8,
     /// The slot of the second operand, for [`Target::Operands`].
     pub(super) other: Option<u8>,
+    /// Results go past the caches.
+    pub(super) streams: bool,
     /// Elements that a call of [`run`](Self::run) may cover.
     pub(super) tile_len: usize,
     /// Bytes of the widest element that goes through a tile.
@@ -140,6 +142,7 @@ impl Code {
             scatters: SmallVec::new(),
             value: 0,
             other: None,
+            streams: matches!(target, Target::Outputs { stream: true, .. }),
             tile_len: usize::MAX,
             widest: 1,
         };

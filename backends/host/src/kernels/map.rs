@@ -334,7 +334,7 @@ unsafe fn lane_loop<V: Lane, W: LaneFn<K>, const K: usize>(
             for k in 0..K {
                 let at = from[k].add(i & index[k]);
                 x[k] = V::load_some(at, part);
-                stream::fetch(at.cast::<u8>().wrapping_add(AHEAD_BYTES));
+                stream::fetch::<1>(at.cast::<u8>().wrapping_add(AHEAD_BYTES));
             }
             let (y, to) = (W::f(x), dst.add(i));
             if stream && part == n {

@@ -76,13 +76,18 @@ pub(super) fn fence() {
     }
 }
 
-/// Has a line fetched into the caches, where there is one at the address; not every target can be told to.
+/// Has a line fetched into the cache of a level, the first or the second, where there is one at the address; not every target
+/// can be told to.
 #[inline(always)]
-pub(super) fn fetch(at: *const u8) {
+pub(super) fn fetch<const LEVEL: u8>(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is in every x86-64 processor; a fetch ahead from any address is none of the program's accesses.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        match LEVEL {
+            1 => _mm_prefetch::<_MM_HINT_T0>(at.cast()),
+            _ => _mm_prefetch::<_MM_HINT_T1>(at.cast()),
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;

@@ -181,12 +181,23 @@ impl Tiles {
         rows.min(left / self.space.row()).min(panels.rows)
     }
 
-    /// Computes `rows` rows from a cursor on, which is at the start of a row.
+    /// Computes `rows` rows from a cursor on, which is at the start of a row; those after them begin at `next`.
+    ///
+    /// While results go past the caches, the memory would only be written, and while rows are gathered, only be read: so the
+    /// next panel is fetched meanwhile.
     ///
     /// # Safety
     /// As for [`range`](Self::range); the rows differ in the last dimension but one only; the memory at `panel` has room
     /// for [`PANEL_BYTES`] per turned input.
-    unsafe fn panel(&self, start: &Cursor, slots: &mut Slots, panels: &Panels, rows: usize, panel: *mut u8) {
+    unsafe fn panel(
+        &self,
+        start: &Cursor,
+        slots: &mut Slots,
+        panels: &Panels,
+        rows: usize,
+        next: Option<&Cursor>,
+        panel: *mut u8,
+    ) {
         let dims = self.space.dims.len();
         let row = self.space.row();
         let operands = self.code.operands();
@@ -207,7 +218,20 @@ impl Tiles {
                 }
             }
             slots.point(&cursor.at, operands);
+            column += len;
+            for (at, v) in cursor.at.iter_mut().zip(&self.space.views) {
+                *at = at.wrapping_offset(v.strides[dims - 1] * len.cast_signed());
+            }
+            let (ahead, left) = if column < row { (Some(&cursor), row - column) } else { (next, row) };
+            let ahead = ahead.filter(|_| self.code.streams);
             for r in 0..rows {
+                if let Some(ahead) = ahead {
+                    let len = panels.len.min(left);
+                    for Turned { input, along, size } in &panels.turned {
+                        let elements = len * r / rows..len * (r + 1) / rows;
+                        transpose::fetch_panel(ahead.at[*input], *along, rows * size, elements);
+                    }
+                }
                 for &(input, slot) in &self.code.packs {
                     let (k, slot) = (usize::from(input), usize::from(slot));
                     if let Some(t) = panels.turned.iter().position(|t| t.input == k) {
@@ -229,10 +253,6 @@ impl Tiles {
                 for (slot, &step) in slots.0[..operands].iter_mut().zip(&steps) {
                     *slot = slot.wrapping_offset(step);
                 }
-            }
-            column += len;
-            for (at, v) in cursor.at.iter_mut().zip(&self.space.views) {
-                *at = at.wrapping_offset(v.strides[dims - 1] * len.cast_signed());
             }
         }
     }
@@ -264,13 +284,14 @@ impl Tiles {
             } else if let Some(panels) = &panels
                 && let rows @ 2.. = self.panel_rows(panels, &cursor, end - at)
             {
+                at += rows * row;
+                let next = (at < end).then(|| self.space.seek(at));
                 // SAFETY: the caller's contract; the rows are within the space.
-                unsafe { self.panel(&cursor, &mut slots, panels, rows, panel) };
+                unsafe { self.panel(&cursor, &mut slots, panels, rows, next.as_ref(), panel) };
                 // Tiles have their own addresses again.
                 self.code.prepare(&mut slots, scratch.ptr());
-                at += rows * row;
-                if at < end {
-                    cursor = self.space.seek(at);
+                if let Some(next) = next {
+                    cursor = next;
                 }
             } else {
                 len = len.min(row - cursor.index[self.space.dims.len().saturating_sub(1)]);

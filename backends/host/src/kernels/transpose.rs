@@ -1,5 +1,7 @@
 //! Gathering rows of an operand whose neighbours in memory are in neighbouring rows, as those of a transposed matrix are.
 
+use std::ops::Range;
+
 use super::stream;
 
 /// Gathers `rows` rows of `len` elements: neighbours in a row are `along` bytes apart, rows one element. The rows at `dst`
@@ -49,6 +51,15 @@ pub(super) unsafe fn square(dst: *mut u8, src: *const u8, size: usize, len: usiz
     }
 }
 
+/// Has elements of a panel's rows, which take `bytes` bytes next to each other, fetched into the second-level cache: the first
+/// is too small for a panel.
+pub(super) fn fetch_panel(src: *const u8, along: isize, bytes: usize, elements: Range<usize>) {
+    for i in elements {
+        let from = src.wrapping_offset(i.cast_signed() * along);
+        (0..bytes).step_by(LINE_BYTES).for_each(|at| stream::fetch::<2>(from.wrapping_add(at)));
+    }
+}
+
 struct Panel {
     dst: *mut u8,
     pitch: usize,
@@ -85,7 +96,9 @@ impl Panel {
             while i + B <= self.len {
                 if FAR {
                     for i in i + AHEAD..i + AHEAD + B {
-                        (0..self.rows).step_by(LINE_BYTES / size).for_each(|r| stream::fetch(from(r, i)));
+                        (0..self.rows)
+                            .step_by(LINE_BYTES / size)
+                            .for_each(|r| stream::fetch::<1>(from(r, i)));
                     }
                 }
                 let mut r = 0;

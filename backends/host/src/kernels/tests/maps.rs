@@ -259,13 +259,15 @@ fn transposed_operands() {
                     }
                 }
                 let before = Array::dense(&dims, Dtype::Bool, &mut rng);
-                for (&isa, threads) in Isa::available().iter().zip([1, 4, 4]) {
+                for (&isa, (threads, cache)) in
+                    Isa::available().iter().flat_map(|isa| [(isa, (1, 0)), (isa, (4, CACHE)), (isa, (4, 0))])
+                {
                     let mut out = [before.clone()];
                     execute(
                         &plan(program.clone(), Family::Map, &dims, &mut inputs, &mut out),
                         isa,
                         threads,
-                        CACHE,
+                        cache,
                     );
                     untouched(&before, &out[0], &dims);
                     for index in indices(&dims) {
