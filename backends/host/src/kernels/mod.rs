@@ -180,7 +180,7 @@ pub(crate) unsafe fn fill(dst: *mut u8, bytes: usize, pattern: &[u8], tuning: &T
     for (to, &from) in block.iter_mut().zip(pattern.iter().cycle()) {
         *to = from;
     }
-    let past = bytes > tuning.last_cache_bytes / 2;
+    let past = bytes > tuning.last_cache_bytes;
     let dst = Address(dst);
     // Parts begin at multiples of 64 bytes, so of the pattern.
     split::ranges(bytes, 1, 1, split::GRAIN, tuning.threads, &|start, end| {

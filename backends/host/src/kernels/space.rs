@@ -5,6 +5,7 @@ use stridewise_core::{LaunchPlan, MAX_INPUTS, MAX_OUTPUTS, MAX_PLAN_DIMS, Operan
 
 use super::code::Access;
 use super::pack::{self, Walk};
+use super::transpose::LINE_BYTES;
 use crate::simd::Isa;
 
 /// Operands that a plan has at most.
@@ -41,6 +42,14 @@ impl View {
         }
         let strides = SmallVec::from_slice(&operand.strides[dims]);
         Self { ptr: operand.ptr.as_ptr(), size, strides, index: true }
+    }
+
+    /// Bytes of memory that are moved for an element: the whole line of the cache, where none of its neighbours is in it. None
+    /// for what is computed, or read again and again, which takes no memory to speak of.
+    pub(super) fn moved(&self) -> Option<usize> {
+        let once = !self.index && self.strides.iter().all(|&step| step != 0);
+        let apart = self.strides.iter().map(|step| step.unsigned_abs()).min().unwrap_or(0);
+        once.then(|| apart.clamp(self.size, LINE_BYTES))
     }
 }
 

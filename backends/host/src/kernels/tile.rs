@@ -336,10 +336,8 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     let alias = |input: usize, output: usize| space.views[input].ptr == space.views[inputs + output].ptr;
     let total = space.len();
     let moved: usize = space.views.iter().map(|v| v.size).sum();
-    // What is computed, or read again and again, takes no memory to speak of.
-    let once = |v: &&View| !v.index && v.strides.iter().all(|&step| step != 0);
-    let moved_once: usize = space.views.iter().filter(once).map(|v| v.size).sum();
-    let read_once = space.views[..inputs].iter().filter(once).count();
+    let moved_once: usize = space.views.iter().filter_map(View::moved).sum();
+    let read_once = space.views[..inputs].iter().filter_map(View::moved).count();
     let footprint = total.saturating_mul(moved_once);
     let stream = footprint > tuning.last_cache_bytes && moved_once <= STREAM_SHARE * written;
     let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
