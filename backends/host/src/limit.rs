@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 use rayon::prelude::*;
 use stridewise_core::{Error, Result};
 
-use crate::memory;
 use crate::simd::{self, Isa, Lane};
+use crate::{memory, topology};
 
 /// Bytes of the widest vector.
 const VECTOR_BYTES: usize = 64;
@@ -85,7 +85,15 @@ impl Probe {
     /// # Errors
     /// [`Error::Alloc`] where there is no memory, [`Error::Unsupported`] where the threads cannot be started.
     pub fn new(len: usize, threads: usize) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
+        // Left to the system, both of two threads may run on one processor for as long as a measurement takes.
+        let cpus = &topology::machine().topology.cpus;
+        let bind = move |thread: usize| {
+            if threads == cpus.len() {
+                topology::pin_current(cpus[thread]);
+            }
+        };
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).start_handler(bind);
+        let pool = builder.build().map_err(|error| {
             Error::unsupported("threads", threads, "as many as can be started", error.to_string())
         })?;
         let buffer = |value: f32| {

@@ -353,6 +353,11 @@ impl Code {
         }
     }
 
+    /// Whether several steps compute, with tiles between them.
+    pub(super) fn has_steps(&self) -> bool {
+        self.tile_len != usize::MAX && self.calls.len() > 1
+    }
+
     /// Bytes of scratch memory that the tiles take.
     pub(super) fn scratch_bytes(&self) -> usize {
         usize::from(self.tiles) * SLOT_BYTES
@@ -395,7 +400,18 @@ impl Code {
     /// outputs hold addresses of `len` elements as compiled, packed ones are gathered.
     #[inline]
     pub(super) unsafe fn run(&self, slots: &Slots, len: usize) {
-        for call in &self.calls {
+        // SAFETY: the same contract.
+        unsafe { self.run_with(slots, len, |_, _| ()) };
+    }
+
+    /// As [`run`](Self::run), with something else done before each step: it is told which of how many comes.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    #[inline]
+    pub(super) unsafe fn run_with(&self, slots: &Slots, len: usize, before: impl Fn(usize, usize)) {
+        for (step, call) in self.calls.iter().enumerate() {
+            before(step, self.calls.len());
             let at = |k: usize| slots.0[usize::from(call.src[k])].cast_const();
             let len = if call.once { 1 } else { len };
             // SAFETY: the caller's contract, and the compiler's: tiles are disjoint from everything, an output that is

@@ -181,7 +181,7 @@ impl Reduction {
             width = (TILE_BYTES / 16).min(post.tile_len);
         }
         let (lane, other) = if rows { (kept, along) } else { (along, kept) };
-        let lane = Tiles { code, space: lane };
+        let lane = Tiles { code, space: lane, ahead: None };
         let itself = lane.code.input_itself().filter(|&input| lane.space.access(input) == Access::Direct);
         let late = itself.filter(|_| matches!(kind, Kind::Index(..)) && !rows && !lane.space.across);
         let planes = Planes { kind, acc, rows, len: if rows { width } else { 1 }, late: late.is_some() };
@@ -374,7 +374,7 @@ impl Reduction {
     /// # Safety
     /// The contract of [`run`](super::run); the place is one of the plan, `slots` are prepared, and `acc` is a plane.
     unsafe fn segment(&self, slots: &mut Slots, place: &Place<'_>, segment: usize, acc: *mut u8) {
-        let Tiles { code, space } = &self.lane;
+        let Tiles { code, space, .. } = &self.lane;
         let row = if space.across { space.len() } else { space.row() };
         let start = segment / self.per_row * row + segment % self.per_row * SEGMENT;
         let end = (segment / self.per_row * row + row).min(start + SEGMENT);

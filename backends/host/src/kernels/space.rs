@@ -5,7 +5,7 @@ use stridewise_core::{LaunchPlan, MAX_INPUTS, MAX_OUTPUTS, MAX_PLAN_DIMS, Operan
 
 use super::code::Access;
 use super::pack::{self, Walk};
-use super::transpose::LINE_BYTES;
+use super::stream::LINE_BYTES;
 use crate::simd::Isa;
 
 /// Operands that a plan has at most.

@@ -1,6 +1,11 @@
 //! What goes past the caches, and what is asked for before it is needed.
 
+use std::ops::Range;
+
 use super::entry::StepFn;
+
+/// Bytes of a line of the cache.
+pub(super) const LINE_BYTES: usize = 64;
 
 /// The streaming copy for elements of a size.
 pub(super) fn copy_entry(size: usize) -> StepFn {
@@ -34,9 +39,8 @@ unsafe fn elements<const SIZE: usize>(
 #[cfg(target_arch = "x86_64")]
 pub(super) unsafe fn copy(dst: *mut u8, src: *const u8, bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
-    const LINE: usize = 64;
-    let head = dst.align_offset(LINE).min(bytes);
-    let body = (bytes - head) / LINE * LINE;
+    let head = dst.align_offset(LINE_BYTES).min(bytes);
+    let body = (bytes - head) / LINE_BYTES * LINE_BYTES;
     // SAFETY: SSE2 is in every x86-64 processor; `head + body` stays at or below `bytes`, and `dst + head` is aligned.
     unsafe {
         std::ptr::copy_nonoverlapping(src, dst, head);
@@ -91,4 +95,10 @@ pub(super) fn fetch<const LEVEL: u8>(at: *const u8) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;
+}
+
+/// Has the lines fetched into the second-level cache that begin in a range of the bytes from an address on.
+pub(super) fn fetch_lines(at: *const u8, bytes: Range<usize>) {
+    let lines = bytes.start.next_multiple_of(LINE_BYTES)..bytes.end;
+    lines.step_by(LINE_BYTES).for_each(|line| fetch::<2>(at.wrapping_add(line)));
 }

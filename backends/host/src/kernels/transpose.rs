@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::stream;
+use super::stream::{self, LINE_BYTES};
 
 /// Gathers `rows` rows of `len` elements: neighbours in a row are `along` bytes apart, rows one element. The rows at `dst`
 /// are `pitch` bytes apart.
@@ -56,7 +56,7 @@ pub(super) unsafe fn square(dst: *mut u8, src: *const u8, size: usize, len: usiz
 pub(super) fn fetch_panel(src: *const u8, along: isize, bytes: usize, elements: Range<usize>) {
     for i in elements {
         let from = src.wrapping_offset(i.cast_signed() * along);
-        (0..bytes).step_by(LINE_BYTES).for_each(|at| stream::fetch::<2>(from.wrapping_add(at)));
+        stream::fetch_lines(from, 0..bytes);
     }
 }
 
@@ -72,8 +72,6 @@ struct Panel {
 /// Elements of a row that are fetched ahead of the one that is read. What lies together is a few lines, too short for the
 /// processor to fetch ahead by itself, and without that each of them would be waited for.
 const AHEAD: usize = 8;
-/// Bytes of a line of the cache.
-pub(super) const LINE_BYTES: usize = 64;
 
 impl Panel {
     /// # Safety
