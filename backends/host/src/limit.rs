@@ -232,3 +232,21 @@ fn stream<V: Lane<Elem = f32>>(traffic: Traffic, a: &mut [f32], b: &[f32], c: &[
         std::arch::x86_64::_mm_sfence();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn each_thread_has_a_processor_of_its_own() {
+        let cpus: BTreeSet<usize> = topology::machine().topology.cpus.iter().copied().collect();
+        let probe = Probe::new(64, cpus.len()).unwrap();
+        // A bound thread sees the processors that it is bound to.
+        let bound = probe.pool.broadcast(|_| core_affinity::get_core_ids().unwrap());
+        assert!(bound.iter().all(|cores| cores.len() == 1), "{bound:?}");
+        assert_eq!(bound.iter().map(|cores| cores[0].id).collect::<BTreeSet<_>>(), cpus);
+    }
+}
