@@ -28,6 +28,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         }
     }
     trials.push(Trial::test("threads::copies_and_fills/f32/host", || report(copies())));
+    trials.push(Trial::test("threads::streams/f32/host", || report(streams())));
     trials
 }
 
@@ -136,6 +137,49 @@ fn copies() -> Check {
         crate::forms::expect(&format_args!("{what}: copy"), &y.copy_in(stridewise::Order::C)?, &values)?;
         let filled = UsmArray::full(&queue, &[1_000_003], Scalar::F32(2.5), stridewise::UsmKind::Device)?;
         crate::forms::expect(&format_args!("{what}: fill"), &filled, &vec![Scalar::F32(2.5); 1_000_003])?;
+    }
+    Ok(())
+}
+
+/// Work after work, each too short to wake a thread for, in which threads take part that are awake.
+fn streams() -> Check {
+    const ROUNDS: usize = 40;
+    let (rows, columns) = (2 * 250, 141);
+    let mut random = Random::named("streams");
+    let values = random.many(rows * columns, |random| random.moderate(Dtype::F32));
+    let mut expected: Option<Vec<UsmArray>> = None;
+    for threads in THREADS {
+        let queue = host(threads)?.queue()?;
+        let (x, _) = place(&queue, &[2, rows / 2, columns], Dtype::F32, &values, Form::C)?;
+        let (row, _) = place(&queue, &[columns], Dtype::F32, &values[..columns], Form::C)?;
+        let (column, _) = place(&queue, &[rows / 2, 1], Dtype::F32, &values[..rows / 2], Form::C)?;
+        let flat = x.reshape(&[-1])?;
+        let mut results = Vec::new();
+        for _ in 0..ROUNDS {
+            let sum = x.binary(Op::Add, &x)?;
+            sum.wait()?;
+            let scaled = elementwise(Op::Multiply, &[(&sum).into(), Scalar::F32(0.5).into()])?;
+            scaled.wait()?;
+            // In place, and of rows that are read where they lie.
+            scaled.write_elementwise(Op::Subtract, &[(&scaled).into(), (&row).into()], &[])?.wait()?;
+            let by_column = column.binary(Op::Add, &x)?;
+            by_column.wait()?;
+            let squares = flat.binary(Op::Multiply, &flat)?;
+            let folded = [Reduction::Sum, Reduction::Max, Reduction::ArgMax]
+                .map(|kind| flat.reduce(kind, None, false));
+            results.push(by_column);
+            results.push(scaled);
+            results.push(squares);
+            for result in folded {
+                results.push(result?);
+            }
+        }
+        let expected = expected.get_or_insert_with(|| results[..results.len() / ROUNDS].to_vec());
+        for (number, result) in results.iter().enumerate() {
+            let (name, number) = (format!("{threads} threads"), number % expected.len());
+            let pair = [("the first".to_owned(), expected[number].clone()), (name, result.clone())];
+            equal(&format!("result {number}"), &pair)?;
+        }
     }
     Ok(())
 }

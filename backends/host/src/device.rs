@@ -1,21 +1,24 @@
 //! Host devices and their division.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, FoldExtents, Limits, Partition, Queue,
-    QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport, threads_started,
+    QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport, check_process,
+    threads_started,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
 
+use crate::company::{self, Stage, Stream};
 use crate::kernels::{self, Tuning};
-use crate::pool::{Pool, Workers};
+use crate::pool::{Entered, Pool, Workers};
 use crate::queue::HostQueue;
 use crate::simd::Isa;
-use crate::{DRIVER, guard, memory, topology};
+use crate::{DRIVER, guard, memory, team, topology};
 
 /// What a work-group may count on where the second-level cache is unknown.
 const LOCAL_MEMORY_BYTES: u64 = 256 << 10;
@@ -42,6 +45,7 @@ pub(crate) struct DeviceState {
     pinned: bool,
     pool: OnceLock<Workers>,
     building: Mutex<()>,
+    stream: Stream,
 }
 
 impl DeviceState {
@@ -60,6 +64,38 @@ impl DeviceState {
         threads_started();
         let pool = Pool::start(self.tuning.threads, self.pinned.then_some(self.cpus.as_slice()))?;
         Ok(self.pool.get_or_init(|| pool))
+    }
+
+    /// Runs work on the calling thread that is worth so many threads, but too short to wake anybody for. Workers that are awake
+    /// take part; and where the thread has gone on with such work for long, one is woken for what comes next.
+    pub(crate) fn accompanied<R>(&self, threads: usize, work: impl FnOnce(&Tuning) -> R) -> R {
+        let alone = Tuning { threads: 1, ..self.tuning };
+        let threads = threads.min(self.tuning.threads);
+        if threads <= 1 {
+            return work(&alone);
+        }
+        let company = match self.stream.begins(self.origin.elapsed()) {
+            Stage::Disputed => None,
+            stage => self.company(stage == Stage::Long),
+        };
+        let result = match company {
+            Some((pool, _entered)) => {
+                team::within(pool, team::NO_COMMAND, || work(&Tuning { threads, ..self.tuning }))
+            }
+            None => work(&alone),
+        };
+        self.stream.ends(self.origin.elapsed());
+        result
+    }
+
+    /// The pool, where one of its workers is awake to help; if none is, one may be woken to come later.
+    fn company(&self, wake: bool) -> Option<(&Arc<Pool>, Entered<'_>)> {
+        let pool = match self.started() {
+            Some(pool) => pool,
+            None if wake && check_process().is_ok() => self.pool().ok()?,
+            None => return None,
+        };
+        Some((pool, pool.enter(wake)?))
     }
 
     /// The device's pool, if it was started.
@@ -126,6 +162,7 @@ impl HostDevice {
             pinned,
             pool: OnceLock::new(),
             building: Mutex::new(()),
+            stream: Stream::default(),
         };
         Self { info, state: Arc::new(state) }
     }
@@ -195,6 +232,13 @@ impl Device for HostDevice {
         if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, self.state.tuning.isa) }
     }
 
+    fn share(&self, threads: usize, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
+        self.state.accompanied(threads, |tuning| {
+            let parts = len.min(if tuning.threads > 1 { tuning.threads * team::PARTS } else { 1 });
+            team::share(parts, tuning.threads, &|part| run(len * part / parts..len * (part + 1) / parts));
+        });
+    }
+
     unsafe fn gather_elements(
         &self,
         dst: *mut u8,
@@ -219,11 +263,13 @@ impl Device for HostDevice {
         factors: Option<*const u8>,
         extents: FoldExtents,
     ) -> bool {
-        // SAFETY: the same contract; under the guard, nothing is done.
-        !guard::enabled()
-            && unsafe {
-                kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, self.state.tuning.isa)
-            }
+        let threads = company::threads(kernels::fold_ns(dtypes[0], factors.is_some(), extents));
+        let fold = |tuning: &Tuning| {
+            // SAFETY: the same contract.
+            unsafe { kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning) }
+        };
+        // Under the guard, nothing is done.
+        !guard::enabled() && self.state.accompanied(threads, fold)
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

@@ -21,7 +21,7 @@ const STACK_BYTES: usize = 8 << 20;
 /// How long a worker that has run out of work looks for more before it sleeps: waking it costs 10 to 25 µs, of which its
 /// caller pays several. It does not yield meanwhile: among other processes that is to be away for milliseconds, while those
 /// who publish something count on it.
-const LINGER: Duration = Duration::from_micros(25);
+pub(crate) const LINGER: Duration = Duration::from_micros(25);
 
 /// How long a worker that looks for more leaves a new command to who submitted it: a thread that waits for it at once begins
 /// it sooner than anybody else, and this worker then helps. Had the worker begun it, the help would be another worker's, on
@@ -76,6 +76,15 @@ enum Phase {
 enum Work {
     Task(Task),
     Team(Arc<Team>),
+}
+
+/// A thread that computes for a pool, besides its workers and those that wait.
+pub(crate) struct Entered<'a>(&'a Pool);
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
 }
 
 /// The device's hold on its pool. Its workers end when it goes, which is when no command is left, as every one has a hold on
@@ -174,8 +183,31 @@ impl Pool {
         }
         let team =
             state.teams.iter().find(|team| team.command() == command && team.is_open()).map(Arc::clone)?;
+        team.joined();
         state.busy += 1;
         Some(team)
+    }
+
+    /// Lets the calling thread compute for the pool, where fewer threads do than may, and a worker that is awake would help at
+    /// once; where none is, one is woken to be awake later, if wanted.
+    pub(crate) fn enter(&self, wake: bool) -> Option<Entered<'_>> {
+        // Whoever has the lock now, has it for ever in a process that was forked meanwhile.
+        let mut state = self.state.try_lock().ok()?;
+        if state.busy >= self.threads {
+            return None;
+        }
+        let here = self.here();
+        let is = |phase: Phase| (0..self.threads).any(|w| state.phases[w] == phase && !self.is_at(w, here));
+        if is(Phase::Lingering) {
+            state.busy += 1;
+            return Some(Entered(self));
+        }
+        if wake {
+            let calls = self.calls(&mut state, 1);
+            drop(state);
+            self.wake(&calls);
+        }
+        None
     }
 
     /// Ends what [`take`](Self::take) or [`join`](Self::join) began.
@@ -232,10 +264,9 @@ impl Pool {
             return calls;
         }
         let here = self.here();
-        let is_here = |worker: usize| self.pins.as_ref().is_some_and(|p| p.get(worker).copied() == here);
+        let is_here = |worker: usize| self.is_at(worker, here);
         let phases = &mut state.phases;
-        let looks = |phase: Phase| matches!(phase, Phase::Called | Phase::Lingering);
-        let coming = (0..phases.len()).filter(|&w| looks(phases[w]) && !is_here(w)).count();
+        let coming = self.coming(phases, here);
         let free = self.threads.saturating_sub(state.busy + coming);
         let mut missing = wanted.saturating_sub(coming).min(free);
         for (worker, phase) in phases.iter_mut().enumerate() {
@@ -255,6 +286,17 @@ impl Pool {
             calls.push(worker);
         }
         calls
+    }
+
+    /// Whether a worker is bound to a processor.
+    fn is_at(&self, worker: usize, cpu: Option<usize>) -> bool {
+        self.pins.as_ref().is_some_and(|pins| pins.get(worker).copied() == cpu)
+    }
+
+    /// How many workers look for something to do, or are about to, on other processors than one.
+    fn coming(&self, phases: &[Phase], here: Option<usize>) -> usize {
+        let looks = |phase: Phase| matches!(phase, Phase::Called | Phase::Lingering);
+        (0..phases.len()).filter(|&worker| looks(phases[worker]) && !self.is_at(worker, here)).count()
     }
 
     fn wake(&self, workers: &[usize]) {
@@ -336,7 +378,7 @@ impl Pool {
         }
         let here = self.here();
         let apart = |team: &&Arc<Team>| team.is_open() && (here.is_none() || team.cpu() != here);
-        let team = state.teams.iter().find(apart).map(Arc::clone);
+        let team = state.teams.iter().find(apart).inspect(|team| team.joined()).map(Arc::clone);
         let work = team.map(Work::Team).or_else(|| state.ready.pop_front().map(Work::Task))?;
         state.busy += 1;
         Some(work)

@@ -130,7 +130,7 @@ impl Queue for HostQueue {
             submitted,
         };
         if inline {
-            task.run_inline();
+            task.run_inline(estimate.unwrap_or(0));
         } else if pending.is_empty() {
             event.send(&self.device, &[]);
             task.dispatch();

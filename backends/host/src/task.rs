@@ -14,7 +14,7 @@ use crate::device::DeviceState;
 use crate::event::HostEvent;
 use crate::kernels::{self, Tuning};
 use crate::pool::Pool;
-use crate::{team, topology};
+use crate::{company, team, topology};
 
 /// Plans below this estimate are not worth splitting (two to three times the cost of waking a worker); several of them
 /// in one command are spread over the workers whole.
@@ -62,12 +62,12 @@ impl Task {
     }
 
     /// Runs a small task to the end on this thread; its waits are terminal.
-    pub(crate) fn run_inline(self) {
+    pub(crate) fn run_inline(self, estimate_ns: u64) {
         if let Some(error) = self.inherited() {
             return self.settle(Err(error), None);
         }
-        let tuning = Tuning { threads: 1, ..self.device.tuning };
-        self.run(&tuning);
+        let device = Arc::clone(&self.device);
+        device.accompanied(company::threads(estimate_ns), |tuning| self.run(tuning));
     }
 
     /// Runs the task on a thread that computes for the device's pool: a worker, or one that waits.

@@ -12,7 +12,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -22,8 +22,13 @@ use smallvec::SmallVec;
 use crate::pool::Pool;
 use crate::topology;
 
+/// Parts per thread, so that a late thread does not hold up the others.
+pub(crate) const PARTS: usize = 4;
 /// How long a thread waits awake for the last parts, which others are about to finish.
 const SPIN: Duration = Duration::from_micros(25);
+
+/// The number of what is no command, which nobody waits for.
+pub(crate) const NO_COMMAND: usize = 0;
 
 /// What a thread computes for: the pool that shares its work, and a number of the command.
 #[derive(Clone)]
@@ -68,7 +73,7 @@ pub(crate) fn share(parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) 
         && let Ok(count) = u32::try_from(parts)
         && let Some(place) = place()
     {
-        return fork(place, count, run);
+        return fork(place, count, threads, run);
     }
     (0..parts).for_each(run);
 }
@@ -98,12 +103,13 @@ pub(crate) fn on_worker<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
 }
 
-fn fork(place: Place, parts: u32, run: &(dyn Fn(usize) + Sync)) {
+fn fork(place: Place, parts: u32, threads: usize, run: &(dyn Fn(usize) + Sync)) {
     let team = Arc::new(Team {
         // SAFETY: pointers to the same type but for a lifetime, which a pointer does not promise.
         run: unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const Part>(run) },
         claims: Claims::new(parts),
         parts,
+        wanted: AtomicUsize::new(threads - 1),
         done: AtomicU32::new(0),
         failed: AtomicBool::new(false),
         panic: Mutex::default(),
@@ -175,6 +181,8 @@ pub(crate) struct Team {
     run: *const Part,
     claims: Claims,
     parts: u32,
+    /// Threads that may join yet.
+    wanted: AtomicUsize,
     /// Parts that are over.
     done: AtomicU32,
     /// Whether a part panicked.
@@ -204,9 +212,14 @@ impl Team {
         self.cpu
     }
 
-    /// Whether parts are left that nobody has claimed.
+    /// Whether a thread is wanted, and parts are left that nobody has claimed.
     pub(crate) fn is_open(&self) -> bool {
-        self.claims.left.load(Ordering::Relaxed) > 0
+        self.wanted.load(Ordering::Relaxed) > 0 && self.claims.left.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts a thread that joins, under the pool's lock, of a team that is open.
+    pub(crate) fn joined(&self) {
+        self.wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Runs parts until none is left, on a thread that is not the owner: a worker of the pool, or one that waits.
@@ -325,6 +338,63 @@ mod tests {
                 }
             });
         });
+    }
+
+    #[test]
+    fn who_enters_has_a_worker_that_is_awake() {
+        let pool = pool(2);
+        for round in 0..20 {
+            // They sleep by now; the first who asks has one woken.
+            thread::sleep(Duration::from_millis(1));
+            let begin = Instant::now();
+            let entered = loop {
+                match pool.enter(true) {
+                    Some(entered) => break entered,
+                    None => assert!(begin.elapsed() < Duration::from_secs(60), "no worker comes"),
+                }
+            };
+            let here = AtomicUsize::new(0);
+            within(&pool, NO_COMMAND, || {
+                share(2, 2, &|_| {
+                    here.fetch_add(1, Ordering::SeqCst);
+                    while here.load(Ordering::SeqCst) < 2 {
+                        thread::yield_now();
+                    }
+                });
+            });
+            drop(entered);
+            assert_eq!(here.into_inner(), 2, "{round}");
+        }
+        // As many compute as may.
+        let [first, second] = [(); 2].map(|()| {
+            loop {
+                match pool.enter(true) {
+                    Some(entered) => break entered,
+                    None => thread::yield_now(),
+                }
+            }
+        });
+        assert!(pool.enter(true).is_none());
+        drop((first, second));
+    }
+
+    #[test]
+    fn no_more_threads_join_than_are_wanted() {
+        let pool = pool(4);
+        let seen = Mutex::new(Vec::new());
+        within(&pool, 1, || {
+            share(64, 2, &|_| {
+                let me = thread::current().id();
+                let mut seen = seen.lock().unwrap();
+                if !seen.contains(&me) {
+                    seen.push(me);
+                }
+                drop(seen);
+                thread::sleep(Duration::from_micros(200));
+            });
+        });
+        let seen = seen.into_inner().unwrap();
+        assert!(seen.len() <= 2, "{seen:?}");
     }
 
     fn nested(depth: usize) -> usize {

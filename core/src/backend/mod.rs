@@ -36,6 +36,7 @@ pub use signal::Signal;
 
 use std::any::Any;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -110,6 +111,9 @@ pub struct Elements {
     pub run: ElementsFn,
     /// Elements up to which that is quicker than to hand the work to other threads.
     pub most: usize,
+    /// Elements up to which it is quicker alone, even where other threads are awake, and which each thread should have at
+    /// least.
+    pub alone: usize,
 }
 
 /// Elements that lie one after another, in row-major order of three extents, of which the middle one is folded: into
@@ -156,6 +160,15 @@ pub trait Device: Send + Sync {
     fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
         let _ = (op, dtype, out);
         None
+    }
+    /// Calls a function with ranges that make up `0..len`, each once: on the calling thread and on threads of the device that
+    /// are awake, of which the work is worth so many. It returns when all calls have, and nothing in it waits for other work.
+    ///
+    /// # Panics
+    /// With the panic of a call.
+    fn share(&self, threads: usize, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
+        let _ = threads;
+        run(0..len);
     }
     /// Folds elements at `src`, of the first dtype and converted to the second one, on the calling thread, to the bits that
     /// a plan over elements that lie so gives, and writes the results to `dst`, one after another in row-major order. With

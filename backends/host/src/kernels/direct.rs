@@ -10,8 +10,9 @@ use super::pack::{self, Walk};
 use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
 use super::space::SHORT_ROW;
 use super::tile::Scratch;
-use super::{GATHER_PS, READ_PS, ROW_PS, step, step_ps, transpose};
+use super::{Address, GATHER_PS, READ_PS, ROW_PS, Tuning, step, step_ps, transpose};
 use crate::simd::Isa;
+use crate::{company, team};
 
 /// Work below this estimate is done here: longer than what a submission does on the calling thread, for there is nothing
 /// to submit. Twice as many threads gain half of it, less what it takes to wake them.
@@ -26,7 +27,12 @@ const fn most(picoseconds: usize) -> usize {
 pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Elements> {
     // A step's function has the same contract; the flag beyond those of its sources is not set.
     let run = step::resolve(op, dtype, out, isa)?.run;
-    Some(Elements { run, most: most(op.arity() * READ_PS * dtype.size() + step_ps(op, dtype)) })
+    let picoseconds = op.arity() * READ_PS * dtype.size() + step_ps(op, dtype);
+    Some(Elements {
+        run,
+        most: most(picoseconds),
+        alone: (company::ALONE_NS as usize * 1000 / picoseconds).max(1),
+    })
 }
 
 /// Copies elements of `size` bytes (1, 2, 4, 8 or 16, at any alignment) one after another to `dst`: those that dimensions, the
@@ -81,6 +87,12 @@ const GATHERED_BYTES: usize = 16 << 10;
 /// Bytes of converted elements at most.
 const CONVERTED_BYTES: usize = 64 << 10;
 
+/// Rough time of a fold of elements of a dtype, or of their products with factors, in nanoseconds.
+pub(crate) fn fold_ns(dtype: Dtype, factors: bool, extents: FoldExtents) -> u64 {
+    let bytes = extents.elements().saturating_mul(dtype.size() << usize::from(factors));
+    (bytes.saturating_mul(READ_PS) / 1000) as u64
+}
+
 /// Folds elements that lie one after another, or their products with factors, to the bits of a plan. Whether it did: where
 /// they are not too many.
 ///
@@ -93,8 +105,9 @@ pub(crate) unsafe fn fold_elements(
     dst: *mut u8,
     (src, factors): (*const u8, Option<*const u8>),
     extents: FoldExtents,
-    isa: Isa,
+    tuning: &Tuning,
 ) -> bool {
+    let isa = tuning.isa;
     let FoldExtents { outer, len, inner } = extents;
     let (outputs, elements) = (extents.results(), extents.elements());
     // 16-bit floats are folded as `float32`, and rounded once; others would be rounded before as well.
@@ -185,7 +198,7 @@ pub(crate) unsafe fn fold_elements(
             src = converted;
         }
         let to = if narrow.is_some() { values } else { dst };
-        let work = Work { planes, extents, segment, src, factors, isa, size, gathered, plane, room };
+        let work = Work { planes, extents, segment, src, factors, tuning, size, gathered, plane, room };
         work.all(to);
         if let Some(narrow) = narrow {
             narrow(dst, values, values, values, 0, outputs);
@@ -225,14 +238,14 @@ unsafe fn fold_run(
 }
 
 /// A fold, and memory to compute it in.
-struct Work {
+struct Work<'a> {
     planes: Planes,
     extents: FoldExtents,
     /// Points, or rows, of a segment.
     segment: usize,
     src: *const u8,
     factors: Option<*const u8>,
-    isa: Isa,
+    tuning: &'a Tuning,
     /// Bytes of an element.
     size: usize,
     /// Whether elements of an output, or of a row, lie apart and are brought together.
@@ -243,7 +256,10 @@ struct Work {
     room: *mut u8,
 }
 
-impl Work {
+// SAFETY: addresses only. What threads share only reads at them (`one`): rooms are written to by one thread alone.
+unsafe impl Sync for Work<'_> {}
+
+impl Work<'_> {
     /// Where a point of an output is.
     fn place(&self, output: usize, point: usize) -> *const u8 {
         let FoldExtents { len, inner, .. } = self.extents;
@@ -309,7 +325,7 @@ impl Work {
         let points = |segment| self.points(segment);
         // SAFETY: the caller's contract; there is a plane for each level of the tree, and `run` is given a segment's points.
         unsafe {
-            let mut leaf = |segment: usize, acc: *mut u8| {
+            let leaf = |segment: usize, acc: *mut u8| {
                 let (at, end) = (points(segment), points(segment + 1));
                 let value = self.run(output, at, end - at, self.room);
                 // There is one result.
@@ -318,7 +334,21 @@ impl Work {
                 planes.run(acc, [value, factor], &run, run.points);
             };
             let segments = 0..self.extents.len.div_ceil(SEGMENT);
-            planes.tree(self.plane, self.plane.add(planes.bytes()), segments, 1, &points, &mut leaf);
+            let (plane, spare) = (self.plane, self.plane.add(planes.bytes()));
+            if self.tuning.threads > 1 && !self.gathered {
+                // Each segment has a plane, whoever folds it, and then they are combined in order.
+                let bytes = planes.bytes();
+                let mut scratch = Scratch::take((segments.len() * bytes).next_multiple_of(SLOT_BYTES));
+                let folded = Address(scratch.ptr());
+                team::share(segments.len(), self.tuning.threads, &|segment| {
+                    leaf(segment, folded.at(segment * bytes))
+                });
+                let mut leaf =
+                    |segment, acc| std::ptr::copy_nonoverlapping(folded.at(segment * bytes), acc, bytes);
+                planes.tree(plane, spare, segments, 1, &points, &mut leaf);
+            } else {
+                planes.tree(plane, spare, segments, 1, &points, &mut &leaf);
+            }
             planes.locate(self.plane, |at| {
                 let len = SEGMENT.min(self.extents.len - at);
                 (self.run(output, at, len, self.room), len)
@@ -339,7 +369,7 @@ impl Work {
         }
         let step = (self.extents.inner * self.size).cast_signed();
         // SAFETY: the caller's contract.
-        unsafe { pack::gather(self.isa, room, from, step, self.size, len) };
+        unsafe { pack::gather(self.tuning.isa, room, from, step, self.size, len) };
         room
     }
 
@@ -400,12 +430,12 @@ impl Work {
         // SAFETY: the caller's contract.
         unsafe {
             if inner == 1 {
-                pack::gather(self.isa, room, from, pitch, self.size, len);
+                pack::gather(self.tuning.isa, room, from, pitch, self.size, len);
             } else {
                 let (dims, index) = ([self.extents.outer, inner], [output / inner, output % inner]);
                 let strides = [pitch, self.size.cast_signed()];
                 let walk = Walk { dims: &dims, strides: &strides, index: &index };
-                pack::gather_rows(self.isa, room, from, &walk, self.size, len);
+                pack::gather_rows(self.tuning.isa, room, from, &walk, self.size, len);
             }
         }
         room

@@ -47,7 +47,7 @@ use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_
 
 use crate::simd::Isa;
 
-pub(crate) use direct::{elements_fn, fold_elements, gather_elements};
+pub(crate) use direct::{elements_fn, fold_elements, fold_ns, gather_elements};
 
 /// What a plan is run with.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +89,7 @@ pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
 /// Rough time of an operation on an element, in picoseconds.
 fn step_ps(op: Op, dtype: Dtype) -> usize {
     let per_byte = match op {
+        Op::Sqrt | Op::Divide if dtype.size() >= 8 => 60,
         Op::Sqrt | Op::Divide | Op::Cast | Op::Where => 25,
         Op::Exp => 60,
         Op::Log => 90,

@@ -31,7 +31,7 @@ impl<'a, const N: usize> Alike<'a, N> {
     /// A call without its operands, where the function takes as many, and so many elements.
     #[inline(always)]
     pub(crate) fn new(function: Function<'a>, space: Space<'a>) -> Option<Self> {
-        let takes = function.arity == N && (1..=function.most).contains(&space.len);
+        let takes = function.arity == N && (1..=function.most()).contains(&space.len);
         takes.then_some(Self {
             function,
             space,
@@ -204,6 +204,6 @@ impl<'a, const N: usize> Alike<'a, N> {
         // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
         // (`backend::Device::elements_fn`). Operands have as many elements as the results, are inside their allocations and
         // aligned (`place_before`), or are one element for all, aligned for every dtype. The rest is the caller's contract.
-        unsafe { (self.function.run)(dst, operand(0), operand(1), operand(2), same, self.space.len) };
+        unsafe { self.function.run(dst, std::array::from_fn(operand), same, self.space.len) };
     }
 }

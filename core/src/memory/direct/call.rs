@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use super::strided::{self, Steps};
-use super::{Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space};
+use super::{Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Place, Source, Space};
 use super::{hold_idle, place, same_shape, span};
 use crate::dtype::Dtype;
 use crate::error::Result;
@@ -35,6 +35,9 @@ pub(crate) struct Call<'a> {
     /// Bit `k`: operand `k` does not lie as the results do.
     apart: u32,
 }
+
+// SAFETY: addresses only; whoever follows them says why that is sound.
+unsafe impl Sync for Call<'_> {}
 
 /// How a call gets at what does not lie as the results do.
 enum Way {
@@ -135,7 +138,7 @@ impl<'a> Call<'a> {
     fn is_ready(&self) -> bool {
         let arity = self.function.arity;
         let varies = self.function.op == Op::Copy || self.same != (1 << arity) - 1;
-        varies && self.given == arity && (1..=self.function.most).contains(&self.space.len)
+        varies && self.given == arity && (1..=self.function.most()).contains(&self.space.len)
     }
 
     /// What is touched: the operands' memory, and that of a target.
@@ -303,19 +306,29 @@ impl<'a> Call<'a> {
     ///
     /// # Safety
     /// As for `compute`; the steps are the operands' in the space.
-    unsafe fn compute_rows(&self, mut dst: *mut u8, steps: &[(usize, [isize; MAX_OPERANDS])]) {
+    unsafe fn compute_rows(&self, dst: *mut u8, steps: &[(usize, [isize; MAX_OPERANDS])]) {
         let Some(((len, inner), outer)) = steps.split_first() else { return };
+        // Threads share the outermost dimension.
+        let (outermost, between) = outer.split_last().map_or((&(1, [0; MAX_OPERANDS]), outer), |split| split);
+        let bytes = self.space.len / outermost.0 * self.function.out.size();
         let sizes: [isize; MAX_OPERANDS] = std::array::from_fn(|k| self.itemsize(k).cast_signed());
         let same = (0..self.given).fold(0, |same, k| same | u32::from(inner[k] == 0) << k);
-        strided::rows(outer, |row: [isize; MAX_OPERANDS]| {
-            let places = std::array::from_fn(|k| self.places[k].wrapping_offset(row[k] * sizes[k]));
-            // SAFETY: the caller's contract: `row` is in each layout, whose elements lie together from there on, or are one; `dst`
-            // runs through the space.
-            unsafe {
-                self.run(dst, places, same, *len);
-                dst = dst.add(len * self.function.out.size());
-            }
-        });
+        let dst = Place(dst);
+        let each = |index: usize| {
+            let mut to = dst.at(index * bytes);
+            let index = index.cast_signed();
+            strided::rows(between, |row: [isize; MAX_OPERANDS]| {
+                let step = |k: usize| (row[k] + index * outermost.1[k]) * sizes[k];
+                let places = std::array::from_fn(|k| self.places[k].wrapping_offset(step(k)));
+                // SAFETY: the caller's contract: `row` is in each layout, whose elements lie together from there on, or are one;
+                // `to` runs through a part of the space.
+                unsafe {
+                    self.run(to, places, same, *len);
+                    to = to.add(len * self.function.out.size());
+                }
+            });
+        };
+        self.function.share(self.space.len, outermost.0, &|range| range.for_each(each));
     }
 
     /// [`compute`](Self::compute), of operands of which those that lie apart take up to [`MAX_BYTES`].
@@ -361,7 +374,7 @@ impl<'a> Call<'a> {
         // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
         // (`backend::Device::elements_fn`). Operands are inside their allocations and aligned (`place`), or values, aligned for
         // every dtype. The rest is the caller's contract.
-        unsafe { (self.function.run)(dst, operand(0), operand(1), operand(2), same, len) };
+        unsafe { self.function.run(dst, std::array::from_fn(operand), same, len) };
     }
 }
 

@@ -22,7 +22,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::allocation::Allocation;
-use crate::backend::{Elements, ElementsFn};
+use crate::backend::Elements;
+#[cfg(doc)]
+use crate::backend::ElementsFn;
 use crate::dtype::Dtype;
 use crate::layout::{Layout, Order};
 use crate::ops::Op;
@@ -59,9 +61,7 @@ struct Gathered([MaybeUninit<u8>; MAX_BYTES]);
 /// A device's function for an operation on operands of a dtype, and for which device it is.
 #[derive(Clone, Copy)]
 pub(crate) struct Function<'a> {
-    run: ElementsFn,
-    /// Elements at most.
-    most: usize,
+    elements: Elements,
     arity: usize,
     op: Op,
     dtype: Dtype,
@@ -74,14 +74,14 @@ impl<'a> Function<'a> {
     #[inline(always)]
     pub(crate) fn of(device: &'a Device, op: Op, dtype: Dtype) -> Option<Self> {
         debug_assert_ne!(op, Op::Cast, "the dtype of the results would not follow");
-        let &OpFunction { elements: Elements { run, most }, arity, out } = device.op_function(op, dtype)?;
-        Some(Self { run, most, arity, op, dtype, out, device })
+        let &OpFunction { elements, arity, out } = device.op_function(op, dtype)?;
+        Some(Self { elements, arity, op, dtype, out, device })
     }
 
     /// The same, also of a conversion to a dtype.
     pub(crate) fn to(device: &'a Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Self> {
-        let Elements { run, most } = device.elements_fn(op, dtype, out)?;
-        Some(Self { run, most, arity: op.arity(), op, dtype, out, device })
+        let elements = device.elements_fn(op, dtype, out)?;
+        Some(Self { elements, arity: op.arity(), op, dtype, out, device })
     }
 
     /// The dtype of the results.
@@ -91,9 +91,70 @@ impl<'a> Function<'a> {
 
     /// Elements that the device computes on the calling thread, at most.
     pub(crate) fn most(&self) -> usize {
-        self.most
+        self.elements.most
+    }
+
+    /// Computes `len` elements, on the calling thread and those of the device that are awake and of use.
+    ///
+    /// # Safety
+    /// As for [`ElementsFn`], of the dtypes of the function, in memory where its device computes on the calling thread.
+    #[inline(always)]
+    unsafe fn run(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if len <= self.elements.alone {
+                (self.elements.run)(dst, src[0], src[1], src[2], same, len);
+            } else {
+                self.run_shared(dst, src, same, len);
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`run`](Self::run).
+    #[inline(never)]
+    unsafe fn run_shared(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
+        let (dst, src) = (Place(dst), src.map(|src| Place(src.cast_mut())));
+        self.share(len, len.div_ceil(BLOCK), &|blocks| {
+            let (start, end) = (blocks.start * BLOCK, len.min(blocks.end * BLOCK));
+            let [a, b, c] = std::array::from_fn(|k| {
+                let at = if same >> k & 1 == 1 { 0 } else { start };
+                src[k].at(at * self.op.operand_dtype(k, self.dtype).size()).cast_const()
+            });
+            // SAFETY: the caller's contract, for a part of the elements: an operand that is exactly the results is so in
+            // each, and others are apart from all.
+            unsafe {
+                (self.elements.run)(dst.at(start * self.out.size()), a, b, c, same, end - start);
+            }
+        });
+    }
+
+    /// [`Device::share`](crate::backend::Device::share), of work that comes to so many elements.
+    fn share(&self, elements: usize, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
+        match elements / self.elements.alone.max(1) {
+            0 => run(0..len),
+            more => self.device.backend().share(1 + more, len, run),
+        }
     }
 }
+
+/// Elements that one thread computes at least, of a shared function: whole lines of the cache.
+const BLOCK: usize = 64;
+
+/// An address that threads share, each of which has its own part of what lies there.
+#[derive(Clone, Copy)]
+struct Place(*mut u8);
+
+impl Place {
+    fn at(self, bytes: usize) -> *mut u8 {
+        self.0.wrapping_add(bytes)
+    }
+}
+
+// SAFETY: an address only; whoever uses it says why that is sound.
+unsafe impl Send for Place {}
+// SAFETY: as above.
+unsafe impl Sync for Place {}
 
 /// The elements that an operation computes: their shape, and how they follow each other.
 #[derive(Clone, Copy)]

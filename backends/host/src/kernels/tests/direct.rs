@@ -4,8 +4,8 @@ use stridewise_core::backend::FoldExtents;
 use stridewise_core::{Complex, Dtype, Family, Fold, Op, Program, Scalar};
 
 use super::reductions::{FOLDS, allowed, output};
-use super::{Array, Rng, canonical, execute, indices, plan, value};
-use crate::kernels::{fold_elements, gather_elements};
+use super::{Array, Rng, canonical, execute, indices, plan, shared, value};
+use crate::kernels::{Tuning, fold_elements, gather_elements};
 use crate::simd::Isa;
 
 /// What an array is filled with.
@@ -44,6 +44,10 @@ fn elements(fill: Fill, dtype: Dtype, len: usize, rng: &mut Rng) -> Array {
     array
 }
 
+fn tuning(isa: Isa, threads: usize) -> Tuning {
+    Tuning { isa, threads, last_cache_bytes: 1 << 25 }
+}
+
 /// Compares the fold of the first elements of an array with that of a plan, on every instruction set.
 fn check(fold: Fold, input: &Array, to: Dtype, extents: FoldExtents, rng: &mut Rng) {
     let program = Program::convert(input.dtype, to);
@@ -69,7 +73,9 @@ fn check_program(fold: Fold, program: &Program, arrays: &[&Array], extents: Fold
         let mut sources = inputs.iter_mut().map(|input| input.operand().ptr.as_ptr().cast_const());
         let src = (sources.next().unwrap(), sources.next());
         // SAFETY: the arrays have as many elements, and nothing else uses them.
-        let did = unsafe { fold_elements(fold, [from, to], dst, src, extents, isa) };
+        let fold_on =
+            |threads| unsafe { fold_elements(fold, [from, to], dst, src, extents, &tuning(isa, threads)) };
+        let did = if rng.below(3) == 0 { shared(|| fold_on(3)) } else { fold_on(1) };
         assert!(did, "{fold:?} of {from} as {to}, {extents:?}");
         for (n, index) in indices(&[outer, inner]).iter().enumerate() {
             let (found, want) = (direct.get(&[n]), outputs[0].get(&[index[0], index[1], 0]));
@@ -169,8 +175,9 @@ fn sums_of_products() {
     ] {
         let extents = FoldExtents { outer, len: 1, inner: 1 };
         // SAFETY: there are two elements and room for two results.
-        let did =
-            unsafe { fold_elements(fold, [dtype; 2], at.add(16), (at, Some(at)), extents, Isa::best()) };
+        let did = unsafe {
+            fold_elements(fold, [dtype; 2], at.add(16), (at, Some(at)), extents, &tuning(Isa::best(), 1))
+        };
         assert!(!did, "{fold:?} of {dtype}");
     }
 }
