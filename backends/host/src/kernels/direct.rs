@@ -10,6 +10,7 @@ use super::pack::{self, Walk};
 use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
 use super::space::SHORT_ROW;
 use super::tile::Scratch;
+use super::wide_sum::widening;
 use super::{Address, GATHER_PS, READ_PS, ROW_PS, Tuning, step, step_ps, transpose};
 use crate::simd::Isa;
 use crate::{company, team};
@@ -113,21 +114,26 @@ pub(crate) unsafe fn fold_elements(
     // 16-bit floats are folded as `float32`, and rounded once; others would be rounded before as well.
     let half = matches!(dtype, Dtype::F16 | Dtype::Bf16);
     let acc = if half { Dtype::F32 } else { dtype };
-    let size = acc.size();
-    let converts = from != acc;
+    // A run may be folded as it is.
+    let widened = match fold {
+        Fold::Op(op) if outputs == 1 && factors.is_none() => widening(op, from, acc, isa),
+        _ => None,
+    };
+    let converts = from != acc && widened.is_none();
+    let size = if widened.is_some() { from.size() } else { acc.size() };
     if (half && from != dtype) || (converts && elements * size > CONVERTED_BYTES) {
         return false;
     }
     if outputs == 1
         && len <= SEGMENT
-        && !converts
+        && from == acc
         && !half
         && let Fold::Op(op) = fold
     {
         // SAFETY: the caller's contract; there are as many elements.
         return unsafe { fold_run(op, acc, dst, (src, factors), len, isa) };
     }
-    let dense = !converts
+    let dense = from == acc
         && inner == 1
         && len > 1
         && matches!(fold, Fold::Op(_))
@@ -164,7 +170,10 @@ pub(crate) unsafe fn fold_elements(
         (Some(_), Fold::Op(op)) if !converts && outputs == 1 => of_products(op, acc, isa).map(Kind::Value),
         (Some(_), _) => None,
     };
-    let Some(kind) = kind else { return false };
+    let Some(mut kind) = kind else { return false };
+    if let (Kind::Value(folding), Some((run, many))) = (&mut kind, widened) {
+        (folding.run, folding.many) = (run, many);
+    }
     let cast = |from, to| step::resolve(Op::Cast, from, to, isa).map(|resolved| resolved.run);
     let (widen, narrow) = match (converts.then(|| cast(from, acc)), half.then(|| cast(acc, dtype))) {
         (Some(None), _) | (_, Some(None)) => return false,
@@ -185,7 +194,7 @@ pub(crate) unsafe fn fold_elements(
     let room = line(levels * planes.bytes());
     let converted = room + if gathered { line(GATHERED_BYTES.max(len.min(SEGMENT) * size)) } else { 0 };
     let values = converted + if converts { line(elements * size) } else { 0 };
-    let bytes = values + if narrow.is_some() { line(outputs * size) } else { 0 };
+    let bytes = values + if narrow.is_some() { line(outputs * acc.size()) } else { 0 };
     let mut scratch = Scratch::take(bytes.next_multiple_of(SLOT_BYTES));
     let plane = scratch.ptr();
     let [room, converted, values] = [room, converted, values].map(|at| plane.wrapping_add(at));

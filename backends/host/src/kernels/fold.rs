@@ -6,13 +6,13 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use stridewise_core::Dtype;
 use stridewise_core::ops::{Float, define};
+use stridewise_core::{Dtype, f16};
 
 use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, wide_entry};
 use super::map::{Apply, ByNum, LaneFn, Plain};
 use super::transpose;
-use crate::simd::{Isa, Lane};
+use crate::simd::{HalfLane, Isa, Lane};
 
 /// Bytes of the accumulators of one run.
 pub(super) const ACC_BYTES: usize = 256;
@@ -26,46 +26,62 @@ pub(super) const LAST: u32 = 2;
 pub(super) struct FoldLanes<V, T, W, R>(PhantomData<(V, T, W, R)>);
 
 /// What a fold over vectors folds.
-trait Read {
+pub(super) trait Read<V: Lane> {
     /// The vector from element `i` on.
     ///
     /// # Safety
     /// The vector's elements are readable at the sources.
-    unsafe fn vector<V: Lane>(from: [*const V::Elem; 2], i: usize) -> V;
+    unsafe fn vector(from: [*const V::Elem; 2], i: usize) -> V;
     /// The same of `len` elements, fewer than a vector has; the rest is of no meaning.
     ///
     /// # Safety
     /// They are readable at the sources.
-    unsafe fn part<V: Lane>(from: [*const V::Elem; 2], i: usize, len: usize) -> V;
+    unsafe fn part(from: [*const V::Elem; 2], i: usize, len: usize) -> V;
 }
 
 /// The elements of the first source.
 pub(super) struct Elements;
 
-impl Read for Elements {
+impl<V: Lane> Read<V> for Elements {
     #[inline(always)]
-    unsafe fn vector<V: Lane>([src, _]: [*const V::Elem; 2], i: usize) -> V {
+    unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
         // SAFETY: the caller's contract.
         unsafe { V::load(src.add(i)) }
     }
     #[inline(always)]
-    unsafe fn part<V: Lane>([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
+    unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
         // SAFETY: the caller's contract.
         unsafe { V::load_part(src.add(i), len) }
+    }
+}
+
+/// The elements of the first source, which are `float16`.
+pub(super) struct Halves<H>(PhantomData<H>);
+
+impl<H: HalfLane> Read<H::Single> for Halves<H> {
+    #[inline(always)]
+    unsafe fn vector([src, _]: [*const f32; 2], i: usize) -> H::Single {
+        // SAFETY: the caller's contract.
+        unsafe { H::load(src.cast::<f16>().add(i)).widen() }
+    }
+    #[inline(always)]
+    unsafe fn part([src, _]: [*const f32; 2], i: usize, len: usize) -> H::Single {
+        // SAFETY: the caller's contract.
+        unsafe { H::load_part(src.cast::<f16>().add(i), len).widen() }
     }
 }
 
 /// The products of the elements of both sources, each rounded before it is folded.
 struct Products;
 
-impl Read for Products {
+impl<V: Lane> Read<V> for Products {
     #[inline(always)]
-    unsafe fn vector<V: Lane>([a, b]: [*const V::Elem; 2], i: usize) -> V {
+    unsafe fn vector([a, b]: [*const V::Elem; 2], i: usize) -> V {
         // SAFETY: the caller's contract.
         unsafe { <ByNum<define::Multiply> as LaneFn<2>>::f([V::load(a.add(i)), V::load(b.add(i))]) }
     }
     #[inline(always)]
-    unsafe fn part<V: Lane>([a, b]: [*const V::Elem; 2], i: usize, len: usize) -> V {
+    unsafe fn part([a, b]: [*const V::Elem; 2], i: usize, len: usize) -> V {
         // SAFETY: the caller's contract.
         unsafe {
             let [a, b] = [a, b].map(|from| V::load_part(from.add(i), len));
@@ -81,7 +97,7 @@ impl Read for Products {
 /// They are readable at the sources.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // The bound is a constant of the vector type; the array is longer.
-unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read>(
+unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read<V>>(
     sums: &mut [V; MOST],
     neutral: V,
     from: [*const V::Elem; 2],
@@ -128,7 +144,7 @@ impl Accumulators {
 const MOST: usize = ACC_BYTES / 4;
 
 #[allow(clippy::needless_range_loop)] // The bounds are constants of the vector type; the array is longer.
-impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read> Kernel for FoldLanes<V, T, W, R> {
+impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes<V, T, W, R> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, identity, other]: [*const u8; 3], flags: u32, len: usize) {
         let (acc, from) = (dst.cast::<T>(), [src.cast::<T>(), other.cast::<T>()]);
@@ -319,8 +335,11 @@ impl<K: Kernel, M> Kernel for ManyRows<K, M> {
 }
 
 pub(super) struct FoldWide<W, R>(PhantomData<(W, R)>);
-impl<W: LaneFn<2>, R: Read> WideKernel for FoldWide<W, R> {
-    type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W, R>;
+impl<W: LaneFn<2>> WideKernel for FoldWide<W, Elements> {
+    type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W, Elements>;
+}
+impl<W: LaneFn<2>> WideKernel for FoldWide<W, Products> {
+    type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W, Products>;
 }
 
 /// The sum of products of `float32` or `float64`: as the fold of a run by addition, with both factors as sources.

@@ -14,7 +14,7 @@ use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows}
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::Tiles;
-use super::wide_sum::widened;
+use super::wide_sum::{input_alone, widening};
 
 /// A reduction ready to run.
 pub(super) struct Reduction {
@@ -115,22 +115,18 @@ impl Reduction {
             && along.access(0) == Access::Direct;
         let rows = !dense && by_rows([outputs, points], [step(&kept), step(&along)], kept.row());
 
-        // A sum that widens integers reads them as they are.
+        // What is only handed on is read as it is, where the fold widens it, or converted from where it lies, not from a copy.
         let mut element = (acc, None);
-        if !rows
-            && fold == Fold::Op(Op::Add)
-            && let Kind::Value(folding) = &mut kind
-            && let Some((run, many, from)) = widened(program, acc, tuning.isa)
-        {
-            (folding.run, folding.many) = (run, many);
-            element = (from, Some(Program::convert(from, from)));
-        }
-        // What is only handed on is converted from where it lies, not from a copy.
-        if let ([step], [_]) = (program.steps(), program.inputs())
-            && (step.op, step.operands()) == (Op::Copy, &[Arg::Input(0)])
-            && acc != value
-        {
-            element.1 = Some(Program::convert(value, acc));
+        if let Some(from) = input_alone(program) {
+            if let (Fold::Op(op), Kind::Value(folding), false) = (fold, &mut kind, rows)
+                && let Some((run, many)) = widening(op, from, acc, tuning.isa)
+                && (from == value || value == acc)
+            {
+                (folding.run, folding.many) = (run, many);
+                element = (from, Some(Program::convert(from, from)));
+            } else if from == value && acc != value {
+                element.1 = Some(Program::convert(value, acc));
+            }
         }
         let program = element.1.as_ref().unwrap_or(program);
 

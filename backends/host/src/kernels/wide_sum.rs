@@ -1,15 +1,17 @@
-//! Sums of integers in 64 bits: each element is widened in a register on its way to the accumulators, instead of in a tile.
-//! Sums wrap, so that their order does not matter.
+//! Sums of integers in 64 bits, and folds of `float16` in `float32`: each element is widened in a register on its way to the
+//! accumulators, instead of in a tile. Sums of integers wrap, so that their order does not matter; floats are folded in the order
+//! of every fold.
 
 use std::marker::PhantomData;
 use std::ops::Add;
 
-use stridewise_core::{Dtype, Op, Program};
+use stridewise_core::ops::define;
+use stridewise_core::{Arg, Dtype, Op, Program};
 
-use super::entry::{Kernel, StepFn, entry};
-use super::fold::{FIRST, ManyRows};
-use super::map::Plain;
-use crate::simd::Isa;
+use super::entry::{HalfKernel, Kernel, StepFn, entry, half_entry};
+use super::fold::{FIRST, FoldLanes, Halves, ManyRows};
+use super::map::{ByNum, ByReal, LaneFn, Plain};
+use crate::simd::{HalfLane, Isa};
 
 /// Sums that are kept beside each other in a run, so that they are added up once and not for every block: whole vectors at every
 /// level, and no more than there are registers.
@@ -64,26 +66,50 @@ where
     }
 }
 
-/// The functions for runs and for many rows, and the dtype of the elements, where a program only widens an integer for its
-/// sum in `sum`.
-pub(super) fn widened(program: &Program, sum: Dtype, isa: Isa) -> Option<(StepFn, StepFn, Dtype)> {
-    let [step] = program.steps() else { return None };
-    if step.op != Op::Cast || step.out != sum || program.is_index(0) || program.inputs().len() != 1 {
-        return None;
-    }
+/// A fold of `float16` in `float32`.
+struct HalfFold<W>(PhantomData<W>);
+impl<W: LaneFn<2>> HalfKernel for HalfFold<W> {
+    type At<V: HalfLane> = FoldLanes<V::Single, f32, W, Halves<V>>;
+}
+
+/// The same of many rows.
+struct ManyHalves<W>(PhantomData<W>);
+impl<W: LaneFn<2>> HalfKernel for ManyHalves<W> {
+    type At<V: HalfLane> = ManyRows<FoldLanes<V::Single, f32, W, Halves<V>>, f32>;
+}
+
+/// The functions for runs and for many rows of a dtype, where there are any that fold it in a wider one.
+pub(super) fn widening(op: Op, from: Dtype, to: Dtype, isa: Isa) -> Option<(StepFn, StepFn)> {
     macro_rules! of {
         ($($from:ident $F:ty, $M:ty, $to:ident $A:ty;)*) => {
-            match (step.dtype, sum) {
-                $((Dtype::$from, Dtype::$to) => {
+            match (from, to) {
+                $((Dtype::$from, Dtype::$to) if op == Op::Add => {
                     type Sum = Widened<$F, $M, $A>;
-                    (entry::<Sum>(isa), entry::<ManyRows<Sum, $A>>(isa), step.dtype)
+                    Some((entry::<Sum>(isa), entry::<ManyRows<Sum, $A>>(isa)))
                 })*
-                _ => return None,
+                (Dtype::F16, Dtype::F32) => match op {
+                    Op::Add => of!(half ByNum<define::Add>),
+                    Op::Multiply => of!(half ByNum<define::Multiply>),
+                    Op::Minimum => of!(half ByReal<define::Minimum>),
+                    Op::Maximum => of!(half ByReal<define::Maximum>),
+                    _ => None,
+                },
+                _ => None,
             }
         };
+        (half $W:ty) => {
+            half_entry::<HalfFold<$W>>(isa).zip(half_entry::<ManyHalves<$W>>(isa))
+        };
     }
-    Some(of! {
+    of! {
         I8 i8, i16, I64 i64; I16 i16, i32, I64 i64; I32 i32, i64, I64 i64;
         U8 u8, u16, U64 u64; U16 u16, u32, U64 u64; U32 u32, u64, U64 u64;
-    })
+    }
+}
+
+/// The dtype that a program's only input has, where it is all that the program computes, at most converted.
+pub(super) fn input_alone(program: &Program) -> Option<Dtype> {
+    let [step] = program.steps() else { return None };
+    let alone = matches!(step.op, Op::Cast | Op::Copy) && step.operands() == [Arg::Input(0)];
+    (alone && !program.is_index(0) && program.inputs().len() == 1).then_some(step.dtype)
 }

@@ -48,7 +48,7 @@ fn tuning(isa: Isa, threads: usize) -> Tuning {
     Tuning { isa, threads, last_cache_bytes: 1 << 25 }
 }
 
-/// Compares the fold of the first elements of an array with that of a plan, on every instruction set.
+/// Compares the fold of the first elements of an array with that of a plan, on every instruction set, and these.
 fn check(fold: Fold, input: &Array, to: Dtype, extents: FoldExtents, rng: &mut Rng) {
     let program = Program::convert(input.dtype, to);
     check_program(fold, &program, &[input], extents, rng);
@@ -60,6 +60,7 @@ fn check_program(fold: Fold, program: &Program, arrays: &[&Array], extents: Fold
     let (dims, strides) = ([outer, inner, len], [len * inner, 1, inner].map(usize::cast_signed));
     let (from, to) = (arrays[0].dtype, program.output_dtype(0));
     let folded = fold.result(to);
+    let mut lowest = None;
     for &isa in Isa::available() {
         let strided = |array: &&Array| Array { strides: strides.to_vec(), ..Array::clone(array) };
         let mut inputs: Vec<Array> = arrays.iter().map(strided).collect();
@@ -86,6 +87,9 @@ fn check_program(fold: Fold, program: &Program, arrays: &[&Array], extents: Fold
             );
         }
         assert_eq!(canonical(direct.get(&[extents.results()])), canonical(behind), "{extents:?}");
+        let results: Vec<_> = (0..extents.results()).map(|n| canonical(direct.get(&[n]))).collect();
+        let same = *lowest.get_or_insert_with(|| results.clone()) == results;
+        assert!(same, "{fold:?} of {from} as {to}, {extents:?} differs on {}", isa.name());
     }
 }
 
@@ -144,6 +148,35 @@ fn converted_elements() {
                 for _ in 0..30 {
                     let extents = extents(4096, &mut rng);
                     check(fold, &input, to, extents, &mut rng);
+                }
+            }
+        }
+    }
+}
+
+/// Runs that are widened on their way to the accumulators, which takes no memory for them.
+#[test]
+fn widened_runs() {
+    let mut rng = Rng(45);
+    for (from, to) in [
+        (Dtype::I8, Dtype::I64),
+        (Dtype::U8, Dtype::U64),
+        (Dtype::I16, Dtype::I64),
+        (Dtype::U32, Dtype::U64),
+        (Dtype::F16, Dtype::F16),
+        (Dtype::F16, Dtype::F32),
+    ] {
+        let folds: &[Op] = match from {
+            // The lowest level has no such fold of these, and converts no more than there is memory for.
+            Dtype::F16 => &[Op::Add, Op::Multiply, Op::Minimum, Op::Maximum],
+            _ => &[Op::Add],
+        };
+        for fill in [Fill::Fractions, Fill::Zeros, Fill::Wild] {
+            let most = if from == Dtype::F16 { 16_000 } else { 100_000 };
+            for len in [1, 7, 64, 513, 8191, 8192, 8193, most] {
+                let input = elements(fill, from, len, &mut rng);
+                for &op in folds {
+                    check(Fold::Op(op), &input, to, FoldExtents { outer: 1, len, inner: 1 }, &mut rng);
                 }
             }
         }
