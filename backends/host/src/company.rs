@@ -5,13 +5,8 @@ use std::time::Duration;
 
 use crate::pool::LINGER;
 
-/// Work below this estimate is done by one thread, and each should have as much: to share it costs about a microsecond.
-pub(crate) const ALONE_NS: u64 = 6_000;
-
-/// How many threads work of so many nanoseconds is worth.
-pub(crate) fn threads(ns: u64) -> usize {
-    usize::try_from(1 + ns / ALONE_NS).unwrap_or(usize::MAX)
-}
+/// Work below this estimate is done by one thread: to share it costs a microsecond or two.
+pub(crate) const ALONE_NS: u64 = 8_000;
 
 /// How long such work goes on before a worker is woken for it: waking one costs the caller up to 20 µs, so that where it ends
 /// then, a tenth was lost.
@@ -70,12 +65,6 @@ mod tests {
 
     fn at(micros: u64) -> Duration {
         Duration::from_micros(micros)
-    }
-
-    #[test]
-    fn work_is_worth_a_thread_for_each_stretch() {
-        assert_eq!([0, ALONE_NS - 1, ALONE_NS, 5 * ALONE_NS].map(threads), [1, 1, 2, 6]);
-        assert!(threads(u64::MAX) > 1 << 30);
     }
 
     #[test]

@@ -66,13 +66,11 @@ impl DeviceState {
         Ok(self.pool.get_or_init(|| pool))
     }
 
-    /// Runs work on the calling thread that is worth so many threads, but too short to wake anybody for. Workers that are awake
-    /// take part; and where the thread has gone on with such work for long, one is woken for what comes next.
-    pub(crate) fn accompanied<R>(&self, threads: usize, work: impl FnOnce(&Tuning) -> R) -> R {
-        let alone = Tuning { threads: 1, ..self.tuning };
-        let threads = threads.min(self.tuning.threads);
-        if threads <= 1 {
-            return work(&alone);
+    /// Runs work on the calling thread that is worth sharing, but too short to wake anybody for. Where a worker is awake, one
+    /// takes part; and where the thread has gone on with such work for long, one is woken for what comes next.
+    pub(crate) fn accompanied<R>(&self, work: impl FnOnce(&Tuning) -> R) -> R {
+        if self.tuning.threads <= 1 {
+            return work(&self.alone());
         }
         let company = match self.stream.begins(self.origin.elapsed()) {
             Stage::Disputed => None,
@@ -80,12 +78,18 @@ impl DeviceState {
         };
         let result = match company {
             Some((pool, _entered)) => {
-                team::within(pool, team::NO_COMMAND, || work(&Tuning { threads, ..self.tuning }))
+                // A third thread would gain a sixth of the time at most, and those that wait for it lose as much.
+                team::within(pool, team::NO_COMMAND, || work(&Tuning { threads: 2, ..self.tuning }))
             }
-            None => work(&alone),
+            None => work(&self.alone()),
         };
         self.stream.ends(self.origin.elapsed());
         result
+    }
+
+    /// For kernels on the calling thread alone.
+    pub(crate) fn alone(&self) -> Tuning {
+        Tuning { threads: 1, ..self.tuning }
     }
 
     /// The pool, where one of its workers is awake to help; if none is, one may be woken to come later.
@@ -232,8 +236,8 @@ impl Device for HostDevice {
         if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, self.state.tuning.isa) }
     }
 
-    fn share(&self, threads: usize, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
-        self.state.accompanied(threads, |tuning| {
+    fn share(&self, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
+        self.state.accompanied(|tuning| {
             let parts = len.min(if tuning.threads > 1 { tuning.threads * team::PARTS } else { 1 });
             team::share(parts, tuning.threads, &|part| run(len * part / parts..len * (part + 1) / parts));
         });
@@ -263,13 +267,14 @@ impl Device for HostDevice {
         factors: Option<*const u8>,
         extents: FoldExtents,
     ) -> bool {
-        let threads = company::threads(kernels::fold_ns(dtypes[0], factors.is_some(), extents));
+        let others = factors.is_some_and(|factors| factors != src);
+        let shared = kernels::fold_ns(dtypes[0], others, extents) > company::ALONE_NS;
         let fold = |tuning: &Tuning| {
             // SAFETY: the same contract.
             unsafe { kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning) }
         };
         // Under the guard, nothing is done.
-        !guard::enabled() && self.state.accompanied(threads, fold)
+        !guard::enabled() && if shared { self.state.accompanied(fold) } else { fold(&self.state.alone()) }
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

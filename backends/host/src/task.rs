@@ -67,7 +67,11 @@ impl Task {
             return self.settle(Err(error), None);
         }
         let device = Arc::clone(&self.device);
-        device.accompanied(company::threads(estimate_ns), |tuning| self.run(tuning));
+        if estimate_ns > company::ALONE_NS {
+            device.accompanied(|tuning| self.run(tuning));
+        } else {
+            self.run(&device.alone());
+        }
     }
 
     /// Runs the task on a thread that computes for the device's pool: a worker, or one that waits.

@@ -111,8 +111,8 @@ pub struct Elements {
     pub run: ElementsFn,
     /// Elements up to which that is quicker than to hand the work to other threads.
     pub most: usize,
-    /// Elements up to which it is quicker alone, even where other threads are awake, and which each thread should have at
-    /// least.
+    /// Elements up to which it is quicker alone, even where another thread is awake; more of them may be shared
+    /// ([`Device::share`]).
     pub alone: usize,
 }
 
@@ -161,13 +161,12 @@ pub trait Device: Send + Sync {
         let _ = (op, dtype, out);
         None
     }
-    /// Calls a function with ranges that make up `0..len`, each once: on the calling thread and on threads of the device that
-    /// are awake, of which the work is worth so many. It returns when all calls have, and nothing in it waits for other work.
+    /// Calls a function with ranges that make up `0..len`, each once: on the calling thread and, where one is awake to help, on
+    /// another of the device. It returns when all calls have, and nothing in it waits for other work.
     ///
     /// # Panics
     /// With the panic of a call.
-    fn share(&self, threads: usize, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
-        let _ = threads;
+    fn share(&self, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
         run(0..len);
     }
     /// Folds elements at `src`, of the first dtype and converted to the second one, on the calling thread, to the bits that

@@ -29,11 +29,7 @@ pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<
     // A step's function has the same contract; the flag beyond those of its sources is not set.
     let run = step::resolve(op, dtype, out, isa)?.run;
     let picoseconds = op.arity() * READ_PS * dtype.size() + step_ps(op, dtype);
-    Some(Elements {
-        run,
-        most: most(picoseconds),
-        alone: (company::ALONE_NS as usize * 1000 / picoseconds).max(1),
-    })
+    Some(Elements { run, most: most(picoseconds), alone: company::ALONE_NS as usize * 1000 / picoseconds })
 }
 
 /// Copies elements of `size` bytes (1, 2, 4, 8 or 16, at any alignment) one after another to `dst`: those that dimensions, the
@@ -88,9 +84,9 @@ const GATHERED_BYTES: usize = 16 << 10;
 /// Bytes of converted elements at most.
 const CONVERTED_BYTES: usize = 64 << 10;
 
-/// Rough time of a fold of elements of a dtype, or of their products with factors, in nanoseconds.
-pub(crate) fn fold_ns(dtype: Dtype, factors: bool, extents: FoldExtents) -> u64 {
-    let bytes = extents.elements().saturating_mul(dtype.size() << usize::from(factors));
+/// Rough time of a fold of elements of a dtype, or of their products with others, in nanoseconds.
+pub(crate) fn fold_ns(dtype: Dtype, others: bool, extents: FoldExtents) -> u64 {
+    let bytes = extents.elements().saturating_mul(dtype.size() << usize::from(others));
     (bytes.saturating_mul(READ_PS) / 1000) as u64
 }
 

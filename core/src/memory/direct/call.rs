@@ -308,27 +308,26 @@ impl<'a> Call<'a> {
     /// As for `compute`; the steps are the operands' in the space.
     unsafe fn compute_rows(&self, dst: *mut u8, steps: &[(usize, [isize; MAX_OPERANDS])]) {
         let Some(((len, inner), outer)) = steps.split_first() else { return };
-        // Threads share the outermost dimension.
-        let (outermost, between) = outer.split_last().map_or((&(1, [0; MAX_OPERANDS]), outer), |split| split);
-        let bytes = self.space.len / outermost.0 * self.function.out.size();
+        let bytes = len * self.function.out.size();
         let sizes: [isize; MAX_OPERANDS] = std::array::from_fn(|k| self.itemsize(k).cast_signed());
         let same = (0..self.given).fold(0, |same, k| same | u32::from(inner[k] == 0) << k);
         let dst = Place(dst);
-        let each = |index: usize| {
-            let mut to = dst.at(index * bytes);
-            let index = index.cast_signed();
-            strided::rows(between, |row: [isize; MAX_OPERANDS]| {
-                let step = |k: usize| (row[k] + index * outermost.1[k]) * sizes[k];
-                let places = std::array::from_fn(|k| self.places[k].wrapping_offset(step(k)));
+        // What is read again and again comes from the nearest cache.
+        let varies = |source: &&Source<'_>| source.layout.len() == self.space.len;
+        let moved = self.sources.iter().flatten().filter(varies).count() + 1;
+        let elements = self.space.len * moved / (self.given + 1);
+        self.function.share(elements, strided::places(outer), &|range| {
+            let mut to = dst.at(range.start * bytes);
+            strided::rows_of(outer, range, |row: [isize; MAX_OPERANDS]| {
+                let places = std::array::from_fn(|k| self.places[k].wrapping_offset(row[k] * sizes[k]));
                 // SAFETY: the caller's contract: `row` is in each layout, whose elements lie together from there on, or are one;
                 // `to` runs through a part of the space.
                 unsafe {
                     self.run(to, places, same, *len);
-                    to = to.add(len * self.function.out.size());
+                    to = to.add(bytes);
                 }
             });
-        };
-        self.function.share(self.space.len, outermost.0, &|range| range.for_each(each));
+        });
     }
 
     /// [`compute`](Self::compute), of operands of which those that lie apart take up to [`MAX_BYTES`].

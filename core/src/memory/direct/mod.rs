@@ -131,10 +131,7 @@ impl<'a> Function<'a> {
 
     /// [`Device::share`](crate::backend::Device::share), of work that comes to so many elements.
     fn share(&self, elements: usize, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
-        match elements / self.elements.alone.max(1) {
-            0 => run(0..len),
-            more => self.device.backend().share(1 + more, len, run),
-        }
+        if elements <= self.elements.alone { run(0..len) } else { self.device.backend().share(len, run) }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Elements that lie apart, copied one after another, and back.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use super::Space;
@@ -72,12 +74,31 @@ fn elements(layout: &Layout, space: &Space<'_>, axis: usize) -> isize {
     own.filter(|&own| layout.shape()[own] != 1).map_or(0, |own| layout.strides()[own])
 }
 
+/// The number of places of a space.
+pub(super) fn places<S>(steps: &[(usize, S)]) -> usize {
+    steps.iter().map(|step| step.0).product()
+}
+
 /// Calls a function with the way from the first to each place of a space, in its order.
 #[inline(always)]
-pub(super) fn rows<S: Step>(steps: &[(usize, S)], mut each: impl FnMut(S)) {
+pub(super) fn rows<S: Step>(steps: &[(usize, S)], each: impl FnMut(S)) {
+    rows_of(steps, 0..places(steps), each);
+}
+
+/// [`rows`], of the places of a range, counted in their order.
+#[inline(always)]
+pub(super) fn rows_of<S: Step>(steps: &[(usize, S)], range: Range<usize>, mut each: impl FnMut(S)) {
     let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, steps.len());
-    let mut row = S::NONE;
-    loop {
+    let (mut row, mut before) = (S::NONE, range.start);
+    for (at, &(extent, step)) in index.iter_mut().zip(steps) {
+        // Mostly it is the first place, and to divide is slow.
+        if before != 0 {
+            *at = before % extent;
+            row = row.plus(step.times(at.cast_signed()));
+            before /= extent;
+        }
+    }
+    for _ in range {
         each(row);
         let mut axis = 0;
         loop {
@@ -182,6 +203,22 @@ fn by_size<const BACK: bool>(size: usize) -> CopyFn {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_of_places() {
+        let steps = [(3, 5), (1, 100), (4, -7), (2, 1000)];
+        let mut all = Vec::new();
+        rows(&steps, |row: isize| all.push(row));
+        assert_eq!(all.len(), places(&steps));
+        assert_eq!((all[0], all[1], all[3], all[23]), (0, 5, -7, 10 - 21 + 1000));
+        for start in 0..=all.len() {
+            for end in start..=all.len() {
+                let mut some = Vec::new();
+                rows_of(&steps, start..end, |row| some.push(row));
+                assert_eq!(some, all[start..end], "{start}..{end}");
+            }
+        }
+    }
 
     #[test]
     fn places_of_every_kind() {
