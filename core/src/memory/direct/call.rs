@@ -294,7 +294,7 @@ impl<'a> Call<'a> {
         // SAFETY: the caller's contract.
         unsafe {
             match way {
-                Way::Together => self.run(dst, self.places, self.same, self.space.len),
+                Way::Together => self.run(dst, self.places),
                 Way::Straight => self.gather(0, dst),
                 Way::Rows(steps) => self.compute_rows(dst, steps),
                 Way::Gathered => self.compute_gathered(dst),
@@ -320,10 +320,10 @@ impl<'a> Call<'a> {
             let mut to = dst.at(range.start * bytes);
             strided::rows_of(outer, range, |row: [isize; MAX_OPERANDS]| {
                 let places = std::array::from_fn(|k| self.places[k].wrapping_offset(row[k] * sizes[k]));
-                // SAFETY: the caller's contract: `row` is in each layout, whose elements lie together from there on, or are one;
-                // `to` runs through a part of the space.
+                // SAFETY: as for `run`, by the caller's contract: `row` is in each layout, whose elements lie together from there
+                // on, or are one; `to` runs through a part of the space.
                 unsafe {
-                    self.run(to, places, same, *len);
+                    self.function.run_alone(to, self.operands(places), same, *len);
                     to = to.add(bytes);
                 }
             });
@@ -344,7 +344,7 @@ impl<'a> Call<'a> {
             places[k] = room;
         }
         // SAFETY: the caller's contract; what was gathered is aligned for every dtype.
-        unsafe { self.run(dst, places, self.same, self.space.len) };
+        unsafe { self.run(dst, places) };
     }
 
     /// Copies an operand's elements, one after another in the order of the space.
@@ -358,22 +358,25 @@ impl<'a> Call<'a> {
         unsafe { source.gather(self.places[k], self.itemsize(k), &self.space, dst) }
     }
 
-    /// Calls the function.
+    /// Calls the function on elements that lie one after another, or are one for all.
     ///
     /// # Safety
-    /// As for `compute`; `places` are those of `len` elements of each operand that is no value, or of one that is the same for
-    /// all.
-    unsafe fn run(&self, dst: *mut u8, places: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
-        let place = |k: usize| match self.sources[k] {
-            Some(_) => places[k],
-            None => self.constants[k].place(),
-        };
-        // The first operand stands in place of those that the function has not.
-        let operand = |k: usize| place(if k < self.given { k } else { 0 });
+    /// As for `compute`; `places` are those of as many elements as there are results of each operand that is no value, or of one
+    /// that is the same for all.
+    unsafe fn run(&self, dst: *mut u8, places: [*const u8; MAX_OPERANDS]) {
         // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
         // (`backend::Device::elements_fn`). Operands are inside their allocations and aligned (`place`), or values, aligned for
         // every dtype. The rest is the caller's contract.
-        unsafe { self.function.run(dst, std::array::from_fn(operand), same, len) };
+        unsafe { self.function.run(dst, self.operands(places), self.same, self.space.len) };
+    }
+
+    /// What the function is given, where operands that are no values are at some places: the first stands in place of those that
+    /// it has not.
+    fn operands(&self, places: [*const u8; MAX_OPERANDS]) -> [*const u8; MAX_OPERANDS] {
+        std::array::from_fn(|k| {
+            let k = if k < self.given { k } else { 0 };
+            if self.sources[k].is_some() { places[k] } else { self.constants[k].place() }
+        })
     }
 }
 

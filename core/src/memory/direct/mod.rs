@@ -103,15 +103,27 @@ impl<'a> Function<'a> {
         // SAFETY: the caller's contract.
         unsafe {
             if len <= self.elements.alone {
-                (self.elements.run)(dst, src[0], src[1], src[2], same, len);
+                self.run_alone(dst, src, same, len);
             } else {
                 self.run_shared(dst, src, same, len);
             }
         }
     }
 
+    /// [`run`](Self::run), on the calling thread.
+    ///
     /// # Safety
-    /// As for [`run`](Self::run).
+    /// As for `run`.
+    #[inline(always)]
+    unsafe fn run_alone(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { (self.elements.run)(dst, src[0], src[1], src[2], same, len) }
+    }
+
+    /// [`run`](Self::run), on two threads where one is awake.
+    ///
+    /// # Safety
+    /// As for `run`.
     #[inline(never)]
     unsafe fn run_shared(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
         let (dst, src) = (Place(dst), src.map(|src| Place(src.cast_mut())));
