@@ -36,9 +36,6 @@ pub(crate) struct Call<'a> {
     apart: u32,
 }
 
-// SAFETY: addresses only; whoever follows them says why that is sound.
-unsafe impl Sync for Call<'_> {}
-
 /// How a call gets at what does not lie as the results do.
 enum Way {
     /// All of them do, or are one element.
@@ -311,19 +308,21 @@ impl<'a> Call<'a> {
         let bytes = len * self.function.out.size();
         let sizes: [isize; MAX_OPERANDS] = std::array::from_fn(|k| self.itemsize(k).cast_signed());
         let same = (0..self.given).fold(0, |same, k| same | u32::from(inner[k] == 0) << k);
-        let dst = Place(dst);
+        let (dst, starts) = (Place(dst), self.operands(self.places).map(|start| Place(start.cast_mut())));
         // What is read again and again comes from the nearest cache.
         let varies = |source: &&Source<'_>| source.layout.len() == self.space.len;
         let moved = self.sources.iter().flatten().filter(varies).count() + 1;
         let elements = self.space.len * moved / (self.given + 1);
-        self.function.share(elements, strided::places(outer), &|range| {
+        let function = self.function;
+        function.share(elements, strided::places(outer), |range| {
             let mut to = dst.at(range.start * bytes);
             strided::rows_of(outer, range, |row: [isize; MAX_OPERANDS]| {
-                let places = std::array::from_fn(|k| self.places[k].wrapping_offset(row[k] * sizes[k]));
+                let places =
+                    std::array::from_fn(|k| starts[k].0.wrapping_offset(row[k] * sizes[k]).cast_const());
                 // SAFETY: as for `run`, by the caller's contract: `row` is in each layout, whose elements lie together from there
                 // on, or are one; `to` runs through a part of the space.
                 unsafe {
-                    self.function.run_alone(to, self.operands(places), same, *len);
+                    function.run_alone(to, places, same, *len);
                     to = to.add(bytes);
                 }
             });

@@ -127,7 +127,7 @@ impl<'a> Function<'a> {
     #[inline(never)]
     unsafe fn run_shared(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
         let (dst, src) = (Place(dst), src.map(|src| Place(src.cast_mut())));
-        self.share(len, len.div_ceil(BLOCK), &|blocks| {
+        self.share(len, len.div_ceil(BLOCK), |blocks| {
             let (start, end) = (blocks.start * BLOCK, len.min(blocks.end * BLOCK));
             let [a, b, c] = std::array::from_fn(|k| {
                 let at = if same >> k & 1 == 1 { 0 } else { start };
@@ -142,8 +142,9 @@ impl<'a> Function<'a> {
     }
 
     /// [`Device::share`](crate::backend::Device::share), of work that comes to so many elements.
-    fn share(&self, elements: usize, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
-        if elements <= self.elements.alone { run(0..len) } else { self.device.backend().share(len, run) }
+    #[inline(always)]
+    fn share(&self, elements: usize, len: usize, run: impl Fn(Range<usize>) + Sync) {
+        if elements <= self.elements.alone { run(0..len) } else { self.device.backend().share(len, &run) }
     }
 }
 
