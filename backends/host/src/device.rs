@@ -13,7 +13,7 @@ use stridewise_core::backend::{
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
 
-use crate::company::{self, Stage, Stream};
+use crate::company::{Stage, Stream};
 use crate::kernels::{self, Tuning};
 use crate::pool::{Entered, Pool, Workers};
 use crate::queue::HostQueue;
@@ -269,7 +269,7 @@ impl Device for HostDevice {
         extents: FoldExtents,
     ) -> bool {
         let others = factors.is_some_and(|factors| factors != src);
-        let shared = kernels::fold_ns(dtypes[0], others, extents) > company::ALONE_NS;
+        let shared = kernels::shares_fold(dtypes[0], others, extents);
         let fold = |tuning: &Tuning| {
             // SAFETY: the same contract.
             unsafe { kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning) }

@@ -86,10 +86,10 @@ const GATHERED_BYTES: usize = 16 << 10;
 /// Bytes of converted elements at most.
 const CONVERTED_BYTES: usize = 64 << 10;
 
-/// Rough time of a fold of elements of a dtype, or of their products with others, in nanoseconds.
-pub(crate) fn fold_ns(dtype: Dtype, others: bool, extents: FoldExtents) -> u64 {
-    let bytes = extents.elements().saturating_mul(dtype.size() << usize::from(others));
-    (bytes.saturating_mul(READ_PS) / 1000) as u64
+/// Whether a fold of elements of a dtype, or of their products with others, is worth sharing.
+pub(crate) fn shares_fold(dtype: Dtype, others: bool, extents: FoldExtents) -> bool {
+    const BYTES: usize = company::ALONE_NS as usize * 1000 / READ_PS;
+    extents.elements() > (BYTES / dtype.size()) >> usize::from(others)
 }
 
 /// Folds elements that lie one after another, or their products with factors, to the bits of a plan. Whether it did: where
@@ -112,6 +112,15 @@ pub(crate) unsafe fn fold_elements(
     // 16-bit floats are folded as `float32`, and rounded once; others would be rounded before as well.
     let half = matches!(dtype, Dtype::F16 | Dtype::Bf16);
     let acc = if half { Dtype::F32 } else { dtype };
+    if outputs == 1
+        && len <= SEGMENT
+        && from == acc
+        && !half
+        && let Fold::Op(op) = fold
+    {
+        // SAFETY: the caller's contract; there are as many elements.
+        return unsafe { fold_run(op, acc, dst, (src, factors), len, isa) };
+    }
     // A run may be folded as it is.
     let widened = match fold {
         Fold::Op(op) if outputs == 1 && factors.is_none() => widening(op, from, acc, isa),
@@ -121,15 +130,6 @@ pub(crate) unsafe fn fold_elements(
     let size = if widened.is_some() { from.size() } else { acc.size() };
     if (half && from != dtype) || (converts && elements * size > CONVERTED_BYTES) {
         return false;
-    }
-    if outputs == 1
-        && len <= SEGMENT
-        && from == acc
-        && !half
-        && let Fold::Op(op) = fold
-    {
-        // SAFETY: the caller's contract; there are as many elements.
-        return unsafe { fold_run(op, acc, dst, (src, factors), len, isa) };
     }
     let dense = from == acc
         && inner == 1

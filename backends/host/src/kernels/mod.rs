@@ -47,7 +47,7 @@ use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_
 
 use crate::simd::Isa;
 
-pub(crate) use direct::{elements_fn, fold_elements, fold_ns, gather_elements};
+pub(crate) use direct::{elements_fn, fold_elements, gather_elements, shares_fold};
 
 /// What a plan is run with.
 #[derive(Clone, Copy, Debug)]
