@@ -204,6 +204,6 @@ impl<'a, const N: usize> Alike<'a, N> {
         // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
         // (`backend::Device::elements_fn`). Operands have as many elements as the results, are inside their allocations and
         // aligned (`place_before`), or are one element for all, aligned for every dtype. The rest is the caller's contract.
-        unsafe { self.function.run(dst, std::array::from_fn(operand), same, self.space.len) };
+        unsafe { self.function.run(dst, [operand(0), operand(1), operand(2)], same, self.space.len) };
     }
 }

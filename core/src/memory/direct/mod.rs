@@ -105,7 +105,8 @@ impl<'a> Function<'a> {
             if len <= self.elements.alone {
                 self.run_alone(dst, src, same, len);
             } else {
-                self.run_shared(dst, src, same, len);
+                // By value, so that nothing is in memory where it is not called.
+                (*self).run_shared(dst, src, same, len);
             }
         }
     }
@@ -124,8 +125,9 @@ impl<'a> Function<'a> {
     ///
     /// # Safety
     /// As for `run`.
+    #[cold]
     #[inline(never)]
-    unsafe fn run_shared(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
+    unsafe fn run_shared(self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
         let (dst, src) = (Place(dst), src.map(|src| Place(src.cast_mut())));
         self.share(len, len.div_ceil(BLOCK), |blocks| {
             let (start, end) = (blocks.start * BLOCK, len.min(blocks.end * BLOCK));
