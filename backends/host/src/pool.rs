@@ -196,9 +196,7 @@ impl Pool {
         if state.busy >= self.threads {
             return None;
         }
-        let here = self.here();
-        let is = |phase: Phase| (0..self.threads).any(|w| state.phases[w] == phase && !self.is_at(w, here));
-        if is(Phase::Lingering) {
+        if self.elsewhere(&state.phases, self.here()).any(|phase| phase == Phase::Lingering) {
             state.busy += 1;
             return Some(Entered(self));
         }
@@ -266,7 +264,8 @@ impl Pool {
         let here = self.here();
         let is_here = |worker: usize| self.is_at(worker, here);
         let phases = &mut state.phases;
-        let coming = self.coming(phases, here);
+        let looks = |phase: &Phase| matches!(phase, Phase::Called | Phase::Lingering);
+        let coming = self.elsewhere(phases, here).filter(looks).count();
         let free = self.threads.saturating_sub(state.busy + coming);
         let mut missing = wanted.saturating_sub(coming).min(free);
         for (worker, phase) in phases.iter_mut().enumerate() {
@@ -293,10 +292,10 @@ impl Pool {
         self.pins.as_ref().is_some_and(|pins| pins.get(worker).copied() == cpu)
     }
 
-    /// How many workers look for something to do, or are about to, on other processors than one.
-    fn coming(&self, phases: &[Phase], here: Option<usize>) -> usize {
-        let looks = |phase: Phase| matches!(phase, Phase::Called | Phase::Lingering);
-        (0..phases.len()).filter(|&worker| looks(phases[worker]) && !self.is_at(worker, here)).count()
+    /// What the workers of other processors than one do.
+    fn elsewhere(&self, phases: &[Phase], cpu: Option<usize>) -> impl Iterator<Item = Phase> {
+        let apart = move |&(worker, _): &(usize, &Phase)| !self.is_at(worker, cpu);
+        phases.iter().enumerate().filter(apart).map(|(_, phase)| *phase)
     }
 
     fn wake(&self, workers: &[usize]) {

@@ -22,8 +22,6 @@ use smallvec::SmallVec;
 use crate::pool::Pool;
 use crate::topology;
 
-/// Parts per thread, so that a late thread does not hold up the others.
-pub(crate) const PARTS: usize = 4;
 /// How long a thread waits awake for the last parts, which others are about to finish.
 const SPIN: Duration = Duration::from_micros(25);
 

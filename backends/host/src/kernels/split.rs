@@ -1,9 +1,11 @@
 //! Dividing work between the threads of the pool that the caller computes for.
 
-use crate::team::{self, PARTS};
+use crate::team;
 
 /// A part has at least about this much work, in bytes moved.
 const PART_BYTES: usize = 64 << 10;
+/// Parts per thread, so that a late thread does not hold up the others.
+pub(super) const PARTS: usize = 4;
 /// Boundaries within a row are multiples of this many elements.
 pub(super) const GRAIN: usize = 64;
 

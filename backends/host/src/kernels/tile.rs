@@ -11,7 +11,6 @@ use super::entry::VECTOR_BYTES;
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::{Tuning, split, stream, transpose};
-use crate::team;
 
 /// Aligned scratch memory of a thread, kept from one plan to the next.
 pub(super) struct Scratch(Vec<Line>);
@@ -367,7 +366,7 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
     let tiles = Tiles { code, space, ahead };
     // Parts of whole panels, where these are not too long.
     let panel = tiles.panels().map_or(1, |p| p.gathered());
-    let row = if panel * row <= total / (tuning.threads * team::PARTS).max(1) { panel * row } else { row };
+    let row = if panel * row <= total / (tuning.threads * split::PARTS).max(1) { panel * row } else { row };
     let run = |start: usize, end: usize| {
         // SAFETY: the caller's contract; ranges are disjoint parts of the space.
         unsafe { tiles.range(start, end) };

@@ -4,13 +4,13 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use super::strided::{self, Steps};
-use super::{Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Place, Source, Space};
+use super::{Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space};
 use super::{hold_idle, place, same_shape, span};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{Layout, self_overlaps};
 use crate::memory::allocation::Allocation;
-use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
+use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr};
 use crate::ops::Op;
 use crate::promotion::Weak;
 use crate::scalar::Scalar;
@@ -308,17 +308,18 @@ impl<'a> Call<'a> {
         let bytes = len * self.function.out.size();
         let sizes: [isize; MAX_OPERANDS] = std::array::from_fn(|k| self.itemsize(k).cast_signed());
         let same = (0..self.given).fold(0, |same, k| same | u32::from(inner[k] == 0) << k);
-        let (dst, starts) = (Place(dst), self.operands(self.places).map(|start| Place(start.cast_mut())));
+        let (dst, starts) =
+            (UsmPtr::new(dst), self.operands(self.places).map(|start| UsmPtr::new(start.cast_mut())));
         // What is read again and again comes from the nearest cache.
         let varies = |source: &&Source<'_>| source.layout.len() == self.space.len;
         let moved = self.sources.iter().flatten().filter(varies).count() + 1;
         let elements = self.space.len * moved / (self.given + 1);
         let function = self.function;
         function.share(elements, strided::places(outer), |range| {
-            let mut to = dst.at(range.start * bytes);
+            let mut to = dst.byte_offset((range.start * bytes).cast_signed()).as_ptr();
             strided::rows_of(outer, range, |row: [isize; MAX_OPERANDS]| {
                 let places =
-                    std::array::from_fn(|k| starts[k].0.wrapping_offset(row[k] * sizes[k]).cast_const());
+                    std::array::from_fn(|k| starts[k].byte_offset(row[k] * sizes[k]).as_ptr().cast_const());
                 // SAFETY: as for `run`, by the caller's contract: `row` is in each layout, whose elements lie together from there
                 // on, or are one; `to` runs through a part of the space.
                 unsafe {

@@ -21,10 +21,9 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::UsmPtr;
 use super::allocation::Allocation;
 use crate::backend::Elements;
-#[cfg(doc)]
-use crate::backend::ElementsFn;
 use crate::dtype::Dtype;
 use crate::layout::{Layout, Order};
 use crate::ops::Op;
@@ -97,7 +96,7 @@ impl<'a> Function<'a> {
     /// Computes `len` elements, on the calling thread and those of the device that are awake and of use.
     ///
     /// # Safety
-    /// As for [`ElementsFn`], of the dtypes of the function, in memory where its device computes on the calling thread.
+    /// As for [`ElementsFn`](crate::backend::ElementsFn), of the dtypes of the function, in memory where its device computes on the calling thread.
     #[inline(always)]
     unsafe fn run(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
         // SAFETY: the caller's contract.
@@ -128,17 +127,18 @@ impl<'a> Function<'a> {
     #[cold]
     #[inline(never)]
     unsafe fn run_shared(self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
-        let (dst, src) = (Place(dst), src.map(|src| Place(src.cast_mut())));
+        let (dst, src) = (UsmPtr::new(dst), src.map(|src| UsmPtr::new(src.cast_mut())));
+        let after = |start: UsmPtr, bytes: usize| start.byte_offset(bytes.cast_signed()).as_ptr();
         self.share(len, len.div_ceil(BLOCK), |blocks| {
             let (start, end) = (blocks.start * BLOCK, len.min(blocks.end * BLOCK));
             let [a, b, c] = std::array::from_fn(|k| {
                 let at = if same >> k & 1 == 1 { 0 } else { start };
-                src[k].at(at * self.op.operand_dtype(k, self.dtype).size()).cast_const()
+                after(src[k], at * self.op.operand_dtype(k, self.dtype).size()).cast_const()
             });
             // SAFETY: the caller's contract, for a part of the elements: an operand that is exactly the results is so in
             // each, and others are apart from all.
             unsafe {
-                (self.elements.run)(dst.at(start * self.out.size()), a, b, c, same, end - start);
+                (self.elements.run)(after(dst, start * self.out.size()), a, b, c, same, end - start);
             }
         });
     }
@@ -152,21 +152,6 @@ impl<'a> Function<'a> {
 
 /// Elements that one thread computes at least, of a shared function: whole lines of the cache.
 const BLOCK: usize = 64;
-
-/// An address that threads share, each of which has its own part of what lies there.
-#[derive(Clone, Copy)]
-struct Place(*mut u8);
-
-impl Place {
-    fn at(self, bytes: usize) -> *mut u8 {
-        self.0.wrapping_add(bytes)
-    }
-}
-
-// SAFETY: an address only; whoever uses it says why that is sound.
-unsafe impl Send for Place {}
-// SAFETY: as above.
-unsafe impl Sync for Place {}
 
 /// The elements that an operation computes: their shape, and how they follow each other.
 #[derive(Clone, Copy)]

@@ -167,11 +167,11 @@ fn widened_runs() {
         (Dtype::F16, Dtype::F32),
     ] {
         let folds: &[Op] = match from {
-            // The lowest level has no such fold of these, and converts no more than there is memory for.
             Dtype::F16 => &[Op::Add, Op::Multiply, Op::Minimum, Op::Maximum],
             _ => &[Op::Add],
         };
         for fill in [Fill::Fractions, Fill::Zeros, Fill::Wild] {
+            // The lowest level does not widen these, and converts no more than there is memory for.
             let most = if from == Dtype::F16 { 16_000 } else { 100_000 };
             for len in [1, 7, 64, 513, 8191, 8192, 8193, most] {
                 let input = elements(fill, from, len, &mut rng);
