@@ -55,6 +55,12 @@ const OPERATIONS: &[(&str, Work)] = &[
     ("mean", |Given { a, .. }, _| black_box(a.mean()).map(drop)),
     ("sum-axis-0", |Given { square, .. }, _| black_box(square.sum_axis(0)?).wait()),
     ("sum-axis-1", |Given { square, .. }, _| black_box(square.sum_axis(1)?).wait()),
+    ("var-axis-1", |Given { square, .. }, _| black_box(square.var_axis(1, 0.0)?).wait()),
+    ("centre", |Given { square, .. }, _| black_box(square - &square.mean_axis_keepdims(1)?).wait()),
+    ("normalise", |Given { square, .. }, _| {
+        let (mean, spread) = (square.mean_axis_keepdims(1)?, square.std_axis_keepdims(1, 0.0)?);
+        black_box((square - &mean) / &spread).wait()
+    }),
     ("vecdot", |Given { a, b, .. }, _| black_box(a.try_vecdot(b, -1)?).wait()),
     ("argmax", |Given { a, .. }, _| black_box(a.argmax()).map(drop)),
     ("concat", |Given { a, b, .. }, _| black_box(Array::concat(&[a, b], 0)?).wait()),

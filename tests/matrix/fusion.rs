@@ -26,6 +26,10 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.push(Case::new("fusion::no_contraction/f32", no_contraction));
     cases.push(Case::new("fusion::overwritten_intermediate/f32", overwritten_intermediate));
     cases.push(Case::new("fusion::several_reductions/i32", several_reductions));
+    let shapes: [[usize; 3]; 3] = [[1100, 1030, 1], [9, 120, 1050], [1050, 1050, 1]];
+    cases.extend(shapes.into_iter().enumerate().map(|(number, shape)| {
+        Case::new(format!("fusion::stages/{number}/f32"), move |device| stages(device, shape))
+    }));
     cases
 }
 
@@ -318,4 +322,55 @@ fn several_reductions(device: &Device) -> Check {
     };
     let places: Vec<Scalar> = columns().zip(&least).map(at).collect();
     crate::forms::expect(&"argmin over axis 0", &first, &places)
+}
+
+/// Expressions of an array and what its rows come to, which a device may compute some rows at a time; and of what no row has
+/// alone: columns, and rows that come to others.
+fn stages(device: &Device, mut shape: [usize; 3]) -> Check {
+    if !device.backend().takes_stages() {
+        // Of a size for reductions to be recorded, as they are there.
+        shape = [shape[0].min(520), shape[1].min(520), 1];
+    }
+    let queue = Queue::new(device, QueueProperties::default())?;
+    let len = shape.iter().product();
+    let x = ramp(&queue, len)?.reshape(&shape.map(usize::cast_signed))?;
+    let y = ramp(&queue, len + 7)?.slice(&[(7..).into()])?.reshape(&shape.map(usize::cast_signed))?;
+    type Step<'a> = &'a dyn Fn(UsmArray) -> Check<UsmArray>;
+    let results = |step: Step<'_>| -> Check<Vec<(&'static str, UsmArray)>> {
+        let folded = |x: &UsmArray, kind, axes: &[isize]| step(x.reduce(kind, Some(axes), true)?);
+        let minus = |x: &UsmArray, y: &UsmArray| step(x.binary(Op::Subtract, y)?);
+        let mut all = Vec::new();
+        for (name, axes) in [("axis 0", &[0][..]), ("axis 1", &[1]), ("axes 1 and 2", &[1, 2])] {
+            let mean = folded(&x, Reduction::Mean, axes)?;
+            let spread = step(x.std(Some(axes), true, 0.0)?)?;
+            let (apart, most) = (folded(&y, Reduction::Max, axes)?, folded(&x, Reduction::Max, axes)?);
+            all.push((name, step(minus(&x, &mean)?.binary(Op::Divide, &spread)?)?));
+            // Of another array; folded again, in any order; of the reduction alone; held.
+            all.push((name, minus(&x, &apart)?));
+            all.push((name, folded(&minus(&x, &most)?, Reduction::Min, axes)?));
+            all.push((name, step(folded(&x, Reduction::Min, axes)?.unary(Op::Negative)?)?));
+            all.push((name, mean));
+        }
+        let mean = folded(&x, Reduction::Mean, &[1, 2])?;
+        all.push(("the means of other rows", minus(&x, &mean.flip(Some(&[0]))?)?));
+        let mean = folded(&x, Reduction::Mean, &[1, 2])?;
+        let turned = mean.swap_axes(0, 1)?;
+        if shape[0] == shape[1] {
+            all.push(("the means of all rows", minus(&x, &turned)?));
+        }
+        let mean = folded(&x, Reduction::Mean, &[1, 2])?;
+        all.push(("one mean for all", minus(&x, &mean.slice(&[(3..4).into()])?)?));
+        let mean = folded(&x, Reduction::Mean, &[1, 2])?;
+        all.push(("flipped", minus(&x.flip(Some(&[0]))?, &mean.flip(Some(&[0]))?)?));
+        let written = x.copy()?;
+        written.wait()?;
+        let mean = folded(&written, Reduction::Mean, &[1, 2])?;
+        written.write_elementwise(Op::Subtract, &[(&written).into(), (&mean).into()], &[])?;
+        all.push(("in place", written));
+        Ok(all)
+    };
+    let (lazy, forced) = (results(&|array| Ok(array))?, results(&force)?);
+    lazy.into_iter().zip(forced).enumerate().try_for_each(|(number, ((name, lazy), (_, forced)))| {
+        compare(number as u64, &Twin { lazy, forced, text: format!("stages, {name}") })
+    })
 }

@@ -236,6 +236,10 @@ impl Device for HostDevice {
         if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, self.state.tuning.isa) }
     }
 
+    fn takes_stages(&self) -> bool {
+        true
+    }
+
     fn share(&self, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
         self.state.accompanied(|tuning| {
             // Two for each, one for who is early: to claim one takes as long as a line of the cache takes to the other core.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use stridewise_core::backend::Command;
 use stridewise_core::memory::UsmPtr;
-use stridewise_core::{Error, Result};
+use stridewise_core::{Error, LaunchPlan, Result};
 
 #[cfg(unix)]
 pub(crate) use table::{map, resolve, unmap};
@@ -70,14 +70,14 @@ pub(crate) fn redirect(command: &mut Command) {
     if MODE.load(Ordering::Acquire) != ON {
         return;
     }
-    match command {
-        Command::Launch(plans) => {
-            for plan in plans {
-                for operand in plan.inputs.iter_mut().chain(&mut plan.outputs) {
-                    operand.ptr = resolve(operand.ptr);
-                }
-            }
+    let redirect = |plan: &mut LaunchPlan| {
+        for operand in plan.inputs.iter_mut().chain(&mut plan.outputs) {
+            operand.ptr = resolve(operand.ptr);
         }
+    };
+    match command {
+        Command::Launch(plans) => plans.iter_mut().for_each(redirect),
+        Command::Stages(stages) => stages.iter_mut().flatten().for_each(redirect),
         Command::Copy { dst, src, .. } => {
             *dst = resolve(*dst);
             *src = resolve(*src);

@@ -64,6 +64,7 @@ impl Queue for HostQueue {
         if !matches!(
             command,
             Command::Launch(_)
+                | Command::Stages(_)
                 | Command::Copy { .. }
                 | Command::Fill { .. }
                 | Command::Advise { .. }

@@ -137,8 +137,9 @@ impl Task {
 /// Whether a command needs the pool, and its rough time on one thread if so.
 pub(crate) fn estimate_ns(command: &Command) -> Option<u64> {
     match command {
-        Command::Launch(plans) => {
-            Some(plans.iter().fold(0, |sum: u64, plan| sum.saturating_add(kernels::estimate_ns(plan))))
+        Command::Launch(plans) => Some(plans_ns(plans)),
+        Command::Stages(stages) => {
+            Some(stages.iter().fold(0, |sum, plans| sum.saturating_add(plans_ns(plans))))
         }
         Command::Copy { bytes, .. } | Command::Fill { bytes, .. } => Some(*bytes as u64 / BYTES_PER_NS),
         // A page that is not there yet costs about as much as copying it does, one that is there nothing.
@@ -147,9 +148,14 @@ pub(crate) fn estimate_ns(command: &Command) -> Option<u64> {
     }
 }
 
+fn plans_ns(plans: &[LaunchPlan]) -> u64 {
+    plans.iter().fold(0, |sum, plan| sum.saturating_add(kernels::estimate_ns(plan)))
+}
+
 fn execute(command: Command, tuning: &Tuning) -> Result<()> {
     match command {
         Command::Launch(plans) => launch(&plans, tuning),
+        Command::Stages(stages) => launch_stages(&stages, tuning),
         Command::Copy { dst, src, bytes } => {
             // SAFETY: `Queue::submit`'s contract: the ranges are allocated, disjoint, and nothing else accesses them
             // until the event of this command is terminal.
@@ -180,6 +186,13 @@ fn launch(plans: &[LaunchPlan], tuning: &Tuning) {
     }
     let whole = Tuning { threads: 1, ..*tuning };
     team::share(small.len(), tuning.threads, &|part| run(small[part], &whole));
+}
+
+fn launch_stages(stages: &[Vec<LaunchPlan>], tuning: &Tuning) {
+    // SAFETY: as in `launch`; what a stage reads of earlier ones, nobody else writes.
+    if !unsafe { kernels::by_rows(stages, tuning) } {
+        stages.iter().for_each(|plans| launch(plans, tuning));
+    }
 }
 
 type Settled = (Arc<HostEvent>, Result<()>, Option<Profile>);

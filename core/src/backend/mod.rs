@@ -161,6 +161,10 @@ pub trait Device: Send + Sync {
         let _ = (op, dtype, out);
         None
     }
+    /// Whether its queues take [`Command::Stages`].
+    fn takes_stages(&self) -> bool {
+        false
+    }
     /// Calls a function with ranges that make up `0..len`, each once: on the calling thread and, where one is awake to help, on
     /// another of the device. It returns when all calls have, and nothing in it waits for other work.
     ///
@@ -343,6 +347,10 @@ impl Advice {
 pub enum Command {
     /// One or several passes that do not depend on each other, as one unit with one event.
     Launch(Vec<LaunchPlan>),
+    /// Passes of which each may read what those of earlier stages write, as one unit with one event; those of one stage do not
+    /// depend on each other. No pass writes what another one of any stage writes, nor what one of its own or an earlier stage
+    /// reads. Only for devices that say so ([`Device::takes_stages`]).
+    Stages(Vec<Vec<LaunchPlan>>),
     /// Copies bytes between memory of this driver, or between it and host memory; the ranges do not overlap.
     Copy {
         /// Where to.
@@ -382,6 +390,7 @@ impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Launch(plans) => f.debug_tuple("Launch").field(plans).finish(),
+            Self::Stages(stages) => f.debug_tuple("Stages").field(stages).finish(),
             Self::Copy { dst, src, bytes } => write!(f, "Copy({bytes} bytes {src:?} → {dst:?})"),
             Self::Fill { dst, bytes, .. } => write!(f, "Fill({bytes} bytes at {dst:?})"),
             Self::Advise { ptr, bytes, advice } => write!(f, "Advise({advice:?}, {bytes} bytes at {ptr:?})"),

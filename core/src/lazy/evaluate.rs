@@ -127,7 +127,8 @@ pub(super) fn evaluate_fold(
 ) -> Result<Evaluated> {
     let shape = recorded.layout.shape();
     let settled = settle(queue, recorded, shape, true, None)?;
-    let mut emission = Emission::new(&settled);
+    let before = fold::evaluate(settled.folds.as_deref().unwrap_or_default())?;
+    let mut emission = Emission::new(&settled, &before);
     let value = emission.value(recorded)?;
     let accumulator = emission.builder.dtype(value)?;
     emission.builder.output(value)?;
@@ -146,11 +147,13 @@ pub(super) fn evaluate_fold(
     } else {
         plan::reduce(&program, folding, shape, &inputs, &output, &mut plans)?;
     }
-    Ok(Evaluated { plans, inputs, output, extras: SmallVec::new() })
+    Ok(Evaluated { before, plans, inputs, output, extras: SmallVec::new() })
 }
 
 /// Plans with what they read and write.
 pub(super) struct Evaluated {
+    /// Pending reductions that the plans read the results of, to be computed before in the same submission.
+    before: Vec<(Arc<Node>, Evaluated)>,
     plans: Vec<LaunchPlan>,
     inputs: SmallVec<[Input; 4]>,
     pub(super) output: Placed,
@@ -163,23 +166,32 @@ impl Evaluated {
         let inputs = self.inputs.iter().filter_map(Input::memory);
         inputs.chain([&self.output]).any(|p| p.allocation.is_exported())
     }
+
+    pub(super) fn is_supported(&self, queue: &Queue) -> bool {
+        check_support(queue, &self.plans).is_ok()
+    }
 }
 
-/// Submits evaluated expressions as one command and gives their kept intermediates memory.
-pub(super) fn submit(queue: &Queue, parts: Vec<Evaluated>, depends: &[Event]) -> Result<Event> {
-    let mut accesses = Vec::new();
-    let mut plans = Vec::new();
-    let mut extras = Vec::new();
-    for part in parts {
-        accesses.extend(part.inputs.iter().filter_map(Input::memory).map(|p| p.access(Mode::Read)));
-        accesses.push(part.output.access(Mode::Write));
-        accesses.extend(part.extras.iter().map(|(_, p)| p.access(Mode::Write)));
-        plans.extend(part.plans);
-        extras.extend(part.extras);
+/// Submits evaluated expressions as one command and gives their kept intermediates memory, and the reductions that they
+/// read.
+pub(super) fn submit(queue: &Queue, mut parts: Vec<Evaluated>, depends: &[Event]) -> Result<Event> {
+    let (mut accesses, mut computed) = (Vec::new(), Vec::new());
+    let mut stages = [Vec::new(), Vec::new()];
+    let before = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.before));
+    let (folds, before): (Vec<_>, Vec<_>) = before.unzip();
+    computed.extend(folds.into_iter().zip(before.iter().map(|part| Arc::clone(&part.output.allocation))));
+    for (plans, parts) in stages.iter_mut().zip([before, parts]) {
+        for part in parts {
+            accesses.extend(part.inputs.iter().filter_map(Input::memory).map(|p| p.access(Mode::Read)));
+            accesses.push(part.output.access(Mode::Write));
+            accesses.extend(part.extras.iter().map(|(_, p)| p.access(Mode::Write)));
+            plans.extend(part.plans);
+            computed.extend(part.extras.into_iter().map(|(node, placed)| (node, placed.allocation)));
+        }
     }
-    let event = submit_plans(queue, plans, accesses, depends)?;
-    for (node, placed) in extras {
-        node.settle(placed.allocation);
+    let event = submit_stages(queue, stages, accesses, depends)?;
+    for (node, memory) in computed {
+        node.settle(memory);
     }
     Ok(event)
 }
@@ -191,7 +203,31 @@ pub(super) fn submit_plans(
     accesses: Vec<Access>,
     depends: &[Event],
 ) -> Result<Event> {
-    for plan in &plans {
+    check_support(queue, &plans)?;
+    match (plans.is_empty(), depends) {
+        (true, []) => Ok(Event::ready()),
+        (true, _) => schedule::barrier(queue, depends),
+        (false, _) => schedule::launch(queue, plans, accesses, depends),
+    }
+}
+
+/// As [`submit_plans`], of two stages, the second of which reads what the first one writes, if there is any.
+fn submit_stages(
+    queue: &Queue,
+    [first, second]: [Vec<LaunchPlan>; 2],
+    accesses: Vec<Access>,
+    depends: &[Event],
+) -> Result<Event> {
+    if first.is_empty() {
+        return submit_plans(queue, second, accesses, depends);
+    }
+    check_support(queue, &first)?;
+    check_support(queue, &second)?;
+    schedule::launch_stages(queue, vec![first, second], accesses, depends)
+}
+
+fn check_support(queue: &Queue, plans: &[LaunchPlan]) -> Result<()> {
+    for plan in plans {
         if let Support::No(reason) = queue.device().backend().supports(plan) {
             return Err(Error::unsupported(
                 "operation",
@@ -201,18 +237,15 @@ pub(super) fn submit_plans(
             ));
         }
     }
-    match (plans.is_empty(), depends) {
-        (true, []) => Ok(Event::ready()),
-        (true, _) => schedule::barrier(queue, depends),
-        (false, _) => schedule::launch(queue, plans, accesses, depends),
-    }
+    Ok(())
 }
 
 /// Evaluates one elementwise expression: everything but the submission.
 fn evaluate_part(queue: &Queue, recorded: &Recorded, target: Target) -> Result<Evaluated> {
     let shape = recorded.layout.shape();
     let settled = settle(queue, recorded, shape, false, target_allocation(&target))?;
-    let mut emission = Emission::new(&settled);
+    let before = fold::evaluate(settled.folds.as_deref().unwrap_or_default())?;
+    let mut emission = Emission::new(&settled, &before);
     let value = emission.value(recorded)?;
     let order = if recorded.layout.is_c_contiguous() { Order::C } else { Order::F };
     let output = place(queue, target, shape, order, recorded.out)?;
@@ -244,7 +277,7 @@ fn evaluate_part(queue: &Queue, recorded: &Recorded, target: Target) -> Result<E
             std::iter::once(&output).chain(extras.iter().map(|(_, p)| p)).cloned().collect();
         plan::map(&program, shape, &inputs, &outputs, &mut plans);
     }
-    Ok(Evaluated { plans, inputs, output, extras })
+    Ok(Evaluated { before, plans, inputs, output, extras })
 }
 
 fn target_allocation(target: &Target) -> Option<&Arc<Allocation>> {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
-use super::evaluate::{flush_locked, flush_own_readers};
+use super::evaluate::{Evaluated, flush_locked, flush_own_readers};
 use super::plan::{Input, Placed};
 use super::{Node, Recorded, Source, Work};
 use crate::array::UsmArray;
@@ -47,10 +47,12 @@ pub(super) struct Settled {
     held: Vec<*const Node>,
     /// In a reduction nothing is kept: a held node is computed on the way, once.
     reduction: bool,
+    /// Pending reductions that are read, and become an earlier stage of the submission; none where it may not have stages.
+    pub(super) folds: Option<SmallVec<[Arc<Node>; 2]>>,
 }
 
-/// Finds the fusible nodes of an expression; flushes the others, and whatever else reads the memory that is about to be
-/// overwritten.
+/// Finds the fusible nodes of an expression, and reductions that may be submitted with it; flushes the others, and whatever
+/// else reads the memory that is about to be overwritten.
 pub(super) fn settle(
     queue: &Queue,
     root: &Recorded,
@@ -59,7 +61,10 @@ pub(super) fn settle(
     overwritten: Option<&Arc<Allocation>>,
 ) -> Result<Settled> {
     loop {
-        let mut settled = Settled { references: ByNode::new(), held: Vec::new(), reduction };
+        // What stages write is memory of their own.
+        let stages = overwritten.is_none() && queue.device().backend().takes_stages();
+        let folds = stages.then(SmallVec::new);
+        let mut settled = Settled { references: ByNode::new(), held: Vec::new(), reduction, folds };
         let mut obstacles: Vec<Arc<Node>> = Vec::new();
         settled.visit(root, shape, &mut obstacles, true);
         if obstacles.is_empty()
@@ -97,6 +102,12 @@ impl Settled {
                     }
                     self.references.insert(node, 1);
                     self.visit(inner, shape, obstacles, false);
+                }
+                Some(Work::Fold(..)) if self.folds.is_some() => {
+                    let folds = self.folds.get_or_insert_default();
+                    if !folds.iter().any(|fold| Arc::ptr_eq(fold, node)) {
+                        folds.push(Arc::clone(node));
+                    }
                 }
                 Some(_) => obstacles.push(Arc::clone(node)),
             }
@@ -152,6 +163,8 @@ impl Settled {
 /// Writes the program of an expression.
 pub(super) struct Emission<'a> {
     settled: &'a Settled,
+    /// What earlier stages of the submission compute.
+    before: &'a [(Arc<Node>, Evaluated)],
     pub(super) builder: ProgramBuilder,
     pub(super) inputs: SmallVec<[Input; 4]>,
     values: ByNode<Arg>,
@@ -160,9 +173,10 @@ pub(super) struct Emission<'a> {
 }
 
 impl<'a> Emission<'a> {
-    pub(super) fn new(settled: &'a Settled) -> Self {
+    pub(super) fn new(settled: &'a Settled, before: &'a [(Arc<Node>, Evaluated)]) -> Self {
         Self {
             settled,
+            before,
             builder: ProgramBuilder::new(),
             inputs: SmallVec::new(),
             values: ByNode::new(),
@@ -212,7 +226,14 @@ impl<'a> Emission<'a> {
                 return Ok(arg);
             }
         }
-        let allocation = array.elements().get_memory().ok_or_else(|| {
+        let earlier = |node: &Arc<Node>| {
+            self.before.iter().find(|(fold, _)| Arc::ptr_eq(fold, node)).map(|(_, part)| part)
+        };
+        let allocation = match pending.and_then(earlier) {
+            Some(part) => Some(&part.output.allocation),
+            None => array.elements().get_memory(),
+        };
+        let allocation = allocation.ok_or_else(|| {
             Error::value(
                 "array",
                 "neither recorded nor in memory",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::evaluate::{evaluate_fold, reduce, submit};
+use super::evaluate::{Evaluated, evaluate_fold, reduce, submit};
 use super::{Elements, Node, Recorded, Work};
 use crate::array::UsmArray;
 use crate::dtype::Dtype;
@@ -133,13 +133,40 @@ fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
     Ok(found)
 }
 
+/// Evaluates pending reductions, and behind each those like it that the device can run. The caller holds the queue's flush
+/// lock.
+pub(super) fn evaluate(needed: &[Arc<Node>]) -> Result<Vec<(Arc<Node>, Evaluated)>> {
+    let mut evaluated: Vec<(Arc<Node>, Evaluated)> = Vec::new();
+    for node in needed {
+        for like in alike(node)? {
+            if evaluated.iter().any(|(done, _)| Arc::ptr_eq(done, &like)) {
+                continue;
+            }
+            let is_needed = needed.iter().any(|other| Arc::ptr_eq(other, &like));
+            match evaluate_one(&like) {
+                Ok(Some(part)) if is_needed || part.is_supported(&node.queue) => evaluated.push((like, part)),
+                Err(error) if is_needed => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(evaluated)
+}
+
+fn evaluate_one(node: &Arc<Node>) -> Result<Option<Evaluated>> {
+    match &*node.work() {
+        Some(Work::Fold(recorded, folding)) => {
+            evaluate_fold(&node.queue, recorded, folding, node.kind).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
 /// Submits reductions as one command.
 fn submit_all(nodes: &[Arc<Node>]) -> Result<Event> {
     let mut parts = Vec::with_capacity(nodes.len());
     for node in nodes {
-        if let Some(Work::Fold(recorded, folding)) = &*node.work() {
-            parts.push(evaluate_fold(&node.queue, recorded, folding, node.kind)?);
-        }
+        parts.extend(evaluate_one(node)?);
     }
     let memories: SmallVec<[_; 4]> = parts.iter().map(|part| Arc::clone(&part.output.allocation)).collect();
     let event = submit(&nodes[0].queue, parts, &[])?;

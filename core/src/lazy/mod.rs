@@ -5,7 +5,8 @@
 //!
 //! A reduction of a large array in memory is recorded too, until its result is needed: reductions of one array over the
 //! same axes are submitted together, and a device may fold them in one pass. A queue has such reductions of one array at a
-//! time, so that no more memory than that array's is kept for them.
+//! time, so that no more memory than that array's is kept for them. An expression that reads the result of one that is still
+//! recorded takes it along, as an earlier stage of one submission, where the device takes such.
 //!
 //! Invariants.
 //! - A node is pending (it has [`Work`]), or ready (it has memory), or *consumed*: fused into another node's

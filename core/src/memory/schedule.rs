@@ -95,7 +95,29 @@ pub(crate) fn launch(
     accesses: Vec<Access>,
     depends: &[Event],
 ) -> Result<Event> {
-    for plan in &plans {
+    check(&plans, &accesses)?;
+    // SAFETY: `check`; the rest of the contract of a plan (merged dimensions, exact or no overlap) is `lazy`'s, and no memory
+    // safety hangs on it but the exclusion of overlapping outputs, which `lazy::evaluate` has separated.
+    unsafe { submit(queue, Command::Launch(plans), accesses, depends) }
+}
+
+/// As [`launch`], stages of plans, each of which may read what those before it write.
+pub(crate) fn launch_stages(
+    queue: &Queue,
+    stages: Vec<Vec<LaunchPlan>>,
+    accesses: Vec<Access>,
+    depends: &[Event],
+) -> Result<Event> {
+    for plans in &stages {
+        check(plans, &accesses)?;
+    }
+    // SAFETY: as in `launch`; what stages write is memory of their own, which `lazy::evaluate` has made for them.
+    unsafe { submit(queue, Command::Stages(stages), accesses, depends) }
+}
+
+/// Checks that every operand of plans reaches only into the region of an access of its mode.
+fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
+    for plan in plans {
         let dtypes = plan.program.inputs();
         let in_memory = plan.inputs.iter().enumerate().filter(|&(i, _)| !plan.program.is_index(i));
         let reads = in_memory.map(|(i, operand)| (operand, dtypes[i].size(), Mode::Read, i));
@@ -117,10 +139,7 @@ pub(crate) fn launch(
             }
         }
     }
-    // SAFETY: every operand reaches only into the region of an access of its mode, as was just checked; the rest of the
-    // contract of a plan (merged dimensions, exact or no overlap) is `lazy`'s, and no memory safety hangs on it but the
-    // exclusion of overlapping outputs, which `lazy::evaluate` has separated.
-    unsafe { submit(queue, Command::Launch(plans), accesses, depends) }
+    Ok(())
 }
 
 impl Access {

@@ -60,6 +60,11 @@ pub(super) unsafe fn contract(plan: &LaunchPlan, tuning: &Tuning) -> bool {
     true
 }
 
+/// Whether a reduction is run as matrix products.
+pub(super) fn is_contraction(plan: &LaunchPlan, isa: Isa) -> bool {
+    recognise(plan, isa).is_some()
+}
+
 /// The matrix products that a reduction is; none where it is anything else, or has but one row or column.
 fn recognise(plan: &LaunchPlan, isa: Isa) -> Option<Product> {
     let Family::Reduce { fold: Fold::Op(Op::Add), finish: None, .. } = &plan.family else { return None };

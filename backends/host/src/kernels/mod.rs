@@ -32,6 +32,7 @@ mod select;
 mod sort;
 mod space;
 mod split;
+mod stages;
 mod step;
 mod stream;
 mod tile;
@@ -48,6 +49,7 @@ use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_
 use crate::simd::Isa;
 
 pub(crate) use direct::{elements_fn, fold_elements, gather_elements, shares_fold};
+pub(crate) use stages::by_rows;
 
 /// What a plan is run with.
 #[derive(Clone, Copy, Debug)]

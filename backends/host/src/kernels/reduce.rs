@@ -49,26 +49,19 @@ pub(super) fn of_one_input(a: &LaunchPlan, b: &LaunchPlan) -> bool {
 /// # Safety
 /// The contract of [`run`](super::run), for each of the plans.
 pub(super) unsafe fn reduce(plans: &[LaunchPlan], tuning: &Tuning) {
-    // `supports` refuses what cannot be compiled.
-    let mut waiting: SmallVec<[Reduction; 1]> =
-        plans.iter().filter_map(|plan| Reduction::new(plan, tuning)).collect();
-    // What plans read they have in common, or there is one.
-    let bytes: usize = plans.first().map_or(0, |p| p.program.inputs().iter().map(|d| d.size()).sum());
-    while let Some(first) = waiting.pop() {
-        let (mut alike, others): (SmallVec<[Reduction; 1]>, _) =
-            waiting.into_iter().partition(|other| first.is_like(other));
-        alike.push(first);
+    for together in Together::of(plans, tuning) {
         // SAFETY: the caller's contract.
-        unsafe { Together::new(alike, bytes).run(bytes, tuning.threads) };
-        waiting = others;
+        unsafe { together.run(tuning.threads) };
     }
 }
 
 /// Reductions that are folded together, one or more.
-struct Together {
+pub(super) struct Together {
     all: SmallVec<[Reduction; 1]>,
     /// Bytes of a plane for all of them.
     plane: usize,
+    /// Bytes that they read at each point.
+    bytes: usize,
 }
 
 /// Memory of one thread.
@@ -81,6 +74,24 @@ struct Worker {
 }
 
 impl Together {
+    /// Compiles reductions of one input, those that are cut alike to be folded together.
+    pub(super) fn of(plans: &[LaunchPlan], tuning: &Tuning) -> SmallVec<[Self; 1]> {
+        // `supports` refuses what cannot be compiled.
+        let mut waiting: SmallVec<[Reduction; 1]> =
+            plans.iter().filter_map(|plan| Reduction::new(plan, tuning)).collect();
+        // What plans read they have in common, or there is one.
+        let bytes: usize = plans.first().map_or(0, |p| p.program.inputs().iter().map(|d| d.size()).sum());
+        let mut found = SmallVec::new();
+        while let Some(first) = waiting.pop() {
+            let (mut alike, others): (SmallVec<[Reduction; 1]>, _) =
+                waiting.into_iter().partition(|other| first.is_like(other));
+            alike.push(first);
+            found.push(Self::new(alike, bytes));
+            waiting = others;
+        }
+        found
+    }
+
     /// Reductions that are like each other, and read so many bytes at each point.
     fn new(mut all: SmallVec<[Reduction; 1]>, bytes: usize) -> Self {
         let mut width = all.iter().map(Reduction::width).min().unwrap_or(1);
@@ -94,11 +105,11 @@ impl Together {
             reduction.plane_at = plane;
             plane += reduction.planes.bytes();
         }
-        Self { all, plane }
+        Self { all, plane, bytes }
     }
 
     /// What all of them have in common, each can tell.
-    fn one(&self) -> &Reduction {
+    pub(super) fn one(&self) -> &Reduction {
         &self.all[0]
     }
 
@@ -106,7 +117,7 @@ impl Together {
     ///
     /// # Safety
     /// As for [`reduce`].
-    unsafe fn run(&self, bytes: usize, threads: usize) {
+    unsafe fn run(&self, threads: usize) {
         let (one, kept) = (self.one(), self.one().kept());
         let (outputs, row) = (kept.len(), if kept.across { 1 } else { kept.row() });
         // Narrow columns of a wide row would read every page by several threads, a little each.
@@ -115,7 +126,7 @@ impl Together {
         // Rows are read faster than columns of them, where there are so many that what the threads come to is soon combined.
         let many = one.rows && one.folded() >= ROWS_PER_PLANE * threads * threads * TASKS;
         if threads <= 1 || (outputs >= enough && !many) {
-            let bytes = bytes.max(1).saturating_mul(one.folded());
+            let bytes = self.bytes.max(1).saturating_mul(one.folded());
             let run = |start: usize, end: usize| {
                 // SAFETY: the caller's contract; ranges are disjoint parts of the outputs.
                 unsafe { self.outputs(start, end, 1) };
@@ -146,7 +157,7 @@ impl Together {
     ///
     /// # Safety
     /// As for [`reduce`].
-    unsafe fn outputs(&self, start: usize, end: usize, threads: usize) {
+    pub(super) unsafe fn outputs(&self, start: usize, end: usize, threads: usize) {
         let mut worker = self.worker();
         let (one, kept) = (self.one(), self.one().kept());
         let result = worker.planes;

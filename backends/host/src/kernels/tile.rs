@@ -323,58 +323,79 @@ impl Tiles {
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
-    let program = &*plan.program;
     // SAFETY: the same contract.
-    if unsafe { call(plan, program, tuning) } {
+    if unsafe { call(plan, &plan.program, tuning) } {
         return;
     }
-    let all = 0..plan.dims.len();
-    let mut views: SmallVec<[View; 4]> = SmallVec::new();
-    for input in 0..plan.inputs.len() {
-        views.push(View::input(plan, input, all.clone()));
-    }
-    let mut written = 0;
-    for (o, operand) in plan.outputs.iter().enumerate() {
-        let size = program.output_dtype(o).size();
-        written += size;
-        views.push(View::new(operand, size, all.clone()));
-    }
-    let inputs = plan.inputs.len();
-    let mut space = Space::new(&plan.dims, views, tuning.isa);
-    space.sort_by(inputs);
-    space.merge();
-    space.pair(inputs);
-    let access: SmallVec<[Access; 8]> = (0..space.views.len()).map(|v| space.access(v)).collect();
-    let alias = |input: usize, output: usize| space.views[input].ptr == space.views[inputs + output].ptr;
-    let total = space.len();
-    let moved: usize = space.views.iter().map(|v| v.size).sum();
-    let moved_once: usize = space.views.iter().filter_map(View::moved).sum();
-    let read_once = space.views[..inputs].iter().filter_map(View::moved).count();
-    let footprint = total.saturating_mul(moved_once);
-    let stream = footprint > tuning.last_cache_bytes && moved_once <= STREAM_SHARE * written;
-    let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
-    let Some(mut code) = Code::compile(program, tuning.isa, &access[..inputs], &target) else {
-        return; // `supports` refuses such plans.
-    };
-    if read_once > 1 && footprint > FAR_BYTES {
-        code.shorten(FAR_PARTS);
-    }
-    let far = space.views[..inputs].iter().position(|v| v.moved().is_some());
-    let ahead =
-        far.filter(|&input| stream && read_once == 1 && access[input] == Access::Direct && code.has_steps());
-    let row = if space.across { 1 } else { space.row() };
-    let tiles = Tiles { code, space, ahead };
+    // `supports` refuses what cannot be compiled.
+    let Some(map) = Map::new(plan, tuning) else { return };
+    let (total, row) =
+        (map.tiles.space.len(), if map.tiles.space.across { 1 } else { map.tiles.space.row() });
     // Parts of whole panels, where these are not too long.
-    let panel = tiles.panels().map_or(1, |p| p.gathered());
-    let row = if panel * row <= total / (tuning.threads * split::PARTS).max(1) { panel * row } else { row };
-    let run = |start: usize, end: usize| {
+    let panel = map.tiles.panels().map_or(1, |p| p.gathered()) * row;
+    let row = if panel <= total / (tuning.threads * split::PARTS).max(1) { panel } else { row };
+    split::ranges(total, row, map.moved, split::GRAIN, tuning.threads, &|start, end| {
         // SAFETY: the caller's contract; ranges are disjoint parts of the space.
-        unsafe { tiles.range(start, end) };
-        if stream {
+        unsafe { map.range(start, end) };
+    });
+}
+
+/// A map, compiled.
+pub(super) struct Map {
+    pub(super) tiles: Tiles,
+    /// Bytes that are read and written for an element.
+    moved: usize,
+}
+
+impl Map {
+    /// Compiles a plan; `None` where [`supports`](super::supports) refuses it.
+    pub(super) fn new(plan: &LaunchPlan, tuning: &Tuning) -> Option<Self> {
+        let program = &*plan.program;
+        let all = 0..plan.dims.len();
+        let mut views: SmallVec<[View; 4]> = SmallVec::new();
+        for input in 0..plan.inputs.len() {
+            views.push(View::input(plan, input, all.clone()));
+        }
+        let mut written = 0;
+        for (o, operand) in plan.outputs.iter().enumerate() {
+            let size = program.output_dtype(o).size();
+            written += size;
+            views.push(View::new(operand, size, all.clone()));
+        }
+        let inputs = plan.inputs.len();
+        let mut space = Space::new(&plan.dims, views, tuning.isa);
+        space.sort_by(inputs);
+        space.merge();
+        space.pair(inputs);
+        let access: SmallVec<[Access; 8]> = (0..space.views.len()).map(|v| space.access(v)).collect();
+        let alias = |input: usize, output: usize| space.views[input].ptr == space.views[inputs + output].ptr;
+        let moved: usize = space.views.iter().map(|v| v.size).sum();
+        let moved_once: usize = space.views.iter().filter_map(View::moved).sum();
+        let read_once = space.views[..inputs].iter().filter_map(View::moved).count();
+        let footprint = space.len().saturating_mul(moved_once);
+        let stream = footprint > tuning.last_cache_bytes && moved_once <= STREAM_SHARE * written;
+        let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
+        let mut code = Code::compile(program, tuning.isa, &access[..inputs], &target)?;
+        if read_once > 1 && footprint > FAR_BYTES {
+            code.shorten(FAR_PARTS);
+        }
+        let far = space.views[..inputs].iter().position(|v| v.moved().is_some());
+        let ahead = far
+            .filter(|&input| stream && read_once == 1 && access[input] == Access::Direct && code.has_steps());
+        Some(Self { tiles: Tiles { code, space, ahead }, moved })
+    }
+
+    /// Computes the points `start..end` in row-major order of the space.
+    ///
+    /// # Safety
+    /// As for [`Tiles::range`].
+    pub(super) unsafe fn range(&self, start: usize, end: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { self.tiles.range(start, end) };
+        if self.tiles.code.streams {
             stream::fence();
         }
-    };
-    split::ranges(total, row, moved, split::GRAIN, tuning.threads, &run);
+    }
 }
 
 /// Results of which an operand as large as all of them together is moved so many times at most are stored past the caches,

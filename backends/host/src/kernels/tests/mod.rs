@@ -11,6 +11,7 @@ mod random;
 mod reductions;
 mod scans;
 mod sorts;
+mod stages;
 
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};

@@ -1,0 +1,157 @@
+//! Stages of which each reads what those before it wrote, as a pass over an array and over what its rows come to does: some
+//! rows at a time go through all stages, while a cache has them.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+use stridewise_core::{Family, LaunchPlan, Operand};
+
+use super::reduce::Together;
+use super::space::Space;
+use super::tile::Map;
+use super::{Tuning, contract, groups};
+use crate::team;
+
+/// Bytes of rows that go through all stages at a time, about half of a core's second-level cache.
+const NEAR_BYTES: usize = 512 << 10;
+/// Rows of more bytes than such a cache has go through each stage at once, shared by the threads.
+const FAR_BYTES: usize = 1 << 20;
+/// Parts for each thread at least, so that a late one does not hold up the others.
+const PARTS: usize = 4;
+
+/// Runs stages by rows: those of the outermost dimension. Whether it did: not where a row needs more of an earlier stage than
+/// the same row, or rows are too few or too long.
+///
+/// # Safety
+/// The contract of [`run`](super::run), for the plans of each stage once those before it have been run.
+pub(crate) unsafe fn by_rows(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> bool {
+    let Some((rows, bytes)) = rows(stages).filter(|&(_, bytes)| bytes <= FAR_BYTES) else { return false };
+    let parts = rows.div_ceil((NEAR_BYTES / bytes.max(1)).max(1));
+    if parts < tuning.threads * PARTS {
+        return false;
+    }
+    let groups = stages.iter().flat_map(|stage| groups(stage));
+    let Some(passes) = groups.map(|group| Pass::compile(group, tuning)).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    team::share(parts, tuning.threads, &|part| {
+        let row = |part: usize| rows * part / parts;
+        for pass in passes.iter().flatten() {
+            // SAFETY: the caller's contract; `rows` has found that a row of a stage reads the same row of earlier ones.
+            unsafe { pass.run(row(part)..row(part + 1)) };
+        }
+    });
+    true
+}
+
+/// One pass over rows.
+enum Pass {
+    Map(Box<Map>),
+    Fold(Box<Together>),
+}
+
+impl Pass {
+    /// Compiles plans that are run together; `None` where that is no pass over rows.
+    fn compile(group: &[LaunchPlan], tuning: &Tuning) -> Option<SmallVec<[Self; 1]>> {
+        let first = group.first()?;
+        let passes: SmallVec<[Self; 1]> = match first.family {
+            Family::Map => Map::new(first, tuning).into_iter().map(|map| Self::Map(Box::new(map))).collect(),
+            _ if contract::is_contraction(first, tuning.isa) => return None,
+            _ => Together::of(group, tuning).into_iter().map(|folds| Self::Fold(Box::new(folds))).collect(),
+        };
+        // Tiles have an order of their own, in which rows may not be the outermost dimension.
+        let by_rows = |space: &Space| {
+            let output = &space.views[first.inputs.len()];
+            let step = first.outputs[0].strides[0] * output.size.cast_signed();
+            space.dims[..1] == first.dims[..1] && output.strides[0] == step
+        };
+        passes.iter().all(|pass| by_rows(pass.space())).then_some(passes)
+    }
+
+    fn space(&self) -> &Space {
+        match self {
+            Self::Map(map) => &map.tiles.space,
+            Self::Fold(together) => together.one().kept(),
+        }
+    }
+
+    /// Computes what some rows come to.
+    ///
+    /// # Safety
+    /// The contract of [`by_rows`]; what rows of earlier stages these need is there.
+    unsafe fn run(&self, rows: Range<usize>) {
+        let space = self.space();
+        let row = space.len() / space.dims[0];
+        let (start, end) = (rows.start * row, rows.end * row);
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self {
+                Self::Map(map) => map.range(start, end),
+                Self::Fold(together) => together.outputs(start, end, 1),
+            }
+        }
+    }
+}
+
+/// The number of rows that all plans have, and the bytes of one that is read, where each row of a stage needs no more of
+/// earlier stages than the same row, and lies behind all rows before it.
+fn rows(stages: &[Vec<LaunchPlan>]) -> Option<(usize, usize)> {
+    let first = stages.first()?.first()?;
+    let rows = *first.dims.first()?;
+    let mut written: SmallVec<[(Operand, Range<usize>); 4]> = SmallVec::new();
+    for stage in stages {
+        for plan in stage {
+            let kept = match plan.family {
+                Family::Map => plan.dims.len(),
+                Family::Reduce { reduced, .. } => plan.dims.len() - reduced,
+                _ => 0,
+            };
+            if kept == 0 || plan.dims[0] != rows {
+                return None;
+            }
+            for (number, input) in plan.inputs.iter().enumerate() {
+                if plan.program.is_index(number) {
+                    continue;
+                }
+                let reach = reach(input, &plan.dims, plan.program.inputs()[number].size());
+                let same_row = |(output, range): &(Operand, Range<usize>)| {
+                    let apart = range.end <= reach.start || reach.end <= range.start;
+                    let same = output.ptr == input.ptr && output.strides[0] == input.strides[0];
+                    apart || (same && has_rows(input, &plan.dims))
+                };
+                if !written.iter().all(same_row) {
+                    return None;
+                }
+            }
+        }
+        for plan in stage {
+            for (number, output) in plan.outputs.iter().enumerate() {
+                if !has_rows(output, &plan.dims) {
+                    return None;
+                }
+                let size = plan.output_dtype(number).size();
+                written.push((output.clone(), reach(output, &plan.dims, size)));
+            }
+        }
+    }
+    let bytes: usize = first.program.inputs().iter().map(|dtype| dtype.size()).sum();
+    has_rows(first.inputs.first()?, &first.dims).then_some((rows, first.len() / rows * bytes))
+}
+
+/// Whether the elements of a row lie behind those of all rows before it.
+fn has_rows(operand: &Operand, dims: &[usize]) -> bool {
+    let inside = operand.strides.iter().zip(dims).skip(1);
+    let inside: isize = inside.map(|(&step, &extent)| step * (extent.cast_signed() - 1)).sum();
+    operand.strides.iter().all(|&step| step >= 0) && inside < operand.strides[0]
+}
+
+/// The addresses that an operand's elements are within.
+fn reach(operand: &Operand, dims: &[usize], size: usize) -> Range<usize> {
+    let (mut low, mut high) = (operand.ptr.addr(), operand.ptr.addr() + size);
+    for (&step, &extent) in operand.strides.iter().zip(dims) {
+        let bytes = step * (extent.cast_signed() - 1) * size.cast_signed();
+        let end = if bytes < 0 { &mut low } else { &mut high };
+        *end = end.wrapping_add_signed(bytes);
+    }
+    low..high
+}
