@@ -53,6 +53,7 @@ const OPERATIONS: &[(&str, Work)] = &[
     ("transposed", |Given { square, .. }, _| black_box(square.try_add(&square.t())?).wait()),
     ("sum", |Given { a, .. }, _| black_box(a.sum()).map(drop)),
     ("mean", |Given { a, .. }, _| black_box(a.mean()).map(drop)),
+    ("sum-strided", |Given { a, .. }, _| black_box(a.slice(s![..;2])?.sum()).map(drop)),
     ("sum-axis-0", |Given { square, .. }, _| black_box(square.sum_axis(0)?).wait()),
     ("sum-axis-1", |Given { square, .. }, _| black_box(square.sum_axis(1)?).wait()),
     ("var-axis-1", |Given { square, .. }, _| black_box(square.var_axis(1, 0.0)?).wait()),

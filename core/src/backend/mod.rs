@@ -116,8 +116,7 @@ pub struct Elements {
     pub alone: usize,
 }
 
-/// Elements that lie one after another, in row-major order of three extents, of which the middle one is folded: into
-/// `outer · inner` results.
+/// Elements in row-major order of three extents, of which the middle one is folded: into `outer · inner` results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FoldExtents {
     /// Results that lie apart by all that is folded.
@@ -126,6 +125,8 @@ pub struct FoldExtents {
     pub len: usize,
     /// Results whose elements are neighbours.
     pub inner: usize,
+    /// Elements of memory from one to the next: 1 where they lie one after another, as they do of several results.
+    pub apart: usize,
 }
 
 impl FoldExtents {

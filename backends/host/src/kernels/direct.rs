@@ -4,13 +4,13 @@ use stridewise_core::backend::{Elements, FoldExtents};
 use stridewise_core::{Dtype, Fold, Op};
 
 use super::code::SLOT_BYTES;
-use super::fold::{Accumulators, FIRST, LAST, ROWS, products};
+use super::fold::{Accumulators, FIRST, LAST, ROWS};
 use super::folding::{Folding, folding};
 use super::pack::{self, Walk};
 use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
+use super::read::{products, seconds, widening};
 use super::space::SHORT_ROW;
 use super::tile::Scratch;
-use super::wide_sum::widening;
 use super::{Address, GATHER_PS, READ_PS, ROW_PS, Tuning, step, step_ps, transpose};
 use crate::simd::Isa;
 use crate::{company, team};
@@ -92,8 +92,8 @@ pub(crate) fn shares_fold(dtype: Dtype, others: bool, extents: FoldExtents) -> b
     extents.elements() > (BYTES / dtype.size()) >> usize::from(others)
 }
 
-/// Folds elements that lie one after another, or their products with factors, to the bits of a plan. Whether it did: where
-/// they are not too many.
+/// Folds elements, or their products with factors, to the bits of a plan. Whether it did: where they are not too many, and,
+/// where they lie apart, are folded as they are.
 ///
 /// # Safety
 /// No extent is 0. The elements, and the factors if there are any, of the first dtype, are readable and the results writable,
@@ -107,45 +107,55 @@ pub(crate) unsafe fn fold_elements(
     tuning: &Tuning,
 ) -> bool {
     let isa = tuning.isa;
-    let FoldExtents { outer, len, inner } = extents;
+    let FoldExtents { outer, len, inner, apart } = extents;
     let (outputs, elements) = (extents.results(), extents.elements());
+    if apart > 1 && (outputs > 1 || from != dtype || factors.is_some()) {
+        return false;
+    }
     // 16-bit floats are folded as `float32`, and rounded once; others would be rounded before as well.
     let half = matches!(dtype, Dtype::F16 | Dtype::Bf16);
     let acc = if half { Dtype::F32 } else { dtype };
-    if outputs == 1
-        && len <= SEGMENT
-        && from == acc
-        && !half
-        && let Fold::Op(op) = fold
-    {
-        // SAFETY: the caller's contract; there are as many elements.
-        return unsafe { fold_run(op, acc, dst, (src, factors), len, isa) };
-    }
     // A run may be folded as it is.
-    let widened = match fold {
-        Fold::Op(op) if outputs == 1 && factors.is_none() => widening(op, from, acc, isa),
+    let as_is = match fold {
+        Fold::Op(op) if outputs == 1 && from == acc => as_it_is(op, acc, (factors.is_some(), apart), isa),
+        Fold::Op(op) if outputs == 1 && factors.is_none() => {
+            let widened = widening(op, from, acc, isa).zip(folding(op, acc, isa));
+            widened.map(|((run, many), folding)| Folding { run, many, ..folding })
+        }
         _ => None,
     };
-    let converts = from != acc && widened.is_none();
-    let size = if widened.is_some() { from.size() } else { acc.size() };
+    if let Some(folding) = &as_is
+        && len <= SEGMENT
+        && from == dtype
+        && !half
+    {
+        // SAFETY: the caller's contract; there are as many elements.
+        unsafe { fold_run(folding, dst, (src, factors), acc.size(), len) };
+        return true;
+    }
+    let converts = from != acc && as_is.is_none();
+    let size = if as_is.is_some() { from.size() } else { acc.size() };
     if (half && from != dtype) || (converts && elements * size > CONVERTED_BYTES) {
         return false;
     }
     let dense = from == acc
-        && inner == 1
+        && (inner, apart) == (1, 1)
         && len > 1
         && matches!(fold, Fold::Op(_))
         && matches!(acc, Dtype::F32 | Dtype::F64);
     let (steps, row) = if inner > 1 { ([1, inner], inner) } else { ([len, 1], outer) };
     let rows = !dense && by_rows([outputs, len], steps, row);
-    let gathered = if rows { outer > 1 && inner < SHORT_ROW } else { inner > 1 };
+    let gathered = match rows {
+        true => outer > 1 && inner < SHORT_ROW,
+        false => inner > 1 || (apart > 1 && as_is.is_none()),
+    };
     let calls = match (rows, gathered) {
         (true, true) => len,
         (true, false) => outer * len.div_ceil(ROWS),
         (false, _) => outputs,
     };
     let sources = 1 + usize::from(factors.is_some());
-    let each = sources * size * if rows { ROW_PS } else { READ_PS }
+    let each = sources * size * if rows { ROW_PS } else { READ_PS * apart.min(2) }
         + if gathered { GATHER_PS } else { 0 }
         + if converts { step_ps(Op::Cast, from) } else { 0 };
     if elements > most(each) || calls > most(CALL_PS) {
@@ -163,15 +173,12 @@ pub(crate) unsafe fn fold_elements(
         unsafe { many(dst, src, identity.as_ptr().cast(), (&raw const pitch).cast(), outputs as u32, len) };
         return true;
     }
-    let kind = match (factors, fold) {
-        (None, _) => Kind::new(fold, acc, isa),
-        (Some(_), Fold::Op(op)) if !converts && outputs == 1 => of_products(op, acc, isa).map(Kind::Value),
-        (Some(_), _) => None,
+    let kind = match (as_is, factors) {
+        (Some(folding), _) => Some(Kind::Value(folding)),
+        (None, None) => Kind::new(fold, acc, isa),
+        (None, Some(_)) => None,
     };
-    let Some(mut kind) = kind else { return false };
-    if let (Kind::Value(folding), Some((run, many))) = (&mut kind, widened) {
-        (folding.run, folding.many) = (run, many);
-    }
+    let Some(kind) = kind else { return false };
     let cast = |from, to| step::resolve(Op::Cast, from, to, isa).map(|resolved| resolved.run);
     let (widen, narrow) = match (converts.then(|| cast(from, acc)), half.then(|| cast(acc, dtype))) {
         (Some(None), _) | (_, Some(None)) => return false,
@@ -214,34 +221,36 @@ pub(crate) unsafe fn fold_elements(
     true
 }
 
-/// The functions for a fold of products to one result, where there are any: products are added up.
-fn of_products(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
-    let run = products(dtype, isa).filter(|_| op == Op::Add)?;
-    Some(Folding { run, ..folding(op, dtype, isa)? })
+/// The functions for a fold to one result that reads elements, so many apart, or products of neighbours, as they are; `None`
+/// where there are none, as of other folds of products than sums.
+fn as_it_is(op: Op, dtype: Dtype, (of_products, apart): (bool, usize), isa: Isa) -> Option<Folding> {
+    let (run, many) = match (of_products, apart) {
+        (false, 1) => return folding(op, dtype, isa),
+        (false, 2) => seconds(op, dtype, isa)?,
+        (true, 1) if op == Op::Add => (products(dtype, isa)?, folding(op, dtype, isa)?.many),
+        _ => return None,
+    };
+    Some(Folding { run, many, ..folding(op, dtype, isa)? })
 }
 
-/// Folds the run of elements, or of their products, that is all of one segment: what [`fold_elements`] comes to there.
+/// Folds a run that is all of one segment, of elements or of their products, to a result of `size` bytes.
 ///
 /// # Safety
-/// As for [`fold_elements`], of `len` elements and one result, both of the dtype.
+/// As for [`fold_elements`], of `len` elements.
 unsafe fn fold_run(
-    op: Op,
-    dtype: Dtype,
+    folding: &Folding,
     dst: *mut u8,
     (src, factors): (*const u8, Option<*const u8>),
+    size: usize,
     len: usize,
-    isa: Isa,
-) -> bool {
-    let folding = if factors.is_some() { of_products(op, dtype, isa) } else { folding(op, dtype, isa) };
-    let Some(Folding { run, identity, .. }) = folding else { return false };
-    let (mut accumulators, identity) = (Accumulators::new(), identity.as_ptr().cast());
+) {
+    let (mut accumulators, identity) = (Accumulators::new(), folding.identity.as_ptr().cast());
     let first = accumulators.as_mut_ptr();
     // SAFETY: the caller's contract; the accumulators are of as many bytes as a run needs, and the first is its result.
     unsafe {
-        run(first, src, identity, factors.unwrap_or(src), FIRST | LAST, len);
-        std::ptr::copy_nonoverlapping(first, dst, dtype.size());
+        (folding.run)(first, src, identity, factors.unwrap_or(src), FIRST | LAST, len);
+        std::ptr::copy_nonoverlapping(first, dst, size);
     }
-    true
 }
 
 /// A fold, and memory to compute it in.
@@ -269,8 +278,9 @@ unsafe impl Sync for Work<'_> {}
 impl Work<'_> {
     /// Where a point of an output is.
     fn place(&self, output: usize, point: usize) -> *const u8 {
-        let FoldExtents { len, inner, .. } = self.extents;
-        self.src.wrapping_add(((output / inner * len + point) * inner + output % inner) * self.size)
+        let FoldExtents { len, inner, apart, .. } = self.extents;
+        let element = (output / inner * len + point) * inner + output % inner;
+        self.src.wrapping_add(element * apart * self.size)
     }
 
     /// Points before a segment.
@@ -374,7 +384,7 @@ impl Work<'_> {
         if !self.gathered {
             return from;
         }
-        let step = (self.extents.inner * self.size).cast_signed();
+        let step = (self.extents.inner * self.extents.apart * self.size).cast_signed();
         // SAFETY: the caller's contract.
         unsafe { pack::gather(self.tuning.isa, room, from, step, self.size, len) };
         room

@@ -6,13 +6,13 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use stridewise_core::ops::{Float, define};
-use stridewise_core::{Dtype, f16};
+use stridewise_core::ops::Float;
 
-use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, wide_entry};
-use super::map::{Apply, ByNum, LaneFn, Plain};
+use super::entry::{Kernel, VECTOR_BYTES, WideKernel};
+use super::map::{Apply, LaneFn, Plain};
+use super::read::{Elements, Read, ReadAny};
 use super::transpose;
-use crate::simd::{HalfLane, Isa, Lane};
+use crate::simd::Lane;
 
 /// Bytes of the accumulators of one run.
 pub(super) const ACC_BYTES: usize = 256;
@@ -25,72 +25,7 @@ pub(super) const LAST: u32 = 2;
 /// without [`LAST`] has a multiple of the accumulators' number as its length.
 pub(super) struct FoldLanes<V, T, W, R>(PhantomData<(V, T, W, R)>);
 
-/// What a fold over vectors folds.
-pub(super) trait Read<V: Lane> {
-    /// The vector from element `i` on.
-    ///
-    /// # Safety
-    /// The vector's elements are readable at the sources.
-    unsafe fn vector(from: [*const V::Elem; 2], i: usize) -> V;
-    /// The same of `len` elements, fewer than a vector has; the rest is of no meaning.
-    ///
-    /// # Safety
-    /// They are readable at the sources.
-    unsafe fn part(from: [*const V::Elem; 2], i: usize, len: usize) -> V;
-}
-
-/// The elements of the first source.
-pub(super) struct Elements;
-
-impl<V: Lane> Read<V> for Elements {
-    #[inline(always)]
-    unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
-        // SAFETY: the caller's contract.
-        unsafe { V::load(src.add(i)) }
-    }
-    #[inline(always)]
-    unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
-        // SAFETY: the caller's contract.
-        unsafe { V::load_part(src.add(i), len) }
-    }
-}
-
-/// The elements of the first source, which are `float16`.
-pub(super) struct Halves<H>(PhantomData<H>);
-
-impl<H: HalfLane> Read<H::Single> for Halves<H> {
-    #[inline(always)]
-    unsafe fn vector([src, _]: [*const f32; 2], i: usize) -> H::Single {
-        // SAFETY: the caller's contract.
-        unsafe { H::load(src.cast::<f16>().add(i)).widen() }
-    }
-    #[inline(always)]
-    unsafe fn part([src, _]: [*const f32; 2], i: usize, len: usize) -> H::Single {
-        // SAFETY: the caller's contract.
-        unsafe { H::load_part(src.cast::<f16>().add(i), len).widen() }
-    }
-}
-
-/// The products of the elements of both sources, each rounded before it is folded.
-struct Products;
-
-impl<V: Lane> Read<V> for Products {
-    #[inline(always)]
-    unsafe fn vector([a, b]: [*const V::Elem; 2], i: usize) -> V {
-        // SAFETY: the caller's contract.
-        unsafe { <ByNum<define::Multiply> as LaneFn<2>>::f([V::load(a.add(i)), V::load(b.add(i))]) }
-    }
-    #[inline(always)]
-    unsafe fn part([a, b]: [*const V::Elem; 2], i: usize, len: usize) -> V {
-        // SAFETY: the caller's contract.
-        unsafe {
-            let [a, b] = [a, b].map(|from| V::load_part(from.add(i), len));
-            <ByNum<define::Multiply> as LaneFn<2>>::f([a, b])
-        }
-    }
-}
-
-/// Folds the elements from `i` on, fewer than there are accumulators, each into its own. Beyond them would be the identity,
+/// Folds the elements from `i` on, no more than there are accumulators, each into its own. Beyond them would be the identity,
 /// which changes nothing.
 ///
 /// # Safety
@@ -116,10 +51,10 @@ unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read<V>>(
         // SAFETY: the caller's contract: whole vectors end at or below `len`. Of the table, bytes from `VECTOR_BYTES` less a
         // part of a vector on are taken, as many as it has lanes, at most `VECTOR_BYTES`.
         unsafe {
-            if at + V::LEN <= len {
+            if at + V::LEN + R::BEHIND <= len {
                 sums[k] = W::f([sums[k], R::vector(from, at)]);
             } else if at < len {
-                let part = len - at;
+                let part = V::LEN.min(len - at);
                 let there = V::mask_from_bytes(LANES.as_ptr().add(VECTOR_BYTES - part), V::LEN);
                 sums[k] = W::f([sums[k], V::select(there, R::part(from, at, part), neutral)]);
             }
@@ -161,7 +96,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes
                 }
             }
             let mut i = 0;
-            while i + all <= len {
+            while i + all + R::BEHIND <= len {
                 for k in 0..vectors {
                     sums[k] = W::f([sums[k], R::vector(from, i + k * V::LEN)]);
                 }
@@ -334,17 +269,16 @@ impl<K: Kernel, M> Kernel for ManyRows<K, M> {
     }
 }
 
+/// [`FoldLanes`] for every vector.
 pub(super) struct FoldWide<W, R>(PhantomData<(W, R)>);
-impl<W: LaneFn<2>> WideKernel for FoldWide<W, Elements> {
-    type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W, Elements>;
-}
-impl<W: LaneFn<2>> WideKernel for FoldWide<W, Products> {
-    type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W, Products>;
+impl<W: LaneFn<2>, R: ReadAny> WideKernel for FoldWide<W, R> {
+    type At<V: Lane<Elem = T>, T: Float> = FoldLanes<V, T, W, R::Of<V>>;
 }
 
-/// The sum of products of `float32` or `float64`: as the fold of a run by addition, with both factors as sources.
-pub(super) fn products(dtype: Dtype, isa: Isa) -> Option<StepFn> {
-    wide_entry::<FoldWide<ByNum<define::Add>, Products>>(isa, dtype)
+/// [`ManyRows`] of [`FoldLanes`], for every vector.
+pub(super) struct ManyRowsWide<W, R>(PhantomData<(W, R)>);
+impl<W: LaneFn<2>, R: ReadAny> WideKernel for ManyRowsWide<W, R> {
+    type At<V: Lane<Elem = T>, T: Float> = ManyRows<FoldLanes<V, T, W, R::Of<V>>, T>;
 }
 
 /// A fold over scalars, `N` accumulators. No identity takes part: there is none for the product of complex numbers, as

@@ -6,8 +6,9 @@ use stridewise_core::ops::define;
 use stridewise_core::{Complex, Dtype, Op, Scalar};
 
 use super::entry::{StepFn, entry, wide_entry};
-use super::fold::{Elements, FoldPlain, FoldWide, ManyRows, ManyWide, RowPlain, RowWide};
+use super::fold::{FoldPlain, FoldWide, ManyRows, ManyWide, RowPlain, RowWide};
 use super::map::{ByNum, ByReal, Plain, Truth};
+use super::read::Elements;
 use super::step::resolve;
 use crate::simd::Isa;
 

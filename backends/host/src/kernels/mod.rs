@@ -24,6 +24,7 @@ mod map;
 mod order;
 mod pack;
 mod plane;
+mod read;
 mod reduce;
 mod reduction;
 mod scan;
@@ -37,7 +38,6 @@ mod step;
 mod stream;
 mod tile;
 mod transpose;
-mod wide_sum;
 
 #[cfg(test)]
 mod tests;
@@ -75,8 +75,11 @@ pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
         let dense = operand.strides.last().is_none_or(|s| (0..=1).contains(s));
         // A reduction runs along whatever dimension is dense.
         let rows = matches!(plan.family, Family::Reduce { .. }) && operand.strides.contains(&1);
+        let step = operand.strides.last().copied().unwrap_or(0);
         picoseconds += match dtype.size() {
             size if dense => READ_PS * size,
+            // Lines are read for half of what they have, or elements are moved once more.
+            size if pack::is_shuffled(size, step) => 2 * READ_PS * size,
             size if rows => ROW_PS * size,
             size => READ_PS * size + GATHER_PS,
         };

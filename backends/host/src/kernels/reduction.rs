@@ -8,13 +8,13 @@ use stridewise_core::{Arg, Dtype, Family, Fold, LaunchPlan, Op, Program};
 use super::Tuning;
 use super::code::{Access, Code, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
-use super::fold::{ROWS, products};
+use super::fold::ROWS;
 use super::folding::Folding;
 use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
+use super::read::{input_alone, products, seconds, widening};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::Tiles;
-use super::wide_sum::{input_alone, widening};
 
 /// A reduction ready to run.
 pub(super) struct Reduction {
@@ -115,25 +115,36 @@ impl Reduction {
             && along.access(0) == Access::Direct;
         let rows = !dense && by_rows([outputs, points], [step(&kept), step(&along)], kept.row());
 
-        // What is only handed on is read as it is, where the fold widens it, or converted from where it lies, not from a copy.
+        let lane = if rows { &kept } else { &along };
+        let mut access: SmallVec<[Access; 8]> = (0..plan.inputs.len()).map(|v| lane.access(v)).collect();
+        // What is only handed on is read as it is, where the fold widens it or steps over what lies between, or converted from
+        // where it lies, not from a copy.
         let mut element = (acc, None);
         if let Some(from) = input_alone(program) {
+            let (size, step) = (from.size(), lane.views[0].strides.last());
+            let seconds_of = |op| match step {
+                Some(&step) if step == 2 * size.cast_signed() && from == acc && !lane.across => {
+                    seconds(op, acc, tuning.isa)
+                }
+                _ => None,
+            };
             if let (Fold::Op(op), Kind::Value(folding), false) = (fold, &mut kind, rows)
-                && let Some((run, many)) = widening(op, from, acc, tuning.isa)
+                && let Some((run, many)) = widening(op, from, acc, tuning.isa).or_else(|| seconds_of(op))
                 && (from == value || value == acc)
             {
                 (folding.run, folding.many) = (run, many);
                 element = (from, Some(Program::convert(from, from)));
+                if from == acc {
+                    access[0] = Access::Direct;
+                }
             } else if from == value && acc != value {
                 element.1 = Some(Program::convert(value, acc));
             }
         }
         let program = element.1.as_ref().unwrap_or(program);
 
-        let lane = if rows { &kept } else { &along };
-        let access: SmallVec<[Access; 8]> = (0..plan.inputs.len()).map(|v| lane.access(v)).collect();
-        // A sum of products multiplies on the way to the accumulators, instead of in a tile; a square's factors are the same.
         let compile = |target| Code::compile(program, tuning.isa, &access, &target);
+        // A sum of products multiplies on the way to the accumulators, instead of in a tile; a square's factors are the same.
         let product = matches!(
             (program.steps(), program.outputs()),
             ([before @ .., last], [Arg::Step(s)])

@@ -105,12 +105,13 @@ impl AxisFold<'_> {
         take: impl FnOnce(*const u8, usize) -> R,
     ) -> Option<R> {
         let (accumulator, Source { allocation, layout }) = (self.accumulator, source);
-        let (extents, gathers) = self.extents(layout)?;
+        let (extents, dense) = self.extents(layout)?;
         let (count, len) = (extents.results(), extents.elements());
         let backend = self.device.backend();
         // What is gathered has to fit the stack, and so have the folded values.
-        let fits = !gathers || len <= MAX_BYTES / dtype.size();
-        if len == 0 || !fits || count > MAX_BYTES / self.fold.result(accumulator).size() {
+        let fits = len <= MAX_BYTES / dtype.size();
+        let in_reach = dense || extents.apart > 1 || fits;
+        if len == 0 || !in_reach || count > MAX_BYTES / self.fold.result(accumulator).size() {
             return None;
         }
         // Nothing is held or touched where the device does not compute on the calling thread.
@@ -121,7 +122,7 @@ impl AxisFold<'_> {
         let order = if layout.is_c_contiguous() { Order::C } else { Order::F };
         let space = Space { shape: layout.shape(), len, order };
         // Factors lie as what they are multiplied with does.
-        let takes = |of: &Source<'_>| !gathers && of.lies_as(&space) && of.allocation.device() == self.device;
+        let takes = |of: &Source<'_>| dense && of.lies_as(&space) && of.allocation.device() == self.device;
         let factors_at = match factors.filter(takes) {
             Some(of) => place(of.allocation, of.layout, len, dtype).map(<*mut u8>::cast_const),
             None => None,
@@ -138,31 +139,40 @@ impl AxisFold<'_> {
         // work is under way and no host view open, and none can begin. They lie as the extents say (`extents`), or are gathered
         // to; the rooms on the stack are long enough, as was just checked, and aligned for every dtype.
         let done = unsafe {
-            let mut from: *const u8 = from;
-            if gathers {
-                let room = gathered.0.as_mut_ptr().cast();
-                source.gather(from, dtype.size(), &Space { order: Order::C, ..space }, room);
-                from = room;
-            }
-            backend.fold_elements(self.fold, [dtype, accumulator], values, from, factors_at, extents)
+            let fold = |from: *const u8, extents| {
+                backend.fold_elements(self.fold, [dtype, accumulator], values, from, factors_at, extents)
+            };
+            let where_they_lie = (dense || extents.apart > 1) && fold(from, extents);
+            where_they_lie
+                || (!dense && fits && {
+                    let room = gathered.0.as_mut_ptr().cast();
+                    source.gather(from, dtype.size(), &Space { order: Order::C, ..space }, room);
+                    fold(room, FoldExtents { apart: 1, ..extents })
+                })
         };
         drop(held);
         done.then(|| take(values, count))
     }
 
-    /// How the elements of a layout follow each other, and whether they have to be gathered for that, in row-major order.
-    /// `None` where what is folded does not lie together, or the order of a plan would be another one.
+    /// How the elements of a layout follow each other, and whether they do so without gaps, in the order of the fold; else they
+    /// can be gathered for that, in row-major order. `None` where what is folded does not lie together, or the order of a plan
+    /// would be another one.
     #[inline(always)]
     fn extents(&self, layout: &Layout) -> Option<(FoldExtents, bool)> {
         let (row_major, column_major) = (layout.is_c_contiguous(), layout.is_f_contiguous());
-        let mut extents = FoldExtents { outer: 1, len: 1, inner: 1 };
+        let mut extents = FoldExtents { outer: 1, len: 1, inner: 1, apart: 1 };
         let ndim = layout.ndim();
         if self.axes.len() == ndim {
             extents.len = layout.len();
-            // Where there are gaps, rows are folded in the order of their memory.
-            let ordered = row_major || column_major || matches!(layout.strides(), [stride] if *stride > 0);
             let dense = row_major || (column_major && !self.fold.is_index());
-            return ordered.then_some((extents, !dense));
+            // Where there are gaps, rows are folded in the order of their memory.
+            if let (false, &[stride]) = (dense, layout.strides())
+                && stride > 0
+            {
+                extents.apart = stride.unsigned_abs();
+            }
+            let ordered = row_major || column_major || extents.apart > 1;
+            return ordered.then_some((extents, dense));
         }
         let mut kept = 0;
         for n in 0..ndim {
@@ -179,7 +189,7 @@ impl AxisFold<'_> {
             }
         }
         // Results that follow each other as the elements do are in row-major order where there is one dimension of them.
-        (row_major || (column_major && kept <= 1)).then_some((extents, false))
+        (row_major || (column_major && kept <= 1)).then_some((extents, true))
     }
 }
 

@@ -48,16 +48,24 @@ fn tuning(isa: Isa, threads: usize) -> Tuning {
     Tuning { isa, threads, last_cache_bytes: 1 << 25 }
 }
 
-/// Compares the fold of the first elements of an array with that of a plan, on every instruction set, and these.
-fn check(fold: Fold, input: &Array, to: Dtype, extents: FoldExtents, rng: &mut Rng) {
+/// Compares the fold of the first elements of an array with that of a plan, on every instruction set, and these. The results'
+/// bits.
+fn check(fold: Fold, input: &Array, to: Dtype, extents: FoldExtents, rng: &mut Rng) -> Vec<[u8; 16]> {
     let program = Program::convert(input.dtype, to);
-    check_program(fold, &program, &[input], extents, rng);
+    check_program(fold, &program, &[input], extents, rng)
 }
 
 /// As [`check`], of the value of a program: a conversion of one array, or the product of two.
-fn check_program(fold: Fold, program: &Program, arrays: &[&Array], extents: FoldExtents, rng: &mut Rng) {
-    let FoldExtents { outer, len, inner } = extents;
-    let (dims, strides) = ([outer, inner, len], [len * inner, 1, inner].map(usize::cast_signed));
+fn check_program(
+    fold: Fold,
+    program: &Program,
+    arrays: &[&Array],
+    extents: FoldExtents,
+    rng: &mut Rng,
+) -> Vec<[u8; 16]> {
+    let FoldExtents { outer, len, inner, apart } = extents;
+    let (dims, strides) =
+        ([outer, inner, len], [len * inner, 1, inner].map(|step| (step * apart).cast_signed()));
     let (from, to) = (arrays[0].dtype, program.output_dtype(0));
     let folded = fold.result(to);
     let mut lowest = None;
@@ -91,6 +99,7 @@ fn check_program(fold: Fold, program: &Program, arrays: &[&Array], extents: Fold
         let same = *lowest.get_or_insert_with(|| results.clone()) == results;
         assert!(same, "{fold:?} of {from} as {to}, {extents:?} differs on {}", isa.name());
     }
+    lowest.unwrap_or_default()
 }
 
 /// Extents of at most so many elements, and not too many results.
@@ -98,7 +107,7 @@ fn extents(most: usize, rng: &mut Rng) -> FoldExtents {
     const EXTENTS: [usize; 16] = [1, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33, 64, 65, 100, 257];
     loop {
         let [outer, len, inner] = std::array::from_fn(|_| rng.pick(&EXTENTS));
-        let extents = FoldExtents { outer, len, inner };
+        let extents = FoldExtents { outer, len, inner, apart: 1 };
         if extents.elements() <= most && extents.results() <= 1000 {
             return extents;
         }
@@ -109,7 +118,7 @@ fn extents(most: usize, rng: &mut Rng) -> FoldExtents {
 fn every_fold_dtype_and_extents() {
     let mut rng = Rng(41);
     let long = [(1, 8193, 3), (3, 8200, 1), (1, 16_390, 1), (1, 300, 20), (3, 130, 40), (1, 40, 257)]
-        .map(|(outer, len, inner)| FoldExtents { outer, len, inner });
+        .map(|(outer, len, inner)| FoldExtents { outer, len, inner, apart: 1 });
     for &dtype in Dtype::ALL {
         for fill in [Fill::Fractions, Fill::Zeros, Fill::Wild] {
             // 16-bit floats are converted, so not so many.
@@ -176,7 +185,36 @@ fn widened_runs() {
             for len in [1, 7, 64, 513, 8191, 8192, 8193, most] {
                 let input = elements(fill, from, len, &mut rng);
                 for &op in folds {
-                    check(Fold::Op(op), &input, to, FoldExtents { outer: 1, len, inner: 1 }, &mut rng);
+                    check(
+                        Fold::Op(op),
+                        &input,
+                        to,
+                        FoldExtents { outer: 1, len, inner: 1, apart: 1 },
+                        &mut rng,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Runs of elements that lie apart, which come to the bits of a copy of them.
+#[test]
+fn runs_with_gaps() {
+    let mut rng = Rng(47);
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::I32, Dtype::I64, Dtype::U8, Dtype::C64] {
+        for fill in [Fill::Fractions, Fill::Zeros, Fill::Wild] {
+            for apart in [2, 3, 17] {
+                for len in [1, 2, 7, 8, 9, 16, 17, 31, 63, 64, 65, 129, 513, 8191, 8192, 8193, 16_500] {
+                    let input = elements(fill, dtype, (len - 1) * apart + 1, &mut rng);
+                    let mut copy = Array::dense(&[len], dtype, &mut rng);
+                    (0..len).for_each(|i| copy.memory.write(copy.byte(&[i]), input.get(&[i * apart])));
+                    for &fold in FOLDS.iter().filter(|&&f| allowed(f, dtype)) {
+                        let extents = FoldExtents { outer: 1, len, inner: 1, apart };
+                        let found = check(fold, &input, dtype, extents, &mut rng);
+                        let want = check(fold, &copy, dtype, FoldExtents { apart: 1, ..extents }, &mut rng);
+                        assert_eq!(found, want, "{fold:?} of {dtype}, {extents:?}");
+                    }
                 }
             }
         }
@@ -193,7 +231,7 @@ fn sums_of_products() {
             for (len, squares) in lengths.into_iter().flat_map(|len| [(len, false), (len, true)]) {
                 let [a, b] = [(); 2].map(|()| elements(fill, dtype, len, &mut rng));
                 let factors = if squares { &a } else { &b };
-                let extents = FoldExtents { outer: 1, len, inner: 1 };
+                let extents = FoldExtents { outer: 1, len, inner: 1, apart: 1 };
                 check_program(Fold::Op(Op::Add), &program, &[&a, factors], extents, &mut rng);
             }
         }
@@ -206,7 +244,7 @@ fn sums_of_products() {
         (Fold::Op(Op::Add), Dtype::I64, 1),
         (Fold::Op(Op::Add), Dtype::F64, 2),
     ] {
-        let extents = FoldExtents { outer, len: 1, inner: 1 };
+        let extents = FoldExtents { outer, len: 1, inner: 1, apart: 1 };
         // SAFETY: there are two elements and room for two results.
         let did = unsafe {
             fold_elements(fold, [dtype; 2], at.add(16), (at, Some(at)), extents, &tuning(Isa::best(), 1))

@@ -1,0 +1,247 @@
+//! What folds read other than as it lies: the products of two operands; every second element; and elements that are widened in
+//! a register on their way to the accumulators, instead of in a tile: `float16` in `float32`, and integers in sums of 64 bits.
+//! Sums of integers wrap, so that their order does not matter; floats are folded in the order of every fold.
+
+use std::marker::PhantomData;
+use std::ops::Add;
+
+use stridewise_core::ops::define;
+use stridewise_core::{Arg, Dtype, Op, Program, f16};
+
+use super::entry::{HalfKernel, Kernel, StepFn, entry, half_entry, wide_entry};
+use super::fold::{FIRST, FoldLanes, FoldWide, ManyRows, ManyRowsWide};
+use super::map::{ByNum, ByReal, LaneFn, Plain};
+use crate::simd::{HalfLane, Isa, Lane};
+
+/// What a fold over vectors folds.
+pub(super) trait Read<V: Lane> {
+    /// Further elements that must be there for a whole vector to be read: of what lies behind the last element, nothing may be.
+    const BEHIND: usize = 0;
+    /// The vector from element `i` on.
+    ///
+    /// # Safety
+    /// The vector's elements are readable at the sources.
+    unsafe fn vector(from: [*const V::Elem; 2], i: usize) -> V;
+    /// The same of `len` elements, no more than a vector has; the rest is of no meaning. As many as a vector has, only where there
+    /// are further ones to be.
+    ///
+    /// # Safety
+    /// They are readable at the sources.
+    unsafe fn part(from: [*const V::Elem; 2], i: usize, len: usize) -> V;
+}
+
+/// The elements of the first source.
+pub(super) struct Elements;
+
+impl<V: Lane> Read<V> for Elements {
+    #[inline(always)]
+    unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
+        // SAFETY: the caller's contract.
+        unsafe { V::load(src.add(i)) }
+    }
+    #[inline(always)]
+    unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
+        // SAFETY: the caller's contract.
+        unsafe { V::load_part(src.add(i), len) }
+    }
+}
+
+/// The elements of the first source, which are `float16`.
+pub(super) struct Halves<H>(PhantomData<H>);
+
+impl<H: HalfLane> Read<H::Single> for Halves<H> {
+    #[inline(always)]
+    unsafe fn vector([src, _]: [*const f32; 2], i: usize) -> H::Single {
+        // SAFETY: the caller's contract.
+        unsafe { H::load(src.cast::<f16>().add(i)).widen() }
+    }
+    #[inline(always)]
+    unsafe fn part([src, _]: [*const f32; 2], i: usize, len: usize) -> H::Single {
+        // SAFETY: the caller's contract.
+        unsafe { H::load_part(src.cast::<f16>().add(i), len).widen() }
+    }
+}
+
+/// The products of the elements of both sources, each rounded before it is folded.
+struct Products;
+
+impl<V: Lane> Read<V> for Products {
+    #[inline(always)]
+    unsafe fn vector([a, b]: [*const V::Elem; 2], i: usize) -> V {
+        // SAFETY: the caller's contract.
+        unsafe { <ByNum<define::Multiply> as LaneFn<2>>::f([V::load(a.add(i)), V::load(b.add(i))]) }
+    }
+    #[inline(always)]
+    unsafe fn part([a, b]: [*const V::Elem; 2], i: usize, len: usize) -> V {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let [a, b] = [a, b].map(|from| V::load_part(from.add(i), len));
+            <ByNum<define::Multiply> as LaneFn<2>>::f([a, b])
+        }
+    }
+}
+
+/// Every second element of the first source.
+pub(super) struct Seconds;
+
+impl<V: Lane> Read<V> for Seconds {
+    const BEHIND: usize = 1;
+
+    #[inline(always)]
+    unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
+        // SAFETY: the caller's contract: another element follows, so that what lies between is there, too.
+        unsafe {
+            let at = src.add(2 * i);
+            V::evens(V::load(at), V::load(at.add(V::LEN)))
+        }
+    }
+    #[inline(always)]
+    unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
+        // SAFETY: the caller's contract: up to the last element, all that lies between is there.
+        unsafe {
+            let (at, all) = (src.add(2 * i), 2 * len - 1);
+            if all <= V::LEN {
+                let first = if all == V::LEN { V::load(at) } else { V::load_part(at, all) };
+                return V::evens(first, first);
+            }
+            V::evens(V::load(at), V::load_part(at.add(V::LEN), all - V::LEN))
+        }
+    }
+}
+
+/// A [`Read`] for every vector.
+pub(super) trait ReadAny {
+    type Of<V: Lane>: Read<V>;
+}
+impl ReadAny for Elements {
+    type Of<V: Lane> = Self;
+}
+impl ReadAny for Products {
+    type Of<V: Lane> = Self;
+}
+impl ReadAny for Seconds {
+    type Of<V: Lane> = Self;
+}
+
+/// The sum of products of `float32` or `float64`: as the fold of a run by addition, with both factors as sources.
+pub(super) fn products(dtype: Dtype, isa: Isa) -> Option<StepFn> {
+    wide_entry::<FoldWide<ByNum<define::Add>, Products>>(isa, dtype)
+}
+
+/// The functions for runs and for many rows of `float32` or `float64`, of which every second element is folded.
+pub(super) fn seconds(op: Op, dtype: Dtype, isa: Isa) -> Option<(StepFn, StepFn)> {
+    macro_rules! of {
+        ($W:ty) => {
+            wide_entry::<FoldWide<$W, Seconds>>(isa, dtype)
+                .zip(wide_entry::<ManyRowsWide<$W, Seconds>>(isa, dtype))
+        };
+    }
+    match op {
+        Op::Add => of!(ByNum<define::Add>),
+        Op::Multiply => of!(ByNum<define::Multiply>),
+        Op::Minimum => of!(ByReal<define::Minimum>),
+        Op::Maximum => of!(ByReal<define::Maximum>),
+        _ => None,
+    }
+}
+
+/// Sums that are kept beside each other in a run, so that they are added up once and not for every block: whole vectors at every
+/// level, and no more than there are registers.
+const LANES: usize = 64;
+
+/// A fold of a run as [`Folding::run`](super::folding::Folding::run), over elements `F` into a sum `A`: one accumulator. As many
+/// elements as a sum of them in `M` certainly holds are added up there first, of which a vector has more.
+struct Widened<F, M, A>(PhantomData<(F, M, A)>);
+
+impl<F, M, A> Widened<F, M, A> {
+    /// One for each value of an element that is narrower than `M`.
+    const BLOCK: usize = if size_of::<F>() < 4 { 1 << (8 * size_of::<F>()) } else { usize::MAX };
+}
+
+impl<F, M, A> Kernel for Widened<F, M, A>
+where
+    F: Copy,
+    M: Plain<Mem = M, Value: Add<Output = M::Value>> + From<F> + Default,
+    A: Plain<Mem = A, Value: Add<Output = A::Value>> + From<M>,
+{
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, identity, _]: [*const u8; 3], flags: u32, len: usize) {
+        let (acc, src) = (dst.cast::<A>(), src.cast::<F>());
+        // SAFETY: for all of this function: one element of `acc`, which is a sum unless this is the first call, `len` of
+        // `src`, and an identity.
+        unsafe {
+            let mut sum = A::get(if flags & FIRST == 0 { *acc } else { *identity.cast::<A>() });
+            let mut at = 0;
+            // Each of these sums has one element of a round.
+            while size_of::<F>() < size_of::<u32>() && len - at >= 8 * LANES {
+                let mut parts = [M::default(); LANES];
+                for _ in 0..((len - at) / LANES).min(Self::BLOCK) {
+                    for (lane, part) in parts.iter_mut().enumerate() {
+                        *part = M::put(M::get(*part) + M::get(M::from(*src.add(at + lane))));
+                    }
+                    at += LANES;
+                }
+                sum = parts.iter().fold(sum, |sum, &part| sum + A::get(A::from(part)));
+            }
+            while at < len {
+                let end = len.min(at.saturating_add(Self::BLOCK));
+                // A plain loop over one sum: the compiler makes it several vectors of sums.
+                let mut part = M::get(M::default());
+                for i in at..end {
+                    part = part + M::get(M::from(*src.add(i)));
+                }
+                sum = sum + A::get(A::from(M::put(part)));
+                at = end;
+            }
+            *acc = A::put(sum);
+        }
+    }
+}
+
+/// A fold of `float16` in `float32`.
+struct HalfFold<W>(PhantomData<W>);
+impl<W: LaneFn<2>> HalfKernel for HalfFold<W> {
+    type At<V: HalfLane> = FoldLanes<V::Single, f32, W, Halves<V>>;
+}
+
+/// The same of many rows.
+struct ManyHalves<W>(PhantomData<W>);
+impl<W: LaneFn<2>> HalfKernel for ManyHalves<W> {
+    type At<V: HalfLane> = ManyRows<FoldLanes<V::Single, f32, W, Halves<V>>, f32>;
+}
+
+/// The functions for runs and for many rows of a dtype, where there are any that fold it in a wider one.
+pub(super) fn widening(op: Op, from: Dtype, to: Dtype, isa: Isa) -> Option<(StepFn, StepFn)> {
+    macro_rules! of {
+        ($($from:ident $F:ty, $M:ty, $to:ident $A:ty;)*) => {
+            match (from, to) {
+                $((Dtype::$from, Dtype::$to) if op == Op::Add => {
+                    type Sum = Widened<$F, $M, $A>;
+                    Some((entry::<Sum>(isa), entry::<ManyRows<Sum, $A>>(isa)))
+                })*
+                (Dtype::F16, Dtype::F32) => match op {
+                    Op::Add => of!(half ByNum<define::Add>),
+                    Op::Multiply => of!(half ByNum<define::Multiply>),
+                    Op::Minimum => of!(half ByReal<define::Minimum>),
+                    Op::Maximum => of!(half ByReal<define::Maximum>),
+                    _ => None,
+                },
+                _ => None,
+            }
+        };
+        (half $W:ty) => {
+            half_entry::<HalfFold<$W>>(isa).zip(half_entry::<ManyHalves<$W>>(isa))
+        };
+    }
+    of! {
+        I8 i8, i16, I64 i64; I16 i16, i32, I64 i64; I32 i32, i64, I64 i64;
+        U8 u8, u16, U64 u64; U16 u16, u32, U64 u64; U32 u32, u64, U64 u64;
+    }
+}
+
+/// The dtype that a program's only input has, where it is all that the program computes, at most converted.
+pub(super) fn input_alone(program: &Program) -> Option<Dtype> {
+    let [step] = program.steps() else { return None };
+    let alone = matches!(step.op, Op::Cast | Op::Copy) && step.operands() == [Arg::Input(0)];
+    (alone && !program.is_index(0) && program.inputs().len() == 1).then_some(step.dtype)
+}
