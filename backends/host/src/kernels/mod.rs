@@ -75,11 +75,8 @@ pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
         let dense = operand.strides.last().is_none_or(|s| (0..=1).contains(s));
         // A reduction runs along whatever dimension is dense.
         let rows = matches!(plan.family, Family::Reduce { .. }) && operand.strides.contains(&1);
-        let step = operand.strides.last().copied().unwrap_or(0);
         picoseconds += match dtype.size() {
             size if dense => READ_PS * size,
-            // Lines are read for half of what they have, or elements are moved once more.
-            size if pack::is_shuffled(size, step) => 2 * READ_PS * size,
             size if rows => ROW_PS * size,
             size => READ_PS * size + GATHER_PS,
         };

@@ -98,11 +98,6 @@ unsafe fn gather_run<T: Copy>(isa: Isa, dst: *mut T, src: *const u8, stride: isi
 /// Elements from which on those that are a known step apart are moved by a call of a function for it.
 const CALLED: usize = 16;
 
-/// Whether elements of a size, so many of them apart, are gathered by shuffles.
-pub(super) fn is_shuffled(size: usize, step: isize) -> bool {
-    matches!((step, size), (-1 | 2, ..=8))
-}
-
 /// The function that gathers elements of a size, so many bytes apart, by shuffles of whole vectors: views in reverse, and every
 /// other element, as the parts of complex numbers are.
 fn every(isa: Isa, size: usize, stride: isize) -> Option<StepFn> {
