@@ -66,11 +66,12 @@ impl DeviceState {
         Ok(self.pool.get_or_init(|| pool))
     }
 
-    /// Runs work on the calling thread that is worth sharing, but too short to wake anybody for. Where a worker is awake, one
+    /// Runs work on the calling thread that is too short to wake anybody for. Where it is worth sharing and a worker is awake, that
     /// takes part; and where the thread has gone on with such work for long, one is woken for what comes next.
-    pub(crate) fn accompanied<R>(&self, work: impl FnOnce(&Tuning) -> R) -> R {
-        if self.tuning.threads <= 1 {
-            return work(&self.alone());
+    pub(crate) fn run_here<R>(&self, is_shared: bool, work: impl FnOnce(&Tuning) -> R) -> R {
+        let alone = Tuning { threads: 1, ..self.tuning };
+        if !is_shared || self.tuning.threads <= 1 {
+            return work(&alone);
         }
         let company = match self.stream.begins(self.origin.elapsed()) {
             Stage::Disputed => None,
@@ -81,15 +82,10 @@ impl DeviceState {
                 // A third thread would gain a sixth of the time at most, and those that wait for it lose as much.
                 team::within(pool, team::NO_COMMAND, || work(&Tuning { threads: 2, ..self.tuning }))
             }
-            None => work(&self.alone()),
+            None => work(&alone),
         };
         self.stream.ends(self.origin.elapsed());
         result
-    }
-
-    /// For kernels on the calling thread alone.
-    pub(crate) fn alone(&self) -> Tuning {
-        Tuning { threads: 1, ..self.tuning }
     }
 
     /// The pool, where one of its workers is awake to help; if none is, one may be woken to come later.
@@ -241,7 +237,7 @@ impl Device for HostDevice {
     }
 
     fn share(&self, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
-        self.state.accompanied(|tuning| {
+        self.state.run_here(true, |tuning| {
             // Two for each, one for who is early: to claim one takes as long as a line of the cache takes to the other core.
             let parts = len.min(if tuning.threads > 1 { 2 * tuning.threads } else { 1 });
             team::share(parts, tuning.threads, &|part| run(len * part / parts..len * (part + 1) / parts));
@@ -274,12 +270,11 @@ impl Device for HostDevice {
     ) -> bool {
         let others = factors.is_some_and(|factors| factors != src);
         let shared = kernels::shares_fold(dtypes[0], others, extents);
-        let fold = |tuning: &Tuning| {
-            // SAFETY: the same contract.
-            unsafe { kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning) }
-        };
-        // Under the guard, nothing is done.
-        !guard::enabled() && if shared { self.state.accompanied(fold) } else { fold(&self.state.alone()) }
+        // Under the guard, nothing is done. SAFETY: the same contract.
+        !guard::enabled()
+            && self.state.run_here(shared, |tuning| unsafe {
+                kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning)
+            })
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

@@ -67,11 +67,7 @@ impl Task {
             return self.settle(Err(error), None);
         }
         let device = Arc::clone(&self.device);
-        if estimate_ns > company::ALONE_NS {
-            device.accompanied(|tuning| self.run(tuning));
-        } else {
-            self.run(&device.alone());
-        }
+        device.run_here(estimate_ns > company::ALONE_NS, |tuning| self.run(tuning));
     }
 
     /// Runs the task on a thread that computes for the device's pool: a worker, or one that waits.

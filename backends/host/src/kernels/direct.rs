@@ -11,9 +11,9 @@ use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows}
 use super::read::{products, seconds, widening};
 use super::space::SHORT_ROW;
 use super::tile::Scratch;
-use super::{Address, GATHER_PS, READ_PS, ROW_PS, Tuning, step, step_ps, transpose};
+use super::{GATHER_PS, READ_PS, ROW_PS, Tuning, step, step_ps, transpose};
+use crate::company;
 use crate::simd::Isa;
-use crate::{company, team};
 
 /// Work below this estimate is done here: longer than what a submission does on the calling thread, for there is nothing
 /// to submit. Twice as many threads gain half of it, less what it takes to wake them.
@@ -350,21 +350,15 @@ impl Work<'_> {
                 let run = Run { at, first: true, last: true, points: end - at };
                 planes.run(acc, [value, factor], &run, run.points);
             };
-            let segments = 0..self.extents.len.div_ceil(SEGMENT);
-            let (plane, spare) = (self.plane, self.plane.add(planes.bytes()));
-            if self.tuning.threads > 1 && !self.gathered {
-                // Each segment has a plane, whoever folds it, and then they are combined in order.
-                let bytes = planes.bytes();
-                let mut scratch = Scratch::take((segments.len() * bytes).next_multiple_of(SLOT_BYTES));
-                let folded = Address(scratch.ptr());
-                team::share(segments.len(), self.tuning.threads, &|segment| {
-                    leaf(segment, folded.at(segment * bytes))
+            let (segments, plane) = (self.extents.len.div_ceil(SEGMENT), self.plane);
+            let tree = planes.tree(1, points);
+            if !self.gathered && tree.is_shared(segments, self.tuning.threads) {
+                tree.share(segments, plane, self.tuning.threads, &|part, acc| {
+                    let mut spare = Scratch::take(part.len() * planes.bytes());
+                    tree.fold(part, acc, spare.ptr(), &mut &leaf);
                 });
-                let mut leaf =
-                    |segment, acc| std::ptr::copy_nonoverlapping(folded.at(segment * bytes), acc, bytes);
-                planes.tree(plane, spare, segments, 1, &points, &mut leaf);
             } else {
-                planes.tree(plane, spare, segments, 1, &points, &mut &leaf);
+                tree.fold(0..segments, plane, plane.add(planes.bytes()), &mut &leaf);
             }
             planes.locate(self.plane, |at| {
                 let len = SEGMENT.min(self.extents.len - at);
@@ -425,7 +419,8 @@ impl Work<'_> {
                     }
                 };
                 let segments = 0..len.div_ceil(SEGMENT_ROWS);
-                planes.tree(self.plane, self.plane.add(planes.bytes()), segments, width, &points, &mut leaf);
+                let spare = self.plane.add(planes.bytes());
+                planes.tree(width, points).fold(segments, self.plane, spare, &mut leaf);
                 let (result, size) = planes.result();
                 std::ptr::copy_nonoverlapping(self.plane.add(result), dst.add(output * size), width * size);
             }

@@ -5,13 +5,18 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
 use stridewise_core::{Dtype, Fold, Op};
 
+use super::Address;
+use super::code::SLOT_BYTES;
 use super::deviation::{self, Deviating, FIRST_ROWS, RECENTRE, ROW_SHIFT, Terms, deviating};
 use super::fold::{ACC_BYTES, Accumulators, FIRST, LAST, ROWS};
 use super::folding::{Folding, folding};
 use super::index_fold::{Indexing, indexing};
+use super::tile::Scratch;
 use crate::simd::Isa;
+use crate::team;
 
 /// Points of a segment where one output is folded after the other.
 pub(super) const SEGMENT: usize = 8192;
@@ -125,22 +130,18 @@ impl Planes {
         }
     }
 
-    /// [`tree`] of these planes alone, of `len` outputs.
+    /// The tree of these planes alone, of `len` outputs; `points` counts those before a segment.
     ///
     /// # Safety
-    /// The planes are there, apart from each other, and `leaf` may be called with each of the segments.
-    pub(super) unsafe fn tree(
+    /// Whatever it is given are planes.
+    pub(super) unsafe fn tree<P: Fn(usize) -> usize + Copy>(
         &self,
-        acc: *mut u8,
-        spare: *mut u8,
-        segments: Range<usize>,
         len: usize,
-        points: &impl Fn(usize) -> usize,
-        leaf: &mut impl FnMut(usize, *mut u8),
-    ) {
+        points: P,
+    ) -> Tree<P, impl Fn(*mut u8, *const u8, [usize; 2])> {
         // SAFETY: the caller's contract.
-        let combine = |acc, other, points| unsafe { self.combine(acc, other, points, len) };
-        tree(acc, spare, self.bytes(), segments, points, leaf, &combine);
+        let combine = move |acc, other, points| unsafe { self.combine(acc, other, points, len) };
+        Tree { bytes: self.bytes(), points, combine }
     }
 
     /// Folds a run of `len` values into a plane of one output. `other`: the second factors, where a value's fold is one of
@@ -255,38 +256,94 @@ impl Planes {
     }
 }
 
-/// Folds segments into a plane: a tree, whose halves are folded and then combined. `spare`: the first of as many planes, of
-/// so many bytes, as the tree has levels, but for one. `points` counts those before a segment; `leaf` folds a segment into a
-/// plane; `combine` takes two planes, into the first, and the points of each.
-pub(super) fn tree(
-    acc: *mut u8,
-    spare: *mut u8,
-    bytes: usize,
-    segments: Range<usize>,
-    points: &impl Fn(usize) -> usize,
-    leaf: &mut impl FnMut(usize, *mut u8),
-    combine: &impl Fn(*mut u8, *const u8, [usize; 2]),
-) {
-    if segments.len() == 1 {
-        return leaf(segments.start, acc);
+/// How segments are folded: a tree, whose halves are folded each into a plane, which then are combined.
+pub(super) struct Tree<P, C> {
+    /// Bytes of a plane.
+    pub(super) bytes: usize,
+    /// Counts the points before a segment.
+    pub(super) points: P,
+    /// Combines two planes into the first; of so many points each.
+    pub(super) combine: C,
+}
+
+/// Segments that one thread folds at least.
+const SEGMENTS_PER_TASK: usize = 4;
+/// Parts per thread that a tree is cut into at most.
+pub(super) const TASKS: usize = 4;
+
+impl<P: Fn(usize) -> usize, C: Fn(*mut u8, *const u8, [usize; 2])> Tree<P, C> {
+    /// Folds segments into a plane, by this thread. `spare`: the first of as many planes as the tree has levels, but for one;
+    /// `leaf` folds a segment into a plane.
+    pub(super) fn fold(
+        &self,
+        segments: Range<usize>,
+        acc: *mut u8,
+        spare: *mut u8,
+        leaf: &mut impl FnMut(usize, *mut u8),
+    ) {
+        let leaf = &mut |segments: Range<usize>, acc| {
+            leaf(segments.start, acc);
+            acc
+        };
+        self.visit(1, segments, acc, spare, leaf);
     }
-    let middle = middle(segments.start, segments.end);
-    let halves = halves(segments.start, middle, segments.end, points);
-    // A half has a level less, and the first is over before the second begins.
-    tree(acc, spare, bytes, segments.start..middle, points, leaf, combine);
-    tree(spare, spare.wrapping_add(bytes), bytes, middle..segments.end, points, leaf, combine);
-    combine(acc, spare, halves);
-}
 
-/// Where a tree over segments is divided.
-pub(super) fn middle(low: usize, high: usize) -> usize {
-    low + (high - low).next_power_of_two() / 2
-}
+    /// Whether so many segments are worth sharing.
+    pub(super) fn is_shared(&self, segments: usize, threads: usize) -> bool {
+        threads > 1 && segments > SEGMENTS_PER_TASK
+    }
 
-/// The points of the two halves of such a tree; `points` counts those before a segment.
-pub(super) fn halves(low: usize, middle: usize, high: usize, points: impl Fn(usize) -> usize) -> [usize; 2] {
-    let [start, between, end] = [low, middle, high].map(points);
-    [between - start, end - between]
+    /// Like [`fold`](Self::fold), all of so many segments, by several threads: each takes subtrees, whose planes are combined here
+    /// in the tree's order. `fold` folds a subtree into a plane.
+    ///
+    /// # Safety
+    /// `acc` is a plane, which nothing else uses.
+    pub(super) unsafe fn share(
+        &self,
+        segments: usize,
+        acc: *mut u8,
+        threads: usize,
+        fold: &(dyn Fn(Range<usize>, *mut u8) + Sync),
+    ) {
+        let (most, bytes) = (SEGMENTS_PER_TASK.max(segments / (threads * TASKS)), self.bytes);
+        let mut parts = SmallVec::<[Range<usize>; 32]>::new();
+        let only_parts = Tree { bytes, points: |_| 0, combine: |_, _, _| () };
+        only_parts.visit(most, 0..segments, acc, acc, &mut |part, acc| {
+            parts.push(part);
+            acc
+        });
+        let mut scratch = Scratch::take((parts.len() * bytes).next_multiple_of(SLOT_BYTES));
+        let planes = Address(scratch.ptr());
+        team::share(parts.len(), threads, &|part| fold(parts[part].clone(), planes.at(part * bytes)));
+        let mut next = 0..parts.len();
+        let folded = &mut |_, _| planes.at(next.next().unwrap_or(0) * bytes);
+        let whole = self.visit(most, 0..segments, acc, acc, folded);
+        // SAFETY: the caller's contract, and one of the planes of the scratch memory.
+        unsafe { std::ptr::copy_nonoverlapping(whole, acc, bytes) };
+    }
+
+    /// The plane that segments are folded to, by `leaf` where they are no more than `most`: it is told where it may fold them to,
+    /// and tells where it has.
+    fn visit(
+        &self,
+        most: usize,
+        segments: Range<usize>,
+        acc: *mut u8,
+        spare: *mut u8,
+        leaf: &mut impl FnMut(Range<usize>, *mut u8) -> *mut u8,
+    ) -> *mut u8 {
+        let Range { start, end } = segments;
+        if end - start <= most {
+            return leaf(segments, acc);
+        }
+        let middle = start + (end - start).next_power_of_two() / 2;
+        // A half has a level less, and the first is over before the second begins.
+        let first = self.visit(most, start..middle, acc, spare, leaf);
+        let second = self.visit(most, middle..end, spare, spare.wrapping_add(self.bytes), leaf);
+        let [start, middle, end] = [start, middle, end].map(&self.points);
+        (self.combine)(first, second, [middle - start, end - middle]);
+        first
+    }
 }
 
 // Rows are given in multiples of what the reference is the mean of, or one by one.

@@ -7,24 +7,17 @@
 //! Several reductions of one input that are cut alike are folded in one pass: each segment by one after the other, while a
 //! cache has it.
 
-use std::ops::Range;
-
 use smallvec::SmallVec;
 use stridewise_core::{Family, LaunchPlan};
 
 use super::code::SLOT_BYTES;
-use super::plane::{SEGMENT_ROWS, halves, middle, tree};
+use super::plane::{SEGMENT_ROWS, TASKS, Tree};
 use super::reduction::{Place, Reduction, Room};
 use super::tile::Scratch;
-use super::{Address, Tuning, split};
-use crate::team;
+use super::{Tuning, split};
 
 /// Bytes of accumulators that a thread has at least, where threads share them.
 const COLUMN_BYTES: usize = 4 << 10;
-/// Segments that one thread folds at least.
-const SEGMENTS_PER_TASK: usize = 4;
-/// Parts per thread that a tree is cut into at most.
-const TASKS: usize = 4;
 /// Rows that are folded for each that is combined, where columns could be divided instead; one thread combines, while the
 /// others wait.
 const ROWS_PER_PLANE: usize = 64;
@@ -200,39 +193,31 @@ impl Together {
     /// As for [`outputs`](Self::outputs).
     unsafe fn fold(&self, worker: &mut Worker, place: &Place<'_>, threads: usize) {
         let (segments, result) = (self.one().segments, worker.planes);
-        let spare = result.wrapping_add(self.plane);
-        // SAFETY: the caller's contract; a worker has a plane for each level of the tree.
-        unsafe {
-            if self.divides(segments, threads) {
-                self.shared_tree(place, result, threads);
-            } else {
-                self.tree(worker, place, 0..segments, result, spare);
-            }
-        }
-    }
-
-    /// Folds segments of a place into a plane, with the planes of `spare` on the way.
-    ///
-    /// # Safety
-    /// As for [`outputs`](Self::outputs); the planes are there, one for each level of the tree.
-    unsafe fn tree(
-        &self,
-        worker: &mut Worker,
-        place: &Place<'_>,
-        segments: Range<usize>,
-        acc: *mut u8,
-        spare: *mut u8,
-    ) {
-        let mut leaf = |segment: usize, acc: *mut u8| {
-            for (reduction, room) in self.all.iter().zip(&mut worker.rooms) {
-                // SAFETY: the caller's contract.
-                unsafe { reduction.leaf(room, place, segment, acc.wrapping_add(reduction.plane_at)) };
-            }
+        let tree = Tree {
+            bytes: self.plane,
+            points: |segment| self.one().points(segment),
+            // SAFETY: the tree has planes of this place.
+            combine: |acc, other, points| unsafe { self.combine(acc, other, points, place.len) },
         };
-        let points = |segment| self.one().points(segment);
-        // SAFETY: the caller's contract.
-        let combine = |acc, other, points| unsafe { self.combine(acc, other, points, place.len) };
-        tree(acc, spare, self.plane, segments, &points, &mut leaf, &combine);
+        let fold = |worker: &mut Worker, segments, acc, spare| {
+            tree.fold(segments, acc, spare, &mut |segment, acc| {
+                for (reduction, room) in self.all.iter().zip(&mut worker.rooms) {
+                    // SAFETY: the caller's contract; a worker has a plane for each level of the tree.
+                    unsafe { reduction.leaf(room, place, segment, acc.wrapping_add(reduction.plane_at)) };
+                }
+            });
+        };
+        if tree.is_shared(segments, threads) {
+            let fold = |segments, acc| {
+                let mut worker = self.worker();
+                let spare = worker.planes;
+                fold(&mut worker, segments, acc, spare);
+            };
+            // SAFETY: the worker's own plane.
+            unsafe { tree.share(segments, result, threads, &fold) };
+        } else {
+            fold(worker, 0..segments, result, result.wrapping_add(self.plane));
+        }
     }
 
     /// Combines two planes of `len` outputs into the first, whose points come first; of so many points each.
@@ -245,76 +230,6 @@ impl Together {
             unsafe {
                 planes.combine(acc.wrapping_add(*plane_at), other.wrapping_add(*plane_at), points, len);
             }
-        }
-    }
-
-    /// Whether threads share a subtree of so many segments.
-    fn divides(&self, segments: usize, threads: usize) -> bool {
-        threads > 1 && segments > SEGMENTS_PER_TASK.max(self.one().segments / (threads * TASKS))
-    }
-
-    /// Like [`tree`](Self::tree), of all segments, by several threads: each takes subtrees that are not divided, whose planes
-    /// are combined here in the tree's order.
-    ///
-    /// # Safety
-    /// As for [`outputs`](Self::outputs); `acc` is a plane.
-    unsafe fn shared_tree(&self, place: &Place<'_>, acc: *mut u8, threads: usize) {
-        let mut parts = SmallVec::<[(usize, usize); 32]>::new();
-        self.subtrees(0, self.one().segments, threads, &mut parts);
-        let bytes = self.plane;
-        let mut scratch = Scratch::take((parts.len() * bytes).next_multiple_of(SLOT_BYTES));
-        let planes = Address(scratch.ptr());
-        team::share(parts.len(), threads, &|part| {
-            let (low, high) = parts[part];
-            let mut worker = self.worker();
-            // SAFETY: the caller's contract; each part has a plane of the scratch memory, and a worker of its own.
-            unsafe {
-                let spare = worker.planes;
-                self.tree(&mut worker, place, low..high, planes.at(part * bytes), spare);
-            }
-        });
-        // SAFETY: one plane for each part; `acc` is another.
-        unsafe {
-            let whole = (0, self.one().segments);
-            let from = self.combine_parts(place, &mut (0..parts.len()), planes, whole, threads);
-            std::ptr::copy_nonoverlapping(from, acc, bytes);
-        }
-    }
-
-    /// The subtrees of one that are not divided, from the first on.
-    fn subtrees(&self, low: usize, high: usize, threads: usize, to: &mut SmallVec<[(usize, usize); 32]>) {
-        if !self.divides(high - low, threads) {
-            return to.push((low, high));
-        }
-        let middle = middle(low, high);
-        self.subtrees(low, middle, threads, to);
-        self.subtrees(middle, high, threads, to);
-    }
-
-    /// Combines the planes of [`subtrees`](Self::subtrees), the next of which are those of this tree; returns the plane
-    /// with what they come to.
-    ///
-    /// # Safety
-    /// There are as many planes.
-    unsafe fn combine_parts(
-        &self,
-        place: &Place<'_>,
-        next: &mut Range<usize>,
-        planes: Address,
-        (low, high): (usize, usize),
-        threads: usize,
-    ) -> *mut u8 {
-        if !self.divides(high - low, threads) {
-            return planes.at(next.next().unwrap_or(0) * self.plane);
-        }
-        let middle = middle(low, high);
-        // SAFETY: the caller's contract; the two planes differ.
-        unsafe {
-            let first = self.combine_parts(place, next, planes, (low, middle), threads);
-            let second = self.combine_parts(place, next, planes, (middle, high), threads);
-            let halves = halves(low, middle, high, |segment| self.one().points(segment));
-            self.combine(first, second, halves, place.len);
-            first
         }
     }
 }
