@@ -1,7 +1,11 @@
 //! Recorded work against work forced step by step: equal bits, whatever is held, dropped, forced or overwritten.
 
+use std::time::{Duration, Instant};
+
 use stridewise::backend::QueueProperties;
-use stridewise::{ArrayOrScalar, Device, Dtype, Op, Order, Queue, Reduction, Scalar, UsmArray, elementwise};
+use stridewise::{
+    ArrayOrScalar, Device, Dtype, Error, Op, Order, Queue, Reduction, Scalar, UsmArray, elementwise,
+};
 
 use crate::cell::{Case, Check, Stop, need, wrong};
 use crate::forms::{Form, place, read};
@@ -26,6 +30,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.push(Case::new("fusion::no_contraction/f32", no_contraction));
     cases.push(Case::new("fusion::overwritten_intermediate/f32", overwritten_intermediate));
     cases.push(Case::new("fusion::several_reductions/i32", several_reductions));
+    cases.push(Case::new("fusion::reduction_of_another_array/f32", reduction_of_another_array));
     let shapes: [[usize; 3]; 3] = [[1100, 1030, 1], [9, 120, 1050], [1050, 1050, 1]];
     cases.extend(shapes.into_iter().enumerate().map(|(number, shape)| {
         Case::new(format!("fusion::stages/{number}/f32"), move |device| stages(device, shape))
@@ -373,4 +378,47 @@ fn stages(device: &Device, mut shape: [usize; 3]) -> Check {
     lazy.into_iter().zip(forced).enumerate().try_for_each(|(number, ((name, lazy), (_, forced)))| {
         compare(number as u64, &Twin { lazy, forced, text: format!("stages, {name}") })
     })
+}
+
+/// A reduction depends on nothing but its array: not on what else is read by an expression that it is submitted for.
+fn reduction_of_another_array(device: &Device) -> Check {
+    const LEN: usize = 300_000;
+    let queue = Queue::new(device, QueueProperties::default())?;
+    let x = ramp(&queue, LEN)?;
+    for gate_fails in [false, true] {
+        let y = ramp(&queue, LEN)?.copy()?;
+        y.wait()?;
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let task = move || match gate.recv() {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Error::task("gate", "closed for good", "an open one", "open it")),
+        };
+        let opened = queue.submit_host_task(task, &[])?;
+        let written = y.write_elementwise(Op::Negative, &[(&y).into()], &[opened])?;
+        let (least, most) = (x.reduce(Reduction::Min, None, false)?, x.reduce(Reduction::Max, None, false)?);
+        let difference = y.binary(Op::Subtract, &least)?;
+        let event = difference.event()?;
+        // While the gate is closed.
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let found = least.event()?;
+        while !found.status().is_terminal() && Instant::now() < deadline {
+            queue.flush()?;
+            std::thread::yield_now();
+        }
+        let early = found.status().is_terminal();
+        if gate_fails {
+            drop(open)
+        } else {
+            open.send(()).unwrap_or_default()
+        }
+        if !early {
+            wrong!("a reduction waits for what another operand of an expression waits for");
+        }
+        crate::forms::expect(&"least", &least, &[Scalar::F32(-4.0)])?;
+        crate::forms::expect(&"most", &most, &[Scalar::F32(999.0 * 0.01 - 4.0)])?;
+        if gate_fails != (written.wait().is_err() && event.wait().is_err()) {
+            wrong!("an expression does not fail with its operand, or fails without");
+        }
+    }
+    Ok(())
 }

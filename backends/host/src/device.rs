@@ -269,7 +269,7 @@ impl Device for HostDevice {
         extents: FoldExtents,
     ) -> bool {
         let others = factors.is_some_and(|factors| factors != src);
-        let shared = kernels::shares_fold(dtypes[0], others, extents);
+        let shared = kernels::shares_fold(fold, dtypes[0], others, extents);
         // Under the guard, nothing is done. SAFETY: the same contract.
         !guard::enabled()
             && self.state.run_here(shared, |tuning| unsafe {

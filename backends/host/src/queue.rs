@@ -74,7 +74,7 @@ impl Queue for HostQueue {
             return Err(Error::unsupported(
                 "command",
                 format!("{command:?}"),
-                "a launch, copy, fill, hint, barrier or host task",
+                "a launch, stages, a copy, fill, hint, barrier or host task",
                 "use a device of another driver, or a later version of this one",
             ));
         }

@@ -180,8 +180,8 @@ pub trait Device: Send + Sync {
     /// Whether it did: a device that does not compute there, or not this, or not so many, does nothing.
     ///
     /// # Safety
-    /// The elements are readable, the results are writable, both aligned to their dtypes and in memory of this device or the
-    /// host's, and nothing else accesses them in conflict. No extent is 0.
+    /// The elements and what lies between them are readable, the results are writable, both aligned to their dtypes and in memory
+    /// of this device or the host's, and nothing else accesses them in conflict. No extent is 0.
     unsafe fn fold_elements(
         &self,
         fold: Fold,

@@ -179,6 +179,7 @@ pub(super) fn submit(queue: &Queue, mut parts: Vec<Evaluated>, depends: &[Event]
     let mut stages = [Vec::new(), Vec::new()];
     let before = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.before));
     let (folds, before): (Vec<_>, Vec<_>) = before.unzip();
+    debug_assert!(before.iter().all(|part| part.before.is_empty()), "what is recorded is folded from memory");
     computed.extend(folds.into_iter().zip(before.iter().map(|part| Arc::clone(&part.output.allocation))));
     for (plans, parts) in stages.iter_mut().zip([before, parts]) {
         for part in parts {

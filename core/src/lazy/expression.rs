@@ -13,6 +13,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::memory::allocation::Allocation;
+use crate::memory::track::{Mode, Region};
 use crate::ops::Op;
 use crate::program::{Arg, MAX_OUTPUTS, ProgramBuilder};
 use crate::runtime::Queue;
@@ -75,6 +76,9 @@ pub(super) fn settle(
                 continue;
             }
         }
+        if obstacles.is_empty() && settled.couples(root) {
+            obstacles.extend(settled.folds.take().into_iter().flatten());
+        }
         if obstacles.is_empty() {
             return Ok(settled);
         }
@@ -103,11 +107,9 @@ impl Settled {
                     self.references.insert(node, 1);
                     self.visit(inner, shape, obstacles, false);
                 }
-                Some(Work::Fold(..)) if self.folds.is_some() => {
-                    let folds = self.folds.get_or_insert_default();
-                    if !folds.iter().any(|fold| Arc::ptr_eq(fold, node)) {
-                        folds.push(Arc::clone(node));
-                    }
+                Some(Work::Fold(..)) if let Some(folds) = &mut self.folds => {
+                    let known = folds.iter().any(|fold| Arc::ptr_eq(fold, node));
+                    folds.extend((!known).then(|| Arc::clone(node)));
                 }
                 Some(_) => obstacles.push(Arc::clone(node)),
             }
@@ -115,6 +117,22 @@ impl Settled {
         if root {
             self.find_held(recorded, obstacles, true);
         }
+    }
+
+    /// Whether a reduction would wait, and fail, for writes to memory that it does not read, were it submitted with the
+    /// expression.
+    fn couples(&self, root: &Recorded) -> bool {
+        let folds = self.folds.as_deref().unwrap_or_default();
+        let reads = |recorded: &Recorded| {
+            let mut memories = Vec::new();
+            written_now(recorded, &mut memories);
+            memories
+        };
+        let of_folds: Vec<_> =
+            folds.iter().filter_map(|fold| Some(reads(fold.work().as_ref()?.recorded()))).collect();
+        let mut all = if folds.is_empty() { Vec::new() } else { reads(root) };
+        all.extend(of_folds.iter().flatten());
+        all.iter().any(|memory| of_folds.iter().any(|fold| !fold.contains(memory)))
     }
 
     /// Nodes that are held from outside and cannot be kept by the pass: all but the first few, and in a reduction all
@@ -157,6 +175,23 @@ impl Settled {
 
     fn is_held(&self, node: &Arc<Node>) -> bool {
         self.references.get(node).is_some_and(|&inside| Arc::strong_count(node) > inside)
+    }
+}
+
+/// The memory that an expression reads and that is still being written, or whose writing failed.
+fn written_now(recorded: &Recorded, to: &mut Vec<*const Allocation>) {
+    for array in recorded.arrays() {
+        if let Some(memory) = array.elements().get_memory() {
+            let (region, mut waits) = (Region::of(array.layout(), array.dtype().size()), Vec::new());
+            memory.track().conflicts(&region, Mode::Read, &mut waits);
+            if !waits.is_empty() {
+                to.push(Arc::as_ptr(memory));
+            }
+        } else if let Some(node) = array.elements().pending()
+            && let Some(Work::Map(inner)) = &*node.work()
+        {
+            written_now(inner, to);
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is computed on the calling thread without a plan.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use stridewise_core::backend::{Elements, FoldExtents};
 use stridewise_core::{Dtype, Fold, Op};
 
@@ -7,13 +9,13 @@ use super::code::SLOT_BYTES;
 use super::fold::{Accumulators, FIRST, LAST, ROWS};
 use super::folding::{Folding, folding};
 use super::pack::{self, Walk};
-use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
+use super::plane::{FEW, Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
 use super::read::{products, seconds, widening};
 use super::space::SHORT_ROW;
 use super::tile::Scratch;
-use super::{GATHER_PS, READ_PS, ROW_PS, Tuning, step, step_ps, transpose};
-use crate::company;
+use super::{Address, GATHER_PS, READ_PS, ROW_PS, Tuning, step, step_ps, transpose};
 use crate::simd::Isa;
+use crate::{company, team};
 
 /// Work below this estimate is done here: longer than what a submission does on the calling thread, for there is nothing
 /// to submit. Twice as many threads gain half of it, less what it takes to wake them.
@@ -86,18 +88,26 @@ const GATHERED_BYTES: usize = 16 << 10;
 /// Bytes of converted elements at most.
 const CONVERTED_BYTES: usize = 64 << 10;
 
-/// Whether a fold of elements of a dtype, or of their products with others, is worth sharing.
-pub(crate) fn shares_fold(dtype: Dtype, others: bool, extents: FoldExtents) -> bool {
-    const BYTES: usize = company::ALONE_NS as usize * 1000 / READ_PS;
-    extents.elements() > (BYTES / dtype.size()) >> usize::from(others)
+/// Whether a fold of elements of a dtype, or of their products with others, is worth sharing, and can be.
+pub(crate) fn shares_fold(fold: Fold, dtype: Dtype, others: bool, extents: FoldExtents) -> bool {
+    let reading = (extents.elements() * dtype.size() * READ_PS) << usize::from(others);
+    // Many results come from one call, but for these.
+    let calls = if matches!(fold, Fold::Op(_)) { 0 } else { extents.results() * 2 * CALL_PS };
+    reading + calls > company::ALONE_NS as usize * 1000 && (extents.results() == 1 || divides(extents))
+}
+
+/// Whether results may be computed by several threads, each some of them: so many elements of each, one after another, are
+/// folded in the same order however many results there are.
+fn divides(extents: FoldExtents) -> bool {
+    extents.outer > 1 && extents.inner == 1 && extents.len >= FEW
 }
 
 /// Folds elements, or their products with factors, to the bits of a plan. Whether it did: where they are not too many, and,
 /// where they lie apart, are folded as they are.
 ///
 /// # Safety
-/// No extent is 0. The elements, and the factors if there are any, of the first dtype, are readable and the results writable,
-/// aligned to their dtypes, and nothing else accesses them in conflict.
+/// No extent is 0. The elements, and the factors if there are any, of the first dtype, are readable, with what lies between them,
+/// and the results writable, aligned to their dtypes, and nothing else accesses them in conflict.
 pub(crate) unsafe fn fold_elements(
     fold: Fold,
     [from, dtype]: [Dtype; 2],
@@ -109,12 +119,12 @@ pub(crate) unsafe fn fold_elements(
     let isa = tuning.isa;
     let FoldExtents { outer, len, inner, apart } = extents;
     let (outputs, elements) = (extents.results(), extents.elements());
-    if apart > 1 && (outputs > 1 || from != dtype || factors.is_some()) {
-        return false;
-    }
     // 16-bit floats are folded as `float32`, and rounded once; others would be rounded before as well.
     let half = matches!(dtype, Dtype::F16 | Dtype::Bf16);
     let acc = if half { Dtype::F32 } else { dtype };
+    if apart > 1 && (outputs > 1 || from != acc || factors.is_some()) {
+        return false;
+    }
     // A run may be folded as it is.
     let as_is = match fold {
         Fold::Op(op) if outputs == 1 && from == acc => as_it_is(op, acc, (factors.is_some(), apart), isa),
@@ -160,6 +170,22 @@ pub(crate) unsafe fn fold_elements(
         + if converts { step_ps(Op::Cast, from) } else { 0 };
     if elements > most(each) || calls > most(CALL_PS) {
         return false;
+    }
+    if tuning.threads > 1 && factors.is_none() && divides(extents) {
+        let alone = Tuning { threads: 1, ..*tuning };
+        let (to, from_each) = (Address(dst), Address(src.cast_mut()));
+        let (bytes, result, parts) = (len * from.size(), fold.result(dtype).size(), 2 * tuning.threads);
+        let all_did = AtomicBool::new(true);
+        team::share(parts, tuning.threads, &|part| {
+            let first = outer * part / parts;
+            let extents = FoldExtents { outer: outer * (part + 1) / parts - first, ..extents };
+            let (to, src) = (to.at(first * result), from_each.at(first * bytes).cast_const());
+            // SAFETY: the caller's contract, for some of the results.
+            let did = extents.outer == 0
+                || unsafe { fold_elements(fold, [from, dtype], to, (src, None), extents, &alone) };
+            all_did.fetch_and(did, Ordering::Relaxed);
+        });
+        return all_did.into_inner();
     }
     if dense
         && outputs > 1

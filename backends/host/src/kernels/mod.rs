@@ -4,7 +4,7 @@
 //! program to a list of such functions over slots, some for two steps at once ([`joined`](self::joined));
 //! [`tile`](self::tile) runs the list tile by tile; [`reduction`](self::reduction) folds what it computes, and
 //! [`reduce`](self::reduce) walks the segments of one or several reductions; [`split`](self::split) divides the work
-//! between threads.
+//! between threads; [`stages`](self::stages) takes rows through several plans at a time.
 
 mod cast;
 mod code;

@@ -25,7 +25,7 @@ pub(super) const SEGMENT_ROWS: usize = 64;
 /// Bytes of a row's accumulators.
 pub(super) const ROW_BYTES: usize = 16 << 10;
 /// Folding fewer points than this is done by rows of outputs.
-const FEW: usize = 32;
+pub(super) const FEW: usize = 32;
 /// Rows of outputs shorter than this are not worth folding.
 const SHORT: usize = 16;
 

@@ -101,6 +101,7 @@ impl<V: Lane> Read<V> for Seconds {
         unsafe {
             let (at, all) = (src.add(2 * i), 2 * len - 1);
             if all <= V::LEN {
+                // As many are there only in a vector of one.
                 let first = if all == V::LEN { V::load(at) } else { V::load_part(at, all) };
                 return V::evens(first, first);
             }

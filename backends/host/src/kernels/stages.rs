@@ -98,7 +98,8 @@ impl Pass {
 fn rows(stages: &[Vec<LaunchPlan>]) -> Option<(usize, usize)> {
     let first = stages.first()?.first()?;
     let rows = *first.dims.first()?;
-    let mut written: SmallVec<[(Operand, Range<usize>); 4]> = SmallVec::new();
+    // What was written: the operands, the bytes of their elements, and where these are.
+    let mut written: SmallVec<[(Operand, usize, Range<usize>); 4]> = SmallVec::new();
     for stage in stages {
         for plan in stage {
             let kept = match plan.family {
@@ -113,11 +114,12 @@ fn rows(stages: &[Vec<LaunchPlan>]) -> Option<(usize, usize)> {
                 if plan.program.is_index(number) {
                     continue;
                 }
-                let reach = reach(input, &plan.dims, plan.program.inputs()[number].size());
-                let same_row = |(output, range): &(Operand, Range<usize>)| {
+                let size = plan.program.inputs()[number].size();
+                let reach = reach(input, &plan.dims, size);
+                let same_row = |(output, bytes, range): &(Operand, usize, Range<usize>)| {
                     let apart = range.end <= reach.start || reach.end <= range.start;
-                    let same = output.ptr == input.ptr && output.strides[0] == input.strides[0];
-                    apart || (same && has_rows(input, &plan.dims))
+                    let place = (output.ptr, *bytes, output.strides[0]);
+                    apart || (place == (input.ptr, size, input.strides[0]) && has_rows(input, &plan.dims))
                 };
                 if !written.iter().all(same_row) {
                     return None;
@@ -130,7 +132,7 @@ fn rows(stages: &[Vec<LaunchPlan>]) -> Option<(usize, usize)> {
                     return None;
                 }
                 let size = plan.output_dtype(number).size();
-                written.push((output.clone(), reach(output, &plan.dims, size)));
+                written.push((output.clone(), size, reach(output, &plan.dims, size)));
             }
         }
     }

@@ -221,6 +221,26 @@ fn runs_with_gaps() {
     }
 }
 
+/// What would be converted, which is done to elements that lie one after another, is left to whoever gathers them.
+#[test]
+fn halves_with_gaps_are_left_alone() {
+    let mut rng = Rng(48);
+    for dtype in [Dtype::F16, Dtype::Bf16] {
+        let (mut input, mut result) =
+            (elements(Fill::Fractions, dtype, 4000, &mut rng), Array::dense(&[1], Dtype::I64, &mut rng));
+        let (src, dst) = (input.operand().ptr.as_ptr().cast_const(), result.operand().ptr.as_ptr());
+        for (&isa, fold) in Isa::available().iter().flat_map(|isa| FOLDS.map(|fold| (isa, fold))) {
+            for (len, apart) in [(1, 2), (7, 2), (2000, 2), (60, 64)] {
+                let extents = FoldExtents { outer: 1, len, inner: 1, apart };
+                let tuning = tuning(isa, 1);
+                // SAFETY: there are as many elements, and room for any result.
+                let did = unsafe { fold_elements(fold, [dtype; 2], dst, (src, None), extents, &tuning) };
+                assert!(!did, "{fold:?} of {dtype}, {extents:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn sums_of_products() {
     let mut rng = Rng(43);
