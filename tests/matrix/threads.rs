@@ -1,7 +1,9 @@
 //! Equal bits: of reductions for any number of threads, of elementwise operations at every instruction set level.
 
 use libtest_mimic::{Failed, Trial};
-use stridewise::{ArrayOrScalar, Device, Dtype, Op, Reduction, Scalar, UsmArray, elementwise};
+use stridewise::{
+    Array, ArrayOrScalar, Device, Dtype, Error, Op, Reduction, Scalar, UsmArray, elementwise, s,
+};
 
 use crate::cell::{Check, short, wrong};
 use crate::forms::{Form, place, read};
@@ -29,6 +31,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     }
     trials.push(Trial::test("threads::copies_and_fills/f32/host", || report(copies())));
     trials.push(Trial::test("threads::streams/f32/host", || report(streams())));
+    trials.push(Trial::test("threads::values/f32/host", || report(values_waited_for())));
     trials
 }
 
@@ -179,6 +182,55 @@ fn streams() -> Check {
     }
     for (number, results) in found.iter().enumerate() {
         equal(&format!("result {number}"), results)?;
+    }
+    Ok(())
+}
+
+/// Values that somebody waits for, of more elements than are folded at once to arrays: those that these come to, for any number
+/// of threads, and where several callers ask at once.
+fn values_waited_for() -> Check {
+    const CALLERS: usize = 4;
+    let mut random = Random::named("values waited for");
+    let len = 2_000_003;
+    let values = random.many(len, |random| random.moderate(Dtype::F32));
+    let mut found = Vec::new();
+    for threads in THREADS {
+        let queue = host(threads)?.queue()?;
+        let (x, _) = place(&queue, &[len], Dtype::F32, &values, Form::C)?;
+        let kinds = [Reduction::Sum, Reduction::Max, Reduction::Mean, Reduction::Prod];
+        let as_arrays = kinds.map(|kind| x.reduce(kind, None, false)?.item());
+        let as_arrays = as_arrays.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let x = Array::<f32>::try_from(x)?;
+        let y = x.slice(s![..;-1])?.copy()?;
+        let product = (&x * &y).sum()?.to_bits();
+        let ask = || {
+            let values = [x.sum()?, x.max()?, x.mean()?, x.prod()?].map(Scalar::F32);
+            let dot = x.try_vecdot(&y, -1)?.item()?.to_bits();
+            Ok::<_, Error>((values, dot, x.argmax()?))
+        };
+        let answers = std::thread::scope(|scope| {
+            let callers = [(); CALLERS].map(|()| scope.spawn(|| (0..8).map(|_| ask()).collect::<Vec<_>>()));
+            callers.map(|caller| caller.join()).into_iter().collect::<Vec<_>>()
+        });
+        for answer in answers.into_iter().flat_map(|answers| answers.unwrap_or_default()) {
+            let (values, dot, argmax) = answer?;
+            if values.iter().zip(&as_arrays).any(|(&value, &array)| !same(value, array)) {
+                wrong!("{threads} threads: {values:?}, as arrays {as_arrays:?}");
+            }
+            if dot != product {
+                wrong!("{threads} threads: {dot}, as a sum of products {product}");
+            }
+            found.push((threads, values, dot, argmax));
+        }
+    }
+    if found.len() != THREADS.len() * CALLERS * 8 {
+        wrong!("{} answers", found.len());
+    }
+    let (_, first, dot, argmax) = found[0];
+    for (threads, values, other_dot, at) in found {
+        if values.iter().zip(&first).any(|(&a, &b)| !same(a, b)) || other_dot != dot || at != argmax {
+            wrong!("{threads} threads: {values:?} {other_dot} {at}, with one {first:?} {dot} {argmax}");
+        }
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
 
 use crate::company::{Stage, Stream};
-use crate::kernels::{self, Tuning};
+use crate::kernels::{self, Sharing, Tuning};
 use crate::pool::{Entered, Pool, Workers};
 use crate::queue::HostQueue;
 use crate::simd::Isa;
@@ -86,6 +86,18 @@ impl DeviceState {
         };
         self.stream.ends(self.origin.elapsed());
         result
+    }
+
+    /// Runs work that its caller waits for, on the calling thread and all others of the device; not where as many compute already
+    /// as may.
+    pub(crate) fn run_on_all<R>(&self, work: impl FnOnce(&Tuning) -> R) -> Option<R> {
+        if self.tuning.threads <= 1 {
+            return Some(work(&self.tuning));
+        }
+        check_process().ok()?;
+        let pool = self.pool().ok()?;
+        let _entered = pool.enter_at_once()?;
+        Some(team::within(pool, team::NO_COMMAND, || work(&self.tuning)))
     }
 
     /// The pool, where one of its workers is awake to help; if none is, one may be woken to come later.
@@ -269,12 +281,17 @@ impl Device for HostDevice {
         extents: FoldExtents,
     ) -> bool {
         let others = factors.is_some_and(|factors| factors != src);
-        let shared = kernels::shares_fold(fold, dtypes[0], others, extents);
-        // Under the guard, nothing is done. SAFETY: the same contract.
-        !guard::enabled()
-            && self.state.run_here(shared, |tuning| unsafe {
-                kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning)
-            })
+        if guard::enabled() {
+            return false;
+        }
+        // SAFETY: the same contract.
+        let work = |tuning: &Tuning| unsafe {
+            kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning)
+        };
+        match kernels::shares_fold(fold, dtypes[0], others, extents) {
+            Sharing::All => self.state.run_on_all(work).unwrap_or(false),
+            sharing => self.state.run_here(sharing == Sharing::Company, work),
+        }
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

@@ -208,6 +208,15 @@ impl Pool {
         None
     }
 
+    /// [`enter`](Self::enter), whoever is awake.
+    pub(crate) fn enter_at_once(&self) -> Option<Entered<'_>> {
+        let mut state = self.state.try_lock().ok()?;
+        (state.busy < self.threads).then(|| {
+            state.busy += 1;
+            Entered(self)
+        })
+    }
+
     /// Ends what [`take`](Self::take) or [`join`](Self::join) began.
     pub(crate) fn leave(&self) {
         let mut state = self.lock();

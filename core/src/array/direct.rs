@@ -361,21 +361,23 @@ pub(super) fn assign_all<A: Borrow<UsmArray>>(parts: &[(A, UsmArray)]) -> bool {
         && parts.iter().all(|(from, to)| to.is_empty() || assign(&from.borrow().into(), to))
 }
 
-/// A fold of elements, converted to the accumulator's dtype, over axes, and a program for the folded values.
+/// A fold of elements, converted to the accumulator's dtype, over axes, and a program for the folded values. `waited`: whether
+/// somebody waits for the results.
 ///
 /// # Errors
 /// What the allocation reports.
-pub(super) fn fold(
+pub(crate) fn fold(
     array: &UsmArray,
     accumulator: Dtype,
     fold: Fold,
     finish: Option<&Program>,
     axes: &[usize],
-) -> Result<Option<Elements>> {
-    let folded = AxisFold { device: array.device(), fold, accumulator, finish, axes };
+    waited: bool,
+) -> Result<Option<Arc<Allocation>>> {
+    let folded = AxisFold { device: array.device(), fold, accumulator, finish, axes, waited };
     let memory =
         fold_sources(array, |source, factors| folded.fresh(source, factors, array.dtype).transpose());
-    Ok(memory.transpose()?.map(|memory| Elements::Memory(memory.into())))
+    memory.transpose()
 }
 
 /// The value of a fold of all elements, converted to the accumulator's dtype.
@@ -392,7 +394,8 @@ pub(super) fn fold_all_as<T: Element>(array: &UsmArray, accumulator: Dtype, fold
 }
 
 fn over_all(array: &UsmArray, accumulator: Dtype, fold: Fold) -> AxisFold<'_> {
-    AxisFold { device: array.device(), fold, accumulator, finish: None, axes: all_axes(array.ndim()) }
+    let axes = all_axes(array.ndim());
+    AxisFold { device: array.device(), fold, accumulator, finish: None, axes, waited: true }
 }
 
 /// Calls a function with the elements of an array, or, of a product that is only recorded, with its factors, where work on
@@ -434,6 +437,8 @@ pub(super) fn dot<'a>(a: &'a UsmArray, b: &'a UsmArray) -> Result<Option<UsmArra
         accumulator: a.dtype,
         finish: None,
         axes: &[0],
+        // No other fold reads the products.
+        waited: true,
     };
     let Some(memory) = fold.fresh(from, Some(factors), a.dtype)? else { return Ok(None) };
     let layout = Layout::contiguous(&[], Order::C)?;

@@ -8,7 +8,7 @@ use super::{UsmArray, direct, elementwise};
 use crate::dtype::{Dtype, DtypeKind, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, all_axes, normalize_axes};
-use crate::lazy::{self, Folding};
+use crate::lazy::{self, Elements, Folding};
 use crate::ops::{Op, apply};
 use crate::plan::MAX_PLAN_DIMS;
 use crate::program::{Fold, Program, ProgramBuilder};
@@ -307,7 +307,10 @@ impl UsmArray {
         axes: &[usize],
         keepdims: bool,
     ) -> Result<Option<Self>> {
-        let Some(elements) = direct::fold(self, accumulator, fold, finish, axes)? else { return Ok(None) };
+        let Some(memory) = direct::fold(self, accumulator, fold, finish, axes, false)? else {
+            return Ok(None);
+        };
+        let elements = Elements::Memory(memory.into());
         let (layout, out) = (self.folded_layout(axes, keepdims)?, fold.finished(accumulator, finish));
         Ok(Some(Self::of(elements, layout, out, self.queue.clone())))
     }

@@ -37,7 +37,7 @@ pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
         None => return Ok(None),
         Some(Work::Fold(..)) => {
             drop(guard);
-            return fold::flush(node).map(Some);
+            return fold::flush(node);
         }
         Some(Work::Map(recorded)) => match direct::recorded(&node.queue, recorded, node.kind)? {
             Some(memory) => (memory, None),

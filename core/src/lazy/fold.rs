@@ -6,11 +6,12 @@ use smallvec::{SmallVec, smallvec};
 
 use super::evaluate::{Evaluated, evaluate_fold, reduce, submit};
 use super::{Elements, Node, Recorded, Work};
-use crate::array::UsmArray;
+use crate::array::{UsmArray, direct};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Dims;
 use crate::memory::UsmKind;
+use crate::memory::allocation::Allocation;
 use crate::ops;
 use crate::program::{Fold, Program};
 use crate::runtime::{Event, Queue};
@@ -103,15 +104,31 @@ impl Node {
     }
 }
 
-/// Submits a pending reduction, and with it the others of the same array over the same axes. The caller holds the queue's
-/// flush lock.
-pub(super) fn flush(node: &Arc<Node>) -> Result<Event> {
+/// Submits a pending reduction, and with it the others of the same array over the same axes; or, where it is the only one and
+/// not long, computes it at once. The caller holds the queue's flush lock.
+pub(super) fn flush(node: &Arc<Node>) -> Result<Option<Event>> {
     let together = alike(node)?;
-    match submit_all(&together) {
+    if together.len() == 1
+        && let Some(memory) = at_once(node)?
+    {
+        node.settle(memory);
+        return Ok(None);
+    }
+    let event = match submit_all(&together) {
         // The failure may be another one's.
         Err(_) if together.len() > 1 => submit_all(std::slice::from_ref(node)),
         outcome => outcome,
-    }
+    };
+    event.map(Some)
+}
+
+/// The results of a pending reduction, computed on the calling thread, where that is possible.
+fn at_once(node: &Node) -> Result<Option<Arc<Allocation>>> {
+    let work = node.work();
+    let Some(Work::Fold(recorded, folding)) = &*work else { return Ok(None) };
+    // What is recorded is an array in memory, perhaps to be converted.
+    let Some(array) = large(recorded) else { return Ok(None) };
+    direct::fold(array, recorded.out, folding.fold, folding.finish.as_deref(), &folding.axes, true)
 }
 
 /// A pending reduction and those like it of the same queue.

@@ -132,7 +132,8 @@ impl Tracked {
         LockedTrack { track, state: &self.state }
     }
 
-    /// Waits until nobody seems to hold the track: small work takes microseconds, unless its thread is interrupted.
+    /// Waits until nobody seems to hold the track: small work takes microseconds, a reduction up to some hundreds of them, unless
+    /// its thread is interrupted.
     #[cold]
     fn wait(&self) {
         let mut rounds = 0;

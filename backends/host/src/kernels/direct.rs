@@ -21,9 +21,23 @@ use crate::{company, team};
 /// to submit. Twice as many threads gain half of it, less what it takes to wake them.
 const AT_ONCE_NS: usize = 25_000;
 
+/// The same for a fold that all threads take part in, where it takes longer than [`AT_ONCE_NS`].
+const WAITED_NS: usize = 10 * AT_ONCE_NS;
+
 /// Elements of work that takes so long for each.
 const fn most(picoseconds: usize) -> usize {
     AT_ONCE_NS * 1000 / picoseconds
+}
+
+/// Which threads take part in work at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sharing {
+    /// The calling one.
+    Alone,
+    /// Another one, if it is awake.
+    Company,
+    /// All.
+    All,
 }
 
 /// The function of an operation on a dtype, with results of another, over elements that lie one after another.
@@ -88,12 +102,18 @@ const GATHERED_BYTES: usize = 16 << 10;
 /// Bytes of converted elements at most.
 const CONVERTED_BYTES: usize = 64 << 10;
 
-/// Whether a fold of elements of a dtype, or of their products with others, is worth sharing, and can be.
-pub(crate) fn shares_fold(fold: Fold, dtype: Dtype, others: bool, extents: FoldExtents) -> bool {
+/// Which threads take part in a fold of elements of a dtype, or of their products with others: as many as are worth it, and can.
+pub(crate) fn shares_fold(fold: Fold, dtype: Dtype, others: bool, extents: FoldExtents) -> Sharing {
     let reading = (extents.elements() * dtype.size() * READ_PS) << usize::from(others);
     // Many results come from one call, but for these.
     let calls = if matches!(fold, Fold::Op(_)) { 0 } else { extents.results() * 2 * CALL_PS };
-    reading + calls > company::ALONE_NS as usize * 1000 && (extents.results() == 1 || divides(extents))
+    let nanoseconds = (reading + calls) / 1000;
+    let alone = nanoseconds <= company::ALONE_NS as usize || !(extents.results() == 1 || divides(extents));
+    match alone {
+        true => Sharing::Alone,
+        false if nanoseconds <= AT_ONCE_NS => Sharing::Company,
+        false => Sharing::All,
+    }
 }
 
 /// Whether results may be computed by several threads, each some of them: so many elements of each, one after another, are
@@ -127,7 +147,9 @@ pub(crate) unsafe fn fold_elements(
     }
     // A run may be folded as it is.
     let as_is = match fold {
-        Fold::Op(op) if outputs == 1 && from == acc => as_it_is(op, acc, (factors.is_some(), apart), isa),
+        Fold::Op(op) if outputs == 1 && from == acc => {
+            as_it_is(op, acc, apart, factors.map(|factors| factors == src), isa)
+        }
         Fold::Op(op) if outputs == 1 && factors.is_none() => {
             let widened = widening(op, from, acc, isa).zip(folding(op, acc, isa));
             widened.map(|((run, many), folding)| Folding { run, many, ..folding })
@@ -164,11 +186,12 @@ pub(crate) unsafe fn fold_elements(
         (true, false) => outer * len.div_ceil(ROWS),
         (false, _) => outputs,
     };
-    let sources = 1 + usize::from(factors.is_some());
+    let sources = 1 + usize::from(factors.is_some_and(|factors| factors != src));
     let each = sources * size * if rows { ROW_PS } else { READ_PS * apart.min(2) }
         + if gathered { GATHER_PS } else { 0 }
         + if converts { step_ps(Op::Cast, from) } else { 0 };
-    if elements > most(each) || calls > most(CALL_PS) {
+    let most_ns = if outputs == 1 || divides(extents) { WAITED_NS } else { AT_ONCE_NS };
+    if elements > most_ns * 1000 / each || calls > most_ns * 1000 / CALL_PS {
         return false;
     }
     if tuning.threads > 1 && factors.is_none() && divides(extents) {
@@ -248,12 +271,14 @@ pub(crate) unsafe fn fold_elements(
 }
 
 /// The functions for a fold to one result that reads elements, so many apart, or products of neighbours, as they are; `None`
-/// where there are none, as of other folds of products than sums.
-fn as_it_is(op: Op, dtype: Dtype, (of_products, apart): (bool, usize), isa: Isa) -> Option<Folding> {
+/// where there are none, as of other folds of products than sums. `of_products`: whether they are squares, if there are any.
+fn as_it_is(op: Op, dtype: Dtype, apart: usize, of_products: Option<bool>, isa: Isa) -> Option<Folding> {
     let (run, many) = match (of_products, apart) {
-        (false, 1) => return folding(op, dtype, isa),
-        (false, 2) => seconds(op, dtype, isa)?,
-        (true, 1) if op == Op::Add => (products(dtype, isa)?, folding(op, dtype, isa)?.many),
+        (None, 1) => return folding(op, dtype, isa),
+        (None, 2) => seconds(op, dtype, isa)?,
+        (Some(squares), 1) if op == Op::Add => {
+            (products(squares, dtype, isa)?, folding(op, dtype, isa)?.many)
+        }
         _ => return None,
     };
     Some(Folding { run, many, ..folding(op, dtype, isa)? })

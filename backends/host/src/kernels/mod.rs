@@ -48,7 +48,7 @@ use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_
 
 use crate::simd::Isa;
 
-pub(crate) use direct::{elements_fn, fold_elements, gather_elements, shares_fold};
+pub(crate) use direct::{Sharing, elements_fn, fold_elements, gather_elements, shares_fold};
 pub(crate) use stages::by_rows;
 
 /// What a plan is run with.

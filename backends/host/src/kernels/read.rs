@@ -81,6 +81,24 @@ impl<V: Lane> Read<V> for Products {
     }
 }
 
+/// The squares of the elements of the first source, as [`Products`] of it with itself, but read once.
+struct Squares;
+
+impl<V: Lane> Read<V> for Squares {
+    #[inline(always)]
+    unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
+        // SAFETY: the caller's contract.
+        let a = unsafe { V::load(src.add(i)) };
+        <ByNum<define::Multiply> as LaneFn<2>>::f([a, a])
+    }
+    #[inline(always)]
+    unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
+        // SAFETY: the caller's contract.
+        let a = unsafe { V::load_part(src.add(i), len) };
+        <ByNum<define::Multiply> as LaneFn<2>>::f([a, a])
+    }
+}
+
 /// Every second element of the first source.
 pub(super) struct Seconds;
 
@@ -120,13 +138,19 @@ impl ReadAny for Elements {
 impl ReadAny for Products {
     type Of<V: Lane> = Self;
 }
+impl ReadAny for Squares {
+    type Of<V: Lane> = Self;
+}
 impl ReadAny for Seconds {
     type Of<V: Lane> = Self;
 }
 
-/// The sum of products of `float32` or `float64`: as the fold of a run by addition, with both factors as sources.
-pub(super) fn products(dtype: Dtype, isa: Isa) -> Option<StepFn> {
-    wide_entry::<FoldWide<ByNum<define::Add>, Products>>(isa, dtype)
+/// The sum of products of `float32` or `float64`, or of squares: as the fold of a run by addition, with both factors as sources.
+pub(super) fn products(squares: bool, dtype: Dtype, isa: Isa) -> Option<StepFn> {
+    match squares {
+        true => wide_entry::<FoldWide<ByNum<define::Add>, Squares>>(isa, dtype),
+        false => wide_entry::<FoldWide<ByNum<define::Add>, Products>>(isa, dtype),
+    }
 }
 
 /// The functions for runs and for many rows of `float32` or `float64`, of which every second element is folded.

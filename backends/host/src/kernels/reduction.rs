@@ -145,17 +145,18 @@ impl Reduction {
 
         let compile = |target| Code::compile(program, tuning.isa, &access, &target);
         // A sum of products multiplies on the way to the accumulators, instead of in a tile; a square's factors are the same.
-        let product = matches!(
-            (program.steps(), program.outputs()),
+        let product = match (program.steps(), program.outputs()) {
             ([before @ .., last], [Arg::Step(s)])
-                if last.op == Op::Multiply && last.out == acc && usize::from(*s) == before.len()
-        );
+                if last.op == Op::Multiply && last.out == acc && usize::from(*s) == before.len() =>
+            {
+                Some(last.operands()[0] == last.operands()[1])
+            }
+            _ => None,
+        };
         let mut factors = None;
-        if product
-            && !rows
-            && fold == Fold::Op(Op::Add)
+        if let (Some(squares), false, Fold::Op(Op::Add)) = (product, rows, fold)
             && let Kind::Value(folding) = &mut kind
-            && let Some(run) = products(acc, tuning.isa)
+            && let Some(run) = products(squares, acc, tuning.isa)
         {
             factors = compile(Target::Operands);
             folding.run = if factors.is_some() { run } else { folding.run };

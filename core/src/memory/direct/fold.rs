@@ -17,6 +17,10 @@ use crate::program::{Arg, Fold, Program, Step};
 use crate::runtime::Device;
 use crate::scalar::Scalar;
 
+/// Bytes from which on a fold whose results nobody waits for yet is recorded: what else is folded of the array, is in the same
+/// pass.
+const RECORDED_BYTES: usize = 2 << 20;
+
 /// A fold over axes of an array.
 pub(crate) struct AxisFold<'a> {
     pub(crate) device: &'a Device,
@@ -26,6 +30,8 @@ pub(crate) struct AxisFold<'a> {
     /// What the results are computed by from the folded values.
     pub(crate) finish: Option<&'a Program>,
     pub(crate) axes: &'a [usize],
+    /// Whether somebody waits for the results.
+    pub(crate) waited: bool,
 }
 
 impl AxisFold<'_> {
@@ -46,6 +52,9 @@ impl AxisFold<'_> {
         };
         let folded = self.fold.result(self.accumulator);
         let result = finish.as_ref().map_or(folded, |finish| finish.program.output_dtype(0));
+        if !self.waited && source.layout.len() > RECORDED_BYTES / dtype.size() {
+            return Ok(None);
+        }
         let of_both = |of: Source<'_>| source.allocation.kind().combine(of.allocation.kind());
         let kind = factors.map_or(source.allocation.kind(), of_both);
         let memory = |values: *const u8, count: usize| {
