@@ -1,8 +1,9 @@
 //! Equal bits: of reductions for any number of threads, of elementwise operations at every instruction set level.
 
 use libtest_mimic::{Failed, Trial};
+use stridewise::backend::QueueProperties;
 use stridewise::{
-    Array, ArrayOrScalar, Device, Dtype, Error, Op, Reduction, Scalar, UsmArray, elementwise, s,
+    Array, ArrayOrScalar, Device, Dtype, Error, Op, Queue, Reduction, Scalar, UsmArray, elementwise, s,
 };
 
 use crate::cell::{Check, short, wrong};
@@ -32,6 +33,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials.push(Trial::test("threads::copies_and_fills/f32/host", || report(copies())));
     trials.push(Trial::test("threads::streams/f32/host", || report(streams())));
     trials.push(Trial::test("threads::values/f32/host", || report(values_waited_for())));
+    trials.push(Trial::test("threads::waited_for/f32/host", || report(operations_waited_for())));
     trials
 }
 
@@ -231,6 +233,45 @@ fn values_waited_for() -> Check {
         if values.iter().zip(&first).any(|(&a, &b)| !same(a, b)) || other_dot != dot || at != argmax {
             wrong!("{threads} threads: {values:?} {other_dot} {at}, with one {first:?} {dot} {argmax}");
         }
+    }
+    Ok(())
+}
+
+/// Operations that somebody waits for, each alone: what they come to at once, by all threads, is what a submission gives, which
+/// a queue that works in order makes of every one.
+fn operations_waited_for() -> Check {
+    let (rows, columns) = (701, 500);
+    let mut random = Random::named("operations waited for");
+    let values = random.many(rows * columns, |random| random.moderate(Dtype::F32));
+    let bools = random.many(rows * columns, |random| Scalar::Bool(random.chance(2)));
+    let mut found: Vec<Vec<(String, UsmArray)>> = Vec::new();
+    for (threads, in_order) in THREADS.iter().flat_map(|&threads| [(threads, true), (threads, false)]) {
+        let queue = Queue::new(&host(threads)?, QueueProperties { in_order, profiling: false })?;
+        let place = |shape: &[usize], dtype, values: &[Scalar]| place(&queue, shape, dtype, values, Form::C);
+        let (x, _) = place(&[rows, columns], Dtype::F32, &values)?;
+        let (condition, _) = place(&[rows, columns], Dtype::Bool, &bools)?;
+        let (row, _) = place(&[columns], Dtype::F32, &values[..columns])?;
+        let (column, _) = place(&[rows, 1], Dtype::F32, &values[..rows])?;
+        let operations: [(Op, &[ArrayOrScalar<'_>]); 6] = [
+            (Op::Add, &[(&x).into(), (&x).into()]),
+            (Op::Multiply, &[(&x).into(), Scalar::F32(0.3).into()]),
+            (Op::Exp, &[(&x).into()]),
+            (Op::Subtract, &[(&x).into(), (&row).into()]),
+            (Op::Maximum, &[(&column).into(), (&x).into()]),
+            (Op::Where, &[(&condition).into(), (&x).into(), (&column).into()]),
+        ];
+        for (number, (op, operands)) in operations.into_iter().enumerate() {
+            let result = elementwise(op, operands)?;
+            result.wait()?;
+            if number == found.len() {
+                found.push(Vec::new());
+            }
+            let name = if in_order { "in order" } else { "at once" };
+            found[number].push((format!("{threads} threads, {name}"), result));
+        }
+    }
+    for (number, results) in found.iter().enumerate() {
+        equal(&format!("operation {number}"), results)?;
     }
     Ok(())
 }

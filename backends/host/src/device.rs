@@ -241,19 +241,22 @@ impl Device for HostDevice {
 
     fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
         // Under the guard, the addresses that core knows are not those to compute with.
-        if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, self.state.tuning.isa) }
+        if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, &self.state.tuning) }
     }
 
     fn takes_stages(&self) -> bool {
         true
     }
 
-    fn share(&self, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
-        self.state.run_here(true, |tuning| {
+    fn share(&self, len: usize, by_all: bool, run: &(dyn Fn(Range<usize>) + Sync)) {
+        let work = |tuning: &Tuning| {
             // Two for each, one for who is early: to claim one takes as long as a line of the cache takes to the other core.
             let parts = len.min(if tuning.threads > 1 { 2 * tuning.threads } else { 1 });
             team::share(parts, tuning.threads, &|part| run(len * part / parts..len * (part + 1) / parts));
-        });
+        };
+        if !by_all || self.state.run_on_all(work).is_none() {
+            self.state.run_here(true, work);
+        }
     }
 
     unsafe fn gather_elements(

@@ -210,13 +210,15 @@ pub(super) fn cast(array: &UsmArray, dtype: Dtype) -> Result<Option<UsmArray>> {
     Ok(call.fresh(call.kind())?.map(|memory| Fresh { memory, dtype, like: array, order }.array()))
 }
 
-/// The results of an operation that is recorded, in memory of a kind.
+/// The results of an operation that is recorded, and is waited for, in memory of a kind.
 ///
 /// # Errors
 /// What the allocation reports.
 pub(crate) fn recorded(queue: &Queue, of: &Recorded, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
     let function = Function::to(queue.device(), of.op, of.dtype, of.out);
-    let Some(function) = function.filter(|_| queue.works_at_once()) else { return Ok(None) };
+    let Some(function) = function.filter(|_| queue.works_at_once()).map(Function::waited) else {
+        return Ok(None);
+    };
     let mut operands: SmallVec<[ArrayOrScalar<'_>; 3]> = SmallVec::new();
     for (k, operand) in of.operands.iter().enumerate() {
         operands.push(match operand {

@@ -114,6 +114,9 @@ pub struct Elements {
     /// Elements up to which it is quicker alone, even where another thread is awake; more of them may be shared
     /// ([`Device::share`]).
     pub alone: usize,
+    /// Elements up to which it is quicker than a submission where somebody waits for them and all threads take part; at least
+    /// as many as `most`.
+    pub waited: usize,
 }
 
 /// Elements in row-major order of three extents, of which the middle one is folded: into `outer · inner` results.
@@ -167,11 +170,13 @@ pub trait Device: Send + Sync {
         false
     }
     /// Calls a function with ranges that make up `0..len`, each once: on the calling thread and, where one is awake to help, on
-    /// another of the device. It returns when all calls have, and nothing in it waits for other work.
+    /// another of the device; or on all that compute nothing else. It returns when all calls have, and nothing in it waits for
+    /// other work.
     ///
     /// # Panics
     /// With the panic of a call.
-    fn share(&self, len: usize, run: &(dyn Fn(Range<usize>) + Sync)) {
+    fn share(&self, len: usize, by_all: bool, run: &(dyn Fn(Range<usize>) + Sync)) {
+        let _ = by_all;
         run(0..len);
     }
     /// Folds elements at `src`, of the first dtype and converted to the second one, on the calling thread, to the bits that

@@ -21,7 +21,7 @@ use crate::{company, team};
 /// to submit. Twice as many threads gain half of it, less what it takes to wake them.
 const AT_ONCE_NS: usize = 25_000;
 
-/// The same for a fold that all threads take part in, where it takes longer than [`AT_ONCE_NS`].
+/// The same for work that somebody waits for: all threads take part where it takes longer than [`AT_ONCE_NS`].
 const WAITED_NS: usize = 10 * AT_ONCE_NS;
 
 /// Elements of work that takes so long for each.
@@ -41,13 +41,21 @@ pub(crate) enum Sharing {
 }
 
 /// The function of an operation on a dtype, with results of another, over elements that lie one after another.
-pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Elements> {
+pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, tuning: &Tuning) -> Option<Elements> {
     // A step's function has the same contract; the flag beyond those of its sources is not set.
-    let run = step::resolve(op, dtype, out, isa)?.run;
+    let run = step::resolve(op, dtype, out, tuning.isa)?.run;
     // A test writes next to nothing.
     let computing = if out == Dtype::Bool { 0 } else { step_ps(op, dtype) };
     let picoseconds = op.arity() * READ_PS * dtype.size() + computing;
-    Some(Elements { run, most: most(picoseconds), alone: company::ALONE_NS as usize * 1000 / picoseconds })
+    let most = most(picoseconds);
+    // What does not fit the caches is stored past them, by plans.
+    let near = tuning.last_cache_bytes / (op.arity() * dtype.size() + out.size());
+    Some(Elements {
+        run,
+        most,
+        alone: company::ALONE_NS as usize * 1000 / picoseconds,
+        waited: most.max(near.min(WAITED_NS * 1000 / picoseconds)),
+    })
 }
 
 /// Copies elements of `size` bytes (1, 2, 4, 8 or 16, at any alignment) one after another to `dst`: those that dimensions, the

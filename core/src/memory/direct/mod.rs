@@ -66,6 +66,8 @@ pub(crate) struct Function<'a> {
     dtype: Dtype,
     out: Dtype,
     device: &'a Device,
+    /// Whether somebody waits for the results.
+    waited: bool,
 }
 
 impl<'a> Function<'a> {
@@ -74,13 +76,18 @@ impl<'a> Function<'a> {
     pub(crate) fn of(device: &'a Device, op: Op, dtype: Dtype) -> Option<Self> {
         debug_assert_ne!(op, Op::Cast, "the dtype of the results would not follow");
         let &OpFunction { elements, arity, out } = device.op_function(op, dtype)?;
-        Some(Self { elements, arity, op, dtype, out, device })
+        Some(Self { elements, arity, op, dtype, out, device, waited: false })
     }
 
     /// The same, also of a conversion to a dtype.
     pub(crate) fn to(device: &'a Device, op: Op, dtype: Dtype, out: Dtype) -> Option<Self> {
         let elements = device.elements_fn(op, dtype, out)?;
-        Some(Self { elements, arity: op.arity(), op, dtype, out, device })
+        Some(Self { elements, arity: op.arity(), op, dtype, out, device, waited: false })
+    }
+
+    /// The function for results that somebody waits for, which all threads may compute.
+    pub(crate) fn waited(self) -> Self {
+        Self { waited: true, ..self }
     }
 
     /// The dtype of the results.
@@ -88,12 +95,12 @@ impl<'a> Function<'a> {
         self.out
     }
 
-    /// Elements that the device computes on the calling thread, at most.
+    /// Elements that are computed without a submission, at most.
     pub(crate) fn most(&self) -> usize {
-        self.elements.most
+        if self.waited { self.elements.waited } else { self.elements.most }
     }
 
-    /// Computes `len` elements, on the calling thread and those of the device that are awake and of use.
+    /// Computes `len` elements, on the calling thread and those of the device that are of use.
     ///
     /// # Safety
     /// As for [`ElementsFn`](crate::backend::ElementsFn), of the dtypes of the function, in memory where its device computes on the calling thread.
@@ -120,7 +127,7 @@ impl<'a> Function<'a> {
         unsafe { (self.elements.run)(dst, src[0], src[1], src[2], same, len) }
     }
 
-    /// [`run`](Self::run), on two threads where one is awake.
+    /// [`run`](Self::run), on two threads where one is awake, or on all.
     ///
     /// # Safety
     /// As for `run`.
@@ -146,7 +153,10 @@ impl<'a> Function<'a> {
     /// [`Device::share`](crate::backend::Device::share), of work that comes to so many elements.
     #[inline(always)]
     fn share(&self, elements: usize, len: usize, run: impl Fn(Range<usize>) + Sync) {
-        if elements <= self.elements.alone { run(0..len) } else { self.device.backend().share(len, &run) }
+        match elements <= self.elements.alone {
+            true => run(0..len),
+            false => self.device.backend().share(len, elements > self.elements.most, &run),
+        }
     }
 }
 
