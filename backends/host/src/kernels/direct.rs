@@ -116,7 +116,10 @@ pub(crate) fn shares_fold(fold: Fold, dtype: Dtype, others: bool, extents: FoldE
     // Many results come from one call, but for these.
     let calls = if matches!(fold, Fold::Op(_)) { 0 } else { extents.results() * 2 * CALL_PS };
     let nanoseconds = (reading + calls) / 1000;
-    let alone = nanoseconds <= company::ALONE_NS as usize || !(extents.results() == 1 || divides(extents));
+    let FoldExtents { outer, len, inner, .. } = extents;
+    // Parts of the tree of one result, or of one row of results; or some of the results.
+    let shared = outer == 1 && (inner == 1 || by_rows([inner, len], [1, inner], inner)) || divides(extents);
+    let alone = nanoseconds <= company::ALONE_NS as usize || !shared;
     match alone {
         true => Sharing::Alone,
         false if nanoseconds <= AT_ONCE_NS => Sharing::Company,
@@ -198,7 +201,9 @@ pub(crate) unsafe fn fold_elements(
     let each = sources * size * if rows { ROW_PS } else { READ_PS * apart.min(2) }
         + if gathered { GATHER_PS } else { 0 }
         + if converts { step_ps(Op::Cast, from) } else { 0 };
-    let most_ns = if outputs == 1 || divides(extents) { WAITED_NS } else { AT_ONCE_NS };
+    // As `shares_fold`.
+    let shared = outer == 1 && (inner == 1 || rows) || divides(extents);
+    let most_ns = if shared { WAITED_NS } else { AT_ONCE_NS };
     if elements > most_ns * 1000 / each || calls > most_ns * 1000 / CALL_PS {
         return false;
     }
@@ -331,7 +336,8 @@ struct Work<'a> {
     room: *mut u8,
 }
 
-// SAFETY: addresses only. What threads share only reads at them (`one`): rooms are written to by one thread alone.
+// SAFETY: addresses only. What threads share only reads at them, and has planes of its own (`fold_tree`): rooms are written to
+// by one thread alone.
 unsafe impl Sync for Work<'_> {}
 
 impl Work<'_> {
@@ -409,22 +415,33 @@ impl Work<'_> {
                 let run = Run { at, first: true, last: true, points: end - at };
                 planes.run(acc, [value, factor], &run, run.points);
             };
-            let (segments, plane) = (self.extents.len.div_ceil(SEGMENT), self.plane);
-            let tree = planes.tree(1, points);
-            if !self.gathered && tree.is_shared(segments, self.tuning.threads) {
-                tree.share(segments, plane, self.tuning.threads, &|part, acc| {
-                    let mut spare = Scratch::take(part.len() * planes.bytes());
-                    tree.fold(part, acc, spare.ptr(), &mut &leaf);
-                });
-            } else {
-                tree.fold(0..segments, plane, plane.add(planes.bytes()), &mut &leaf);
-            }
+            self.fold_tree(1, &leaf);
             planes.locate(self.plane, |at| {
                 let len = SEGMENT.min(self.extents.len - at);
                 (self.run(output, at, len, self.room), len)
             });
             let (result, size) = planes.result();
             std::ptr::copy_nonoverlapping(self.plane.add(result), dst.add(output * size), size);
+        }
+    }
+
+    /// Folds all segments of `len` outputs into the first plane, by several threads where nothing is gathered.
+    ///
+    /// # Safety
+    /// As for [`all`](Self::all); `leaf` folds a segment of these outputs into a plane.
+    unsafe fn fold_tree(&self, len: usize, leaf: &(impl Fn(usize, *mut u8) + Sync)) {
+        let (planes, segments) = (&self.planes, self.extents.len.div_ceil(self.segment));
+        // SAFETY: the caller's contract; there is a plane for each level of the tree, and of that of a part.
+        unsafe {
+            let tree = planes.tree(len, |segment| self.points(segment));
+            if !self.gathered && tree.is_shared(segments, self.tuning.threads) {
+                tree.share(segments, self.plane, self.tuning.threads, &|part, acc| {
+                    let mut spare = Scratch::take(part.len() * planes.bytes());
+                    tree.fold(part, acc, spare.ptr(), &mut &*leaf);
+                });
+            } else {
+                tree.fold(0..segments, self.plane, self.plane.add(planes.bytes()), &mut &*leaf);
+            }
         }
     }
 
@@ -448,7 +465,7 @@ impl Work<'_> {
     /// # Safety
     /// As for [`all`](Self::all).
     unsafe fn rows(&self, dst: *mut u8) {
-        let (planes, FoldExtents { len, inner, .. }) = (&self.planes, self.extents);
+        let (planes, inner) = (&self.planes, self.extents.inner);
         let points = |segment| self.points(segment);
         let outputs = self.extents.results();
         // An index is folded row by row.
@@ -459,7 +476,7 @@ impl Work<'_> {
             let width = planes.len.min(left);
             // SAFETY: the caller's contract; there is a plane for each level of the tree, and room for as many rows.
             unsafe {
-                let mut leaf = |segment: usize, acc: *mut u8| {
+                let leaf = |segment: usize, acc: *mut u8| {
                     let range = points(segment)..points(segment + 1);
                     let mut row = range.start;
                     while row < range.end {
@@ -477,9 +494,7 @@ impl Work<'_> {
                         row += count;
                     }
                 };
-                let segments = 0..len.div_ceil(SEGMENT_ROWS);
-                let spare = self.plane.add(planes.bytes());
-                planes.tree(width, points).fold(segments, self.plane, spare, &mut leaf);
+                self.fold_tree(width, &leaf);
                 let (result, size) = planes.result();
                 std::ptr::copy_nonoverlapping(self.plane.add(result), dst.add(output * size), width * size);
             }
