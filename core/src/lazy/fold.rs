@@ -18,7 +18,7 @@ use crate::runtime::{Event, Queue};
 use crate::scalar::Scalar;
 
 /// Arrays of fewer bytes are reduced at once: they are read from a cache the second time.
-const WAITING_BYTES: usize = 1 << 20;
+pub(crate) const WAITING_BYTES: usize = 1 << 20;
 
 /// How a reduction folds, over which axes, and what is done with each folded value.
 pub(crate) struct Folding {

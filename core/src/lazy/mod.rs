@@ -25,7 +25,7 @@ mod pass;
 mod plan;
 
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
-pub(crate) use fold::{Folding, fold};
+pub(crate) use fold::{Folding, WAITING_BYTES, fold};
 pub(crate) use pass::{Pass, Walk};
 
 use std::sync::atomic::{AtomicBool, Ordering};

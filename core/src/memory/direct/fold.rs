@@ -10,16 +10,13 @@ use crate::backend::{ElementsFn, FoldExtents};
 use crate::dtype::{Dtype, Element};
 use crate::error::Result;
 use crate::layout::{Layout, Order};
+use crate::lazy::WAITING_BYTES;
 use crate::memory::BLOCK_ALIGN_BYTES;
 use crate::memory::allocation::Allocation;
 use crate::ops::Op;
 use crate::program::{Arg, Fold, Program, Step};
 use crate::runtime::Device;
 use crate::scalar::Scalar;
-
-/// Bytes from which on a fold whose results nobody waits for yet is recorded: what else is folded of the array, is in the same
-/// pass.
-const RECORDED_BYTES: usize = 2 << 20;
 
 /// A fold over axes of an array.
 pub(crate) struct AxisFold<'a> {
@@ -52,7 +49,7 @@ impl AxisFold<'_> {
         };
         let folded = self.fold.result(self.accumulator);
         let result = finish.as_ref().map_or(folded, |finish| finish.program.output_dtype(0));
-        if !self.waited && source.layout.len() > RECORDED_BYTES / dtype.size() {
+        if !self.waited && source.layout.len() * dtype.size() >= WAITING_BYTES {
             return Ok(None);
         }
         let of_both = |of: Source<'_>| source.allocation.kind().combine(of.allocation.kind());
