@@ -188,8 +188,8 @@ fn streams() -> Check {
     Ok(())
 }
 
-/// Values that somebody waits for, of more elements than are folded at once to arrays: those that these come to, for any number
-/// of threads, and where several callers ask at once.
+/// Values that somebody waits for, of so many elements that all threads fold them: what a submission gives, which a queue that
+/// works in order makes of every one, for any number of threads, and where several callers ask at once.
 fn values_waited_for() -> Check {
     const CALLERS: usize = 4;
     let mut random = Random::named("values waited for");
@@ -197,14 +197,17 @@ fn values_waited_for() -> Check {
     let values = random.many(len, |random| random.moderate(Dtype::F32));
     let mut found = Vec::new();
     for threads in THREADS {
-        let queue = host(threads)?.queue()?;
-        let (x, _) = place(&queue, &[len], Dtype::F32, &values, Form::C)?;
+        let device = host(threads)?;
+        let ordered = Queue::new(&device, QueueProperties { in_order: true, profiling: false })?;
+        let (x, _) = place(&ordered, &[len], Dtype::F32, &values, Form::C)?;
         let kinds = [Reduction::Sum, Reduction::Max, Reduction::Mean, Reduction::Prod];
         let as_arrays = kinds.map(|kind| x.reduce(kind, None, false)?.item());
         let as_arrays = as_arrays.into_iter().collect::<Result<Vec<_>, _>>()?;
         let x = Array::<f32>::try_from(x)?;
+        let product = (&x * &x.slice(s![..;-1])?).sum()?.to_bits();
+        let (x, _) = place(&device.queue()?, &[len], Dtype::F32, &values, Form::C)?;
+        let x = Array::<f32>::try_from(x)?;
         let y = x.slice(s![..;-1])?.copy()?;
-        let product = (&x * &y).sum()?.to_bits();
         let ask = || {
             let values = [x.sum()?, x.max()?, x.mean()?, x.prod()?].map(Scalar::F32);
             let dot = x.try_vecdot(&y, -1)?.item()?.to_bits();

@@ -284,6 +284,7 @@ impl Device for HostDevice {
         extents: FoldExtents,
     ) -> bool {
         let others = factors.is_some_and(|factors| factors != src);
+        // The addresses are not those to compute with.
         if guard::enabled() {
             return false;
         }

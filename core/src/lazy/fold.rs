@@ -122,7 +122,7 @@ pub(super) fn flush(node: &Arc<Node>) -> Result<Option<Event>> {
     event.map(Some)
 }
 
-/// The results of a pending reduction, computed on the calling thread, where that is possible.
+/// The results of a pending reduction, computed without a submission, where that is possible.
 fn at_once(node: &Node) -> Result<Option<Arc<Allocation>>> {
     let work = node.work();
     let Some(Work::Fold(recorded, folding)) = &*work else { return Ok(None) };

@@ -116,15 +116,19 @@ pub(crate) fn shares_fold(fold: Fold, dtype: Dtype, others: bool, extents: FoldE
     // Many results come from one call, but for these.
     let calls = if matches!(fold, Fold::Op(_)) { 0 } else { extents.results() * 2 * CALL_PS };
     let nanoseconds = (reading + calls) / 1000;
-    let FoldExtents { outer, len, inner, .. } = extents;
-    // Parts of the tree of one result, or of one row of results; or some of the results.
-    let shared = outer == 1 && (inner == 1 || by_rows([inner, len], [1, inner], inner)) || divides(extents);
-    let alone = nanoseconds <= company::ALONE_NS as usize || !shared;
-    match alone {
-        true => Sharing::Alone,
-        false if nanoseconds <= AT_ONCE_NS => Sharing::Company,
-        false => Sharing::All,
+    match nanoseconds {
+        _ if !has_parts(extents) => Sharing::Alone,
+        ns if ns <= company::ALONE_NS as usize => Sharing::Alone,
+        ns if ns <= AT_ONCE_NS => Sharing::Company,
+        _ => Sharing::All,
     }
+}
+
+/// Whether several threads may take part, where nothing is gathered: each has parts of the tree of one result, or of one row of
+/// results, or some of the results.
+fn has_parts(extents: FoldExtents) -> bool {
+    let FoldExtents { outer, len, inner, .. } = extents;
+    (outer == 1 && (inner == 1 || by_rows([inner, len], [1, inner], inner))) || divides(extents)
 }
 
 /// Whether results may be computed by several threads, each some of them: so many elements of each, one after another, are
@@ -201,9 +205,7 @@ pub(crate) unsafe fn fold_elements(
     let each = sources * size * if rows { ROW_PS } else { READ_PS * apart.min(2) }
         + if gathered { GATHER_PS } else { 0 }
         + if converts { step_ps(Op::Cast, from) } else { 0 };
-    // As `shares_fold`.
-    let shared = outer == 1 && (inner == 1 || rows) || divides(extents);
-    let most_ns = if shared { WAITED_NS } else { AT_ONCE_NS };
+    let most_ns = if has_parts(extents) && !gathered { WAITED_NS } else { AT_ONCE_NS };
     if elements > most_ns * 1000 / each || calls > most_ns * 1000 / CALL_PS {
         return false;
     }

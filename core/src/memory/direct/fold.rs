@@ -27,7 +27,7 @@ pub(crate) struct AxisFold<'a> {
     /// What the results are computed by from the folded values.
     pub(crate) finish: Option<&'a Program>,
     pub(crate) axes: &'a [usize],
-    /// Whether somebody waits for the results.
+    /// Whether somebody waits for the results; of a large array they are recorded else.
     pub(crate) waited: bool,
 }
 
@@ -43,15 +43,15 @@ impl AxisFold<'_> {
         factors: Option<Source<'_>>,
         dtype: Dtype,
     ) -> Result<Option<Arc<Allocation>>> {
+        if !self.waited && source.layout.len() * dtype.size() >= WAITING_BYTES {
+            return Ok(None);
+        }
         let finish = match self.finish.map(|program| Finish::of(program, self.device)) {
             Some(None) => return Ok(None),
             finish => finish.flatten(),
         };
         let folded = self.fold.result(self.accumulator);
         let result = finish.as_ref().map_or(folded, |finish| finish.program.output_dtype(0));
-        if !self.waited && source.layout.len() * dtype.size() >= WAITING_BYTES {
-            return Ok(None);
-        }
         let of_both = |of: Source<'_>| source.allocation.kind().combine(of.allocation.kind());
         let kind = factors.map_or(source.allocation.kind(), of_both);
         let memory = |values: *const u8, count: usize| {
