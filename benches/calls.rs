@@ -42,8 +42,15 @@ type Work = fn(&Given, &mut Array<f32>) -> Result<()>;
 const OPERATIONS: &[(&str, Work)] = &[
     ("add", |Given { a, b, .. }, _| black_box(a.try_add(b)?).wait()),
     ("add-out", |Given { a, b, .. }, out| a.add_into(b, out)?.wait()),
-    ("chain", |Given { a, b, .. }, _| black_box((a * a + b * b).sqrt() * b - a).wait()),
-    ("where", |Given { a, b, .. }, _| black_box(a.try_greater(b)?.try_where(a, b)?).wait()),
+    ("chain", |Given { a, b, .. }, _| {
+        // What an expression holds on the way lives to its statement's end, and would be written by a wait there.
+        let result = (a * a + b * b).sqrt() * b - a;
+        black_box(result).wait()
+    }),
+    ("where", |Given { a, b, .. }, _| {
+        let result = a.try_greater(b)?.try_where(a, b)?;
+        black_box(result).wait()
+    }),
     ("slice", |Given { a, .. }, _| a.slice(s![1..]).map(|part| drop(black_box(part)))),
     ("strided", |Given { a, b, .. }, _| {
         let part = |x: &Array<f32>| x.slice(s![..;2]);
@@ -57,10 +64,14 @@ const OPERATIONS: &[(&str, Work)] = &[
     ("sum-axis-0", |Given { square, .. }, _| black_box(square.sum_axis(0)?).wait()),
     ("sum-axis-1", |Given { square, .. }, _| black_box(square.sum_axis(1)?).wait()),
     ("var-axis-1", |Given { square, .. }, _| black_box(square.var_axis(1, 0.0)?).wait()),
-    ("centre", |Given { square, .. }, _| black_box(square - &square.mean_axis_keepdims(1)?).wait()),
+    ("centre", |Given { square, .. }, _| {
+        let result = square - &square.mean_axis_keepdims(1)?;
+        black_box(result).wait()
+    }),
     ("normalise", |Given { square, .. }, _| {
         let (mean, spread) = (square.mean_axis_keepdims(1)?, square.std_axis_keepdims(1, 0.0)?);
-        black_box((square - &mean) / &spread).wait()
+        let result = (square - &mean) / &spread;
+        black_box(result).wait()
     }),
     ("vecdot", |Given { a, b, .. }, _| black_box(a.try_vecdot(b, -1)?).wait()),
     ("argmax", |Given { a, .. }, _| black_box(a.argmax()).map(drop)),
