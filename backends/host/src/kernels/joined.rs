@@ -1,50 +1,136 @@
-//! Steps that are done in one pass: a product, and the sum or difference that alone needs it.
+//! Steps that are done in one pass: an operation of one instruction, and the next one that alone needs its result.
 //!
-//! The product is rounded before it is added, as it is by a step of its own, but it does not go through a tile: of the
-//! six loads and stores of both steps, four remain.
+//! The first result is rounded before it goes on, as it is by a step of its own, but it does not go through a tile: of the
+//! six loads and stores of two steps of two operands, four remain, and a division or a root, which takes as long as
+//! several of these, is computed meanwhile.
+
+use std::marker::PhantomData;
 
 use smallvec::SmallVec;
-use stridewise_core::ops::{Float, NumOp, define};
+use stridewise_core::ops::{Float, define};
 use stridewise_core::{Arg, Dtype, MAX_STEPS, Op, Program, Step};
 
-use super::entry::wide_entry;
-use super::map::{LaneFn, LaneMaps};
+use super::entry::{StepFn, wide_entry};
+use super::map::{ByAnalytic, ByField, ByNum, ByPart, LaneFn, LaneMaps};
 use super::step::{Resolved, resolve};
 use crate::simd::Isa;
 
-/// What is done with the product of the first two operands and the third one.
+type Abs = ByPart<define::Abs>;
+type Add = ByNum<define::Add>;
+type Divide = ByField<define::Divide>;
+type Multiply = ByNum<define::Multiply>;
+type Reciprocal = ByField<define::Reciprocal>;
+type Sqrt = ByAnalytic<define::Sqrt>;
+type Square = ByNum<define::Square>;
+type Subtract = ByNum<define::Subtract>;
+
+/// `G(F(x, y), z)`.
+struct First<F, G>(PhantomData<(F, G)>);
+impl<F: LaneFn<2>, G: LaneFn<2>> LaneFn<3> for First<F, G> {
+    #[inline(always)]
+    fn f<V: Float>([x, y, z]: [V; 3]) -> V {
+        G::f([F::f([x, y]), z])
+    }
+}
+
+/// `G(z, F(x, y))`.
+struct Second<F, G>(PhantomData<(F, G)>);
+impl<F: LaneFn<2>, G: LaneFn<2>> LaneFn<3> for Second<F, G> {
+    #[inline(always)]
+    fn f<V: Float>([x, y, z]: [V; 3]) -> V {
+        G::f([z, F::f([x, y])])
+    }
+}
+
+/// `G(F(x, y))`.
+struct Only<F, G>(PhantomData<(F, G)>);
+impl<F: LaneFn<2>, G: LaneFn<1>> LaneFn<2> for Only<F, G> {
+    #[inline(always)]
+    fn f<V: Float>(x: [V; 2]) -> V {
+        G::f([F::f(x)])
+    }
+}
+
+/// The root of what two steps give.
+struct Root<W>(PhantomData<W>);
+impl<W: LaneFn<3>> LaneFn<3> for Root<W> {
+    #[inline(always)]
+    fn f<V: Float>(x: [V; 3]) -> V {
+        Sqrt::f([W::f(x)])
+    }
+}
+
+/// Which operand of the second step the first one's result is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Join {
-    /// `x·y + z`.
-    Add,
-    /// `x·y - z`.
-    Subtract,
-    /// `z - x·y`.
-    SubtractFrom,
+enum Place {
+    First,
+    Second,
+    Only,
 }
 
-struct MultiplyAdd;
-impl LaneFn<3> for MultiplyAdd {
-    #[inline(always)]
-    fn f<V: Float>([x, y, z]: [V; 3]) -> V {
-        define::Add::f([define::Multiply::f([x, y]), z])
+/// Two steps that are done in one pass, and perhaps the root of their result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Join {
+    place: Place,
+    first: Op,
+    second: Op,
+    root: bool,
+}
+
+macro_rules! joins {
+    (
+        { $($place:ident $first:ident: $($second:ident)*;)* }
+        root { $($inner:ident $product:ident: $($sum:ident)*;)* }
+    ) => {
+        impl Join {
+            /// Whether there is a function for it.
+            fn exists(self) -> bool {
+                match (self.place, self.first, self.second, self.root) {
+                    $((Place::$place, Op::$first, $(Op::$second)|*, false) => true,)*
+                    $((Place::$inner, Op::$product, $(Op::$sum)|*, true) => true,)*
+                    _ => false,
+                }
+            }
+
+            /// The function.
+            fn run(self, isa: Isa, dtype: Dtype) -> Option<StepFn> {
+                match (self.place, self.first, self.second, self.root) {
+                    $($((Place::$place, Op::$first, Op::$second, false) => {
+                        lanes::<$place<$first, $second>, _>(isa, dtype)
+                    })*)*
+                    $($((Place::$inner, Op::$product, Op::$sum, true) => {
+                        lanes::<Root<$inner<$product, $sum>>, _>(isa, dtype)
+                    })*)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+// A result that is the second operand of a sum or a product counts as the first one.
+joins! {
+    {
+        First Add: Add Subtract Multiply Divide;
+        First Subtract: Add Subtract Multiply Divide;
+        First Multiply: Add Subtract Multiply Divide;
+        Second Add: Subtract Divide;
+        Second Subtract: Subtract Divide;
+        Second Multiply: Subtract Divide;
+        Only Add: Sqrt Reciprocal;
+        Only Subtract: Square Abs;
+    }
+    root {
+        First Multiply: Add Subtract;
+        Second Multiply: Subtract;
     }
 }
 
-struct MultiplySubtract;
-impl LaneFn<3> for MultiplySubtract {
-    #[inline(always)]
-    fn f<V: Float>([x, y, z]: [V; 3]) -> V {
-        define::Subtract::f([define::Multiply::f([x, y]), z])
-    }
+fn lanes<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtype) -> Option<StepFn> {
+    wide_entry::<LaneMaps<W, K>>(isa, dtype)
 }
 
-struct SubtractMultiplied;
-impl LaneFn<3> for SubtractMultiplied {
-    #[inline(always)]
-    fn f<V: Float>([x, y, z]: [V; 3]) -> V {
-        define::Subtract::f([z, define::Multiply::f([x, y])])
-    }
+fn commutes(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Multiply)
 }
 
 /// A step of a program as it is done.
@@ -79,13 +165,10 @@ impl Doing<'_> {
     /// The function.
     pub(super) fn resolve(&self, isa: Isa) -> Option<Resolved> {
         let Step { op, dtype, out, .. } = *self.step;
-        let run = match self.join {
-            None => return resolve(op, dtype, out, isa),
-            Some(Join::Add) => wide_entry::<LaneMaps<MultiplyAdd, 3>>(isa, dtype),
-            Some(Join::Subtract) => wide_entry::<LaneMaps<MultiplySubtract, 3>>(isa, dtype),
-            Some(Join::SubtractFrom) => wide_entry::<LaneMaps<SubtractMultiplied, 3>>(isa, dtype),
-        };
-        Some(Resolved { run: run?, lanes: true })
+        match self.join {
+            None => resolve(op, dtype, out, isa),
+            Some(join) => join.run(isa, dtype).map(|run| Resolved { run, lanes: true }),
+        }
     }
 }
 
@@ -111,38 +194,62 @@ pub(super) fn doings<'a>(
             Arg::Const(_) => true,
             Arg::Step(s) => doings[usize::from(s)].once,
         };
-        let product = |arg: &Arg| -> Option<(usize, [Arg; 2])> {
-            let &Arg::Step(p) = arg else { return None };
-            let p = usize::from(p);
-            let alone = uses[p] == 1 && !doings[p].once && steps[p].dtype == step.dtype;
-            match (steps[p].op, steps[p].operands()) {
-                (Op::Multiply, &[x, y]) if alone && is_same(&x) => Some((p, [y, x])),
-                (Op::Multiply, &[x, y]) if alone => Some((p, [x, y])),
-                (Op::Square, &[x]) if alone => Some((p, [x, x])),
-                _ => None,
-            }
-        };
-        let takes = s < computed && matches!(step.dtype, Dtype::F32 | Dtype::F64);
-        let found = match (step.op, step.operands()) {
-            (Op::Add | Op::Subtract, [first, second]) if takes => match (product(first), product(second)) {
-                (Some(product), _) => {
-                    Some((if step.op == Op::Add { Join::Add } else { Join::Subtract }, product, *second))
-                }
-                (None, Some(product)) => {
-                    Some((if step.op == Op::Add { Join::Add } else { Join::SubtractFrom }, product, *first))
-                }
-                (None, None) => None,
-            },
-            _ => None,
+        let joined = if s < computed && matches!(step.dtype, Dtype::F32 | Dtype::F64) {
+            (0..step.operands().len()).find_map(|k| join(step, k, &doings, &uses, &is_same))
+        } else {
+            None
         };
         let once = step.operands().iter().all(is_same);
         let mut doing = Doing { step, join: None, args: step.operands().into(), joined: false, once };
-        if let Some((join, (p, [x, y]), z)) = found {
+        if let Some((p, join, args)) = joined {
             doings[p].joined = true;
-            doing.join = Some(join);
-            doing.args = SmallVec::from_buf([x, y, z]);
+            (doing.join, doing.args) = (Some(join), args);
         }
         doings.push(doing);
     }
     doings
+}
+
+/// How a step is done together with the one that its operand `k` is the result of: that one, and what both read.
+fn join(
+    step: &Step,
+    k: usize,
+    doings: &[Doing<'_>],
+    uses: &[u8],
+    is_same: impl Fn(&Arg) -> bool,
+) -> Option<(usize, Join, SmallVec<[Arg; 3]>)> {
+    let Arg::Step(p) = step.operands()[k] else { return None };
+    let p = usize::from(p);
+    let before = &doings[p];
+    if uses[p] != 1 || before.once || before.step.dtype != step.dtype {
+        return None;
+    }
+    let (join, args) = match before.join {
+        Some(join) if step.op == Op::Sqrt && !join.root => (Join { root: true, ..join }, before.args.clone()),
+        Some(_) => return None,
+        None => {
+            let (first, mut args) = match (before.step.op, before.step.operands()) {
+                (Op::Square, &[x]) => (Op::Multiply, SmallVec::from_slice(&[x, x])),
+                (op, operands) => (op, SmallVec::from_slice(operands)),
+            };
+            // Most functions have no form of their own for a first operand that is one element for all.
+            if commutes(first) && is_same(&args[0]) {
+                args.swap(0, 1);
+            }
+            let place = match *step.operands() {
+                [_] => Place::Only,
+                [_, other] if k == 0 => {
+                    args.push(other);
+                    Place::First
+                }
+                [other, _] => {
+                    args.push(other);
+                    if commutes(step.op) { Place::First } else { Place::Second }
+                }
+                _ => return None,
+            };
+            (Join { place, first, second: step.op, root: false }, args)
+        }
+    };
+    join.exists().then_some((p, join, args))
 }

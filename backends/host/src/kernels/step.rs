@@ -35,6 +35,10 @@ pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Reso
         (Op::Nextafter, Dtype::F16 | Dtype::Bf16) => {
             Resolve::lanes(lane_entry::<LaneMaps<ByFloat<define::Nextafter>, 2>>(isa, dtype))
         }
+        // One instruction, whatever its class.
+        (Op::Sqrt, Dtype::F32 | Dtype::F64) => {
+            Resolve::lanes(wide_entry::<LaneMaps<ByAnalytic<define::Sqrt>, 1>>(isa, dtype))
+        }
         _ => op.visit(Resolve { dtype, out, isa }),
     }
 }
