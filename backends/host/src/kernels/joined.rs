@@ -195,7 +195,7 @@ pub(super) fn doings<'a>(
             Arg::Step(s) => doings[usize::from(s)].once,
         };
         let joined = if s < computed && matches!(step.dtype, Dtype::F32 | Dtype::F64) {
-            (0..step.operands().len()).find_map(|k| join(step, k, &doings, &uses, &is_same))
+            (0..step.operands().len()).find_map(|k| join(step, k, &doings, &uses, is_same))
         } else {
             None
         };
