@@ -10,7 +10,6 @@ use crate::measure::Contender;
 /// Bare loops at one footprint, each form timed in the rounds of a row.
 pub(crate) struct Limit {
     probe: RefCell<Probe>,
-    traffic: Traffic,
     forms: Vec<Form>,
     bytes: usize,
 }
@@ -19,10 +18,10 @@ impl Limit {
     /// The limit of work that moves so many bytes: the arrays of the loop are as large together.
     pub(crate) fn new(bytes: usize, threads: usize, traffic: Traffic) -> stridewise::Result<Self> {
         let len = (bytes / (traffic.arrays() * size_of::<f32>())).max(1);
-        let probe = Probe::new(len, threads)?;
-        let forms = probe.forms(traffic);
+        let probe = Probe::new(traffic, len, threads)?;
+        let forms = probe.forms();
         let bytes = len * traffic.arrays() * size_of::<f32>();
-        Ok(Self { probe: RefCell::new(probe), traffic, forms, bytes })
+        Ok(Self { probe: RefCell::new(probe), forms, bytes })
     }
 
     /// Bytes that one pass moves.
@@ -35,7 +34,7 @@ impl Limit {
         self.forms.iter().map(move |&form| {
             Contender::new("limit", move |passes| {
                 let begin = Instant::now();
-                std::hint::black_box(self.probe.borrow_mut().run(self.traffic, form, passes));
+                std::hint::black_box(self.probe.borrow_mut().run(form, passes));
                 Ok(begin.elapsed().as_secs_f64())
             })
         })

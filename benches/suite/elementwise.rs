@@ -61,7 +61,7 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
     let size = size_of::<T>();
     let mut cases = Vec::from(add());
     cases.extend([
-        Case::new(("a*b+c", "fresh"), Traffic::Triad, 4 * size, 2, |x| {
+        Case::new(("a*b+c", "fresh"), Traffic::ThreeToOne, 4 * size, 2, |x| {
             let result = &x.a * &x.b + &x.c;
             result.wait()
         })
@@ -95,7 +95,7 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
         }),
         Case::new(
             ("cast", "to the other float"),
-            Traffic::Copy,
+            if size < size_of::<T::Other>() { Traffic::OneToTwo } else { Traffic::Triad },
             size + size_of::<T::Other>(),
             1,
             |x: &mut Ours<T>| x.a.try_astype::<T::Other>()?.wait(),
@@ -110,7 +110,7 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
 pub(super) fn int_and_float<T: Real>() -> Vec<Case<T>> {
     let bytes = size_of::<i32>() + size_of::<T>() + size_of::<f64>();
     vec![
-        Case::new(("add", "int32 + float64"), Traffic::Triad, bytes, 1, |x: &mut Ours<T>| {
+        Case::new(("add", "int32 + float64"), Traffic::ThreeToTwo, bytes, 1, |x: &mut Ours<T>| {
             x.ints.as_untyped().binary(Op::Add, x.a.as_untyped())?.wait()
         })
         .against("iter", |x| {

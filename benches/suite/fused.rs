@@ -43,7 +43,7 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
         })
     };
     vec![
-        Case::new(("sqrt(a*a+b*b)*c-d", "fused"), Traffic::Triad, 5 * size, 6, |x| {
+        Case::new(("sqrt(a*a+b*b)*c-d", "fused"), Traffic::FourToOne, 5 * size, 6, |x| {
             let result = (&x.a * &x.a + &x.b * &x.b).sqrt() * &x.c - &x.d;
             result.wait()
         })

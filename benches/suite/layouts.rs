@@ -24,7 +24,7 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
     let size = size_of::<T>();
     vec![
         // Whole cache lines of the operands are read for half of their elements.
-        add("strided by 2", Traffic::Triad, 2 * size + size / 2, |x| (&x.a_half, &x.b_half))
+        add("strided by 2", Traffic::FourToOne, 2 * size + size / 2, |x| (&x.a_half, &x.b_half))
             .against("iter", |x: &mut Rust<T>| {
                 let half = |array| super::data::elements(array).iter().step_by(2);
                 keep(half(&x.a).zip(half(&x.b)).map(|(&x, &y)| x + y).collect::<Vec<T>>());

@@ -13,8 +13,12 @@ use crate::{memory, topology};
 
 /// Bytes of the widest vector.
 const VECTOR_BYTES: usize = 64;
+/// Vectors that the loops go through at a time.
+const VECTORS: usize = 8;
+/// Elements that a thread's part is a multiple of: those of so many of the widest vectors.
+const CHUNK: usize = VECTORS * VECTOR_BYTES / size_of::<f32>();
 
-/// The memory traffic of a loop.
+/// The memory traffic of a loop: how many arrays of one length it reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Traffic {
     /// One array is read.
@@ -25,17 +29,36 @@ pub enum Traffic {
     Copy,
     /// Two arrays are read, one written.
     Triad,
+    /// Three arrays are read, one written.
+    ThreeToOne,
+    /// Four arrays are read, one written.
+    FourToOne,
+    /// One array is read, two written.
+    OneToTwo,
+    /// Three arrays are read, two written.
+    ThreeToTwo,
 }
 
 impl Traffic {
+    /// Arrays that the loop reads, and those that it writes.
+    const fn parts(self) -> (usize, usize) {
+        match self {
+            Self::Read => (1, 0),
+            Self::Write => (0, 1),
+            Self::Copy => (1, 1),
+            Self::Triad => (2, 1),
+            Self::ThreeToOne => (3, 1),
+            Self::FourToOne => (4, 1),
+            Self::OneToTwo => (1, 2),
+            Self::ThreeToTwo => (3, 2),
+        }
+    }
+
     /// Arrays that the loop reads and writes.
     #[must_use]
     pub const fn arrays(self) -> usize {
-        match self {
-            Self::Read | Self::Write => 1,
-            Self::Copy => 2,
-            Self::Triad => 3,
-        }
+        let (read, written) = self.parts();
+        read + written
     }
 }
 
@@ -72,9 +95,11 @@ impl Drop for Buffer {
     }
 }
 
-/// Buffers and threads for the loops of one footprint.
+/// Buffers and threads for the loops of one traffic and footprint.
 pub struct Probe {
-    arrays: [Buffer; 3],
+    traffic: Traffic,
+    read: Vec<Buffer>,
+    written: Vec<Buffer>,
     pool: rayon::ThreadPool,
     isa: Isa,
 }
@@ -84,7 +109,7 @@ impl Probe {
     ///
     /// # Errors
     /// [`Error::Alloc`] where there is no memory, [`Error::Unsupported`] where the threads cannot be started.
-    pub fn new(len: usize, threads: usize) -> Result<Self> {
+    pub fn new(traffic: Traffic, len: usize, threads: usize) -> Result<Self> {
         // Left to the system, both of two threads may run on one processor for as long as a measurement takes.
         let cpus = &topology::machine().topology.cpus;
         let bind = move |thread: usize| {
@@ -96,46 +121,58 @@ impl Probe {
         let pool = builder.build().map_err(|error| {
             Error::unsupported("threads", threads, "as many as can be started", error.to_string())
         })?;
-        let buffer = |value: f32| {
-            Buffer::new(len, value).ok_or_else(|| {
-                let expected = "memory for three arrays of so many float32";
-                Error::alloc("len", len, expected, "measure at a smaller size")
-            })
+        let buffers = |count: usize| -> Result<Vec<Buffer>> {
+            (0..count)
+                .map(|number| {
+                    // Not 0: lines of zeros are written faster on some processors.
+                    Buffer::new(len, 1.0 + number as f32).ok_or_else(|| {
+                        let expected = format!("memory for {} arrays of so many float32", traffic.arrays());
+                        Error::alloc("len", len, expected, "measure at a smaller size")
+                    })
+                })
+                .collect()
         };
-        Ok(Self { arrays: [buffer(1.0)?, buffer(2.0)?, buffer(3.0)?], pool, isa: Isa::best() })
+        let (read, written) = traffic.parts();
+        Ok(Self { traffic, read: buffers(read)?, written: buffers(written)?, pool, isa: Isa::best() })
     }
 
-    /// The forms of a loop: on one thread or all, with ordinary or non-temporal stores.
+    /// The forms of the loop: on one thread or all, with ordinary or non-temporal stores.
     #[must_use]
-    pub fn forms(&self, traffic: Traffic) -> Vec<Form> {
+    pub fn forms(&self) -> Vec<Form> {
         let threads: &[bool] = if self.pool.current_num_threads() > 1 { &[false, true] } else { &[false] };
-        let streaming: &[bool] = if traffic == Traffic::Read { &[false] } else { &[false, true] };
+        let streaming: &[bool] = if self.written.is_empty() { &[false] } else { &[false, true] };
         threads
             .iter()
             .flat_map(|&parallel| streaming.iter().map(move |&streaming| Form { parallel, streaming }))
             .collect()
     }
 
-    /// Runs one form of a loop over the buffers `passes` times; returns a value that depends on what was read. Threads
+    /// Runs one form of the loop over the buffers `passes` times; returns a value that depends on what was read. Threads
     /// are called once, and each stays with its part, so that this is the memory's limit and not the pool's.
-    pub fn run(&mut self, traffic: Traffic, form: Form, passes: usize) -> f32 {
-        let isa = self.isa;
-        let [a, b, c] = &mut self.arrays;
-        let (a, b, c) = (a.as_mut_slice(), b.as_slice(), c.as_slice());
-        let repeat = |a: &mut [f32], b: &[f32], c: &[f32]| -> f32 {
-            (0..passes).map(|_| std::hint::black_box(pass(isa, traffic, form.streaming, a, b, c))).sum()
+    pub fn run(&mut self, form: Form, passes: usize) -> f32 {
+        let (traffic, isa) = (self.traffic, self.isa);
+        let repeat = |mut part: Part<'_>| -> f32 {
+            (0..passes).map(|_| std::hint::black_box(pass(isa, traffic, form.streaming, &mut part))).sum()
         };
-        if !form.parallel {
-            return repeat(a, b, c);
+        let threads = if form.parallel { self.pool.current_num_threads() } else { 1 };
+        let len = self.read.iter().chain(&self.written).map(|buffer| buffer.len).min().unwrap_or(0);
+        let chunk = len.div_ceil(threads).next_multiple_of(CHUNK).max(CHUNK);
+        let mut parts: Vec<Part<'_>> = (0..len.div_ceil(chunk)).map(|_| Part::default()).collect();
+        for buffer in &self.read {
+            for (part, chunk) in parts.iter_mut().zip(buffer.as_slice().chunks(chunk)) {
+                part.read.push(chunk);
+            }
         }
-        let chunk = a.len().div_ceil(self.pool.current_num_threads()).next_multiple_of(64).max(64);
-        self.pool.install(|| {
-            a.par_chunks_mut(chunk)
-                .zip(b.par_chunks(chunk))
-                .zip(c.par_chunks(chunk))
-                .map(|((a, b), c)| repeat(a, b, c))
-                .sum()
-        })
+        for buffer in &mut self.written {
+            for (part, chunk) in parts.iter_mut().zip(buffer.as_mut_slice().chunks_mut(chunk)) {
+                part.written.push(chunk);
+            }
+        }
+        if form.parallel {
+            self.pool.install(|| parts.into_par_iter().map(repeat).sum())
+        } else {
+            parts.into_iter().map(repeat).sum()
+        }
     }
 }
 
@@ -148,88 +185,132 @@ pub struct Form {
     pub streaming: bool,
 }
 
-fn pass(isa: Isa, traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
+/// A thread's part of the arrays, all of one length; those that are written are aligned to [`VECTOR_BYTES`].
+#[derive(Default)]
+struct Part<'a> {
+    read: Vec<&'a [f32]>,
+    written: Vec<&'a mut [f32]>,
+}
+
+fn pass(isa: Isa, traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
     match isa {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: this level was detected (`Isa::best`).
-        Isa::Avx512 => unsafe { avx512(traffic, streaming, a, b, c) },
+        Isa::Avx512 => unsafe { avx512(traffic, streaming, part) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: this level was detected (`Isa::best`).
-        Isa::Avx2 => unsafe { avx2(traffic, streaming, a, b, c) },
-        _ => loops::<simd::base::F32>(traffic, streaming, a, b, c),
+        Isa::Avx2 => unsafe { avx2(traffic, streaming, part) },
+        // SAFETY: the target's own level.
+        _ => unsafe { loops::<simd::base::F32>(traffic, streaming, part) },
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn avx512(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
-    loops::<simd::avx512::F32>(traffic, streaming, a, b, c)
+fn avx512(traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
+    // SAFETY: this function's level.
+    unsafe { loops::<simd::avx512::F32>(traffic, streaming, part) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn avx2(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
-    loops::<simd::avx2::F32>(traffic, streaming, a, b, c)
+fn avx2(traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
+    // SAFETY: this function's level.
+    unsafe { loops::<simd::avx2::F32>(traffic, streaming, part) }
 }
 
-/// The loops, with `V` for non-temporal stores.
+/// The loop of a traffic.
+///
+/// # Safety
+/// The processor has the level of `V`.
 #[inline(always)]
-fn loops<V: Lane<Elem = f32>>(traffic: Traffic, streaming: bool, a: &mut [f32], b: &[f32], c: &[f32]) -> f32 {
-    match traffic {
-        Traffic::Read => {
-            let mut sums = [0.0f32; 128];
-            for chunk in a.chunks_exact(128) {
-                for (sum, x) in sums.iter_mut().zip(chunk) {
-                    *sum += x;
-                }
-            }
-            sums.iter().sum()
-        }
-        _ if streaming => {
-            stream::<V>(traffic, a, b, c);
-            1.0
-        }
-        Traffic::Write => {
-            a.fill(1.0);
-            1.0
-        }
-        Traffic::Copy => {
-            a.iter_mut().zip(b).for_each(|(a, b)| *a = *b);
-            1.0
-        }
-        Traffic::Triad => {
-            a.iter_mut().zip(b).zip(c).for_each(|((a, b), c)| *a = *b + *c);
-            1.0
-        }
-    }
-}
-
-/// Writes the whole vectors of `a` with non-temporal stores; what is left over at both ends is less than a line each.
-#[inline(always)]
-fn stream<V: Lane<Elem = f32>>(traffic: Traffic, a: &mut [f32], b: &[f32], c: &[f32]) {
-    let lead = a.as_ptr().align_offset(VECTOR_BYTES).min(a.len());
-    let step = 4 * V::LEN;
-    let (a, b, c) = (&mut a[lead..], &b[lead..], &c[lead..]);
-    for ((a, b), c) in a.chunks_exact_mut(step).zip(b.chunks_exact(step)).zip(c.chunks_exact(step)) {
-        for at in (0..step).step_by(V::LEN) {
-            // SAFETY: a vector from `at` on is inside each chunk, and aligned in `a`, whose first chunk begins at a
-            // multiple of `VECTOR_BYTES` and whose chunks are multiples of a vector; `V` is of the level of the caller's
-            // `#[target_feature]`, or the target's own.
-            unsafe {
-                let (b, c) = (b.as_ptr().add(at), c.as_ptr().add(at));
-                let value = match traffic {
-                    Traffic::Copy => V::load(b),
-                    Traffic::Triad => V::load(b) + V::load(c),
-                    _ => V::splat(1.0),
-                };
-                value.stream(a.as_mut_ptr().add(at));
-            }
-        }
-    }
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE is part of the target.
+unsafe fn loops<V: Lane<Elem = f32>>(traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
+    // SAFETY: the caller's contract.
     unsafe {
-        std::arch::x86_64::_mm_sfence();
+        match traffic {
+            Traffic::Read => mix::<V, 1, 0>(streaming, part),
+            Traffic::Write => mix::<V, 0, 1>(streaming, part),
+            Traffic::Copy => mix::<V, 1, 1>(streaming, part),
+            Traffic::Triad => mix::<V, 2, 1>(streaming, part),
+            Traffic::ThreeToOne => mix::<V, 3, 1>(streaming, part),
+            Traffic::FourToOne => mix::<V, 4, 1>(streaming, part),
+            Traffic::OneToTwo => mix::<V, 1, 2>(streaming, part),
+            Traffic::ThreeToTwo => mix::<V, 3, 2>(streaming, part),
+        }
+    }
+}
+
+/// Writes sums of what is read; of what is only read, the sum is returned.
+///
+/// # Safety
+/// The processor has the level of `V`.
+#[inline(always)]
+unsafe fn mix<V: Lane<Elem = f32>, const R: usize, const W: usize>(
+    streaming: bool,
+    part: &mut Part<'_>,
+) -> f32 {
+    let mut lens = part.read.iter().map(|read| read.len()).chain(part.written.iter().map(|to| to.len()));
+    let len = lens.next().unwrap_or(0);
+    assert!(lens.all(|other| other == len) && part.read.len() == R && part.written.len() == W);
+    let read: [*const f32; R] = std::array::from_fn(|k| part.read[k].as_ptr());
+    let written: [*mut f32; W] = std::array::from_fn(|k| part.written[k].as_mut_ptr());
+    // SAFETY: the caller's contract; each vector begins below `len`, which all arrays have, and is no longer than what is
+    // left there. Those that are streamed are whole, and a number of vectors from an aligned beginning (`Part`).
+    unsafe {
+        let mut sums = [V::splat(0.0); VECTORS];
+        let mut i = 0;
+        while i + VECTORS * V::LEN <= len {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let at = i + k * V::LEN;
+                *sum = match streaming {
+                    true => step::<V, R, W, true>(*sum, read, written, at, V::LEN),
+                    false => step::<V, R, W, false>(*sum, read, written, at, V::LEN),
+                };
+            }
+            i += VECTORS * V::LEN;
+        }
+        while i < len {
+            let count = V::LEN.min(len - i);
+            sums[0] = step::<V, R, W, false>(sums[0], read, written, i, count);
+            i += count;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if streaming {
+            std::arch::x86_64::_mm_sfence();
+        }
+        let mut total = [0.0];
+        sums[1..].iter().fold(sums[0], |total, &sum| total + sum).store_part(total.as_mut_ptr(), 1);
+        total[0]
+    }
+}
+
+/// One vector of each array, of `count` elements from `at` on; returns the sum so far with what is only read.
+///
+/// # Safety
+/// The processor has the level of `V`; so many elements are there in every array, a whole aligned vector where it is streamed.
+#[inline(always)]
+unsafe fn step<V: Lane<Elem = f32>, const R: usize, const W: usize, const STREAM: bool>(
+    sum: V,
+    read: [*const f32; R],
+    written: [*mut f32; W],
+    at: usize,
+    count: usize,
+) -> V {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut value = if W == 0 { sum } else { V::splat(1.0) };
+        for (k, from) in read.into_iter().enumerate() {
+            let next = V::load_some(from.add(at), count);
+            value = if W > 0 && k == 0 { next } else { value + next };
+        }
+        for to in written {
+            if STREAM {
+                value.stream(to.add(at));
+            } else {
+                value.store_some(to.add(at), count);
+            }
+        }
+        value
     }
 }
 
@@ -243,10 +324,30 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn each_thread_has_a_processor_of_its_own() {
         let cpus: BTreeSet<usize> = topology::machine().topology.cpus.iter().copied().collect();
-        let probe = Probe::new(64, cpus.len()).unwrap();
+        let probe = Probe::new(Traffic::Copy, 64, cpus.len()).unwrap();
         // A bound thread sees the processors that it is bound to.
         let bound = probe.pool.broadcast(|_| core_affinity::get_core_ids().unwrap());
         assert!(bound.iter().all(|cores| cores.len() == 1), "{bound:?}");
         assert_eq!(bound.iter().map(|cores| cores[0].id).collect::<BTreeSet<_>>(), cpus);
+    }
+    #[test]
+    fn loops_reach_all_elements() {
+        use Traffic::*;
+        for traffic in [Read, Write, Copy, Triad, ThreeToOne, FourToOne, OneToTwo, ThreeToTwo] {
+            for (len, threads) in [(1, 1), (17, 2), (CHUNK, 2), (5 * CHUNK + 19, 2), (5 * CHUNK + 19, 3)] {
+                let mut probe = Probe::new(traffic, len, threads).unwrap();
+                let (read, written) = traffic.parts();
+                // Arrays hold 1, 2, …, and a written element is the sum of those that are read.
+                let expected = if read == 0 { 1.0 } else { (read * (read + 1) / 2) as f32 };
+                for form in probe.forms() {
+                    probe.written.iter_mut().for_each(|buffer| buffer.as_mut_slice().fill(-1.0));
+                    let sum = probe.run(form, 1);
+                    assert!(written > 0 || sum > 0.0, "{traffic:?} {form:?}");
+                    let all = probe.written.iter().flat_map(Buffer::as_slice);
+                    assert!(all.clone().all(|&x| x == expected), "{traffic:?} {form:?} {len}");
+                    assert_eq!(all.count(), written * len);
+                }
+            }
+        }
     }
 }
