@@ -377,7 +377,8 @@ impl Map {
         let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
         let mut code = Code::compile(program, tuning.isa, &access[..inputs], &target)?;
         if read_once > 1 && footprint > FAR_BYTES {
-            code.shorten(FAR_PARTS);
+            let gathered = stream && access[..inputs].iter().all(|&access| access != Access::Direct);
+            code.shorten(if gathered { GATHERED_PARTS } else { FAR_PARTS });
         }
         let far = space.views[..inputs].iter().position(|v| v.moved().is_some());
         let ahead = far
@@ -409,6 +410,9 @@ const STREAM_SHARE: usize = 8;
 /// the steps compute: the memory would be idle. Of several, that took up to 1.4 times as long.
 const FAR_BYTES: usize = 2 << 20;
 const FAR_PARTS: usize = 4;
+/// The same where all of them are gathered and the results go past the caches: from tiles alone they would be stored faster than
+/// they can leave. These parts are as many bytes as wait for the memory while the processor reads on (see `STREAM_BYTES`).
+const GATHERED_PARTS: usize = 8;
 
 /// Elements up to which a single operation is called without a compiled program.
 const SMALL: usize = 16 << 10;
