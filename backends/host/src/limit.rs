@@ -278,9 +278,9 @@ unsafe fn mix<V: Lane<Elem = f32>, const R: usize, const W: usize>(
         if streaming {
             std::arch::x86_64::_mm_sfence();
         }
-        let mut total = [0.0];
-        sums[1..].iter().fold(sums[0], |total, &sum| total + sum).store_part(total.as_mut_ptr(), 1);
-        total[0]
+        let mut total = [0.0; VECTOR_BYTES / size_of::<f32>()];
+        sums[1..].iter().fold(sums[0], |total, &sum| total + sum).store(total.as_mut_ptr());
+        total.iter().sum()
     }
 }
 
@@ -330,6 +330,7 @@ mod tests {
         assert!(bound.iter().all(|cores| cores.len() == 1), "{bound:?}");
         assert_eq!(bound.iter().map(|cores| cores[0].id).collect::<BTreeSet<_>>(), cpus);
     }
+
     #[test]
     fn loops_reach_all_elements() {
         use Traffic::*;
@@ -342,7 +343,7 @@ mod tests {
                 for form in probe.forms() {
                     probe.written.iter_mut().for_each(|buffer| buffer.as_mut_slice().fill(-1.0));
                     let sum = probe.run(form, 1);
-                    assert!(written > 0 || sum > 0.0, "{traffic:?} {form:?}");
+                    assert!(written > 0 || sum == len as f32, "{traffic:?} {form:?} {len}: {sum}");
                     let all = probe.written.iter().flat_map(Buffer::as_slice);
                     assert!(all.clone().all(|&x| x == expected), "{traffic:?} {form:?} {len}");
                     assert_eq!(all.count(), written * len);
