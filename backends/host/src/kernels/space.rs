@@ -236,13 +236,16 @@ impl Space {
     }
 
     /// A cursor at a position in row-major order.
+    // Inline, as a cursor takes longer to be moved than to be made.
+    #[inline(always)]
     pub(super) fn seek(&self, position: usize) -> Cursor {
         let mut cursor = Cursor { index: [0; MAX_PLAN_DIMS], at: [std::ptr::null_mut(); MAX_OPERANDS] };
         let mut rest = position;
-        for d in (0..self.dims.len()).rev() {
+        for d in (1..self.dims.len()).rev() {
             cursor.index[d] = rest % self.dims[d];
             rest /= self.dims[d];
         }
+        cursor.index[0] = rest;
         for (at, v) in cursor.at.iter_mut().zip(&self.views) {
             let offset: isize = v.strides.iter().zip(&cursor.index).map(|(&s, &i)| s * i.cast_signed()).sum();
             *at = v.ptr.wrapping_offset(offset);

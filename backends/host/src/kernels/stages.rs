@@ -31,9 +31,17 @@ pub(crate) unsafe fn by_rows(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> boo
         return false;
     }
     let groups = stages.iter().flat_map(|stage| groups(stage));
-    let Some(passes) = groups.map(|group| Pass::compile(group, tuning)).collect::<Option<Vec<_>>>() else {
+    let Some(mut passes) = groups.map(|group| Pass::compile(group, tuning)).collect::<Option<Vec<_>>>()
+    else {
         return false;
     };
+    // While the last stage writes past the caches, the memory would only be written, and while the first one reads, only be
+    // read. A thread mostly goes on with the next part.
+    if let Some(Pass::Map(map)) = passes.iter_mut().flatten().next_back() {
+        let LaunchPlan { inputs, program, .. } = &stages[0][0];
+        let pitch = inputs[0].strides[0].unsigned_abs() * program.inputs()[0].size();
+        map.fetch_ahead(inputs[0].ptr.as_ptr(), rows / parts * pitch);
+    }
     team::share(parts, tuning.threads, &|part| {
         let row = |part: usize| rows * part / parts;
         for pass in passes.iter().flatten() {

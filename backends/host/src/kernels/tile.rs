@@ -92,8 +92,15 @@ impl Panels {
 pub(super) struct Tiles {
     pub(super) code: Code,
     pub(super) space: Space,
-    /// The input that is fetched a tile ahead, if one is.
-    pub(super) ahead: Option<usize>,
+    /// The input that is fetched ahead, if one is.
+    pub(super) ahead: Option<Ahead>,
+}
+
+/// An input that is fetched ahead of what is computed.
+pub(super) struct Ahead {
+    input: usize,
+    /// Bytes from a tile's elements to those that are fetched, where that is further than the next tile.
+    distance: usize,
 }
 
 impl Tiles {
@@ -122,9 +129,9 @@ impl Tiles {
         unsafe {
             self.load(cursor, slots, len);
             match self.ahead {
-                Some(input) => {
+                Some(Ahead { input, distance }) => {
                     let bytes = len * self.space.views[input].size;
-                    let next = cursor.at[input].wrapping_add(bytes);
+                    let next = cursor.at[input].wrapping_add(bytes.max(distance));
                     // A share before each step, as the processor holds few lines that are on their way.
                     self.code.run_with(slots, len, |step, steps| {
                         stream::fetch_lines(next, bytes * step / steps..bytes * (step + 1) / steps);
@@ -382,8 +389,23 @@ impl Map {
         }
         let far = space.views[..inputs].iter().position(|v| v.moved().is_some());
         let ahead = far
-            .filter(|&input| stream && read_once == 1 && access[input] == Access::Direct && code.has_steps());
+            .filter(|&input| stream && read_once == 1 && access[input] == Access::Direct && code.has_steps())
+            .map(|input| Ahead { input, distance: 0 });
         Some(Self { tiles: Tiles { code, space, ahead }, moved })
+    }
+
+    /// Where results go past the caches: while they are written, fetches from an input, which begins at `from`, what is so many
+    /// bytes further on than what is computed.
+    pub(super) fn fetch_ahead(&mut self, from: *const u8, distance: usize) {
+        let Tiles { code, space, ahead } = &mut self.tiles;
+        let read = |&input: &usize| {
+            let view = &space.views[input];
+            view.ptr.cast_const() == from && view.moved().is_some() && space.access(input) == Access::Direct
+        };
+        if let Some(input) = (0..code.first_output()).find(read).filter(|_| code.streams) {
+            code.tile_len = code.tile_len.min(FETCHED_BYTES / space.views[input].size);
+            *ahead = Some(Ahead { input, distance });
+        }
     }
 
     /// Computes the points `start..end` in row-major order of the space.
@@ -413,6 +435,9 @@ const FAR_PARTS: usize = 4;
 /// The same where all of them are gathered and the results go past the caches: from tiles alone they would be stored faster than
 /// they can leave. These parts are as many bytes as wait for the memory while the processor reads on (see `STREAM_BYTES`).
 const GATHERED_PARTS: usize = 8;
+
+/// Bytes of a tile during which as many are fetched from far: a processor holds few lines that are on their way.
+const FETCHED_BYTES: usize = 1024;
 
 /// Elements up to which a single operation is called without a compiled program.
 const SMALL: usize = 16 << 10;
