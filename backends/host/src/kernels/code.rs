@@ -17,11 +17,6 @@ use crate::simd::Isa;
 pub(super) const TILE_BYTES: usize = 4096;
 /// Distance of two tiles. Not a power of two, so that a step's tiles do not fall on the same lines of the cache.
 pub(super) const SLOT_BYTES: usize = TILE_BYTES + 256;
-/// Bytes of results that are stored past the caches from a tile at a time. So many such stores wait for the memory while
-/// the processor reads on; of more, it waits for each.
-const STREAM_BYTES: usize = 512;
-/// Elements of such a tile at least: of shorter ones the calls are what takes the time.
-const STREAM_LEN: usize = 128;
 /// Slots that a code has at most: inputs, outputs, constants; a tile per step, packed input and scattered output.
 pub(super) const MAX_SLOTS: usize = 2 * (MAX_INPUTS + MAX_OUTPUTS) + 2 * MAX_STEPS + 8;
 
@@ -65,6 +60,15 @@ struct Call {
     flags: u32,
     /// All operands are uniform, so one element is the result for the whole tile.
     once: bool,
+    /// Results go past the caches, but the function has no such stores: bytes from one result to the next, and from one element
+    /// of each source.
+    past: Option<[u8; 4]>,
+}
+
+impl Call {
+    fn new(run: StepFn) -> Self {
+        Self { run, dst: 0, src: [0; 3], flags: 0, once: false, past: None }
+    }
 }
 
 /// A constant's bytes, aligned for every dtype.
@@ -196,18 +200,27 @@ impl Code {
         };
         for (s, doing) in doings.iter().enumerate().filter(|(_, doing)| !doing.joined) {
             let resolved = doing.resolve(isa)?;
-            let mut call = Call { run: resolved.run, dst: 0, src: [0; 3], flags: 0, once: doing.once };
+            let mut call = Call { once: doing.once, ..Call::new(resolved.run) };
+            let mut sizes = [doing.size(), 0, 0, 0];
             for (k, &arg) in doing.operands().iter().enumerate() {
-                let (slot, same) = match arg {
-                    Arg::Input(i) => (input_slot[usize::from(i)], inputs[usize::from(i)] == Access::Uniform),
-                    Arg::Const(i) => (first_const + i, true),
-                    Arg::Step(i) => (step_slot[usize::from(i)], doings[usize::from(i)].once),
+                let (slot, same, size) = match arg {
+                    Arg::Input(i) => {
+                        let i = usize::from(i);
+                        (input_slot[i], inputs[i] == Access::Uniform, program.inputs()[i].size())
+                    }
+                    Arg::Const(i) => (first_const + i, true, 0),
+                    Arg::Step(i) => {
+                        let i = usize::from(i);
+                        (step_slot[i], doings[i].once, doings[i].size())
+                    }
                 };
                 call.src[k] = slot;
                 call.flags |= u32::from(same) << k;
+                sizes[k + 1] = if same { 0 } else { size };
             }
             for k in doing.operands().len()..3 {
                 call.src[k] = call.src[0];
+                sizes[k + 1] = sizes[1];
             }
             if call.once {
                 call.flags = 0;
@@ -232,12 +245,16 @@ impl Code {
                     arg == Arg::Step(small(s))
                         && access[o] == Access::Direct
                         && !doings[s + 1..].iter().any(reads)
-                        && (resolved.lanes || !reads(doing))
-                        && (!stream || ((resolved.lanes || (copies && !reads(doing))) && last))
+                        && if *stream {
+                            last && !(copies && reads(doing))
+                        } else {
+                            resolved.lanes || !reads(doing)
+                        }
                 });
                 match direct {
                     Some(_) if *stream && copies => call.run = stream::copy_entry(doing.size()),
-                    Some(_) if *stream => call.flags |= STREAM,
+                    Some(_) if *stream && resolved.lanes => call.flags |= STREAM,
+                    Some(_) if *stream => call.past = Some(sizes.map(small)),
                     _ => {}
                 }
             }
@@ -285,11 +302,11 @@ impl Code {
                     let flags = u32::from(same);
                     let run = if *stream && !same { stream::copy_entry(size) } else { copy(size, isa) };
                     let mut call =
-                        Call { run, dst: code.inputs + small(o), src: [from; 3], flags, once: false };
+                        Call { dst: code.inputs + small(o), src: [from; 3], flags, ..Call::new(run) };
                     if access[o] == Access::Direct {
                         code.calls.push(call);
                         if *stream && !same {
-                            code.tile_len = code.tile_len.min((STREAM_BYTES / size).max(STREAM_LEN));
+                            code.tile_len = code.tile_len.min(stream::most(size));
                         }
                         continue;
                     }
@@ -308,14 +325,14 @@ impl Code {
                 if out != *dtype {
                     let run = resolve(Op::Cast, out, *dtype, isa)?.run;
                     let dst = tiles.take();
-                    code.calls.push(Call { run, dst, src: [from; 3], flags: 0, once: same });
+                    code.calls.push(Call { dst, src: [from; 3], once: same, ..Call::new(run) });
                     widest = widest.max(dtype.size());
                     from = dst;
                 }
                 if same {
                     let dst = tiles.take();
                     let run = copy(dtype.size(), isa);
-                    code.calls.push(Call { run, dst, src: [from; 3], flags: 1, once: false });
+                    code.calls.push(Call { dst, src: [from; 3], flags: 1, ..Call::new(run) });
                     widest = widest.max(dtype.size());
                     from = dst;
                 }
@@ -412,11 +429,17 @@ impl Code {
     pub(super) unsafe fn run_with(&self, slots: &Slots, len: usize, before: impl Fn(usize, usize)) {
         for (step, call) in self.calls.iter().enumerate() {
             before(step, self.calls.len());
-            let at = |k: usize| slots.0[usize::from(call.src[k])].cast_const();
+            let dst = slots.0[usize::from(call.dst)];
+            let [a, b, c] = call.src.map(|slot| slots.0[usize::from(slot)].cast_const());
             let len = if call.once { 1 } else { len };
             // SAFETY: the caller's contract, and the compiler's: tiles are disjoint from everything, an output that is
             // written while an input of the same address is still needed goes through a tile.
-            unsafe { (call.run)(slots.0[usize::from(call.dst)], at(0), at(1), at(2), call.flags, len) };
+            unsafe {
+                match call.past {
+                    None => (call.run)(dst, a, b, c, call.flags, len),
+                    Some(sizes) => stream::run(call.run, sizes, dst, [a, b, c], call.flags, len),
+                }
+            }
         }
     }
 }

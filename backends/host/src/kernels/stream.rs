@@ -1,11 +1,61 @@
 //! What goes past the caches, and what is asked for before it is needed.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::entry::StepFn;
 
 /// Bytes of a line of the cache.
 pub(super) const LINE_BYTES: usize = 64;
+
+/// Bytes that are stored past the caches from a buffer at a time. So many such stores wait for the memory while the processor
+/// reads on; of more, it waits for each.
+const BUFFER_BYTES: usize = 512;
+/// Elements of a buffer at least: of fewer the calls are what takes the time.
+const BUFFER_LEN: usize = 128;
+
+/// Elements of a size that are stored past the caches from a buffer at a time.
+pub(super) fn most(size: usize) -> usize {
+    (BUFFER_BYTES / size).max(BUFFER_LEN)
+}
+
+/// Memory for the most elements of any size.
+#[repr(align(64))]
+struct Buffer(#[allow(dead_code)] MaybeUninit<[u8; BUFFER_LEN * 16]>);
+
+/// Runs a function that has no stores past the caches, by way of a buffer that is stored so. `sizes`: bytes from one result to
+/// the next, and from one element of each source, 0 where it is one for all. A [`fence`] must follow.
+///
+/// # Safety
+/// [`StepFn`]'s contract.
+pub(super) unsafe fn run(
+    run: StepFn,
+    sizes: [u8; 4],
+    dst: *mut u8,
+    src: [*const u8; 3],
+    flags: u32,
+    len: usize,
+) {
+    let [size, steps @ ..] = sizes.map(usize::from);
+    let mut buffer = Buffer(MaybeUninit::uninit());
+    let to = (&raw mut buffer).cast::<u8>();
+    let most = most(size);
+    // Lines are whole from the second part on.
+    let mut part = most - dst.addr() % LINE_BYTES / size;
+    let mut at = 0;
+    while at < len {
+        let count = part.min(len - at);
+        let from = |k: usize| src[k].wrapping_add(at * steps[k]);
+        // SAFETY: the caller's contract, for `count` of its elements from `at` on; the buffer has room for as many, and what is
+        // written was read.
+        unsafe {
+            run(to, from(0), from(1), from(2), flags, count);
+            copy(dst.add(at * size), to, count * size);
+        }
+        at += count;
+        part = most;
+    }
+}
 
 /// The streaming copy for elements of a size.
 pub(super) fn copy_entry(size: usize) -> StepFn {

@@ -433,7 +433,7 @@ const STREAM_SHARE: usize = 8;
 const FAR_BYTES: usize = 2 << 20;
 const FAR_PARTS: usize = 4;
 /// The same where all of them are gathered and the results go past the caches: from tiles alone they would be stored faster than
-/// they can leave. These parts are as many bytes as wait for the memory while the processor reads on (see `STREAM_BYTES`).
+/// they can leave. These parts are as many bytes as wait for the memory while the processor reads on (see [`stream::most`]).
 const GATHERED_PARTS: usize = 8;
 
 /// Bytes of a tile during which as many are fetched from far: a processor holds few lines that are on their way.
