@@ -61,7 +61,6 @@ const REASONS: &[Reason] = &[
         text: "in units of the last place; rten bounds the error absolutely, by 3e-7, however small the result",
     },
     Reason { op: Some("sqrt(a*a+b*b)*c-d"), layout: None, sizes: (64 << 10, 1 << 20), text: TILES },
-    Reason { op: Some("a*b+c"), layout: None, sizes: (64 << 10, 64 << 10), text: TILES },
     Reason { op: None, layout: Some("strided by 2"), sizes: (64 << 10, 64 << 10), text: GATHERED },
     Reason { op: None, layout: Some("negative stride"), sizes: (64 << 10, 64 << 10), text: GATHERED },
     Reason { op: None, layout: Some("row broadcast"), sizes: (64 << 10, 64 << 10), text: ROWS },

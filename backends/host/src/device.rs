@@ -24,10 +24,10 @@ use crate::{DRIVER, guard, memory, team, topology};
 const LOCAL_MEMORY_BYTES: u64 = 256 << 10;
 /// Work-items of a group are iterations of a loop here; this is what CPU runtimes of OpenCL commonly offer.
 const MAX_WORK_GROUP_SIZE: usize = 4096;
-/// As much of the last cache as a processor has for each core that is made for having much (96 MiB for 8), and as much as
-/// cores that share one commonly have of it together. A virtual machine is often shown the whole cache of the machine below it,
-/// which it shares with others: 480 MiB for two processors.
+/// As much of a last cache as processors have for each core that are made for having much: 96 MiB for 8. A virtual machine is
+/// often shown the whole cache of the machine below it, which it shares with others: 480 MiB for two processors.
 const CACHE_PER_PROCESSOR: usize = 12 << 20;
+/// As much of one as cores that share it commonly have together.
 const CACHE_PER_COMPLEX: usize = 32 << 20;
 
 /// A processor, or part of one.

@@ -433,7 +433,7 @@ impl Code {
             let [a, b, c] = call.src.map(|slot| slots.0[usize::from(slot)].cast_const());
             let len = if call.once { 1 } else { len };
             // SAFETY: the caller's contract, and the compiler's: tiles are disjoint from everything, an output that is
-            // written while an input of the same address is still needed goes through a tile.
+            // written while an input of the same address is still needed goes through a tile; the sizes are the elements'.
             unsafe {
                 match call.past {
                     None => (call.run)(dst, a, b, c, call.flags, len),

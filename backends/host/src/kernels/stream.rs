@@ -152,3 +152,50 @@ pub(super) fn fetch_lines(at: *const u8, bytes: Range<usize>) {
     let lines = bytes.start.next_multiple_of(LINE_BYTES)..bytes.end;
     lines.step_by(LINE_BYTES).for_each(|line| fetch::<2>(at.wrapping_add(line)));
 }
+
+#[cfg(test)]
+mod tests {
+    use stridewise_core::{Dtype, Op};
+
+    use super::*;
+    use crate::kernels::step::resolve;
+    use crate::simd::Isa;
+
+    /// Sums with a value for all, and conversions that widen and narrow, to where no line begins, and of any length.
+    #[test]
+    fn by_way_of_a_buffer() {
+        let one = [1_i8; 1];
+        let from: Vec<i8> = (0..2100).map(|i| (i * 7 % 251) as i8).collect();
+        for &isa in Isa::available() {
+            let add = resolve(Op::Add, Dtype::I8, Dtype::I8, isa).unwrap().run;
+            let widen = resolve(Op::Cast, Dtype::I8, Dtype::C128, isa).unwrap().run;
+            let narrow = resolve(Op::Cast, Dtype::C128, Dtype::I8, isa).unwrap().run;
+            for offset in (0..LINE_BYTES).step_by(7) {
+                for len in [0, 1, 2, 63, 64, 65, 448, 449, 511, 512, 513, 1024, 2000] {
+                    let source = from[offset..].as_ptr().cast::<u8>();
+                    let mut sums = vec![99_i8; offset + len + 1];
+                    let mut wide = vec![[99.0_f64; 2]; offset + len + 1];
+                    let mut back = sums.clone();
+                    // SAFETY: as many elements are there from the offset on, and the processor has the level.
+                    unsafe {
+                        let to = sums.as_mut_ptr().add(offset).cast();
+                        run(add, [1, 1, 0, 0], to, [source, one.as_ptr().cast(), source], 2, len);
+                        let to = wide.as_mut_ptr().add(offset).cast::<u8>();
+                        run(widen, [16, 1, 1, 1], to, [source; 3], 0, len);
+                        run(narrow, [1, 16, 16, 16], back.as_mut_ptr().add(offset).cast(), [to; 3], 0, len);
+                    }
+                    fence();
+                    for i in 0..len {
+                        let x = from[offset + i];
+                        let found = (sums[offset + i], wide[offset + i], back[offset + i]);
+                        let expected = (x.wrapping_add(1), [f64::from(x), 0.0], x);
+                        assert_eq!(found, expected, "{offset} {len} {i} {}", isa.name());
+                    }
+                    let (before, behind) = (offset.wrapping_sub(1), offset + len);
+                    assert!([sums[behind], back[behind]] == [99; 2] && wide[behind] == [99.0; 2]);
+                    assert!(offset == 0 || (sums[before] == 99 && wide[before] == [99.0; 2]));
+                }
+            }
+        }
+    }
+}

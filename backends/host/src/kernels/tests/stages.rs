@@ -87,15 +87,16 @@ fn the_bits_of_one_stage_after_another() {
         let before = results.clone();
         for &isa in Isa::available() {
             let mut bits = Vec::new();
-            for threads in [0, 1, 2] {
+            // Of no cache, results go past it.
+            for (threads, last_cache_bytes) in [(0, 1 << 25), (1, 1 << 25), (2, 1 << 25), (1, 0), (2, 0)] {
                 for (to, from) in results.iter_mut().zip(&before) {
                     to.memory.copy_from(&from.memory);
                 }
                 let stages = stages(&x, results.each_mut(), dims, reads);
                 if threads == 0 {
-                    stages.iter().for_each(|plans| execute_all(plans, isa, 1, 1 << 25));
+                    stages.iter().for_each(|plans| execute_all(plans, isa, 1, last_cache_bytes));
                 } else {
-                    let tuning = Tuning { isa, threads, last_cache_bytes: 1 << 25 };
+                    let tuning = Tuning { isa, threads, last_cache_bytes };
                     // SAFETY: plans over live memory that nothing else uses; a stage reads what those before it wrote.
                     let was_cut = shared(|| unsafe { by_rows(&stages, &tuning) });
                     assert_eq!(was_cut, cut, "{dims:?} {reads:?} {threads}");
