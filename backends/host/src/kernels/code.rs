@@ -226,9 +226,6 @@ impl Code {
                 call.flags = 0;
             }
 
-            // Elements that are handed on are stored past the caches from where they lie.
-            let in_place = |input: u8| inputs[usize::from(input)] == Access::Direct;
-            let copies = matches!(doing.copied(), Some(Arg::Input(input)) if in_place(input));
             let mut direct = None;
             if let Target::Outputs { access, alias, stream } = target
                 && !call.once
@@ -245,14 +242,9 @@ impl Code {
                     arg == Arg::Step(small(s))
                         && access[o] == Access::Direct
                         && !doings[s + 1..].iter().any(reads)
-                        && if *stream {
-                            last && !(copies && reads(doing))
-                        } else {
-                            resolved.lanes || !reads(doing)
-                        }
+                        && if *stream { last } else { resolved.lanes || !reads(doing) }
                 });
                 match direct {
-                    Some(_) if *stream && copies => call.run = stream::copy_entry(doing.size()),
                     Some(_) if *stream && resolved.lanes => call.flags |= STREAM,
                     Some(_) if *stream => call.past = Some(sizes.map(small)),
                     _ => {}
@@ -299,13 +291,14 @@ impl Code {
                     let (false, Arg::Step(s)) = (done[o], arg) else { continue };
                     let (from, same) = (step_slot[usize::from(s)], doings[usize::from(s)].once);
                     let size = program.output_dtype(o).size();
-                    let flags = u32::from(same);
-                    let run = if *stream && !same { stream::copy_entry(size) } else { copy(size, isa) };
+                    let past = *stream && !same;
+                    let flags = u32::from(same) | if past { STREAM } else { 0 };
+                    let run = copy(size, isa);
                     let mut call =
                         Call { dst: code.inputs + small(o), src: [from; 3], flags, ..Call::new(run) };
                     if access[o] == Access::Direct {
                         code.calls.push(call);
-                        if *stream && !same {
+                        if past {
                             code.tile_len = code.tile_len.min(stream::most(size));
                         }
                         continue;
@@ -437,7 +430,7 @@ impl Code {
             unsafe {
                 match call.past {
                     None => (call.run)(dst, a, b, c, call.flags, len),
-                    Some(sizes) => stream::run(call.run, sizes, dst, [a, b, c], call.flags, len),
+                    Some(sizes) => stream::by_buffer(call.run, sizes, dst, [a, b, c], call.flags, len),
                 }
             }
         }

@@ -151,12 +151,6 @@ impl Doing<'_> {
         if self.joined { &[] } else { &self.args }
     }
 
-    /// The operand that is handed on as it is, where nothing is computed.
-    pub(super) fn copied(&self) -> Option<Arg> {
-        let copies = self.join.is_none() && self.step.op == Op::Copy;
-        self.operands().first().copied().filter(|_| copies)
-    }
-
     /// Bytes of a result.
     pub(super) fn size(&self) -> usize {
         self.step.out.size()

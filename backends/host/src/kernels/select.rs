@@ -6,6 +6,7 @@ use stridewise_core::ops::Float;
 
 use super::entry::{Kernel, STREAM, WideKernel};
 use super::map::{LaneFn, LaneMap};
+use super::stream;
 use crate::simd::Lane;
 
 /// `where` over elements of one size: a byte mask and two values, moved as bits.
@@ -153,7 +154,8 @@ impl<T: Copy> Kernel for Move<T> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], flags: u32, len: usize) {
         let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
-        // SAFETY: for all of this function: `Kernel::run`'s contract; `i` is below `len`.
+        // SAFETY: for all of this function: `Kernel::run`'s contract, by which a source that is not the target is apart from it;
+        // `i` is below `len`.
         unsafe {
             if flags & 1 == 1 {
                 let value = *src;
@@ -161,7 +163,10 @@ impl<T: Copy> Kernel for Move<T> {
                     *dst.add(i) = value;
                 }
             } else if !std::ptr::eq(dst, src) {
-                std::ptr::copy_nonoverlapping(src, dst, len);
+                match flags & STREAM {
+                    0 => std::ptr::copy_nonoverlapping(src, dst, len),
+                    _ => stream::copy(dst.cast(), src.cast(), len * size_of::<T>()),
+                }
             }
         }
     }

@@ -166,7 +166,7 @@ impl Visitor for Resolve {
         Some(Resolved { run: cast::convert(self.dtype, self.out, self.isa), lanes: false })
     }
     fn copy(self) -> Self::Out {
-        Some(Resolved { run: copy(self.dtype.size(), self.isa), lanes: false })
+        Some(Resolved { run: copy(self.dtype.size(), self.isa), lanes: true })
     }
     fn select(self) -> Self::Out {
         // As vectors of floats of the size; complex64 is aligned to its parts, so a scalar of it is no float64.

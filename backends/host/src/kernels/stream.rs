@@ -28,7 +28,7 @@ struct Buffer(#[allow(dead_code)] MaybeUninit<[u8; BUFFER_LEN * 16]>);
 ///
 /// # Safety
 /// [`StepFn`]'s contract.
-pub(super) unsafe fn run(
+pub(super) unsafe fn by_buffer(
     run: StepFn,
     sizes: [u8; 4],
     dst: *mut u8,
@@ -55,31 +55,6 @@ pub(super) unsafe fn run(
         at += count;
         part = most;
     }
-}
-
-/// The streaming copy for elements of a size.
-pub(super) fn copy_entry(size: usize) -> StepFn {
-    match size {
-        1 => elements::<1>,
-        2 => elements::<2>,
-        4 => elements::<4>,
-        8 => elements::<8>,
-        _ => elements::<16>,
-    }
-}
-
-/// # Safety
-/// [`StepFn`]'s contract for elements of `SIZE` bytes; no scalar operand; source and target are disjoint.
-unsafe fn elements<const SIZE: usize>(
-    dst: *mut u8,
-    a: *const u8,
-    _: *const u8,
-    _: *const u8,
-    _: u32,
-    len: usize,
-) {
-    // SAFETY: the same contract.
-    unsafe { copy(dst, a, len * SIZE) }
 }
 
 /// Copies bytes past the caches, where the target has such stores. A [`fence`] must follow.
@@ -178,11 +153,11 @@ mod tests {
                     let mut back = sums.clone();
                     // SAFETY: as many elements are there from the offset on, and the processor has the level.
                     unsafe {
-                        let to = sums.as_mut_ptr().add(offset).cast();
-                        run(add, [1, 1, 0, 0], to, [source, one.as_ptr().cast(), source], 2, len);
-                        let to = wide.as_mut_ptr().add(offset).cast::<u8>();
-                        run(widen, [16, 1, 1, 1], to, [source; 3], 0, len);
-                        run(narrow, [1, 16, 16, 16], back.as_mut_ptr().add(offset).cast(), [to; 3], 0, len);
+                        let [to, again] = [&mut sums, &mut back].map(|v| v.as_mut_ptr().add(offset).cast());
+                        let between = wide.as_mut_ptr().add(offset).cast::<u8>();
+                        by_buffer(add, [1, 1, 0, 0], to, [source, one.as_ptr().cast(), source], 2, len);
+                        by_buffer(widen, [16, 1, 1, 1], between, [source; 3], 0, len);
+                        by_buffer(narrow, [1, 16, 16, 16], again, [between; 3], 0, len);
                     }
                     fence();
                     for i in 0..len {
