@@ -59,9 +59,26 @@ impl Effort {
     pub(crate) const QUICK: Self = Self { batch: 1e-3, row: 0.1, rounds: (3, 15), pause: Self::PAUSE };
 }
 
-/// The median seconds of one run of each contender. A contender that fails has none; the reason is printed.
-pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Vec<Option<f64>> {
-    let mut samples: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
+/// The seconds of one run of a contender, one in each round; none where it has failed.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Samples(Vec<f64>);
+
+impl Samples {
+    /// The median seconds.
+    pub(crate) fn median(&self) -> Option<f64> {
+        median(&mut self.0.clone())
+    }
+
+    /// How many times as long as another one's runs these take: the median over the rounds, so that a memory whose speed
+    /// changes from one round to the next is not compared with itself.
+    pub(crate) fn times(&self, other: &Self) -> Option<f64> {
+        median(&mut self.0.iter().zip(&other.0).map(|(mine, theirs)| mine / theirs).collect::<Vec<_>>())
+    }
+}
+
+/// What each contender took in each round. Of one that fails the reason is printed.
+pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Vec<Samples> {
+    let mut samples = vec![Samples::default(); contenders.len()];
     let failed = |name: &str, error: Box<dyn Error>| eprintln!("{name}: {error}");
     // `None` where a contender has failed.
     let mut batches: Vec<Option<(usize, f64)>> = contenders
@@ -83,16 +100,16 @@ pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Ve
             // Its own threads wake up again, and its data is where it leaves it; in a long run neither counts.
             let warm = if once < WARMED { (contender.run)(1) } else { Ok(0.0) };
             match warm.and_then(|_| (contender.run)(count)) {
-                Ok(seconds) => samples.push(seconds / count as f64),
+                Ok(seconds) => samples.0.push(seconds / count as f64),
                 Err(error) => {
                     failed(&contender.name, error);
                     *batch = None;
-                    samples.clear();
+                    samples.0.clear();
                 }
             }
         }
     }
-    samples.iter_mut().map(|samples| median(samples)).collect()
+    samples
 }
 
 /// Runs in a batch that takes about `seconds`, and the seconds of one; the runs before are the warm-up.
@@ -133,6 +150,14 @@ mod tests {
     }
 
     #[test]
+    fn quotients_are_those_of_a_round() {
+        // The speed of the rounds differs by ten times, what compares the two does not.
+        let (slow, fast) = (Samples(vec![4.0, 20.0, 2.0]), Samples(vec![2.0, 10.0, 1.0]));
+        assert_eq!((slow.times(&fast), fast.times(&slow)), (Some(2.0), Some(0.5)));
+        assert_eq!(slow.times(&Samples::default()), None);
+    }
+
+    #[test]
     fn batches_fill_their_time() {
         let mut microsecond = Contender::new("a", |count| Ok(count as f64 * 1e-6));
         let (count, once) = calibrate(&mut microsecond, 1e-3).unwrap();
@@ -156,7 +181,8 @@ mod tests {
             })
         };
         let mut contenders = [run("a", usize::MAX), run("b", 4), run("c", 1)];
-        assert_eq!(interleave(&mut contenders, effort), [Some(2.0), None, None]);
+        let medians: Vec<_> = interleave(&mut contenders, effort).iter().map(Samples::median).collect();
+        assert_eq!(medians, [Some(2.0), None, None]);
         drop(contenders);
         // Two runs each to calibrate, of which `c` fails in the first; then rounds.
         assert_eq!(order.into_inner(), ["a", "a", "b", "b", "c", "a", "b", "a", "b", "a"]);

@@ -23,6 +23,7 @@ pub(crate) struct Row {
     pub(crate) gbs: f64,
     /// The same of the bare loop with this traffic.
     pub(crate) limit_gbs: f64,
+    /// What of the limit is reached: the median over the rounds, of both as they were in one.
     pub(crate) ratio: f64,
     /// Scalar operations for each of the `n` elements.
     #[serde(default)]

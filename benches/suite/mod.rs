@@ -189,16 +189,19 @@ impl Suite {
         if BLAS.contains(&case.op) {
             effort.pause = Effort::LONG_PAUSE;
         }
-        let medians = interleave(&mut contenders, effort);
+        let samples = interleave(&mut contenders, effort);
 
-        let fastest = medians[..forms].iter().flatten().copied().fold(f64::INFINITY, f64::min);
-        let seconds =
-            medians[forms].ok_or_else(|| format!("{} {} {dtype} {n} failed", case.op, case.layout))?;
+        let (limits, rest) = samples.split_at(forms);
+        let (own, others) = rest.split_first().ok_or("ours is missing")?;
+        let failed = || format!("{} {} {dtype} {n} failed", case.op, case.layout);
+        let seconds = own.median().ok_or_else(failed)?;
+        let fastest = limits.iter().filter_map(|form| Some((form, form.median()?)));
+        let fastest = fastest.min_by(|(_, a), (_, b)| a.total_cmp(b));
+        let (fastest, limit_seconds) = fastest.ok_or_else(failed)?;
+        let share = fastest.times(own).ok_or_else(failed)? * bytes as f64 / limit.bytes() as f64;
         let names = contenders[forms + 1..].iter().map(|contender| contender.name.clone());
         let peers: BTreeMap<String, f64> =
-            names.zip(&medians[forms + 1..]).filter_map(|(name, &seconds)| Some((name, seconds?))).collect();
-        let gbs = bytes as f64 / seconds / 1e9;
-        let limit_gbs = limit.bytes() as f64 / fastest / 1e9;
+            names.zip(others).filter_map(|(name, samples)| Some((name, samples.median()?))).collect();
         Ok(Row {
             op: case.op.to_owned(),
             dtype,
@@ -207,9 +210,9 @@ impl Suite {
             device: place.queue.device().to_string(),
             threads: place.threads,
             seconds,
-            gbs,
-            limit_gbs,
-            ratio: gbs / limit_gbs,
+            gbs: bytes as f64 / seconds / 1e9,
+            limit_gbs: limit.bytes() as f64 / limit_seconds / 1e9,
+            ratio: share,
             operations: case.operations,
             peers,
         })
