@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 use stridewise_core::{Arg, Dtype, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Op, Program};
 
-use super::entry::{STREAM, StepFn};
+use super::entry::{REVERSED, SECONDS, STREAM, StepFn};
 use super::joined::{Doing, doings};
 use super::space::MAX_OPERANDS;
 use super::step::{copy, resolve};
@@ -30,8 +30,25 @@ pub(super) enum Access {
     Direct,
     /// One element for the whole tile.
     Uniform,
+    /// Every second element, or element after element backwards: an input is used where it is by functions that can read it so;
+    /// otherwise as [`Packed`](Self::Packed).
+    Seconds,
+    /// See [`Seconds`](Self::Seconds).
+    Reversed,
     /// Anything else: moved from or to a tile.
     Packed,
+}
+
+impl Access {
+    /// What tells a function how its source of this number lies.
+    fn flags(self, source: usize) -> u32 {
+        match self {
+            Self::Direct | Self::Packed => 0,
+            Self::Uniform => 1 << source,
+            Self::Seconds => SECONDS << source,
+            Self::Reversed => REVERSED << source,
+        }
+    }
 }
 
 /// Where the results go.
@@ -155,6 +172,18 @@ impl Code {
             if matches!(target, Target::Operands) { steps.len().checked_sub(1)? } else { steps.len() };
         let doings = doings(program, computed, |i| inputs[i] == Access::Uniform);
 
+        // What lies apart is read so by all of its steps or by none.
+        let mut inputs: SmallVec<[Access; 8]> = SmallVec::from_slice(inputs);
+        for (i, access) in inputs.iter_mut().enumerate() {
+            let reads = |doing: &Doing<'_>| doing.operands().contains(&Arg::Input(small(i)));
+            let mut readers = doings.iter().enumerate().filter(|(_, doing)| reads(doing));
+            if matches!(access, Access::Seconds | Access::Reversed)
+                && !readers.all(|(s, doing)| s < computed && doing.resolve(isa).is_some_and(|f| f.apart))
+            {
+                *access = Access::Packed;
+            }
+        }
+
         // The step that reads a value last; beyond the last step for what is needed at the end.
         let mut input_until = [None; MAX_INPUTS];
         let mut step_until = [0; MAX_STEPS];
@@ -203,20 +232,21 @@ impl Code {
             let mut call = Call { once: doing.once, ..Call::new(resolved.run) };
             let mut sizes = [doing.size(), 0, 0, 0];
             for (k, &arg) in doing.operands().iter().enumerate() {
-                let (slot, same, size) = match arg {
+                let one = |same| if same { Access::Uniform } else { Access::Direct };
+                let (slot, access, size) = match arg {
                     Arg::Input(i) => {
                         let i = usize::from(i);
-                        (input_slot[i], inputs[i] == Access::Uniform, program.inputs()[i].size())
+                        (input_slot[i], inputs[i], program.inputs()[i].size())
                     }
-                    Arg::Const(i) => (first_const + i, true, 0),
+                    Arg::Const(i) => (first_const + i, Access::Uniform, 0),
                     Arg::Step(i) => {
                         let i = usize::from(i);
-                        (step_slot[i], doings[i].once, doings[i].size())
+                        (step_slot[i], one(doings[i].once), doings[i].size())
                     }
                 };
                 call.src[k] = slot;
-                call.flags |= u32::from(same) << k;
-                sizes[k + 1] = if same { 0 } else { size };
+                call.flags |= access.flags(k);
+                sizes[k + 1] = if access == Access::Uniform { 0 } else { size };
             }
             for k in doing.operands().len()..3 {
                 call.src[k] = call.src[0];

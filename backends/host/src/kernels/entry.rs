@@ -15,6 +15,10 @@ pub(super) type StepFn =
 
 /// Flag: store past the caches.
 pub(super) const STREAM: u32 = 1 << 3;
+/// Flags, shifted by `k`: of source `k`, where the kernel can read so, every second element is read, or the elements before the
+/// first one, in reverse.
+pub(super) const SECONDS: u32 = 1 << 4;
+pub(super) const REVERSED: u32 = 1 << 7;
 /// Bytes of the widest vector; scratch memory is aligned to it.
 pub(super) const VECTOR_BYTES: usize = 64;
 

@@ -161,7 +161,7 @@ impl Doing<'_> {
         let Step { op, dtype, out, .. } = *self.step;
         match self.join {
             None => resolve(op, dtype, out, isa),
-            Some(join) => join.run(isa, dtype).map(|run| Resolved { run, lanes: true }),
+            Some(join) => join.run(isa, dtype).map(|run| Resolved { run, lanes: true, apart: true }),
         }
     }
 }

@@ -10,7 +10,8 @@ use stridewise_core::ops::{
     NumOp, NumTest, PartOp, Parts, Real, RealFn, RealOp, RealTest,
 };
 
-use super::entry::{Kernel, LaneKernel, STREAM, VECTOR_BYTES, WideKernel};
+use super::entry::{Kernel, LaneKernel, REVERSED, SECONDS, STREAM, VECTOR_BYTES, WideKernel};
+use super::read::{Read, Reversed, Seconds};
 use super::stream;
 use crate::simd::Lane;
 
@@ -303,9 +304,11 @@ struct Splat(#[allow(dead_code)] [u8; VECTOR_BYTES]);
 const AHEAD_BYTES: usize = 2048;
 
 /// A loop with one copy of the body, for any combination of scalar operands: they are written out as a vector that is read
-/// again and again.
+/// again and again. `APART`: operands may be every second element, or lie in reverse. One vector of each is read after the other,
+/// as the processor fetches less ahead where more of one are read before the next, be it four: sums of every second of 16 Mi
+/// `float32` took 0.65 of the time that they took from tiles, and 0.79 then.
 #[inline(always)]
-unsafe fn lane_loop<V: Lane, W: LaneFn<K>, const K: usize>(
+unsafe fn lane_loop<V: Lane, W: LaneFn<K>, const K: usize, const APART: bool>(
     dst: *mut V::Elem,
     src: [*const V::Elem; K],
     flags: u32,
@@ -332,9 +335,15 @@ unsafe fn lane_loop<V: Lane, W: LaneFn<K>, const K: usize>(
         let (mut i, mut part) = (0, (n - ahead).min(len));
         while i < len {
             for k in 0..K {
-                let at = from[k].add(i & index[k]);
-                x[k] = V::load_some(at, part);
-                stream::fetch::<1>(at.cast::<u8>().wrapping_add(AHEAD_BYTES));
+                if APART && flags >> k & SECONDS != 0 {
+                    x[k] = <Seconds as Read<V>>::some([src[k]; 2], i, part, len);
+                } else if APART && flags >> k & REVERSED != 0 {
+                    x[k] = <Reversed as Read<V>>::some([src[k]; 2], i, part, len);
+                } else {
+                    let at = from[k].add(i & index[k]);
+                    x[k] = V::load_some(at, part);
+                    stream::fetch::<1>(at.cast::<u8>().wrapping_add(AHEAD_BYTES));
+                }
             }
             let (y, to) = (W::f(x), dst.add(i));
             if stream && part == n {
@@ -358,7 +367,7 @@ impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneFunction<V, W, K> {
             from[k] = src[k].cast();
         }
         // SAFETY: the same contract.
-        unsafe { lane_loop::<V, W, K>(dst.cast(), from, flags, len) }
+        unsafe { lane_loop::<V, W, K, false>(dst.cast(), from, flags, len) }
     }
 }
 
@@ -374,13 +383,13 @@ impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneMap<V, W, K> {
         let (dst, stream) = (dst.cast(), flags & STREAM != 0);
         // SAFETY: the same contract.
         unsafe {
-            match flags & 7 {
+            match flags & !STREAM {
                 0 => lane_map::<V, W, K, 0>(dst, from, stream, len),
                 1 if K == 2 => lane_map::<V, W, K, 1>(dst, from, stream, len),
                 2 if K >= 2 => lane_map::<V, W, K, 2>(dst, from, stream, len),
                 4 if K == 3 => lane_map::<V, W, K, 4>(dst, from, stream, len),
                 6 if K == 3 => lane_map::<V, W, K, 6>(dst, from, stream, len),
-                _ => lane_loop::<V, W, K>(dst, from, flags, len),
+                _ => lane_loop::<V, W, K, true>(dst, from, flags, len),
             }
         }
     }

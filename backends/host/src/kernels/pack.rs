@@ -6,6 +6,7 @@ use stridewise_core::ops::Float;
 use stridewise_core::{Dtype, MAX_PLAN_DIMS};
 
 use super::entry::{Kernel, StepFn, WideKernel, entry, wide_entry};
+use super::read::{Read, Seconds};
 use crate::simd::{Isa, Lane};
 
 /// A place in an iteration space, and how an operand lies there.
@@ -141,19 +142,16 @@ struct Evens<V>(PhantomData<V>);
 impl<V: Lane> Kernel for Evens<V> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
-        let (to, from) = (dst.cast::<V::Elem>(), src.cast::<V::Elem>());
+        let (to, from) = (dst.cast::<V::Elem>(), [src.cast::<V::Elem>(); 2]);
         let mut i = 0;
-        // SAFETY: `gather`'s contract. What lies behind the last element is not the operand's, so that two vectors are read
-        // only where another element follows.
+        // SAFETY: `gather`'s contract; another element follows a whole vector.
         unsafe {
             while i + V::LEN < len {
-                let at = from.wrapping_add(2 * i);
-                V::evens(V::load(at), V::load(at.wrapping_add(V::LEN))).store(to.add(i));
+                <Seconds as Read<V>>::vector(from, i).store(to.add(i));
                 i += V::LEN;
             }
-            while i < len {
-                to.add(i).write_unaligned(from.wrapping_add(2 * i).read_unaligned());
-                i += 1;
+            if i < len {
+                <Seconds as Read<V>>::part(from, i, len - i).store_some(to.add(i), len - i);
             }
         }
     }

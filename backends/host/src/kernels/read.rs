@@ -11,7 +11,7 @@ use stridewise_core::{Arg, Dtype, Op, Program, f16};
 use super::entry::{HalfKernel, Kernel, StepFn, entry, half_entry, wide_entry};
 use super::fold::{FIRST, FoldLanes, FoldWide, ManyRows, ManyRowsWide};
 use super::map::{ByNum, ByReal, LaneFn, Plain};
-use crate::simd::{HalfLane, Isa, Lane};
+use crate::simd::{HalfLane, Isa, Lane, MAX_LEN};
 
 /// What a fold over vectors folds.
 pub(super) trait Read<V: Lane> {
@@ -28,6 +28,17 @@ pub(super) trait Read<V: Lane> {
     /// # Safety
     /// They are readable at the sources.
     unsafe fn part(from: [*const V::Elem; 2], i: usize, len: usize) -> V;
+    /// Either, of `part` elements, no more than a vector has, where there are `len` in all.
+    ///
+    /// # Safety
+    /// They are readable at the sources.
+    #[inline(always)]
+    unsafe fn some(from: [*const V::Elem; 2], i: usize, part: usize, len: usize) -> V {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if i + V::LEN + Self::BEHIND <= len { Self::vector(from, i) } else { Self::part(from, i, part) }
+        }
+    }
 }
 
 /// The elements of the first source.
@@ -124,6 +135,28 @@ impl<V: Lane> Read<V> for Seconds {
                 return V::evens(first, first);
             }
             V::evens(V::load(at), V::load_part(at.add(V::LEN), all - V::LEN))
+        }
+    }
+}
+
+/// The elements before and at the first source, in reverse.
+pub(super) struct Reversed;
+
+impl<V: Lane> Read<V> for Reversed {
+    #[inline(always)]
+    unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
+        // SAFETY: the caller's contract.
+        unsafe { V::load(src.sub(i + V::LEN - 1)).reversed() }
+    }
+    #[inline(always)]
+    unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
+        // SAFETY: the caller's contract; a vector has room for the elements.
+        unsafe {
+            let mut lanes = [*src.sub(i); MAX_LEN];
+            for (j, lane) in lanes[..len].iter_mut().enumerate() {
+                *lane = *src.sub(i + j);
+            }
+            V::load(lanes.as_ptr())
         }
     }
 }

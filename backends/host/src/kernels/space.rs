@@ -173,6 +173,8 @@ impl Space {
         match inner {
             0 => Access::Uniform,
             s if s == v.size.cast_signed() => Access::Direct,
+            s if s == 2 * v.size.cast_signed() => Access::Seconds,
+            s if s == -v.size.cast_signed() => Access::Reversed,
             _ => Access::Packed,
         }
     }

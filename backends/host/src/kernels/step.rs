@@ -23,6 +23,8 @@ pub(super) struct Resolved {
     /// Whether it is as fast in place, and can store past the caches. Loops that the compiler vectorised check for
     /// overlap and fall back to one element at a time.
     pub(super) lanes: bool,
+    /// Whether it reads every second element, or elements in reverse, where flags ask for it.
+    pub(super) apart: bool,
 }
 
 /// The function for an operation on operands of a dtype; `None` where the operation does not take the dtype.
@@ -82,7 +84,7 @@ macro_rules! plain {
         }
     };
     (@ $self:ident, $Kernel:ident, $P:ty, $W:ty, $K:ident) => {
-        Some(Resolved { run: entry::<$Kernel<$P, $W, $K>>($self.isa), lanes: false })
+        Some(Resolved { run: entry::<$Kernel<$P, $W, $K>>($self.isa), lanes: false, apart: false })
     };
 }
 
@@ -99,10 +101,13 @@ fn unsigned(dtype: Dtype) -> Dtype {
 
 impl Resolve {
     fn lanes(run: Option<StepFn>) -> Option<Resolved> {
-        run.map(|run| Resolved { run, lanes: true })
+        run.map(|run| Resolved { run, lanes: true, apart: true })
+    }
+    fn function(run: Option<StepFn>) -> Option<Resolved> {
+        run.map(|run| Resolved { run, lanes: true, apart: false })
     }
     fn test(run: Option<StepFn>) -> Option<Resolved> {
-        run.map(|run| Resolved { run, lanes: false })
+        run.map(|run| Resolved { run, lanes: false, apart: false })
     }
 }
 
@@ -114,7 +119,7 @@ impl Visitor for Resolve {
             .or_else(|| plain!(self, PlainMap, ByNum<O>, K, integers C64 Complex<f32>, C128 Complex<f64>))
     }
     fn num_fn<O: NumFn<K>, const K: usize>(self) -> Self::Out {
-        Self::lanes(function_entry::<ByNumFn<O>, K>(self.isa, self.dtype))
+        Self::function(function_entry::<ByNumFn<O>, K>(self.isa, self.dtype))
             .or_else(|| plain!(self, PlainMap, ByNumFn<O>, K, integers C64 Complex<f32>, C128 Complex<f64>))
     }
     fn part<O: PartOp<K>, const K: usize>(self) -> Self::Out {
@@ -123,11 +128,11 @@ impl Visitor for Resolve {
             .or_else(|| plain!(self, PlainMap, ByPart<O>, K, integers))
     }
     fn analytic<O: AnalyticOp<K>, const K: usize>(self) -> Self::Out {
-        Self::lanes(function_entry::<ByAnalytic<O>, K>(self.isa, self.dtype))
+        Self::function(function_entry::<ByAnalytic<O>, K>(self.isa, self.dtype))
             .or_else(|| plain!(self, PlainMap, ByAnalytic<O>, K, C64 Complex<f32>, C128 Complex<f64>))
     }
     fn real_fn<O: RealFn<K>, const K: usize>(self) -> Self::Out {
-        Self::lanes(function_entry::<ByRealFn<O>, K>(self.isa, self.dtype))
+        Self::function(function_entry::<ByRealFn<O>, K>(self.isa, self.dtype))
             .or_else(|| plain!(self, PlainMap, ByRealFn<O>, K, integers))
     }
     fn num_test<O: NumTest<K>, const K: usize>(mut self) -> Self::Out {
@@ -149,7 +154,7 @@ impl Visitor for Resolve {
             .or_else(|| plain!(self, PlainTest, ByRealTest<O>, K, integers Bool Truth))
     }
     fn float<O: FloatOp<K>, const K: usize>(self) -> Self::Out {
-        Self::lanes(function_entry::<ByFloat<O>, K>(self.isa, self.dtype))
+        Self::function(function_entry::<ByFloat<O>, K>(self.isa, self.dtype))
     }
     fn float_test<O: FloatTest<K>, const K: usize>(self) -> Self::Out {
         Self::test(lane_entry::<LaneTestMaps<ByFloatTest<O>, K>>(self.isa, self.dtype))
@@ -163,10 +168,10 @@ impl Visitor for Resolve {
     }
 
     fn cast(self) -> Self::Out {
-        Some(Resolved { run: cast::convert(self.dtype, self.out, self.isa), lanes: false })
+        Some(Resolved { run: cast::convert(self.dtype, self.out, self.isa), lanes: false, apart: false })
     }
     fn copy(self) -> Self::Out {
-        Some(Resolved { run: copy(self.dtype.size(), self.isa), lanes: true })
+        Some(Resolved { run: copy(self.dtype.size(), self.isa), lanes: true, apart: false })
     }
     fn select(self) -> Self::Out {
         // As vectors of floats of the size; complex64 is aligned to its parts, so a scalar of it is no float64.
@@ -177,7 +182,7 @@ impl Visitor for Resolve {
             _ => None,
         };
         if let Some(run) = floats.and_then(|d| wide_entry::<LaneChooses>(self.isa, d)) {
-            return Some(Resolved { run, lanes: true });
+            return Some(Resolved { run, lanes: true, apart: false });
         }
         let run = match (self.dtype, self.dtype.size()) {
             // Complex numbers are aligned to their parts.
@@ -186,7 +191,7 @@ impl Visitor for Resolve {
             (_, 2) => entry::<Choose<u16>>(self.isa),
             _ => entry::<Choose<[u64; 2]>>(self.isa),
         };
-        Some(Resolved { run, lanes: false })
+        Some(Resolved { run, lanes: false, apart: false })
     }
 }
 

@@ -374,21 +374,26 @@ impl Map {
         space.sort_by(inputs);
         space.merge();
         space.pair(inputs);
-        let access: SmallVec<[Access; 8]> = (0..space.views.len()).map(|v| space.access(v)).collect();
         let alias = |input: usize, output: usize| space.views[input].ptr == space.views[inputs + output].ptr;
         let moved: usize = space.views.iter().map(|v| v.size).sum();
         let moved_once: usize = space.views.iter().filter_map(View::moved).sum();
         let read_once = space.views[..inputs].iter().filter_map(View::moved).count();
         let footprint = space.len().saturating_mul(moved_once);
+        let far = footprint > FAR_BYTES;
+        let access = |view| match space.access(view) {
+            Access::Seconds | Access::Reversed if !far => Access::Packed,
+            access => access,
+        };
+        let access: SmallVec<[Access; 8]> = (0..space.views.len()).map(access).collect();
         let stream = footprint > tuning.last_cache_bytes && moved_once <= STREAM_SHARE * written;
         let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
         let mut code = Code::compile(program, tuning.isa, &access[..inputs], &target)?;
-        if read_once > 1 && footprint > FAR_BYTES {
-            let gathered = stream && access[..inputs].iter().all(|&access| access != Access::Direct);
+        if read_once > 1 && far {
+            let gathered = stream && code.packs.len() == inputs;
             code.shorten(if gathered { GATHERED_PARTS } else { FAR_PARTS });
         }
-        let far = space.views[..inputs].iter().position(|v| v.moved().is_some());
-        let ahead = far
+        let first = space.views[..inputs].iter().position(|v| v.moved().is_some());
+        let ahead = first
             .filter(|&input| stream && read_once == 1 && access[input] == Access::Direct && code.has_steps())
             .map(|input| Ahead { input, distance: 0 });
         Some(Self { tiles: Tiles { code, space, ahead }, moved })
@@ -428,7 +433,8 @@ const STREAM_SHARE: usize = 8;
 
 /// Several inputs that do not fit the second-level cache of a core are read in shorter tiles, so many for one: steps read them
 /// in turns, and the processor goes on fetching ahead from each only where it is come back to soon. Within that cache, or with
-/// one input, shorter tiles would only be more calls. Where results go past the caches, one input's next tile is fetched while
+/// one input, shorter tiles would only be more calls; and there, what lies apart is gathered into tiles, which are read more
+/// quickly. Where results go past the caches, one input's next tile is fetched while
 /// the steps compute: the memory would be idle. Of several, that took up to 1.4 times as long.
 const FAR_BYTES: usize = 2 << 20;
 const FAR_PARTS: usize = 4;

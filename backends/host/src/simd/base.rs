@@ -98,6 +98,12 @@ macro_rules! lanes {
                 Self($reg::from(std::array::from_fn::<$elem, $len, _>(lane)))
             }
             #[inline(always)]
+            fn reversed(self) -> Self {
+                let mut lanes = self.0.to_array();
+                lanes.reverse();
+                Self($reg::from(lanes))
+            }
+            #[inline(always)]
             fn raised(self, x: Self) -> Self {
                 Self(self.0.simd_lt(x.0).bitselect(x.0, self.0))
             }

@@ -119,6 +119,10 @@ macro_rules! half_lane {
                 Self(V::evens(a.0, b.0))
             }
             #[inline(always)]
+            fn reversed(self) -> Self {
+                Self(self.0.reversed())
+            }
+            #[inline(always)]
             fn raised(self, x: Self) -> Self {
                 Self(self.0.raised(x.0))
             }

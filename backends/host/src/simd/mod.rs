@@ -123,6 +123,8 @@ pub(crate) trait Lane: Float {
     unsafe fn splat(v: Self::Elem) -> Self;
     /// Every other lane of two vectors, from the first on.
     fn evens(a: Self, b: Self) -> Self;
+    /// The lanes in reverse.
+    fn reversed(self) -> Self;
     /// The larger one; `self` where either is NaN.
     fn raised(self, x: Self) -> Self;
     /// The smaller one; `self` where either is NaN.
@@ -140,7 +142,7 @@ pub(crate) trait Lane: Float {
 }
 
 /// The most lanes that a vector has at any level.
-const MAX_LEN: usize = 16;
+pub(crate) const MAX_LEN: usize = 16;
 
 /// What the mathematics needs besides arithmetic: the bits of the floats as integer lanes of the same width.
 trait FloatBits: Lane<Elem: math::Row> {

@@ -3,10 +3,14 @@
 use stridewise_core::ops::{apply, evaluate};
 use stridewise_core::{Dtype, Family, Op, Program, ProgramBuilder, Scalar};
 
+use super::super::entry::{REVERSED, SECONDS, STREAM};
+use super::super::step::resolve;
+use super::super::stream;
 use super::{Array, Rng, canonical, close, execute, indices, plan, specials, untouched, value};
 use crate::simd::Isa;
 
 const CACHE: usize = 1 << 25;
+const FLOATS: [Dtype; 4] = [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64];
 
 #[test]
 fn every_operation_on_every_dtype_and_tail() {
@@ -351,6 +355,90 @@ fn copies_and_fills() {
                     });
                     untouched(&before, &dst, &[bytes]);
                     assert!((0..whole).all(|i| dst.get(&[i]) == Scalar::U8(pattern[i % pattern.len()])));
+                }
+            }
+        }
+    }
+}
+
+/// Functions read every second element, and elements in reverse, as they read the same elements side by side.
+#[test]
+fn operands_that_lie_apart() {
+    let mut rng = Rng(14);
+    let (mut functions, flags) = (0, [0, 1, SECONDS, REVERSED]);
+    for (&op, dtype) in Op::ALL.iter().flat_map(|op| FLOATS.map(|dtype| (op, dtype))) {
+        let found = Isa::available().iter().filter_map(|&isa| Some((isa, resolve(op, dtype, dtype, isa)?)));
+        for (isa, function) in found.filter(|(_, function)| function.apart) {
+            functions += 1;
+            for lies in 1..4_usize.pow(op.arity() as u32) {
+                let lies: Vec<_> = (0..op.arity()).map(|k| lies >> (2 * k) & 3).collect();
+                if lies.iter().all(|&lies| lies == 1) {
+                    continue;
+                }
+                let len = 1 + rng.below(80);
+                let stride = |&lies: &usize| vec![[1, 0, 2, -1][lies]];
+                let mut apart: Vec<_> =
+                    lies.iter().map(|lies| Array::new(&[len], stride(lies), dtype, &mut rng)).collect();
+                let copy = |a: &Array| {
+                    let mut copy = Array::dense(&[len], dtype, &mut Rng(1));
+                    (0..len).for_each(|i| copy.memory.write(copy.byte(&[i]), a.get(&[i])));
+                    copy
+                };
+                let mut dense: Vec<_> = apart.iter().map(copy).collect();
+                let run = |inputs: &mut [Array], flags: u32| {
+                    let mut out = Array::dense(&[len], dtype, &mut Rng(2));
+                    let before = out.clone();
+                    let from = |k: usize, inputs: &mut [Array]| {
+                        let k = if k < op.arity() { k } else { 0 };
+                        inputs[k].operand().ptr.as_ptr().cast_const()
+                    };
+                    let [a, b, c] = [0, 1, 2].map(|k| from(k, inputs));
+                    // SAFETY: the operands have as many elements as the flags tell, and the processor has the level.
+                    unsafe { (function.run)(out.operand().ptr.as_ptr(), a, b, c, flags, len) };
+                    stream::fence();
+                    untouched(&before, &out, &[len]);
+                    (0..len).map(|i| canonical(out.get(&[i]))).collect::<Vec<_>>()
+                };
+                let expected = run(&mut dense, 0);
+                let told: u32 = lies.iter().enumerate().map(|(k, &lies)| flags[lies] << k).sum();
+                for stream in [0, STREAM] {
+                    let name = format!("{op:?} of {len} {dtype}, {lies:?}, {stream}, on {}", isa.name());
+                    assert_eq!(run(&mut apart, told | stream), expected, "{name}");
+                }
+            }
+        }
+    }
+    assert!(functions > 100, "{functions}");
+}
+
+/// So many elements that they are read where they lie, but not by a conversion.
+#[test]
+fn far_operands_that_lie_apart() {
+    let mut rng = Rng(15);
+    let len = 150_001;
+    let mut also_converted = ProgramBuilder::new();
+    let [a, b] = [0; 2].map(|_| also_converted.input(Dtype::F32).unwrap());
+    let product = also_converted.push(Op::Multiply, &[a, b]).unwrap();
+    let wide = also_converted.cast(a, Dtype::F64).unwrap();
+    also_converted.output(product).unwrap();
+    also_converted.output(wide).unwrap();
+    for program in [chain(Dtype::F32), also_converted.finish().unwrap()] {
+        let strides = [2, -1, 1, -1];
+        let mut inputs: Vec<_> = (0..program.inputs().len())
+            .map(|k| Array::new(&[len], vec![strides[k]], Dtype::F32, &mut rng))
+            .collect();
+        for (&isa, (threads, cache)) in Isa::available().iter().zip([(1, 0), (4, CACHE), (4, 0)]) {
+            let mut outputs: Vec<_> = (0..program.outputs().len())
+                .map(|o| Array::dense(&[len], program.output_dtype(o), &mut rng))
+                .collect();
+            let launch = plan(program.clone(), Family::Map, &[len], &mut inputs, &mut outputs);
+            execute(&launch, isa, threads, cache);
+            for i in 0..len {
+                let x: Vec<_> = inputs.iter().map(|a| a.get(&[i])).collect();
+                let expected = evaluate(&program, &x).unwrap();
+                for (output, expected) in outputs.iter().zip(expected) {
+                    let found = output.get(&[i]);
+                    assert_eq!(canonical(found), canonical(expected), "{i} of {x:?} on {}", isa.name());
                 }
             }
         }
