@@ -29,7 +29,7 @@ macro_rules! lanes {
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, and: $and:ident,
      andnot: $andnot:ident, or: $or:ident, xor: $xor:ident, movemask: $movemask:ident, widen: $widen:ident;
-     $equal_bits:ident, $from:ident, $lookup:ident, $evens:ident, $reversed:ident; $($bits:tt)*) => {
+     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $evens:ident, $reversed:ident; $($bits:tt)*) => {
         mask_type!($mask, $reg, and: |a, b| level!($and(a, b)), or: |a, b| level!($or(a, b)),
             xor: |a, b| level!($xor(a, b)), not: |a| level!($xor(a, $from(_mm256_set1_epi32(-1)))));
 
@@ -123,6 +123,10 @@ macro_rules! lanes {
                 Self($lookup(index, table))
             }
             #[inline(always)]
+            fn lookup32(index: __m256i, table: &'static [[$elem; 16]; 2]) -> Self {
+                Self($lookup32(index, table))
+            }
+            #[inline(always)]
             fn any(mask: $mask) -> bool {
                 level!($movemask(mask.0)) != 0
             }
@@ -199,6 +203,23 @@ fn lookup_f64(index: __m256i, table: &'static [f64; 16]) -> __m256d {
     level!(_mm256_i64gather_pd::<8>(table.as_ptr(), _mm256_and_si256(index, _mm256_set1_epi64x(15))))
 }
 
+/// See [`FloatBits::lookup32`].
+#[inline(always)]
+fn lookup32_f32(index: __m256i, [lower, upper]: &'static [[f32; 16]; 2]) -> __m256 {
+    // The fifth bit becomes the sign.
+    level!(_mm256_blendv_ps(
+        lookup_f32(index, lower),
+        lookup_f32(index, upper),
+        _mm256_castsi256_ps(_mm256_slli_epi32::<27>(index))
+    ))
+}
+
+/// See [`FloatBits::lookup32`].
+#[inline(always)]
+fn lookup32_f64(index: __m256i, table: &'static [[f64; 16]; 2]) -> __m256d {
+    level!(_mm256_i64gather_pd::<8>(table.as_ptr().cast(), _mm256_and_si256(index, _mm256_set1_epi64x(31))))
+}
+
 /// See [`Lane::evens`].
 #[inline(always)]
 fn evens_f32(a: __m256, b: __m256) -> __m256 {
@@ -232,7 +253,7 @@ div: _mm256_div_ps, fma: _mm256_fmadd_ps, sqrt: _mm256_sqrt_ps, round: _mm256_ro
 cmp: _mm256_cmp_ps, blend: _mm256_blendv_ps, set: _mm256_set1_ps, load: _mm256_loadu_ps,
 load_part: _mm256_maskload_ps, store: _mm256_storeu_ps, store_part: _mm256_maskstore_ps,
 stream: _mm256_stream_ps, and: _mm256_and_ps, andnot: _mm256_andnot_ps, or: _mm256_or_ps, xor: _mm256_xor_ps,
-movemask: _mm256_movemask_ps, widen: _mm256_cvtepi8_epi32; _mm256_cmpeq_epi32, _mm256_castsi256_ps, lookup_f32, evens_f32, reversed_f32;
+movemask: _mm256_movemask_ps, widen: _mm256_cvtepi8_epi32; _mm256_cmpeq_epi32, _mm256_castsi256_ps, lookup_f32, lookup32_f32, evens_f32, reversed_f32;
 to: _mm256_castps_si256, set: _mm256_set1_epi32, add: _mm256_add_epi32, sub: _mm256_sub_epi32,
 sll: _mm256_sll_epi32, srl: _mm256_srl_epi32, }
 
@@ -241,7 +262,7 @@ div: _mm256_div_pd, fma: _mm256_fmadd_pd, sqrt: _mm256_sqrt_pd, round: _mm256_ro
 cmp: _mm256_cmp_pd, blend: _mm256_blendv_pd, set: _mm256_set1_pd, load: _mm256_loadu_pd,
 load_part: _mm256_maskload_pd, store: _mm256_storeu_pd, store_part: _mm256_maskstore_pd,
 stream: _mm256_stream_pd, and: _mm256_and_pd, andnot: _mm256_andnot_pd, or: _mm256_or_pd, xor: _mm256_xor_pd,
-movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd, lookup_f64, evens_f64, reversed_f64;
+movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd, lookup_f64, lookup32_f64, evens_f64, reversed_f64;
 to: _mm256_castpd_si256, set: _mm256_set1_epi64x, add: _mm256_add_epi64, sub: _mm256_sub_epi64,
 sll: _mm256_sll_epi64, srl: _mm256_srl_epi64, }
 

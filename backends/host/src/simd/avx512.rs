@@ -27,7 +27,7 @@ macro_rules! lanes {
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, scale: $scale:ident,
      and: $and:ident, or: $or:ident, xor: $xor:ident, mask_mov: $mask_mov:ident;
-     $equal_bits:ident, $from:ident, $lookup:ident, $evens:ident, $reversed:ident; $($bits:tt)*) => {
+     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $evens:ident, $reversed:ident; $($bits:tt)*) => {
         float_lane!($name, $elem, $mask,
             add: |a, b| level!($add(a, b)), sub: |a, b| level!($sub(a, b)), mul: |a, b| level!($mul(a, b)),
             div: |a, b| level!($div(a, b)), neg: |a| level!($xor(a, $set(-0.0))),
@@ -111,6 +111,10 @@ macro_rules! lanes {
                 Self($lookup(index, table))
             }
             #[inline(always)]
+            fn lookup32(index: __m512i, table: &'static [[$elem; 16]; 2]) -> Self {
+                Self($lookup32(index, table))
+            }
+            #[inline(always)]
             fn any(mask: $mask) -> bool {
                 mask != 0
             }
@@ -149,6 +153,22 @@ fn lookup_f64(index: __m512i, table: &'static [f64; 16]) -> __m512d {
     ))
 }
 
+/// See [`FloatBits::lookup32`].
+#[inline(always)]
+fn lookup32_f32(index: __m512i, [lower, upper]: &'static [[f32; 16]; 2]) -> __m512 {
+    level!(_mm512_permutex2var_ps(_mm512_loadu_ps(lower.as_ptr()), index, _mm512_loadu_ps(upper.as_ptr())))
+}
+
+/// See [`FloatBits::lookup32`].
+#[inline(always)]
+fn lookup32_f64(index: __m512i, [lower, upper]: &'static [[f64; 16]; 2]) -> __m512d {
+    level!(_mm512_mask_blend_pd(
+        _mm512_test_epi64_mask(index, _mm512_set1_epi64(16)),
+        lookup_f64(index, lower),
+        lookup_f64(index, upper)
+    ))
+}
+
 /// See [`Lane::evens`].
 #[inline(always)]
 fn evens_f32(a: __m512, b: __m512) -> __m512 {
@@ -182,7 +202,7 @@ max: _mm512_max_ps, cmp: _mm512_cmp_ps_mask, blend: _mm512_mask_blend_ps, set: _
 load: _mm512_loadu_ps, load_part: _mm512_maskz_loadu_ps, store: _mm512_storeu_ps,
 store_part: _mm512_mask_storeu_ps, stream: _mm512_stream_ps, scale: _mm512_scalef_ps,
 and: _mm512_and_ps, or: _mm512_or_ps, xor: _mm512_xor_ps, mask_mov: _mm512_mask_mov_ps;
-_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps, lookup_f32, evens_f32, reversed_f32; to: _mm512_castps_si512, set: _mm512_set1_epi32,
+_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps, lookup_f32, lookup32_f32, evens_f32, reversed_f32; to: _mm512_castps_si512, set: _mm512_set1_epi32,
 add: _mm512_add_epi32, sub: _mm512_sub_epi32, sll: _mm512_sll_epi32, srl: _mm512_srl_epi32, }
 
 lanes! { F64, f64, i64, __m512d, __mmask8, 8, add: _mm512_add_pd, sub: _mm512_sub_pd, mul: _mm512_mul_pd,
@@ -191,7 +211,7 @@ max: _mm512_max_pd, cmp: _mm512_cmp_pd_mask, blend: _mm512_mask_blend_pd, set: _
 load: _mm512_loadu_pd, load_part: _mm512_maskz_loadu_pd, store: _mm512_storeu_pd,
 store_part: _mm512_mask_storeu_pd, stream: _mm512_stream_pd, scale: _mm512_scalef_pd,
 and: _mm512_and_pd, or: _mm512_or_pd, xor: _mm512_xor_pd, mask_mov: _mm512_mask_mov_pd;
-_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd, lookup_f64, evens_f64, reversed_f64; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
+_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd, lookup_f64, lookup32_f64, evens_f64, reversed_f64; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
 add: _mm512_add_epi64, sub: _mm512_sub_epi64, sll: _mm512_sll_epi64, srl: _mm512_srl_epi64, }
 
 impl Single for F32 {

@@ -181,6 +181,11 @@ macro_rules! lanes {
                 Self($reg::from(index.to_array().map(|i| table[(i & 15) as usize])))
             }
             #[inline(always)]
+            fn lookup32(index: $bits, table: &'static [[$elem; 16]; 2]) -> Self {
+                let table = table.as_flattened();
+                Self($reg::from(index.to_array().map(|i| table[(i & 31) as usize])))
+            }
+            #[inline(always)]
             fn any(mask: $mask) -> bool {
                 mask.0.any()
             }

@@ -166,6 +166,8 @@ trait FloatBits: Lane<Elem: math::Row> {
     fn bits_equal(a: Self::Bits, b: Self::Bits) -> Self::Mask;
     /// The element of a table that the lowest four bits of each index name.
     fn lookup(index: Self::Bits, table: &'static [Self::Elem; 16]) -> Self;
+    /// The element of a table that the lowest five bits of each index name.
+    fn lookup32(index: Self::Bits, table: &'static [[Self::Elem; 16]; 2]) -> Self;
 
     /// Whether any lane is true.
     fn any(mask: Self::Mask) -> bool;

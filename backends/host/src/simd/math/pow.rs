@@ -5,332 +5,420 @@ use super::{FloatBits, Row, exp, log, paired_polynomial};
 
 /// What the power of a dtype is made with.
 pub(super) trait Power: Row {
+    /// Those of all dtypes, in this one.
+    const RECIPROCALS: &'static [[Self; 16]; 2];
+    /// −ln c in two parts; the first plus a multiple of the upper part of ln 2 is exact.
+    const LOGARITHMS: [&'static [[Self; 16]; 2]; 2];
+    /// −2·(ln(1 + r) − r + r²/2) / r³; the error is a thousandth of the last place of the logarithm, and less.
+    const CUBIC: &'static [f64];
     /// 16 / ln 2, and ln 2 / 16 in two parts.
     const SIXTEENTH: [f64; 3];
-    /// 2^(i/16) in two parts.
+    /// 2^(i/16), from the bits of which i sixteenths of a binade are taken, and what is missing, as a part of it.
     const POWERS: [&'static [Self; 16]; 2];
     /// (eʳ − 1 − r) / r², for |r| up to ln 2 / 32 and what the tail of an exponent may add.
     const QUADRATIC: &'static [f64];
-    /// Natural logarithm of a positive normal number, several thousand times more precise than the dtype; `offset` is taken
-    /// from the exponent's biased count. The tail may be up to 2⁻¹¹ of the head.
-    fn log<V: FloatBits<Elem = Self>>(x: V, offset: V) -> Pair<V>;
 }
 
 /// `x` to the power `y`.
 #[inline(always)]
 pub(super) fn pow<V: FloatBits<Elem: Power>>(x: V, y: V) -> V {
     let c = const { <V::Elem as Row>::LOG };
-    let calm = x.lit(const { <V::Elem as Row>::EXP.calm });
     let ordinary = x.lit(c.least_normal).less_equal(x) & x.less(x.lit(f64::INFINITY));
-    let (mut size, mut offset) = (x, x.lit(c.unit + c.bias));
-    if V::any(!ordinary) {
-        (size, offset) = log::lifted(x.abs());
+    if !V::any(!ordinary) {
+        let exponent = Exponent::new(logarithm(x, x.lit(c.unit + c.bias)), y);
+        let calm = exponent.pair.head.abs().less(x.lit(const { <V::Elem as Row>::EXP.calm }));
+        // An infinite y or a NaN makes an exponent that is not calm.
+        if !V::any(!calm) {
+            let parts = exponent.raised();
+            let root = parts.root(parts.sixteenths);
+            return root.mul_add(parts.grown, root);
+        }
     }
-    let log = V::Elem::log(size, offset);
-    let product = Pair::product(y, log.head);
-    let mut exponent = Pair { head: product.head, tail: y.mul_add(log.tail, product.tail) };
-    // An infinite y or a NaN makes an exponent that is not calm.
-    let exceptional = V::any(!(ordinary & exponent.head.abs().less(calm)));
-    if exceptional {
-        let head = exp::limited(product.head);
-        // Beyond the limits the tail may be no number.
-        let tail = V::select(head.equal(product.head), exponent.tail, x.lit(0.0));
-        exponent = Pair { head, tail };
-    }
-    // The exponent is n sixteenths of ln 2 and r: n = 16k + i, and the power is 2ᵏ·2^(i/16)·eʳ.
-    let [inverse, upper, lower] = const { <V::Elem as Power>::SIXTEENTH };
-    let magic = x.lit(<V::Elem as Row>::MAGIC);
-    let magic_n = exponent.head.mul_add(x.lit(inverse), magic);
-    let n = magic_n - magic;
-    let r = n.mul_add(x.lit(-upper), exponent.head) + n.mul_add(x.lit(-lower), exponent.tail);
-    let grown = (r * r).mul_add(paired_polynomial(r, const { <V::Elem as Power>::QUADRATIC }), r);
-    let index = magic_n.to_bits();
-    let [upper, lower] = const { <V::Elem as Power>::POWERS };
-    let (root, lost) = (V::lookup(index, upper), V::lookup(index, lower));
-    let size = Pair { head: root, tail: root.mul_add(grown, lost) };
-    if exceptional {
-        let k = (n * x.lit(1.0 / 16.0)).floor();
-        return with_exceptions(x, y, exp::scaled(size, k));
-    }
-    // A normal number: k is added to the exponent.
-    let k = V::bits_shl(V::bits_shr(index, 4), <V::Elem as Row>::FRACTION_BITS);
-    V::from_bits(V::bits_add(size.round().to_bits(), k))
+    let (size, offset) = log::lifted(x.abs());
+    let parts = Exponent::new(logarithm(size, offset), y).limited().raised();
+    // The same rounding as above, and what it lost.
+    let root = parts.root(V::bits_and(parts.sixteenths, x.bits(15)));
+    let head = root.mul_add(parts.grown, root);
+    let tail = root.mul_add(parts.grown, root - head);
+    let k = (parts.n * x.lit(1.0 / 16.0)).floor();
+    with_exceptions(x, y, exp::scaled(Pair { head, tail }, k))
 }
 
-/// A positive normal number 2ᵏ·m.
-struct Split<V: FloatBits> {
-    k: V,
-    /// From 0.703125 to twice that.
-    m: V,
-    /// In the lowest four bits: in which sixteenth of its binade m is. 1 is within one, not at its edge.
-    sixteenth: V::Bits,
+/// The logarithm of a positive normal number.
+struct Logarithm<V> {
+    /// A thousand times more precise than the dtype; the tail may be up to 2⁻¹³ of the head: the cube is in it.
+    pair: Pair<V>,
+    /// −r³/2 of [`logarithm`], almost −3/2 of the tail.
+    cube: V,
 }
 
+/// The logarithm of 2ᵏ·m; `offset` is taken from the exponent's biased count.
 #[inline(always)]
-fn split<V: FloatBits>(x: V, offset: V) -> Split<V> {
+fn logarithm<V: FloatBits<Elem: Power>>(x: V, offset: V) -> Logarithm<V> {
     let c = const { <V::Elem as Row>::LOG };
     let bits = const { <V::Elem as Row>::FRACTION_BITS };
-    let below_one = 19_i64 << (bits - 5);
+    // m is from 91/128 to twice that, so that 1 is within one thirty-second, not at its edge.
+    let below_one = 37_i64 << (bits - 6);
     // Counted from the least m, the upper bits are the exponent and the lower ones the place of m.
     let counted = V::bits_add(x.to_bits(), x.bits(below_one));
-    let biased = V::bits_or(V::bits_shr(counted, bits), x.bits(c.unit_bits));
+    let k = V::from_bits(V::bits_or(V::bits_shr(counted, bits), x.bits(c.unit_bits))) - offset;
     let place = V::bits_and(counted, x.bits((1 << bits) - 1));
-    let m = V::bits_add(place, x.bits(<V::Elem as Row>::ONE - below_one));
-    Split { k: V::from_bits(biased) - offset, m: V::from_bits(m), sixteenth: V::bits_shr(counted, bits - 4) }
+    let m = V::from_bits(V::bits_add(place, x.bits(<V::Elem as Row>::ONE - below_one)));
+    let index = V::bits_shr(counted, bits - 5);
+    // m·c = 1 + r, and ln(1 + r) = r − r²/2 + …
+    let r = m.mul_add(V::lookup32(index, const { <V::Elem as Power>::RECIPROCALS }), x.lit(-1.0));
+    let square = Pair::product(r * x.lit(-0.5), r);
+    let near = Pair::ordered_sum(r, square.head);
+    // k·ln 2 − ln c is 0 or greater than that.
+    let [uppers, lowers] = const { <V::Elem as Power>::LOGARITHMS };
+    let [upper, lower] = c.ln_2;
+    let sum = Pair::ordered_sum(k.mul_add(x.lit(upper), V::lookup32(index, uppers)), near.head);
+    let lost = (near.tail + square.tail) + k.mul_add(x.lit(lower), V::lookup32(index, lowers));
+    let cube = r * square.head;
+    let cubic = paired_polynomial(r, const { <V::Elem as Power>::CUBIC });
+    Logarithm { pair: sum.with(cube.mul_add(cubic, lost)), cube }
 }
 
-/// A number c near the reciprocals of each sixteenth's numbers.
-const RECIPROCALS: [f64; 16] = [
-    1.390625, 1.33203125, 1.28125, 1.23046875, 1.18359375, 1.14453125, 1.1015625, 1.06640625, 1.03125, 1.0,
-    0.94140625, 0.890625, 0.84375, 0.80078125, 0.76171875, 0.7265625,
+/// The exponent of e.
+struct Exponent<V> {
+    pair: Pair<V>,
+    /// The sum of the pair to within a hundredth, known earlier.
+    rough: V,
+}
+
+impl<V: FloatBits<Elem: Power>> Exponent<V> {
+    #[inline(always)]
+    fn new(log: Logarithm<V>, y: V) -> Self {
+        let Pair { head, tail } = Pair::product(y, log.pair.head);
+        // The tail of `float32` is below a hundredth itself.
+        let double = const { <V::Elem as Row>::FRACTION_BITS > 24 };
+        let rough = if double { (y * y.lit(-2.0 / 3.0)).mul_add(log.cube, head) } else { head };
+        Exponent { pair: Pair { head, tail: y.mul_add(log.pair.tail, tail) }, rough }
+    }
+
+    /// Within the limits of the dtype's exponential.
+    #[inline(always)]
+    fn limited(self) -> Self {
+        let head = exp::limited(self.pair.head);
+        let within = head.equal(self.pair.head);
+        // Beyond the limits the tail may be no number.
+        let tail = V::select(within, self.pair.tail, head.lit(0.0));
+        Exponent { pair: Pair { head, tail }, rough: V::select(within, self.rough, head) }
+    }
+
+    #[inline(always)]
+    fn raised(self) -> Parts<V> {
+        let Pair { head, tail } = self.pair;
+        let [inverse, upper, lower] = const { <V::Elem as Power>::SIXTEENTH };
+        let magic = head.lit(<V::Elem as Row>::MAGIC);
+        let magic_n = self.rough.mul_add(head.lit(inverse), magic);
+        let (n, sixteenths) = (magic_n - magic, magic_n.to_bits());
+        let missing = V::lookup(sixteenths, const { <V::Elem as Power>::POWERS[1] });
+        let r = n.mul_add(head.lit(-upper), head) + (n.mul_add(head.lit(-lower), tail) + missing);
+        let grown = (r * r).mul_add(paired_polynomial(r, const { <V::Elem as Power>::QUADRATIC }), r);
+        Parts { n, sixteenths, grown }
+    }
+}
+
+/// e to the power of n sixteenths of ln 2 and r: n = 16k + i, and the power is 2ᵏ·2^(i/16)·eʳ.
+struct Parts<V: FloatBits> {
+    n: V,
+    /// In the lowest bits: n.
+    sixteenths: V::Bits,
+    /// eʳ − 1, with what is missing in 2^(i/16).
+    grown: V,
+}
+
+impl<V: FloatBits<Elem: Power>> Parts<V> {
+    /// 2^(i/16) with so many sixteenths of a binade added: `sixteenths`, or i of them.
+    #[inline(always)]
+    fn root(&self, added: V::Bits) -> V {
+        let root = V::lookup(self.sixteenths, const { <V::Elem as Power>::POWERS[0] });
+        let added = V::bits_shl(added, const { <V::Elem as Row>::FRACTION_BITS - 4 });
+        V::from_bits(V::bits_add(root.to_bits(), added))
+    }
+}
+
+/// A number c for each thirty-second of a binade, so near the reciprocals of its numbers m that m·c is within 1/50 of 1,
+/// and of so few bits that m·c − 1 is exact.
+const RECIPROCALS: [[f64; 16]; 2] = [
+    [
+        1.390625, 1.359375, 1.328125, 1.3125, 1.28125, 1.25, 1.234375, 1.203125, 1.1875, 1.15625, 1.140625,
+        1.125, 1.109375, 1.078125, 1.0625, 1.046875,
+    ],
+    [
+        1.03125, 1.015625, 1.0, 0.96875, 0.9375, 0.9140625, 0.890625, 0.859375, 0.84375, 0.8203125, 0.796875,
+        0.78125, 0.765625, 0.7421875, 0.7265625, 0.7109375,
+    ],
 ];
 
-/// m·c = 1 + r, and what is missing in r.
-#[inline(always)]
-fn reduced<V: FloatBits>(m: V, inverse: V) -> Pair<V> {
-    let whole = Pair::product(m, inverse);
-    Pair { head: whole.head - m.lit(1.0), tail: whole.tail }
-}
-
-/// k·ln 2 + `logarithm` + `near`, of which the first two are together 0 or greater than the rest; `tail` is missing in them.
-#[inline(always)]
-fn joined<V: FloatBits>(k: V, logarithm: [V; 2], near: V, tail: V) -> Pair<V> {
-    let [upper, lower] = const { <V::Elem as Row>::LOG.ln_2 };
-    let sum = Pair::ordered_sum(k.mul_add(k.lit(upper), logarithm[0]), near);
-    sum.with(k.mul_add(k.lit(lower), logarithm[1]) + tail)
-}
-
 impl Power for f32 {
+    const RECIPROCALS: &'static [[Self; 16]; 2] = &{
+        let (mut single, mut i) = ([[0.0; 16]; 2], 0);
+        while i < 32 {
+            single[i / 16][i % 16] = RECIPROCALS[i / 16][i % 16] as f32;
+            i += 1;
+        }
+        single
+    };
+    const LOGARITHMS: [&'static [[Self; 16]; 2]; 2] = [
+        &[
+            [
+                -0.329_757_7,
+                -0.307_022_1,
+                -0.283_767_7,
+                -0.271_926_88,
+                -0.247_833_25,
+                -0.223_144_53,
+                -0.210_571_29,
+                -0.184_921_26,
+                -0.171_844_48,
+                -0.145_187_38,
+                -0.131_576_54,
+                -0.117_782_59,
+                -0.103_790_28,
+                -0.075_225_83,
+                -0.060_623_17,
+                -0.045_806_885,
+            ],
+            [
+                -0.030_776_978,
+                -0.015_502_93,
+                0.0,
+                0.031_753_54,
+                0.064_544_68,
+                0.089_859_01,
+                0.115_829_47,
+                0.151_550_3,
+                0.169_906_62,
+                0.198_074_34,
+                0.227_050_78,
+                0.246_856_69,
+                0.267_059_33,
+                0.298_156_74,
+                0.319_427_5,
+                0.341_171_26,
+            ],
+        ],
+        &[
+            [
+                4.404_057e-06,
+                -2.940_568_3e-06,
+                -4.729_353_4e-07,
+                -6.835_600_7e-06,
+                -2.911_951_5e-06,
+                9.799_357e-07,
+                6.519_955e-06,
+                -1.073_845_6e-06,
+                -5.774_504_6e-06,
+                5.368_085e-06,
+                1.802_972_2e-07,
+                -4.428_829_4e-07,
+                -6.510_478_7e-06,
+                2.408_840_6e-06,
+                -1.452_871_2e-06,
+                -2.651_265_7e-06,
+            ],
+            [
+                5.318_872_4e-06,
+                -1.256_848_5e-06,
+                0.0,
+                -4.841_724_6e-06,
+                -6.156_597e-06,
+                -2.679_667_2e-06,
+                2.347_751_7e-06,
+                -3.948_415_5e-07,
+                -7.579_415_5e-06,
+                -4.427_058_2e-06,
+                6.669_385e-06,
+                3.388_478_5e-06,
+                3.459_077e-06,
+                -3.365_962_1e-06,
+                3.280_532e-06,
+                -5.072_456_6e-07,
+            ],
+        ],
+    ];
+    const CUBIC: &'static [f64] = &[-0.6666662096977234, 0.5000929236412048, -0.40256354212760925];
     const SIXTEENTH: [f64; 3] = [23.083120346069336, 0.043321698904037476, -1.1904088825787085e-10];
     const POWERS: [&'static [Self; 16]; 2] = [
         &[
             1.0,
-            1.044_273_7,
-            1.090_507_7,
-            1.138_788_6,
-            1.189_207_1,
-            1.241_857_8,
-            1.296_839_6,
-            1.354_255_6,
-            std::f32::consts::SQRT_2,
-            1.476_826_2,
-            1.542_210_8,
-            1.610_490_3,
-            1.681_792_9,
-            1.756_252_2,
-            1.834_008_1,
-            1.915_206_6,
+            0.990_886_87,
+            0.982_753_9,
+            0.975_644_3,
+            0.969_603_54,
+            0.964_678_9,
+            0.960_919_8,
+            0.958_377_8,
+            0.957_106_77,
+            0.957_163_1,
+            0.958_605_4,
+            0.961_495_16,
+            0.965_896_4,
+            0.971_876_1,
+            0.979_504_05,
+            0.988_853_3,
         ],
         &[
             0.0,
-            4.833_47e-8,
-            -1.307_754e-8,
-            5.386_222_3e-8,
-            3.797_635_3e-8,
-            4.496_838e-8,
-            -4.018_999_5e-8,
-            -1.012_334_9e-8,
-            2.420_323_5e-8,
-            -4.500_899e-8,
-            8.070_905e-9,
-            9.836_217e-9,
-            -2.475_532_7e-8,
-            -9.235_77e-9,
-            -1.123_927_8e-8,
-            9.845_328e-9,
+            4.628_547e-08,
+            -1.199_215_75e-08,
+            4.729_782_4e-08,
+            3.193_418e-08,
+            3.621_057_2e-08,
+            -3.099_072e-08,
+            -7.475_213e-09,
+            1.711_427_1e-08,
+            -3.047_683_4e-08,
+            5.233_334e-09,
+            6.107_591_8e-09,
+            -1.471_960_5e-08,
+            -5.258_795e-09,
+            -6.128_259_7e-09,
+            5.140_609_3e-09,
         ],
     ];
-    const QUADRATIC: &'static [f64] = &[0.5, 0.1666666716337204, 0.041671022772789, 0.0083342669531703];
-
-    #[inline(always)]
-    fn log<V: FloatBits<Elem = f32>>(x: V, offset: V) -> Pair<V> {
-        /// −ln c in two parts; the first plus a multiple of the upper part of ln 2 is exact.
-        const LOGARITHMS: [[f32; 16]; 2] = [
-            [
-                -0.329_757_7,
-                -0.286_712_65,
-                -0.247_833_25,
-                -0.207_397_46,
-                -0.168_548_58,
-                -0.134_994_5,
-                -0.096_725_464,
-                -0.064_300_54,
-                -0.030_776_978,
-                0.0,
-                0.060_379_03,
-                0.115_829_47,
-                0.169_906_62,
-                0.222_167_97,
-                0.272_171_02,
-                0.319_427_5,
-            ],
-            [
-                4.404_057e-6,
-                7.613_680_3e-6,
-                -2.911_951_5e-6,
-                2.266_591_5e-6,
-                -6.777_045_7e-6,
-                -6.577_015_5e-7,
-                -4.162_591_3e-6,
-                6.186_404e-6,
-                5.318_872_4e-6,
-                0.0,
-                1.482_668_6e-6,
-                2.347_751_7e-6,
-                -7.579_415_5e-6,
-                -5.034_088_4e-7,
-                6.865_408e-6,
-                3.280_532e-6,
-            ],
-        ];
-        /// 2·(ln(1 + r) − r + r²/2) / r³; the error is 2⁻³⁵ of the logarithm.
-        const CUBIC: &[f64] =
-            &[0.6666666269302368, -0.5000004768371582, 0.4002586901187897, -0.3323935568332672];
-        const INVERSES: [f32; 16] = {
-            let (mut single, mut i) = ([0.0; 16], 0);
-            while i < 16 {
-                single[i] = RECIPROCALS[i] as f32;
-                i += 1;
-            }
-            single
-        };
-
-        let Split { k, m, sixteenth } = split(x, offset);
-        let Pair { head: r, tail: r_lost } = reduced(m, V::lookup(sixteenth, &INVERSES));
-        let half_square = Pair::product(r * x.lit(0.5), r);
-        let near = Pair::ordered_sum(r, -half_square.head);
-        // What is missing in r counts by 1 / (1 + r), almost 1 − r + r².
-        let less = half_square.head - near.head;
-        let lost = less.mul_add(r_lost, r_lost) - half_square.tail;
-        let rest = (r * half_square.head).mul_add(paired_polynomial(r, CUBIC), lost);
-        let logarithm = [V::lookup(sixteenth, &LOGARITHMS[0]), V::lookup(sixteenth, &LOGARITHMS[1])];
-        joined(k, logarithm, near.head, near.tail + rest)
-    }
+    const QUADRATIC: &'static [f64] = &[0.5, 0.1666700839996338, 0.04166766256093979];
 }
 
 impl Power for f64 {
+    const RECIPROCALS: &'static [[Self; 16]; 2] = &RECIPROCALS;
+    const LOGARITHMS: [&'static [[Self; 16]; 2]; 2] = [
+        &[
+            [
+                -0.32975328637257917,
+                -0.30702503529482783,
+                -0.28376817313073843,
+                -0.2719337154835557,
+                -0.2478361639045943,
+                -0.22314355131402408,
+                -0.21056476910735,
+                -0.1849223384938341,
+                -0.17185025692651834,
+                -0.14518200984457508,
+                -0.13157635778861732,
+                -0.11778303565643,
+                -0.10379679368179495,
+                -0.07522342123775161,
+                -0.060624621816259605,
+                -0.0458095360313564,
+            ],
+            [
+                -0.03077165866670839,
+                -0.015504186535963527,
+                0.0,
+                0.031748698314459034,
+                0.06453852113736502,
+                0.0898563291220853,
+                0.11583181552532551,
+                0.15154989812708664,
+                0.16989903679541385,
+                0.19806991376208316,
+                0.2270574506351295,
+                0.2468600779316148,
+                0.2670627852489815,
+                0.29815337231912054,
+                0.3194307707663029,
+                0.3411707574027787,
+            ],
+        ],
+        &[
+            [
+                1.1118671389559323e-13,
+                -8.403156304792425e-14,
+                9.3834172236637e-14,
+                -8.604306772808733e-14,
+                1.3029797173308663e-14,
+                -1.856757095979601e-13,
+                3.6507188831790577e-16,
+                -1.7788850778198106e-13,
+                -1.4088127937111135e-13,
+                7.718001336828099e-14,
+                -1.0195735223708473e-13,
+                4.654729747598445e-14,
+                1.5138730947129065e-13,
+                1.6408301585598662e-13,
+                -1.7523746905186702e-13,
+                6.219834199475792e-14,
+            ],
+            [
+                -4.529814257790929e-14,
+                -1.7274567499706107e-15,
+                0.0,
+                1.2126714809099119e-13,
+                2.0614806739842207e-13,
+                -2.2425180056249017e-13,
+                -2.0380485326119331e-13,
+                1.1430262734452834e-13,
+                -1.6376276414097503e-14,
+                1.0634128304268335e-14,
+                2.1658630794451516e-13,
+                -8.899851356560444e-14,
+                6.371947269815667e-14,
+                -4.4204083338755686e-14,
+                5.834357420090924e-14,
+                -1.156568624616423e-14,
+            ],
+        ],
+    ];
+    const CUBIC: &'static [f64] = &[
+        -0.6666666666666666,
+        0.4999999999999845,
+        -0.40000000000309766,
+        0.3333333336160228,
+        -0.28571425388476046,
+        0.24999845147465188,
+        -0.2223512579608786,
+        0.20267171558358432,
+    ];
     const SIXTEENTH: [f64; 3] = [23.083120654223414, 0.04332169878499658, 1.4494042586539372e-18];
     const POWERS: [&'static [Self; 16]; 2] = [
         &[
             1.0,
-            1.0442737824274138,
-            1.0905077326652577,
-            1.1387886347566916,
-            1.189207115002721,
-            1.241857812073484,
-            1.2968395546510096,
-            1.3542555469368927,
-            std::f64::consts::SQRT_2,
-            1.4768261459394993,
-            1.5422108254079407,
-            1.6104903319492543,
-            1.681792830507429,
-            1.7562521603732995,
-            1.8340080864093424,
-            1.9152065613971474,
+            0.9908868912137069,
+            0.9827538663326288,
+            0.9756443173783458,
+            0.9696035575013605,
+            0.964678906036742,
+            0.9609197773255048,
+            0.9583777734684463,
+            0.9571067811865476,
+            0.9571630729697497,
+            0.9586054127039704,
+            0.9614951659746271,
+            0.9658964152537145,
+            0.9718760801866497,
+            0.9795040432046712,
+            0.9888532806985737,
         ],
         &[
             0.0,
-            8.551889705537965e-17,
-            -3.046782079812471e-17,
-            8.912812676025408e-17,
-            3.982015231465646e-17,
-            4.658027591836937e-17,
-            2.5382502794888315e-17,
-            7.70094837980299e-17,
-            -9.667293313452913e-17,
-            -3.483994556892796e-17,
-            7.949834809697621e-17,
-            2.4707192569797888e-17,
-            8.199010020581497e-17,
-            2.960140695448873e-17,
-            3.283107224245627e-17,
-            -1.0619946056195963e-16,
+            8.189317638195515e-17,
+            -2.7939114859515733e-17,
+            7.826573258636076e-17,
+            3.3484623336251524e-17,
+            3.750854201303127e-17,
+            1.9572585293112036e-17,
+            5.68648095791174e-17,
+            -6.835808657661922e-17,
+            -2.3591094770850053e-17,
+            5.1548301170786783e-17,
+            1.5341410053603723e-17,
+            4.875160526227062e-17,
+            1.685487290628973e-17,
+            1.790126907604513e-17,
+            -5.545065618639427e-17,
         ],
     ];
     const QUADRATIC: &'static [f64] = &[
-        0.5000000000000001,
-        0.16666666666666674,
-        0.041666666663210006,
-        0.008333333332522513,
-        0.0013889074071009393,
-        0.00019841544185064422,
+        0.5000000000000004,
+        0.1666666666666668,
+        0.04166666666054236,
+        0.008333333332274461,
+        0.0013889113251347334,
+        0.00019841571758030593,
     ];
-
-    #[inline(always)]
-    fn log<V: FloatBits<Elem = f64>>(x: V, offset: V) -> Pair<V> {
-        /// −ln c in two parts; the first plus a multiple of the upper part of ln 2 is exact.
-        const LOGARITHMS: [[f64; 16]; 2] = [
-            [
-                -0.32975328637257917,
-                -0.2867050328040932,
-                -0.2478361639045943,
-                -0.2073951943461907,
-                -0.16855536103003033,
-                -0.13499516453748583,
-                -0.09672962645845473,
-                -0.06429435070549516,
-                -0.03077165866670839,
-                0.0,
-                0.06038051098903452,
-                0.11583181552532551,
-                0.16989903679541385,
-                0.2221674653410446,
-                0.2721778859158803,
-                0.3194307707663029,
-            ],
-            [
-                1.1118671389559323e-13,
-                1.3889257940316386e-13,
-                1.3029797173308663e-14,
-                1.2010499967033472e-13,
-                2.236592776890616e-13,
-                -1.8996158041578768e-14,
-                -9.638067658552277e-14,
-                9.790518511990216e-14,
-                -4.529814257790929e-14,
-                0.0,
-                -1.2703942655647089e-13,
-                -2.0380485326119331e-13,
-                -1.6376276414097503e-14,
-                1.0970699320566433e-13,
-                -6.465103064005256e-14,
-                5.834357420090924e-14,
-            ],
-        ];
-        /// 2·(ln(1 + r) − r + r²/2 − r³/3) / r⁴; the error is 2⁻⁷¹ of the logarithm.
-        const QUARTIC: &[f64] = &[
-            -0.5,
-            0.3999999999999964,
-            -0.333333333333485,
-            0.2857142857669273,
-            -0.24999999901409567,
-            0.2222220126434794,
-            -0.2000019496400599,
-            0.18212860607214737,
-            -0.16559582453787705,
-        ];
-        /// ⅔ in two parts.
-        const TWO_THIRDS: [f64; 2] = [0.6666666666666666, 3.700743415417188e-17];
-
-        let (one, [upper, lower]) = (x.lit(1.0), TWO_THIRDS.map(|part| x.lit(part)));
-        let Split { k, m, sixteenth } = split(x, offset);
-        let Pair { head: r, tail: r_lost } = reduced(m, V::lookup(sixteenth, &RECIPROCALS));
-        let half_square = Pair::product(r * x.lit(0.5), r);
-        // r³/2, and ⅔ of it.
-        let half_cube = Pair::product(half_square.head, r);
-        let half_cube_lost = half_square.tail.mul_add(r, half_cube.tail);
-        let third = Pair::product(half_cube.head, upper);
-        let third_lost = half_cube.head.mul_add(lower, half_cube_lost.mul_add(upper, third.tail));
-        let near = Pair::ordered_sum(r, -half_square.head);
-        let nearer = Pair::ordered_sum(near.head, third.head);
-        // What is missing in r counts by 1 / (1 + r), almost (1 − r)·(1 + r²).
-        let slope = (one - r) * r.mul_add(r, one);
-        let lost = slope.mul_add(r_lost, third_lost - half_square.tail);
-        let rest = (r * half_cube.head).mul_add(paired_polynomial(r, QUARTIC), lost);
-        let logarithm = [V::lookup(sixteenth, &LOGARITHMS[0]), V::lookup(sixteenth, &LOGARITHMS[1])];
-        joined(k, logarithm, nearer.head, near.tail + nearer.tail + rest)
-    }
 }
 
 /// `size`, the power of |x| where both operands are finite and x is not 0, with the sign that it has, and what the power
