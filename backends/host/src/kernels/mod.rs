@@ -96,7 +96,8 @@ fn step_ps(op: Op, dtype: Dtype) -> usize {
         Op::Exp => 60,
         Op::Log => 90,
         Op::Sin | Op::Cos | Op::Tanh | Op::Atan => 170,
-        Op::Atan2 | Op::Pow => 300,
+        Op::Atan2 => 300,
+        Op::Pow => 110,
         op if op.class() == OpClass::int => 250,
         _ => 8,
     };
