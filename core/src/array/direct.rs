@@ -424,6 +424,7 @@ fn fold_sources<R>(
 ///
 /// # Errors
 /// What the allocation reports.
+#[inline(always)]
 pub(super) fn dot<'a>(a: &'a UsmArray, b: &'a UsmArray) -> Result<Option<UsmArray>> {
     let vectors = a.ndim() == 1 && same_shape(a.shape(), b.shape());
     let alike = a.dtype == b.dtype && a.queue == b.queue && a.queue.works_at_once();
@@ -443,8 +444,10 @@ pub(super) fn dot<'a>(a: &'a UsmArray, b: &'a UsmArray) -> Result<Option<UsmArra
         waited: true,
     };
     let Some(memory) = fold.fresh(from, Some(factors), a.dtype)? else { return Ok(None) };
-    let layout = Layout::contiguous(&[], Order::C)?;
-    Ok(Some(UsmArray::of(Elements::Memory(memory.into()), layout, a.dtype, a.queue.clone())))
+    let (elements, queue) = (Elements::Memory(memory.into()), a.queue.clone());
+    // Made where it is returned, as by `Fresh::array`.
+    let layout = Layout::dense(&[], 1, Order::C);
+    Ok(Some(UsmArray { elements, layout, dtype: a.dtype, queue, writable: true }))
 }
 
 /// Arrays of a dtype and of a queue, joined along an axis.

@@ -201,7 +201,20 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Shape`] where the summed extents differ or the others do not broadcast, [`Error::Axis`],
     /// [`Error::Dtype`] for `bool`, [`Error::ExecutionPlacement`].
+    #[inline]
     pub fn vecdot(&self, other: &Self, axis: isize) -> Result<Self> {
+        // Vectors have this axis.
+        if matches!(axis, -1 | 0)
+            && let Some(dot) = direct::dot(self, other)?
+        {
+            return Ok(dot);
+        }
+        self.vecdot_apart(other, axis)
+    }
+
+    /// [`vecdot`](Self::vecdot) of what is no small work.
+    #[inline(never)]
+    fn vecdot_apart(&self, other: &Self, axis: isize) -> Result<Self> {
         let ndim = self.ndim().min(other.ndim());
         if ndim == 0 {
             return Err(no_dimensions(if self.ndim() == 0 { "x1" } else { "x2" }));
@@ -218,9 +231,6 @@ impl UsmArray {
             }
             false => normalize_axis("axis", axis, ndim)?.cast_signed() - ndim.cast_signed(),
         };
-        if let Some(dot) = direct::dot(self, other)? {
-            return Ok(dot);
-        }
         let factors = Factors::new(self, other)?;
         let (x1, x2) = (factors.x1.move_axis(axis, -1)?, factors.x2.move_axis(axis, -1)?);
         if x1.shape().last() != x2.shape().last() {

@@ -263,7 +263,7 @@ impl Layout {
 
     /// A contiguous layout of a shape of so many elements, which has passed [`checked_len`].
     #[inline(always)]
-    fn dense(shape: &[usize], len: usize, order: Order) -> Self {
+    pub(crate) fn dense(shape: &[usize], len: usize, order: Order) -> Self {
         let (mut counted, mut plain) = (0, true);
         for &extent in shape {
             counted += usize::from(extent != 1);
