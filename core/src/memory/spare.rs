@@ -13,7 +13,7 @@ use super::allocation::Allocation;
 use crate::runtime::Device;
 
 /// Bytes of an allocation that is kept, at most.
-const SPARE_BYTES: usize = 8 << 10;
+const SPARE_BYTES: usize = 16 << 10;
 /// Allocations that a thread keeps, at most.
 const SPARES: usize = 16;
 
