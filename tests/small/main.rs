@@ -2,6 +2,7 @@
 //! everything is submitted.
 
 mod alike;
+mod apart;
 #[path = "../devices/mod.rs"]
 mod devices;
 #[path = "../random/mod.rs"]

@@ -52,17 +52,23 @@ impl Fresh<'_> {
 pub(super) fn elementwise_alike<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> Result<Option<Fresh<'a>>> {
     // The number of operands is known where they are looked at.
     match operands {
-        [a] => fresh_alike(op, [a]),
-        [a, b] => fresh_alike(op, [a, b]),
-        [a, b, c] => fresh_alike(op, [a, b, c]),
+        [a] => fresh_alike::<1, false>(op, [a]),
+        [a, b] => fresh_alike::<2, false>(op, [a, b]),
+        [a, b, c] => fresh_alike::<3, false>(op, [a, b, c]),
         _ => Ok(None),
     }
 }
 
+/// [`elementwise_alike`], of so many operands. `APART`: those that do not lie as the first of the largest does are gathered.
 #[inline(always)]
-fn fresh_alike<'a, const N: usize>(op: Op, operands: [&ArrayOrScalar<'a>; N]) -> Result<Option<Fresh<'a>>> {
-    let Some(like) = operands.into_iter().rev().find_map(an_array) else { return Ok(None) };
-    let Some(call) = alike(op, operands, like) else { return Ok(None) };
+fn fresh_alike<'a, const N: usize, const APART: bool>(
+    op: Op,
+    operands: [&ArrayOrScalar<'a>; N],
+) -> Result<Option<Fresh<'a>>> {
+    let mut arrays = operands.into_iter().filter_map(an_array);
+    let like = if APART { largest(arrays) } else { arrays.next_back() };
+    let Some(like) = like else { return Ok(None) };
+    let Some(call) = alike::<N, APART>(op, operands, like) else { return Ok(None) };
     // More is recorded, to be computed with what comes next.
     if call.bytes() > DIRECT_BYTES {
         return Ok(None);
@@ -73,11 +79,11 @@ fn fresh_alike<'a, const N: usize>(op: Op, operands: [&ArrayOrScalar<'a>; N]) ->
 
 /// An operation on values, and on arrays that lie as one does: one of them, or the result.
 #[inline(always)]
-fn alike<'a, const N: usize>(
+fn alike<'a, const N: usize, const APART: bool>(
     op: Op,
     operands: [&ArrayOrScalar<'a>; N],
     like: &'a UsmArray,
-) -> Option<Alike<'a, N>> {
+) -> Option<Alike<'a, N, APART>> {
     // A condition, which has a dtype of its own, comes first.
     let dtype = match operands[N - 1] {
         ArrayOrScalar::Array(array) => array.dtype,
@@ -106,6 +112,19 @@ fn alike<'a, const N: usize>(
     Some(call)
 }
 
+/// As [`elementwise_alike`], where what does not lie so is gathered.
+///
+/// # Errors
+/// What the allocation reports.
+pub(super) fn elementwise_gathered<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> Result<Option<Fresh<'a>>> {
+    match operands {
+        // A copy goes straight to where it is to be.
+        [a] if op != Op::Copy => fresh_alike::<1, true>(op, [a]),
+        [a, b] => fresh_alike::<2, true>(op, [a, b]),
+        _ => Ok(None),
+    }
+}
+
 /// The array of an elementwise operation on arrays of one dtype and queue in memory, and scalars; `None` where that is not
 /// possible at once, or the result is so large that it is recorded instead.
 ///
@@ -113,16 +132,11 @@ fn alike<'a, const N: usize>(
 /// What the allocation reports.
 #[inline(never)]
 pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
-    let (mut last, mut like): (Option<&UsmArray>, Option<&UsmArray>) = (None, None);
-    for array in operands.iter().filter_map(an_array) {
-        // Mostly one of the operands has the shape of the result: that with the most elements.
-        if like.is_none_or(|like| like.len() < array.len()) {
-            like = Some(array);
-        }
-        last = Some(array);
-    }
+    let arrays = || operands.iter().filter_map(an_array);
     // The condition of a selection, which has a dtype of its own, comes first.
-    let (Some(UsmArray { dtype, queue, .. }), Some(like)) = (last, like) else { return Ok(None) };
+    let (Some(UsmArray { dtype, queue, .. }), Some(like)) = (arrays().next_back(), largest(arrays())) else {
+        return Ok(None);
+    };
     let most = DIRECT_BYTES / op.result(*dtype).size();
     if op == Op::Cast || !queue.works_at_once() || like.len() > most {
         return Ok(None);
@@ -152,6 +166,12 @@ pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
     let order = joint_order(operands, &shape);
     let Some(memory) = computed(Space { shape: &shape, len, order })? else { return Ok(None) };
     Ok(Some(array(memory, Layout::contiguous(&shape, order)?)))
+}
+
+/// The first of the arrays with the most elements: mostly one of the operands has the shape of the result.
+#[inline(always)]
+fn largest<'a>(arrays: impl Iterator<Item = &'a UsmArray>) -> Option<&'a UsmArray> {
+    arrays.reduce(|largest, array| if largest.len() < array.len() { array } else { largest })
 }
 
 /// The shape that arrays broadcast to.
@@ -255,7 +275,7 @@ fn write_alike<'a, const N: usize>(
     out: &'a UsmArray,
     allocation: &Arc<Allocation>,
 ) -> bool {
-    let call = alike(op, operands, out);
+    let call = alike::<N, false>(op, operands, out);
     call.is_some_and(|call| call.out_dtype() == out.dtype && call.write(allocation, &out.layout))
 }
 
@@ -316,7 +336,8 @@ fn reused<'a, const N: usize>(
     }
     let alone = elements.alone()?;
     let function = Function::of(queue.device(), op, *dtype)?;
-    let mut call = Alike::<N>::new(function, Space { shape: layout.shape(), len: layout.len(), order })?;
+    let mut call =
+        Alike::<N, false>::new(function, Space { shape: layout.shape(), len: layout.len(), order })?;
     for (k, operand) in operands.iter().enumerate() {
         let takes = match *operand {
             None => call.owned(k, alone, layout, *dtype),

@@ -61,6 +61,9 @@ pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
 /// As [`elementwise`], of what is not found to be the usual small work.
 #[inline(never)]
 pub(super) fn elementwise_apart(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
+    if let Some(fresh) = direct::elementwise_gathered(op, operands)? {
+        return Ok(fresh.array());
+    }
     match direct::elementwise(op, operands)? {
         Some(array) => Ok(array),
         None => record(op, operands),

@@ -1,25 +1,36 @@
-//! Operands that lie as the results do, or are values: the usual small work, found to be that in one pass.
+//! Operands that lie as the results do, or are values: the usual small work, found to be that in one pass. And, apart from it,
+//! what is as small but has to be gathered.
 
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use super::{Constant, Function, MAX_OPERANDS, Memories, Source, Space, hold_idle, place_before, span};
+use super::strided;
+use super::{
+    Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space, broadcasts, hold_idle,
+    place, place_before, span,
+};
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::layout::Layout;
+use crate::layout::{Layout, Order};
 use crate::memory::allocation::Allocation;
 use crate::memory::{Alone, BLOCK_ALIGN_BYTES, UsmKind};
 use crate::ops::Op;
 use crate::scalar::Scalar;
 
-/// A call of a function on `N` operands, each of which lies as the results do, or is a value. All of it is inlined into who
-/// makes one, so that none of it goes through memory.
-pub(crate) struct Alike<'a, const N: usize> {
+/// Bytes of an operand's repeated rows that are gathered, for as many results at a time.
+const REPEATED_BYTES: usize = 1 << 10;
+
+/// A call of a function on `N` operands, each of which lies as the results do, or is a value, or, if `APART`, is gathered first.
+/// All of it is inlined into who makes one, so that none of it goes through memory, but for what is gathered.
+pub(crate) struct Alike<'a, const N: usize, const APART: bool> {
     function: Function<'a>,
     space: Space<'a>,
     kind: UsmKind,
     places: [*const u8; N],
     /// Where the elements are; none of a value.
     memory: [Option<&'a Allocation>; N],
+    /// How the elements lie that do not lie as the results do.
+    apart: [Option<&'a Layout>; N],
     constants: [Constant; N],
     /// Bit `k`: operand `k` is given.
     given: u32,
@@ -27,17 +38,20 @@ pub(crate) struct Alike<'a, const N: usize> {
     alone: u32,
 }
 
-impl<'a, const N: usize> Alike<'a, N> {
+impl<'a, const N: usize, const APART: bool> Alike<'a, N, APART> {
     /// A call without its operands, where the function takes as many, and so many elements.
     #[inline(always)]
     pub(crate) fn new(function: Function<'a>, space: Space<'a>) -> Option<Self> {
-        let takes = function.arity == N && (1..=function.most()).contains(&space.len);
+        // What is gathered is not shared.
+        let most = if APART { function.elements.alone } else { function.most() };
+        let takes = function.arity == N && (1..=most).contains(&space.len);
         takes.then_some(Self {
             function,
             space,
             kind: UsmKind::Host,
             places: [std::ptr::null(); N],
             memory: [const { None }; N],
+            apart: [const { None }; N],
             constants: [const { Constant([0; 2]) }; N],
             given: 0,
             alone: 0,
@@ -49,7 +63,8 @@ impl<'a, const N: usize> Alike<'a, N> {
         self.function.op.operand_dtype(k, self.function.dtype)
     }
 
-    /// Gives operand `k`, elements of a dtype. Whether they lie as the results do, and the function takes them.
+    /// Gives operand `k`, elements of a dtype. Whether they lie as the results do, or can be gathered, and the function takes
+    /// them.
     #[inline(always)]
     pub(crate) fn array(
         &mut self,
@@ -58,24 +73,23 @@ impl<'a, const N: usize> Alike<'a, N> {
         layout: &'a Layout,
         dtype: Dtype,
     ) -> bool {
-        let takes = dtype == self.dtype(k)
-            && Source { allocation, layout }.lies_as(&self.space)
-            && allocation.device() == self.function.device;
+        if dtype != self.dtype(k) || allocation.device() != self.function.device {
+            return false;
+        }
+        let alike = Source { allocation, layout }.lies_as(&self.space);
         let end = layout.offset() + self.space.len;
-        let place = if takes { place_before(allocation, layout.offset(), end, dtype) } else { None };
+        let place = match alike {
+            true => place_before(allocation, layout.offset(), end, dtype),
+            false if APART => gathered(allocation, layout, &self.space, dtype),
+            false => None,
+        };
         let Some(place) = place else { return false };
         self.places[k] = place;
         self.memory[k] = Some(allocation);
+        self.apart[k] = if alike { None } else { Some(layout) };
         self.kind = self.kind.combine(allocation.kind());
         self.given |= 1 << k;
         true
-    }
-
-    /// [`array`](Self::array), of memory that nobody else has: it needs not be held.
-    #[inline(always)]
-    pub(crate) fn owned(&mut self, k: usize, memory: Alone<'a>, layout: &'a Layout, dtype: Dtype) -> bool {
-        self.alone |= 1 << k;
-        self.array(k, memory.allocation(), layout, dtype)
     }
 
     /// Gives operand `k`, a value. Whether the function takes it.
@@ -126,6 +140,107 @@ impl<'a, const N: usize> Alike<'a, N> {
         Ok(Some(out))
     }
 
+    /// What is touched, but for what nobody else has.
+    #[inline(always)]
+    fn memories(&self, target: Option<&'a Allocation>) -> Memories<'a> {
+        let mut memories = [const { None }; MAX_OPERANDS + 1];
+        for (k, memory) in self.memory.into_iter().enumerate() {
+            memories[k] = memory.filter(|_| self.alone >> k & 1 == 0);
+        }
+        memories[MAX_OPERANDS] = target;
+        memories
+    }
+
+    /// Computes the elements.
+    ///
+    /// # Safety
+    /// The call is complete ([`is_ready`](Self::is_ready)). The elements may be written at `dst`, which is aligned to them;
+    /// nothing else accesses these or the operands in conflict; an operand that lies as they do is exactly the elements at
+    /// `dst`, or apart from them.
+    #[inline(always)]
+    unsafe fn run(&self, dst: *mut u8) {
+        if APART {
+            // SAFETY: the same contract.
+            return unsafe { self.run_apart(dst) };
+        }
+        // What pointers are taken of has to be in memory.
+        let (mut places, constants, mut same) = (self.places, self.constants, 0);
+        for (k, place) in places.iter_mut().enumerate() {
+            if self.memory[k].is_none() {
+                *place = constants[k].place();
+                same |= 1 << k;
+            }
+        }
+        // The first operand stands in place of those that the function has not.
+        let operand = |k: usize| places[if k < N { k } else { 0 }];
+        // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
+        // (`backend::Device::elements_fn`). Operands have as many elements as the results, are inside their allocations and
+        // aligned (`place_before`), or are one element for all, aligned for every dtype. The rest is the caller's contract.
+        unsafe { self.function.run(dst, [operand(0), operand(1), operand(2)], same, self.space.len) };
+    }
+
+    /// [`run`](Self::run), where operands are gathered first. Of rows that are repeated, as many are gathered as are worth a call,
+    /// where all else lies as the results do.
+    ///
+    /// # Safety
+    /// As for `run`.
+    #[inline(always)]
+    unsafe fn run_apart(&self, dst: *mut u8) {
+        let Self { function, space, .. } = self;
+        let mut rooms = [const { Gathered([MaybeUninit::uninit(); MAX_BYTES]) }; N];
+        // Results of one call, and the bytes from one of them to the next in each operand.
+        let (mut block, mut sizes) = (space.len, [0; N]);
+        let (mut places, mut same) = (self.places, 0);
+        let others_alike = self.apart.iter().flatten().count() == 1;
+        for k in 0..N {
+            let size = self.dtype(k).size();
+            let Some(layout) = self.apart[k] else {
+                match self.memory[k] {
+                    Some(_) => sizes[k] = size,
+                    None => (places[k], same) = (self.constants[k].place(), same | 1 << k),
+                }
+                continue;
+            };
+            let (mut steps, room) =
+                (strided::steps(layout, space, size), rooms[k].0.as_mut_ptr().cast::<u8>());
+            if let Some((times, 0)) = steps.last_mut()
+                && others_alike
+            {
+                let row = space.len / *times;
+                *times = (REPEATED_BYTES / size).div_ceil(row).min(*times);
+                block = row * *times;
+            }
+            // SAFETY: the elements were found to be in their allocation, the layout to broadcast to the space, and the room, which
+            // is apart from everything, to be long enough for all of them (`gathered`); the rest is the caller's contract.
+            unsafe { strided::gather(&**function.device.backend(), places[k], &steps, size, room) };
+            places[k] = room;
+        }
+        let mut at = 0;
+        while at < space.len {
+            let operand = |k: usize| places[if k < N { k } else { 0 }];
+            let count = block.min(space.len - at);
+            // SAFETY: as for `run`, of a part of the results, and with what was gathered, which is apart from them: as many elements
+            // as there are, or rows that each part begins with.
+            unsafe {
+                let to = dst.wrapping_add(at * function.out.size());
+                function.run_alone(to, [operand(0), operand(1), operand(2)], same, count);
+            }
+            at += count;
+            for (place, size) in std::iter::zip(&mut places, sizes) {
+                *place = place.wrapping_add(count * size);
+            }
+        }
+    }
+}
+
+impl<'a, const N: usize> Alike<'a, N, false> {
+    /// [`array`](Self::array), of memory that nobody else has: it needs not be held.
+    #[inline(always)]
+    pub(crate) fn owned(&mut self, k: usize, memory: Alone<'a>, layout: &'a Layout, dtype: Dtype) -> bool {
+        self.alone |= 1 << k;
+        self.array(k, memory.allocation(), layout, dtype)
+    }
+
     /// Computes into elements that lie so, too, now. Whether that was possible: `false`, with nothing done, as for
     /// [`fresh`](Self::fresh), or where an operand is some of these elements and others.
     #[inline(always)]
@@ -171,39 +286,15 @@ impl<'a, const N: usize> Alike<'a, N> {
         drop(held);
         true
     }
+}
 
-    /// What is touched, but for what nobody else has.
-    #[inline(always)]
-    fn memories(&self, target: Option<&'a Allocation>) -> Memories<'a> {
-        let mut memories = [const { None }; MAX_OPERANDS + 1];
-        for (k, memory) in self.memory.into_iter().enumerate() {
-            memories[k] = memory.filter(|_| self.alone >> k & 1 == 0);
-        }
-        memories[MAX_OPERANDS] = target;
-        memories
-    }
-
-    /// Computes the elements.
-    ///
-    /// # Safety
-    /// The call is complete ([`is_ready`](Self::is_ready)). The elements may be written at `dst`, which is aligned to them;
-    /// nothing else accesses these or the operands in conflict; an operand is exactly the elements at `dst`, or apart from
-    /// them.
-    #[inline(always)]
-    unsafe fn run(&self, dst: *mut u8) {
-        // What pointers are taken of has to be in memory.
-        let (mut places, constants, mut same) = (self.places, self.constants, 0);
-        for (k, place) in places.iter_mut().enumerate() {
-            if self.memory[k].is_none() {
-                *place = constants[k].place();
-                same |= 1 << k;
-            }
-        }
-        // The first operand stands in place of those that the function has not.
-        let operand = |k: usize| places[if k < N { k } else { 0 }];
-        // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
-        // (`backend::Device::elements_fn`). Operands have as many elements as the results, are inside their allocations and
-        // aligned (`place_before`), or are one element for all, aligned for every dtype. The rest is the caller's contract.
-        unsafe { self.function.run(dst, [operand(0), operand(1), operand(2)], same, self.space.len) };
-    }
+/// Where the element at multi-index zero lies of elements that do not lie as those of a space, but can be gathered to the stack;
+/// `None` where they cannot.
+fn gathered(allocation: &Allocation, layout: &Layout, space: &Space<'_>, dtype: Dtype) -> Option<*mut u8> {
+    // Where results are in column-major order, others have a say in that.
+    let takes = space.order == Order::C
+        && layout.len() > 1
+        && space.len <= MAX_BYTES / dtype.size()
+        && broadcasts(layout.shape(), space.shape);
+    if takes { place(allocation, layout, layout.len(), dtype) } else { None }
 }

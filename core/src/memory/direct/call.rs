@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::strided::{self, Steps};
 use super::{Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space};
-use super::{hold_idle, place, same_shape, span};
+use super::{broadcasts, hold_idle, place, same_shape, span};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{Layout, self_overlaps};
@@ -378,10 +378,4 @@ impl<'a> Call<'a> {
             if self.sources[k].is_some() { places[k] } else { self.constants[k].place() }
         })
     }
-}
-
-/// Whether a shape broadcasts to another.
-fn broadcasts(own: &[usize], to: &[usize]) -> bool {
-    let Some(added) = to.len().checked_sub(own.len()) else { return false };
-    std::iter::zip(own, &to[added..]).all(|(&own, &to)| own == to || own == 1)
 }

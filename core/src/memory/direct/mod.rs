@@ -229,6 +229,12 @@ pub(crate) fn same_shape(a: &[usize], b: &[usize]) -> bool {
     a.len() == b.len() && std::iter::zip(a, b).all(|(a, b)| a == b)
 }
 
+/// Whether a shape broadcasts to another.
+fn broadcasts(own: &[usize], to: &[usize]) -> bool {
+    let Some(added) = to.len().checked_sub(own.len()) else { return false };
+    std::iter::zip(own, &to[added..]).all(|(&own, &to)| own == to || own == 1)
+}
+
 /// The addresses of bytes.
 fn span(start: *const u8, bytes: usize) -> Range<usize> {
     start.addr()..start.addr() + bytes
