@@ -287,7 +287,7 @@ impl UsmArray {
             let named: SmallVec<[isize; 4]> = axes.iter().map(|a| a.cast_signed()).collect();
             return if keepdims { result.expand_dims(&named) } else { Ok(result) };
         }
-        let layout = self.folded_layout(axes, keepdims)?;
+        let layout = self.folded_layout(axes, keepdims);
         let mut axes = Dims::from(axes);
         // The same axes, in whatever order they are named.
         axes.sort_unstable();
@@ -299,6 +299,7 @@ impl UsmArray {
     }
 
     /// [`fold`](Self::fold) of a few elements, on the calling thread; `None` where something stands against that.
+    #[inline(always)]
     fn fold_at_once(
         &self,
         accumulator: Dtype,
@@ -310,9 +311,9 @@ impl UsmArray {
         let Some(memory) = direct::fold(self, accumulator, fold, finish, axes, false)? else {
             return Ok(None);
         };
-        let elements = Elements::Memory(memory.into());
-        let (layout, out) = (self.folded_layout(axes, keepdims)?, fold.finished(accumulator, finish));
-        Ok(Some(Self::of(elements, layout, out, self.queue.clone())))
+        let (elements, queue) = (Elements::Memory(memory.into()), self.queue.clone());
+        let (layout, dtype) = (self.folded_layout(axes, keepdims), fold.finished(accumulator, finish));
+        Ok(Some(Self { elements, layout, dtype, queue, writable: true }))
     }
 
     /// Number of elements along axes.
@@ -334,8 +335,11 @@ impl UsmArray {
     }
 
     /// The layout of what a fold over axes comes to.
-    fn folded_layout(&self, axes: &[usize], keepdims: bool) -> Result<Layout> {
-        Layout::contiguous(&self.reduced_shape(axes, keepdims), Order::C)
+    #[inline(always)]
+    fn folded_layout(&self, axes: &[usize], keepdims: bool) -> Layout {
+        // Some of the extents of a shape that was checked.
+        let shape = self.reduced_shape(axes, keepdims);
+        Layout::dense(&shape, shape.iter().product(), Order::C)
     }
 }
 

@@ -144,6 +144,61 @@ pub(super) struct ManyLanes<V, T, W>(PhantomData<(V, T, W)>);
 struct Square(#[allow(dead_code)] [u8; VECTOR_BYTES * VECTOR_BYTES / 4]);
 
 impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
+    /// Vectors of accumulators.
+    const VECTORS: usize = ACC_BYTES / size_of::<T>() / V::LEN;
+
+    /// Folds the accumulators to one vector.
+    #[inline(always)]
+    fn halved(mut sums: [V; MOST]) -> V {
+        let mut half = Self::VECTORS / 2;
+        while half > 0 {
+            for k in 0..half {
+                sums[k] = W::f([sums[k], sums[k + half]]);
+            }
+            half /= 2;
+        }
+        sums[0]
+    }
+
+    /// Folds a row of `K` whole vectors, no more than there are accumulators, to one vector, without a branch.
+    ///
+    /// # Safety
+    /// They are readable.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Indices are constants once unrolled.
+    unsafe fn few<const K: usize>(neutral: V, row: *const T) -> V {
+        let mut sums = [neutral; MOST];
+        for k in 0..K.min(Self::VECTORS) {
+            // SAFETY: the caller's contract.
+            sums[k] = W::f([neutral, unsafe { V::load(row.add(k * V::LEN)) }]);
+        }
+        Self::halved(sums)
+    }
+
+    /// Folds a row of any length to one vector.
+    ///
+    /// # Safety
+    /// `len` elements are readable.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bound is a constant of the vector type; the array is longer.
+    unsafe fn many(neutral: V, row: *const T, len: usize) -> V {
+        let mut sums = [neutral; MOST];
+        let mut i = 0;
+        // SAFETY: the caller's contract; whole vectors end at or below `len`.
+        unsafe {
+            while i + Self::VECTORS * V::LEN <= len {
+                for k in 0..Self::VECTORS {
+                    sums[k] = W::f([sums[k], V::load(row.add(i + k * V::LEN))]);
+                }
+                i += Self::VECTORS * V::LEN;
+            }
+            if i < len {
+                fold_rest::<V, W, Elements>(&mut sums, neutral, [row, row], i, len);
+            }
+        }
+        Self::halved(sums)
+    }
+
     /// Folds `count` rows of `L` elements without gaps.
     ///
     /// # Safety
@@ -179,7 +234,6 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
     unsafe fn run(dst: *mut u8, [src, identity, pitch]: [*const u8; 3], flags: u32, len: usize) {
         let (dst, count) = (dst.cast::<T>(), flags as usize);
         let all = ACC_BYTES / size_of::<T>();
-        let vectors = all / V::LEN;
         // What is read of it was written.
         let mut square = [const { MaybeUninit::<Square>::uninit() }; 2];
         let line = V::LEN * size_of::<T>();
@@ -197,28 +251,19 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
             }
             let [lines, turned] = [0, 1].map(|k| (&raw mut square[k]).cast::<u8>());
             let neutral = V::splat(*identity.cast::<T>());
+            let whole = if len.is_multiple_of(V::LEN) && len <= all { len / V::LEN } else { 0 };
             let mut start = 0;
             while start < count {
                 let rows = V::LEN.min(count - start);
                 for r in 0..rows {
                     let row = src.wrapping_offset((start + r).cast_signed() * pitch).cast::<T>();
-                    let mut sums = [neutral; MOST];
-                    let mut i = 0;
-                    while i + all <= len {
-                        for k in 0..vectors {
-                            sums[k] = W::f([sums[k], V::load(row.add(i + k * V::LEN))]);
-                        }
-                        i += all;
-                    }
-                    fold_rest::<V, W, Elements>(&mut sums, neutral, [row, row], i, len);
-                    let mut half = vectors / 2;
-                    while half > 0 {
-                        for k in 0..half {
-                            sums[k] = W::f([sums[k], sums[k + half]]);
-                        }
-                        half /= 2;
-                    }
-                    sums[0].store(lines.add(r * line).cast());
+                    let sum = match whole {
+                        1 => Self::few::<1>(neutral, row),
+                        2 => Self::few::<2>(neutral, row),
+                        4 => Self::few::<4>(neutral, row),
+                        _ => Self::many(neutral, row, len),
+                    };
+                    sum.store(lines.add(r * line).cast());
                 }
                 for r in rows..V::LEN {
                     neutral.store(lines.add(r * line).cast());
