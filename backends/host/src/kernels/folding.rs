@@ -7,6 +7,7 @@ use stridewise_core::{Complex, Dtype, Op, Scalar};
 
 use super::entry::{StepFn, entry, wide_entry};
 use super::fold::{FoldPlain, FoldWide, ManyRows, ManyWide, RowPlain, RowWide};
+use super::index_fold::FoldExtremeWide;
 use super::map::{ByNum, ByReal, Plain, Truth};
 use super::read::Elements;
 use super::step::resolve;
@@ -42,7 +43,7 @@ fn find(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
     let identity = identity(op, dtype)?.to_bytes();
     macro_rules! of {
         (num $O:ty) => {
-            of!(wide ByNum<$O>).or_else(|| {
+            of!(wide ByNum<$O>, FoldWide<ByNum<$O>, Elements>).or_else(|| {
                 Some(match dtype {
                     Dtype::C64 => of!(Complex<f32>, ByNum<$O>, 32),
                     Dtype::C128 => of!(Complex<f64>, ByNum<$O>, 16),
@@ -50,8 +51,8 @@ fn find(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
                 })
             })
         };
-        (real $O:ty) => {
-            of!(wide ByReal<$O>).or_else(|| {
+        (real $O:ty, $max:literal) => {
+            of!(wide ByReal<$O>, FoldExtremeWide<ByReal<$O>, $max>).or_else(|| {
                 Some(match dtype {
                     Dtype::Bool => of!(Truth, ByReal<$O>, 256),
                     _ => return of!(integers ByReal<$O>),
@@ -71,10 +72,10 @@ fn find(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
                 _ => return None,
             })
         };
-        (wide $W:ty) => {
+        (wide $W:ty, $Run:ty) => {
             (|| {
                 Some((
-                    wide_entry::<FoldWide<$W, Elements>>(isa, dtype)?,
+                    wide_entry::<$Run>(isa, dtype)?,
                     wide_entry::<RowWide<$W>>(isa, dtype)?,
                     wide_entry::<ManyWide<$W>>(isa, dtype)?,
                 ))
@@ -91,8 +92,8 @@ fn find(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
     let (run, rows, many) = match op {
         Op::Add => of!(num define::Add),
         Op::Multiply => of!(num define::Multiply),
-        Op::Minimum => of!(real define::Minimum),
-        Op::Maximum => of!(real define::Maximum),
+        Op::Minimum => of!(real define::Minimum, false),
+        Op::Maximum => of!(real define::Maximum, true),
         _ => None,
     }?;
     Some(Folding { run, rows, many, combine, identity })

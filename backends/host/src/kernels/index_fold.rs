@@ -6,7 +6,9 @@ use stridewise_core::Dtype;
 use stridewise_core::ops::{Alg, Float, Real};
 
 use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
-use super::map::{Plain, Truth};
+use super::fold::{FIRST, FoldLanes, LAST};
+use super::map::{LaneFn, Plain, Truth};
+use super::read::Elements;
 use crate::simd::{Isa, Lane};
 
 /// Keeps the better of two rows of values and its index. `dst`: the values; sources: the indices (also written), the
@@ -69,7 +71,7 @@ impl<P: Plain<Value: Alg<Mask = bool>>> Kernel for Find<P> {
 
 /// The greatest or least of the source's elements, or NaN if there is one: `dst` gets it. Of zeros it is any. A vector costs
 /// an extremum and a comparison, where the fold of values looks after zeros and NaN in every step.
-struct Extreme<V, T, const MAX: bool>(PhantomData<(V, T)>);
+pub(super) struct Extreme<V, T, const MAX: bool>(PhantomData<(V, T)>);
 
 /// Accumulators of [`Extreme`].
 const EXTREMES: usize = 8;
@@ -136,6 +138,34 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool> Kernel for Extreme<V, T, MAX>
             *dst.cast::<T>() = if bytes.contains(&0) { nan } else { best };
         }
     }
+}
+
+/// The fold of a run by `W`, the maximum or the minimum, as [`FoldLanes`]: an [`Extreme`], where that tells the result.
+pub(super) struct FoldExtreme<V, T, W, const MAX: bool>(PhantomData<(V, T, W)>);
+
+impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, const MAX: bool> Kernel for FoldExtreme<V, T, W, MAX> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+        // SAFETY: for all of this function: the contract of `FoldLanes`; one element is written to `dst` by either.
+        unsafe {
+            if flags == FIRST | LAST {
+                Extreme::<V, T, MAX>::run(dst, src, 0, len);
+                let found = V::splat(*dst.cast::<T>());
+                let mut told = 0;
+                V::mask_to_bytes(found.equal(found) & !found.equal(found.lit(0.0)), &raw mut told, 1);
+                if told != 0 {
+                    return;
+                }
+            }
+            FoldLanes::<V, T, W, Elements>::run(dst, src, flags, len);
+        }
+    }
+}
+
+/// [`FoldExtreme`] for every vector.
+pub(super) struct FoldExtremeWide<W, const MAX: bool>(PhantomData<W>);
+impl<W: LaneFn<2>, const MAX: bool> WideKernel for FoldExtremeWide<W, MAX> {
+    type At<V: Lane<Elem = T>, T: Float> = FoldExtreme<V, T, W, MAX>;
 }
 
 struct ExtremeWide<const MAX: bool>;
