@@ -156,7 +156,22 @@ const INEXACT: &[Inexact] = &[
     Inexact {
         op: Op::Pow,
         ulp: 1.0,
-        hard: &[0.999_999, 1.000_001, 10.0, 31.0, 0.333_333_3, 1e-5, 1e5, 127.5],
+        // Near 1 + 1/64 what is left of the logarithm is greatest, and so are exponents that powers near the limits take.
+        hard: &[
+            0.999_999,
+            1.000_001,
+            10.0,
+            31.0,
+            0.333_333_3,
+            1e-5,
+            1e5,
+            127.5,
+            1.015_634_968,
+            0.984_606,
+            5_672.0,
+            45_507.0,
+            -45_507.0,
+        ],
     },
     Inexact { op: Op::Hypot, ulp: 1.0, hard: &[1e-30, 1e30, 3.0, 4.0, 1e-310, 1e300] },
     Inexact { op: Op::Logaddexp, ulp: 1.0, hard: &[0.1, 0.5, 10.0, 20.0, 88.0, 708.0, 1e-20] },

@@ -15,8 +15,9 @@ pub(super) type StepFn =
 
 /// Flag: store past the caches.
 pub(super) const STREAM: u32 = 1 << 3;
-/// Flags, shifted by `k`: of source `k`, where the kernel can read so, every second element is read, or the elements before the
-/// first one, in reverse.
+/// Flags, shifted by `k`: of source `k`, where the kernel can read so, every second element is an operand's, or each lies before
+/// the one that it follows. Of every second one, what lies between is read, too, but counts for nothing: it may be written to
+/// meanwhile, as vectors are loaded by instructions of the processor.
 pub(super) const SECONDS: u32 = 1 << 4;
 pub(super) const REVERSED: u32 = 1 << 7;
 /// Bytes of the widest vector; scratch memory is aligned to it.
@@ -26,7 +27,8 @@ pub(super) const VECTOR_BYTES: usize = 64;
 pub(super) trait Kernel {
     /// # Safety
     /// As [`StepFn`] says: `len ≥ 1` elements are readable at every source (one where the flag says so) and writable
-    /// at `dst`, aligned to their types; a source is exactly `dst` or disjoint from it.
+    /// at `dst`, aligned to their types; a source is exactly `dst` or disjoint from it. With [`SECONDS`] the `2 · len − 1` elements
+    /// from a source on are readable, with [`REVERSED`] the `len` that end with it.
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize);
 }
 

@@ -1,4 +1,5 @@
-//! The kernels of index folds: the better of two values with its index, and the first place of a value.
+//! Minima, maxima and their places: the extremum of a run, the better of two values with its index, and the first place of a
+//! value.
 
 use std::marker::PhantomData;
 
@@ -70,13 +71,19 @@ impl<P: Plain<Value: Alg<Mask = bool>>> Kernel for Find<P> {
 }
 
 /// The greatest or least of the source's elements, or NaN if there is one: `dst` gets it. Of zeros it is any. A vector costs
-/// an extremum and a comparison, where the fold of values looks after zeros and NaN in every step.
-pub(super) struct Extreme<V, T, const MAX: bool>(PhantomData<(V, T)>);
+/// an extremum and a comparison, where an operation of two values looks after zeros and NaN. `SIGNS`: of 1 with the elements'
+/// signs.
+struct Extreme<V, T, const MAX: bool, const SIGNS: bool>(PhantomData<(V, T)>);
 
 /// Accumulators of [`Extreme`].
 const EXTREMES: usize = 8;
 
-impl<V: Lane<Elem = T>, T: Float, const MAX: bool> Extreme<V, T, MAX> {
+impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Extreme<V, T, MAX, SIGNS> {
+    /// What is looked at of elements.
+    #[inline(always)]
+    fn seen<A: Float>(x: A) -> A {
+        if SIGNS { x.lit(1.0).copysign(x) } else { x }
+    }
     /// The better one of each lane; `best` where either is NaN.
     #[inline(always)]
     fn better(best: V, x: V) -> V {
@@ -89,7 +96,7 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool> Extreme<V, T, MAX> {
     }
 }
 
-impl<V: Lane<Elem = T>, T: Float, const MAX: bool> Kernel for Extreme<V, T, MAX> {
+impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Kernel for Extreme<V, T, MAX, SIGNS> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop)] // The bounds are constants, so that loops unroll.
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _flags: u32, len: usize) {
@@ -97,12 +104,12 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool> Kernel for Extreme<V, T, MAX>
         // SAFETY: for all of this function: `len` elements at `src`; whole vectors end at or below `len`; the buffers have
         // room for a vector's elements.
         unsafe {
-            let first = *src;
+            let first = Self::seen(*src);
             let nan = first.lit(f64::NAN);
             let mut best = first;
             if len < V::LEN {
                 for i in 1..len {
-                    let x = *src.add(i);
+                    let x = Self::seen(*src.add(i));
                     best = T::select(x.equal(x), Self::better_of_two(best, x), nan);
                 }
                 *dst.cast::<T>() = best;
@@ -113,7 +120,7 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool> Kernel for Extreme<V, T, MAX>
             let mut i = 0;
             while i + EXTREMES * V::LEN <= len {
                 for k in 0..EXTREMES {
-                    let x = V::load(src.add(i + k * V::LEN));
+                    let x = Self::seen(V::load(src.add(i + k * V::LEN)));
                     found[k] = Self::better(found[k], x);
                     ordered = ordered & x.equal(x);
                 }
@@ -121,7 +128,7 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool> Kernel for Extreme<V, T, MAX>
             }
             while i < len {
                 // The last vector takes some elements once more.
-                let x = V::load(src.add(i.min(len - V::LEN)));
+                let x = Self::seen(V::load(src.add(i.min(len - V::LEN))));
                 found[0] = Self::better(found[0], x);
                 ordered = ordered & x.equal(x);
                 i += V::LEN;
@@ -140,7 +147,20 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool> Kernel for Extreme<V, T, MAX>
     }
 }
 
-/// The fold of a run by `W`, the maximum or the minimum, as [`FoldLanes`]: an [`Extreme`], where that tells the result.
+/// Whether the first lane is true.
+///
+/// # Safety
+/// The processor has the level of `V`.
+#[inline(always)]
+unsafe fn is<V: Lane>(mask: V::Mask) -> bool {
+    let mut told = 0;
+    // SAFETY: the caller's contract; room for one lane.
+    unsafe { V::mask_to_bytes(mask, &raw mut told, 1) };
+    told != 0
+}
+
+/// The fold of a run by `W`, the maximum or the minimum, as [`FoldLanes`]: an [`Extreme`], and of a result of 0 that of the
+/// signs. Only where there is a NaN, the run is folded again.
 pub(super) struct FoldExtreme<V, T, W, const MAX: bool>(PhantomData<(V, T, W)>);
 
 impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, const MAX: bool> Kernel for FoldExtreme<V, T, W, MAX> {
@@ -149,11 +169,15 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, const MAX: bool> Kernel for Fold
         // SAFETY: for all of this function: the contract of `FoldLanes`; one element is written to `dst` by either.
         unsafe {
             if flags == FIRST | LAST {
-                Extreme::<V, T, MAX>::run(dst, src, 0, len);
+                Extreme::<V, T, MAX, false>::run(dst, src, 0, len);
                 let found = V::splat(*dst.cast::<T>());
-                let mut told = 0;
-                V::mask_to_bytes(found.equal(found) & !found.equal(found.lit(0.0)), &raw mut told, 1);
-                if told != 0 {
+                if is::<V>(found.equal(found)) {
+                    if is::<V>(found.equal(found.lit(0.0))) {
+                        // Of zeros, one with the better sign, if there is one: no other element has it.
+                        Extreme::<V, T, MAX, true>::run(dst, src, 0, len);
+                        let sign = *dst.cast::<T>();
+                        *dst.cast::<T>() = sign.lit(0.0).copysign(sign);
+                    }
                     return;
                 }
             }
@@ -170,7 +194,7 @@ impl<W: LaneFn<2>, const MAX: bool> WideKernel for FoldExtremeWide<W, MAX> {
 
 struct ExtremeWide<const MAX: bool>;
 impl<const MAX: bool> WideKernel for ExtremeWide<MAX> {
-    type At<V: Lane<Elem = T>, T: Float> = Extreme<V, T, MAX>;
+    type At<V: Lane<Elem = T>, T: Float> = Extreme<V, T, MAX, false>;
 }
 
 /// What an index fold needs besides the fold of values.

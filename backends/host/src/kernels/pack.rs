@@ -272,8 +272,10 @@ mod tests {
                 let bytes = size.unsigned_abs();
                 // No byte more than the elements take, so that one read beyond them is one that tools see.
                 let reach = if len == 0 { 0 } else { (len - 1) * stride.unsigned_abs() + bytes };
-                let memory: Vec<u8> = (0..reach).map(|i| (i * 131 % 251) as u8).collect();
-                let start = if stride < 0 { reach.saturating_sub(bytes) } else { 0 };
+                // At any alignment.
+                let lead = len % 3;
+                let memory: Vec<u8> = (0..lead + reach).map(|i| (i * 131 % 251) as u8).collect();
+                let start = lead + if stride < 0 { reach.saturating_sub(bytes) } else { 0 };
                 for &isa in Isa::available() {
                     let mut tile = vec![0xee_u8; len * bytes + 1];
                     let src = memory.as_ptr().wrapping_add(start);

@@ -1,5 +1,6 @@
-//! What folds read other than as it lies: the products of two operands; every second element; and elements that are widened in
-//! a register on their way to the accumulators, instead of in a tile: `float16` in `float32`, and integers in sums of 64 bits.
+//! What is read other than as it lies. By folds, and by maps: every second element; by maps, elements in reverse; by folds, the
+//! products of two operands, and elements that are widened in a register on their way to the accumulators, instead of in a
+//! tile: `float16` in `float32`, and integers in sums of 64 bits.
 //! Sums of integers wrap, so that their order does not matter; floats are folded in the order of every fold.
 
 use std::marker::PhantomData;
@@ -13,7 +14,7 @@ use super::fold::{FIRST, FoldLanes, FoldWide, ManyRows, ManyRowsWide};
 use super::map::{ByNum, ByReal, LaneFn, Plain};
 use crate::simd::{HalfLane, Isa, Lane, MAX_LEN};
 
-/// What a fold over vectors folds.
+/// What a loop over vectors reads.
 pub(super) trait Read<V: Lane> {
     /// Further elements that must be there for a whole vector to be read: of what lies behind the last element, nothing may be.
     const BEHIND: usize = 0;
@@ -31,7 +32,7 @@ pub(super) trait Read<V: Lane> {
     /// Either, of `part` elements, no more than a vector has, where there are `len` in all.
     ///
     /// # Safety
-    /// They are readable at the sources.
+    /// All of them are readable at the sources.
     #[inline(always)]
     unsafe fn some(from: [*const V::Elem; 2], i: usize, part: usize, len: usize) -> V {
         // SAFETY: the caller's contract.

@@ -173,9 +173,20 @@ impl Space {
         match inner {
             0 => Access::Uniform,
             s if s == v.size.cast_signed() => Access::Direct,
-            s if s == 2 * v.size.cast_signed() => Access::Seconds,
-            s if s == -v.size.cast_signed() => Access::Reversed,
             _ => Access::Packed,
+        }
+    }
+
+    /// The same, of what functions may read where it lies although it is neither.
+    pub(super) fn access_apart(&self, view: usize) -> Access {
+        let v = &self.views[view];
+        match (self.access(view), v.strides.last()) {
+            (Access::Packed, Some(&step)) if !self.across && !v.index => match step {
+                step if step == 2 * v.size.cast_signed() => Access::Seconds,
+                step if step == -v.size.cast_signed() => Access::Reversed,
+                _ => Access::Packed,
+            },
+            (access, _) => access,
         }
     }
 

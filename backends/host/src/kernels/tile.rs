@@ -380,16 +380,14 @@ impl Map {
         let read_once = space.views[..inputs].iter().filter_map(View::moved).count();
         let footprint = space.len().saturating_mul(moved_once);
         let far = footprint > FAR_BYTES;
-        let access = |view| match space.access(view) {
-            Access::Seconds | Access::Reversed if !far => Access::Packed,
-            access => access,
-        };
+        let access = |view| if far { space.access_apart(view) } else { space.access(view) };
         let access: SmallVec<[Access; 8]> = (0..space.views.len()).map(access).collect();
         let stream = footprint > tuning.last_cache_bytes && moved_once <= STREAM_SHARE * written;
         let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
         let mut code = Code::compile(program, tuning.isa, &access[..inputs], &target)?;
         if read_once > 1 && far {
-            let gathered = stream && code.packs.len() == inputs;
+            let uniform = access[..inputs].iter().filter(|&&access| access == Access::Uniform).count();
+            let gathered = stream && code.packs.len() + uniform == inputs;
             code.shorten(if gathered { GATHERED_PARTS } else { FAR_PARTS });
         }
         let first = space.views[..inputs].iter().position(|v| v.moved().is_some());

@@ -59,7 +59,10 @@ macro_rules! lanes {
                 let mut array = [0.0; $len];
                 debug_assert!(len <= $len);
                 // SAFETY: the caller's contract; len < LEN.
-                unsafe { std::ptr::copy_nonoverlapping(p, array.as_mut_ptr(), len) };
+                unsafe {
+                    let (to, bytes) = (array.as_mut_ptr().cast::<u8>(), len * size_of::<$elem>());
+                    std::ptr::copy_nonoverlapping(p.cast::<u8>(), to, bytes);
+                }
                 Self($reg::from(array))
             }
             #[inline(always)]
@@ -72,7 +75,10 @@ macro_rules! lanes {
                 let array = self.0.to_array();
                 debug_assert!(len <= $len);
                 // SAFETY: the caller's contract; len < LEN.
-                unsafe { std::ptr::copy_nonoverlapping(array.as_ptr(), p, len) };
+                unsafe {
+                    let (from, bytes) = (array.as_ptr().cast::<u8>(), len * size_of::<$elem>());
+                    std::ptr::copy_nonoverlapping(from, p.cast::<u8>(), bytes);
+                }
             }
             #[inline(always)]
             unsafe fn stream(self, p: *mut $elem) {

@@ -1,8 +1,11 @@
 //! Folds on the calling thread against plans, bit by bit.
 
 use stridewise_core::backend::FoldExtents;
+use stridewise_core::ops::apply;
 use stridewise_core::{Complex, Dtype, Family, Fold, Op, Program, Scalar};
 
+use super::super::fold::{FIRST, LAST};
+use super::super::folding::folding;
 use super::reductions::{FOLDS, allowed, output};
 use super::{Array, Rng, canonical, execute, indices, plan, shared, value};
 use crate::kernels::{Tuning, fold_elements, gather_elements};
@@ -306,6 +309,56 @@ fn gathered_elements() {
                 unsafe { gather_elements(isa, gathered.as_mut_ptr(), src, &dims, size) };
                 assert_eq!(gathered[..count * size], expected, "{isa:?} {size} {dims:?}");
                 assert_eq!(gathered[count * size], 0xee, "{isa:?} {size} {dims:?}");
+            }
+        }
+    }
+}
+
+/// Minima and maxima of runs whose extremum is a zero of either sign, infinite or NaN, against one operation after the other.
+#[test]
+fn extrema_of_zeros_and_nan() {
+    const KINDS: [(&[f64], f64); 10] = [
+        (&[0.0], -0.0),
+        (&[-0.0], 0.0),
+        (&[0.0, 1.0, 2.0], -0.0),
+        (&[-0.0, 1.0, 2.0], 0.0),
+        (&[0.0, -1.0, -2.0], -0.0),
+        (&[-0.0, -1.0, -2.0], 0.0),
+        (&[f64::NEG_INFINITY], f64::NEG_INFINITY),
+        (&[f64::INFINITY], f64::INFINITY),
+        (&[0.0, -0.0, 1.0, -1.0], f64::NAN),
+        (&[1.0, 2.0], f64::NEG_INFINITY),
+    ];
+    let mut rng = Rng(18);
+    let lengths = (1..70).chain([100, 127, 128, 129, 1000, 8192]);
+    for (len, (most, one)) in lengths.flat_map(|len| KINDS.map(|kind| (len, kind))) {
+        for (op, dtype) in
+            [Op::Minimum, Op::Maximum].map(|op| [(op, Dtype::F32), (op, Dtype::F64)]).as_flattened()
+        {
+            let mut run = elements(Fill::Zeros, *dtype, len, &mut rng);
+            for i in 0..len {
+                let at = run.byte(&[i]);
+                run.memory.write(at, Scalar::F64(rng.pick(most)).cast(*dtype));
+            }
+            // The odd one out at an end, somewhere, or nowhere.
+            let somewhere = rng.below(len);
+            let place = rng.pick(&[0, len - 1, somewhere, len]);
+            if place < len {
+                let at = run.byte(&[place]);
+                run.memory.write(at, Scalar::F64(one).cast(*dtype));
+            }
+            let values = (0..len).map(|i| run.get(&[i]));
+            let expected = values.reduce(|best, x| apply(*op, &[best, x]).unwrap()).unwrap();
+            for &isa in Isa::available() {
+                let folding = folding(*op, *dtype, isa).unwrap();
+                let mut found = [0_u128; 16];
+                let (to, from) = (found.as_mut_ptr().cast::<u8>(), run.operand().ptr.as_ptr().cast_const());
+                let identity = [u128::from_ne_bytes(folding.identity)];
+                // SAFETY: room for the accumulators, the run's elements and an identity; the processor has the level.
+                unsafe { (folding.run)(to, from, identity.as_ptr().cast(), from, FIRST | LAST, len) };
+                let found = Scalar::from_bytes(*dtype, &found[0].to_ne_bytes());
+                let name = format!("{op:?} of {len} {dtype}, {most:?}, {one} at {place}, on {}", isa.name());
+                assert_eq!(canonical(found), canonical(expected), "{name}");
             }
         }
     }

@@ -427,18 +427,20 @@ fn far_operands_that_lie_apart() {
         let mut inputs: Vec<_> = (0..program.inputs().len())
             .map(|k| Array::new(&[len], vec![strides[k]], Dtype::F32, &mut rng))
             .collect();
-        for (&isa, (threads, cache)) in Isa::available().iter().zip([(1, 0), (4, CACHE), (4, 0)]) {
+        let expected: Vec<_> = (0..len)
+            .map(|i| evaluate(&program, &inputs.iter().map(|a| a.get(&[i])).collect::<Vec<_>>()).unwrap())
+            .collect();
+        let ways = [(1, 0), (1, CACHE), (4, CACHE), (4, 0)];
+        for (&isa, (threads, cache)) in Isa::available().iter().flat_map(|isa| ways.map(|way| (isa, way))) {
             let mut outputs: Vec<_> = (0..program.outputs().len())
                 .map(|o| Array::dense(&[len], program.output_dtype(o), &mut rng))
                 .collect();
             let launch = plan(program.clone(), Family::Map, &[len], &mut inputs, &mut outputs);
             execute(&launch, isa, threads, cache);
-            for i in 0..len {
-                let x: Vec<_> = inputs.iter().map(|a| a.get(&[i])).collect();
-                let expected = evaluate(&program, &x).unwrap();
-                for (output, expected) in outputs.iter().zip(expected) {
-                    let found = output.get(&[i]);
-                    assert_eq!(canonical(found), canonical(expected), "{i} of {x:?} on {}", isa.name());
+            for (i, expected) in expected.iter().enumerate() {
+                for (output, &expected) in outputs.iter().zip(expected) {
+                    let name = format!("{i} on {}, {threads} threads, {cache}", isa.name());
+                    assert_eq!(canonical(output.get(&[i])), canonical(expected), "{name}");
                 }
             }
         }
