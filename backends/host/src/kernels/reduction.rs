@@ -189,7 +189,7 @@ impl Reduction {
             width = (TILE_BYTES / 16).min(post.tile_len);
         }
         let (lane, other) = if rows { (kept, along) } else { (along, kept) };
-        let lane = Tiles { code, space: lane, ahead: None };
+        let lane = Tiles { code, space: lane, ahead: SmallVec::new() };
         let itself = lane.code.input_itself().filter(|&input| lane.space.access(input) == Access::Direct);
         let late = itself.filter(|_| matches!(kind, Kind::Index(..)) && !rows && !lane.space.across);
         let planes = Planes { kind, acc, rows, len: if rows { width } else { 1 }, late: late.is_some() };

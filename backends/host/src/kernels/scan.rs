@@ -203,7 +203,7 @@ impl Scan {
             width,
             post,
             acc,
-            lane: Tiles { code, space: lane, ahead: None },
+            lane: Tiles { code, space: lane, ahead: SmallVec::new() },
             other,
         })
     }
