@@ -431,9 +431,9 @@ const STREAM_SHARE: usize = 8;
 /// Several inputs that do not fit the second-level cache of a core are read in shorter tiles, so many for one: steps read them
 /// in turns, and the processor goes on fetching ahead from each only where it is come back to soon. Within that cache, or with
 /// one input, shorter tiles would only be more calls; and there, what lies apart is gathered into tiles, which are read more
-/// quickly. Where results go past the caches, the inputs' next tiles are fetched while
-/// the steps compute: the memory would be idle, and which of them the processor fetches by itself depends on where the functions
-/// lie in memory. Sums of 16 Mi `int32` and `float64` took 7.6 ms in one program, 12 in another, and so 6.7 to 7.0 in three.
+/// quickly. Where results go past the caches, the inputs' next tiles are fetched while the steps compute: the memory would be
+/// idle, and how much the processor fetches by itself depends on where the functions lie in memory. Sums of 16 Mi `int32` and
+/// `float64` took 7.6 ms in one program, 12 in another, and 6.7 to 7.0 so in three.
 const FAR_BYTES: usize = 2 << 20;
 const FAR_PARTS: usize = 4;
 /// The same where all of them are gathered and the results go past the caches: from tiles alone they would be stored faster than
