@@ -62,6 +62,19 @@ unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read<V>>(
     }
 }
 
+/// Folds the accumulators to one vector.
+#[inline(always)]
+fn halved<V: Lane, W: LaneFn<2>>(mut sums: [V; MOST]) -> V {
+    let mut half = ACC_BYTES / size_of::<V::Elem>() / V::LEN / 2;
+    while half > 0 {
+        for k in 0..half {
+            sums[k] = W::f([sums[k], sums[k + half]]);
+        }
+        half /= 2;
+    }
+    sums[0]
+}
+
 /// Memory for the accumulators of one run.
 #[repr(align(64))]
 pub(super) struct Accumulators([u8; ACC_BYTES]);
@@ -111,16 +124,9 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes
                 }
                 return;
             }
-            let mut half = vectors / 2;
-            while half > 0 {
-                for k in 0..half {
-                    sums[k] = W::f([sums[k], sums[k + half]]);
-                }
-                half /= 2;
-            }
             let mut buffer = Accumulators([0; ACC_BYTES]);
             let values = (&raw mut buffer).cast::<T>();
-            sums[0].store(values);
+            halved::<V, W>(sums).store(values);
             let mut half = V::LEN / 2;
             while half > 0 {
                 for k in 0..half {
@@ -147,19 +153,6 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
     /// Vectors of accumulators.
     const VECTORS: usize = ACC_BYTES / size_of::<T>() / V::LEN;
 
-    /// Folds the accumulators to one vector.
-    #[inline(always)]
-    fn halved(mut sums: [V; MOST]) -> V {
-        let mut half = Self::VECTORS / 2;
-        while half > 0 {
-            for k in 0..half {
-                sums[k] = W::f([sums[k], sums[k + half]]);
-            }
-            half /= 2;
-        }
-        sums[0]
-    }
-
     /// Folds a row of `K` whole vectors, no more than there are accumulators, to one vector, without a branch.
     ///
     /// # Safety
@@ -172,7 +165,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
             // SAFETY: the caller's contract.
             sums[k] = W::f([neutral, unsafe { V::load(row.add(k * V::LEN)) }]);
         }
-        Self::halved(sums)
+        halved::<V, W>(sums)
     }
 
     /// Folds a row of any length to one vector.
@@ -196,7 +189,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
                 fold_rest::<V, W, Elements>(&mut sums, neutral, [row, row], i, len);
             }
         }
-        Self::halved(sums)
+        halved::<V, W>(sums)
     }
 
     /// Folds `count` rows of `L` elements without gaps.

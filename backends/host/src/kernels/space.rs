@@ -180,13 +180,12 @@ impl Space {
     /// The same, of what functions may read where it lies although it is neither.
     pub(super) fn access_apart(&self, view: usize) -> Access {
         let v = &self.views[view];
+        let size = v.size.cast_signed();
         match (self.access(view), v.strides.last()) {
-            (Access::Packed, Some(&step)) if !self.across && !v.index => match step {
-                step if step == 2 * v.size.cast_signed() => Access::Seconds,
-                step if step == -v.size.cast_signed() => Access::Reversed,
-                _ => Access::Packed,
-            },
-            (access, _) => access,
+            (access, _) if access != Access::Packed || self.across || v.index => access,
+            (_, Some(&step)) if step == 2 * size => Access::Seconds,
+            (_, Some(&step)) if step == -size => Access::Reversed,
+            _ => Access::Packed,
         }
     }
 
