@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use stridewise_core::{Error, Result};
 
 use crate::event::HostEvent;
 use crate::task::Task;
-use crate::team::Team;
+use crate::team::{Order, Team};
 use crate::topology;
 
 /// Address space for a worker's stack, kernel tiles included; only touched pages cost memory.
@@ -46,6 +46,8 @@ pub(crate) struct Pool {
     state: Mutex<State>,
     /// Grows whenever there is more to do.
     news: AtomicUsize,
+    /// Whether the last fork went backwards.
+    backwards: AtomicBool,
     /// For matrix products, whose kernels divide their work by rayon; made for the first.
     products: OnceLock<Option<rayon::ThreadPool>>,
 }
@@ -124,6 +126,7 @@ impl Pool {
             handles: OnceLock::new(),
             state: Mutex::new(state),
             news: AtomicUsize::new(0),
+            backwards: AtomicBool::new(false),
             products: OnceLock::new(),
         }));
         let mut handles = Vec::with_capacity(threads);
@@ -390,6 +393,17 @@ impl Pool {
         let work = team.map(Work::Team).or_else(|| state.ready.pop_front().map(Work::Task))?;
         state.busy += 1;
         Some(work)
+    }
+
+    /// The order for the next fork: another than the last fork's.
+    pub(crate) fn order(&self) -> Order {
+        if self.backwards.load(Ordering::Relaxed) { Order::Forwards } else { Order::Backwards }
+    }
+
+    /// Remembers the order of a fork. Of two threads that fork at once both may go the same way, which costs no more than
+    /// what the caches would have saved.
+    pub(crate) fn went(&self, order: Order) {
+        self.backwards.store(order == Order::Backwards, Ordering::Relaxed);
     }
 
     /// Which of the pool's processors the calling thread is on, and how many there are, where workers are bound to theirs.

@@ -2,9 +2,11 @@
 //!
 //! Who forks publishes its parts in the device's pool and begins with some of them itself. Threads that look for work claim
 //! parts of the same list, one after the other, each from the part on that is its processor's: so of work that is done again
-//! and again each has the same parts in its cache, and takes those of others where it is early. At the end whoever forked
-//! waits only for parts that somebody has claimed, never for a thread that has yet to wake up; and it takes up nothing else
-//! meanwhile, so that stacks stay as deep as the code reads.
+//! and again each has the same parts in its cache, and takes those of others where it is early. One fork goes through a
+//! thread's parts from the first to the last, the next one from the last to the first: of data that is larger than a cache,
+//! what the one has come to last is what the other begins with. At the end whoever forked waits only for parts that somebody
+//! has claimed, never for a thread that has yet to wake up; and it takes up nothing else meanwhile, so that stacks stay as
+//! deep as the code reads.
 //!
 //! Why nothing waits for ever: a claimed part is run by a thread that is awake, and what it forks in turn it can finish
 //! alone.
@@ -60,18 +62,40 @@ pub(crate) fn within<R>(pool: &Arc<Pool>, command: usize, work: impl FnOnce() ->
     work()
 }
 
+/// The way a thread goes through its parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    Forwards,
+    Backwards,
+}
+
+/// The order for the next fork: another than the last fork's.
+pub(crate) fn order() -> Order {
+    place().map_or(Order::Forwards, |place| place.pool.order())
+}
+
 /// Calls `run` once for each of the numbers below `parts`, on up to `threads` threads. Parts run in any order; when this
 /// returns all are done.
 ///
 /// # Panics
 /// With the panic of a part, once all that were begun are over; the others are left out.
 pub(crate) fn share(parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
+    share_as(None, parts, threads, run);
+}
+
+/// [`share`] in an order that the caller knows.
+pub(crate) fn share_in(order: Order, parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
+    share_as(Some(order), parts, threads, run);
+}
+
+fn share_as(order: Option<Order>, parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
     if parts > 1
         && threads > 1
         && let Ok(count) = u32::try_from(parts)
         && let Some(place) = place()
     {
-        return fork(place, count, threads, run);
+        let order = order.unwrap_or_else(|| place.pool.order());
+        return fork(place, order, count, threads, run);
     }
     (0..parts).for_each(run);
 }
@@ -101,7 +125,7 @@ pub(crate) fn on_worker<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
 }
 
-fn fork(place: Place, parts: u32, threads: usize, run: &(dyn Fn(usize) + Sync)) {
+fn fork(place: Place, order: Order, parts: u32, threads: usize, run: &(dyn Fn(usize) + Sync)) {
     let team = Arc::new(Team {
         // SAFETY: pointers to the same type but for a lifetime, which a pointer does not promise.
         run: unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const Part>(run) },
@@ -114,7 +138,9 @@ fn fork(place: Place, parts: u32, threads: usize, run: &(dyn Fn(usize) + Sync)) 
         place,
         owner: thread::current(),
         cpu: topology::current_cpu(),
+        order,
     });
+    team.place.pool.went(order);
     team.place.pool.publish(&team);
     team.work(true);
     team.place.pool.retire(&team);
@@ -191,6 +217,7 @@ pub(crate) struct Team {
     owner: Thread,
     /// Where the owner was when it began.
     cpu: Option<usize>,
+    order: Order,
 }
 
 // SAFETY: all but `run` is; and `run` is called by reference, which its `Sync` allows from any thread, by those only who
@@ -225,20 +252,20 @@ impl Team {
         within(&self.place.pool, self.place.command, || self.work(false));
     }
 
-    /// The part that the calling thread begins with, if nobody has it.
+    /// The claim that the calling thread begins with, if nobody has it.
     fn home(&self, owner: bool) -> usize {
-        let (pool, parts) = (&self.place.pool, self.parts as usize);
-        match pool.seat() {
-            Some((seat, seats)) => (parts as u64 * seat as u64 / seats as u64) as usize,
-            None if owner => 0,
-            None => parts / 2,
-        }
+        let (pool, parts) = (&self.place.pool, u64::from(self.parts));
+        let (seat, seats) = pool.seat().unwrap_or((usize::from(!owner), 2));
+        // Of claims that are counted from the last part on, a thread's first is of the last of its parts.
+        let seat = if self.order == Order::Backwards { seats - 1 - seat } else { seat };
+        (parts * seat as u64 / seats as u64) as usize
     }
 
     fn work(&self, owner: bool) {
         let mut from = self.home(owner);
-        while let Some(part) = self.claims.claim(from) {
-            from = (part + 1) % self.parts as usize;
+        while let Some(claim) = self.claims.claim(from) {
+            from = (claim + 1) % self.parts as usize;
+            let part = if self.order == Order::Backwards { self.parts as usize - 1 - claim } else { claim };
             // SAFETY: the closure is alive. Each part is claimed once, and counted as over below, after its run, by who
             // claimed it; until all are, `fork`, whose caller lends the closure, does not return (`finish`, and nothing
             // before it panics). A thread without a claim touches nothing but the team, which it owns a share of.
@@ -321,6 +348,20 @@ mod tests {
             assert_eq!(claims.claim(0), wanted);
             assert_eq!(claims.left.load(Ordering::Relaxed), parts.saturating_sub(2));
         }
+    }
+
+    #[test]
+    fn forks_take_turns_in_their_direction() {
+        // Without workers: the owner's own parts are the first half.
+        let pool = pool(0);
+        let ran = || {
+            let seen = Mutex::new(Vec::new());
+            within(&pool, 1, || share(6, 2, &|part| seen.lock().unwrap().push(part)));
+            seen.into_inner().unwrap()
+        };
+        let two = [ran(), ran()];
+        assert!(two.contains(&vec![0, 1, 2, 3, 4, 5]) && two.contains(&vec![2, 1, 0, 5, 4, 3]), "{two:?}");
+        assert_eq!([ran(), ran()], two);
     }
 
     #[test]

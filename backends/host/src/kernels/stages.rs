@@ -10,7 +10,7 @@ use super::reduce::Together;
 use super::space::Space;
 use super::tile::Map;
 use super::{Tuning, contract, groups};
-use crate::team;
+use crate::team::{self, Order};
 
 /// Bytes of rows that go through all stages at a time, about half of a core's second-level cache.
 const NEAR_BYTES: usize = 512 << 10;
@@ -37,12 +37,14 @@ pub(crate) unsafe fn by_rows(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> boo
     };
     // While the last stage writes past the caches, the memory would only be written, and while the first one reads, only be
     // read. A thread mostly goes on with the next part.
+    let order = team::order();
     if let Some(Pass::Map(map)) = passes.iter_mut().flatten().next_back() {
         let LaunchPlan { inputs, program, .. } = &stages[0][0];
         let pitch = inputs[0].strides[0].unsigned_abs() * program.inputs()[0].size();
-        map.fetch_ahead(inputs[0].ptr.as_ptr(), rows / parts * pitch);
+        let part = (rows / parts * pitch).cast_signed();
+        map.fetch_ahead(inputs[0].ptr.as_ptr(), if order == Order::Backwards { -part } else { part });
     }
-    team::share(parts, tuning.threads, &|part| {
+    team::share_in(order, parts, tuning.threads, &|part| {
         let row = |part: usize| rows * part / parts;
         for pass in passes.iter().flatten() {
             // SAFETY: the caller's contract; `rows` has found that a row of a stage reads the same row of earlier ones.

@@ -100,7 +100,7 @@ pub(super) struct Tiles {
 pub(super) struct Ahead {
     input: usize,
     /// Bytes from a tile's elements to those that are fetched, where that is further than the next tile.
-    distance: usize,
+    distance: isize,
 }
 
 impl Tiles {
@@ -132,7 +132,9 @@ impl Tiles {
             self.code.run_with(slots, len, |step, steps| {
                 for &Ahead { input, distance } in &self.ahead {
                     let bytes = len * self.space.views[input].size;
-                    let next = cursor.at[input].wrapping_add(bytes.max(distance));
+                    let further =
+                        if distance.unsigned_abs() > bytes { distance } else { bytes.cast_signed() };
+                    let next = cursor.at[input].wrapping_offset(further);
                     stream::fetch_lines(next, bytes * step / steps..bytes * (step + 1) / steps);
                 }
             });
@@ -397,8 +399,8 @@ impl Map {
     }
 
     /// Where results go past the caches: while they are written, fetches from an input, which begins at `from`, what is so many
-    /// bytes further on than what is computed.
-    pub(super) fn fetch_ahead(&mut self, from: *const u8, distance: usize) {
+    /// bytes further on, or back, than what is computed.
+    pub(super) fn fetch_ahead(&mut self, from: *const u8, distance: isize) {
         let Tiles { code, space, ahead } = &mut self.tiles;
         let read = |&input: &usize| {
             let view = &space.views[input];
