@@ -15,7 +15,8 @@ use stridewise_core::Dtype;
 use stridewise_core::ops::Float;
 
 use super::entry::{Kernel, StepFn, WideKernel, wide_entry};
-use super::fold::{FIRST, LAST};
+use super::fold::{AHEAD, FIRST, LAST};
+use super::stream;
 use crate::simd::{Isa, Lane};
 
 /// Bytes of the sums of a run, of either kind: half of a processor's vector registers hold both.
@@ -90,6 +91,7 @@ impl<V: Lane<Elem = T>, T: Float> RunLanes<V, T> {
     unsafe fn add<const SQUARES: bool>(
         src: *const T,
         len: usize,
+        ahead: bool,
         k: T,
         sums: &mut [V; MOST],
         squares: &mut [V; MOST],
@@ -100,6 +102,9 @@ impl<V: Lane<Elem = T>, T: Float> RunLanes<V, T> {
             let reference = V::splat(k);
             let mut i = 0;
             while i + Self::ALL <= len {
+                if ahead {
+                    stream::fetch_behind(src.add(i).cast(), SUM_BYTES);
+                }
                 for j in 0..Self::VECTORS {
                     let d = V::load(src.add(i + j * V::LEN)) - reference;
                     sums[j] = sums[j] + d;
@@ -172,7 +177,7 @@ impl<V: Lane<Elem = T>, T: Float> Kernel for RunLanes<V, T> {
                 // From the first element on, so that values that are all the same have it as their mean.
                 let first = *src;
                 let count = len.min(FIRST_VALUES);
-                Self::add::<false>(src, count, first, &mut sums, &mut squares);
+                Self::add::<false>(src, count, false, first, &mut sums, &mut squares);
                 let mean = first + Self::total(sums) / first.lit(count as f64);
                 *k = T::select(mean.is_finite(), mean, first);
                 sums = [zero; MOST];
@@ -182,7 +187,7 @@ impl<V: Lane<Elem = T>, T: Float> Kernel for RunLanes<V, T> {
                     squares[j] = V::load(m.add(j * V::LEN));
                 }
             }
-            Self::add::<true>(src, len, *k, &mut sums, &mut squares);
+            Self::add::<true>(src, len, flags & AHEAD != 0, *k, &mut sums, &mut squares);
             if flags & LAST == 0 {
                 for j in 0..Self::VECTORS {
                     sums[j].store(t.add(j * V::LEN));

@@ -414,7 +414,7 @@ impl Work<'_> {
                 let value = self.run(output, at, end - at, self.room);
                 // There is one result.
                 let factor = self.factors.map_or(value, |factors| factors.wrapping_add(at * self.size));
-                let run = Run { at, first: true, last: true, points: end - at };
+                let run = Run { at, first: true, last: true, points: end - at, ahead: false };
                 planes.run(acc, [value, factor], &run, run.points);
             };
             self.fold_tree(1, &leaf);

@@ -11,7 +11,7 @@ use stridewise_core::ops::Float;
 use super::entry::{Kernel, VECTOR_BYTES, WideKernel};
 use super::map::{Apply, LaneFn, Plain};
 use super::read::{Elements, Read, ReadAny};
-use super::transpose;
+use super::{stream, transpose};
 use crate::simd::Lane;
 
 /// Bytes of the accumulators of one run.
@@ -20,6 +20,9 @@ pub(super) const ACC_BYTES: usize = 256;
 pub(super) const FIRST: u32 = 1;
 /// Flag: fold the accumulators into the first.
 pub(super) const LAST: u32 = 2;
+
+/// Flag: the elements are in no cache, so that those that follow are asked for in time.
+pub(super) const AHEAD: u32 = 4;
 
 /// A fold over vectors. `dst`: the accumulators; sources: the elements, the identity, and what else [`Read`] takes. A call
 /// without [`LAST`] has a multiple of the accumulators' number as its length.
@@ -110,6 +113,9 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes
             }
             let mut i = 0;
             while i + all + R::BEHIND <= len {
+                if flags & AHEAD != 0 {
+                    R::fetch(from, i, all);
+                }
                 for k in 0..vectors {
                     sums[k] = W::f([sums[k], R::vector(from, i + k * V::LEN)]);
                 }
@@ -343,6 +349,9 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for
                 i = used;
             }
             while i + N <= len {
+                if flags & AHEAD != 0 {
+                    stream::fetch_behind(src.add(i).cast(), N * size_of::<P::Mem>());
+                }
                 for (j, sum) in sums.iter_mut().enumerate() {
                     *sum = W::f([*sum, P::get(*src.add(i + j))]);
                 }

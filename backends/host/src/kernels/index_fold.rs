@@ -7,9 +7,10 @@ use stridewise_core::Dtype;
 use stridewise_core::ops::{Alg, Float, Real};
 
 use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
-use super::fold::{FIRST, FoldLanes, LAST};
+use super::fold::{AHEAD, FIRST, FoldLanes, LAST};
 use super::map::{LaneFn, Plain, Truth};
 use super::read::Elements;
+use super::stream;
 use crate::simd::{Isa, Lane};
 
 /// Keeps the better of two rows of values and its index. `dst`: the values; sources: the indices (also written), the
@@ -99,7 +100,7 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Extreme<V,
 impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Kernel for Extreme<V, T, MAX, SIGNS> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop)] // The bounds are constants, so that loops unroll.
-    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _flags: u32, len: usize) {
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], flags: u32, len: usize) {
         let src = src.cast::<T>();
         // SAFETY: for all of this function: `len` elements at `src`; whole vectors end at or below `len`; the buffers have
         // room for a vector's elements.
@@ -119,6 +120,9 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Kernel for
             let mut ordered = found[0].equal(found[0]);
             let mut i = 0;
             while i + EXTREMES * V::LEN <= len {
+                if flags & AHEAD != 0 {
+                    stream::fetch_behind(src.add(i).cast(), EXTREMES * V::LEN * size_of::<T>());
+                }
                 for k in 0..EXTREMES {
                     let x = Self::seen(V::load(src.add(i + k * V::LEN)));
                     found[k] = Self::better(found[k], x);
@@ -168,8 +172,8 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, const MAX: bool> Kernel for Fold
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
         // SAFETY: for all of this function: the contract of `FoldLanes`; one element is written to `dst` by either.
         unsafe {
-            if flags == FIRST | LAST {
-                Extreme::<V, T, MAX, false>::run(dst, src, 0, len);
+            if flags & (FIRST | LAST) == FIRST | LAST {
+                Extreme::<V, T, MAX, false>::run(dst, src, flags, len);
                 let found = V::splat(*dst.cast::<T>());
                 if is::<V>(found.equal(found)) {
                     if is::<V>(found.equal(found.lit(0.0))) {

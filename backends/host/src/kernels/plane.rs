@@ -11,7 +11,7 @@ use stridewise_core::{Dtype, Fold, Op};
 use super::Address;
 use super::code::SLOT_BYTES;
 use super::deviation::{self, Deviating, FIRST_ROWS, RECENTRE, ROW_SHIFT, Terms, deviating};
-use super::fold::{ACC_BYTES, Accumulators, FIRST, LAST, ROWS};
+use super::fold::{ACC_BYTES, AHEAD, Accumulators, FIRST, LAST, ROWS};
 use super::folding::{Folding, folding};
 use super::index_fold::{Indexing, indexing};
 use super::tile::Scratch;
@@ -80,6 +80,8 @@ pub(super) struct Run {
     pub(super) last: bool,
     /// Points of the segment.
     pub(super) points: usize,
+    /// Whether the values are elements that are in no cache, and others follow.
+    pub(super) ahead: bool,
 }
 
 impl Planes {
@@ -150,7 +152,8 @@ impl Planes {
     /// # Safety
     /// The values are readable; `acc` is a plane.
     pub(super) unsafe fn run(&self, acc: *mut u8, [value, other]: [*const u8; 2], run: &Run, len: usize) {
-        let flags = if run.first { FIRST } else { 0 } | if run.last { LAST } else { 0 };
+        let ahead = if run.ahead { AHEAD } else { 0 };
+        let flags = ahead | if run.first { FIRST } else { 0 } | if run.last { LAST } else { 0 };
         // SAFETY: for all of this function: the caller's contract; a plane has room for the fold's accumulators.
         unsafe {
             match &self.kind {
@@ -159,7 +162,7 @@ impl Planes {
                     let mut best = Accumulators::new();
                     let best = best.as_mut_ptr();
                     let extreme = i.extreme.unwrap_or(f.run);
-                    extreme(best, value, f.identity.as_ptr().cast(), value, FIRST | LAST, len);
+                    extreme(best, value, f.identity.as_ptr().cast(), value, FIRST | LAST | ahead, len);
                     let index = acc.wrapping_add(self.part()).cast::<i64>();
                     if self.late {
                         std::ptr::copy_nonoverlapping(best, acc, self.acc.size());

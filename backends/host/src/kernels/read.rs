@@ -10,12 +10,15 @@ use stridewise_core::ops::define;
 use stridewise_core::{Arg, Dtype, Op, Program, f16};
 
 use super::entry::{HalfKernel, Kernel, StepFn, entry, half_entry, wide_entry};
-use super::fold::{FIRST, FoldLanes, FoldWide, ManyRows, ManyRowsWide};
+use super::fold::{AHEAD, FIRST, FoldLanes, FoldWide, ManyRows, ManyRowsWide};
 use super::map::{ByNum, ByReal, LaneFn, Plain};
+use super::stream;
 use crate::simd::{HalfLane, Isa, Lane, MAX_LEN};
 
 /// What a loop over vectors reads.
 pub(super) trait Read<V: Lane> {
+    /// Bytes from one element of the first source to the next.
+    const PITCH: usize = size_of::<V::Elem>();
     /// Further elements that must be there for a whole vector to be read: of what lies behind the last element, nothing may be.
     const BEHIND: usize = 0;
     /// The vector from element `i` on.
@@ -29,6 +32,11 @@ pub(super) trait Read<V: Lane> {
     /// # Safety
     /// They are readable at the sources.
     unsafe fn part(from: [*const V::Elem; 2], i: usize, len: usize) -> V;
+    /// Has what follows the `len` elements from `i` on fetched, at some distance.
+    #[inline(always)]
+    fn fetch([src, _]: [*const V::Elem; 2], i: usize, len: usize) {
+        stream::fetch_behind(src.cast::<u8>().wrapping_add(i * Self::PITCH), len * Self::PITCH);
+    }
     /// Either, of `part` elements, no more than a vector has, where there are `len` in all.
     ///
     /// # Safety
@@ -62,6 +70,8 @@ impl<V: Lane> Read<V> for Elements {
 pub(super) struct Halves<H>(PhantomData<H>);
 
 impl<H: HalfLane> Read<H::Single> for Halves<H> {
+    const PITCH: usize = size_of::<f16>();
+
     #[inline(always)]
     unsafe fn vector([src, _]: [*const f32; 2], i: usize) -> H::Single {
         // SAFETY: the caller's contract.
@@ -78,6 +88,11 @@ impl<H: HalfLane> Read<H::Single> for Halves<H> {
 struct Products;
 
 impl<V: Lane> Read<V> for Products {
+    #[inline(always)]
+    fn fetch(from: [*const V::Elem; 2], i: usize, len: usize) {
+        let bytes = len * size_of::<V::Elem>();
+        from.iter().for_each(|src| stream::fetch_behind(src.wrapping_add(i).cast(), bytes));
+    }
     #[inline(always)]
     unsafe fn vector([a, b]: [*const V::Elem; 2], i: usize) -> V {
         // SAFETY: the caller's contract.
@@ -115,6 +130,7 @@ impl<V: Lane> Read<V> for Squares {
 pub(super) struct Seconds;
 
 impl<V: Lane> Read<V> for Seconds {
+    const PITCH: usize = 2 * size_of::<V::Elem>();
     const BEHIND: usize = 1;
 
     #[inline(always)]
@@ -235,6 +251,9 @@ where
             while size_of::<F>() < size_of::<u32>() && len - at >= 8 * LANES {
                 let mut parts = [M::default(); LANES];
                 for _ in 0..((len - at) / LANES).min(Self::BLOCK) {
+                    if flags & AHEAD != 0 {
+                        stream::fetch_behind(src.add(at).cast(), LANES * size_of::<F>());
+                    }
                     for (lane, part) in parts.iter_mut().enumerate() {
                         *part = M::put(M::get(*part) + M::get(M::from(*src.add(at + lane))));
                     }

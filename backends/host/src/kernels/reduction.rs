@@ -37,6 +37,8 @@ pub(super) struct Reduction {
     width: usize,
     /// The input in which an index is looked for once, at the end; see [`Planes::late`].
     late: Option<usize>,
+    /// Whether elements are folded from where they lie in memory, in no cache.
+    ahead: bool,
     /// Conversion of the accumulators to the folded value's dtype.
     narrow: Option<StepFn>,
     /// From the folded value to the output.
@@ -190,10 +192,28 @@ impl Reduction {
         }
         let (lane, other) = if rows { (kept, along) } else { (along, kept) };
         let lane = Tiles { code, space: lane, ahead: SmallVec::new() };
+        let inputs = lane.space.views.iter().take(plan.inputs.len());
+        let moved: usize = inputs.filter_map(View::moved).sum();
+        let alone = lane.code.input_itself().is_some() || !lane.code.has_steps();
+        let ahead =
+            !rows && alone && outputs.saturating_mul(points).saturating_mul(moved) > tuning.last_cache_bytes;
         let itself = lane.code.input_itself().filter(|&input| lane.space.access(input) == Access::Direct);
         let late = itself.filter(|_| matches!(kind, Kind::Index(..)) && !rows && !lane.space.across);
         let planes = Planes { kind, acc, rows, len: if rows { width } else { 1 }, late: late.is_some() };
-        Some(Self { lane, other, rows, planes, plane_at: 0, segments, per_row, width, late, narrow, post })
+        Some(Self {
+            lane,
+            other,
+            rows,
+            planes,
+            plane_at: 0,
+            segments,
+            per_row,
+            width,
+            late,
+            ahead,
+            narrow,
+            post,
+        })
     }
 
     pub(super) fn kept(&self) -> &Space {
@@ -400,7 +420,8 @@ impl Reduction {
                 code.run(slots, len);
                 let value = |slot: u8| slots.0[usize::from(slot)].cast_const();
                 let value = [value(code.value), value(code.other.unwrap_or(code.value))];
-                let run = Run { at, first: at == start, last: at + len == end, points: end - start };
+                let (first, last) = (at == start, at + len == end);
+                let run = Run { at, first, last, points: end - start, ahead: self.ahead };
                 self.planes.run(acc, value, &run, len);
             }
             at += len;

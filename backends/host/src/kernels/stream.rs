@@ -122,6 +122,18 @@ pub(super) fn fetch<const LEVEL: u8>(at: *const u8) {
     let _ = at;
 }
 
+/// Bytes from what a loop reads to what it asks for: as many as two pages have, at whose ends the processor stops asking.
+const AHEAD_BYTES: usize = 8 << 10;
+
+/// For a loop that reads from memory and does little: has the lines of so many bytes fetched that are [`AHEAD_BYTES`] behind an
+/// address.
+#[inline(always)]
+pub(super) fn fetch_behind(at: *const u8, bytes: usize) {
+    for line in 0..bytes.div_ceil(LINE_BYTES) {
+        fetch::<1>(at.wrapping_add(AHEAD_BYTES + line * LINE_BYTES));
+    }
+}
+
 /// Has the lines fetched into the second-level cache that begin in a range of the bytes from an address on.
 pub(super) fn fetch_lines(at: *const u8, bytes: Range<usize>) {
     let lines = bytes.start.next_multiple_of(LINE_BYTES)..bytes.end;
