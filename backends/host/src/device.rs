@@ -24,9 +24,9 @@ use crate::{DRIVER, guard, memory, team, topology};
 const LOCAL_MEMORY_BYTES: u64 = 256 << 10;
 /// Work-items of a group are iterations of a loop here; this is what CPU runtimes of OpenCL commonly offer.
 const MAX_WORK_GROUP_SIZE: usize = 4096;
-/// As much of a last cache as processors have for each core that are made for having much: 96 MiB for 8. A virtual machine is
-/// often shown the whole cache of the machine below it, which it shares with others: 480 MiB for two processors.
-const CACHE_PER_PROCESSOR: usize = 12 << 20;
+/// As much of a last cache as processors have for each thread that are made for having much: 96 MiB for 16. A virtual machine
+/// is often shown the whole cache of the machine below it, which it shares with others: 480 MiB for two processors.
+const CACHE_PER_PROCESSOR: usize = 6 << 20;
 /// As much of one as cores that share it commonly have together.
 const CACHE_PER_COMPLEX: usize = 32 << 20;
 
@@ -398,13 +398,12 @@ impl HostDevice {
 }
 
 /// For kernels, which store past the cache what does not fit: what so many processors may count on of a last cache. That is
-/// half of it: others use it, too, and of what is gone through in turns and does not fit, nothing stays. Sums of 24 MiB took
-/// half as long again with 32 MiB counted on, which other machines share, as with 16; roots and exponentials that move 128 MiB,
-/// on 16 processors that are shown 300 MiB, 1.4 and 1.6 times as long with half of these as with 64 MiB. One of unknown size
-/// takes everything.
+/// seven eighths of it, as something else is always there, too. Sums and choices of 24 MiB in a cache of 32 took 0.7 of the time
+/// that they take with half of it counted on; roots and exponentials that move 128 MiB, on 16 processors that are shown 300 MiB,
+/// 1.4 and 1.6 times as long with half of these as with 64 MiB. One of unknown size takes everything.
 fn usable_cache(bytes: usize, processors: usize) -> usize {
     let most = processors.saturating_mul(CACHE_PER_PROCESSOR).max(CACHE_PER_COMPLEX);
-    if bytes == 0 { usize::MAX } else { bytes.min(most) / 2 }
+    if bytes == 0 { usize::MAX } else { bytes.min(most) / 8 * 7 }
 }
 
 #[cfg(test)]
@@ -415,7 +414,7 @@ mod tests {
     fn a_cache_counts_for_what_the_processors_may_have_of_it() {
         // A laptop; eight cores that share 96 MiB; few processors of virtual machines below which there are more.
         for (mib, processors, usable) in
-            [(8, 8, 4), (96, 16, 48), (96, 8, 48), (32, 2, 16), (480, 2, 16), (300, 16, 96), (480, 256, 240)]
+            [(8, 8, 7), (96, 16, 84), (96, 8, 42), (32, 2, 28), (480, 2, 28), (300, 16, 84), (480, 256, 420)]
         {
             assert_eq!(usable_cache(mib << 20, processors), usable << 20, "{mib} MiB for {processors}");
         }
