@@ -1,25 +1,28 @@
-//! The hyperbolic tangent: of f32 near a tabulated one, of f64 by E / (E + 2) with E = e²ˣ − 1.
+//! The hyperbolic tangent near a tabulated one: of f32 by a polynomial for each interval, of f64 by the addition formula.
+//!
+//! Added to |x|, a shift makes each quarter of a power of 2, from the shift on, an interval of its own: narrow ones where
+//! the tangent is steep. An interval's centre is a number whose tangent is very close to a float, so that no more than
+//! the last sum rounds by much.
 
-use super::double::Pair;
-use super::{FloatBits, exp, flip, power, sign};
+use super::{FloatBits, Row, flip, polynomial, sign};
 
-/// From here on the result rounds to 1, in f32 and in f64.
+/// From here on the result rounds to 1; it is in the last of sixteen intervals.
 const LIMIT_F32: f64 = 9.25;
-const LIMIT_F64: f64 = 20.0;
-/// Added to |x|, it makes each quarter of a power of 2, from the sum of 0 on, an interval of its own.
-const SHIFT: f64 = 0.625;
-/// Bits of the significand below those that tell quarters apart.
-const QUARTER_BITS: u32 = 21;
-/// Sums below this are the first interval's.
+const LIMIT_F64: f64 = 19.07;
+const SHIFT_F32: f64 = 0.625;
+const SHIFT_F64: f64 = 1.25;
+/// What |x| is multiplied by before, in f64, which makes the limit fit.
+const STRETCH: f64 = 0.98;
+/// Sums below this are the first interval's, in f32.
 const FIRST: f64 = 0.75;
 
-/// A number in each interval whose tangent is very close to a float. The first interval's is 0.
-const CENTRES: [f32; 16] = [
+/// The centres of f32's intervals, from the sum of 2 on. The first one's is 0.
+const CENTRES_F32: [f32; 16] = [
     1.6249857, 2.1244576, 2.6248977, 3.1247869, 3.8749688, 4.874471, 5.8744707, 6.8725796, 8.256574, 0.0,
     0.18750109, 0.31246325, 0.4999708, 0.7499749, 0.9996585, 1.2497694,
 ];
 /// The tangents of these numbers.
-const TANGENTS: [f32; 16] = [
+const TANGENTS_F32: [f32; 16] = [
     0.92534417, 0.97184265, 0.9895576, 0.9961449, 0.99913883, 0.9998833, 0.9999842, 0.99999785, 0.9999999,
     0.0, 0.18533425, 0.30267635, 0.4620942, 0.635134, 0.7614507, 0.848219,
 ];
@@ -135,14 +138,63 @@ const COEFFICIENTS: [[f32; 16]; 6] = [
     ],
 ];
 
+/// Those of f64's intervals; 1 − tangent² is close to a double too.
+const CENTRES_F64: [f64; 16] = [
+    1.0204081632652626,
+    1.530612244898083,
+    2.040816326529627,
+    2.5510204081640775,
+    3.3163265306118794,
+    4.33673469387768,
+    5.357142857147135,
+    6.377551020408899,
+    7.908163265218527,
+    9.948979589451703,
+    11.98979613842848,
+    14.030618521144387,
+    17.085925606107782,
+    0.0,
+    0.3826530612245174,
+    0.6377551020408035,
+];
+/// The tangents of these numbers.
+const TANGENTS_F64: [f64; 16] = [
+    0.7700327308257688,
+    0.9105293071885487,
+    0.9668006331682872,
+    0.9879049562528193,
+    0.9973701321465065,
+    0.9996579293479,
+    0.9999555506739742,
+    0.9999942249159515,
+    0.9999997295502397,
+    0.9999999954348388,
+    0.9999999999229406,
+    0.9999999999986993,
+    0.9999999999999971,
+    0.0,
+    0.36500928040346386,
+    0.5633690893791025,
+];
+/// tanh t = t − t·z·N / D with z = t², to 2⁻⁵⁸ for |t| ≤ 0.52, and roughly in the wider intervals, whose tangents are
+/// almost 1. These are the coefficients of N, and those of D but for the last one, which is 1.
+const NUMERATOR: &[f64] = &[1612.8534623936373, 99.19887718824491, 0.9643642934877237];
+const DENOMINATOR: [f64; 3] = [4838.560387180913, 2233.020786437088, 112.7154400072455];
+
+/// In the lowest four bits, the number of the interval that a sum is in.
+#[inline(always)]
+fn interval<V: FloatBits>(sum: V) -> V::Bits {
+    V::bits_shr(sum.to_bits(), <V::Elem as Row>::FRACTION_BITS - 2)
+}
+
 /// Hyperbolic tangent.
 #[inline(always)]
 pub(super) fn tanh_f32<V: FloatBits<Elem = f32>>(x: V) -> V {
     let size = x.abs().at_most(x.lit(LIMIT_F32));
     // A NaN has any index, and stays one.
-    let shifted = size + x.lit(SHIFT);
-    let index = V::bits_shr(shifted.to_bits(), QUARTER_BITS);
-    let t = size - V::lookup(index, &CENTRES);
+    let shifted = size + x.lit(SHIFT_F32);
+    let index = interval(shifted);
+    let t = size - V::lookup(index, &CENTRES_F32);
     let mut slope = V::lookup(index, &COEFFICIENTS[5]);
     let mut i = 5;
     while i > 0 {
@@ -150,30 +202,30 @@ pub(super) fn tanh_f32<V: FloatBits<Elem = f32>>(x: V) -> V {
         slope = slope.mul_add(t, V::lookup(index, &COEFFICIENTS[i]));
     }
     // Near 0 nothing but the last sum rounds more than a little.
-    let from = V::select(shifted.less(x.lit(FIRST)), t, V::lookup(index, &TANGENTS));
+    let from = V::select(shifted.less(x.lit(FIRST)), t, V::lookup(index, &TANGENTS_F32));
     flip(slope.mul_add(t, from), sign(x))
 }
 
-/// Hyperbolic tangent.
+/// Hyperbolic tangent: with T of the centre, t = |x| − centre and u = tanh t, it is T + (1 − T²)·u / (1 + T·u).
 #[inline(always)]
 pub(super) fn tanh_f64<V: FloatBits<Elem = f64>>(x: V) -> V {
-    let (one, two) = (x.lit(1.0), x.lit(2.0));
-    let limited = x.abs().at_most(x.lit(LIMIT_F64));
-    let reduced = exp::reduce(limited + limited);
-    let Pair { head: grown, tail: grown_lost } = exp::less_one(&reduced, reduced.lost());
+    let size = x.abs().at_most(x.lit(LIMIT_F64));
+    // A NaN has any index, and stays one.
+    let index = interval(size.mul_add(x.lit(STRETCH), x.lit(SHIFT_F64)));
+    let t = size - V::lookup(index, &CENTRES_F64);
+    let tangent = V::lookup(index, &TANGENTS_F64);
 
-    // E = (2ᵏ − 1) + 2ᵏ·(eʳ − 1) likewise.
-    let scale = power(reduced.magic_k);
-    let (whole, part) = (scale - one, scale * grown);
-    let e = whole + part;
-    let e_lost = scale.mul_add(grown_lost, part - (e - whole));
+    // u / (1 + T·u) = t·(D − z·N) / (D + T·t·(D − z·N)) = t − t·rest, with a small rest where the slope is not small.
+    let z = t * t;
+    let less = z * polynomial(z, NUMERATOR);
+    let whole = (z + x.lit(DENOMINATOR[2])).mul_add(z, x.lit(DENOMINATOR[1]));
+    let whole = whole.mul_add(z, x.lit(DENOMINATOR[0]));
+    let crossed = tangent * (t * (whole - less));
+    let rest = (less + crossed) / (whole + crossed);
 
-    // E + 2 likewise: the sum of two numbers loses something of the smaller one.
-    let below = e + two;
-    let below_lost = (e.at_most(two) - (below - e.at_least(two))) + e_lost;
-
-    let reciprocal = one / below;
-    let quotient = e * reciprocal;
-    let rest = (-quotient).mul_add(below, e) + (-quotient).mul_add(below_lost, e_lost);
-    flip(rest.mul_add(reciprocal, quotient), sign(x))
+    // T + slope·t and what that sum loses, less slope·t·rest.
+    let slope = (-tangent).mul_add(tangent, x.lit(1.0));
+    let line = slope.mul_add(t, tangent);
+    let lost = slope.mul_add(t, tangent - line);
+    flip(line + (-(slope * t)).mul_add(rest, lost), sign(x))
 }
