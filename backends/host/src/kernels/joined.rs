@@ -1,4 +1,5 @@
-//! Steps that are done in one pass: an operation of one instruction, and the next one that alone needs its result.
+//! Steps that are done in one pass: an operation of one instruction, and the next one, of one instruction, too, or a function
+//! that often follows, which alone needs its result.
 //!
 //! The first result is rounded before it goes on, as it is by a step of its own, but it does not go through a tile: of the
 //! six loads and stores of two steps of two operands, four remain, and a division or a root, which takes as long as
@@ -10,15 +11,17 @@ use smallvec::SmallVec;
 use stridewise_core::ops::{Float, define};
 use stridewise_core::{Arg, Dtype, MAX_STEPS, Op, Program, Step};
 
-use super::entry::{StepFn, wide_entry};
-use super::map::{ByAnalytic, ByField, ByNum, ByPart, LaneFn, LaneMaps};
+use super::entry::{WideKernel, wide_entry};
+use super::map::{ByAnalytic, ByField, ByNum, ByPart, LaneFn, LaneFunction, LaneMaps};
 use super::step::{Resolved, resolve};
-use crate::simd::Isa;
+use crate::simd::{Isa, Lane};
 
 type Abs = ByPart<define::Abs>;
 type Add = ByNum<define::Add>;
 type Divide = ByField<define::Divide>;
+type Exp = ByAnalytic<define::Exp>;
 type Multiply = ByNum<define::Multiply>;
+type Negative = ByNum<define::Negative>;
 type Reciprocal = ByField<define::Reciprocal>;
 type Sqrt = ByAnalytic<define::Sqrt>;
 type Square = ByNum<define::Square>;
@@ -51,6 +54,15 @@ impl<F: LaneFn<2>, G: LaneFn<1>> LaneFn<2> for Only<F, G> {
     }
 }
 
+/// `G(F(x))`.
+struct Alone<F, G>(PhantomData<(F, G)>);
+impl<F: LaneFn<1>, G: LaneFn<1>> LaneFn<1> for Alone<F, G> {
+    #[inline(always)]
+    fn f<V: Float>(x: [V; 1]) -> V {
+        G::f([F::f(x)])
+    }
+}
+
 /// The root of what two steps give.
 struct Root<W>(PhantomData<W>);
 impl<W: LaneFn<3>> LaneFn<3> for Root<W> {
@@ -65,7 +77,10 @@ impl<W: LaneFn<3>> LaneFn<3> for Root<W> {
 enum Place {
     First,
     Second,
+    /// The only one, where the first step has two.
     Only,
+    /// The only one, where the first step has one.
+    Alone,
 }
 
 /// Two steps that are done in one pass, and perhaps the root of their result.
@@ -80,6 +95,7 @@ struct Join {
 macro_rules! joins {
     (
         { $($place:ident $first:ident: $($second:ident)*;)* }
+        functions { $($outer:ident $inside:ident: $($function:ident)*;)* }
         root { $($inner:ident $product:ident: $($sum:ident)*;)* }
     ) => {
         impl Join {
@@ -87,16 +103,20 @@ macro_rules! joins {
             fn exists(self) -> bool {
                 match (self.place, self.first, self.second, self.root) {
                     $((Place::$place, Op::$first, $(Op::$second)|*, false) => true,)*
+                    $((Place::$outer, Op::$inside, $(Op::$function)|*, false) => true,)*
                     $((Place::$inner, Op::$product, $(Op::$sum)|*, true) => true,)*
                     _ => false,
                 }
             }
 
             /// The function.
-            fn run(self, isa: Isa, dtype: Dtype) -> Option<StepFn> {
+            fn resolve(self, isa: Isa, dtype: Dtype) -> Option<Resolved> {
                 match (self.place, self.first, self.second, self.root) {
                     $($((Place::$place, Op::$first, Op::$second, false) => {
                         lanes::<$place<$first, $second>, _>(isa, dtype)
+                    })*)*
+                    $($((Place::$outer, Op::$inside, Op::$function, false) => {
+                        function::<$outer<$inside, $function>, _>(isa, dtype)
                     })*)*
                     $($((Place::$inner, Op::$product, Op::$sum, true) => {
                         lanes::<Root<$inner<$product, $sum>>, _>(isa, dtype)
@@ -119,14 +139,27 @@ joins! {
         Only Add: Sqrt Reciprocal;
         Only Subtract: Square Abs;
     }
+    functions {
+        Alone Negative: Exp;
+    }
     root {
         First Multiply: Add Subtract;
         Second Multiply: Subtract;
     }
 }
 
-fn lanes<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtype) -> Option<StepFn> {
-    wide_entry::<LaneMaps<W, K>>(isa, dtype)
+fn lanes<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtype) -> Option<Resolved> {
+    wide_entry::<LaneMaps<W, K>>(isa, dtype).map(|run| Resolved { run, lanes: true, apart: true })
+}
+
+/// [`LaneFunction`] for every vector.
+struct Functions<W, const K: usize>(PhantomData<W>);
+impl<W: LaneFn<K>, const K: usize> WideKernel for Functions<W, K> {
+    type At<V: Lane<Elem = T>, T: Float> = LaneFunction<V, W, K>;
+}
+
+fn function<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtype) -> Option<Resolved> {
+    wide_entry::<Functions<W, K>>(isa, dtype).map(|run| Resolved { run, lanes: true, apart: false })
 }
 
 fn commutes(op: Op) -> bool {
@@ -161,7 +194,7 @@ impl Doing<'_> {
         let Step { op, dtype, out, .. } = *self.step;
         match self.join {
             None => resolve(op, dtype, out, isa),
-            Some(join) => join.run(isa, dtype).map(|run| Resolved { run, lanes: true, apart: true }),
+            Some(join) => join.resolve(isa, dtype),
         }
     }
 }
@@ -231,6 +264,7 @@ fn join(
                 args.swap(0, 1);
             }
             let place = match *step.operands() {
+                [_] if args.len() == 1 => Place::Alone,
                 [_] => Place::Only,
                 [_, other] if k == 0 => {
                     args.push(other);

@@ -57,7 +57,7 @@ fn program(rng: &mut Rng) -> Program {
 }
 
 /// Strides over some extents: the dimensions in any order, some reversed or spread, for inputs some broadcast.
-fn strides(dims: &[usize], input: bool, rng: &mut Rng) -> Vec<isize> {
+pub(super) fn strides(dims: &[usize], input: bool, rng: &mut Rng) -> Vec<isize> {
     let mut order: Vec<usize> = (0..dims.len()).collect();
     if rng.below(2) == 0 {
         for i in (1..order.len()).rev() {
