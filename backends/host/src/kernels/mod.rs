@@ -65,7 +65,9 @@ pub(crate) struct Tuning {
 /// Rough time to read a byte of an operand, from a cache, in picoseconds, and to fold it into a row of results.
 const READ_PS: usize = 12;
 const ROW_PS: usize = 36;
-/// Rough time to gather an element.
+/// The same of what is moved by shuffles of whole vectors: elements in reverse, and every second one.
+const NEAR_PS: usize = 36;
+/// Rough time to gather any other element.
 const GATHER_PS: usize = 600;
 
 /// Rough time of a plan on one thread, in nanoseconds: for the choice between the calling thread and the pool.
@@ -75,9 +77,11 @@ pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
         let dense = operand.strides.last().is_none_or(|s| (0..=1).contains(s));
         // A reduction runs along whatever dimension is dense.
         let rows = matches!(plan.family, Family::Reduce { .. }) && operand.strides.contains(&1);
+        let near = operand.strides.last().is_some_and(|s| matches!(s, -1 | 2));
         picoseconds += match dtype.size() {
             size if dense => READ_PS * size,
             size if rows => ROW_PS * size,
+            size if near => NEAR_PS * size,
             size => READ_PS * size + GATHER_PS,
         };
     }
