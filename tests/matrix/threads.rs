@@ -255,13 +255,23 @@ fn operations_waited_for() -> Check {
         let (condition, _) = place(&[rows, columns], Dtype::Bool, &bools)?;
         let (row, _) = place(&[columns], Dtype::F32, &values[..columns])?;
         let (column, _) = place(&[rows, 1], Dtype::F32, &values[..rows])?;
-        let operations: [(Op, &[ArrayOrScalar<'_>]); 6] = [
+        // Two rows or one, as long as several threads share, read in reverse and every second element.
+        let (line, _) = place(&[rows * columns], Dtype::F32, &values)?;
+        let half = (rows * columns / 2) as isize;
+        let (back, seconds) = (line.slice(s![half - 1..; -1])?, line.slice(s![..; 2])?);
+        let front = line.slice(s![..half])?;
+        let pair = line.reshape(&[2, half])?;
+        let operations: [(Op, &[ArrayOrScalar<'_>]); 10] = [
             (Op::Add, &[(&x).into(), (&x).into()]),
             (Op::Multiply, &[(&x).into(), Scalar::F32(0.3).into()]),
             (Op::Exp, &[(&x).into()]),
             (Op::Subtract, &[(&x).into(), (&row).into()]),
             (Op::Maximum, &[(&column).into(), (&x).into()]),
             (Op::Where, &[(&condition).into(), (&x).into(), (&column).into()]),
+            (Op::Subtract, &[(&back).into(), (&front).into()]),
+            (Op::Divide, &[(&seconds).into(), (&back).into()]),
+            (Op::Multiply, &[(&seconds).into(), Scalar::F32(0.3).into()]),
+            (Op::Add, &[(&pair).into(), (&back).into()]),
         ];
         for (number, (op, operands)) in operations.into_iter().enumerate() {
             let result = elementwise(op, operands)?;

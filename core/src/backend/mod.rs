@@ -94,21 +94,32 @@ pub struct RawAllocation {
     pub kind: UsmKind,
 }
 
-/// Computes `len` elements, one or more, from up to three sources, on the calling thread: `(dst, a, b, c, same, len)`.
-/// Where bit `k` of `same` is set, source `k` is one element for all, but not every source of an operation is, unless it
-/// is a copy. An operation of fewer operands is given the first one in place of those that it has not.
+/// Computes `len` elements, one or more, from up to three sources, on the calling thread: `(dst, a, b, c, flags, len)`.
+/// With [`SAME`], shifted by `k`, source `k` is one element for all, but not every source of an operation is, unless it
+/// is a copy. With [`SECONDS`] or [`REVERSED`], where the function takes them ([`Elements::apart`]), it is every second element
+/// from the first on, or each lies before the one that it follows. An operation of fewer operands is given the first one in
+/// place of those that it has not.
 ///
 /// # Safety
-/// `len` elements are readable at every source (or one) and writable at `dst`, aligned to their types; nothing else
-/// accesses them in conflict. A source is exactly `dst`, with elements of the same size, or apart from it.
+/// `len` elements are readable at every source (or one), with what lies between them, and writable at `dst`, aligned to their
+/// types; nothing else accesses them in conflict. A source is exactly `dst`, with elements of the same size, or apart from it.
 pub type ElementsFn =
-    unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, same: u32, len: usize);
+    unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize);
+
+/// Flags of an [`ElementsFn`], shifted by the number of a source. Those beyond these are the device's own.
+pub const SAME: u32 = 1;
+/// See [`SAME`].
+pub const SECONDS: u32 = 1 << 3;
+/// See [`SAME`].
+pub const REVERSED: u32 = 1 << 6;
 
 /// How a device computes an operation on the calling thread.
 #[derive(Clone, Copy)]
 pub struct Elements {
     /// The function.
     pub run: ElementsFn,
+    /// Whether it takes [`SECONDS`] and [`REVERSED`].
+    pub apart: bool,
     /// Elements up to which that is quicker than to hand the work to other threads.
     pub most: usize,
     /// Elements up to which it is quicker alone, even where another thread is awake; more of them may be shared

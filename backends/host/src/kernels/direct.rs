@@ -43,7 +43,7 @@ pub(crate) enum Sharing {
 /// The function of an operation on a dtype, with results of another, over elements that lie one after another.
 pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, tuning: &Tuning) -> Option<Elements> {
     // A step's function has the same contract; the flag beyond those of its sources is not set.
-    let run = step::resolve(op, dtype, out, tuning.isa)?.run;
+    let step::Resolved { run, apart, .. } = step::resolve(op, dtype, out, tuning.isa)?;
     // A test writes next to nothing.
     let computing = if out == Dtype::Bool { 0 } else { step_ps(op, dtype) };
     let picoseconds = op.arity() * READ_PS * dtype.size() + computing;
@@ -52,6 +52,7 @@ pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, tuning: &Tuning) -> 
     let near = tuning.last_cache_bytes / (op.arity() * dtype.size() + out.size());
     Some(Elements {
         run,
+        apart,
         most,
         alone: company::ALONE_NS as usize * 1000 / picoseconds,
         waited: most.max(near.min(WAITED_NS * 1000 / picoseconds)),

@@ -1,5 +1,7 @@
 //! Entry points: one function per kernel and instruction set, the only places that carry `#[target_feature]`.
 
+use stridewise_core::backend::ElementsFn;
+pub(super) use stridewise_core::backend::{REVERSED, SECONDS};
 use stridewise_core::{Dtype, bf16, f16};
 
 use super::half_map::HalfMap;
@@ -8,18 +10,14 @@ use crate::simd::{self, HalfLane, Isa, Lane};
 
 /// A compiled kernel over unit-stride memory: reads up to three sources of `len` elements, writes `dst`.
 ///
-/// `flags`: bit `k` says that source `k` is one element for all; [`STREAM`] asks for non-temporal stores, where the
-/// kernel has them. `len` is at least 1. `dst` may be exactly one of the sources where the element sizes agree.
-pub(super) type StepFn =
-    unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize);
+/// `flags`: those of [`ElementsFn`], which this is; and [`STREAM`] asks for non-temporal stores, where the kernel has them.
+/// Of every second element, what lies between is read, too, but counts for nothing: it may be written to meanwhile, as vectors
+/// are loaded by instructions of the processor. `len` is at least 1. `dst` may be exactly one of the sources where the element
+/// sizes agree.
+pub(super) type StepFn = ElementsFn;
 
 /// Flag: store past the caches.
-pub(super) const STREAM: u32 = 1 << 3;
-/// Flags, shifted by `k`: of source `k`, where the kernel can read so, every second element is an operand's, or each lies before
-/// the one that it follows. Of every second one, what lies between is read, too, but counts for nothing: it may be written to
-/// meanwhile, as vectors are loaded by instructions of the processor.
-pub(super) const SECONDS: u32 = 1 << 4;
-pub(super) const REVERSED: u32 = 1 << 7;
+pub(super) const STREAM: u32 = 1 << 9;
 /// Bytes of the widest vector; scratch memory is aligned to it.
 pub(super) const VECTOR_BYTES: usize = 64;
 

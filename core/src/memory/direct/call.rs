@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::strided::{self, Steps};
 use super::{Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space};
-use super::{broadcasts, hold_idle, place, same_shape, span};
+use super::{broadcasts, flags, hold_idle, place, same_shape, span};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{Layout, self_overlaps};
@@ -42,7 +42,8 @@ enum Way {
     Together,
     /// A copy: to where the results are.
     Straight,
-    /// Row by row, each a call of the function on what is read where it lies: elements one after another, or one for all.
+    /// Row by row, each a call of the function on what is read where it lies: elements one after another, or one for all, or, by
+    /// functions that take them so, in reverse and every second.
     Rows(Steps<[isize; MAX_OPERANDS]>),
     /// One after another on the stack, before the call.
     Gathered,
@@ -270,9 +271,10 @@ impl<'a> Call<'a> {
         }
         let steps = strided::joint_steps(self.sources.map(|source| source.map(|of| of.layout)), &self.space);
         let (len, inner) = *steps.first()?;
-        let mut rows = scattered().map(|k| matches!(inner[k], 0 | 1) && len * self.itemsize(k) >= ROW_BYTES);
+        let reads = |step| matches!(step, 0 | 1) || (self.function.elements.apart && matches!(step, -1 | 2));
+        let mut rows = scattered().map(|k| reads(inner[k]) && len * self.itemsize(k) >= ROW_BYTES);
         // Functions but a copy expect an operand that is not the same for all.
-        let in_rows = rows.all(|row| row) && (copies || inner.contains(&1));
+        let in_rows = rows.all(|row| row) && (copies || inner.iter().any(|&step| step != 0));
         match in_rows {
             true if copies => Some(Way::Straight),
             // To gather many rows is quicker than as many calls.
@@ -307,23 +309,27 @@ impl<'a> Call<'a> {
         let Some(((len, inner), outer)) = steps.split_first() else { return };
         let bytes = len * self.function.out.size();
         let sizes: [isize; MAX_OPERANDS] = std::array::from_fn(|k| self.itemsize(k).cast_signed());
-        let same = (0..self.given).fold(0, |same, k| same | u32::from(inner[k] == 0) << k);
+        let function = self.function;
+        let flags = (0..self.given).fold(0, |all, k| all | flags(inner[k], k));
+        if outer.is_empty() {
+            // SAFETY: the caller's contract.
+            return unsafe { function.run(dst, self.operands(self.places), flags, *len) };
+        }
         let (dst, starts) =
             (UsmPtr::new(dst), self.operands(self.places).map(|start| UsmPtr::new(start.cast_mut())));
         // What is read again and again comes from the nearest cache.
         let varies = |source: &&Source<'_>| source.layout.len() == self.space.len;
         let moved = self.sources.iter().flatten().filter(varies).count() + 1;
         let elements = self.space.len * moved / (self.given + 1);
-        let function = self.function;
         function.share(elements, strided::places(outer), |range| {
             let mut to = dst.byte_offset((range.start * bytes).cast_signed()).as_ptr();
             strided::rows_of(outer, range, |row: [isize; MAX_OPERANDS]| {
                 let places =
                     std::array::from_fn(|k| starts[k].byte_offset(row[k] * sizes[k]).as_ptr().cast_const());
-                // SAFETY: as for `run`, by the caller's contract: `row` is in each layout, whose elements lie together from there
-                // on, or are one; `to` runs through a part of the space.
+                // SAFETY: as for `run`, by the caller's contract: `row` is in each layout, whose elements lie as the flags say from
+                // there on, or are one; `to` runs through a part of the space.
                 unsafe {
-                    function.run_alone(to, places, same, *len);
+                    function.run_alone(to, places, flags, *len);
                     to = to.add(bytes);
                 }
             });

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use super::UsmPtr;
 use super::allocation::Allocation;
-use crate::backend::Elements;
+use crate::backend::{Elements, REVERSED, SAME, SECONDS};
 use crate::dtype::Dtype;
 use crate::layout::{Layout, Order};
 use crate::ops::Op;
@@ -105,14 +105,14 @@ impl<'a> Function<'a> {
     /// # Safety
     /// As for [`ElementsFn`](crate::backend::ElementsFn), of the dtypes of the function, in memory where its device computes on the calling thread.
     #[inline(always)]
-    unsafe fn run(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
+    unsafe fn run(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], flags: u32, len: usize) {
         // SAFETY: the caller's contract.
         unsafe {
             if len <= self.elements.alone {
-                self.run_alone(dst, src, same, len);
+                self.run_alone(dst, src, flags, len);
             } else {
                 // By value, so that nothing is in memory where it is not called.
-                (*self).run_shared(dst, src, same, len);
+                (*self).run_shared(dst, src, flags, len);
             }
         }
     }
@@ -122,9 +122,9 @@ impl<'a> Function<'a> {
     /// # Safety
     /// As for `run`.
     #[inline(always)]
-    unsafe fn run_alone(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
+    unsafe fn run_alone(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], flags: u32, len: usize) {
         // SAFETY: the caller's contract.
-        unsafe { (self.elements.run)(dst, src[0], src[1], src[2], same, len) }
+        unsafe { (self.elements.run)(dst, src[0], src[1], src[2], flags, len) }
     }
 
     /// [`run`](Self::run), on two threads where one is awake, or on all.
@@ -133,19 +133,20 @@ impl<'a> Function<'a> {
     /// As for `run`.
     #[cold]
     #[inline(never)]
-    unsafe fn run_shared(self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], same: u32, len: usize) {
+    unsafe fn run_shared(self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], flags: u32, len: usize) {
         let (dst, src) = (UsmPtr::new(dst), src.map(|src| UsmPtr::new(src.cast_mut())));
-        let after = |start: UsmPtr, bytes: usize| start.byte_offset(bytes.cast_signed()).as_ptr();
+        let after = |start: UsmPtr, elements: usize, step: isize, size: usize| {
+            start.byte_offset((elements * size).cast_signed() * step).as_ptr()
+        };
         self.share(len, len.div_ceil(BLOCK), |blocks| {
             let (start, end) = (blocks.start * BLOCK, len.min(blocks.end * BLOCK));
             let [a, b, c] = std::array::from_fn(|k| {
-                let at = if same >> k & 1 == 1 { 0 } else { start };
-                after(src[k], at * self.op.operand_dtype(k, self.dtype).size()).cast_const()
+                after(src[k], start, step(flags, k), self.op.operand_dtype(k, self.dtype).size()).cast_const()
             });
             // SAFETY: the caller's contract, for a part of the elements: an operand that is exactly the results is so in
             // each, and others are apart from all.
             unsafe {
-                (self.elements.run)(after(dst, start * self.out.size()), a, b, c, same, end - start);
+                (self.elements.run)(after(dst, start, 1, self.out.size()), a, b, c, flags, end - start);
             }
         });
     }
@@ -158,6 +159,27 @@ impl<'a> Function<'a> {
             false => self.device.backend().share(len, elements > self.elements.most, &run),
         }
     }
+}
+
+/// Elements of memory from one of a source to the next, as flags say.
+fn step(flags: u32, k: usize) -> isize {
+    match flags >> k {
+        flags if flags & SAME != 0 => 0,
+        flags if flags & SECONDS != 0 => 2,
+        flags if flags & REVERSED != 0 => -1,
+        _ => 1,
+    }
+}
+
+/// The flags of a source whose elements are so many of memory apart, one of [`step`]'s.
+fn flags(step: isize, k: usize) -> u32 {
+    let flag = match step {
+        0 => SAME,
+        2 => SECONDS,
+        -1 => REVERSED,
+        _ => 0,
+    };
+    flag << k
 }
 
 /// Elements that one thread computes at least, of a shared function: whole lines of the cache.
