@@ -271,7 +271,9 @@ impl<'a> Call<'a> {
         }
         let steps = strided::joint_steps(self.sources.map(|source| source.map(|of| of.layout)), &self.space);
         let (len, inner) = *steps.first()?;
-        let reads = |step| matches!(step, 0 | 1) || (self.function.elements.apart && matches!(step, -1 | 2));
+        // What nobody waits for stays recorded, as without such functions: a sum of it is folded on the way.
+        let apart = self.function.elements.apart && self.function.waited;
+        let reads = |step| matches!(step, 0 | 1) || (apart && matches!(step, -1 | 2));
         let mut rows = scattered().map(|k| reads(inner[k]) && len * self.itemsize(k) >= ROW_BYTES);
         // Functions but a copy expect an operand that is not the same for all.
         let in_rows = rows.all(|row| row) && (copies || inner.iter().any(|&step| step != 0));
