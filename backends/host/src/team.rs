@@ -71,7 +71,9 @@ pub(crate) enum Order {
 
 /// The order for the next fork: another than the last fork's.
 pub(crate) fn order() -> Order {
-    place().map_or(Order::Forwards, |place| place.pool.order())
+    let order = |place: &Place| place.pool.order();
+    let next = PLACE.try_with(|place| place.borrow().as_ref().map(order));
+    next.ok().flatten().unwrap_or(Order::Forwards)
 }
 
 /// Calls `run` once for each of the numbers below `parts`, on up to `threads` threads. Parts run in any order; when this
@@ -80,21 +82,16 @@ pub(crate) fn order() -> Order {
 /// # Panics
 /// With the panic of a part, once all that were begun are over; the others are left out.
 pub(crate) fn share(parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
-    share_as(None, parts, threads, run);
+    share_in(order(), parts, threads, run);
 }
 
 /// [`share`] in an order that the caller knows.
 pub(crate) fn share_in(order: Order, parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
-    share_as(Some(order), parts, threads, run);
-}
-
-fn share_as(order: Option<Order>, parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
     if parts > 1
         && threads > 1
         && let Ok(count) = u32::try_from(parts)
         && let Some(place) = place()
     {
-        let order = order.unwrap_or_else(|| place.pool.order());
         return fork(place, order, count, threads, run);
     }
     (0..parts).for_each(run);
@@ -217,6 +214,7 @@ pub(crate) struct Team {
     owner: Thread,
     /// Where the owner was when it began.
     cpu: Option<usize>,
+    /// The way that each thread goes.
     order: Order,
 }
 

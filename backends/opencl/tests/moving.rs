@@ -93,7 +93,7 @@ fn places_in_a_table_are_found() {
 
 /// How long things take, for a look at by hand: `--ignored --nocapture`.
 #[test]
-#[ignore = "measures, and checks nothing: run with --release -- --ignored --nocapture"]
+#[ignore = "measures, and checks nothing: run with cargo test --release -p stridewise-opencl --test moving -- --ignored --nocapture"]
 fn timings() {
     for queue in queues() {
         println!("{}", queue.device());

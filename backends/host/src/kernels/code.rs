@@ -416,10 +416,14 @@ impl Code {
         }
     }
 
+    /// Whether inputs are only handed on, from where they lie: nothing is computed or moved.
+    pub(super) fn hands_on(&self) -> bool {
+        self.calls.is_empty() && self.packs.is_empty()
+    }
+
     /// The input that is the value itself, where nothing is computed or moved.
     pub(super) fn input_itself(&self) -> Option<usize> {
-        let nothing = self.calls.is_empty() && self.packs.is_empty();
-        let itself = nothing && self.value < self.inputs && self.other.is_none();
+        let itself = self.hands_on() && self.value < self.inputs && self.other.is_none();
         itself.then_some(usize::from(self.value))
     }
 

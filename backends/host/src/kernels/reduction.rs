@@ -194,9 +194,8 @@ impl Reduction {
         let lane = Tiles { code, space: lane, ahead: SmallVec::new() };
         let inputs = lane.space.views.iter().take(plan.inputs.len());
         let moved: usize = inputs.filter_map(View::moved).sum();
-        let alone = lane.code.input_itself().is_some() || !lane.code.has_steps();
-        let ahead =
-            !rows && alone && outputs.saturating_mul(points).saturating_mul(moved) > tuning.last_cache_bytes;
+        let footprint = outputs.saturating_mul(points).saturating_mul(moved);
+        let ahead = !rows && lane.code.hands_on() && footprint > tuning.last_cache_bytes;
         let itself = lane.code.input_itself().filter(|&input| lane.space.access(input) == Access::Direct);
         let late = itself.filter(|_| matches!(kind, Kind::Index(..)) && !rows && !lane.space.across);
         let planes = Planes { kind, acc, rows, len: if rows { width } else { 1 }, late: late.is_some() };

@@ -429,10 +429,10 @@ impl Map {
 
 /// Results of which an operand as large as all of them together is moved so many times at most are stored past the caches,
 /// where what is moved does not fit the last of them: they would not be found there, and what they overwrite is not read.
-/// Where they are less than that, there is little to save. Of a plan that gathers or has more than a few steps, half of that cache
-/// counts: nothing waits for such stores, and there is much to do meanwhile. A sum with a transposed matrix, of 24 MiB in a
-/// cache of 32, took 0.74 of the time with them, six steps over 20 MiB 0.85.
+/// Where they are less than that, there is little to save.
 const STREAM_SHARE: usize = 8;
+/// Of a plan that has more steps, or that gathers, half of that cache counts: nothing waits for such stores, and there is much to
+/// do meanwhile. A sum with a transposed matrix, of 24 MiB in a cache of 32, took 0.74 of the time with them.
 const FEW_STEPS: usize = 2;
 
 /// Several inputs that do not fit the second-level cache of a core are read in shorter tiles, so many for one: steps read them

@@ -83,7 +83,7 @@ fn f32_functions_are_accurate_around_the_edges_of_their_pieces() {
 }
 
 #[test]
-#[ignore = "exhaustive: minutes per function; run with --release -- --ignored"]
+#[ignore = "exhaustive: minutes per function; run with cargo test --release -p stridewise-host --lib -- --ignored"]
 fn f32_functions_are_accurate_on_all_inputs() {
     for fun in MATH {
         let half = |range| std::thread::spawn(move || sweep(Isa::best(), fun, range, 1));

@@ -21,7 +21,7 @@ fn f32_functions_are_accurate_on_a_sample_of_all_inputs() {
 }
 
 #[test]
-#[ignore = "exhaustive: minutes per function; run with --release -- --ignored"]
+#[ignore = "exhaustive: minutes per function; run with cargo test --release -p stridewise-host --lib -- --ignored"]
 fn f32_functions_are_accurate_on_all_inputs() {
     for fun in FUNCTIONS {
         let (error, x) = sweep(Isa::best(), fun, 0..1 << 32, 1);
