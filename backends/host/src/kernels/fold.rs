@@ -9,7 +9,8 @@ use std::mem::MaybeUninit;
 use stridewise_core::ops::Float;
 
 use super::entry::{Kernel, VECTOR_BYTES, WideKernel};
-use super::map::{Apply, LaneFn, Plain};
+use super::map::{Apply, LaneFn};
+use super::plain::Plain;
 use super::read::{Elements, Read, ReadAny};
 use super::{stream, transpose};
 use crate::simd::Lane;

@@ -8,7 +8,8 @@ use stridewise_core::ops::{Alg, Float, Real};
 
 use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
 use super::fold::{AHEAD, FIRST, FoldLanes, LAST};
-use super::map::{LaneFn, Plain, Truth};
+use super::map::LaneFn;
+use super::plain::{Plain, Truth};
 use super::read::Elements;
 use super::stream;
 use crate::simd::{Isa, Lane};

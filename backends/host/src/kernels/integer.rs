@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::contract::Product;
 use super::entry::{Kernel, StepFn, entry};
-use super::map::Plain;
+use super::plain::Plain;
 use super::{Address, Tuning, pack, split};
 use crate::simd::Isa;
 

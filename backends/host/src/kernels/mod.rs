@@ -23,6 +23,7 @@ mod joined;
 mod map;
 mod order;
 mod pack;
+mod plain;
 mod plane;
 mod read;
 mod reduce;

@@ -11,7 +11,8 @@ use stridewise_core::{Arg, Dtype, Op, Program, f16};
 
 use super::entry::{HalfKernel, Kernel, StepFn, entry, half_entry, wide_entry};
 use super::fold::{AHEAD, FIRST, FoldLanes, FoldWide, ManyRows, ManyRowsWide};
-use super::map::{ByNum, ByReal, LaneFn, Plain};
+use super::map::{ByNum, ByReal, LaneFn};
+use super::plain::Plain;
 use super::stream;
 use crate::simd::{HalfLane, Isa, Lane, MAX_LEN};
 

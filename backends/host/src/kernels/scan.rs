@@ -12,7 +12,8 @@ use stridewise_core::{Complex, Dtype, DtypeKind, LaunchPlan, Op, Program};
 
 use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
 use super::entry::{Kernel, StepFn};
-use super::map::{Apply, ByFloat, ByNum, ByReal, Plain, Truth};
+use super::map::{Apply, ByFloat, ByNum, ByReal};
+use super::plain::{Plain, Truth};
 use super::space::{Cursor, Space, View};
 use super::step::resolve;
 use super::tile::{Scratch, Tiles};

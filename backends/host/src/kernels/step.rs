@@ -10,8 +10,9 @@ use super::cast;
 use super::entry::{StepFn, entry, function_entry, lane_entry, wide_entry};
 use super::map::{
     ByAnalytic, ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumFn, ByNumTest, ByPart, ByReal,
-    ByRealFn, ByRealTest, Flag, LaneMaps, LaneTestMaps, PlainMap, PlainPart, PlainTest, Truth,
+    ByRealFn, ByRealTest, LaneMaps, LaneTestMaps, PlainMap, PlainPart, PlainTest,
 };
+use super::plain::{Flag, Truth};
 use super::select::{Choose, LaneChooses, Move};
 use crate::simd::Isa;
 
