@@ -39,6 +39,10 @@ pub enum Family {
         reduced: usize,
         /// Applied to each folded value (one input, one output), e.g. the division of a mean.
         finish: Option<Arc<Program>>,
+        /// How the folded values would lie, had they been stored instead of computed on the way. Where the order of a fold
+        /// depends on how elements lie, it is that of the stored ones, so that their sum has the same bits. `None` where
+        /// inputs are folded from where they are.
+        stored: Option<Stored>,
     },
     /// The program's value (it has one output here) is folded along the last dimension, and each element of the output is
     /// the fold of those up to its place.
@@ -90,14 +94,23 @@ pub struct IndexedAxis {
     pub stride: isize,
 }
 
+/// How elements lie, of no address.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stored {
+    /// Dtype of the elements.
+    pub dtype: Dtype,
+    /// Elements to step per dimension of the plan; signed.
+    pub strides: SmallVec<[isize; MAX_PLAN_DIMS]>,
+}
+
 /// One pass over an iteration space.
 ///
-/// Guaranteed by core for maps and reductions: no extent is 0; there are at most [`MAX_PLAN_DIMS`] dimensions and adjacent ones that could be
-/// merged are merged; every operand has one stride per dimension; every address that the strides and extents reach
-/// is inside a live allocation that the device may access and is aligned to the dtype; no output overlaps another
-/// output or an input, except that an input may be exactly an output of the same element size (same address and
-/// strides), which is an in-place operation; no output addresses an element twice, and a reduction's outputs have
-/// stride 0 along the folded dimensions.
+/// Guaranteed by core for maps and reductions: no extent is 0; there are at most [`MAX_PLAN_DIMS`] dimensions and adjacent
+/// ones that could be merged, in what is [`Stored`] too, are merged; every operand has one stride per dimension; every
+/// address that the strides and extents reach is inside a live allocation that the device may access and is aligned to the
+/// dtype; no output overlaps another output or an input, except that an input may be exactly an output of the same element
+/// size (same address and strides), which is an in-place operation; no output addresses an element twice, and a
+/// reduction's outputs have stride 0 along the folded dimensions.
 ///
 /// The other families have no more dimensions either, and no extent of 0; their dimensions are in the order of the
 /// arrays and need not be merged, their outputs overlap no input, and only a scatter's output may address an element

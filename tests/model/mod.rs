@@ -164,7 +164,7 @@ impl Model {
                     self.store(&addresses(&plan.dims, operand, dtype), dtype, values);
                 }
             }
-            Family::Reduce { fold, reduced, finish: None } => {
+            Family::Reduce { fold, reduced, finish: None, .. } => {
                 let (outer, inner) = plan.dims.split_at(plan.dims.len() - reduced);
                 let dtype = plan.program.output_dtype(0);
                 let folded: Vec<i64> = results[0]

@@ -263,7 +263,7 @@ fn the_log_knows_what_is_read_and_written() {
     );
     let index = plan(
         Program::single(Op::Negative, Dtype::I16).unwrap(),
-        Family::Reduce { fold: Fold::ArgMax, reduced: 1, finish: None },
+        Family::Reduce { fold: Fold::ArgMax, reduced: 1, finish: None, stored: None },
         &[2, 5],
         &[operand(4000, &[5, 1])],
         operand(5000, &[2, 0]),

@@ -132,6 +132,8 @@ pub(super) fn evaluate_fold(
     let value = emission.value(recorded)?;
     let accumulator = emission.builder.dtype(value)?;
     emission.builder.output(value)?;
+    let stored = if emission.computes() { recorded.array() } else { None };
+    let stored = stored.map(|array| (array.layout(), array.dtype()));
     let Emission { builder, mut inputs, .. } = emission;
     let program = Arc::new(builder.finish()?);
 
@@ -145,7 +147,7 @@ pub(super) fn evaluate_fold(
         plan::map(&fill, &kept, &[], std::slice::from_ref(&output), &mut plans);
         inputs.clear();
     } else {
-        plan::reduce(&program, folding, shape, &inputs, &output, &mut plans)?;
+        plan::reduce(&program, folding, shape, stored, &inputs, &output, &mut plans)?;
     }
     Ok(Evaluated { before, plans, inputs, output, extras: SmallVec::new() })
 }

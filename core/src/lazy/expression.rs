@@ -219,6 +219,11 @@ impl<'a> Emission<'a> {
         }
     }
 
+    /// Whether recorded work is computed on the way.
+    pub(super) fn computes(&self) -> bool {
+        !self.values.0.is_empty()
+    }
+
     pub(super) fn value(&mut self, recorded: &Recorded) -> Result<Arg> {
         let mut args: SmallVec<[Arg; 3]> = SmallVec::new();
         for (position, operand) in recorded.operands.iter().enumerate() {

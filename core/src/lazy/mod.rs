@@ -192,6 +192,14 @@ impl Recorded {
         self.operands.iter().filter_map(Source::array)
     }
 
+    /// The array that it hands on, perhaps converted.
+    fn array(&self) -> Option<&UsmArray> {
+        match (self.op, &self.operands[..]) {
+            (Op::Copy | Op::Cast, [Source::Array(array)]) => Some(array),
+            _ => None,
+        }
+    }
+
     /// The dtype that an operand is converted to.
     pub(crate) fn wanted(&self, position: usize) -> Dtype {
         self.op.operand_dtype(position, self.dtype)

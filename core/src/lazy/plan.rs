@@ -12,7 +12,7 @@ use crate::memory::UsmPtr;
 use crate::memory::allocation::Allocation;
 use crate::memory::schedule::Access;
 use crate::memory::track::{Mode, Region};
-use crate::plan::{Family, LaunchPlan, MAX_PLAN_DIMS, Operand};
+use crate::plan::{Family, LaunchPlan, MAX_PLAN_DIMS, Operand, Stored};
 use crate::program::Program;
 
 /// Memory with a layout: an input (broadcast to the iteration space) or an output.
@@ -105,11 +105,13 @@ fn slices(strides: &[Strides]) -> SmallVec<[&[isize]; 4]> {
     strides.iter().map(|s| &s[..]).collect()
 }
 
-/// The plans of a reduction of `shape`. The output has the shape without the folded axes.
+/// The plans of a reduction of `shape`. The output has the shape without the folded axes. `stored`: where values are computed
+/// that could have been stored, how they would lie; that is then the order of the fold.
 pub(crate) fn reduce(
     program: &Arc<Program>,
     folding: &Folding,
     shape: &[usize],
+    stored: Option<(&Layout, Dtype)>,
     inputs: &[Input],
     output: &Placed,
     plans: &mut Vec<LaunchPlan>,
@@ -119,11 +121,14 @@ pub(crate) fn reduce(
     let along =
         |axes: &[usize], layout: &Layout| axes.iter().map(|&a| layout.strides()[a]).collect::<Strides>();
 
+    // What would be stored comes first: it decides on the order.
+    let walks = || stored.iter().map(|(layout, _)| *layout).chain(inputs.iter().map(Input::layout));
+    let first = usize::from(stored.is_some());
     let kept_strides: SmallVec<[Strides; 4]> = std::iter::once(output.layout.strides().into())
-        .chain(inputs.iter().map(|p| along(&kept, p.layout())))
+        .chain(walks().map(|layout| along(&kept, layout)))
         .collect();
     let outer = coalesce(&extents(&kept), &slices(&kept_strides), true);
-    let inner_strides: SmallVec<[Strides; 4]> = inputs.iter().map(|p| along(&inner, p.layout())).collect();
+    let inner_strides: SmallVec<[Strides; 4]> = walks().map(|layout| along(&inner, layout)).collect();
     // An index fold numbers the elements in row-major order, which reordering would change.
     let free_order = !folding.fold.is_index();
     let mut folded = coalesce(&extents(&inner), &slices(&inner_strides), free_order);
@@ -149,17 +154,22 @@ pub(crate) fn reduce(
         let mut strides: Strides = outer.strides[0][split..].into();
         strides.extend(folded.shape.iter().map(|_| 0));
         let out = output.operand(ahead(0), &strides);
-        let ins = inputs.iter().enumerate().map(|(i, input)| {
-            let mut strides: Strides = outer.strides[i + 1][split..].into();
-            strides.extend_from_slice(&folded.strides[i]);
-            input.operand(ahead(i + 1) + folded.offsets[i], &strides)
-        });
+        let strides = |walk: usize| {
+            let mut strides: Strides = outer.strides[walk + 1][split..].into();
+            strides.extend_from_slice(&folded.strides[walk]);
+            strides
+        };
+        let ins = inputs
+            .iter()
+            .zip(first..)
+            .map(|(input, walk)| input.operand(ahead(walk + 1) + folded.offsets[walk], &strides(walk)));
         plans.push(LaunchPlan {
             program: Arc::clone(program),
             family: Family::Reduce {
                 fold: folding.fold,
                 reduced: folded.shape.len(),
                 finish: folding.finish.clone(),
+                stored: stored.map(|(_, dtype)| Stored { dtype, strides: strides(0).into_iter().collect() }),
             },
             dims: outer.shape[split..].iter().chain(&folded.shape).copied().collect(),
             inputs: ins.collect(),

@@ -171,7 +171,7 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
         let mut cursor = self.points.seek(start);
         let mut at = start;
         while at < end {
-            let len = CHUNK.min(end - at).min(self.points.row() - cursor.index[inner]);
+            let len = CHUNK.min(end - at).min(self.points.left(&cursor));
             let offsets = &mut offsets[..len];
             offsets.fill(0);
             for (k, axis) in self.axes.iter().enumerate() {

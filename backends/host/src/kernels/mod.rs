@@ -233,7 +233,7 @@ impl Address {
 pub(crate) fn supports(plan: &LaunchPlan) -> Support {
     let refused = match &plan.family {
         Family::Map => program_refused(&plan.program),
-        Family::Reduce { fold, reduced, finish } => program_refused(&plan.program)
+        Family::Reduce { fold, reduced, finish, .. } => program_refused(&plan.program)
             .or_else(|| fold_refused(&plan.program, *fold, *reduced, plan.dims.len()))
             .or_else(|| finish.as_deref().and_then(|f| finish_refused(&plan.program, *fold, f))),
         _ => family::refused(plan),

@@ -159,7 +159,7 @@ impl Together {
             let cursor = kept.seek(at);
             let mut len = one.width().min(end - at);
             if !kept.across {
-                len = len.min(kept.row() - cursor.index[kept.dims.len().saturating_sub(1)]);
+                len = len.min(kept.left(&cursor));
             }
             // SAFETY: planes and rooms are disjoint parts of the scratch memory, sized by `worker`, the rooms for as many
             // outputs; the rest is the caller's contract.

@@ -8,7 +8,7 @@ use stridewise_core::{Arg, Dtype, Family, Fold, LaunchPlan, Op, Program};
 use super::Tuning;
 use super::code::{Access, Code, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
-use super::fold::ROWS;
+use super::fold::{ACC_BYTES, ROWS};
 use super::folding::Folding;
 use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
 use super::read::{input_alone, products, seconds, widening};
@@ -31,7 +31,9 @@ pub(super) struct Reduction {
     pub(super) plane_at: usize,
     /// Segments of one output.
     pub(super) segments: usize,
-    /// Segments of a row of folded dimensions, where tiles run along these.
+    /// Points of a row of folded dimensions, where tiles run along these: segments end where rows do.
+    row: usize,
+    /// Segments of such a row.
     per_row: usize,
     /// Outputs that are folded together at most.
     width: usize,
@@ -55,6 +57,35 @@ pub(super) struct Room {
     narrowed: *mut u8,
 }
 
+/// In what order points are folded: a question of how elements lie, and not of how they are computed.
+struct Order {
+    /// Whether rows of outputs are folded.
+    rows: bool,
+    /// Else: points of a row.
+    row: usize,
+}
+
+impl Order {
+    /// For elements that lie as the first of `inputs` views of the kept and the folded dimensions that is in memory says.
+    /// `itself`: they need no conversion.
+    fn new(fold: Fold, acc: Dtype, [kept, along]: [&Space; 2], inputs: usize, itself: bool) -> Self {
+        let step = |space: &Space| {
+            let read = space.views[..inputs].iter().filter(|v| !v.index);
+            let strides = read.filter_map(|v| v.strides.last());
+            strides.map(|s| s.unsigned_abs()).find(|&s| s != 0).unwrap_or(0)
+        };
+        let (outputs, points) = (kept.len(), along.len());
+        // Short rows of floats that only are folded: many in one call, whatever their number.
+        let dense = itself
+            && matches!(fold, Fold::Op(_))
+            && matches!(acc, Dtype::F32 | Dtype::F64)
+            && along.dims.len() == 1
+            && along.access(0) == Access::Direct;
+        let rows = !dense && by_rows([outputs, points], [step(kept), step(along)], kept.row());
+        Self { rows, row: if along.across { points } else { along.row() } }
+    }
+}
+
 /// One or several outputs that are folded together.
 pub(super) struct Place<'a> {
     /// Along kept dimensions: of the first output.
@@ -68,7 +99,7 @@ unsafe impl Sync for Place<'_> {}
 impl Reduction {
     /// Compiles a plan's reduction; `None` where [`supports`](super::supports) refuses it.
     pub(super) fn new(plan: &LaunchPlan, tuning: &Tuning) -> Option<Self> {
-        let Family::Reduce { fold, reduced, finish } = &plan.family else { return None };
+        let Family::Reduce { fold, reduced, finish, stored } = &plan.family else { return None };
         let (fold, program) = (*fold, &*plan.program);
         let value = program.output_dtype(0);
         // 16-bit floats are folded as `float32` and rounded once.
@@ -95,27 +126,43 @@ impl Reduction {
             v.ptr = std::ptr::null_mut();
         }
         let mut along = Space::new(&plan.dims[split..], folded_views, tuning.isa);
-        // What is read decides on the direction; indices cost the same in any.
-        let memory = (0..plan.inputs.len()).find(|&input| !program.is_index(input));
-        if let (false, Some(input)) = (fold.is_index(), memory) {
-            along.sort_by(input);
-        }
-        along.merge();
-
-        let step = |space: &Space| {
-            let read = space.views[..plan.inputs.len()].iter().filter(|v| !v.index);
-            let strides = read.filter_map(|v| v.strides.last());
-            strides.map(|s| s.unsigned_abs()).find(|&s| s != 0).unwrap_or(0)
-        };
-        let (outputs, points) = (kept.len(), along.len());
-        // Short rows of floats that only are folded: many in one call, whatever their number.
         let itself = matches!(program.steps(), [s] if s.op == Op::Copy && s.dtype == acc);
-        let dense = itself
-            && matches!(fold, Fold::Op(_))
-            && matches!(acc, Dtype::F32 | Dtype::F64)
-            && along.dims.len() == 1
-            && along.access(0) == Access::Direct;
-        let rows = !dense && by_rows([outputs, points], [step(&kept), step(&along)], kept.row());
+        let order = match stored {
+            // An index is the same in any order.
+            Some(stored) if !fold.is_index() => {
+                let view = |dims: Range<usize>| View::stored(stored, dims);
+                let mut kept = Space::new(
+                    &plan.dims[..split],
+                    SmallVec::from_iter([view(0..split), View::new(output, out_size, 0..split)]),
+                    tuning.isa,
+                );
+                kept.sort_by(1);
+                kept.merge();
+                let views = SmallVec::from_iter([view(split..plan.dims.len())]);
+                let mut like = Space::new(&plan.dims[split..], views, tuning.isa);
+                like.sort_by(0);
+                like.merge();
+                // The points in the order in which they would be stored.
+                along.views.push(view(split..plan.dims.len()));
+                along.sort_by(plan.inputs.len());
+                along.views.pop();
+                along.merge();
+                Order::new(fold, acc, [&kept, &like], 1, stored.dtype == acc)
+            }
+            _ => {
+                // What is read decides on the direction; indices cost the same in any.
+                let memory = (0..plan.inputs.len()).find(|&input| !program.is_index(input));
+                if let (false, Some(input)) = (fold.is_index(), memory) {
+                    along.sort_by(input);
+                }
+                along.merge();
+                Order::new(fold, acc, [&kept, &along], plan.inputs.len(), itself)
+            }
+        };
+        let Order { rows, row } = order;
+        // Tiles end where rows do, if a whole number of all accumulators fits these, or only with a segment; else they run on.
+        along.across |= along.row() != row && !along.row().is_multiple_of(ACC_BYTES);
+        let (outputs, points) = (kept.len(), along.len());
 
         let lane = if rows { &kept } else { &along };
         let mut access: SmallVec<[Access; 8]> = (0..plan.inputs.len()).map(|v| lane.access(v)).collect();
@@ -186,8 +233,8 @@ impl Reduction {
             let widest = acc.size().max(folded.size()).max(out_size);
             width = (ROW_BYTES / widest).min(code.tile_len).min(post.tile_len);
         } else {
-            per_row = if along.across { points } else { along.row() }.div_ceil(SEGMENT);
-            segments = if along.across { per_row } else { points / along.row() * per_row };
+            per_row = row.div_ceil(SEGMENT);
+            segments = points / row * per_row;
             width = (TILE_BYTES / 16).min(post.tile_len);
         }
         let (lane, other) = if rows { (kept, along) } else { (along, kept) };
@@ -206,6 +253,7 @@ impl Reduction {
             planes,
             plane_at: 0,
             segments,
+            row,
             per_row,
             width,
             late,
@@ -224,9 +272,7 @@ impl Reduction {
         if self.rows {
             return (segment * SEGMENT_ROWS).min(self.other.len());
         }
-        let space = &self.lane.space;
-        let row = if space.across { space.len() } else { space.row() };
-        segment / self.per_row * row + (segment % self.per_row * SEGMENT).min(row)
+        segment / self.per_row * self.row + (segment % self.per_row * SEGMENT).min(self.row)
     }
 
     /// Number of folded points of an output.
@@ -253,7 +299,7 @@ impl Reduction {
             let view = |space: &Space| space.views.first().map(|v| (v.ptr, v.size, v.strides.clone()));
             a.dims == b.dims && view(a) == view(b)
         };
-        (self.rows, self.segments, self.per_row) == (other.rows, other.segments, other.per_row)
+        (self.rows, self.segments, self.row) == (other.rows, other.segments, other.row)
             && same(&self.lane.space, &other.lane.space)
             && same(&self.other, &other.other)
     }
@@ -309,8 +355,7 @@ impl Reduction {
         let mut done = 0;
         while done < len {
             let cursor = kept.seek(start + done);
-            let inner = kept.dims.len().saturating_sub(1);
-            let count = (kept.row() - cursor.index[inner]).min(len - done);
+            let count = kept.left(&cursor).min(len - done);
             let pitch = kept.views[input].strides.last().copied().unwrap_or(0);
             let (to, src) = (room.values.wrapping_add(done * size), cursor.at[input]);
             let points = self.lane.space.len();
@@ -402,9 +447,7 @@ impl Reduction {
     /// The contract of [`run`](super::run); the place is one of the plan, `slots` are prepared, and `acc` is a plane.
     unsafe fn segment(&self, slots: &mut Slots, place: &Place<'_>, segment: usize, acc: *mut u8) {
         let Tiles { code, space, .. } = &self.lane;
-        let row = if space.across { space.len() } else { space.row() };
-        let start = segment / self.per_row * row + segment % self.per_row * SEGMENT;
-        let end = (segment / self.per_row * row + row).min(start + SEGMENT);
+        let (start, end) = (self.points(segment), self.points(segment + 1));
         let limit = code.tile_len;
         let mut cursor = space.seek(start);
         for (at, base) in cursor.at[..code.operands()].iter_mut().zip(&place.cursor.at) {
@@ -412,7 +455,8 @@ impl Reduction {
         }
         let mut at = start;
         while at < end {
-            let len = limit.min(end - at);
+            let left = if space.across { end - at } else { space.left(&cursor) };
+            let len = limit.min(end - at).min(left);
             // SAFETY: the caller's contract; the tile is within the row, or tiles run across rows.
             unsafe {
                 self.lane.load(&cursor, slots, len);

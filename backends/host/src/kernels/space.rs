@@ -1,7 +1,7 @@
 //! Iteration spaces: extents and how operands lie in them.
 
 use smallvec::SmallVec;
-use stridewise_core::{LaunchPlan, MAX_INPUTS, MAX_OUTPUTS, MAX_PLAN_DIMS, Operand};
+use stridewise_core::{LaunchPlan, MAX_INPUTS, MAX_OUTPUTS, MAX_PLAN_DIMS, Operand, Stored};
 
 use super::code::Access;
 use super::pack::{self, Walk};
@@ -42,6 +42,13 @@ impl View {
         }
         let strides = SmallVec::from_slice(&operand.strides[dims]);
         Self { ptr: operand.ptr.as_ptr(), size, strides, index: true }
+    }
+
+    /// What would be stored, with the strides of `dims` only.
+    pub(super) fn stored(stored: &Stored, dims: std::ops::Range<usize>) -> Self {
+        let size = stored.dtype.size();
+        let strides = stored.strides[dims].iter().map(|s| s * size.cast_signed()).collect();
+        Self { ptr: std::ptr::null_mut(), size, strides, index: false }
     }
 
     /// Bytes of memory that are moved for an element: the whole line of the cache, where none of its neighbours is in it. None
@@ -148,6 +155,11 @@ impl Space {
     /// Extent of the innermost dimension.
     pub(super) fn row(&self) -> usize {
         self.dims.last().copied().unwrap_or(1)
+    }
+
+    /// Points from a cursor on to the end of its row.
+    pub(super) fn left(&self, cursor: &Cursor) -> usize {
+        self.row() - cursor.index[self.dims.len().saturating_sub(1)]
     }
 
     /// How a view lies along tiles.

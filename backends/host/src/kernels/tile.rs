@@ -312,7 +312,7 @@ impl Tiles {
                     cursor = next;
                 }
             } else {
-                len = len.min(row - cursor.index[self.space.dims.len().saturating_sub(1)]);
+                len = len.min(self.space.left(&cursor));
                 // SAFETY: as above; the tile is within the row.
                 unsafe { self.tile(&cursor, &mut slots, len) };
                 at += len;

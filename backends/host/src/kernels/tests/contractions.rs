@@ -59,7 +59,7 @@ fn check(dtype: Dtype, dims: &[usize; 4], orders: [&[usize]; 3], spread: isize, 
     for &isa in Isa::available() {
         for threads in [1, 2, 4] {
             let mut out = [before.clone()];
-            let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None };
+            let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None, stored: None };
             execute(&plan(program.clone(), family, dims, &mut inputs, &mut out), isa, threads, 1 << 25);
             untouched(&before, &out[0], &kept);
             for (index, expected) in indices(&kept).iter().zip(&expected) {
@@ -140,7 +140,8 @@ fn the_same_bits_from_any_threads() {
                     })
                     .collect();
                 let mut out = [Array::new(&dims, strides(&dims, orders[2], 0), dtype, &mut rng)];
-                let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None };
+                let family =
+                    Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None, stored: None };
                 let launch = plan(program, family, &dims, &mut inputs, &mut out);
                 let kept = indices(&[dims[0], dims[1], dims[2], 1]);
                 let bits = |threads| {

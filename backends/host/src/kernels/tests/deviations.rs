@@ -65,7 +65,7 @@ fn launch(
         input.memory.write(at, value);
         rows[index[0]].push(value);
     }
-    let family = Family::Reduce { fold: Fold::Deviations, reduced: 1, finish: None };
+    let family = Family::Reduce { fold: Fold::Deviations, reduced: 1, finish: None, stored: None };
     let (mut inputs, mut outputs) = ([input], [output(&dims, 1, dtype, rng)]);
     let plan = plan(program, family, &dims, &mut inputs, &mut outputs);
     (plan, rows, inputs, outputs)

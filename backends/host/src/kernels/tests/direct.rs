@@ -76,7 +76,7 @@ fn check_program(
         let strided = |array: &&Array| Array { strides: strides.to_vec(), ..Array::clone(array) };
         let mut inputs: Vec<Array> = arrays.iter().map(strided).collect();
         let mut outputs = [output(&dims, 1, folded, rng)];
-        let family = Family::Reduce { fold, reduced: 1, finish: None };
+        let family = Family::Reduce { fold, reduced: 1, finish: None, stored: None };
         let launch = plan(program.clone(), family, &dims, &mut inputs, &mut outputs);
         execute(&launch, isa, if rng.below(4) == 0 { 3 } else { 1 }, 1 << 25);
         let mut direct = Array::dense(&[extents.results() + 1], folded, rng);

@@ -143,7 +143,7 @@ fn reductions_of_indices() {
                             .collect();
                         for (&isa, threads) in Isa::available().iter().zip([1, 4, 3]) {
                             let mut out = [before.clone()];
-                            let family = Family::Reduce { fold, reduced, finish: None };
+                            let family = Family::Reduce { fold, reduced, finish: None, stored: None };
                             execute(
                                 &plan(program.clone(), family, dims, &mut inputs, &mut out),
                                 isa,

@@ -101,7 +101,7 @@ fn check(
     let folded = fold.result(program.output_dtype(0));
     let out = finish.map_or(folded, |f| f.output_dtype(0));
     let before = output(dims, reduced, out, rng);
-    let family = Family::Reduce { fold, reduced, finish: finish.cloned().map(Arc::new) };
+    let family = Family::Reduce { fold, reduced, finish: finish.cloned().map(Arc::new), stored: None };
     for &isa in Isa::available() {
         for threads in [1, 4] {
             let mut outputs = [before.clone()];
@@ -246,7 +246,7 @@ fn the_same_bits_from_any_threads_and_instruction_set() {
                     let number = rng.fraction() - 0.4;
                     input.memory.write(first + e * size, Scalar::F64(number).cast(dtype));
                 }
-                let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced, finish: None };
+                let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced, finish: None, stored: None };
                 let mut outputs = [output(&dims, reduced, dtype, &mut rng)];
                 let mut inputs = [input];
                 let launch = plan(Program::convert(dtype, dtype), family, &dims, &mut inputs, &mut outputs);
@@ -271,7 +271,7 @@ fn long_sums_are_pairwise() {
     let at = inputs[0].byte(&[0]);
     inputs[0].memory.write(at, Scalar::F32(1.0));
     let mut outputs = [Array::new(&[1], vec![0], Dtype::F32, &mut rng)];
-    let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None };
+    let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None, stored: None };
     let program = Program::convert(Dtype::F32, Dtype::F32);
     let launch = plan(program, family, &[n], &mut inputs, &mut outputs);
     execute(&launch, Isa::best(), 1, 1 << 25);
@@ -406,7 +406,8 @@ fn products_are_summed_as_if_they_had_been_stored() {
                     let mut stored = [Array::dense(dims, dtype, &mut rng)];
                     let launch = plan(program.clone(), Family::Map, dims, &mut inputs, &mut stored);
                     execute(&launch, Isa::Scalar, 1, 1 << 25);
-                    let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced, finish: None };
+                    let family =
+                        Family::Reduce { fold: Fold::Op(Op::Add), reduced, finish: None, stored: None };
                     let mut sums = [output(dims, reduced, dtype, &mut rng)];
                     let copy = Program::convert(dtype, dtype);
                     let launch = plan(copy, family.clone(), dims, &mut stored, &mut sums);
@@ -475,8 +476,12 @@ fn several_of_one_input_and_each_alone() {
                     kinds.iter().map(|kind| [output(&dims, reduced, out(kind), &mut rng)]).collect();
                 let launch =
                     |((fold, acc, finish), to): (&(Fold, Dtype, Option<Program>), &mut [Array; 1])| {
-                        let family =
-                            Family::Reduce { fold: *fold, reduced, finish: finish.clone().map(Arc::new) };
+                        let family = Family::Reduce {
+                            fold: *fold,
+                            reduced,
+                            finish: finish.clone().map(Arc::new),
+                            stored: None,
+                        };
                         plan(Program::convert(dtype, *acc), family, &dims, &mut inputs, to)
                     };
                 let plans: Vec<LaunchPlan> = kinds.iter().zip(&mut outputs).map(launch).collect();

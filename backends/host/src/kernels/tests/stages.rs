@@ -27,7 +27,7 @@ fn stages(
     let [rows, row] = dims;
     let fold = |fold, to: &mut Array| LaunchPlan {
         program: Program::convert(Dtype::F32, Dtype::F32).into(),
-        family: Family::Reduce { fold: Fold::Op(fold), reduced: 1, finish: None },
+        family: Family::Reduce { fold: Fold::Op(fold), reduced: 1, finish: None, stored: None },
         dims: smallvec![rows, row],
         inputs: smallvec![x.clone()],
         outputs: smallvec![to.operand()],

@@ -146,7 +146,8 @@ fn power_below(n: usize) -> usize {
 /// # Errors
 /// [`Error::Dtype`] for a fold that does not take the dtype, [`Error::Unsupported`] for a plan that is no reduction.
 pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>> {
-    let (Family::Reduce { fold, reduced, finish }, [output]) = (&plan.family, plan.outputs.as_slice()) else {
+    let (Family::Reduce { fold, reduced, finish, .. }, [output]) = (&plan.family, plan.outputs.as_slice())
+    else {
         return Err(Error::unsupported(
             "plan",
             format!("{:?}", plan.family),

@@ -11,7 +11,7 @@ use crate::kernels::Target;
 
 /// The fold of every output in row-major order, and the offsets of the outputs.
 fn expected(plan: &LaunchPlan, regions: &[Region]) -> Vec<(isize, Scalar)> {
-    let Family::Reduce { fold, reduced, finish } = &plan.family else { panic!("no reduction") };
+    let Family::Reduce { fold, reduced, finish, .. } = &plan.family else { panic!("no reduction") };
     let split = plan.dims.len() - reduced;
     let (kept, along) = plan.dims.split_at(split);
     let (_, first) = place(&plan.outputs[0], plan.output_dtype(0));
@@ -104,7 +104,7 @@ fn plan(
         }
     }
     let split = dims.len() - reduced;
-    let family = Family::Reduce { fold, reduced, finish: finish.map(Arc::new) };
+    let family = Family::Reduce { fold, reduced, finish: finish.map(Arc::new), stored: None };
     let mut plan = LaunchPlan {
         program: Arc::new(program),
         family,
