@@ -75,6 +75,7 @@ const OPERATIONS: &[(&str, Work)] = &[
     }),
     ("vecdot", |Given { a, b, .. }, _| black_box(a.try_vecdot(b, -1)?).wait()),
     ("argmax", |Given { a, .. }, _| black_box(a.argmax()).map(drop)),
+    ("copy-out", |Given { a, .. }, out| black_box(out.assign(a)?).wait()),
     ("concat", |Given { a, b, .. }, _| black_box(Array::concat(&[a, b], 0)?).wait()),
     ("cast", |Given { a, .. }, _| black_box(a.try_astype::<f64>()?).wait()),
 ];

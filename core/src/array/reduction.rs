@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 use super::{UsmArray, direct, elementwise};
 use crate::dtype::{Dtype, DtypeKind, Element};
 use crate::error::{Error, Result};
-use crate::layout::{Dims, Layout, Order, all_axes, normalize_axes};
+use crate::layout::{Dims, Layout, Order, all_axes, append_axes};
 use crate::lazy::{self, Elements, Folding};
+use crate::memory::allocation::Allocation;
 use crate::ops::{Op, apply};
 use crate::plan::MAX_PLAN_DIMS;
 use crate::program::{Fold, Program, ProgramBuilder};
@@ -136,8 +137,9 @@ impl UsmArray {
         keepdims: bool,
         dtype: Option<Dtype>,
     ) -> Result<Self> {
-        let axes = self.reduced_axes(axes)?;
-        let count = self.count(&axes);
+        let mut room = Dims::new();
+        let axes = self.reduced_axes(axes, &mut room)?;
+        let count = self.count(axes);
         let indexed = reduction.fold().is_index();
         if indexed && axes.len() > 1 && axes.len() != self.ndim() {
             return Err(Error::value(
@@ -147,7 +149,7 @@ impl UsmArray {
                 "an index over several axes has no single meaning: permute and reshape them into one",
             ));
         }
-        let shape = || self.reduced_shape(&axes, false);
+        let shape = || self.reduced_shape(axes, false);
         if count == 0 && reduction.needs_elements() && !shape().contains(&0) {
             return Err(Error::value(
                 "x",
@@ -180,13 +182,16 @@ impl UsmArray {
             return if out == self.dtype { copy.copy() } else { Ok(copy) };
         }
         if reduction != Reduction::Mean {
-            return self.fold(accumulator, fold, None, &axes, keepdims);
+            return self.fold(accumulator, fold, None, axes, keepdims);
         }
         let terms = terms(count, accumulator);
-        match self.fold_at_once(accumulator, fold, None, &axes, keepdims)? {
+        match direct::fold(self, accumulator, fold, None, axes, false)? {
             // To make a program for the division of a few sums would take longer than that.
-            Some(sum) => elementwise(Op::Divide, &[(&sum).into(), terms.into()])?.astype(out),
-            None => self.record_fold(accumulator, fold, Some(division(terms, out)?), &axes, keepdims),
+            Some(memory) => {
+                let sum = self.folded(memory, accumulator, axes, keepdims);
+                elementwise(Op::Divide, &[(&sum).into(), terms.into()])?.astype(out)
+            }
+            None => self.record_fold(accumulator, fold, Some(division(terms, out)?), axes, keepdims),
         }
     }
 
@@ -242,12 +247,12 @@ impl UsmArray {
         folds.then_some((accumulator, out))
     }
 
-    /// The axes named, or all.
-    pub(super) fn reduced_axes(&self, axes: Option<&[isize]>) -> Result<Dims> {
-        match axes {
-            Some(axes) => normalize_axes("axis", axes, self.ndim()),
-            None => Ok(Dims::from_slice(all_axes(self.ndim()))),
-        }
+    /// The axes named, which `room` then has, or all.
+    #[inline]
+    pub(super) fn reduced_axes<'a>(&self, axes: Option<&[isize]>, room: &'a mut Dims) -> Result<&'a [usize]> {
+        let Some(axes) = axes else { return Ok(all_axes(self.ndim())) };
+        append_axes(room, "axis", axes, self.ndim())?;
+        Ok(room)
     }
 
     /// Folds the elements, converted to the accumulator's dtype, over axes; `finish` is applied to each result.
@@ -259,8 +264,10 @@ impl UsmArray {
         axes: &[usize],
         keepdims: bool,
     ) -> Result<Self> {
-        match self.fold_at_once(accumulator, fold, finish.as_ref(), axes, keepdims)? {
-            Some(folded) => Ok(folded),
+        match direct::fold(self, accumulator, fold, finish.as_ref(), axes, false)? {
+            Some(memory) => {
+                Ok(self.folded(memory, fold.finished(accumulator, finish.as_ref()), axes, keepdims))
+            }
             None => self.record_fold(accumulator, fold, finish, axes, keepdims),
         }
     }
@@ -298,22 +305,11 @@ impl UsmArray {
         Ok(Self::of(elements, layout, out, self.queue.clone()))
     }
 
-    /// [`fold`](Self::fold) of a few elements, on the calling thread; `None` where something stands against that.
+    /// The array of what a fold over axes came to. Made where it is returned.
     #[inline(always)]
-    fn fold_at_once(
-        &self,
-        accumulator: Dtype,
-        fold: Fold,
-        finish: Option<&Program>,
-        axes: &[usize],
-        keepdims: bool,
-    ) -> Result<Option<Self>> {
-        let Some(memory) = direct::fold(self, accumulator, fold, finish, axes, false)? else {
-            return Ok(None);
-        };
+    fn folded(&self, memory: Arc<Allocation>, dtype: Dtype, axes: &[usize], keepdims: bool) -> Self {
         let (elements, queue) = (Elements::Memory(memory.into()), self.queue.clone());
-        let (layout, dtype) = (self.folded_layout(axes, keepdims), fold.finished(accumulator, finish));
-        Ok(Some(Self { elements, layout, dtype, queue, writable: true }))
+        Self { elements, layout: self.folded_layout(axes, keepdims), dtype, queue, writable: true }
     }
 
     /// Number of elements along axes.
@@ -324,6 +320,13 @@ impl UsmArray {
     /// The shape without axes, or with extents of 1 there.
     pub(super) fn reduced_shape(&self, axes: &[usize], keepdims: bool) -> Dims {
         let mut shape = Dims::new();
+        self.append_reduced_shape(&mut shape, axes, keepdims);
+        shape
+    }
+
+    /// [`reduced_shape`](Self::reduced_shape), to the end of a list.
+    #[inline]
+    fn append_reduced_shape(&self, shape: &mut Dims, axes: &[usize], keepdims: bool) {
         for (axis, &extent) in self.shape().iter().enumerate() {
             match axes.contains(&axis) {
                 false => shape.push(extent),
@@ -331,14 +334,14 @@ impl UsmArray {
                 true => {}
             }
         }
-        shape
     }
 
     /// The layout of what a fold over axes comes to.
     #[inline(always)]
     fn folded_layout(&self, axes: &[usize], keepdims: bool) -> Layout {
         // Some of the extents of a shape that was checked.
-        let shape = self.reduced_shape(axes, keepdims);
+        let mut shape = Dims::new();
+        self.append_reduced_shape(&mut shape, axes, keepdims);
         Layout::dense(&shape, shape.iter().product(), Order::C)
     }
 }

@@ -5,6 +5,7 @@ use super::elementwise::interim;
 use super::{ArrayOrScalar, Reduction, UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
+use crate::layout::Dims;
 use crate::ops::Op;
 use crate::program::{Arg, Fold, Program, ProgramBuilder};
 use crate::promotion::Weak;
@@ -32,7 +33,8 @@ impl UsmArray {
     }
 
     fn spread(&self, axes: Option<&[isize]>, keepdims: bool, correction: f64, root: bool) -> Result<Self> {
-        let axes = self.reduced_axes(axes)?;
+        let mut room = Dims::new();
+        let axes = self.reduced_axes(axes, &mut room)?;
         if !correction.is_finite() {
             return Err(Error::value(
                 "correction",
@@ -43,12 +45,12 @@ impl UsmArray {
         }
         let out = self.real_result();
         let wide = self.wide(out);
-        let divisor = (self.count(&axes) as f64 - correction).max(0.0);
+        let divisor = (self.count(axes) as f64 - correction).max(0.0);
         if self.dtype.kind() == DtypeKind::Complex {
             // The squared distance is that of the real parts and that of the imaginary parts, each read in a pass.
             self.elements.memory()?;
             let sum =
-                |part| interim(part, &[self.into()])?.fold(wide, Fold::Deviations, None, &axes, keepdims);
+                |part| interim(part, &[self.into()])?.fold(wide, Fold::Deviations, None, axes, keepdims);
             let sum = interim(Op::Add, &[(&sum(Op::RealPart)?).into(), (&sum(Op::ImagPart)?).into()])?;
             let divide = if root { interim } else { elementwise };
             let var = divide(Op::Divide, &[(&sum).into(), ArrayOrScalar::Weak(Weak::Float(divisor))])?;
@@ -60,7 +62,7 @@ impl UsmArray {
             let value = if root { builder.push(Op::Sqrt, &[var])? } else { var };
             builder.cast(value, out)
         })?;
-        self.fold(wide, Fold::Deviations, Some(finish), &axes, keepdims)
+        self.fold(wide, Fold::Deviations, Some(finish), axes, keepdims)
     }
 
     /// How many elements are not zero, over axes (`None`: all), as the default integer. NaN is not zero.
@@ -68,9 +70,10 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Axis`] for an axis out of range or named twice.
     pub fn count_nonzero(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Self> {
-        let axes = self.reduced_axes(axes)?;
+        let mut room = Dims::new();
+        let axes = self.reduced_axes(axes, &mut room)?;
         let counts = self.device().dtype_support().default_int();
-        self.astype_step(Dtype::Bool)?.fold(counts, SUM, None, &axes, keepdims)
+        self.astype_step(Dtype::Bool)?.fold(counts, SUM, None, axes, keepdims)
     }
 
     /// `ln Σ eˣ` over axes (`None`: all), without overflow on the way: −∞ of no elements or where all are −∞. Integers
@@ -80,7 +83,8 @@ impl UsmArray {
     /// [`Error::Axis`] for an axis out of range or named twice; [`Error::Dtype`] for complex numbers and where `dtype` is
     /// not real floating point.
     pub fn logsumexp(&self, axes: Option<&[isize]>, keepdims: bool, dtype: Option<Dtype>) -> Result<Self> {
-        let axes = self.reduced_axes(axes)?;
+        let mut room = Dims::new();
+        let axes = self.reduced_axes(axes, &mut room)?;
         if self.dtype.kind() == DtypeKind::Complex {
             return Err(Error::dtype(
                 "x",
@@ -91,9 +95,9 @@ impl UsmArray {
         }
         let out = self.real_dtype(dtype)?;
         let wide = self.wide(out);
-        if self.count(&axes) == 0 {
+        if self.count(axes) == 0 {
             let nothing = Scalar::F64(f64::NEG_INFINITY).cast(out);
-            return Self::full(&self.queue, &self.reduced_shape(&axes, keepdims), nothing, self.usm_kind());
+            return Self::full(&self.queue, &self.reduced_shape(axes, keepdims), nothing, self.usm_kind());
         }
         self.elements.memory()?;
         let named: Vec<isize> = axes.iter().map(|a| a.cast_signed()).collect();
@@ -107,7 +111,7 @@ impl UsmArray {
             interim(Op::Exp, &[(&distance).into()])?
         };
         let log = program(wide, |builder, sum| builder.push(Op::Log, &[sum]))?;
-        let logs = terms.fold(wide, SUM, Some(log), &axes, true)?;
+        let logs = terms.fold(wide, SUM, Some(log), axes, true)?;
         drop(terms);
         let result = if wide == out {
             elementwise(Op::Add, &[(&logs).into(), (&shift).into()])?
@@ -124,12 +128,13 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Axis`] for an axis out of range or named twice; [`Error::Dtype`] where `dtype` is not real floating point.
     pub fn reduce_hypot(&self, axes: Option<&[isize]>, keepdims: bool, dtype: Option<Dtype>) -> Result<Self> {
-        let axes = self.reduced_axes(axes)?;
+        let mut room = Dims::new();
+        let axes = self.reduced_axes(axes, &mut room)?;
         let out = self.real_dtype(dtype)?;
         let double = self.device().dtype_support().f64;
         let part = self.dtype.real_part();
         // Squares of everything but doubles are in the range of doubles.
-        if (double && part != Dtype::F64) || self.count(&axes) == 0 {
+        if (double && part != Dtype::F64) || self.count(axes) == 0 {
             let wide = if double { Dtype::F64 } else { self.wide(out) };
             let complex = if wide == Dtype::F64 { Dtype::C128 } else { Dtype::C64 };
             let x = self.astype_step(if self.dtype.kind() == DtypeKind::Complex { complex } else { wide })?;
@@ -137,7 +142,7 @@ impl UsmArray {
                 let root = builder.push(Op::Sqrt, &[sum])?;
                 builder.cast(root, out)
             })?;
-            return squared_magnitude(x, None)?.fold(wide, SUM, Some(root), &axes, keepdims);
+            return squared_magnitude(x, None)?.fold(wide, SUM, Some(root), axes, keepdims);
         }
         // The others are divided by the largest.
         self.elements.memory()?;
@@ -147,7 +152,7 @@ impl UsmArray {
         };
         let sizes = largest_part(x()?)?;
         let wide = sizes.dtype();
-        let largest = sizes.fold(wide, Fold::Op(Op::Maximum), None, &axes, true)?;
+        let largest = sizes.fold(wide, Fold::Op(Op::Maximum), None, axes, true)?;
         drop(sizes);
         // Of the smallest normal number at least, so that zeros are not divided by zero.
         let least = ArrayOrScalar::Weak(Weak::Float(wide.finfo()?.smallest_normal));
@@ -155,7 +160,7 @@ impl UsmArray {
         drop(largest);
         let squares = squared_magnitude(x()?, Some(&scale))?;
         let root = program(wide, |builder, sum| builder.push(Op::Sqrt, &[sum]))?;
-        let roots = squares.fold(wide, SUM, Some(root), &axes, true)?;
+        let roots = squares.fold(wide, SUM, Some(root), axes, true)?;
         drop(squares);
         let result = if wide == out {
             elementwise(Op::Multiply, &[(&roots).into(), (&scale).into()])?

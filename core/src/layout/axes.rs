@@ -39,6 +39,18 @@ pub(crate) fn all_axes(ndim: usize) -> &'static [usize] {
 /// An axis is out of range, or two name the same dimension.
 pub fn normalize_axes(argument: &'static str, axes: &[isize], ndim: usize) -> Result<Dims> {
     let mut normal = Dims::new();
+    append_axes(&mut normal, argument, axes, ndim)?;
+    Ok(normal)
+}
+
+/// [`normalize_axes`], to the end of a list: one that has just been written takes longer to be moved than to be made.
+#[inline]
+pub(crate) fn append_axes(
+    normal: &mut Dims,
+    argument: &'static str,
+    axes: &[isize],
+    ndim: usize,
+) -> Result<()> {
     for &axis in axes {
         let axis = normalize_axis(argument, axis, ndim)?;
         if normal.contains(&axis) {
@@ -51,7 +63,7 @@ pub fn normalize_axes(argument: &'static str, axes: &[isize], ndim: usize) -> Re
         }
         normal.push(axis);
     }
-    Ok(normal)
+    Ok(())
 }
 
 impl Layout {

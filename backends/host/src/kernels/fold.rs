@@ -4,7 +4,6 @@
 //! and these pairwise into one: the same order of operations whatever the width of vectors.
 
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 use stridewise_core::ops::Float;
 
@@ -12,7 +11,7 @@ use super::entry::{Kernel, VECTOR_BYTES, WideKernel};
 use super::map::{Apply, LaneFn};
 use super::plain::Plain;
 use super::read::{Elements, Read, ReadAny};
-use super::{stream, transpose};
+use super::stream;
 use crate::simd::Lane;
 
 /// Bytes of the accumulators of one run.
@@ -149,12 +148,9 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes
 /// Folds many short rows, in the order of [`FoldLanes`]. `dst`: a value per row; sources: the first row, the identity,
 /// the bytes from one row to the next as `isize`; flags: the number of rows; `len`: of each.
 ///
-/// What remains of a row in one vector is folded for as many rows at once as a vector has elements.
+/// What remains of a row in one vector is folded for as many rows at once as a vector has elements: the halves of the first and
+/// of the row half of them further on by one operation, which leaves a vector of both, and so on.
 pub(super) struct ManyLanes<V, T, W>(PhantomData<(V, T, W)>);
-
-/// Memory for a vector of each of as many rows as it has elements: sixteen `float32` at most.
-#[repr(align(64))]
-struct Square(#[allow(dead_code)] [u8; VECTOR_BYTES * VECTOR_BYTES / 4]);
 
 impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
     /// Vectors of accumulators.
@@ -234,11 +230,8 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
     unsafe fn run(dst: *mut u8, [src, identity, pitch]: [*const u8; 3], flags: u32, len: usize) {
         let (dst, count) = (dst.cast::<T>(), flags as usize);
         let all = ACC_BYTES / size_of::<T>();
-        // What is read of it was written.
-        let mut square = [const { MaybeUninit::<Square>::uninit() }; 2];
-        let line = V::LEN * size_of::<T>();
         // SAFETY: for all of this function: `count` rows of `len` elements are readable, as many values writable; whole
-        // vectors end at or below `len`, a part is shorter; a square has a line for each element of a vector.
+        // vectors end at or below `len`, a part is shorter.
         unsafe {
             let pitch = *pitch.cast::<isize>();
             if pitch == (len * size_of::<T>()).cast_signed() {
@@ -249,43 +242,29 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
                     _ => {}
                 }
             }
-            let [lines, turned] = [0, 1].map(|k| (&raw mut square[k]).cast::<u8>());
             let neutral = V::splat(*identity.cast::<T>());
             let whole = if len.is_multiple_of(V::LEN) && len <= all { len / V::LEN } else { 0 };
             let mut start = 0;
             while start < count {
                 let rows = V::LEN.min(count - start);
+                let mut sums = [neutral; VECTOR_BYTES / 4];
                 for r in 0..rows {
                     let row = src.wrapping_offset((start + r).cast_signed() * pitch).cast::<T>();
-                    let sum = match whole {
+                    sums[r] = match whole {
                         1 => Self::few::<1>(neutral, row),
                         2 => Self::few::<2>(neutral, row),
                         4 => Self::few::<4>(neutral, row),
                         _ => Self::many(neutral, row, len),
                     };
-                    sum.store(lines.add(r * line).cast());
-                }
-                for r in rows..V::LEN {
-                    neutral.store(lines.add(r * line).cast());
-                }
-                // The vectors' elements become vectors of the rows.
-                transpose::square(turned, lines, size_of::<T>(), V::LEN);
-                let mut values = [neutral; VECTOR_BYTES / 4];
-                for k in 0..V::LEN {
-                    values[k] = V::load(turned.add(k * line).cast());
                 }
                 let mut half = V::LEN / 2;
                 while half > 0 {
                     for k in 0..half {
-                        values[k] = W::f([values[k], values[k + half]]);
+                        sums[k] = W::f(V::pieces(sums[k], sums[k + half], half));
                     }
                     half /= 2;
                 }
-                if rows == V::LEN {
-                    values[0].store(dst.add(start));
-                } else {
-                    values[0].store_part(dst.add(start), rows);
-                }
+                sums[0].store_some(dst.add(start), rows);
                 start += rows;
             }
         }

@@ -25,28 +25,11 @@ pub(super) unsafe fn gather_panel(
     // SAFETY: the caller's contract.
     unsafe {
         match size {
-            1 => to.gather::<u8, 8, true>(square::turn_1),
-            2 => to.gather::<u16, 8, true>(square::turn_2),
-            4 => to.gather::<u32, 4, true>(square::turn_4),
-            8 => to.gather::<u64, 2, true>(square::turn_8),
-            _ => to.gather::<u128, 1, true>(one::<u128>),
-        }
-    }
-}
-
-/// Transposes a square of `len` rows of as many elements of four or eight bytes; inlined where the numbers are constants.
-///
-/// # Safety
-/// `src` and `dst` hold the squares, disjoint.
-#[inline(always)]
-pub(super) unsafe fn square(dst: *mut u8, src: *const u8, size: usize, len: usize) {
-    let pitch = len * size;
-    let to = Panel { dst, pitch, src, along: pitch.cast_signed(), rows: len, len };
-    // SAFETY: the caller's contract.
-    unsafe {
-        match size {
-            4 => to.gather::<u32, 4, false>(square::turn_4),
-            _ => to.gather::<u64, 2, false>(square::turn_8),
+            1 => to.gather::<u8, 8>(square::turn_1),
+            2 => to.gather::<u16, 8>(square::turn_2),
+            4 => to.gather::<u32, 4>(square::turn_4),
+            8 => to.gather::<u64, 2>(square::turn_8),
+            _ => to.gather::<u128, 1>(one::<u128>),
         }
     }
 }
@@ -75,13 +58,9 @@ const AHEAD: usize = 8;
 
 impl Panel {
     /// # Safety
-    /// As for [`gather_panel`]; `turn(dst, pitch, src, along)` gathers `B` rows of `B` elements. `FAR`: the elements may not be
-    /// in the cache.
+    /// As for [`gather_panel`]; `turn(dst, pitch, src, along)` gathers `B` rows of `B` elements.
     #[inline(always)]
-    unsafe fn gather<T: Copy, const B: usize, const FAR: bool>(
-        &self,
-        turn: unsafe fn(*mut u8, usize, *const u8, isize),
-    ) {
+    unsafe fn gather<T: Copy, const B: usize>(&self, turn: unsafe fn(*mut u8, usize, *const u8, isize)) {
         let size = size_of::<T>();
         let to = |r: usize, i: usize| self.dst.wrapping_add(r * self.pitch + i * size);
         let from = |r: usize, i: usize| {
@@ -92,12 +71,8 @@ impl Panel {
         // SAFETY: for all of this function: the caller's contract; rows and elements are below their numbers.
         unsafe {
             while i + B <= self.len {
-                if FAR {
-                    for i in i + AHEAD..i + AHEAD + B {
-                        (0..self.rows)
-                            .step_by(LINE_BYTES / size)
-                            .for_each(|r| stream::fetch::<1>(from(r, i)));
-                    }
+                for i in i + AHEAD..i + AHEAD + B {
+                    (0..self.rows).step_by(LINE_BYTES / size).for_each(|r| stream::fetch::<1>(from(r, i)));
                 }
                 let mut r = 0;
                 while r < whole {

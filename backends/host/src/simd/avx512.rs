@@ -27,7 +27,7 @@ macro_rules! lanes {
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, scale: $scale:ident,
      and: $and:ident, or: $or:ident, xor: $xor:ident, mask_mov: $mask_mov:ident;
-     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $evens:ident, $reversed:ident; $($bits:tt)*) => {
+     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $evens:ident, $pieces:ident, $reversed:ident; $($bits:tt)*) => {
         float_lane!($name, $elem, $mask,
             add: |a, b| level!($add(a, b)), sub: |a, b| level!($sub(a, b)), mul: |a, b| level!($mul(a, b)),
             div: |a, b| level!($div(a, b)), neg: |a| level!($xor(a, $set(-0.0))),
@@ -72,6 +72,10 @@ macro_rules! lanes {
             #[inline(always)]
             fn evens(a: Self, b: Self) -> Self {
                 Self($evens(a.0, b.0))
+            }
+            #[inline(always)]
+            fn pieces(a: Self, b: Self, half: usize) -> [Self; 2] {
+                $pieces(a.0, b.0, half).map(Self)
             }
             #[inline(always)]
             fn reversed(self) -> Self {
@@ -178,6 +182,35 @@ fn evens_f32(a: __m512, b: __m512) -> __m512 {
     })
 }
 
+/// See [`Lane::pieces`].
+#[inline(always)]
+fn pieces_f32(a: __m512, b: __m512, half: usize) -> [__m512; 2] {
+    level!(match half {
+        8 => [_mm512_shuffle_f32x4::<0b01_00_01_00>(a, b), _mm512_shuffle_f32x4::<0b11_10_11_10>(a, b)],
+        4 => {
+            let first = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+            let second = _mm512_setr_epi32(4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+            [_mm512_permutex2var_ps(a, first, b), _mm512_permutex2var_ps(a, second, b)]
+        }
+        2 => [_mm512_shuffle_ps::<0b01_00_01_00>(a, b), _mm512_shuffle_ps::<0b11_10_11_10>(a, b)],
+        _ => [_mm512_mask_moveldup_ps(a, 0xaaaa, b), _mm512_mask_blend_ps(0xaaaa, _mm512_movehdup_ps(a), b),],
+    })
+}
+
+/// See [`Lane::pieces`].
+#[inline(always)]
+fn pieces_f64(a: __m512d, b: __m512d, half: usize) -> [__m512d; 2] {
+    level!(match half {
+        4 => [_mm512_shuffle_f64x2::<0b01_00_01_00>(a, b), _mm512_shuffle_f64x2::<0b11_10_11_10>(a, b)],
+        2 => {
+            let first = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+            let second = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+            [_mm512_permutex2var_pd(a, first, b), _mm512_permutex2var_pd(a, second, b)]
+        }
+        _ => [_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b)],
+    })
+}
+
 /// See [`Lane::reversed`].
 #[inline(always)]
 fn reversed_f32(a: __m512) -> __m512 {
@@ -202,7 +235,7 @@ max: _mm512_max_ps, cmp: _mm512_cmp_ps_mask, blend: _mm512_mask_blend_ps, set: _
 load: _mm512_loadu_ps, load_part: _mm512_maskz_loadu_ps, store: _mm512_storeu_ps,
 store_part: _mm512_mask_storeu_ps, stream: _mm512_stream_ps, scale: _mm512_scalef_ps,
 and: _mm512_and_ps, or: _mm512_or_ps, xor: _mm512_xor_ps, mask_mov: _mm512_mask_mov_ps;
-_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps, lookup_f32, lookup32_f32, evens_f32, reversed_f32; to: _mm512_castps_si512, set: _mm512_set1_epi32,
+_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps, lookup_f32, lookup32_f32, evens_f32, pieces_f32, reversed_f32; to: _mm512_castps_si512, set: _mm512_set1_epi32,
 add: _mm512_add_epi32, sub: _mm512_sub_epi32, sll: _mm512_sll_epi32, srl: _mm512_srl_epi32, }
 
 lanes! { F64, f64, i64, __m512d, __mmask8, 8, add: _mm512_add_pd, sub: _mm512_sub_pd, mul: _mm512_mul_pd,
@@ -211,7 +244,7 @@ max: _mm512_max_pd, cmp: _mm512_cmp_pd_mask, blend: _mm512_mask_blend_pd, set: _
 load: _mm512_loadu_pd, load_part: _mm512_maskz_loadu_pd, store: _mm512_storeu_pd,
 store_part: _mm512_mask_storeu_pd, stream: _mm512_stream_pd, scale: _mm512_scalef_pd,
 and: _mm512_and_pd, or: _mm512_or_pd, xor: _mm512_xor_pd, mask_mov: _mm512_mask_mov_pd;
-_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd, lookup_f64, lookup32_f64, evens_f64, reversed_f64; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
+_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd, lookup_f64, lookup32_f64, evens_f64, pieces_f64, reversed_f64; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
 add: _mm512_add_epi64, sub: _mm512_sub_epi64, sll: _mm512_sll_epi64, srl: _mm512_srl_epi64, }
 
 impl Single for F32 {

@@ -104,6 +104,12 @@ macro_rules! lanes {
                 Self($reg::from(std::array::from_fn::<$elem, $len, _>(lane)))
             }
             #[inline(always)]
+            fn pieces(a: Self, b: Self, half: usize) -> [Self; 2] {
+                let from = [a.0.to_array(), b.0.to_array()];
+                let lane = |i: usize, odd: usize| from[i / half % 2][i / (2 * half) * 2 * half + odd * half + i % half];
+                [0, 1].map(|odd| Self($reg::from(std::array::from_fn::<$elem, $len, _>(|i| lane(i, odd)))))
+            }
+            #[inline(always)]
             fn reversed(self) -> Self {
                 let mut lanes = self.0.to_array();
                 lanes.reverse();

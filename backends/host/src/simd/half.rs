@@ -119,6 +119,10 @@ macro_rules! half_lane {
                 Self(V::evens(a.0, b.0))
             }
             #[inline(always)]
+            fn pieces(a: Self, b: Self, half: usize) -> [Self; 2] {
+                V::pieces(a.0, b.0, half).map(Self)
+            }
+            #[inline(always)]
             fn reversed(self) -> Self {
                 Self(self.0.reversed())
             }

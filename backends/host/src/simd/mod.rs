@@ -123,6 +123,9 @@ pub(crate) trait Lane: Float {
     unsafe fn splat(v: Self::Elem) -> Self;
     /// Every other lane of two vectors, from the first on.
     fn evens(a: Self, b: Self) -> Self;
+    /// Of two vectors cut into pieces of `half` lanes, a power of two below [`LEN`](Self::LEN): the first, third, … piece of
+    /// each in turns, and the others.
+    fn pieces(a: Self, b: Self, half: usize) -> [Self; 2];
     /// The lanes in reverse.
     fn reversed(self) -> Self;
     /// The larger one; `self` where either is NaN.

@@ -30,6 +30,7 @@ impl Axes for RangeFull {
 }
 
 impl<E: Extents + ?Sized> Axes for E {
+    #[inline]
     fn of(&self, _ndim: usize) -> Numbers {
         self.numbers()
     }
@@ -43,8 +44,9 @@ fn signed<N: TryInto<isize>>(number: N) -> isize {
 macro_rules! numbers {
     ($($ty:ty)*) => {$(
         impl Extents for $ty {
+            #[inline]
             fn numbers(&self) -> Numbers {
-                SmallVec::from_elem(signed(*self), 1)
+                SmallVec::from_buf_and_len([signed(*self), 0, 0, 0], 1)
             }
         }
         impl Extents for [$ty] {
