@@ -248,7 +248,7 @@ impl UsmArray {
     }
 
     /// The axes named, which `room` then has, or all.
-    #[inline]
+    #[inline(always)]
     pub(super) fn reduced_axes<'a>(&self, axes: Option<&[isize]>, room: &'a mut Dims) -> Result<&'a [usize]> {
         let Some(axes) = axes else { return Ok(all_axes(self.ndim())) };
         append_axes(room, "axis", axes, self.ndim())?;
@@ -325,7 +325,7 @@ impl UsmArray {
     }
 
     /// [`reduced_shape`](Self::reduced_shape), to the end of a list.
-    #[inline]
+    #[inline(always)]
     fn append_reduced_shape(&self, shape: &mut Dims, axes: &[usize], keepdims: bool) {
         for (axis, &extent) in self.shape().iter().enumerate() {
             match axes.contains(&axis) {

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// `axis` is not in `-ndim..ndim`.
+#[inline]
 pub fn normalize_axis(argument: &'static str, axis: isize, ndim: usize) -> Result<usize> {
     let normal = if axis < 0 { ndim.checked_sub(axis.unsigned_abs()) } else { Some(axis.unsigned_abs()) };
     normal.filter(|&n| n < ndim).ok_or_else(|| {

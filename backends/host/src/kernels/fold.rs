@@ -166,9 +166,17 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
         let mut sums = [neutral; MOST];
         for k in 0..K.min(Self::VECTORS) {
             // SAFETY: the caller's contract.
-            sums[k] = W::f([neutral, unsafe { V::load(row.add(k * V::LEN)) }]);
+            sums[k] = unsafe { V::load(row.add(k * V::LEN)) };
         }
-        halved::<V, W>(sums)
+        // The other accumulators are the identity, which changes nothing.
+        let mut half = Self::VECTORS / 2;
+        while half > 0 {
+            for k in 0..half.min(K.saturating_sub(half)) {
+                sums[k] = W::f([sums[k], sums[k + half]]);
+            }
+            half /= 2;
+        }
+        sums[0]
     }
 
     /// Folds a row of any length to one vector.

@@ -1,6 +1,8 @@
 //! Reductions. Each has three forms: over everything to one value, over axes to an array, and the same with the axes
 //! kept with extent 1.
 
+use std::marker::PhantomData;
+
 use super::{Array, Axes, OrderedElement, Reducible, typed};
 use crate::array::Reduction;
 use crate::dtype::Element;
@@ -9,7 +11,11 @@ use crate::error::Result;
 impl<T: Element> Array<T> {
     fn reduce<U: Element>(&self, reduction: Reduction, axes: impl Axes, keepdims: bool) -> Result<Array<U>> {
         let axes = axes.of(self.ndim());
-        self.inner.reduce(reduction, Some(&axes), keepdims)?.try_into()
+        match self.inner.reduce(reduction, Some(&axes), keepdims) {
+            // Moved once: an array that has just been written takes longer to be moved than a few elements to be folded.
+            Ok(inner) if inner.dtype() == U::DTYPE => Ok(Array { inner, element: PhantomData }),
+            result => result?.try_into(),
+        }
     }
     fn reduce_all<U: Element>(&self, reduction: Reduction) -> Result<U> {
         match self.inner.reduce_all_as(reduction) {
