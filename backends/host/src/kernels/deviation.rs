@@ -16,7 +16,7 @@ use stridewise_core::ops::Float;
 
 use super::entry::{Kernel, StepFn, WideKernel, wide_entry};
 use super::fold::{AHEAD, FIRST, LAST};
-use super::stream;
+use super::read::{Elements, Read};
 use crate::simd::{Isa, Lane};
 
 /// Bytes of the sums of a run, of either kind: half of a processor's vector registers hold both.
@@ -102,10 +102,10 @@ impl<V: Lane<Elem = T>, T: Float> RunLanes<V, T> {
             let reference = V::splat(k);
             let mut i = 0;
             while i + Self::ALL <= len {
-                if ahead {
-                    stream::fetch_behind(src.add(i).cast(), SUM_BYTES);
-                }
                 for j in 0..Self::VECTORS {
+                    if ahead {
+                        <Elements as Read<V>>::fetch([src; 2], i, j);
+                    }
                     let d = V::load(src.add(i + j * V::LEN)) - reference;
                     sums[j] = sums[j] + d;
                     if SQUARES {

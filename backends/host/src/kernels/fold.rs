@@ -113,10 +113,10 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes
             }
             let mut i = 0;
             while i + all + R::BEHIND <= len {
-                if flags & AHEAD != 0 {
-                    R::fetch(from, i, all);
-                }
                 for k in 0..vectors {
+                    if flags & AHEAD != 0 {
+                        R::fetch(from, i, k);
+                    }
                     sums[k] = W::f([sums[k], R::vector(from, i + k * V::LEN)]);
                 }
                 i += all;
@@ -338,7 +338,7 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for
             }
             while i + N <= len {
                 if flags & AHEAD != 0 {
-                    stream::fetch_behind(src.add(i).cast(), N * size_of::<P::Mem>());
+                    stream::fetch_behind(src.add(i).cast(), 0..N * size_of::<P::Mem>());
                 }
                 for (j, sum) in sums.iter_mut().enumerate() {
                     *sum = W::f([*sum, P::get(*src.add(i + j))]);

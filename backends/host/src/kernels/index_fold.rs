@@ -10,8 +10,7 @@ use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
 use super::fold::{AHEAD, FIRST, FoldLanes, LAST};
 use super::map::LaneFn;
 use super::plain::{Plain, Truth};
-use super::read::Elements;
-use super::stream;
+use super::read::{Elements, Read};
 use crate::simd::{Isa, Lane};
 
 /// Keeps the better of two rows of values and its index. `dst`: the values; sources: the indices (also written), the
@@ -78,7 +77,7 @@ impl<P: Plain<Value: Alg<Mask = bool>>> Kernel for Find<P> {
 struct Extreme<V, T, const MAX: bool, const SIGNS: bool>(PhantomData<(V, T)>);
 
 /// Accumulators of [`Extreme`].
-const EXTREMES: usize = 8;
+const EXTREMES: usize = 4;
 
 impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Extreme<V, T, MAX, SIGNS> {
     /// What is looked at of elements.
@@ -121,10 +120,10 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Kernel for
             let mut ordered = found[0].equal(found[0]);
             let mut i = 0;
             while i + EXTREMES * V::LEN <= len {
-                if flags & AHEAD != 0 {
-                    stream::fetch_behind(src.add(i).cast(), EXTREMES * V::LEN * size_of::<T>());
-                }
                 for k in 0..EXTREMES {
+                    if flags & AHEAD != 0 {
+                        <Elements as Read<V>>::fetch([src; 2], i, k);
+                    }
                     let x = Self::seen(V::load(src.add(i + k * V::LEN)));
                     found[k] = Self::better(found[k], x);
                     ordered = ordered & x.equal(x);

@@ -33,10 +33,11 @@ pub(super) trait Read<V: Lane> {
     /// # Safety
     /// They are readable at the sources.
     unsafe fn part(from: [*const V::Elem; 2], i: usize, len: usize) -> V;
-    /// Has what follows the `len` elements from `i` on fetched, at some distance.
+    /// Has what follows vector `k` of those from element `i` on fetched, at some distance.
     #[inline(always)]
-    fn fetch([src, _]: [*const V::Elem; 2], i: usize, len: usize) {
-        stream::fetch_behind(src.cast::<u8>().wrapping_add(i * Self::PITCH), len * Self::PITCH);
+    fn fetch([src, _]: [*const V::Elem; 2], i: usize, k: usize) {
+        let bytes = V::LEN * Self::PITCH;
+        stream::fetch_behind(src.cast::<u8>().wrapping_add(i * Self::PITCH), k * bytes..(k + 1) * bytes);
     }
     /// Either, of `part` elements, no more than a vector has, where there are `len` in all.
     ///
@@ -90,9 +91,8 @@ struct Products;
 
 impl<V: Lane> Read<V> for Products {
     #[inline(always)]
-    fn fetch(from: [*const V::Elem; 2], i: usize, len: usize) {
-        let bytes = len * size_of::<V::Elem>();
-        from.iter().for_each(|src| stream::fetch_behind(src.wrapping_add(i).cast(), bytes));
+    fn fetch(from: [*const V::Elem; 2], i: usize, k: usize) {
+        from.iter().for_each(|&src| <Elements as Read<V>>::fetch([src; 2], i, k));
     }
     #[inline(always)]
     unsafe fn vector([a, b]: [*const V::Elem; 2], i: usize) -> V {
@@ -253,7 +253,7 @@ where
                 let mut parts = [M::default(); LANES];
                 for _ in 0..((len - at) / LANES).min(Self::BLOCK) {
                     if flags & AHEAD != 0 {
-                        stream::fetch_behind(src.add(at).cast(), LANES * size_of::<F>());
+                        stream::fetch_behind(src.add(at).cast(), 0..LANES * size_of::<F>());
                     }
                     for (lane, part) in parts.iter_mut().enumerate() {
                         *part = M::put(M::get(*part) + M::get(M::from(*src.add(at + lane))));

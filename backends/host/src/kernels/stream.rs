@@ -125,19 +125,23 @@ pub(super) fn fetch<const LEVEL: u8>(at: *const u8) {
 /// Bytes from what a loop reads to what it asks for: as many as two pages have, at whose ends the processor stops asking.
 const AHEAD_BYTES: usize = 8 << 10;
 
-/// For a loop that reads from memory and does little: has the lines of so many bytes fetched that are [`AHEAD_BYTES`] behind an
-/// address.
+/// For a loop that reads from memory and does little: has the lines fetched that are [`AHEAD_BYTES`] behind those which begin in
+/// a range of the bytes from an address on. In turns with what reads these: of many that are asked for at once some are not
+/// fetched, and a maximum of 16 Mi elements took an eighth longer.
 #[inline(always)]
-pub(super) fn fetch_behind(at: *const u8, bytes: usize) {
-    for line in 0..bytes.div_ceil(LINE_BYTES) {
-        fetch::<1>(at.wrapping_add(AHEAD_BYTES + line * LINE_BYTES));
-    }
+pub(super) fn fetch_behind(at: *const u8, bytes: Range<usize>) {
+    lines(bytes).for_each(|line| fetch::<1>(at.wrapping_add(AHEAD_BYTES + line)));
 }
 
 /// Has the lines fetched into the second-level cache that begin in a range of the bytes from an address on.
 pub(super) fn fetch_lines(at: *const u8, bytes: Range<usize>) {
-    let lines = bytes.start.next_multiple_of(LINE_BYTES)..bytes.end;
-    lines.step_by(LINE_BYTES).for_each(|line| fetch::<2>(at.wrapping_add(line)));
+    lines(bytes).for_each(|line| fetch::<2>(at.wrapping_add(line)));
+}
+
+/// Where lines begin in a range, if one begins at 0.
+#[inline(always)]
+fn lines(bytes: Range<usize>) -> impl Iterator<Item = usize> {
+    (bytes.start.next_multiple_of(LINE_BYTES)..bytes.end).step_by(LINE_BYTES)
 }
 
 #[cfg(test)]
