@@ -1,5 +1,6 @@
 //! The report: a page of tables, and its pictures.
 
+mod computing;
 mod pictures;
 mod reasons;
 mod tables;
