@@ -93,6 +93,23 @@ pub(super) fn entry<K: Kernel>(isa: Isa) -> StepFn {
     }
 }
 
+/// A kernel for each level.
+pub(super) trait LevelKernel {
+    /// The kernel of one of them.
+    type At<L: Level>: Kernel;
+}
+
+/// The entry point of a level's own kernel.
+pub(super) fn level_entry<K: LevelKernel>(isa: Isa) -> StepFn {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => avx512::enter::<K::At<avx512::Level>>,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => avx2::enter::<K::At<avx2::Level>>,
+        _ => base::enter::<K::At<base::Level>>,
+    }
+}
+
 /// The entry point over a level's vectors of a dtype; `None` for dtypes that are not real floating point.
 pub(super) fn lane_entry<K: LaneKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn> {
     macro_rules! of {

@@ -7,13 +7,13 @@ use stridewise_core::ops::{
 use stridewise_core::{Complex, Dtype, Op};
 
 use super::cast;
-use super::entry::{StepFn, entry, function_entry, lane_entry, wide_entry};
+use super::entry::{StepFn, entry, function_entry, lane_entry, level_entry, wide_entry};
 use super::map::{
     ByAnalytic, ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumFn, ByNumTest, ByPart, ByReal,
     ByRealFn, ByRealTest, LaneMaps, LaneTestMaps, PlainMap, PlainPart, PlainTest,
 };
 use super::plain::{Flag, Truth};
-use super::select::{Choose, LaneChooses, Move};
+use super::select::{Choose, LaneChooses, Moves};
 use crate::simd::Isa;
 
 /// A step's function and what the compiler of plans must know of it.
@@ -199,10 +199,10 @@ impl Visitor for Resolve {
 /// Copies elements of 1, 2, 4, 8 or 16 bytes; repeats a scalar operand.
 pub(super) fn copy(size: usize, isa: Isa) -> StepFn {
     match size {
-        1 => entry::<Move<u8>>(isa),
-        2 => entry::<Move<u16>>(isa),
-        4 => entry::<Move<u32>>(isa),
-        8 => entry::<Move<[u32; 2]>>(isa),
-        _ => entry::<Move<[u64; 2]>>(isa),
+        1 => level_entry::<Moves<u8>>(isa),
+        2 => level_entry::<Moves<u16>>(isa),
+        4 => level_entry::<Moves<u32>>(isa),
+        8 => level_entry::<Moves<[u32; 2]>>(isa),
+        _ => level_entry::<Moves<[u64; 2]>>(isa),
     }
 }
