@@ -4,7 +4,7 @@ use stridewise_core::ops::{apply, evaluate};
 use stridewise_core::{Dtype, Family, Op, Program, ProgramBuilder, Scalar};
 
 use super::super::entry::{REVERSED, SECONDS, STREAM};
-use super::super::step::resolve;
+use super::super::step::{copy, resolve};
 use super::super::stream;
 use super::{Array, Rng, canonical, close, execute, indices, plan, specials, untouched, value};
 use crate::simd::Isa;
@@ -441,6 +441,38 @@ fn far_operands_that_lie_apart() {
                 for (output, &expected) in outputs.iter().zip(expected) {
                     let name = format!("{i} on {}, {threads} threads, {cache}", isa.name());
                     assert_eq!(canonical(output.get(&[i])), canonical(expected), "{name}");
+                }
+            }
+        }
+    }
+}
+
+/// Copies of any number of elements write these and no more, wherever they lie.
+#[test]
+fn copies_write_what_they_read_and_no_more() {
+    // Words, so that every element is aligned.
+    let src: Vec<u64> = (0..2000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let bytes_of = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+    let from = bytes_of(&src);
+    for &isa in Isa::available() {
+        for size in [1, 2, 4, 8, 16] {
+            let run = copy(size, isa);
+            let lengths = (1..2200).chain(8100..8300).chain([12_000]);
+            for bytes in lengths.filter(|bytes| bytes % size == 0) {
+                for [skipped, kept] in [[0, 0], [size, 3 * size]] {
+                    let mut dst = vec![u64::MAX; (kept + bytes) / 8 + 9];
+                    // SAFETY: as many aligned elements are readable and writable.
+                    unsafe {
+                        let source = src.as_ptr().cast::<u8>().add(skipped);
+                        let to = dst.as_mut_ptr().cast::<u8>().add(kept);
+                        run(to, source, source, source, 0, bytes / size);
+                    }
+                    let dst = bytes_of(&dst);
+                    let (before, rest) = dst.split_at(kept);
+                    let (copied, behind) = rest.split_at(bytes);
+                    let copied = copied == &from[skipped..skipped + bytes];
+                    let untouched = before.iter().chain(behind).all(|&byte| byte == 255);
+                    assert!(copied && untouched, "{} {size} {bytes}", isa.name());
                 }
             }
         }
