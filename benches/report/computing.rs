@@ -24,12 +24,13 @@ impl<'a> Computing<'a> {
         if !ELEMENTWISE.contains(&&layout[..]) {
             return None;
         }
-        let [few, many] = SIZES.map(|n| {
-            let small = self.0.get(&name(op, layout, dtype, n))?;
-            Some(small.peers.get(ONE_THREAD).copied().unwrap_or(small.seconds))
-        });
-        let each = (many? - few?) / (SIZES[1] - SIZES[0]) as f64;
-        Some(each * row.n as f64 / row.threads.max(1) as f64 / row.seconds)
+        let [few, many] = SIZES.map(|n| self.0.get(&name(op, layout, dtype, n)));
+        let (few, many) = (few?, many?);
+        let single = |row: &Row| row.peers.get(ONE_THREAD).copied();
+        // So few elements one thread computes, whatever their number is.
+        let (few, many) = single(few).zip(single(many)).unwrap_or((few.seconds, many.seconds));
+        let each = (many - few) / (SIZES[1] - SIZES[0]) as f64;
+        (each > 0.0).then_some(each * row.n as f64 / row.threads.max(1) as f64 / row.seconds)
     }
 }
 
@@ -41,7 +42,8 @@ mod tests {
     #[test]
     fn what_more_elements_take_longer_is_divided_among_threads() {
         let mut rows = [16, 1024, 1 << 20].map(|n| row("exp", "out", n));
-        (rows[0].seconds, rows[2].seconds) = (100e-9, 1e-3);
+        rows[2].seconds = 1e-3;
+        rows[0].peers.insert(ONE_THREAD.to_owned(), 100e-9);
         rows[1].peers.insert(ONE_THREAD.to_owned(), 100e-9 + 1008e-9);
         let share = Computing::new(&rows).share(&rows[2]);
         // A nanosecond for each of 2²⁰, two threads, of a millisecond.

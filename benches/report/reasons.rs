@@ -76,7 +76,7 @@ pub(super) fn reason(row: &Row, times: f64) -> &'static str {
 }
 
 /// A row whose loop computes for this share of its time, or more, is bound by that.
-const COMPUTES: f64 = 0.75;
+pub(super) const COMPUTES: f64 = 0.75;
 /// Measured against 40 variants of a bare transposition.
 const SQUARES: &str =
     "squares are turned in registers, a few lines of many rows at a time: a bare loop is no faster";

@@ -138,9 +138,13 @@ fn short(rows: &[Row]) -> String {
         text += "None.\n";
         return text;
     }
-    text += "*Computing* is the share of the time that the row's loop would take on elements in the first cache: what 1 Ki \
-             elements take longer than 16, on one thread, divided among the threads. Operations of elements alone have it.\n\n\
-             | op | layout | dtype | elements | time | ratio | computing | reason |\n\
+    text += &format!(
+        "*Computing* is the share of the time that the row's loop would take on elements in the first cache: what 1 Ki elements \
+         take longer than 16, on one thread, divided among the threads. Operations of elements alone have it; from {:.2} on it \
+         is the reason.\n\n",
+        reasons::COMPUTES
+    );
+    text += "| op | layout | dtype | elements | time | ratio | computing | reason |\n\
              |---|---|---|---:|---:|---:|---:|---|\n";
     for row in short {
         let share = computing.share(row);

@@ -41,7 +41,7 @@ pub enum Family {
         finish: Option<Arc<Program>>,
         /// How the folded values would lie, had they been stored instead of computed on the way. Where the order of a fold
         /// depends on how elements lie, it is that of the stored ones, so that their sum has the same bits. `None` where
-        /// inputs are folded from where they are.
+        /// inputs are folded from where they are, or the order does not show.
         stored: Option<Stored>,
     },
     /// The program's value (it has one output here) is folded along the last dimension, and each element of the output is

@@ -382,6 +382,11 @@ impl Fold {
     pub(crate) fn finished(self, dtype: Dtype, finish: Option<&Program>) -> Dtype {
         finish.map_or(self.result(dtype), |program| program.output_dtype(0))
     }
+    /// Whether folds of values of a dtype are rounded on the way, so that their order shows.
+    pub(crate) fn is_rounded(self, dtype: Dtype) -> bool {
+        let adds = matches!(self, Self::Op(Op::Add | Op::Multiply) | Self::Deviations);
+        adds && dtype.kind().is_inexact()
+    }
     /// Whether the result is an index: of the place of a value in row-major order, which is so part of the fold.
     #[must_use]
     pub const fn is_index(self) -> bool {

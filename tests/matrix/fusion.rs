@@ -31,8 +31,8 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.push(Case::new("fusion::overwritten_intermediate/f32", overwritten_intermediate));
     cases.push(Case::new("fusion::several_reductions/i32", several_reductions));
     cases.push(Case::new("fusion::reduction_of_another_array/f32", reduction_of_another_array));
-    let shapes: [&'static [usize]; 6] =
-        [&[6, 5], &[61, 67], &[150, 130], &[40, 512], &[5, 1, 7000], &[7, 9, 300]];
+    let shapes: [&'static [usize]; 7] =
+        [&[1000, 6], &[6, 5], &[61, 67], &[150, 130], &[40, 512], &[5, 1, 7000], &[7, 9, 300]];
     cases.extend(shapes.into_iter().flat_map(|shape| {
         [Dtype::F32, Dtype::F64, Dtype::F16].map(|dtype| {
             let name = format!("fusion::sums_of_products/{shape:?}/{dtype}");
@@ -271,6 +271,11 @@ fn sums_of_products(device: &Device, shape: &[usize], dtype: Dtype) -> Check {
             let lazy = product()?.reduce(Reduction::Sum, axes, false)?;
             let forced = stored.reduce(Reduction::Sum, axes, false)?;
             compare(0, &Twin { lazy, forced, text: format!("sum {text}") })?;
+            let narrow = |array: &UsmArray| array.reduce_as(Reduction::Sum, axes, false, Some(Dtype::F16));
+            if device.dtype_support().supports(Dtype::F16) {
+                let (lazy, forced) = (narrow(&product()?)?, narrow(&stored)?);
+                compare(0, &Twin { lazy, forced, text: format!("float16 sum {text}") })?;
+            }
             let (lazy, forced) = (product()?.var(axes, false, 0.0)?, stored.var(axes, false, 0.0)?);
             compare(0, &Twin { lazy, forced, text: format!("var {text}") })?;
         }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{UsmArray, direct, elementwise};
 use crate::dtype::{Dtype, DtypeKind, Element};
 use crate::error::{Error, Result};
-use crate::layout::{Dims, Layout, Order, all_axes, append_axes};
+use crate::layout::{Dims, Layout, Order, all_axes, normalize_axes_into};
 use crate::lazy::{self, Elements, Folding};
 use crate::memory::allocation::Allocation;
 use crate::ops::{Op, apply};
@@ -251,7 +251,7 @@ impl UsmArray {
     #[inline(always)]
     pub(super) fn reduced_axes<'a>(&self, axes: Option<&[isize]>, room: &'a mut Dims) -> Result<&'a [usize]> {
         let Some(axes) = axes else { return Ok(all_axes(self.ndim())) };
-        append_axes(room, "axis", axes, self.ndim())?;
+        normalize_axes_into(room, "axis", axes, self.ndim())?;
         Ok(room)
     }
 
@@ -320,13 +320,13 @@ impl UsmArray {
     /// The shape without axes, or with extents of 1 there.
     pub(super) fn reduced_shape(&self, axes: &[usize], keepdims: bool) -> Dims {
         let mut shape = Dims::new();
-        self.append_reduced_shape(&mut shape, axes, keepdims);
+        self.reduced_shape_into(&mut shape, axes, keepdims);
         shape
     }
 
-    /// [`reduced_shape`](Self::reduced_shape), to the end of a list.
+    /// [`reduced_shape`](Self::reduced_shape), into a list that is empty.
     #[inline(always)]
-    fn append_reduced_shape(&self, shape: &mut Dims, axes: &[usize], keepdims: bool) {
+    fn reduced_shape_into(&self, shape: &mut Dims, axes: &[usize], keepdims: bool) {
         for (axis, &extent) in self.shape().iter().enumerate() {
             match axes.contains(&axis) {
                 false => shape.push(extent),
@@ -341,7 +341,7 @@ impl UsmArray {
     fn folded_layout(&self, axes: &[usize], keepdims: bool) -> Layout {
         // Some of the extents of a shape that was checked.
         let mut shape = Dims::new();
-        self.append_reduced_shape(&mut shape, axes, keepdims);
+        self.reduced_shape_into(&mut shape, axes, keepdims);
         Layout::dense(&shape, shape.iter().product(), Order::C)
     }
 }

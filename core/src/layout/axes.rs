@@ -40,18 +40,22 @@ pub(crate) fn all_axes(ndim: usize) -> &'static [usize] {
 /// An axis is out of range, or two name the same dimension.
 pub fn normalize_axes(argument: &'static str, axes: &[isize], ndim: usize) -> Result<Dims> {
     let mut normal = Dims::new();
-    append_axes(&mut normal, argument, axes, ndim)?;
+    normalize_axes_into(&mut normal, argument, axes, ndim)?;
     Ok(normal)
 }
 
-/// [`normalize_axes`], to the end of a list: one that has just been written takes longer to be moved than to be made.
+/// [`normalize_axes`], into a list that is empty: one that has just been written takes longer to be moved than to be made.
+///
+/// # Errors
+/// As for [`normalize_axes`]; the list then has some of the axes.
 #[inline]
-pub(crate) fn append_axes(
+pub(crate) fn normalize_axes_into(
     normal: &mut Dims,
     argument: &'static str,
     axes: &[isize],
     ndim: usize,
 ) -> Result<()> {
+    debug_assert!(normal.is_empty(), "axes before the first");
     for &axis in axes {
         let axis = normalize_axis(argument, axis, ndim)?;
         if normal.contains(&axis) {

@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 
-pub(crate) use axes::{all_axes, append_axes};
+pub(crate) use axes::{all_axes, normalize_axes_into};
 pub use axes::{normalize_axes, normalize_axis};
 pub use broadcast::broadcast_shapes;
 pub use coalesce::{Coalesced, coalesce};

@@ -132,8 +132,8 @@ pub(super) fn evaluate_fold(
     let value = emission.value(recorded)?;
     let accumulator = emission.builder.dtype(value)?;
     emission.builder.output(value)?;
-    let stored = if emission.computes() { recorded.array() } else { None };
-    let stored = stored.map(|array| (array.layout(), array.dtype()));
+    let ordered = folding.fold.is_rounded(accumulator) && emission.computes();
+    let stored = recorded.array().filter(|_| ordered).map(|array| (array.layout(), array.dtype()));
     let Emission { builder, mut inputs, .. } = emission;
     let program = Arc::new(builder.finish()?);
 

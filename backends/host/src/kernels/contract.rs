@@ -87,6 +87,8 @@ fn recognise(plan: &LaunchPlan, isa: Isa) -> Option<Product> {
         .map(|operand| View::new(operand, dtype.size(), all.clone()))
         .collect();
     let mut space = Space::new(&plan.dims, views, isa);
+    // Several summed dimensions are one where they lie so in both operands, whatever the order of the plan.
+    space.sort_by(A);
     space.merge();
     // The longest dimension of each kind is a side of the matrices; what is left are matrices to do one by one.
     let mut take = |kind: &dyn Fn([isize; 3]) -> bool, only: bool| {

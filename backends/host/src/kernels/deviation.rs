@@ -15,14 +15,15 @@ use stridewise_core::Dtype;
 use stridewise_core::ops::Float;
 
 use super::entry::{Kernel, StepFn, WideKernel, wide_entry};
-use super::fold::{AHEAD, FIRST, LAST};
+use super::fold::{ACC_BYTES, AHEAD, FIRST, LAST};
 use super::read::{Elements, Read};
 use crate::simd::{Isa, Lane};
 
 /// Bytes of the sums of a run, of either kind: half of a processor's vector registers hold both.
 const SUM_BYTES: usize = 128;
-/// Values at the beginning of a segment whose mean is the reference. No tile is shorter.
+/// Values at the beginning of a segment whose mean is the reference. No call but a segment's last takes fewer.
 pub(super) const FIRST_VALUES: usize = 256;
+const _: () = assert!(ACC_BYTES.is_multiple_of(FIRST_VALUES), "calls take a multiple of `ACC_BYTES`");
 /// Rows at the beginning of a segment whose mean is the reference.
 pub(super) const FIRST_ROWS: usize = 8;
 /// Flag of rows: the reference becomes the mean of what has been seen, [`FIRST_ROWS`].

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use stridewise_core::{Arg, Dtype, Family, Fold, LaunchPlan, Op, Program};
+use stridewise_core::{Arg, Dtype, Family, Fold, LaunchPlan, Op, Program, Stored};
 
 use super::Tuning;
 use super::code::{Access, Code, Slots, TILE_BYTES, Target};
@@ -15,6 +15,7 @@ use super::read::{input_alone, products, seconds, widening};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::Tiles;
+use crate::simd::Isa;
 
 /// A reduction ready to run.
 pub(super) struct Reduction {
@@ -57,17 +58,18 @@ pub(super) struct Room {
     narrowed: *mut u8,
 }
 
-/// In what order points are folded: a question of how elements lie, and not of how they are computed.
-struct Order {
+/// How points are cut into segments, which is the order that they are folded in: a question of how elements lie, and not of how
+/// they are computed.
+struct Cut {
     /// Whether rows of outputs are folded.
     rows: bool,
-    /// Else: points of a row.
+    /// Else: points of a row, where segments end.
     row: usize,
 }
 
-impl Order {
-    /// For elements that lie as the first of `inputs` views of the kept and the folded dimensions that is in memory says.
-    /// `itself`: they need no conversion.
+impl Cut {
+    /// For elements that lie as the first `inputs` views of the kept and the folded dimensions say: the steps of the first that
+    /// has any count. `itself`: they need no conversion.
     fn new(fold: Fold, acc: Dtype, [kept, along]: [&Space; 2], inputs: usize, itself: bool) -> Self {
         let step = |space: &Space| {
             let read = space.views[..inputs].iter().filter(|v| !v.index);
@@ -83,6 +85,29 @@ impl Order {
             && along.access(0) == Access::Direct;
         let rows = !dense && by_rows([outputs, points], [step(kept), step(along)], kept.row());
         Self { rows, row: if along.across { points } else { along.row() } }
+    }
+
+    /// For what is computed on the way, and would be folded from where it is stored. `split`: the plan's kept dimensions.
+    fn of_stored(
+        plan: &LaunchPlan,
+        stored: &Stored,
+        split: usize,
+        acc: Dtype,
+        value: Dtype,
+        isa: Isa,
+    ) -> Option<Self> {
+        let Family::Reduce { fold, .. } = plan.family else { return None };
+        let output = View::new(plan.outputs.first()?, stored.dtype.size(), 0..split);
+        let views = SmallVec::from_iter([View::stored(stored, 0..split), output]);
+        let mut kept = Space::new(&plan.dims[..split], views, isa);
+        kept.sort_by(1);
+        kept.merge();
+        let views = SmallVec::from_iter([View::stored(stored, split..plan.dims.len())]);
+        let mut along = Space::new(&plan.dims[split..], views, isa);
+        along.sort_by(0);
+        along.merge();
+        let itself = stored.dtype == value && value == acc;
+        Some(Self::new(fold, acc, [&kept, &along], 1, itself))
     }
 }
 
@@ -127,41 +152,25 @@ impl Reduction {
         }
         let mut along = Space::new(&plan.dims[split..], folded_views, tuning.isa);
         let itself = matches!(program.steps(), [s] if s.op == Op::Copy && s.dtype == acc);
-        let order = match stored {
-            // An index is the same in any order.
-            Some(stored) if !fold.is_index() => {
-                let view = |dims: Range<usize>| View::stored(stored, dims);
-                let mut kept = Space::new(
-                    &plan.dims[..split],
-                    SmallVec::from_iter([view(0..split), View::new(output, out_size, 0..split)]),
-                    tuning.isa,
-                );
-                kept.sort_by(1);
-                kept.merge();
-                let views = SmallVec::from_iter([view(split..plan.dims.len())]);
-                let mut like = Space::new(&plan.dims[split..], views, tuning.isa);
-                like.sort_by(0);
-                like.merge();
-                // The points in the order in which they would be stored.
-                along.views.push(view(split..plan.dims.len()));
-                along.sort_by(plan.inputs.len());
-                along.views.pop();
+        let Cut { rows, row } = match stored {
+            Some(stored) => {
+                along.sort_like(View::stored(stored, split..plan.dims.len()));
                 along.merge();
-                Order::new(fold, acc, [&kept, &like], 1, stored.dtype == acc)
+                Cut::of_stored(plan, stored, split, acc, value, tuning.isa)?
             }
-            _ => {
+            None => {
                 // What is read decides on the direction; indices cost the same in any.
                 let memory = (0..plan.inputs.len()).find(|&input| !program.is_index(input));
                 if let (false, Some(input)) = (fold.is_index(), memory) {
                     along.sort_by(input);
                 }
                 along.merge();
-                Order::new(fold, acc, [&kept, &along], plan.inputs.len(), itself)
+                Cut::new(fold, acc, [&kept, &along], plan.inputs.len(), itself)
             }
         };
-        let Order { rows, row } = order;
-        // Tiles end where rows do, if a whole number of all accumulators fits these, or only with a segment; else they run on.
-        along.across |= along.row() != row && !along.row().is_multiple_of(ACC_BYTES);
+        // A call that does not end a segment takes a multiple of the accumulators' number, which is `ACC_BYTES` at most. Where
+        // rows within a segment are no such multiple, tiles run across them.
+        along.across |= along.row() < row && !along.row().is_multiple_of(ACC_BYTES);
         let (outputs, points) = (kept.len(), along.len());
 
         let lane = if rows { &kept } else { &along };

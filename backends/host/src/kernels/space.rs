@@ -104,6 +104,13 @@ impl Space {
         }
     }
 
+    /// The same by the steps of a view that is none of the operands.
+    pub(super) fn sort_like(&mut self, view: View) {
+        self.views.push(view);
+        self.sort_by(self.views.len() - 1);
+        self.views.pop();
+    }
+
     /// Merges dimensions and chooses the direction of tiles.
     pub(super) fn merge(&mut self) {
         for d in (1..self.dims.len()).rev() {

@@ -3,6 +3,7 @@
 use stridewise_core::ops::apply;
 use stridewise_core::{Complex, Dtype, Family, Fold, Op, Program, Scalar};
 
+use super::super::contract::is_contraction;
 use super::{Array, Rng, canonical, execute, indices, plan, untouched, value};
 use crate::simd::Isa;
 
@@ -155,4 +156,18 @@ fn the_same_bits_from_any_threads() {
             }
         }
     }
+}
+
+/// Two summed dimensions that lie alike in both factors are one, whatever their order in the plan.
+#[test]
+fn permuted_summed_dimensions_are_one() {
+    let mut rng = Rng(4);
+    let dims = [30, 40, 5, 7];
+    let program = Program::single(Op::Multiply, Dtype::F32).unwrap();
+    let mut inputs = [vec![35, 0, 1, 5], vec![0, 35, 1, 5]]
+        .map(|strides| Array::new(&dims, strides, Dtype::F32, &mut rng));
+    let mut out = [Array::new(&dims, vec![40, 1, 0, 0], Dtype::F32, &mut rng)];
+    let family = Family::Reduce { fold: Fold::Op(Op::Add), reduced: 2, finish: None, stored: None };
+    let launch = plan(program, family, &dims, &mut inputs, &mut out);
+    assert!(is_contraction(&launch, Isa::best()));
 }

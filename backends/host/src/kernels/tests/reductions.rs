@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use stridewise_core::ops::apply;
 use stridewise_core::{
-    Complex, Dtype, DtypeKind, Family, Fold, LaunchPlan, Op, Program, ProgramBuilder, Scalar,
+    Complex, Dtype, DtypeKind, Family, Fold, LaunchPlan, Op, Program, ProgramBuilder, Scalar, Stored,
 };
 
 use super::{Array, Rng, canonical, execute, execute_all, indices, plan, untouched, value};
@@ -420,6 +421,66 @@ fn products_are_summed_as_if_they_had_been_stored() {
                             assert!(
                                 found == expected,
                                 "{program:?} {dims:?} step {step} on {name}, {threads}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is computed of operands that lie otherwise than its results would is added up as these.
+#[test]
+fn computed_values_are_summed_in_the_order_of_stored_ones() {
+    let mut rng = Rng(8);
+    let shapes: [(&[usize], usize); 8] = [
+        (&[9, 192], 2),
+        (&[40, 256], 2),
+        (&[12, 768], 2),
+        (&[150, 130], 2),
+        (&[3, 50, 200], 2),
+        (&[300, 40], 1),
+        (&[1000, 6], 1),
+        (&[7, 6, 300], 2),
+    ];
+    for dtype in [Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128] {
+        for (dims, reduced) in shapes {
+            for (fold, turned) in [(Op::Add, true), (Op::Add, false), (Op::Multiply, true)] {
+                // The first as asked for, the second one row for all.
+                let first = row_or_column_major(dims, turned, dtype, &mut rng);
+                let mut second = Array::dense(dims, dtype, &mut rng).strides;
+                second[0] = 0;
+                let mut inputs = [first, second].map(|s| Array::new(dims, s, dtype, &mut rng));
+                for input in &mut inputs {
+                    for index in indices(dims) {
+                        let at = input.byte(&index);
+                        input.memory.write(at, Scalar::F64(0.5 + rng.fraction()).cast(dtype));
+                    }
+                }
+                let program = Program::single(Op::Multiply, dtype).unwrap();
+                let mut results = [Array::dense(dims, dtype, &mut rng)];
+                let strides = results[0].strides.iter().copied().collect();
+                let launch = plan(program.clone(), Family::Map, dims, &mut inputs, &mut results);
+                execute(&launch, Isa::Scalar, 1, 1 << 25);
+                for fold in [Fold::Op(fold), Fold::Deviations] {
+                    if fold == Fold::Deviations && !matches!(dtype, Dtype::F32 | Dtype::F64) {
+                        continue;
+                    }
+                    let family = |stored| Family::Reduce { fold, reduced, finish: None, stored };
+                    let mut sums = [output(dims, reduced, dtype, &mut rng)];
+                    let copy = Program::convert(dtype, dtype);
+                    let launch = plan(copy, family(None), dims, &mut results, &mut sums);
+                    let expected = bits(&launch, &sums, Isa::Scalar, 1);
+                    let stored = Some(Stored { dtype, strides: SmallVec::clone(&strides) });
+                    let launch = plan(program.clone(), family(stored), dims, &mut inputs, &mut sums);
+                    for &isa in Isa::available() {
+                        for threads in [1, 4] {
+                            let found = bits(&launch, &sums, isa, threads);
+                            let name = isa.name();
+                            assert!(
+                                found == expected,
+                                "{fold:?} {dtype} {dims:?} {turned} {name}, {threads}"
                             );
                         }
                     }
