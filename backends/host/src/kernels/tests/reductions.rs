@@ -430,6 +430,16 @@ fn products_are_summed_as_if_they_had_been_stored() {
     }
 }
 
+/// A product, converted to another dtype.
+fn product(from: Dtype, to: Dtype) -> Program {
+    let mut p = ProgramBuilder::new();
+    let factors = [(); 2].map(|()| p.input(from).unwrap());
+    let product = p.push(Op::Multiply, &factors).unwrap();
+    let product = p.cast(product, to).unwrap();
+    p.output(product).unwrap();
+    p.finish().unwrap()
+}
+
 /// What is computed of operands that lie otherwise than its results would is added up as these.
 #[test]
 fn computed_values_are_summed_in_the_order_of_stored_ones() {
@@ -444,7 +454,9 @@ fn computed_values_are_summed_in_the_order_of_stored_ones() {
         (&[1000, 6], 1),
         (&[7, 6, 300], 2),
     ];
-    for dtype in [Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128] {
+    let same = [Dtype::F16, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128].map(|dtype| (dtype, dtype));
+    // The last: converted on the way to its sum.
+    for (dtype, to) in same.into_iter().chain([(Dtype::F32, Dtype::F16)]) {
         for (dims, reduced) in shapes {
             for (fold, turned) in [(Op::Add, true), (Op::Add, false), (Op::Multiply, true)] {
                 // The first as asked for, the second one row for all.
@@ -458,29 +470,28 @@ fn computed_values_are_summed_in_the_order_of_stored_ones() {
                         input.memory.write(at, Scalar::F64(0.5 + rng.fraction()).cast(dtype));
                     }
                 }
-                let program = Program::single(Op::Multiply, dtype).unwrap();
                 let mut results = [Array::dense(dims, dtype, &mut rng)];
                 let strides = results[0].strides.iter().copied().collect();
-                let launch = plan(program.clone(), Family::Map, dims, &mut inputs, &mut results);
+                let launch = plan(product(dtype, dtype), Family::Map, dims, &mut inputs, &mut results);
                 execute(&launch, Isa::Scalar, 1, 1 << 25);
                 for fold in [Fold::Op(fold), Fold::Deviations] {
-                    if fold == Fold::Deviations && !matches!(dtype, Dtype::F32 | Dtype::F64) {
+                    if fold == Fold::Deviations && !matches!(to, Dtype::F32 | Dtype::F64) {
                         continue;
                     }
                     let family = |stored| Family::Reduce { fold, reduced, finish: None, stored };
-                    let mut sums = [output(dims, reduced, dtype, &mut rng)];
-                    let copy = Program::convert(dtype, dtype);
+                    let mut sums = [output(dims, reduced, to, &mut rng)];
+                    let copy = Program::convert(dtype, to);
                     let launch = plan(copy, family(None), dims, &mut results, &mut sums);
                     let expected = bits(&launch, &sums, Isa::Scalar, 1);
                     let stored = Some(Stored { dtype, strides: SmallVec::clone(&strides) });
-                    let launch = plan(program.clone(), family(stored), dims, &mut inputs, &mut sums);
+                    let launch = plan(product(dtype, to), family(stored), dims, &mut inputs, &mut sums);
                     for &isa in Isa::available() {
                         for threads in [1, 4] {
                             let found = bits(&launch, &sums, isa, threads);
                             let name = isa.name();
                             assert!(
                                 found == expected,
-                                "{fold:?} {dtype} {dims:?} {turned} {name}, {threads}"
+                                "{fold:?} {dtype} {to} {dims:?} {turned} {name}, {threads}"
                             );
                         }
                     }
