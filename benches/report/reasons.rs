@@ -82,8 +82,9 @@ const SQUARES: &str =
     "squares are turned in registers, a few lines of many rows at a time: a bare loop is no faster";
 /// Counted: bytes that are read and written, by those that the limit's loop moves.
 const TWICE: &str = "the array is read twice, as its columns fit no cache: 1.5 times what the limit counts";
-/// Counted: nothing is read while a row's results are computed but what the next rows' fetches are.
+/// By construction: the mean and the deviation of a row are known only when all of it has been read.
 const AFTER: &str = "some rows are folded, then computed: the memory reads and writes in turns";
+
 /// Why large rows are below the limit. The first that fits counts.
 const SHORTFALLS: &[Reason] = &[
     Reason { op: None, layout: Some("transposed"), sizes: (0, usize::MAX), text: SQUARES },

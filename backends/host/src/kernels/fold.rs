@@ -65,12 +65,12 @@ unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read<V>>(
     }
 }
 
-/// Folds the accumulators to one vector.
+/// Folds the accumulators to one vector, of which `used` are not the identity, which changes nothing.
 #[inline(always)]
-fn halved<V: Lane, W: LaneFn<2>>(mut sums: [V; MOST]) -> V {
+fn halved<V: Lane, W: LaneFn<2>>(mut sums: [V; MOST], used: usize) -> V {
     let mut half = ACC_BYTES / size_of::<V::Elem>() / V::LEN / 2;
     while half > 0 {
-        for k in 0..half {
+        for k in 0..half.min(used.saturating_sub(half)) {
             sums[k] = W::f([sums[k], sums[k + half]]);
         }
         half /= 2;
@@ -132,7 +132,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes
             }
             let mut buffer = Accumulators([0; ACC_BYTES]);
             let values = (&raw mut buffer).cast::<T>();
-            halved::<V, W>(sums).store(values);
+            halved::<V, W>(sums, vectors).store(values);
             let mut half = V::LEN / 2;
             while half > 0 {
                 for k in 0..half {
@@ -168,15 +168,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
             // SAFETY: the caller's contract.
             sums[k] = unsafe { V::load(row.add(k * V::LEN)) };
         }
-        // The other accumulators are the identity, which changes nothing.
-        let mut half = Self::VECTORS / 2;
-        while half > 0 {
-            for k in 0..half.min(K.saturating_sub(half)) {
-                sums[k] = W::f([sums[k], sums[k + half]]);
-            }
-            half /= 2;
-        }
-        sums[0]
+        halved::<V, W>(sums, K)
     }
 
     /// Folds a row of any length to one vector.
@@ -200,7 +192,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
                 fold_rest::<V, W, Elements>(&mut sums, neutral, [row, row], i, len);
             }
         }
-        halved::<V, W>(sums)
+        halved::<V, W>(sums, Self::VECTORS)
     }
 
     /// Folds `count` rows of `L` elements without gaps.

@@ -224,6 +224,24 @@ pub(super) fn bits(launch: &LaunchPlan, outputs: &[Array], isa: Isa, threads: us
     indices(&launch.dims).iter().map(|i| canonical(outputs[0].get(i))).collect()
 }
 
+/// Runs a plan at every level and by these numbers of threads, and expects these bits each time.
+fn everywhere(launch: &LaunchPlan, outputs: &[Array], threads: &[usize], expected: &[[u8; 16]], what: &str) {
+    for &isa in Isa::available() {
+        for &threads in threads {
+            let found = bits(launch, outputs, isa, threads);
+            assert!(found == expected, "{what} on {} with {threads} threads", isa.name());
+        }
+    }
+}
+
+/// Writes every element of an array of these extents.
+fn fill(array: &mut Array, dims: &[usize], mut number: impl FnMut() -> Scalar) {
+    for index in indices(dims) {
+        let at = array.byte(&index);
+        array.memory.write(at, number());
+    }
+}
+
 #[test]
 fn the_same_bits_from_any_threads_and_instruction_set() {
     let mut rng = Rng(3);
@@ -252,12 +270,8 @@ fn the_same_bits_from_any_threads_and_instruction_set() {
                 let mut inputs = [input];
                 let launch = plan(Program::convert(dtype, dtype), family, &dims, &mut inputs, &mut outputs);
                 let first = bits(&launch, &outputs, Isa::Scalar, 1);
-                for &isa in Isa::available() {
-                    for threads in [1, 2, 3, 4] {
-                        let found = bits(&launch, &outputs, isa, threads);
-                        assert!(found == first, "{dtype} {dims:?} on {} with {threads}", isa.name());
-                    }
-                }
+                let what = format!("{dtype} {dims:?}");
+                everywhere(&launch, &outputs, &[1, 2, 3, 4], &first, &what);
             }
         }
     }
@@ -396,13 +410,9 @@ fn products_are_summed_as_if_they_had_been_stored() {
                     let dense = Array::dense(dims, dtype, &mut rng).strides;
                     let second = dense.iter().map(|s| s * step).collect();
                     let mut inputs = [dense.clone(), second].map(|s| Array::new(dims, s, dtype, &mut rng));
+                    let scale = if dtype == Dtype::I32 { 1e6 } else { 1.0 };
                     for input in &mut inputs {
-                        for index in indices(dims) {
-                            let number = rng.fraction() - 0.4;
-                            let at = input.byte(&index);
-                            let number = if dtype == Dtype::I32 { 1e6 * number } else { number };
-                            input.memory.write(at, Scalar::F64(number).cast(dtype));
-                        }
+                        fill(input, dims, || Scalar::F64(scale * (rng.fraction() - 0.4)).cast(dtype));
                     }
                     let mut stored = [Array::dense(dims, dtype, &mut rng)];
                     let launch = plan(program.clone(), Family::Map, dims, &mut inputs, &mut stored);
@@ -414,16 +424,8 @@ fn products_are_summed_as_if_they_had_been_stored() {
                     let launch = plan(copy, family.clone(), dims, &mut stored, &mut sums);
                     let expected = bits(&launch, &sums, Isa::Scalar, 1);
                     let launch = plan(program.clone(), family, dims, &mut inputs, &mut sums);
-                    for &isa in Isa::available() {
-                        for threads in [1, 3] {
-                            let found = bits(&launch, &sums, isa, threads);
-                            let name = isa.name();
-                            assert!(
-                                found == expected,
-                                "{program:?} {dims:?} step {step} on {name}, {threads}"
-                            );
-                        }
-                    }
+                    let what = format!("{program:?} {dims:?} step {step}");
+                    everywhere(&launch, &sums, &[1, 3], &expected, &what);
                 }
             }
         }
@@ -465,10 +467,7 @@ fn computed_values_are_summed_in_the_order_of_stored_ones() {
                 second[0] = 0;
                 let mut inputs = [first, second].map(|s| Array::new(dims, s, dtype, &mut rng));
                 for input in &mut inputs {
-                    for index in indices(dims) {
-                        let at = input.byte(&index);
-                        input.memory.write(at, Scalar::F64(0.5 + rng.fraction()).cast(dtype));
-                    }
+                    fill(input, dims, || Scalar::F64(0.5 + rng.fraction()).cast(dtype));
                 }
                 let mut results = [Array::dense(dims, dtype, &mut rng)];
                 let strides = results[0].strides.iter().copied().collect();
@@ -485,16 +484,8 @@ fn computed_values_are_summed_in_the_order_of_stored_ones() {
                     let expected = bits(&launch, &sums, Isa::Scalar, 1);
                     let stored = Some(Stored { dtype, strides: SmallVec::clone(&strides) });
                     let launch = plan(product(dtype, to), family(stored), dims, &mut inputs, &mut sums);
-                    for &isa in Isa::available() {
-                        for threads in [1, 4] {
-                            let found = bits(&launch, &sums, isa, threads);
-                            let name = isa.name();
-                            assert!(
-                                found == expected,
-                                "{fold:?} {dtype} {to} {dims:?} {turned} {name}, {threads}"
-                            );
-                        }
-                    }
+                    let what = format!("{fold:?} {dtype} {to} {dims:?} {turned}");
+                    everywhere(&launch, &sums, &[1, 4], &expected, &what);
                 }
             }
         }
