@@ -6,7 +6,7 @@ use stridewise_core::{Dtype, bf16, f16};
 
 use super::half_map::HalfMap;
 use super::map::{LaneFn, LaneFunction};
-use crate::simd::{self, HalfLane, Isa, Lane};
+use crate::simd::{self, Bytes, HalfLane, Isa, Lane};
 
 /// A compiled kernel over unit-stride memory: reads up to three sources of `len` elements, writes `dst`.
 ///
@@ -189,6 +189,23 @@ pub(super) fn half_entry<K: HalfKernel>(isa: Isa) -> Option<StepFn> {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => Some(avx2::enter::<K::At<simd::avx2::F16>>),
         _ => None,
+    }
+}
+
+/// A kernel for vectors of bytes.
+pub(super) trait BytesKernel {
+    /// The kernel over one of them.
+    type At<V: Bytes>: Kernel;
+}
+
+/// The entry point over a level's vectors of bytes.
+pub(super) fn bytes_entry<K: BytesKernel>(isa: Isa) -> StepFn {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => avx512::enter::<K::At<simd::avx512::U8>>,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => avx2::enter::<K::At<simd::avx2::U8>>,
+        _ => base::enter::<K::At<simd::base::U8>>,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::x86::{float_bits, level};
-use super::{FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
+use super::{Bytes, FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
 
 /// Eight f32.
 #[derive(Clone, Copy)]
@@ -11,6 +11,9 @@ pub(crate) struct F32(__m256);
 /// Four f64.
 #[derive(Clone, Copy)]
 pub(crate) struct F64(__m256d);
+/// Thirty-two bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct U8(__m256i);
 /// Eight f16, computed in f32.
 pub(crate) type F16 = super::half::F16<F32>;
 /// Eight bf16, computed in f32.
@@ -348,5 +351,35 @@ impl HalfMemory for F32 {
     #[inline(always)]
     unsafe fn stream_bf16(self, p: *mut u16) {
         level!(_mm_stream_si128(p.cast(), round_bf16(self)));
+    }
+}
+
+impl Bytes for U8 {
+    const LEN: usize = 32;
+    #[inline(always)]
+    unsafe fn load(p: *const u8) -> Self {
+        Self(level!(_mm256_loadu_si256(p.cast())))
+    }
+    #[inline(always)]
+    unsafe fn splat(byte: u8) -> Self {
+        Self(level!(_mm256_set1_epi8(byte.cast_signed())))
+    }
+    #[inline(always)]
+    fn differing(self, other: Self) -> Self {
+        Self(level!(_mm256_xor_si256(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn truths(self) -> Self {
+        Self(level!(_mm256_min_epu8(self.0, _mm256_set1_epi8(1))))
+    }
+    #[inline(always)]
+    fn added_to(self, sums: Self) -> Self {
+        Self(level!(_mm256_add_epi64(sums.0, _mm256_sad_epu8(self.0, _mm256_setzero_si256()))))
+    }
+    #[inline(always)]
+    fn total(self) -> u64 {
+        let mut sums = [0_u64; 4];
+        level!(_mm256_storeu_si256(sums.as_mut_ptr().cast(), self.0));
+        sums.iter().fold(0, |total, &sum| total.wrapping_add(sum))
     }
 }

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::x86::{float_bits, level};
-use super::{FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane};
+use super::{Bytes, FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane};
 
 /// Sixteen f32.
 #[derive(Clone, Copy)]
@@ -11,6 +11,9 @@ pub(crate) struct F32(__m512);
 /// Eight f64.
 #[derive(Clone, Copy)]
 pub(crate) struct F64(__m512d);
+/// Sixty-four bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct U8(__m512i);
 /// Sixteen f16, computed in f32.
 pub(crate) type F16 = super::half::F16<F32>;
 /// Sixteen bf16, computed in f32.
@@ -302,5 +305,33 @@ impl HalfMemory for F32 {
     #[inline(always)]
     unsafe fn stream_bf16(self, p: *mut u16) {
         level!(_mm256_stream_si256(p.cast(), round_bf16(self)));
+    }
+}
+
+impl Bytes for U8 {
+    const LEN: usize = 64;
+    #[inline(always)]
+    unsafe fn load(p: *const u8) -> Self {
+        Self(level!(_mm512_loadu_si512(p.cast())))
+    }
+    #[inline(always)]
+    unsafe fn splat(byte: u8) -> Self {
+        Self(level!(_mm512_set1_epi8(byte.cast_signed())))
+    }
+    #[inline(always)]
+    fn differing(self, other: Self) -> Self {
+        Self(level!(_mm512_xor_si512(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn truths(self) -> Self {
+        Self(level!(_mm512_min_epu8(self.0, _mm512_set1_epi8(1))))
+    }
+    #[inline(always)]
+    fn added_to(self, sums: Self) -> Self {
+        Self(level!(_mm512_add_epi64(sums.0, _mm512_sad_epu8(self.0, _mm512_setzero_si512()))))
+    }
+    #[inline(always)]
+    fn total(self) -> u64 {
+        level!(_mm512_reduce_add_epi64(self.0)).cast_unsigned()
     }
 }

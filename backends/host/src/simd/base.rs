@@ -2,7 +2,7 @@
 
 use wide::{f32x4, f64x2, i32x4, i64x2, u32x4, u64x2};
 
-use super::{FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
+use super::{Bytes, FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
 
 /// Four f32.
 #[derive(Clone, Copy)]
@@ -10,6 +10,9 @@ pub(crate) struct F32(f32x4);
 /// Two f64.
 #[derive(Clone, Copy)]
 pub(crate) struct F64(f64x2);
+/// Eight bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct U8(u64);
 /// Four f16, computed in f32.
 pub(crate) type F16 = super::half::F16<F32>;
 /// Four bf16, computed in f32.
@@ -335,5 +338,40 @@ impl HalfMemory for F32 {
     unsafe fn stream_bf16(self, p: *mut u16) {
         // SAFETY: the caller's contract.
         unsafe { self.store_bf16(p) }
+    }
+}
+
+impl Bytes for U8 {
+    const LEN: usize = 8;
+    #[inline(always)]
+    unsafe fn load(p: *const u8) -> Self {
+        // SAFETY: the caller's contract.
+        Self(unsafe { p.cast::<u64>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn splat(byte: u8) -> Self {
+        Self(u64::from_ne_bytes([byte; 8]))
+    }
+    #[inline(always)]
+    fn differing(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+    #[inline(always)]
+    fn truths(self) -> Self {
+        // The upper bit of a byte is set by a carry from the others, or is set itself.
+        let lower = u64::from_ne_bytes([0x7f; 8]);
+        let any = (self.0 & lower) + lower | self.0;
+        Self(any >> 7 & u64::from_ne_bytes([1; 8]))
+    }
+    #[inline(always)]
+    fn added_to(self, sums: Self) -> Self {
+        // Four sums of two bytes, and their sum in the upper of four times sixteen bits.
+        let every_other = 0x00ff_00ff_00ff_00ff;
+        let pairs = (self.0 & every_other) + (self.0 >> 8 & every_other);
+        Self(sums.0.wrapping_add(pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48))
+    }
+    #[inline(always)]
+    fn total(self) -> u64 {
+        self.0
     }
 }

@@ -144,6 +144,27 @@ pub(crate) trait Lane: Float {
     unsafe fn mask_from_bytes(p: *const u8, len: usize) -> Self::Mask;
 }
 
+/// A vector of bytes, for sums of them. Values exist where those of [`Lane`] do.
+pub(crate) trait Bytes: Copy {
+    /// Bytes per vector.
+    const LEN: usize;
+
+    /// # Safety
+    /// The processor has the level's features; `p` is readable for [`LEN`](Self::LEN) bytes.
+    unsafe fn load(p: *const u8) -> Self;
+    /// # Safety
+    /// The processor has the level's features.
+    unsafe fn splat(byte: u8) -> Self;
+    /// The bits in which the two differ.
+    fn differing(self, other: Self) -> Self;
+    /// 1 for each byte but 0.
+    fn truths(self) -> Self;
+    /// Sums of 64 bits with those of each eight neighbouring unsigned bytes added.
+    fn added_to(self, sums: Self) -> Self;
+    /// The sum of the sums of 64 bits.
+    fn total(self) -> u64;
+}
+
 /// The most lanes that a vector has at any level.
 pub(crate) const MAX_LEN: usize = 16;
 

@@ -173,6 +173,7 @@ fn widened_runs() {
     for (from, to) in [
         (Dtype::I8, Dtype::I64),
         (Dtype::U8, Dtype::U64),
+        (Dtype::Bool, Dtype::I64),
         (Dtype::I16, Dtype::I64),
         (Dtype::U32, Dtype::U64),
         (Dtype::F16, Dtype::F16),

@@ -297,7 +297,9 @@ fn long_sums_are_pairwise() {
 fn integers_are_widened_for_their_sums() {
     let mut rng = Rng(5);
     let pairs = [
+        (Dtype::Bool, Dtype::I64),
         (Dtype::I8, Dtype::I64),
+        (Dtype::U8, Dtype::I64),
         (Dtype::I16, Dtype::I64),
         (Dtype::I32, Dtype::I64),
         (Dtype::U8, Dtype::U64),
