@@ -360,7 +360,7 @@ impl Bytes for U8 {
     fn truths(self) -> Self {
         // The upper bit of a byte is set by a carry from the others, or is set itself.
         let lower = u64::from_ne_bytes([0x7f; 8]);
-        let any = (self.0 & lower) + lower | self.0;
+        let any = ((self.0 & lower) + lower) | self.0;
         Self(any >> 7 & u64::from_ne_bytes([1; 8]))
     }
     #[inline(always)]
