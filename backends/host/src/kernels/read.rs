@@ -279,22 +279,24 @@ where
     }
 }
 
-/// What the bytes of a sum are.
+/// What the bytes of a [`ByteSum`] are: numbers without a sign.
 const UNSIGNED: u8 = 0;
+/// The same: numbers with one.
 const SIGNED: u8 = 1;
-/// Any byte but 0 is true, and counts 1.
+/// The same: truths, of which any byte but 0 is one, and counts 1.
 const TRUTHS: u8 = 2;
 
-/// Vectors of their sums, so that one addition need not wait for the other.
+/// Vectors of sums of bytes, so that one addition need not wait for the other.
 const VECTORS: usize = 4;
 
-/// As [`Widened`], over bytes of a [kind](SIGNED) into a sum of 64 bits, by the instruction that adds up eight of them: less of
+/// As [`Widened`], over bytes of a kind ([`SIGNED`], …) into a sum of 64 bits, by the instruction that adds up eight of them: less of
 /// a sum's time than reading them takes.
 struct ByteSum<V, const KIND: u8>(PhantomData<V>);
 
 impl<V: Bytes, const KIND: u8> ByteSum<V, KIND> {
     /// What a byte counts more than it is worth: signed ones are moved up to where none is negative.
     const MOVED: u8 = if KIND == SIGNED { 0x80 } else { 0 };
+
     /// Adds the sums of a vector's bytes.
     ///
     /// # Safety
