@@ -133,9 +133,9 @@ pub(super) fn fetch_behind(at: *const u8, bytes: Range<usize>) {
     lines(bytes).for_each(|line| fetch::<1>(at.wrapping_add(AHEAD_BYTES + line)));
 }
 
-/// Has the lines fetched into the second-level cache that begin in a range of the bytes from an address on.
-pub(super) fn fetch_lines(at: *const u8, bytes: Range<usize>) {
-    lines(bytes).for_each(|line| fetch::<2>(at.wrapping_add(line)));
+/// Has the lines fetched into the cache of a level that begin in a range of the bytes from an address on.
+pub(super) fn fetch_lines<const LEVEL: u8>(at: *const u8, bytes: Range<usize>) {
+    lines(bytes).for_each(|line| fetch::<LEVEL>(at.wrapping_add(line)));
 }
 
 /// Where lines begin in a range, if one begins at 0.

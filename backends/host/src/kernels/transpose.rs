@@ -39,7 +39,7 @@ pub(super) unsafe fn gather_panel(
 pub(super) fn fetch_panel(src: *const u8, along: isize, bytes: usize, elements: Range<usize>) {
     for i in elements {
         let from = src.wrapping_offset(i.cast_signed() * along);
-        stream::fetch_lines(from, 0..bytes);
+        stream::fetch_lines::<2>(from, 0..bytes);
     }
 }
 
