@@ -289,8 +289,8 @@ const TRUTHS: u8 = 2;
 /// Vectors of sums of bytes, so that one addition need not wait for the other.
 const VECTORS: usize = 4;
 
-/// As [`Widened`], over bytes of a kind ([`SIGNED`], …) into a sum of 64 bits, by the instruction that adds up eight of them: less of
-/// a sum's time than reading them takes.
+/// As [`Widened`], over bytes of a kind ([`SIGNED`], …) into a sum of 64 bits, by the instruction that adds up eight of them:
+/// that takes less time than to read them.
 struct ByteSum<V, const KIND: u8>(PhantomData<V>);
 
 impl<V: Bytes, const KIND: u8> ByteSum<V, KIND> {

@@ -130,18 +130,15 @@ const AHEAD_BYTES: usize = 8 << 10;
 /// fetched, and a maximum of 16 Mi elements took a quarter longer.
 #[inline(always)]
 pub(super) fn fetch_behind(at: *const u8, bytes: Range<usize>) {
-    lines(bytes).for_each(|line| fetch::<1>(at.wrapping_add(AHEAD_BYTES + line)));
+    fetch_lines::<1>(at.wrapping_add(AHEAD_BYTES), bytes);
 }
 
 /// Has the lines fetched into the cache of a level that begin in a range of the bytes from an address on.
-pub(super) fn fetch_lines<const LEVEL: u8>(at: *const u8, bytes: Range<usize>) {
-    lines(bytes).for_each(|line| fetch::<LEVEL>(at.wrapping_add(line)));
-}
-
-/// Where lines begin in a range, if one begins at 0.
 #[inline(always)]
-fn lines(bytes: Range<usize>) -> impl Iterator<Item = usize> {
-    (bytes.start.next_multiple_of(LINE_BYTES)..bytes.end).step_by(LINE_BYTES)
+pub(super) fn fetch_lines<const LEVEL: u8>(at: *const u8, bytes: Range<usize>) {
+    // Where lines begin, if one begins at the address.
+    let lines = (bytes.start.next_multiple_of(LINE_BYTES)..bytes.end).step_by(LINE_BYTES);
+    lines.for_each(|line| fetch::<LEVEL>(at.wrapping_add(line)));
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::x86::{float_bits, level};
+use super::x86::{byte_sums, float_bits, level};
 use super::{Bytes, FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
 
 /// Eight f32.
@@ -354,32 +354,5 @@ impl HalfMemory for F32 {
     }
 }
 
-impl Bytes for U8 {
-    const LEN: usize = 32;
-    #[inline(always)]
-    unsafe fn load(p: *const u8) -> Self {
-        Self(level!(_mm256_loadu_si256(p.cast())))
-    }
-    #[inline(always)]
-    unsafe fn splat(byte: u8) -> Self {
-        Self(level!(_mm256_set1_epi8(byte.cast_signed())))
-    }
-    #[inline(always)]
-    fn differing(self, other: Self) -> Self {
-        Self(level!(_mm256_xor_si256(self.0, other.0)))
-    }
-    #[inline(always)]
-    fn truths(self) -> Self {
-        Self(level!(_mm256_min_epu8(self.0, _mm256_set1_epi8(1))))
-    }
-    #[inline(always)]
-    fn added_to(self, sums: Self) -> Self {
-        Self(level!(_mm256_add_epi64(sums.0, _mm256_sad_epu8(self.0, _mm256_setzero_si256()))))
-    }
-    #[inline(always)]
-    fn total(self) -> u64 {
-        let mut sums = [0_u64; 4];
-        level!(_mm256_storeu_si256(sums.as_mut_ptr().cast(), self.0));
-        sums.iter().fold(0, |total, &sum| total.wrapping_add(sum))
-    }
-}
+byte_sums! { 32, load: _mm256_loadu_si256, store: _mm256_storeu_si256, set: _mm256_set1_epi8, zero: _mm256_setzero_si256,
+xor: _mm256_xor_si256, min: _mm256_min_epu8, sad: _mm256_sad_epu8, add: _mm256_add_epi64 }

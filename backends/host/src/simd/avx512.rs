@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::x86::{float_bits, level};
+use super::x86::{byte_sums, float_bits, level};
 use super::{Bytes, FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane};
 
 /// Sixteen f32.
@@ -308,30 +308,5 @@ impl HalfMemory for F32 {
     }
 }
 
-impl Bytes for U8 {
-    const LEN: usize = 64;
-    #[inline(always)]
-    unsafe fn load(p: *const u8) -> Self {
-        Self(level!(_mm512_loadu_si512(p.cast())))
-    }
-    #[inline(always)]
-    unsafe fn splat(byte: u8) -> Self {
-        Self(level!(_mm512_set1_epi8(byte.cast_signed())))
-    }
-    #[inline(always)]
-    fn differing(self, other: Self) -> Self {
-        Self(level!(_mm512_xor_si512(self.0, other.0)))
-    }
-    #[inline(always)]
-    fn truths(self) -> Self {
-        Self(level!(_mm512_min_epu8(self.0, _mm512_set1_epi8(1))))
-    }
-    #[inline(always)]
-    fn added_to(self, sums: Self) -> Self {
-        Self(level!(_mm512_add_epi64(sums.0, _mm512_sad_epu8(self.0, _mm512_setzero_si512()))))
-    }
-    #[inline(always)]
-    fn total(self) -> u64 {
-        level!(_mm512_reduce_add_epi64(self.0)).cast_unsigned()
-    }
-}
+byte_sums! { 64, load: _mm512_loadu_si512, store: _mm512_storeu_si512, set: _mm512_set1_epi8, zero: _mm512_setzero_si512,
+xor: _mm512_xor_si512, min: _mm512_min_epu8, sad: _mm512_sad_epu8, add: _mm512_add_epi64 }

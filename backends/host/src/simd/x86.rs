@@ -82,3 +82,40 @@ macro_rules! float_bits {
     };
 }
 pub(super) use float_bits;
+
+/// The bytes of a level and their sums, alike but for the names of the intrinsics.
+macro_rules! byte_sums {
+    ($len:literal, load: $load:ident, store: $store:ident, set: $set:ident, zero: $zero:ident, xor: $xor:ident,
+     min: $min:ident, sad: $sad:ident, add: $add:ident) => {
+        impl Bytes for U8 {
+            const LEN: usize = $len;
+            #[inline(always)]
+            unsafe fn load(p: *const u8) -> Self {
+                Self(level!($load(p.cast())))
+            }
+            #[inline(always)]
+            unsafe fn splat(byte: u8) -> Self {
+                Self(level!($set(byte.cast_signed())))
+            }
+            #[inline(always)]
+            fn differing(self, other: Self) -> Self {
+                Self(level!($xor(self.0, other.0)))
+            }
+            #[inline(always)]
+            fn truths(self) -> Self {
+                Self(level!($min(self.0, $set(1))))
+            }
+            #[inline(always)]
+            fn added_to(self, sums: Self) -> Self {
+                Self(level!($add(sums.0, $sad(self.0, $zero()))))
+            }
+            #[inline(always)]
+            fn total(self) -> u64 {
+                let mut sums = [0_u64; $len / 8];
+                level!($store(sums.as_mut_ptr().cast(), self.0));
+                sums.iter().fold(0, |total, &sum| total.wrapping_add(sum))
+            }
+        }
+    };
+}
+pub(super) use byte_sums;
