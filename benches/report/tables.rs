@@ -140,8 +140,9 @@ fn short(rows: &[Row]) -> String {
     }
     text += &format!(
         "*Computing* is the share of the time that the row's loop would take on elements in a core's own caches, on one thread, \
-         divided among the threads: what 1 Ki elements take longer than 16, or, for all but operations of elements and where \
-         there are no such rows, what 64 Ki take, longer than 1 Ki, if these move no more than 1 MiB. From {:.2} on it is the reason.\n\n",
+         divided among the threads: what 1 Ki elements take longer than 16; for all but operations of elements, and where \
+         these have no rows so small, what 64 Ki take longer than 1 Ki, if they move no more than 1 MiB. From {:.2} on it \
+         is the reason.\n\n",
         reasons::COMPUTES
     );
     text += "| op | layout | dtype | elements | time | ratio | computing | reason |\n\
