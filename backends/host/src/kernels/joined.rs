@@ -45,6 +45,15 @@ impl<F: LaneFn<2>, G: LaneFn<2>> LaneFn<3> for Second<F, G> {
     }
 }
 
+/// `G(F(x, x), F(y, y))`.
+struct Squares<F, G>(PhantomData<(F, G)>);
+impl<F: LaneFn<2>, G: LaneFn<2>> LaneFn<2> for Squares<F, G> {
+    #[inline(always)]
+    fn f<V: Float>(x: [V; 2]) -> V {
+        G::f(x.map(|x| F::f([x, x])))
+    }
+}
+
 /// `G(F(x, y))`.
 struct Only<F, G>(PhantomData<(F, G)>);
 impl<F: LaneFn<2>, G: LaneFn<1>> LaneFn<2> for Only<F, G> {
@@ -63,11 +72,11 @@ impl<F: LaneFn<1>, G: LaneFn<1>> LaneFn<1> for Alone<F, G> {
     }
 }
 
-/// The root of what two steps give.
+/// The root of what other steps give.
 struct Root<W>(PhantomData<W>);
-impl<W: LaneFn<3>> LaneFn<3> for Root<W> {
+impl<W: LaneFn<K>, const K: usize> LaneFn<K> for Root<W> {
     #[inline(always)]
-    fn f<V: Float>(x: [V; 3]) -> V {
+    fn f<V: Float>(x: [V; K]) -> V {
         Sqrt::f([W::f(x)])
     }
 }
@@ -77,6 +86,8 @@ impl<W: LaneFn<3>> LaneFn<3> for Root<W> {
 enum Place {
     First,
     Second,
+    /// The first one, where the second one is such a result, too, of one operand with itself.
+    Squares,
     /// The only one, where the first step has two.
     Only,
     /// The only one, where the first step has one.
@@ -136,6 +147,7 @@ joins! {
         Second Add: Subtract Divide;
         Second Subtract: Subtract Divide;
         Second Multiply: Subtract Divide;
+        Squares Multiply: Add Subtract;
         Only Add: Sqrt Reciprocal;
         Only Subtract: Square Abs;
     }
@@ -145,6 +157,7 @@ joins! {
     root {
         First Multiply: Add Subtract;
         Second Multiply: Subtract;
+        Squares Multiply: Add Subtract;
     }
 }
 
@@ -228,8 +241,8 @@ pub(super) fn doings<'a>(
         };
         let once = step.operands().iter().all(is_same);
         let mut doing = Doing { step, join: None, args: step.operands().into(), joined: false, once };
-        if let Some((p, join, args)) = joined {
-            doings[p].joined = true;
+        if let Some(Joined { join, parts, args }) = joined {
+            parts.iter().for_each(|&part| doings[part].joined = true);
             (doing.join, doing.args) = (Some(join), args);
         }
         doings.push(doing);
@@ -237,28 +250,43 @@ pub(super) fn doings<'a>(
     doings
 }
 
-/// How a step is done together with the one that its operand `k` is the result of: that one, and what both read.
+/// A step that is done together with others.
+struct Joined {
+    join: Join,
+    /// The others: one or two.
+    parts: SmallVec<[usize; 2]>,
+    /// What all of them read.
+    args: SmallVec<[Arg; 3]>,
+}
+
+/// How a step is done together with the one that its operand `k` is the result of.
 fn join(
     step: &Step,
     k: usize,
     doings: &[Doing<'_>],
     uses: &[u8],
     is_same: impl Fn(&Arg) -> bool,
-) -> Option<(usize, Join, SmallVec<[Arg; 3]>)> {
-    let Arg::Step(p) = step.operands()[k] else { return None };
-    let p = usize::from(p);
-    let before = &doings[p];
-    if uses[p] != 1 || before.once || before.step.dtype != step.dtype {
-        return None;
+) -> Option<Joined> {
+    let join = |place, first| Join { place, first, second: step.op, root: false };
+    if k == 0
+        && let [Some((p, x)), Some((q, y))] = [0, 1].map(|k| square(step, k, doings, uses))
+        && p != q
+        && let join = join(Place::Squares, Op::Multiply)
+        && join.exists()
+    {
+        return Some(Joined {
+            join,
+            parts: [p, q].into_iter().collect(),
+            args: [x, y].into_iter().collect(),
+        });
     }
+    let p = part(step, k, doings, uses)?;
+    let before = &doings[p];
     let (join, args) = match before.join {
         Some(join) if step.op == Op::Sqrt && !join.root => (Join { root: true, ..join }, before.args.clone()),
         Some(_) => return None,
         None => {
-            let (first, mut args) = match (before.step.op, before.step.operands()) {
-                (Op::Square, &[x]) => (Op::Multiply, SmallVec::from_slice(&[x, x])),
-                (op, operands) => (op, SmallVec::from_slice(operands)),
-            };
+            let (first, mut args) = operation(before.step);
             // Most functions have no form of their own for a first operand that is one element for all.
             if commutes(first) && is_same(&args[0]) {
                 args.swap(0, 1);
@@ -276,8 +304,32 @@ fn join(
                 }
                 _ => return None,
             };
-            (Join { place, first, second: step.op, root: false }, args)
+            (join(place, first), args)
         }
     };
-    join.exists().then_some((p, join, args))
+    join.exists().then(|| Joined { join, parts: SmallVec::from_slice(&[p]), args })
+}
+
+/// The step that a step's operand `k` is the result of, where nothing else needs that and it is of the same kind.
+fn part(step: &Step, k: usize, doings: &[Doing<'_>], uses: &[u8]) -> Option<usize> {
+    let &Arg::Step(p) = step.operands().get(k)? else { return None };
+    let p = usize::from(p);
+    (uses[p] == 1 && !doings[p].once && doings[p].step.dtype == step.dtype).then_some(p)
+}
+
+/// The same of a product of something with itself, and that.
+fn square(step: &Step, k: usize, doings: &[Doing<'_>], uses: &[u8]) -> Option<(usize, Arg)> {
+    let p = part(step, k, doings, uses).filter(|&p| doings[p].join.is_none())?;
+    match operation(doings[p].step) {
+        (Op::Multiply, args) if args[0] == args[1] => Some((p, args[0])),
+        _ => None,
+    }
+}
+
+/// What a step does, and to what, with squares as products.
+fn operation(step: &Step) -> (Op, SmallVec<[Arg; 3]>) {
+    match (step.op, step.operands()) {
+        (Op::Square, &[x]) => (Op::Multiply, SmallVec::from_slice(&[x, x])),
+        (op, operands) => (op, SmallVec::from_slice(operands)),
+    }
 }
