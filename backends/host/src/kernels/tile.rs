@@ -387,12 +387,11 @@ impl Map {
         let stream = footprint > near && moved_once <= STREAM_SHARE * written;
         let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
         let mut code = Code::compile(program, tuning.isa, &access[..inputs], &target)?;
-        if read_once > 1 && far {
+        if footprint > tuning.last_cache_bytes {
             let uniform = access[..inputs].iter().filter(|&&access| access == Access::Uniform).count();
-            let gathered = stream && code.packs.len() + uniform == inputs;
-            code.shorten(if gathered { GATHERED_PARTS } else { FAR_PARTS });
-        } else if stream {
-            code.shorten(PAST_PARTS);
+            let gathered = stream && read_once > 1 && code.packs.len() + uniform == inputs;
+            let parts = (INPUT_PARTS * read_once).next_power_of_two();
+            code.shorten(if gathered { MOST_PARTS } else { parts.clamp(INPUT_PARTS, MOST_PARTS) });
         }
         let far = |&input: &usize| space.views[input].moved().is_some() && access[input] == Access::Direct;
         let from_memory = read_once == 1 || footprint / FROM_MEMORY > tuning.last_cache_bytes;
@@ -438,22 +437,25 @@ const STREAM_SHARE: usize = 8;
 /// do meanwhile. A sum with a transposed matrix, of 24 MiB in a cache of 32, took 0.74 of the time with them.
 const FEW_STEPS: usize = 2;
 
-/// Several inputs that do not fit the second-level cache of a core are read in shorter tiles, so many for one: steps read them
-/// in turns, and the processor goes on fetching ahead from each only where it is come back to soon. Within that cache, or with
-/// one input, shorter tiles would only be more calls; and there, what lies apart is gathered into tiles, which are read more
-/// quickly. Where results go past the caches, the inputs' next tiles are fetched while the steps compute: the memory would be
-/// idle, and how much the processor fetches by itself depends on where the functions lie in memory. Sums of 16 Mi `int32` and
-/// `float64` took 7.6 ms in one program, 12 in another, and 6.7 to 7.0 so in three.
+/// Bytes moved from which on what lies apart is read where it lies: of less, which a core's second-level cache holds, it is read
+/// more quickly gathered into tiles.
 const FAR_BYTES: usize = 2 << 20;
-const FAR_PARTS: usize = 4;
-/// The same where all of them are gathered and the results go past the caches: from tiles alone they would be stored faster than
-/// they can leave. These parts are as many bytes as wait for the memory while the processor reads on (see [`stream::most`]).
-const GATHERED_PARTS: usize = 8;
 
-/// Tiles of one input are shorter, too, where results go past the caches: what a step stores is on its way while the next tile's
-/// first step computes, as far as the processor can hold it, and not more. Whole tiles of `1 / (1 + exp(-x))` took 1.2 times as
-/// long, quarters about as long.
-const PAST_PARTS: usize = 2;
+/// Where the last cache does not hold what is moved, tiles are shorter, by so much for each input. Steps read the inputs in
+/// turns, and the processor goes on fetching ahead from each only where it is come back to soon; and what a step stores is on
+/// its way while the next tile's first step computes, as far as the processor can hold it, and not more. Of one input, whole
+/// tiles of `1 / (1 + exp(-x))` took 1.2 times as long, and quarters about as long; of four, quarters took 1.0 to 1.2 times as
+/// long as eighths. Within that cache shorter tiles are only more calls: a sum of 1 Mi `int32` and `float64` took 1.2 times as
+/// long in quarters.
+///
+/// Where results go past the caches, the inputs' next tiles are fetched while the steps compute: the memory would be idle, and
+/// how much the processor fetches by itself depends on where the functions lie in memory. Sums of 16 Mi `int32` and `float64`
+/// took 7.6 ms in one program, 12 in another, and 6.7 to 7.0 so in three.
+const INPUT_PARTS: usize = 2;
+/// At most; and so many where all inputs are gathered and the results go past the caches: from tiles alone they would be stored
+/// faster than they can leave. These parts are as many bytes as wait for the memory while the processor reads on (see
+/// [`stream::most`]).
+const MOST_PARTS: usize = 8;
 
 /// Several inputs are fetched so where all that is moved takes so many times what counts of the last cache. Of less, some is
 /// found there: of 20 MiB on a cache of 32, that took 1.8 times as long.
