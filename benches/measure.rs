@@ -46,7 +46,7 @@ pub(crate) struct Effort {
     /// Seconds of a batch, or longer where a single run is. Short runs are timed in batches, so that the clock does not
     /// count and each finds its data where its own last run left it: in the caches that hold it.
     pub(crate) batch: f64,
-    /// Seconds of all rounds of a row.
+    /// Seconds of all rounds of a row, in a pass.
     pub(crate) row: f64,
     /// Rounds at least and at most.
     pub(crate) rounds: (usize, usize),
@@ -59,7 +59,7 @@ impl Effort {
     const PAUSE: Duration = Duration::from_millis(1);
     /// What the threads of a BLAS take, which wait for more for tens of milliseconds.
     pub(crate) const LONG_PAUSE: Duration = Duration::from_millis(60);
-    pub(crate) const FULL: Self = Self { batch: 2e-3, row: 0.5, rounds: (5, 61), pause: Self::PAUSE };
+    pub(crate) const FULL: Self = Self { batch: 2e-3, row: 0.17, rounds: (2, 21), pause: Self::PAUSE };
     pub(crate) const QUICK: Self = Self { batch: 1e-3, row: 0.1, rounds: (3, 15), pause: Self::PAUSE };
 }
 
@@ -71,6 +71,15 @@ impl Samples {
     /// The median seconds.
     pub(crate) fn median(&self) -> Option<f64> {
         median(&mut self.0.clone())
+    }
+
+    /// With those of further rounds; none where one of the two has failed.
+    pub(crate) fn join(&mut self, mut other: Self) {
+        if self.0.is_empty() || other.0.is_empty() {
+            self.0.clear();
+        } else {
+            self.0.append(&mut other.0);
+        }
     }
 
     /// How many times as long as another one's runs these take: the median over the rounds, so that a memory whose speed
@@ -167,6 +176,17 @@ mod tests {
         let (slow, fast) = (Samples(vec![4.0, 20.0, 2.0]), Samples(vec![2.0, 10.0, 1.0]));
         assert_eq!((slow.times(&fast), fast.times(&slow)), (Some(2.0), Some(0.5)));
         assert_eq!(slow.times(&Samples::default()), None);
+    }
+
+    #[test]
+    fn rounds_of_several_passes_are_joined() {
+        let mut samples = Samples(vec![4.0, 1.0]);
+        samples.join(Samples(vec![2.0]));
+        assert_eq!(samples, Samples(vec![4.0, 1.0, 2.0]));
+        let mut failed = Samples::default();
+        failed.join(samples.clone());
+        samples.join(Samples::default());
+        assert_eq!([samples, failed], [const { Samples(Vec::new()) }; 2]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const ONE_THREAD: &str = "stridewise, 1 thread";
 
 /// One line of the report.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) op: String,
     pub(crate) dtype: String,

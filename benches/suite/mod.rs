@@ -9,7 +9,6 @@ mod layouts;
 mod movement;
 mod reductions;
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use data::{Ours, Real, Rust, Sample};
@@ -17,7 +16,7 @@ use stridewise::{Queue, f16};
 use stridewise_host::limit::Traffic;
 
 use crate::limits::Limit;
-use crate::measure::{Contender, Effort, Outcome, interleave};
+use crate::measure::{Contender, Effort, Outcome, Samples, interleave};
 use crate::peers::Peers;
 use crate::row::{self, ONE_THREAD, Row};
 
@@ -32,6 +31,10 @@ const MIN_FEW: usize = 64 << 10;
 
 /// Elements of the rows of functions: operands and results are in the second-level cache, and in no first-level one.
 const FUNCTIONS_SIZE: usize = 16 << 10;
+
+/// How often a full run goes through all rows: where other programs take the processor or the memory for a minute, that is
+/// a part of a row's samples, not most of them.
+const PASSES: usize = 3;
 
 /// Rows that peers compute with a BLAS.
 const BLAS: [&str; 2] = ["dot", "norm"];
@@ -106,10 +109,93 @@ struct Place<'a> {
     single: Option<&'a Queue>,
 }
 
+/// What was measured of a row.
+struct Measured {
+    /// With what the samples come to left out.
+    row: Row,
+    /// Bytes that are to be read once and written once.
+    bytes: usize,
+    /// Bytes that the bare loops move.
+    limit_bytes: usize,
+    /// The bare loops, as the first; the engine; and its peers.
+    samples: Vec<(String, Samples)>,
+    /// How many bare loops there are.
+    forms: usize,
+}
+
+impl Measured {
+    /// With what another pass has measured of the same row.
+    fn join(&mut self, other: Self) {
+        for ((_, mine), (_, new)) in self.samples.iter_mut().zip(other.samples) {
+            mine.join(new);
+        }
+    }
+
+    fn row(&self) -> Outcome<Row> {
+        let failed = || format!("{} failed", self.row.name());
+        let (limits, rest) = self.samples.split_at(self.forms);
+        let ((_, own), others) = rest.split_first().ok_or("ours is missing")?;
+        let seconds = own.median().ok_or_else(failed)?;
+        let fastest = limits.iter().filter_map(|(_, form)| Some((form, form.median()?)));
+        let fastest = fastest.min_by(|(_, a), (_, b)| a.total_cmp(b));
+        let (fastest, limit_seconds) = fastest.ok_or_else(failed)?;
+        let share = fastest.times(own).ok_or_else(failed)? * self.bytes as f64 / self.limit_bytes as f64;
+        let peers = others.iter().filter_map(|(name, samples)| Some((name.clone(), samples.median()?)));
+        Ok(Row {
+            seconds,
+            gbs: self.bytes as f64 / seconds / 1e9,
+            limit_gbs: self.limit_bytes as f64 / limit_seconds / 1e9,
+            ratio: share,
+            peers: peers.collect(),
+            ..self.row.clone()
+        })
+    }
+}
+
+/// The rows of a pass, in the order of every pass.
+struct Rows<'a> {
+    /// What passes before measured of those to come.
+    known: std::vec::IntoIter<Measured>,
+    all: &'a mut Vec<Measured>,
+    /// Whether no other pass comes.
+    last: bool,
+}
+
+impl Rows<'_> {
+    /// Adds what was measured of the next row, and prints what all passes did, of the last one.
+    fn push(&mut self, new: Measured) -> Outcome<()> {
+        let row = match self.known.next() {
+            Some(mut row) => {
+                row.join(new);
+                row
+            }
+            None => new,
+        };
+        if self.last {
+            println!("{}", row.row()?);
+        }
+        self.all.push(row);
+        Ok(())
+    }
+}
+
 impl Suite {
     /// Runs all rows, and prints each as soon as it is there.
     pub(crate) fn run(&self) -> Outcome<Vec<Row>> {
-        let mut rows = Vec::new();
+        let passes = if self.quick { 1 } else { PASSES };
+        let mut all = Vec::new();
+        for pass in 1..=passes {
+            if passes > 1 {
+                eprintln!("pass {pass} of {passes}");
+            }
+            self.pass(&mut all, pass == passes)?;
+        }
+        all.iter().map(Measured::row).collect()
+    }
+
+    /// Measures all rows and adds what came of it to what was measured `before`.
+    fn pass(&self, before: &mut Vec<Measured>, last: bool) -> Outcome<()> {
+        let mut rows = Rows { known: std::mem::take(before).into_iter(), all: before, last };
         let sizes = if self.quick { &QUICK_SIZES[..] } else { &SIZES };
         let single = self.scaling.then_some(&self.single);
         let all = Place { queue: &self.queue, threads: self.threads, single };
@@ -131,7 +217,7 @@ impl Suite {
             self.rows(&functions::with_rten(functions::cases()), FUNCTIONS_SIZE, &one, &mut rows)?;
             self.rows(&functions::cases::<f64>(), FUNCTIONS_SIZE, &one, &mut rows)?;
         }
-        Ok(rows)
+        Ok(())
     }
 
     fn rows<T: Sample>(
@@ -139,7 +225,7 @@ impl Suite {
         cases: &[Case<T>],
         n: usize,
         place: &Place<'_>,
-        rows: &mut Vec<Row>,
+        rows: &mut Rows<'_>,
     ) -> Outcome<()> {
         let wanted = |case: &&Case<T>| {
             row::name(case.op, case.layout, &T::DTYPE.to_string(), n).contains(&self.filter)
@@ -152,14 +238,12 @@ impl Suite {
         let mut single = place.single.map(|queue| Ours::new(queue, n)).transpose()?;
         let mut rust = Rust::new(n);
         for case in wanted {
-            let row = self.row(case, n, place, &mut ours, single.as_mut(), &mut rust)?;
-            println!("{row}");
-            rows.push(row);
+            rows.push(self.measure(case, n, place, &mut ours, single.as_mut(), &mut rust)?)?;
         }
         Ok(())
     }
 
-    fn row<T: Sample>(
+    fn measure<T: Sample>(
         &self,
         case: &Case<T>,
         n: usize,
@@ -167,7 +251,7 @@ impl Suite {
         ours: &mut Ours<T>,
         single: Option<&mut Ours<T>>,
         rust: &mut Rust<T>,
-    ) -> Outcome<Row> {
+    ) -> Outcome<Measured> {
         let bytes = n * case.bytes;
         let dtype = T::DTYPE.to_string();
         let limit = Limit::new(bytes, place.threads, case.traffic)?;
@@ -191,31 +275,19 @@ impl Suite {
         }
         let samples = interleave(&mut contenders, effort);
 
-        let (limits, rest) = samples.split_at(forms);
-        let (own, others) = rest.split_first().ok_or("ours is missing")?;
-        let failed = || format!("{} {} {dtype} {n} failed", case.op, case.layout);
-        let seconds = own.median().ok_or_else(failed)?;
-        let fastest = limits.iter().filter_map(|form| Some((form, form.median()?)));
-        let fastest = fastest.min_by(|(_, a), (_, b)| a.total_cmp(b));
-        let (fastest, limit_seconds) = fastest.ok_or_else(failed)?;
-        let share = fastest.times(own).ok_or_else(failed)? * bytes as f64 / limit.bytes() as f64;
-        let names = contenders[forms + 1..].iter().map(|contender| contender.name.clone());
-        let peers: BTreeMap<String, f64> =
-            names.zip(others).filter_map(|(name, samples)| Some((name, samples.median()?))).collect();
-        Ok(Row {
+        let row = Row {
             op: case.op.to_owned(),
             dtype,
             n,
             layout: case.layout.to_owned(),
             device: place.queue.device().to_string(),
             threads: place.threads,
-            seconds,
-            gbs: bytes as f64 / seconds / 1e9,
-            limit_gbs: limit.bytes() as f64 / limit_seconds / 1e9,
-            ratio: share,
             operations: case.operations,
-            peers,
-        })
+            ..Row::default()
+        };
+        let names = contenders.iter().map(|contender| contender.name.clone());
+        let samples = names.zip(samples).collect();
+        Ok(Measured { row, bytes, limit_bytes: limit.bytes(), samples, forms })
     }
 }
 
