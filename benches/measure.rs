@@ -9,10 +9,11 @@ pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Runs of a batch at most.
 const MAX_BATCH: usize = 1 << 22;
-/// Seconds below which a run may find its data in a cache, so that others go before those that are timed: what fits in no
-/// cache takes longer.
+/// Seconds of the runs that go before those that are timed, one at least: a thread wakes up, data is where the last run left it,
+/// and what nobody has touched for seconds, as others had their turns, is slow to reach on a virtual machine. A first run over
+/// 1.3 GB took 40 ms and those after it 25; bare loops, of which several go over the same memory, have that behind them.
 const WARMED: f64 = 10e-3;
-/// Seconds from which on these are several, for [`WARMED`] together: a last-level cache takes some runs to keep what is read
+/// Seconds from which on these are several, as many as take [`WARMED`]: a last-level cache takes some runs to keep what is read
 /// again and again where that is about as large as itself. Sums of 32 MiB in one of 32 MiB took 490 µs after one run, and 190
 /// after ten.
 const SETTLING: f64 = 20e-6;
@@ -110,12 +111,7 @@ pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Ve
         for ((contender, batch), samples) in contenders.iter_mut().zip(&mut batches).zip(&mut samples) {
             let Some((count, once)) = *batch else { continue };
             sleep(effort.pause);
-            // Its own threads wake up again, and its data is where it leaves it; in a long run neither counts.
-            let warm = match before(once) {
-                0 => Ok(0.0),
-                runs => (contender.run)(runs),
-            };
-            match warm.and_then(|_| (contender.run)(count)) {
+            match (contender.run)(before(once)).and_then(|_| (contender.run)(count)) {
                 Ok(seconds) => samples.0.push(seconds / count as f64),
                 Err(error) => {
                     failed(&contender.name, error);
@@ -130,7 +126,7 @@ pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Ve
 
 /// Runs that go before those that are timed, by the seconds of one.
 fn before(once: f64) -> usize {
-    if once < SETTLING { 1 } else { (WARMED / once) as usize }
+    if once < SETTLING { 1 } else { ((WARMED / once) as usize).max(1) }
 }
 
 /// Runs in a batch that takes about `seconds`, and the seconds of one; the runs before are the warm-up.
@@ -201,7 +197,7 @@ mod tests {
 
     #[test]
     fn runs_before_settle_the_caches() {
-        assert_eq!([1e-8, 1e-5, 1e-4, 4e-3, 1.0].map(before), [1, 1, 100, 2, 0]);
+        assert_eq!([1e-8, 1e-5, 1e-4, 4e-3, 1.0].map(before), [1, 1, 100, 2, 1]);
     }
 
     #[test]
@@ -221,7 +217,9 @@ mod tests {
         let medians: Vec<_> = interleave(&mut contenders, effort).iter().map(Samples::median).collect();
         assert_eq!(medians, [Some(2.0), None, None]);
         drop(contenders);
-        // Two runs each to calibrate, of which `c` fails in the first; then rounds.
-        assert_eq!(order.into_inner(), ["a", "a", "b", "b", "c", "a", "b", "a", "b", "a"]);
+        // Two runs each to calibrate, of which `c` fails in the first; then rounds, of one run before the one that counts.
+        let calibrated = ["a", "a", "b", "b", "c"];
+        let rounds = ["a", "a", "b", "b", "a", "a", "a", "a"];
+        assert_eq!(order.into_inner(), [&calibrated[..], &rounds].concat());
     }
 }
