@@ -270,15 +270,12 @@ fn join(
     let join = |place, first| Join { place, first, second: step.op, root: false };
     if k == 0
         && let [Some((p, x)), Some((q, y))] = [0, 1].map(|k| square(step, k, doings, uses))
-        && p != q
         && let join = join(Place::Squares, Op::Multiply)
         && join.exists()
     {
-        return Some(Joined {
-            join,
-            parts: [p, q].into_iter().collect(),
-            args: [x, y].into_iter().collect(),
-        });
+        // Two steps: the result of one would be needed twice.
+        let (parts, args) = (SmallVec::from_slice(&[p, q]), SmallVec::from_slice(&[x, y]));
+        return Some(Joined { join, parts, args });
     }
     let p = part(step, k, doings, uses)?;
     let before = &doings[p];
@@ -317,7 +314,7 @@ fn part(step: &Step, k: usize, doings: &[Doing<'_>], uses: &[u8]) -> Option<usiz
     (uses[p] == 1 && !doings[p].once && doings[p].step.dtype == step.dtype).then_some(p)
 }
 
-/// The same of a product of something with itself, and that.
+/// As [`part`], where that step is the product of something with itself; and this.
 fn square(step: &Step, k: usize, doings: &[Doing<'_>], uses: &[u8]) -> Option<(usize, Arg)> {
     let p = part(step, k, doings, uses).filter(|&p| doings[p].join.is_none())?;
     match operation(doings[p].step) {
