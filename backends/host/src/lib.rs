@@ -28,7 +28,7 @@ mod task;
 mod team;
 mod topology;
 
-pub use driver::{device_with, driver};
+pub use driver::{device_on, device_with, driver};
 pub use guard::guard_device_memory;
 
 /// The driver's name, as events and filter strings carry it.
