@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use stridewise_core::backend::{
     Aspect, Backlog, Command, Dependency, Device, DeviceInfo, DeviceType, Driver, Event, EventStatus, Limits,
-    Partition, Profile, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Submitted, Support, Topology,
-    UsmSupport, Wait,
+    Partition, Profile, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Submitted, Support,
+    Topology, UsmSupport, Wait,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, LaunchPlan, Result};
@@ -507,7 +507,8 @@ impl Queue for NullQueue {
         }
         let device: Weak<Shared> = Arc::downgrade(&self.device);
         Ok(Submitted::with_rest(event, move || {
-            let sweep = move |device: &Weak<Shared>| device.upgrade().iter().for_each(|device| device.sweep());
+            let sweep =
+                move |device: &Weak<Shared>| device.upgrade().iter().for_each(|device| device.sweep());
             // Failures of our own submissions are passed on as they happen; those of others are noticed this way.
             for stranger in strangers {
                 let device = Weak::clone(&device);

@@ -12,8 +12,8 @@ use opencl3::kernel::set_kernel_arg;
 use opencl3::types::cl_event;
 use smallvec::SmallVec;
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Submitted, Wait, check_process,
-    when_all,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Submitted, Wait,
+    check_process, when_all,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Error, LaunchPlan, Result};

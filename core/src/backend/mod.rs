@@ -433,6 +433,7 @@ impl fmt::Debug for Command {
 pub type Rest = Box<dyn FnOnce() + Send>;
 
 /// A command that was taken.
+#[non_exhaustive]
 pub struct Submitted {
     /// Its end.
     pub event: Arc<dyn Event>,
@@ -455,7 +456,6 @@ impl Submitted {
     }
 
     /// Does what is left: for callers that hold no lock.
-    #[must_use]
     pub fn proceed(self) -> Arc<dyn Event> {
         if let Some(rest) = self.rest {
             rest();

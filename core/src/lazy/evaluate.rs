@@ -317,12 +317,7 @@ fn place_new(queue: &Queue, kind: UsmKind, layout: Layout, dtype: Dtype) -> Resu
 }
 
 /// Copies inputs that overlap the output other than exactly, so that the result is what a copy first would give.
-fn separate(
-    queue: &Queue,
-    inputs: &mut [Input],
-    output: &Placed,
-    batch: &mut Batch<'_>,
-) -> Result<()> {
+fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed, batch: &mut Batch<'_>) -> Result<()> {
     for source in inputs {
         let Input::Memory(input) = source else { continue };
         let (size, out_size) = (input.dtype.size(), output.dtype.size());

@@ -153,10 +153,7 @@ fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
 
 /// Evaluates pending reductions, and behind each those like it that the device can run. The caller holds the queue's flush
 /// lock.
-pub(super) fn evaluate(
-    needed: &[Arc<Node>],
-    batch: &mut Batch<'_>,
-) -> Result<Vec<(Arc<Node>, Evaluated)>> {
+pub(super) fn evaluate(needed: &[Arc<Node>], batch: &mut Batch<'_>) -> Result<Vec<(Arc<Node>, Evaluated)>> {
     let mut evaluated: Vec<(Arc<Node>, Evaluated)> = Vec::new();
     for node in needed {
         for like in alike(node)? {

@@ -61,8 +61,7 @@ impl State {
 
 impl UnderWay {
     pub(crate) fn new(bound: Backlog) -> Self {
-        let state =
-            State { commands: VecDeque::new(), bytes: 0, prune_at: PRUNE_LEN, bound, stuck: None };
+        let state = State { commands: VecDeque::new(), bytes: 0, prune_at: PRUNE_LEN, bound, stuck: None };
         Self(Mutex::new(state))
     }
 
@@ -103,7 +102,11 @@ impl UnderWay {
     pub(crate) fn of_queue(&self, queue: u64) -> Vec<Arc<dyn Event>> {
         let state = self.lock();
         let of_queue = state.commands.iter().filter(|command| command.queue == queue);
-        of_queue.map(|command| &command.event).filter(|event| !event.status().is_terminal()).cloned().collect()
+        of_queue
+            .map(|command| &command.event)
+            .filter(|event| !event.status().is_terminal())
+            .cloned()
+            .collect()
     }
 
     /// Waits until no more is under way than may be.
@@ -203,7 +206,11 @@ pub(crate) fn is_open(queue: &Queue, waits: &[Wait]) -> bool {
     }
     let last_is_open = || {
         let state = queue.device().backlog_state().lock();
-        state.commands.iter().rev().any(|c| c.queue == queue.id() && c.is_open && !c.event.status().is_terminal())
+        state
+            .commands
+            .iter()
+            .rev()
+            .any(|c| c.queue == queue.id() && c.is_open && !c.event.status().is_terminal())
     };
     waits.iter().any(|wait| OPEN.has(&wait.event)) || (queue.is_in_order() && last_is_open())
 }

@@ -11,8 +11,8 @@ use crate::backend::{
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::memory::PoolStatistics;
-use crate::memory::handle::{Handle, Shared};
 use crate::memory::backlog::UnderWay;
+use crate::memory::handle::{Handle, Shared};
 use crate::memory::pool::Pool;
 use crate::ops::Op;
 use crate::promotion::DtypeSupport;

@@ -152,7 +152,12 @@ impl Product {
 
     /// # Safety
     /// The operands of this product are at the addresses; they are of `T`.
-    unsafe fn float<T: Copy + Send + Sync + 'static>(&self, at: [*mut u8; 3], units: (T, T), tuning: &Tuning) {
+    unsafe fn float<T: Copy + Send + Sync + 'static>(
+        &self,
+        at: [*mut u8; 3],
+        units: (T, T),
+        tuning: &Tuning,
+    ) {
         let (rows, columns) = self.parts(tuning.threads);
         let at = at.map(Address);
         let cut = |len: usize, parts: usize, part: usize| (len * part / parts, len * (part + 1) / parts);

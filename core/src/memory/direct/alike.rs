@@ -131,7 +131,10 @@ impl<'a, const N: usize, const APART: bool> Alike<'a, N, APART> {
             return Ok(None);
         }
         // Who holds memory waits for nothing, the pool's lock included.
-        let Some(out) = fresh_memory(self.function.device, self.kind, self.bytes(), BLOCK_ALIGN_BYTES)? else { return Ok(None) };
+        let Some(out) = fresh_memory(self.function.device, self.kind, self.bytes(), BLOCK_ALIGN_BYTES)?
+        else {
+            return Ok(None);
+        };
         let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
         // SAFETY: the call is complete (`is_ready`). The memory of the operands is held: no work is under way and no host view
         // open, and none can begin. The memory that is written was just allocated, so nobody else has it and no operand is in it.

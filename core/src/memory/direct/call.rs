@@ -153,7 +153,9 @@ impl<'a> Call<'a> {
     pub(crate) fn fresh(&self, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
         let Some(way) = self.way(true) else { return Ok(None) };
         // Who holds memory waits for nothing, the pool's lock included.
-        let Some(out) = fresh_memory(self.function.device, kind, self.bytes(), BLOCK_ALIGN_BYTES)? else { return Ok(None) };
+        let Some(out) = fresh_memory(self.function.device, kind, self.bytes(), BLOCK_ALIGN_BYTES)? else {
+            return Ok(None);
+        };
         let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
         // SAFETY: the call is complete (`way`), and its memory held: no work is under way and no host view open, and none can
         // begin. The memory that is written was just allocated, so nobody else has it and no operand is in it.
