@@ -188,6 +188,10 @@ pub trait Device: Send + Sync {
     fn backlog(&self) -> Backlog {
         Backlog::of(self.info())
     }
+    /// Whether its commands end by themselves, so that they can be waited for when memory or room for more commands is missing.
+    fn ends_commands(&self) -> bool {
+        true
+    }
     /// Whether its queues take [`Command::Stages`].
     fn takes_stages(&self) -> bool {
         false
