@@ -483,6 +483,31 @@ pub trait Event: Any + Send + Sync + fmt::Debug {
     /// # Errors
     /// The command's failure.
     fn wait(&self) -> Result<()>;
+    /// Blocks until the command is terminal, but not for much longer than this. Whether it is. Unlike [`wait`](Self::wait),
+    /// it takes up no work that may last longer than the time that is left.
+    ///
+    /// Without an implementation of its own, it leaves a callback with the event each time that the time is over first: an
+    /// event whose waiters come again and again needs its own.
+    ///
+    /// # Errors
+    /// The command's failure.
+    fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
+        let outcome = |event: &Self| event.error().map_or(Ok(true), Err);
+        if self.status().is_terminal() {
+            return outcome(self);
+        }
+        check_process()?;
+        if timeout.is_zero() {
+            return Ok(false);
+        }
+        // All that completes is a signal of our own, which forgets its waiters.
+        let end = Arc::new(Signal::new(self.driver()));
+        let ended = Arc::clone(&end);
+        self.on_complete(Box::new(move || {
+            ended.complete(Ok(()), None);
+        }));
+        if end.wait_timeout(timeout)? { outcome(self) } else { Ok(false) }
+    }
     /// Calls back once the command is terminal: exactly once, at once if it is already. The callback must not block.
     fn on_complete(&self, callback: Box<dyn FnOnce() + Send>);
     /// Time stamps, where the queue was made with profiling and the command is terminal.
