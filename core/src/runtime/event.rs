@@ -7,11 +7,11 @@ use std::time::Duration;
 use crate::backend::{self, EventStatus, Profile, Signal};
 use crate::error::{Error, Result};
 
-/// The completion of one command. Cheap to clone; dropping it changes nothing about the work.
+/// The completion of one command. Cheap to clone; dropping it changes nothing about the work. It can be awaited.
 #[derive(Clone)]
 pub struct Event {
     /// `None` for one that was complete from the start: small work returns such an event, and would feel the counting.
-    backend: Option<Arc<dyn backend::Event>>,
+    pub(super) backend: Option<Arc<dyn backend::Event>>,
     /// `None` for none.
     waits: Option<Arc<[Arc<dyn backend::Event>]>>,
 }
