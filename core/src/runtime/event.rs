@@ -1,6 +1,7 @@
 //! The completion of submitted work, as the user sees it.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -15,6 +16,11 @@ pub struct Event {
     /// `None` for none.
     waits: Option<Arc<[Arc<dyn backend::Event>]>>,
 }
+
+// A panic leaves it usable: by the contract of the backend traits, and as core's own locks guard nothing that a panic could
+// leave half done.
+impl UnwindSafe for Event {}
+impl RefUnwindSafe for Event {}
 
 impl Event {
     pub(crate) fn new(backend: Arc<dyn backend::Event>, waits: Vec<Arc<dyn backend::Event>>) -> Self {
