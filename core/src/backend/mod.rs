@@ -23,7 +23,9 @@
 //!   every command that waited for it;
 //! - callbacks given to [`Event::on_complete`] run exactly once, soon after the event is terminal, on any thread
 //!   (the caller's where it is terminal already); they never block;
-//! - every method may be called from any thread, dropping included; dropping a queue with work pending loses no work.
+//! - every method may be called from any thread, dropping included; dropping a queue with work pending loses no work;
+//! - a panic that goes through its methods leaves everything usable (what refers to devices, queues and events is
+//!   `UnwindSafe` and `RefUnwindSafe`).
 
 mod all;
 mod backlog;

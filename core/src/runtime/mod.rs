@@ -1,5 +1,6 @@
 //! Devices, contexts, queues and events, as the user sees them.
 
+mod awaiting;
 mod context;
 mod device;
 mod event;
@@ -7,6 +8,7 @@ mod filter;
 mod placement;
 mod queue;
 
+pub use awaiting::EventFuture;
 pub use context::Context;
 pub(crate) use device::OpFunction;
 pub use device::{Device, WeakDevice, default_device, devices};
