@@ -150,7 +150,7 @@ impl PyArray {
     #[getter]
     fn _pointer(&self, py: Python<'_>) -> Result<usize> {
         let data = py.detach(|| self.array.usm_data())?;
-        Ok(data.ptr().addr() + self.array.offset() * self.array.itemsize())
+        Ok(data.expose().as_ptr().expose_provenance() + self.array.offset() * self.array.itemsize())
     }
 
     /// Whether the array is the result of recorded work that has not been submitted.
