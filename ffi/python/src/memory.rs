@@ -284,7 +284,7 @@ pub(crate) fn memory_of(obj: &Bound<'_, PyAny>) -> Result<Option<Part>> {
         return Ok(Some(Part::whole(memory.get().0.clone())));
     }
     if let Ok(array) = obj.cast::<PyArray>() {
-        let array = array.try_borrow().map_err(PyErr::from)?.array.clone();
+        let array = array.get().array().clone();
         let memory = obj.py().detach(|| array.usm_data())?;
         let place = array.layout().byte_range(array.itemsize());
         return Ok(Some(Part { memory, offset: place.start, bytes: place.len() }));

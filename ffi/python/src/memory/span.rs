@@ -62,7 +62,7 @@ impl Span {
 
     fn new(name: &str, object: &Bound<'_, PyAny>, write: bool) -> Result<Self> {
         if let Ok(array) = object.cast::<PyArray>() {
-            let array = array.try_borrow().map_err(PyErr::from)?.array.clone();
+            let array = array.get().array().clone();
             let flags = array.flags();
             if !flags.c_contiguous && !flags.f_contiguous {
                 return Err(Fault::Python(PyValueError::new_err(format!(

@@ -77,7 +77,7 @@ fn order_like(array: &UsmArray, order: Option<Order>) -> Order {
 fn fill_value(value: &Bound<'_, PyAny>, dtype: Option<Dtype>, queue: &Queue) -> Result<Scalar> {
     match value.extract::<Operand<'_>>()? {
         Operand::Array(array) => {
-            let array = &array.array;
+            let array: &UsmArray = &array;
             let value = value.py().detach(|| array.item())?;
             Ok(dtype.map_or(value, |dtype| value.cast(dtype)))
         }
@@ -134,7 +134,7 @@ macro_rules! filled {
             sycl_queue: Argument<'_, '_>,
             queue: Argument<'_, '_>,
         ) -> Result<PyArray> {
-            let x = &x.array;
+            let x = &x.array();
             let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
             let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
             let builder = place.builder(x.shape(), dtype, order_like(x, order_of(order)?));
@@ -182,7 +182,7 @@ fn empty_like(
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let x = &x.array;
+    let x = &x.array();
     let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
     let builder = place.builder(x.shape(), dtype, order_like(x, order_of(order)?));
@@ -231,7 +231,7 @@ fn full_like(
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let x = &x.array;
+    let x = &x.array();
     let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
     let value = self::fill_value(fill_value, Some(dtype), &place.queue)?;
@@ -246,7 +246,7 @@ fn weak(name: &str, value: &Bound<'_, PyAny>) -> Result<Weak> {
     }
     let scalar = match value.extract::<Operand<'_>>() {
         Ok(Operand::Array(array)) => {
-            let array = &array.array;
+            let array: &UsmArray = &array;
             value.py().detach(|| array.item())?
         }
         Ok(Operand::Scalar(scalar)) => scalar,
@@ -384,7 +384,7 @@ fn eye(
 #[pyfunction]
 #[pyo3(signature = (x, /, *, k=0))]
 fn tril(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
-    let x = &x.array;
+    let x = &x.array();
     Ok(py.detach(|| x.tril(k))?.into())
 }
 
@@ -393,7 +393,7 @@ fn tril(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
 #[pyfunction]
 #[pyo3(signature = (x, /, *, k=0))]
 fn triu(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
-    let x = &x.array;
+    let x = &x.array();
     Ok(py.detach(|| x.triu(k))?.into())
 }
 
@@ -417,7 +417,8 @@ fn meshgrid<'py>(
         }
     };
     let arrays = arrays.extract::<Vec<PyRef<'_, PyArray>>>()?;
-    let operands: Vec<&UsmArray> = arrays.iter().map(|array| &array.array).collect();
+    let arrays: Vec<_> = arrays.iter().map(|array| array.array()).collect();
+    let operands: Vec<&UsmArray> = arrays.iter().map(|array| &**array).collect();
     let grid = py.detach(|| stridewise::meshgrid(&operands, indexing))?;
     Ok(PyList::new(py, grid.into_iter().map(PyArray::from))?)
 }
@@ -450,7 +451,7 @@ fn asarray(
     let (queue, kind) = (named_queue(device, sycl_queue, queue)?, kind_of(usm_type)?);
     let order = order_of(order)?;
     let array = match obj.cast::<PyArray>() {
-        Ok(array) => Some(array.try_borrow().map_err(PyErr::from)?.array.clone()),
+        Ok(array) => Some(array.get().array().clone()),
         Err(_) if is_number_or_list(obj) => None,
         Err(_) => protocol::import(obj, &Request { queue: queue.as_ref(), copy })?,
     };
@@ -534,8 +535,8 @@ fn copy(
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let place = Place::like(&x.array, device, usm_type, sycl_queue, queue)?;
-    let (x, order) = (&x.array, order_of(order)?);
+    let place = Place::like(&x.array(), device, usm_type, sycl_queue, queue)?;
+    let (x, order) = (&x.array(), order_of(order)?);
     let copied = || adapted(x, x.dtype(), Some(&place.queue), Some(place.kind), order, Some(true));
     Ok(py.detach(copied)?.into())
 }
@@ -553,7 +554,7 @@ fn astype(
     device: Argument<'_, '_>,
     order: &str,
 ) -> Result<PyArray> {
-    let (x, queue) = (&x.array, named_queue(device, None, None)?);
+    let (x, queue) = (&x.array(), named_queue(device, None, None)?);
     let support = queue.as_ref().unwrap_or(x.queue()).device().dtype_support();
     let (dtype, order) = (dtype::extract(dtype, support)?, order_of(order)?);
     if dtype != x.dtype() && queue.is_none() && order.is_none() {

@@ -173,7 +173,7 @@ fn stacked(
     kind: UsmKind,
 ) -> Result<UsmArray> {
     if let Ok(array) = object.cast::<PyArray>() {
-        return Ok(array.try_borrow().map_err(PyErr::from)?.array.clone());
+        return Ok(array.get().array().clone());
     }
     let Some(items) = items(object)? else {
         return match object.extract::<Operand<'_>>() {

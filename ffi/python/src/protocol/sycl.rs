@@ -443,7 +443,7 @@ impl PyArray {
     /// no type string.
     #[getter]
     fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        let array = &self.array;
+        let array = &self.array();
         let Some(text) = typestr(array.dtype()) else {
             return Err(Fault::Python(PyAttributeError::new_err(format!(
                 "the array is of {}; expected a dtype with a type string; help: convert it with astype",

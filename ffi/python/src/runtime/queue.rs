@@ -292,8 +292,7 @@ impl PyQueue {
         depends: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
         let depends = events_of(depends)?;
-        let own = mem.cast::<PyArray>().ok().map(|array| array.try_borrow().map(|array| array.array.dtype()));
-        let own = own.transpose().map_err(PyErr::from)?;
+        let own = mem.cast::<PyArray>().ok().map(|array| array.get().array().dtype());
         let named = dtype::optional(dtype, DtypeSupport::ALL)?;
         let dtype = named.or(own).unwrap_or(Dtype::U8);
         let value = scalar_of(value, dtype)?;
