@@ -59,7 +59,7 @@ impl PyMemory {
     /// The device that the memory belongs to.
     #[getter]
     fn sycl_device(&self) -> PyDevice {
-        PyDevice(self.0.device().clone())
+        self.0.device().clone().into()
     }
     /// "host", "device" or "shared".
     fn get_usm_type(&self) -> &'static str {

@@ -165,15 +165,15 @@ impl PyArray {
         let data = py.detach(|| self.array().usm_data())?;
         Ok(memory::object(py, data)?)
     }
-    /// The device of the array's queue.
+    /// The device of the array's queue, with that queue: an array that is made on it combines with this one.
     #[getter]
     fn device(&self) -> PyDevice {
-        PyDevice(self.array().device().clone())
+        self.array().queue().into()
     }
     /// The device of the array's queue.
     #[getter]
     fn sycl_device(&self) -> PyDevice {
-        self.device()
+        self.array().queue().device().clone().into()
     }
     /// The context of the array's queue.
     #[getter]

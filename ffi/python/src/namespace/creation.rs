@@ -9,14 +9,13 @@ use stridewise::{
     result_type,
 };
 
-use super::placement::{kind_of, named_queue, order_of, queue_of};
+use super::placement::{imported, kind_of, named_queue, order_of, queue_of};
 use super::sequence;
 use crate::array::PyArray;
 use crate::array::construct::shape_of;
 use crate::array::operand::{Operand, number};
 use crate::dtype;
 use crate::errors::{Fault, Result};
-use crate::protocol::{self, Request};
 
 /// An argument that may be missing.
 type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -190,7 +189,8 @@ fn empty_like(
 }
 
 /// An array filled with a value: a number, or an array of one element. Without a dtype, a number's is that of its kind:
-/// bool, int64, the default floating or complex dtype. Other arguments as for `zeros`.
+/// bool, int64, the default floating or complex dtype. Other arguments as for `zeros`; where they are not named, queue and
+/// kind are those of an array.
 #[pyfunction]
 #[pyo3(signature = (
     shape, fill_value, *, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None, queue=None
@@ -207,7 +207,10 @@ fn full(
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let place = Place::read(device, usm_type, sycl_queue, queue)?;
+    let place = match fill_value.cast::<PyArray>() {
+        Ok(value) => Place::like(&value.get().array(), device, usm_type, sycl_queue, queue)?,
+        Err(_) => Place::read(device, usm_type, sycl_queue, queue)?,
+    };
     let value = self::fill_value(fill_value, place.dtype(dtype)?, &place.queue)?;
     let builder = place.builder(&shape_of(shape)?, value.dtype(), order_of(order)?.unwrap_or(Order::C));
     Ok(py.detach(|| builder.filled(value))?.into())
@@ -428,10 +431,12 @@ fn meshgrid<'py>(
 ///
 /// dtype: that of the object where None. copy: True copies in any case, False never (and raises a ValueError where one is
 /// needed), None where it must be. order: "C", "F", or "K" and "A" for that of the object. usm_type, device, sycl_queue,
-/// queue: where the array is to be; by default, where the object is, or device memory on the default device. An array of
-/// a queue of the same context is not copied.
+/// queue: where the array is to be; by default, where the object is, or the arrays in it are, and else, as an array in
+/// memory of the processor also is, on the default device, in device memory where there is something to copy. An array of a
+/// queue of the same context is not copied.
 ///
-/// Raises TypeError for what no array can be made of, ValueError for sequences of different lengths side by side.
+/// Raises TypeError for what no array can be made of, ValueError for sequences of different lengths side by side,
+/// ExecutionPlacementError for arrays of different queues in a sequence where no queue is named.
 #[pyfunction]
 #[pyo3(signature = (
     obj, /, *, dtype=None, device=None, copy=None, usm_type=None, sycl_queue=None, queue=None, order="K"
@@ -448,12 +453,12 @@ fn asarray(
     queue: Argument<'_, '_>,
     order: &str,
 ) -> Result<PyArray> {
-    let (queue, kind) = (named_queue(device, sycl_queue, queue)?, kind_of(usm_type)?);
+    let (mut queue, mut kind) = (named_queue(device, sycl_queue, queue)?, kind_of(usm_type)?);
     let order = order_of(order)?;
     let array = match obj.cast::<PyArray>() {
         Ok(array) => Some(array.get().array().clone()),
         Err(_) if is_number_or_list(obj) => None,
-        Err(_) => protocol::import(obj, &Request { queue: queue.as_ref(), copy })?,
+        Err(_) => imported(obj, copy, &mut queue, &mut kind)?,
     };
     if let Some(array) = array {
         let support = queue.as_ref().unwrap_or(array.queue()).device().dtype_support();
@@ -465,9 +470,8 @@ fn asarray(
             "`copy` is False, but numbers must be copied to become an array; help: leave it out",
         )));
     }
-    let queue = queue.map_or_else(Queue::default_queue, Ok)?;
-    let dtype = dtype::optional(dtype, queue.device().dtype_support())?;
-    let array = sequence::array_of(obj, dtype, &queue, kind.unwrap_or(UsmKind::Device))?;
+    let dtype = |queue: &Queue| dtype::optional(dtype, queue.device().dtype_support());
+    let array = sequence::array_placed(obj, dtype, queue, kind)?;
     Ok(py.detach(|| array.in_order(order.unwrap_or(Order::C)))?.into())
 }
 

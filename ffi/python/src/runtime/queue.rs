@@ -56,7 +56,7 @@ pub(crate) fn device_of(argument: Option<&Bound<'_, PyAny>>) -> Result<Device> {
         return Ok(stridewise::default_device()?);
     };
     if let Ok(device) = argument.cast::<PyDevice>() {
-        return Ok(device.get().0.clone());
+        return Ok(device.get().device.clone());
     }
     if let Ok(filter) = argument.cast::<PyString>() {
         return Ok(Device::select(&filter.to_cow()?)?);
@@ -191,7 +191,7 @@ impl PyQueue {
     /// The device.
     #[getter]
     fn device(&self) -> PyDevice {
-        PyDevice(self.0.device().clone())
+        self.0.device().clone().into()
     }
     /// The device.
     #[getter]
