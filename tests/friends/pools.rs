@@ -79,13 +79,11 @@ fn products_that_one_thread_computes() {
 }
 
 #[test]
-#[ignore = "hangs as long as the engine computes under its locks, or lets waiters enter a rayon pool"]
 fn products_that_threads_share() {
     products("pools::products_that_threads_share", 40, 5000);
 }
 
 #[test]
-#[ignore = "hangs as long as the engine computes under its locks, or lets waiters enter a rayon pool"]
 fn large_products() {
     products("pools::large_products", 256, 100);
 }
@@ -110,7 +108,6 @@ fn mixed(threads: &str, steps: &Steps) {
 }
 
 #[test]
-#[ignore = "hangs as long as the engine computes under its locks, or lets waiters enter a rayon pool"]
 fn products_beside_long_work() {
     isolated("pools::products_beside_long_work", &THREADS, mixed);
 }
@@ -129,7 +126,6 @@ fn shared(threads: &str, steps: &Steps) {
 }
 
 #[test]
-#[ignore = "hangs as long as the engine computes under its locks, or lets waiters enter a rayon pool"]
 fn jobs_that_wait_for_one_product() {
     isolated("pools::jobs_that_wait_for_one_product", &THREADS, shared);
 }
@@ -150,7 +146,6 @@ fn nested(threads: &str, steps: &Steps) {
 }
 
 #[test]
-#[ignore = "hangs as long as the engine computes under its locks, or lets waiters enter a rayon pool"]
 fn jobs_of_jobs_that_wait_for_each_other() {
     isolated("pools::jobs_of_jobs_that_wait_for_each_other", &THREADS, nested);
 }

@@ -1,8 +1,9 @@
 //! Devices: finding one, asking what it is, dividing it.
 
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::Builder;
 
 use super::context::WeakContext;
 use super::{Context, Filter, FilterTerm, Queue};
@@ -20,6 +21,9 @@ use crate::promotion::DtypeSupport;
 
 /// Environment variable that names the default device by a filter string.
 const DEFAULT_DEVICE_VARIABLE: &str = "STRIDEWISE_DEVICE";
+
+/// The stack of the thread that finds the devices: a main thread's, which runtimes are written for.
+const FINDING_STACK: usize = 8 << 20;
 
 /// A device. Cheap to clone; equal to itself and its clones only.
 #[derive(Clone)]
@@ -103,25 +107,36 @@ struct Registry {
     devices: Vec<Device>,
 }
 
-/// Drivers are asked once, at the first use of any device.
+/// Drivers are asked once, at the first use of any device. On a thread of its own, where one can be had: the loaders of
+/// runtimes take more of a stack than the caller may have left.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
-    let mut drivers: Vec<Arc<dyn Driver>> =
-        inventory::iter::<Registration>.into_iter().map(|r| (r.driver)()).collect();
-    // Link order is no order: by name.
-    drivers.sort_by_key(|d| d.name());
-    let mut devices: Vec<Device> = Vec::new();
-    for driver in &drivers {
-        for backend in driver.devices() {
-            let alike = |d: &&Device| {
-                let (a, b) = (d.info(), backend.info());
-                a.backend == b.backend && a.variant == b.variant && a.device_type == b.device_type
-            };
-            let index = devices.iter().filter(alike).count();
-            devices.push(Device::make(backend, index, None, true));
-        }
+    let thread = Builder::new().name("stridewise-devices".to_owned()).stack_size(FINDING_STACK);
+    match thread.spawn(Registry::find) {
+        Ok(found) => found.join().unwrap_or_else(|payload| resume_unwind(payload)),
+        Err(_) => Registry::find(),
     }
-    Registry { backends: drivers.iter().map(|d| d.name()).collect(), devices }
 });
+
+impl Registry {
+    fn find() -> Self {
+        let mut drivers: Vec<Arc<dyn Driver>> =
+            inventory::iter::<Registration>.into_iter().map(|r| (r.driver)()).collect();
+        // Link order is no order: by name.
+        drivers.sort_by_key(|d| d.name());
+        let mut devices: Vec<Device> = Vec::new();
+        for driver in &drivers {
+            for backend in driver.devices() {
+                let alike = |d: &&Device| {
+                    let (a, b) = (d.info(), backend.info());
+                    a.backend == b.backend && a.variant == b.variant && a.device_type == b.device_type
+                };
+                let index = devices.iter().filter(alike).count();
+                devices.push(Device::make(backend, index, None, true));
+            }
+        }
+        Self { backends: drivers.iter().map(|d| d.name()).collect(), devices }
+    }
+}
 
 /// The root devices of this machine, without the variants that are found by name only.
 #[must_use]

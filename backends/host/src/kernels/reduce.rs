@@ -50,7 +50,8 @@ pub(super) unsafe fn reduce(plans: &[LaunchPlan], tuning: &Tuning) {
 
 /// Reductions that are folded together, one or more.
 pub(super) struct Together {
-    all: SmallVec<[Reduction; 1]>,
+    /// Not on the stack, where a few of kilobytes each are most of what the engine needs of it.
+    all: Vec<Reduction>,
     /// Bytes of a plane for all of them.
     plane: usize,
     /// Bytes that they read at each point.
@@ -70,23 +71,22 @@ impl Together {
     /// Compiles reductions of one input, those that are cut alike to be folded together.
     pub(super) fn of(plans: &[LaunchPlan], tuning: &Tuning) -> SmallVec<[Self; 1]> {
         // `supports` refuses what cannot be compiled.
-        let mut waiting: SmallVec<[Reduction; 1]> =
+        let mut waiting: Vec<Reduction> =
             plans.iter().filter_map(|plan| Reduction::new(plan, tuning)).collect();
         // What plans read they have in common, or there is one.
         let bytes: usize = plans.first().map_or(0, |p| p.program.inputs().iter().map(|d| d.size()).sum());
         let mut found = SmallVec::new();
-        while let Some(first) = waiting.pop() {
-            let (mut alike, others): (SmallVec<[Reduction; 1]>, _) =
-                waiting.into_iter().partition(|other| first.is_like(other));
-            alike.push(first);
-            found.push(Self::new(alike, bytes));
-            waiting = others;
+        while let Some(first) = waiting.first() {
+            let alike: SmallVec<[bool; 8]> = waiting.iter().map(|other| first.is_like(other)).collect();
+            let mut alike = alike.into_iter();
+            let others = waiting.extract_if(.., |_| alike.next() == Some(false)).collect();
+            found.push(Self::new(std::mem::replace(&mut waiting, others), bytes));
         }
         found
     }
 
     /// Reductions that are like each other, and read so many bytes at each point.
-    fn new(mut all: SmallVec<[Reduction; 1]>, bytes: usize) -> Self {
+    fn new(mut all: Vec<Reduction>, bytes: usize) -> Self {
         let mut width = all.iter().map(Reduction::width).min().unwrap_or(1);
         if let [first, _, ..] = &all[..] {
             let points = if first.rows { SEGMENT_ROWS } else { first.folded() };
