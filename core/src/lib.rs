@@ -5,6 +5,8 @@ pub mod backend;
 pub mod layout;
 pub mod memory;
 pub mod ops;
+#[doc(hidden)]
+pub mod routes;
 
 mod array;
 mod dtype;

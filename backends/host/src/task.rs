@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use stridewise_core::backend::{Command, Event, Profile, assert_unlocked, threads_started, when_all};
+use stridewise_core::routes::{self, Route};
 use stridewise_core::{Error, LaunchPlan, Result};
 
 use crate::device::DeviceState;
@@ -55,6 +56,7 @@ impl Task {
             Command::Barrier => self.settle(Ok(()), None),
             Command::HostTask(_) => self.run_on_own_thread(),
             _ => {
+                routes::take(Route::Pool);
                 let device = Arc::clone(&self.device);
                 match device.pool() {
                     Ok(pool) => pool.enqueue(self),
@@ -66,6 +68,7 @@ impl Task {
 
     /// Runs a small task to the end on this thread; its waits are terminal.
     pub(crate) fn run_inline(self, estimate_ns: u64) {
+        routes::take(Route::Inline);
         if let Some(error) = self.inherited() {
             return self.settle(Err(error), None);
         }
@@ -83,6 +86,7 @@ impl Task {
     // A host task may block, also on events of this very device: on a worker it would take away the thread that could
     // complete them, and in a pool of one thread wait for itself. So each has a thread of its own.
     fn run_on_own_thread(self) {
+        routes::take(Route::OwnThread);
         threads_started();
         let event = Arc::clone(&self.event);
         let (device, submitted) = (Arc::clone(&self.device), self.submitted);

@@ -20,6 +20,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
+use stridewise_core::routes::{self, Route};
 
 use crate::pool::Pool;
 use crate::topology;
@@ -129,6 +130,7 @@ fn fork(place: Place, order: Order, parts: u32, threads: usize, run: &(dyn Fn(us
         cpu: topology::current_cpu(),
         order,
     });
+    routes::take(Route::Shared);
     team.place.pool.went(order);
     team.place.pool.publish(&team);
     team.work(true);

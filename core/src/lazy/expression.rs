@@ -17,6 +17,7 @@ use crate::memory::schedule::Batch;
 use crate::memory::track::{Mode, Region};
 use crate::ops::Op;
 use crate::program::{Arg, MAX_OUTPUTS, ProgramBuilder};
+use crate::routes::{self, Route};
 use crate::runtime::Queue;
 
 /// Something for each of an expression's nodes: so few that looking through them is quicker than hashing.
@@ -262,6 +263,7 @@ impl<'a> Emission<'a> {
             if let Some(Work::Map(inner)) = &*guard {
                 let arg = self.value(inner)?;
                 self.values.insert(node, arg);
+                routes::take(Route::Fused);
                 if held {
                     self.kept.push((Arc::clone(node), arg, inner.layout.clone(), inner.out));
                 }

@@ -15,6 +15,7 @@ use crate::memory::allocation::Allocation;
 use crate::memory::schedule::Batch;
 use crate::ops;
 use crate::program::{Fold, Program};
+use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
 use crate::scalar::Scalar;
 
@@ -88,7 +89,7 @@ fn large(recorded: &Recorded) -> Option<&UsmArray> {
 impl Node {
     /// Whether it is a reduction. Told without its work, which who looks for reductions may have locked, as that of an
     /// elementwise operation.
-    fn is_fold(&self) -> bool {
+    pub(super) fn is_fold(&self) -> bool {
         self.steps == 0
     }
 
@@ -182,6 +183,7 @@ fn evaluate_one(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Evalua
 
 /// Submits reductions as one command.
 fn submit_all(nodes: &[Arc<Node>], batch: &mut Batch<'_>) -> Result<Event> {
+    routes::take(if nodes.len() > 1 { Route::Together } else { Route::Apart });
     let mut parts = Vec::with_capacity(nodes.len());
     for node in nodes {
         parts.extend(evaluate_one(node, batch)?);

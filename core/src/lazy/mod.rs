@@ -43,6 +43,7 @@ use crate::memory::schedule::Batch;
 use crate::memory::track::wait_while;
 use crate::memory::{Alone, Memory, UsmKind};
 use crate::ops::Op;
+use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
 use crate::scalar::Scalar;
 
@@ -312,6 +313,7 @@ impl Node {
 
     /// Registers the node with all that it reads, and with its queue.
     fn register(self: &Arc<Self>) {
+        routes::take(if self.is_fold() { Route::Waiting } else { Route::Recorded });
         if let Some(work) = &*self.work() {
             for array in work.recorded().arrays() {
                 match array.elements() {

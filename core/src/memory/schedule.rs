@@ -16,6 +16,7 @@ use super::track::{LockedTrack, Mode, Region, Views};
 use crate::backend::{self, Command, Dependency, EventStatus, Rest, Submitted, Wait, assert_unlocked};
 use crate::error::{Error, Result};
 use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
+use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
 
 /// One access of a command.
@@ -65,6 +66,7 @@ impl<'a> Batch<'a> {
     }
 
     fn take(&mut self, submitted: Submitted, bytes: usize, is_open: bool) -> Arc<dyn backend::Event> {
+        routes::take(Route::Submission);
         let Submitted { event, rest } = submitted;
         self.taken.push(Taken { event: Arc::clone(&event), rest, bytes, is_open });
         event
@@ -205,6 +207,7 @@ pub(crate) fn launch_stages(
     depends: &[Event],
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
+    routes::take(Route::Stages);
     for plans in &stages {
         check(plans, &accesses)?;
     }

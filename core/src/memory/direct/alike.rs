@@ -15,6 +15,7 @@ use crate::layout::{Layout, Order};
 use crate::memory::allocation::Allocation;
 use crate::memory::{Alone, BLOCK_ALIGN_BYTES, UsmKind};
 use crate::ops::Op;
+use crate::routes::{self, Route};
 use crate::scalar::Scalar;
 
 /// Bytes of an operand's repeated rows that are gathered, for as many results at a time.
@@ -162,6 +163,7 @@ impl<'a, const N: usize, const APART: bool> Alike<'a, N, APART> {
     /// `dst`, or apart from them.
     #[inline(always)]
     unsafe fn run(&self, dst: *mut u8) {
+        routes::take(if APART { Route::Gathered } else { Route::Dense });
         if APART {
             // SAFETY: the same contract.
             return unsafe { self.run_apart(dst) };

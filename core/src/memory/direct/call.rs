@@ -13,6 +13,7 @@ use crate::memory::allocation::Allocation;
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr};
 use crate::ops::Op;
 use crate::promotion::Weak;
+use crate::routes::{self, Route};
 use crate::scalar::Scalar;
 
 /// Rows at most that are read where they lie, each by a call, where there is room to gather them.
@@ -213,6 +214,7 @@ impl<'a> Call<'a> {
         }
         let Some(way) = self.way(true) else { return false };
         let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
+        routes::take(Route::Scattered);
         let mut dense = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut from = self.places[0].cast_mut();
         // SAFETY: as for `fresh`: the result fits the room, which is apart from every operand, or is the operand, which is apart
@@ -294,6 +296,7 @@ impl<'a> Call<'a> {
     /// operands in conflict. An operand that lies as the results do is exactly the elements at `dst`, or apart from them; so is
     /// every other one, unless it is gathered. The way is of this call.
     unsafe fn compute(&self, dst: *mut u8, way: &Way) {
+        routes::take(Route::General);
         // SAFETY: the caller's contract.
         unsafe {
             match way {

@@ -15,6 +15,7 @@ use crate::memory::BLOCK_ALIGN_BYTES;
 use crate::memory::allocation::Allocation;
 use crate::ops::Op;
 use crate::program::{Arg, Fold, Program, Step};
+use crate::routes::{self, Route};
 use crate::runtime::Device;
 use crate::scalar::Scalar;
 
@@ -159,7 +160,10 @@ impl AxisFold<'_> {
                 })
         };
         drop(held);
-        done.then(|| take(values, count))
+        done.then(|| {
+            routes::take(Route::Fold);
+            take(values, count)
+        })
     }
 
     /// How the elements of a layout follow each other, and whether they do so without gaps, in the order of the fold; else they

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::memory::allocation::Allocation;
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
 use crate::ops::Op;
+use crate::routes::{self, Route};
 use crate::runtime::Device;
 
 /// Stretches of memory that are copied at most.
@@ -65,5 +66,6 @@ pub(crate) fn join(
         drop(held);
         to = to.wrapping_add(bytes);
     }
+    routes::take(Route::Join);
     Ok(Some(out))
 }
