@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use super::Event;
-use crate::backend::{self, check_process};
+use crate::backend::{self, assert_unlocked, check_process};
 use crate::error::Result;
 
 /// Who awaits an event, by the event's address and by the future's number.
@@ -28,6 +28,7 @@ fn awaited() -> MutexGuard<'static, BTreeMap<usize, BTreeMap<u64, Waker>>> {
 
 /// Runs code of the user's, whose panic is its own: it has been reported where it happened.
 fn contain(foreign: impl FnOnce()) {
+    assert_unlocked("a callback");
     if let Err(payload) = catch_unwind(AssertUnwindSafe(foreign)) {
         // What was thrown may panic in its destructor.
         let again = catch_unwind(AssertUnwindSafe(|| drop(payload)));

@@ -1,5 +1,6 @@
 """Devices, contexts, queues, events, timers, placement; forks, threads and the interpreter's end."""
 
+import asyncio
 import copy
 import os
 import pickle
@@ -290,6 +291,30 @@ class TestWork:
         assert size // 4 < grown < size * 3 // 4
         del m
         queue.device.trim_pool()
+
+    def test_events_are_awaited(self, queue):
+        async def several():
+            events = [queue.memset(memory(queue, 1 << 22), k) for k in range(8)]
+            beats = 0
+
+            async def beat():
+                nonlocal beats
+                while True:
+                    beats += 1
+                    await asyncio.sleep(0)
+
+            beating = asyncio.create_task(beat())
+            assert await asyncio.gather(*map(awaited, events)) == [None] * 8
+            beating.cancel()
+            assert all(event.is_done for event in events) and beats > 0
+            await sw.Event()
+
+        async def awaited(event):
+            return await event
+
+        asyncio.run(several())
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            sw.Event().__await__()
 
     def test_events(self, queue):
         done = sw.Event()

@@ -2,7 +2,7 @@
 
 # The module has names of its own for `bool`, `abs`, `max`, `sum` and others, so Python's stand here under a name with `_`.
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, final
 
 from typing_extensions import disjoint_base
@@ -174,6 +174,7 @@ class DeviceSelectionError(ValueError): ...
 
 @final
 class Event:
+    def __await__(self, /) -> Generator[Any, None, None]: ...
     def __new__(cls) -> Event: ...
     @property
     def error(self) -> BaseException | None: ...

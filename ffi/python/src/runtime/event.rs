@@ -46,6 +46,14 @@ impl PyEvent {
     fn wait(&self, py: Python<'_>) -> Result<()> {
         Ok(py.detach(|| self.0.wait())?)
     }
+    /// In a coroutine of asyncio: waits as `wait` does, without blocking the loop, whose executor has a thread for it.
+    fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let running = py.import("asyncio")?.call_method0("get_running_loop")?;
+        // A callback would have to be called by a thread of the engine, which others count on while it waited for Python.
+        let future = running.call_method1("run_in_executor", (py.None(), slf.getattr("wait")?))?;
+        future.call_method0("__await__")
+    }
     /// Waits for an event or for all of a sequence, the failed ones too; raises the first failure.
     #[staticmethod]
     fn wait_for(py: Python<'_>, events: &Bound<'_, PyAny>) -> Result<()> {
