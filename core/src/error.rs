@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::backend::is_left_behind;
+
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -96,11 +98,12 @@ define_errors! {
 
 impl Error {
     /// The error of work that depends on work that failed with this one. Only the root cause is kept, so that long chains
-    /// neither read nor drop as deep recursions.
+    /// neither read nor drop as deep recursions. What a fork left behind is so to whoever wants it.
     #[must_use]
     pub fn inherited(self) -> Self {
         match self {
             Self::Dependency(_) => self,
+            cause if is_left_behind(&cause) => cause,
             cause => Self::Dependency(Arc::new(cause)),
         }
     }

@@ -215,6 +215,16 @@ fn steps() -> Result<Vec<Step>, String> {
         })
         .slow(),
         Step::call("pytest", "the tests of the Python module, against NumPy", python::test).slow().needs("wheel"),
+        Step::call(
+            "process-intel",
+            "the ends and the forks of processes with work pending on Intel's runtime, which aborts where it can",
+            || {
+                opencl::INTEL.ensure()?;
+                python::test_processes_on(&opencl::INTEL)
+            },
+        )
+        .slow()
+        .needs("wheel"),
         Step::call("demo", "the main example writes its picture", crate::demo::show).slow(),
         Step::cargo(
             "address-sanitizer",

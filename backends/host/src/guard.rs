@@ -105,7 +105,9 @@ pub(crate) fn resolve(ptr: UsmPtr) -> UsmPtr {
 mod table {
     use std::collections::BTreeMap;
     use std::ptr::NonNull;
-    use std::sync::{PoisonError, RwLock};
+    use std::sync::PoisonError;
+
+    use stridewise_core::backend::sync::RwLock;
 
     use super::*;
     use crate::memory;

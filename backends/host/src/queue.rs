@@ -1,10 +1,11 @@
 //! The host's queues.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
+use stridewise_core::backend::sync::{Mutex, MutexGuard};
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Submitted, Wait, check_process,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Submitted, Wait,
 };
 use stridewise_core::{Error, Result};
 
@@ -104,8 +105,6 @@ impl Queue for HostQueue {
                 pending.push(Arc::clone(last) as Arc<dyn Event>);
             }
             if small.is_none() || !pending.is_empty() {
-                // Perhaps someone else's thread will have to end it.
-                check_process()?;
                 if estimate.is_some() {
                     // Here, where a failure still means that nothing was enqueued.
                     self.device.pool()?;

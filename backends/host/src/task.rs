@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use stridewise_core::backend::{Command, Event, Profile, assert_unlocked, threads_started, when_all};
+use stridewise_core::backend::{Command, Event, Profile, assert_unlocked, when_all};
 use stridewise_core::{Error, LaunchPlan, Result};
 
 use crate::device::DeviceState;
@@ -83,7 +83,6 @@ impl Task {
     // A host task may block, also on events of this very device: on a worker it would take away the thread that could
     // complete them, and in a pool of one thread wait for itself. So each has a thread of its own.
     fn run_on_own_thread(self) {
-        threads_started();
         let event = Arc::clone(&self.event);
         let (device, submitted) = (Arc::clone(&self.device), self.submitted);
         let spawned = std::thread::Builder::new().name("stridewise-host-task".into()).spawn(move || {

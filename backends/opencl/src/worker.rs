@@ -3,6 +3,7 @@
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use stridewise_core::{Error, Result};
 
@@ -51,6 +52,16 @@ impl Worker {
     /// The sending end, for whoever must not be the last owner of a device.
     pub(crate) fn jobs(&self) -> Sender<Job> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until everything is done that was sent before, but not for longer than until then.
+    pub(crate) fn settle(&self, deadline: Instant) {
+        let (done, told) = channel();
+        self.send(Job::Run(Box::new(move || {
+            // Who waited no longer is not told.
+            let _ = done.send(());
+        })));
+        let _ = told.recv_timeout(deadline.saturating_duration_since(Instant::now()));
     }
 
     pub(crate) fn send(&self, job: Job) {

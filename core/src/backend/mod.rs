@@ -31,6 +31,7 @@ mod info;
 mod locks;
 mod process;
 mod signal;
+pub mod sync;
 
 pub use all::when_all;
 pub use backlog::Backlog;
@@ -39,14 +40,15 @@ pub use info::{
 };
 pub use locks::assert_unlocked;
 pub(crate) use locks::{Deferring, Locked, defer};
-pub use process::{check_process, threads_started};
+pub use process::{Home, PerProcess, check_end};
+pub(crate) use process::{arrive, end, is_left_behind, left_behind};
 pub use signal::Signal;
 
 use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -183,6 +185,12 @@ pub trait Device: Send + Sync {
     fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
         let _ = (op, dtype, out);
         None
+    }
+    /// Waits until the device's runtime has nothing to do any more, but not for longer than until then: the process forks or
+    /// ends, and the runtime's own threads and commands would not outlive that. Nothing is submitted meanwhile. A backend
+    /// without a runtime does nothing.
+    fn settle(&self, deadline: Instant) {
+        let _ = deadline;
     }
     /// How much may be under way on the device before who submits more waits, unless somebody sets it otherwise.
     fn backlog(&self) -> Backlog {
@@ -550,7 +558,6 @@ pub trait Event: Any + Send + Sync + fmt::Debug {
         if self.status().is_terminal() {
             return outcome(self);
         }
-        check_process()?;
         if timeout.is_zero() {
             return Ok(false);
         }

@@ -210,7 +210,7 @@ impl Allocation {
     }
 
     pub(crate) fn track(&self) -> LockedTrack<'_> {
-        self.track.lock()
+        self.track.lock(self.bytes)
     }
 
     /// Waits until no host view is open that soon ends. No lock may be held.
@@ -229,10 +229,11 @@ impl Allocation {
         )
     }
 
-    /// Holds the track where it is idle: until this is given up, no access begins and no host view is opened.
+    /// Holds the track where it is idle, to read the memory or to write to it: until this is given up, no access begins and no
+    /// host view is opened.
     #[inline(always)]
-    pub(super) fn hold_idle(&self) -> std::result::Result<HeldIdle<'_>, Refusal> {
-        self.track.hold_idle()
+    pub(super) fn hold_idle(&self, mode: Mode) -> std::result::Result<HeldIdle<'_>, Refusal> {
+        self.track.hold_idle(mode)
     }
 
     /// Whether no access may be under way and no host view is open.

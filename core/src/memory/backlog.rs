@@ -6,10 +6,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::backend::{Backlog, Event, Wait, assert_unlocked};
+use crate::backend::sync::{Mutex, MutexGuard};
+use crate::backend::{Backlog, Event, Home, Wait, assert_unlocked, is_left_behind};
 use crate::runtime::Queue;
 
 /// Commands above which the list is searched for ended ones, or twice what the last search left.
@@ -17,7 +18,7 @@ const PRUNE_LEN: usize = 32;
 /// Commands that may be under way whatever they touch.
 const FEW: usize = 2;
 /// How long an open command is waited for, once: afterwards it is known to wait for somebody.
-const PATIENCE: Duration = Duration::from_millis(100);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The commands under way on a device.
 pub(crate) struct UnderWay(Mutex<State>);
@@ -29,6 +30,10 @@ struct State {
     bound: Backlog,
     /// An open command that was waited for in vain.
     stuck: Option<Arc<dyn Event>>,
+    /// The process of the commands.
+    home: Home,
+    /// Queues of which a fork left commands behind, until somebody is told.
+    left_behind: Vec<u64>,
 }
 
 struct Command {
@@ -39,6 +44,17 @@ struct Command {
 }
 
 impl State {
+    /// Notes, in a process that was forked, whose commands were under way.
+    #[cold]
+    fn leave_behind(&mut self) {
+        self.home = Home::here();
+        let left = |command: &&Command| command.event.error().is_some_and(|error| is_left_behind(&error));
+        self.left_behind.extend(self.commands.iter().filter(left).map(|command| command.queue));
+        self.left_behind.sort_unstable();
+        self.left_behind.dedup();
+        self.prune();
+    }
+
     /// Forgets what has ended.
     fn prune(&mut self) {
         let bytes = &mut self.bytes;
@@ -61,12 +77,38 @@ impl State {
 
 impl UnderWay {
     pub(crate) fn new(bound: Backlog) -> Self {
-        let state = State { commands: VecDeque::new(), bytes: 0, prune_at: PRUNE_LEN, bound, stuck: None };
-        Self(Mutex::new(state))
+        Self(Mutex::new(State {
+            commands: VecDeque::new(),
+            bytes: 0,
+            prune_at: PRUNE_LEN,
+            bound,
+            stuck: None,
+            home: Home::here(),
+            left_behind: Vec::new(),
+        }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.home.is_here() {
+            state.leave_behind();
+        }
+        state
+    }
+
+    /// Whether a fork left commands of a queue behind, which nobody was told yet.
+    pub(crate) fn take_left_behind(&self, queue: u64) -> bool {
+        let mut state = self.lock();
+        let left = state.left_behind.iter().position(|left| *left == queue);
+        left.map(|left| state.left_behind.swap_remove(left)).is_some()
+    }
+
+    /// Adds the events of unfinished commands: of those that end by themselves, and of open ones.
+    pub(crate) fn unfinished(&self, closed: &mut Vec<Arc<dyn Event>>, open: &mut Vec<Arc<dyn Event>>) {
+        for command in self.lock().commands.iter().filter(|command| !command.event.status().is_terminal()) {
+            let list = if command.is_open { &mut *open } else { &mut *closed };
+            list.push(Arc::clone(&command.event));
+        }
     }
 
     pub(crate) fn bound(&self) -> Backlog {

@@ -104,7 +104,7 @@ pub(crate) fn read_at_once(allocation: &Allocation, offset: usize, out: &mut [u8
     if !native || !allocation.kind().host_accessible() || out.len() > HELD_BYTES {
         return false;
     }
-    let (held, locked) = match allocation.hold_idle() {
+    let (held, locked) = match allocation.hold_idle(Mode::Read) {
         Ok(held) => (Some(held), None),
         // Whoever has it does something short.
         Err(Refusal::Held) => (None, Some(allocation.track())),

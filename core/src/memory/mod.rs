@@ -8,6 +8,7 @@
 //! - `direct`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
+//! - `process`: what the system calls when the process ends or forks;
 //! - `usm`: the public memory object.
 
 pub(crate) mod allocation;
@@ -16,6 +17,7 @@ pub(crate) mod direct;
 pub(crate) mod handle;
 pub(crate) mod host;
 pub(crate) mod pool;
+pub(crate) mod process;
 pub(crate) mod registry;
 pub(crate) mod schedule;
 pub(crate) mod track;

@@ -5,12 +5,13 @@
 //! wastes at most 12.5 %. Blocks up to [`SLAB_BLOCK_BYTES`] are cut from slabs.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 
 use super::registry::Chunk;
 use super::{UsmKind, UsmPtr, spare};
+use crate::backend::sync::{Mutex, MutexGuard};
 use crate::backend::{self, Event, RawAllocation};
 use crate::error::{Error, Result};
 use crate::runtime::WeakDevice;

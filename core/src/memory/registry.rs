@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use super::{PointerKind, UsmPtr};
 use crate::backend::RawAllocation;
+use crate::backend::sync::RwLock;
 use crate::runtime::{Device, WeakDevice};
 
 static CHUNKS: RwLock<BTreeMap<usize, Arc<Chunk>>> = RwLock::new(BTreeMap::new());

@@ -1,10 +1,11 @@
 //! Devices: finding one, asking what it is, dividing it.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError, Weak};
 
 use super::context::WeakContext;
-use super::{Context, Filter, FilterTerm, Queue};
+use super::{Context, Filter, FilterTerm, Queue, process};
+use crate::backend::sync::{Mutex, Section};
 use crate::backend::{
     self, Aspect, Backlog, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration,
 };
@@ -33,6 +34,9 @@ impl WeakDevice {
     #[must_use]
     pub fn upgrade(&self) -> Option<Device> {
         Handle::upgrade(&self.0).map(Device)
+    }
+    pub(super) fn is_alive(&self) -> bool {
+        self.0.strong_count() > 0
     }
 }
 
@@ -88,6 +92,7 @@ impl Functions {
             let elements = backend.elements_fn(op, dtype, out)?;
             Some(OpFunction { elements, arity: op.arity(), out })
         };
+        let _section = Section::enter();
         known.get_or_init(ask).as_ref()
     }
 }
@@ -114,13 +119,20 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
             devices.push(Device::make(backend, index, None, true));
         }
     }
+    process::watch_exit();
     Registry { backends: drivers.iter().map(|d| d.name()).collect(), devices }
 });
+
+fn registry() -> &'static Registry {
+    // In a process that is forked while drivers are asked, this would be waited for for ever.
+    let _section = Section::enter();
+    &REGISTRY
+}
 
 /// The root devices of this machine, without the variants that are found by name only.
 #[must_use]
 pub fn devices() -> Vec<Device> {
-    REGISTRY.devices.iter().filter(|d| d.info().variant.is_none()).cloned().collect()
+    registry().devices.iter().filter(|d| d.info().variant.is_none()).cloned().collect()
 }
 
 /// The device that arrays are made on where none is named: the one that the environment variable `STRIDEWISE_DEVICE`
@@ -154,6 +166,7 @@ pub fn default_device() -> Result<Device> {
             })
         }
     };
+    let _section = Section::enter();
     DEFAULT.get_or_init(choose).clone()
 }
 
@@ -165,6 +178,7 @@ impl Device {
     }
 
     fn make(backend: Arc<dyn backend::Device>, index: usize, parent: Option<Self>, registered: bool) -> Self {
+        process::watch_forks();
         let pool = Pool::new(Arc::clone(&backend));
         let under_way = UnderWay::new(backend.backlog());
         let inner = Inner {
@@ -178,11 +192,14 @@ impl Device {
             kept: OnceLock::new(),
             registered,
         };
-        let device = Handle::new(inner);
+        let device = Self(Handle::new(inner));
         if registered {
-            device.make_lasting();
+            device.0.make_lasting();
         }
-        Self(device)
+        if std::iter::successors(Some(&device), |d| d.parent_device()).any(Self::is_registered) {
+            process::note(&device);
+        }
+        device
     }
 
     /// The first device that matches a filter string: `backend:type:index`, each part optional, or a comma list of
@@ -191,7 +208,7 @@ impl Device {
     /// # Errors
     /// [`Error::DeviceSelection`] where the string is wrong or nothing matches; the devices there are, are named.
     pub fn select(filter: &str) -> Result<Self> {
-        let registry = &*REGISTRY;
+        let registry = registry();
         let parsed = Filter::parse(filter, &registry.backends)?;
         let found = parsed.terms.iter().find_map(|term| {
             registry.devices.iter().filter(|d| d.answers_to(term)).nth(term.index.unwrap_or(0))
@@ -288,7 +305,11 @@ impl Device {
             return Ok(queue.clone());
         }
         let queue = self.default_context().queue(self)?;
-        Ok(if self.0.registered { self.0.kept.get_or_init(|| queue.lasting()).clone() } else { queue })
+        if !self.0.registered {
+            return Ok(queue);
+        }
+        let _section = Section::enter();
+        Ok(self.0.kept.get_or_init(|| queue.lasting()).clone())
     }
 
     /// What the device's memory pool has done and holds.

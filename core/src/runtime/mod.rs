@@ -5,6 +5,7 @@ mod device;
 mod event;
 mod filter;
 mod placement;
+mod process;
 mod queue;
 
 pub use context::Context;
@@ -14,4 +15,5 @@ pub use event::Event;
 pub use filter::{Filter, FilterTerm};
 pub(crate) use placement::common_queue;
 pub use placement::get_execution_queue;
+pub use process::{drain, exit_patience};
 pub use queue::Queue;
