@@ -31,6 +31,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         }
     }
     trials.push(Trial::test("threads::copies_and_fills/f32/host", || report(copies())));
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128, Dtype::I32] {
+        let name = format!("threads::products/{}/host", short(dtype));
+        trials.push(Trial::test(name, move || report(products(dtype))));
+    }
     trials.push(Trial::test("threads::streams/f32/host", || report(streams())));
     trials.push(Trial::test("threads::values/f32/host", || report(values_waited_for())));
     trials.push(Trial::test("threads::waited_for/f32/host", || report(operations_waited_for())));
@@ -60,6 +64,37 @@ fn equal(what: &str, results: &[(String, UsmArray)]) -> Check {
         if let Some(i) = (0..expected.len().max(got.len())).find(|&i| !same(got[i], expected[i])) {
             wrong!("{what}: element {i}: {name} gives {:?}, {first_name} gives {:?}", got[i], expected[i]);
         }
+    }
+    Ok(())
+}
+
+/// Matrix products are divided into blocks by the number of threads.
+fn products(dtype: Dtype) -> Check {
+    let devices: Vec<Device> = THREADS.iter().map(|&threads| host(threads)).collect::<Check<_>>()?;
+    for [m, n, k] in [
+        [33, 65, 40],
+        [64, 64, 700],
+        [65, 64, 1100],
+        [130, 70, 600],
+        [40, 500, 33],
+        [500, 40, 530],
+        [257, 129, 3],
+        [129, 257, 1300],
+        [1000, 70, 2],
+    ] {
+        let mut results = Vec::new();
+        for (device, threads) in devices.iter().zip(THREADS) {
+            let queue = device.queue()?;
+            let values = |len: usize, shape: [usize; 2]| -> Check<UsmArray> {
+                // In no order, so that sums are rounded.
+                let mixed =
+                    Array::<i64>::on(&queue).arange(0, len as i64, 1)?.remainder(613).astype::<f64>() / 37.0;
+                Ok(UsmArray::from(mixed).astype(dtype)?.reshape(&shape.map(usize::cast_signed))?)
+            };
+            let (a, b) = (values(m * k, [m, k])?, values(k * n, [k, n])?);
+            results.push((format!("{threads} threads"), a.matmul(&b)?));
+        }
+        equal(&format!("{m} × {k} times {k} × {n} of {dtype}"), &results)?;
     }
     Ok(())
 }

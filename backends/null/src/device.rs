@@ -353,8 +353,12 @@ impl Device for NullDevice {
     }
 
     fn backlog(&self) -> Backlog {
-        // Nothing ends by itself.
         Backlog::UNBOUNDED
+    }
+
+    fn ends_commands(&self) -> bool {
+        // The test does.
+        false
     }
 
     fn supports(&self, plan: &LaunchPlan) -> Support {

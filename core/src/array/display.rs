@@ -163,7 +163,7 @@ fn edges<T: Element>(array: &UsmArray, gaps: &[bool]) -> Result<Vec<Scalar>> {
         return Ok(untyped(array.to_vec()?));
     }
     if array.usm_kind().host_accessible() {
-        let view = array.host_view::<T>()?;
+        let view = array.brief_view::<T>()?;
         let mut values = Vec::new();
         let mut index = vec![0; gaps.len()];
         gather(&mut index, 0, array.shape(), gaps, &mut |index| {

@@ -68,7 +68,7 @@ impl UsmArray {
             return Ok(Vec::new());
         }
         if T::DTYPE != self.dtype || self.usm_kind().host_accessible() {
-            return Ok(self.host_view::<T>()?.to_vec());
+            return Ok(self.brief_view::<T>()?.to_vec());
         }
         // In row-major order on the device, so that one copy does.
         let run = if self.layout.is_c_contiguous() { self.clone() } else { self.copy_in(Order::C)? };

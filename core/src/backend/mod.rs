@@ -23,7 +23,9 @@
 //!   every command that waited for it;
 //! - callbacks given to [`Event::on_complete`] run exactly once, soon after the event is terminal, on any thread
 //!   (the caller's where it is terminal already); they never block;
-//! - every method may be called from any thread, dropping included; dropping a queue with work pending loses no work.
+//! - every method may be called from any thread, dropping included; dropping a queue with work pending loses no work;
+//! - a panic that goes through its methods leaves everything usable (what refers to devices, queues and events is
+//!   `UnwindSafe` and `RefUnwindSafe`).
 
 mod all;
 mod backlog;
@@ -195,6 +197,10 @@ pub trait Device: Send + Sync {
     /// How much may be under way on the device before who submits more waits, unless somebody sets it otherwise.
     fn backlog(&self) -> Backlog {
         Backlog::of(self.info())
+    }
+    /// Whether its commands end by themselves, so that they can be waited for when memory or room for more commands is missing.
+    fn ends_commands(&self) -> bool {
+        true
     }
     /// Whether its queues take [`Command::Stages`].
     fn takes_stages(&self) -> bool {

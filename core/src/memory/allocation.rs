@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicU8, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pool::Block;
-use super::registry::{Chunk, SET_ASIDE};
+use super::registry::{self, SET_ASIDE};
 use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked, wait_while};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
 use crate::backend::{Aspect, RawAllocation, assert_unlocked, defer, when_all};
@@ -29,10 +29,27 @@ enum Owner {
 
 /// Memory from elsewhere.
 struct Lent {
-    chunk: Arc<Chunk>,
+    place: Place,
     /// The mutex is for sharing only: the deleter is taken out once, in `drop`.
     deleter: Mutex<Option<Deleter>>,
 }
+
+/// Where memory is that came from elsewhere.
+enum Place {
+    /// In none that is known; its number in the registry.
+    Elsewhere(usize),
+    /// In another allocation, whose address was handed out and has come back. That one is no part of a third.
+    Part(Arc<Allocation>),
+}
+
+/// The address is known outside, so that work is never left pending.
+const EXPORTED: u8 = 1;
+/// Nothing may write to it.
+const READ_ONLY: u8 = 2;
+/// The address was handed out, and may come back.
+const HANDED_OUT: u8 = 4;
+/// It is a part of another allocation.
+const PART: u8 = 8;
 
 /// One USM allocation. It lives until its last owner is gone *and* the work that was submitted on it is done.
 pub(crate) struct Allocation {
@@ -44,8 +61,8 @@ pub(crate) struct Allocation {
     track: Tracked,
     /// Recorded work that has not been submitted and reads this memory.
     pub(crate) pending_reads: PendingReads,
-    exported: AtomicBool,
-    read_only: AtomicBool,
+    /// What others may do with it and know of it; 0 for most.
+    marks: AtomicU8,
 }
 
 impl Allocation {
@@ -94,33 +111,34 @@ impl Allocation {
             ));
         }
         let block = device.pool().acquire(|| device.downgrade(), kind, bytes, align)?;
-        Ok(Self::owned(block.ptr(), bytes, kind, device, Owner::Pool(block), false))
+        Ok(Self::owned(block.ptr(), bytes, kind, device, Owner::Pool(block), 0))
     }
 
-    /// Memory from elsewhere, kept until its last owner is gone and then given to its deleter.
+    /// Memory from elsewhere, kept until its last owner is gone and then given to its deleter; or a part of `whole`, which
+    /// it keeps.
     ///
     /// # Safety
     /// `bytes` from `ptr` on stay readable (and writable, unless every array on it is read-only) by the device, and,
-    /// for host and shared kinds, by the host, until the deleter is called; nothing outside accesses them in conflict
-    /// with work that is submitted here.
+    /// for host and shared kinds, by the host, until the deleter is called, or are of `whole`, which is exported and no
+    /// part itself; nothing outside accesses them in conflict with work that is submitted here.
     pub(crate) unsafe fn adopt(
         device: &Device,
         kind: UsmKind,
         ptr: UsmPtr,
         bytes: usize,
+        whole: Option<Arc<Self>>,
         deleter: Option<Deleter>,
     ) -> Arc<Self> {
-        let chunk = Chunk::register(RawAllocation { ptr, bytes, kind }, device.downgrade(), bytes);
-        chunk.set_live(0, bytes);
+        let (place, part) = match whole {
+            Some(whole) => (Place::Part(whole), PART),
+            None => {
+                let memory = RawAllocation { ptr, bytes, kind };
+                (Place::Elsewhere(registry::register_foreign(memory, device.downgrade())), 0)
+            }
+        };
+        let lent = Box::new(Lent { place, deleter: Mutex::new(deleter) });
         // Someone else knows the pointer, so nothing may be left pending on it.
-        Self::owned(
-            ptr,
-            bytes,
-            kind,
-            device,
-            Owner::Foreign(Box::new(Lent { chunk, deleter: Mutex::new(deleter) })),
-            true,
-        )
+        Self::owned(ptr, bytes, kind, device, Owner::Foreign(lent), EXPORTED | part)
     }
 
     fn owned(
@@ -129,7 +147,7 @@ impl Allocation {
         kind: UsmKind,
         device: &Device,
         owner: Owner,
-        exported: bool,
+        marks: u8,
     ) -> Arc<Self> {
         Arc::new(Self {
             ptr,
@@ -139,8 +157,7 @@ impl Allocation {
             owner,
             track: Tracked::default(),
             pending_reads: PendingReads::default(),
-            exported: AtomicBool::new(exported),
-            read_only: AtomicBool::new(false),
+            marks: AtomicU8::new(marks),
         })
     }
 
@@ -179,26 +196,66 @@ impl Allocation {
         }
         self.meets(&layout.byte_range(size), other, &others.byte_range(other_size))
     }
+    /// The allocation that this one is a part of.
+    fn whole(&self) -> Option<&Arc<Self>> {
+        match &self.owner {
+            Owner::Foreign(lent) => match &lent.place {
+                Place::Part(whole) => Some(whole),
+                Place::Elsewhere(_) => None,
+            },
+            _ => None,
+        }
+    }
     pub(crate) fn is_foreign(&self) -> bool {
-        matches!(self.owner, Owner::Foreign(..))
+        let whole = self.whole().map_or(self, |whole| whole);
+        matches!(whole.owner, Owner::Foreign(..))
+    }
+
+    #[inline]
+    fn marked(&self, mark: u8) -> bool {
+        self.marks.load(Ordering::Acquire) & mark != 0
+    }
+
+    /// Whether others know the address or may forbid something: it is more than memory of an array.
+    #[inline]
+    pub(super) fn is_marked(&self) -> bool {
+        self.marked(u8::MAX)
     }
 
     /// Whether the pointer is known outside: then work on it is never left pending.
     #[inline]
     pub(crate) fn is_exported(&self) -> bool {
-        self.exported.load(Ordering::Acquire)
+        self.marked(EXPORTED)
     }
     pub(crate) fn mark_exported(&self) {
-        self.exported.store(true, Ordering::Release);
+        self.marks.fetch_or(EXPORTED, Ordering::AcqRel);
+    }
+
+    /// Notes that somebody outside is given the address: who brings it back gets a part of this allocation, which keeps it.
+    pub(super) fn hand_out(self: &Arc<Self>) {
+        // Of a part, the whole was.
+        if !self.marked(HANDED_OUT | PART) {
+            registry::hand_out(self);
+        }
+    }
+    pub(super) fn is_handed_out(&self) -> bool {
+        self.marked(HANDED_OUT)
+    }
+    pub(super) fn mark_handed_out(&self) {
+        self.marks.fetch_or(HANDED_OUT, Ordering::AcqRel);
     }
 
     /// Whether nothing may write to it: its lender has said so.
     #[inline]
     pub(crate) fn is_read_only(&self) -> bool {
-        self.read_only.load(Ordering::Acquire)
+        match self.marks.load(Ordering::Acquire) & (READ_ONLY | PART) {
+            0 => false,
+            PART => self.whole().is_some_and(|whole| whole.marked(READ_ONLY)),
+            _ => true,
+        }
     }
     pub(crate) fn mark_read_only(&self) {
-        self.read_only.store(true, Ordering::Release);
+        self.marks.fetch_or(READ_ONLY, Ordering::AcqRel);
     }
 
     /// Refuses to write to memory that its lender has lent for reading.
@@ -261,9 +318,10 @@ impl Allocation {
         // After all that the others did before they dropped theirs.
         fence(Ordering::Acquire);
         let Owner::Pool(block) = &self.owner else { return false };
-        let untouched = !self.is_exported() && !self.is_read_only();
-        let spare =
-            untouched && self.is_idle() && self.pending_reads.is_empty() && self.device.is_registered();
+        let spare = !self.is_marked()
+            && self.is_idle()
+            && self.pending_reads.is_empty()
+            && self.device.is_registered();
         if spare {
             block.set_live(SET_ASIDE);
         }
@@ -281,6 +339,10 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
+        if self.is_handed_out() {
+            registry::forget(self);
+        }
+        let (ptr, bytes) = (self.ptr, self.bytes);
         let events = self.track.get_mut().unfinished();
         let owner = match std::mem::replace(&mut self.owner, Owner::Gone) {
             Owner::Pool(block) if events.is_empty() => return self.device.pool().release(block),
@@ -296,7 +358,9 @@ impl Drop for Allocation {
         let free = move || match owner {
             Owner::Pool(block) => device.pool().release(block),
             Owner::Foreign(lent) => {
-                lent.chunk.unregister();
+                if let Place::Elsewhere(number) = lent.place {
+                    registry::unregister_foreign(ptr, bytes, number);
+                }
                 if let Some(deleter) = lent.deleter.into_inner().unwrap_or_else(PoisonError::into_inner) {
                     defer(|| {
                         assert_unlocked("a deleter");

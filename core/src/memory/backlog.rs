@@ -2,7 +2,8 @@
 //!
 //! A command counts from its submission until it is terminal. Who submits beyond the bound waits for the oldest command of
 //! the device. That is right for whatever ends by itself. A host task may wait for the program to go on, and so may all that
-//! is behind one: such commands are *open*, and are waited for a moment only.
+//! is behind one, and whatever a device says it does not end ([`Device::ends_commands`](crate::backend::Device::ends_commands)):
+//! such commands are *open*, and are waited for a moment only.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -129,6 +130,7 @@ impl UnderWay {
 
     /// Counts a command that a queue has taken.
     pub(crate) fn add(&self, queue: &Queue, event: Arc<dyn Event>, bytes: usize, is_open: bool) {
+        let is_open = is_open || !queue.device().backend().ends_commands();
         if is_open {
             OPEN.add(&event);
         }
@@ -221,23 +223,35 @@ struct Open {
 static OPEN: Open = Open { len: AtomicUsize::new(0), events: Mutex::new(Vec::new()) };
 
 impl Open {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<dyn Event>>> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn add(&self, event: &Arc<dyn Event>) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut ended = Vec::new();
-        if events.len() == events.capacity() {
-            let (over, left) = events.drain(..).partition(|event| event.status().is_terminal());
-            (ended, *events) = (over, left);
-        }
+        let mut events = self.lock();
+        let ended = if events.len() == events.capacity() { Self::prune(&mut events) } else { Vec::new() };
         events.push(Arc::clone(event));
         self.len.store(events.len(), Ordering::Release);
         drop(events);
-        // The last owner of an event may be this list.
         drop(ended);
     }
 
-    fn has(&self, event: &Arc<dyn Event>) -> bool {
-        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        events.iter().any(|open| Arc::ptr_eq(open, event))
+    /// Takes out what has ended, to be dropped without the lock: the last owner of an event may be this list.
+    fn prune(events: &mut Vec<Arc<dyn Event>>) -> Vec<Arc<dyn Event>> {
+        let (ended, left) = events.drain(..).partition(|event| event.status().is_terminal());
+        *events = left;
+        ended
+    }
+
+    /// Whether one of some events is in the list.
+    fn has_any(&self, of: &[Wait]) -> bool {
+        let mut events = self.lock();
+        let ended = Self::prune(&mut events);
+        self.len.store(events.len(), Ordering::Release);
+        let found = of.iter().any(|wait| events.iter().any(|open| Arc::ptr_eq(open, &wait.event)));
+        drop(events);
+        drop(ended);
+        found
     }
 }
 
@@ -254,5 +268,5 @@ pub(crate) fn is_open(queue: &Queue, waits: &[Wait]) -> bool {
             .rev()
             .any(|c| c.queue == queue.id() && c.is_open && !c.event.status().is_terminal())
     };
-    waits.iter().any(|wait| OPEN.has(&wait.event)) || (queue.is_in_order() && last_is_open())
+    OPEN.has_any(waits) || (queue.is_in_order() && last_is_open())
 }

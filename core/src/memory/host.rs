@@ -309,9 +309,14 @@ view! {
 }
 
 impl<T: Element> HostView<'_, T> {
-    pub(crate) fn open(allocation: &Arc<Allocation>, layout: &Layout, dtype: Dtype) -> Result<Self> {
+    pub(crate) fn open(
+        allocation: &Arc<Allocation>,
+        layout: &Layout,
+        dtype: Dtype,
+        span: Span,
+    ) -> Result<Self> {
         check_dtype::<T>(dtype)?;
-        let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Read, Span::Open)?;
+        let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Read, span)?;
         check_bools(allocation, layout, dtype)?;
         let start = allocation.ptr().as_ptr().cast::<T>().wrapping_add(layout.offset());
         Ok(Self { start, layout: layout.clone(), _loan: loan, _array: PhantomData })

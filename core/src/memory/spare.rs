@@ -49,8 +49,7 @@ impl Memory {
         }
         // What those did who gave their references up has been done.
         fence(Ordering::Acquire);
-        let lent = self.0.is_exported() || self.0.is_read_only();
-        (!lent && (self.0.is_idle() || self.0.becomes_idle())).then_some(Alone(&self.0))
+        (!self.0.is_marked() && (self.0.is_idle() || self.0.becomes_idle())).then_some(Alone(&self.0))
     }
 }
 

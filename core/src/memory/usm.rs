@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::allocation::{Allocation, Deleter};
 use super::schedule::{self, Access};
 use super::track::{Mode, Region};
-use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, host};
+use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, host, registry};
 use crate::backend::{Advice, Aspect, Command, UsmSupport};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -43,8 +43,13 @@ impl UsmMemory {
     /// Adopts memory that something else allocated. The deleter is called once, when the last owner is gone and the work
     /// submitted on the memory is done; it must not block.
     ///
+    /// Memory of an allocation whose address was handed out ([`export`](Self::export), [`expose`](Self::expose)) and comes
+    /// back so is a part of that one, keeps it, and is read-only where that one is; work on that one is finished first, and
+    /// from then on complete when the call returns that asks for it, as if it had been exported.
+    ///
     /// # Errors
-    /// [`Error::Value`] for a null pointer or 0 bytes.
+    /// [`Error::Value`] for a null pointer or 0 bytes, and for memory of the engine's own whose address was not handed out
+    /// or whose owners are gone; the failure of work on memory that comes back.
     ///
     /// # Safety
     /// Until the deleter is called, `bytes` bytes from `ptr` on are memory that the queue's device can use and, for host
@@ -65,8 +70,13 @@ impl UsmMemory {
                 "make a fresh array where there is nothing to adopt",
             ));
         }
-        // SAFETY: the caller's promise is the same.
-        let allocation = unsafe { Allocation::adopt(queue.device(), kind, ptr, bytes, deleter) };
+        let whole = registry::holder(ptr, bytes)?;
+        if let Some(whole) = whole.as_ref().filter(|whole| !whole.is_exported()) {
+            Self { allocation: Arc::clone(whole), queue: queue.clone() }.export()?;
+        }
+        // SAFETY: the caller's promise is the same; what the registry knows was handed out, is no part, and was exported at
+        // the latest now.
+        let allocation = unsafe { Allocation::adopt(queue.device(), kind, ptr, bytes, whole, deleter) };
         Ok(Self { allocation, queue: queue.clone() })
     }
 
@@ -90,7 +100,7 @@ impl UsmMemory {
     pub fn bytes(&self) -> usize {
         self.allocation.bytes()
     }
-    /// The address. To let something outside use it, see [`export`](Self::export).
+    /// The address. To let something outside use it, see [`export`](Self::export) and [`expose`](Self::expose).
     #[must_use]
     pub fn ptr(&self) -> UsmPtr {
         self.allocation.ptr()
@@ -143,6 +153,13 @@ impl UsmMemory {
         Ok(Self { allocation: Arc::clone(&self.allocation), queue: queue.clone() })
     }
 
+    /// The address, for something outside to know. Nothing is waited for, and work on the memory may be pending, now and
+    /// later; but who brings the address back ([`from_foreign`](Self::from_foreign)) gets this memory.
+    pub fn expose(&self) -> UsmPtr {
+        self.allocation.hand_out();
+        self.ptr()
+    }
+
     /// The address, for use outside: recorded and submitted work on the memory is finished, and from now on work on it
     /// is complete when the call returns that asks for it (unless the call names events to wait for).
     ///
@@ -150,6 +167,7 @@ impl UsmMemory {
     /// The failure of work on the memory.
     pub fn export(&self) -> Result<UsmPtr> {
         self.allocation.mark_exported();
+        self.allocation.hand_out();
         self.allocation.pending_reads.flush()?;
         let unfinished = self.allocation.track().unfinished();
         for event in unfinished {

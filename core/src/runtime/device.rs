@@ -1,6 +1,7 @@
 //! Devices: finding one, asking what it is, dividing it.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, LazyLock, OnceLock, PoisonError, Weak};
 
 use super::context::WeakContext;
@@ -54,6 +55,11 @@ struct Inner {
     kept: OnceLock<Queue>,
     registered: bool,
 }
+
+// A panic leaves it usable: by the contract of the backend traits, and as core's own locks guard nothing that a panic could
+// leave half done.
+impl UnwindSafe for Inner {}
+impl RefUnwindSafe for Inner {}
 
 /// What computes an operation on operands of a dtype on the calling thread, and what it takes and gives.
 pub(crate) struct OpFunction {

@@ -1,20 +1,26 @@
 //! The completion of submitted work, as the user sees it.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use crate::backend::{self, EventStatus, Profile, Signal};
 use crate::error::{Error, Result};
 
-/// The completion of one command. Cheap to clone; dropping it changes nothing about the work.
+/// The completion of one command. Cheap to clone; dropping it changes nothing about the work. It can be awaited.
 #[derive(Clone)]
 pub struct Event {
     /// `None` for one that was complete from the start: small work returns such an event, and would feel the counting.
-    backend: Option<Arc<dyn backend::Event>>,
+    pub(super) backend: Option<Arc<dyn backend::Event>>,
     /// `None` for none.
     waits: Option<Arc<[Arc<dyn backend::Event>]>>,
 }
+
+// A panic leaves it usable: by the contract of the backend traits, and as core's own locks guard nothing that a panic could
+// leave half done.
+impl UnwindSafe for Event {}
+impl RefUnwindSafe for Event {}
 
 impl Event {
     pub(crate) fn new(backend: Arc<dyn backend::Event>, waits: Vec<Arc<dyn backend::Event>>) -> Self {

@@ -1,5 +1,6 @@
 //! Devices, contexts, queues and events, as the user sees them.
 
+mod awaiting;
 mod context;
 mod device;
 mod event;
@@ -8,6 +9,7 @@ mod placement;
 mod process;
 mod queue;
 
+pub use awaiting::EventFuture;
 pub use context::Context;
 pub(crate) use device::OpFunction;
 pub use device::{Device, WeakDevice, default_device, devices};

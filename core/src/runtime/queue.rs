@@ -1,6 +1,7 @@
 //! Queues: where work is submitted.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
@@ -41,6 +42,11 @@ pub(crate) struct FlushLock<'a> {
     _locked: Locked,
     _deferring: Deferring,
 }
+
+// A panic leaves it usable: by the contract of the backend traits, and as core's own locks guard nothing that a panic could
+// leave half done.
+impl UnwindSafe for Inner {}
+impl RefUnwindSafe for Inner {}
 
 /// A queue that does not keep itself alive.
 pub(super) struct WeakQueue(Weak<Shared<Inner>>);

@@ -36,10 +36,10 @@ impl PyMemory {
     fn size(&self) -> usize {
         self.0.bytes()
     }
-    /// The address, as a number.
+    /// The address, as a number. Work on the memory is not waited for.
     #[getter]
     fn _pointer(&self) -> usize {
-        self.0.ptr().addr()
+        self.0.expose().as_ptr().expose_provenance()
     }
     /// The queue that works on this memory by default.
     #[getter]
@@ -59,7 +59,7 @@ impl PyMemory {
     /// The device that the memory belongs to.
     #[getter]
     fn sycl_device(&self) -> PyDevice {
-        PyDevice(self.0.device().clone())
+        self.0.device().clone().into()
     }
     /// "host", "device" or "shared".
     fn get_usm_type(&self) -> &'static str {
@@ -152,7 +152,8 @@ impl PyMemory {
         )
     }
     fn __copy__(&self, py: Python<'_>) -> Result<Py<PyAny>> {
-        let memory = py.detach(|| copied(self.0.kind(), &self.0, 0, self.0.queue()))?;
+        let whole = Part::whole(self.0.clone());
+        let memory = py.detach(|| copied(self.0.kind(), &whole, 0, self.0.queue()))?;
         Ok(object(py, memory)?)
     }
     /// New memory of the same kind with the same bytes, on the same queue.
@@ -222,15 +223,10 @@ impl PyMemory {
     }
 }
 
-/// New memory of a kind with the bytes of other memory.
-fn copied(
-    kind: UsmKind,
-    source: &UsmMemory,
-    alignment: usize,
-    queue: &Queue,
-) -> stridewise::Result<UsmMemory> {
-    let memory = fresh(kind, source.bytes(), alignment, queue)?;
-    queue.memcpy((&memory, 0), (source, 0), source.bytes(), &[])?.wait()?;
+/// New memory of a kind with the bytes of a part of other memory.
+fn copied(kind: UsmKind, source: &Part, alignment: usize, queue: &Queue) -> stridewise::Result<UsmMemory> {
+    let memory = fresh(kind, source.bytes, alignment, queue)?;
+    queue.memcpy((&memory, 0), (&source.memory, source.offset), source.bytes, &[])?.wait()?;
     Ok(memory)
 }
 
@@ -241,16 +237,59 @@ fn fresh(kind: UsmKind, bytes: usize, alignment: usize, queue: &Queue) -> stride
     }
 }
 
-/// The memory that an object is or views, ours or others'; `None` where it follows no protocol.
-pub(crate) fn memory_of(obj: &Bound<'_, PyAny>) -> Result<Option<UsmMemory>> {
+/// Bytes of an allocation, one after the other.
+pub(crate) struct Part {
+    pub(crate) memory: UsmMemory,
+    pub(crate) offset: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Part {
+    /// All of an allocation.
+    fn whole(memory: UsmMemory) -> Self {
+        let bytes = memory.bytes();
+        Self { memory, offset: 0, bytes }
+    }
+
+    /// The part as memory of its own, which keeps the allocation.
+    ///
+    /// # Errors
+    /// `ValueError` where there are no bytes; the failure of work on the memory.
+    fn into_memory(self, py: Python<'_>) -> Result<UsmMemory> {
+        let Self { memory, offset, bytes } = self;
+        if bytes == 0 {
+            return Err(no_bytes("an array without elements"));
+        }
+        if bytes == memory.bytes() {
+            return Ok(memory);
+        }
+        Ok(py.detach(|| {
+            let start = memory.expose().byte_offset(offset.cast_signed());
+            // SAFETY: these bytes are of the allocation (who makes a part has checked), whose address was handed out just now,
+            // so that the part keeps it; kind and device are its own.
+            unsafe { UsmMemory::from_foreign(memory.kind(), start, bytes, memory.queue(), None) }
+        })?)
+    }
+}
+
+/// The refusal of memory without a byte.
+pub(crate) fn no_bytes(what: &str) -> Fault {
+    Fault::Python(PyValueError::new_err(format!("{what} is no memory; expected memory of at least one byte")))
+}
+
+/// The bytes that an object is or views, ours or others', from its lowest element to the end of its highest; `None` where
+/// it follows no protocol.
+pub(crate) fn memory_of(obj: &Bound<'_, PyAny>) -> Result<Option<Part>> {
     if let Ok(memory) = obj.cast::<PyMemory>() {
-        return Ok(Some(memory.get().0.clone()));
+        return Ok(Some(Part::whole(memory.get().0.clone())));
     }
     if let Ok(array) = obj.cast::<PyArray>() {
-        let array = array.try_borrow().map_err(PyErr::from)?.array.clone();
-        return Ok(Some(obj.py().detach(|| array.usm_data())?));
+        let array = array.get().array().clone();
+        let memory = obj.py().detach(|| array.usm_data())?;
+        let place = array.layout().byte_range(array.itemsize());
+        return Ok(Some(Part { memory, offset: place.start, bytes: place.len() }));
     }
-    protocol::import_memory(obj)
+    Ok(protocol::import_memory(obj)?.map(Part::whole))
 }
 
 /// What the constructors do.
@@ -284,16 +323,17 @@ fn construct(
         return Ok(py.detach(|| fresh(kind, bytes, alignment, &queue))?);
     }
     if let Some(source) = memory {
-        let queue = named.unwrap_or_else(|| source.queue().clone());
+        let queue = named.unwrap_or_else(|| source.memory.queue().clone());
         if copy {
             return Ok(py.detach(|| copied(kind, &source, alignment, &queue))?);
         }
-        if source.kind() != kind {
+        if source.memory.kind() != kind {
             return Err(Fault::Python(PyValueError::new_err(format!(
                 "`nbytes` is memory of kind {}; expected {kind}; help: copy it with copy=True",
-                source.kind()
+                source.memory.kind()
             ))));
         }
+        let source = source.into_memory(py)?;
         return Ok(if queue == *source.queue() { source } else { source.with_queue(&queue)? });
     }
     if copy && let Ok(buffer) = PyUntypedBuffer::get(given) {
@@ -374,16 +414,16 @@ kinds! {
 }
 
 /// The memory that an object is or views, without a copy: USM memory, an array, or an object with
-/// `__sycl_usm_array_interface__`.
+/// `__sycl_usm_array_interface__`; of a view, from its lowest element to the end of its highest.
 ///
-/// Raises TypeError for other objects.
+/// Raises TypeError for other objects, ValueError for an array without elements.
 #[pyfunction]
 fn as_usm_memory(py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
     if obj.is_instance_of::<PyMemory>() {
         return Ok(obj.clone().unbind());
     }
     match memory_of(obj)? {
-        Some(memory) => Ok(object(py, memory)?),
+        Some(part) => Ok(object(py, part.into_memory(py)?)?),
         None => Err(Fault::Python(PyTypeError::new_err(format!(
             "`obj` is {}; expected USM memory, an array, or an object with __sycl_usm_array_interface__",
             obj.repr()?

@@ -94,9 +94,9 @@ impl PyArray {
                     builder = builder.buffer(&memory.get().0);
                     options.queue_or(memory.get().0.queue())?
                 } else if let Ok(array) = buffer.cast::<Self>() {
-                    let array = array.try_borrow().map_err(PyErr::from)?;
-                    builder = builder.buffer(&array.array);
-                    options.queue_or(array.array.queue())?
+                    let array: &UsmArray = &array.get().array();
+                    builder = builder.buffer(array);
+                    options.queue_or(array.queue())?
                 } else if let Some(memory) = protocol::import_memory(buffer)? {
                     builder = builder.buffer(&memory);
                     options.queue_or(memory.queue())?

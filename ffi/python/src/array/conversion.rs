@@ -27,7 +27,7 @@ pub(crate) fn python_number(py: Python<'_>, value: Scalar) -> PyResult<Py<PyAny>
 impl PyArray {
     /// The element of an array of one, once it is computed.
     fn item(&self, py: Python<'_>) -> Result<Scalar> {
-        let array = &self.array;
+        let array = &self.array();
         Ok(py.detach(|| array.item())?)
     }
 }
@@ -91,13 +91,13 @@ impl PyArray {
         }
     }
     fn __index__(&self, py: Python<'_>) -> Result<Py<PyAny>> {
-        if self.array.dtype().kind().is_integer() && self.array.ndim() == 0 {
+        if self.array().dtype().kind().is_integer() && self.array().ndim() == 0 {
             Ok(python_number(py, self.item(py)?)?)
         } else {
             Err(Fault::Python(PyTypeError::new_err(format!(
                 "an array of {} and {} dimensions is no index; expected an integer array of no dimensions",
-                self.array.dtype(),
-                self.array.ndim()
+                self.array().dtype(),
+                self.array().ndim()
             ))))
         }
     }
@@ -105,7 +105,7 @@ impl PyArray {
     /// The elements as Python numbers: nested lists, or one number for an array of no dimensions. Waits for the work
     /// that computes them.
     fn tolist<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
-        let array = &self.array;
+        let array = &self.array();
         let values = py.detach(|| scalars(array))?;
         Ok(nested(py, array.shape(), &values)?)
     }
@@ -126,7 +126,7 @@ impl PyArray {
             )));
         }
         let queue = queue_of(Some(device), None, None)?;
-        let array = &self.array;
+        let array = &self.array();
         Ok(py.detach(|| array.to_queue(&queue))?.into())
     }
 
@@ -161,7 +161,7 @@ impl PyArray {
                  \"host\" and \"shared\" without a copy by `numpy.from_dlpack`",
             )));
         }
-        let array = &self.array;
+        let array = &self.array();
         if array.dtype() == Dtype::Bf16 {
             return refused("NumPy, which has no bfloat16", Scalar::I8(0).cast(Dtype::Bf16));
         }

@@ -14,11 +14,11 @@ const NAME: &str = "usm_ndarray(";
 #[pymethods]
 impl PyArray {
     fn __str__(&self, py: Python<'_>) -> Result<String> {
-        let array = &self.array;
+        let array = &self.array();
         Ok(py.detach(|| elements(array, 0, 0))?)
     }
     fn __repr__(&self, py: Python<'_>) -> Result<String> {
-        let array = &self.array;
+        let array = &self.array();
         Ok(py.detach(|| written(array))?)
     }
     /// An array of no dimensions is formatted as its element; others only as a whole.
@@ -26,7 +26,7 @@ impl PyArray {
         if format_spec.is_empty() {
             return self.__str__(py);
         }
-        let array = &self.array;
+        let array = &self.array();
         if array.ndim() > 0 {
             return Err(Fault::Python(PyTypeError::new_err(format!(
                 "the format {format_spec:?} is one of numbers, and the array has {} dimensions; expected none; help: \

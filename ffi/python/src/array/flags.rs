@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use stridewise::Flags;
 
 use super::PyArray;
+use crate::errors::{Fault, Result};
 
 /// Contiguity and writability of an array, as attributes and as items: `flags.c_contiguous` or `flags["C"]`,
 /// `flags.f_contiguous` or `flags["F"]`, `flags.writable` (or `writeable`) or `flags["W"]`, which can be set. Raises ValueError
@@ -13,8 +14,8 @@ use super::PyArray;
 pub(crate) struct PyFlags(pub(crate) Py<PyArray>);
 
 impl PyFlags {
-    fn get(&self, py: Python<'_>) -> PyResult<Flags> {
-        Ok(self.0.try_borrow(py)?.array.flags())
+    fn get(&self) -> Flags {
+        self.0.get().array().flags()
     }
 }
 
@@ -22,91 +23,95 @@ impl PyFlags {
 impl PyFlags {
     /// Whether the elements lie one after the other in row-major order.
     #[getter]
-    fn c_contiguous(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.get(py)?.c_contiguous)
+    fn c_contiguous(&self) -> bool {
+        self.get().c_contiguous
     }
     /// Whether the elements lie one after the other in column-major order.
     #[getter]
-    fn f_contiguous(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.get(py)?.f_contiguous)
+    fn f_contiguous(&self) -> bool {
+        self.get().f_contiguous
     }
     /// Whether the elements lie one after the other in either order.
     #[getter]
-    fn contiguous(&self, py: Python<'_>) -> PyResult<bool> {
-        let flags = self.get(py)?;
-        Ok(flags.c_contiguous || flags.f_contiguous)
+    fn contiguous(&self) -> bool {
+        let flags = self.get();
+        flags.c_contiguous || flags.f_contiguous
     }
     /// Whether the elements lie one after the other in either order.
     #[getter]
-    fn forc(&self, py: Python<'_>) -> PyResult<bool> {
-        self.contiguous(py)
+    fn forc(&self) -> bool {
+        self.contiguous()
     }
     /// Whether the elements lie one after the other in column-major order and not in row-major order.
     #[getter]
-    fn fnc(&self, py: Python<'_>) -> PyResult<bool> {
-        let flags = self.get(py)?;
-        Ok(flags.f_contiguous && !flags.c_contiguous)
+    fn fnc(&self) -> bool {
+        let flags = self.get();
+        flags.f_contiguous && !flags.c_contiguous
     }
     /// Whether the elements may be written through this array. Other views of the memory keep their own flag.
     #[getter]
-    fn writable(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.get(py)?.writable)
+    fn writable(&self) -> bool {
+        self.get().writable
     }
     #[setter]
-    fn set_writable(&self, py: Python<'_>, writable: bool) -> PyResult<()> {
-        let array = &mut self.0.try_borrow_mut(py)?.array;
-        array.set_writable(writable);
-        if writable && !array.flags().writable {
-            return Err(PyValueError::new_err(
+    fn set_writable(&self, writable: bool) -> Result<()> {
+        let is = self.0.get().change(|array| {
+            let mut array = array.clone();
+            array.set_writable(writable);
+            let is = array.flags().writable;
+            Ok((array, is))
+        })?;
+        if writable && !is {
+            return Err(Fault::Python(PyValueError::new_err(
                 "`writable` is True, but the memory was lent for reading only; expected False; help: copy the array",
-            ));
+            )));
         }
         Ok(())
     }
     /// As `writable`.
     #[getter]
-    fn writeable(&self, py: Python<'_>) -> PyResult<bool> {
-        self.writable(py)
+    fn writeable(&self) -> bool {
+        self.writable()
     }
     #[setter]
-    fn set_writeable(&self, py: Python<'_>, writable: bool) -> PyResult<()> {
-        self.set_writable(py, writable)
+    fn set_writeable(&self, writable: bool) -> Result<()> {
+        self.set_writable(writable)
     }
 
-    fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
-        match name {
-            "C" | "C_CONTIGUOUS" => self.c_contiguous(py),
-            "F" | "F_CONTIGUOUS" => self.f_contiguous(py),
-            "W" | "WRITABLE" | "WRITEABLE" => self.writable(py),
-            "CONTIGUOUS" | "FORC" => self.contiguous(py),
-            "FNC" => self.fnc(py),
-            other => Err(PyKeyError::new_err(format!(
-                "flag {other:?}; expected one of C, F, W, CONTIGUOUS, FORC, FNC, C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE"
-            ))),
-        }
-    }
-    fn __setitem__(&self, py: Python<'_>, name: &str, value: bool) -> PyResult<()> {
-        match name {
-            "W" | "WRITABLE" | "WRITEABLE" => self.set_writable(py, value),
+    fn __getitem__(&self, name: &str) -> PyResult<bool> {
+        Ok(match name {
+            "C" | "C_CONTIGUOUS" => self.c_contiguous(),
+            "F" | "F_CONTIGUOUS" => self.f_contiguous(),
+            "W" | "WRITABLE" | "WRITEABLE" => self.writable(),
+            "CONTIGUOUS" | "FORC" => self.contiguous(),
+            "FNC" => self.fnc(),
             other => {
-                Err(PyKeyError::new_err(format!("flag {other:?} cannot be set; expected W or WRITABLE")))
+                return Err(PyKeyError::new_err(format!(
+                    "flag {other:?}; expected one of C, F, W, CONTIGUOUS, FORC, FNC, C_CONTIGUOUS, F_CONTIGUOUS, \
+                     WRITABLE"
+                )));
             }
+        })
+    }
+    fn __setitem__(&self, name: &str, value: bool) -> Result<()> {
+        match name {
+            "W" | "WRITABLE" | "WRITEABLE" => self.set_writable(value),
+            other => Err(Fault::Python(PyKeyError::new_err(format!(
+                "flag {other:?} cannot be set; expected W or WRITABLE"
+            )))),
         }
     }
-    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
-        match other.cast::<Self>() {
-            Ok(other) => Ok(self.get(py)? == other.get().get(py)?),
-            Err(_) => Ok(false),
-        }
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| self.get() == other.get().get())
     }
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let flags = self.get(py)?;
+    fn __repr__(&self) -> String {
+        let flags = self.get();
         let word = |value| if value { "True" } else { "False" };
-        Ok(format!(
+        format!(
             "  C_CONTIGUOUS : {}\n  F_CONTIGUOUS : {}\n  WRITABLE : {}\n",
             word(flags.c_contiguous),
             word(flags.f_contiguous),
             word(flags.writable)
-        ))
+        )
     }
 }

@@ -1,5 +1,7 @@
 //! Indexing: NumPy's rules, which are the engine's; here keys are read.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PySlice, PyTuple};
@@ -95,7 +97,7 @@ fn bound(value: &Bound<'_, PyAny>) -> Result<Option<isize>> {
 fn indices(item: &Bound<'_, PyAny>, array: &UsmArray) -> Result<UsmArray> {
     let (py, queue, kind) = (item.py(), array.queue(), array.usm_kind());
     if let Ok(indices) = item.cast::<PyArray>() {
-        return Ok(indices.try_borrow().map_err(PyErr::from)?.array.clone());
+        return Ok(indices.get().array().clone());
     }
     let truth = match item.cast::<PyBool>() {
         Ok(value) => Some(Scalar::Bool(value.is_true())),
@@ -142,7 +144,7 @@ fn imported(object: &Bound<'_, PyAny>, queue: &Queue) -> Result<Option<UsmArray>
 /// What is assigned: an operand, or what an array can be made of on the queue of the array.
 pub(crate) fn assigned(array: &UsmArray, value: &Bound<'_, PyAny>) -> Result<Value> {
     match value.extract::<Operand<'_>>() {
-        Ok(Operand::Array(source)) => Ok(Value::Array(source.array.clone())),
+        Ok(Operand::Array(source)) => Ok(Value::Array(source.clone())),
         Ok(Operand::Weak(number)) => Ok(Value::Scalar(number.assigned(array.dtype())?)),
         Ok(Operand::Scalar(scalar)) => Ok(Value::Scalar(scalar)),
         Err(error) => {
@@ -186,7 +188,7 @@ impl PyArray {
     /// The elements that a key selects: a view for integers, slices, `...` and None; new memory where arrays of integers
     /// or masks are among them.
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> Result<Self> {
-        let array = &self.array;
+        let array = &self.array();
         Ok(match Key::read(key, array)? {
             Key::Basic(items) => array.slice(&items)?,
             Key::Advanced(items) => py.detach(|| array.index(&items))?,
@@ -196,7 +198,7 @@ impl PyArray {
 
     /// Writes a value to the elements that a key selects.
     fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
-        let array = &self.array;
+        let array = &self.array();
         let value = assigned(array, value)?;
         match Key::read(key, array)? {
             Key::Basic(items) => value.assign_to(py, &array.slice(&items)?),
@@ -208,7 +210,7 @@ impl PyArray {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        self.array
+        self.array()
             .shape()
             .first()
             .copied()
@@ -217,25 +219,25 @@ impl PyArray {
 
     /// Whether any element equals a value.
     fn __contains__(&self, py: Python<'_>, value: Operand<'_>) -> Result<bool> {
-        let (array, value) = (&self.array, value.get());
+        let (array, value) = (&self.array(), value.get());
         let found = || array.binary(Op::Equal, value)?.reduce(Reduction::Any, None, false)?.item();
         Ok(py.detach(found)?.get().unwrap_or(false))
     }
 
     fn __iter__(slf: &Bound<'_, Self>) -> PyResult<PyParts> {
-        let array = slf.try_borrow()?.array.clone();
+        let array = slf.get().array().clone();
         match array.shape().first() {
-            Some(&len) => Ok(PyParts { array, next: 0, len }),
+            Some(&len) => Ok(PyParts { array, next: AtomicUsize::new(0), len }),
             None => Err(PyTypeError::new_err("iteration over an array of no dimensions")),
         }
     }
 }
 
 /// The parts of an array along its first axis, one after another.
-#[pyclass(name = "_Parts", module = "stridewise")]
+#[pyclass(name = "_Parts", module = "stridewise", frozen)]
 pub(crate) struct PyParts {
     array: UsmArray,
-    next: usize,
+    next: AtomicUsize,
     len: usize,
 }
 
@@ -244,12 +246,12 @@ impl PyParts {
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
-    fn __next__(&mut self) -> Result<Option<PyArray>> {
-        if self.next >= self.len {
+    /// Of several threads, each gets others.
+    fn __next__(&self) -> Result<Option<PyArray>> {
+        let further = |next| (next < self.len).then_some(next + 1);
+        let Ok(next) = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, further) else {
             return Ok(None);
-        }
-        let part = self.array.slice(&[SliceItem::Index(self.next.cast_signed())])?;
-        self.next += 1;
-        Ok(Some(part.into()))
+        };
+        Ok(Some(self.array.slice(&[SliceItem::Index(next.cast_signed())])?.into()))
     }
 }

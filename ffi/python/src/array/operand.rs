@@ -6,13 +6,13 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use pyo3::{Borrowed, FromPyObject};
 use stridewise::{ArrayOrScalar, Complex, Scalar, Weak};
 
-use super::PyArray;
+use super::{Now, PyArray};
 use crate::dtype;
 
 /// An operand of an operation.
 pub(crate) enum Operand<'py> {
     /// One of our arrays.
-    Array(PyRef<'py, PyArray>),
+    Array(Now<PyRef<'py, PyArray>>),
     /// A Python number, which takes the arrays' dtype.
     Weak(Weak),
     /// A scalar of NumPy's, which has a dtype.
@@ -23,7 +23,7 @@ impl Operand<'_> {
     /// The operand as the engine takes it.
     pub(crate) fn get(&self) -> ArrayOrScalar<'_> {
         match self {
-            Self::Array(array) => ArrayOrScalar::Array(&array.array),
+            Self::Array(array) => ArrayOrScalar::Array(array),
             Self::Weak(value) => ArrayOrScalar::Weak(*value),
             Self::Scalar(value) => ArrayOrScalar::Scalar(*value),
         }
@@ -35,7 +35,7 @@ impl<'py> FromPyObject<'_, 'py> for Operand<'py> {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(array) = object.cast::<PyArray>() {
-            return Ok(Self::Array(array.try_borrow()?));
+            return Ok(Self::Array(Now::of(array.borrow())));
         }
         if let Some(number) = number(&object)? {
             return Ok(Self::Weak(number));

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use stridewise::{Dtype, Op, UsmArray, Weak, elementwise};
 
-use super::PyArray;
 use super::operand::Operand;
+use super::{Now, PyArray};
 use crate::errors::Result;
 
 /// Records an operation on two operands.
@@ -21,17 +21,18 @@ fn binary(py: Python<'_>, op: Op, x1: &Operand<'_>, x2: &Operand<'_>) -> Result<
 impl PyArray {
     /// `self ∘ other`, recorded.
     fn combine(slf: PyRef<'_, Self>, op: Op, other: &Operand<'_>) -> Result<Self> {
-        binary(slf.py(), op, &Operand::Array(slf), other)
+        binary(slf.py(), op, &Operand::Array(Now::of(slf)), other)
     }
 
     /// `other ∘ self`, recorded.
     fn combine_reflected(slf: PyRef<'_, Self>, op: Op, other: &Operand<'_>) -> Result<Self> {
-        binary(slf.py(), op, other, &Operand::Array(slf))
+        binary(slf.py(), op, other, &Operand::Array(Now::of(slf)))
     }
 
     /// `self = self ∘ other`, in place.
     fn update(&self, py: Python<'_>, op: Op, other: &Operand<'_>) -> Result<()> {
-        let (array, operands) = (&self.array, [(&self.array).into(), other.get()]);
+        let array: &UsmArray = &self.array();
+        let operands = [array.into(), other.get()];
         py.detach(|| array.write_elementwise(op, &operands, &[]))?;
         Ok(())
     }
@@ -75,11 +76,11 @@ operators! {
 /// value, or an order of the objects; what is none is left to the other object.
 fn compare(slf: &Bound<'_, PyArray>, op: Op, other: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
     let py = slf.py();
-    let array = slf.try_borrow().map_err(PyErr::from)?;
+    let array = slf.borrow();
     let other = match other.extract::<Operand<'_>>() {
         Ok(other) => other,
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
-            Operand::Weak(beyond(other, array.array.dtype())?)
+            Operand::Weak(beyond(other, array.array().dtype())?)
         }
         Err(error) => {
             const PROTOCOLS: [&str; 3] =
@@ -134,7 +135,7 @@ macro_rules! unary_operators {
         impl PyArray {
             $(
                 fn $name(&self, py: Python<'_>) -> Result<Self> {
-                    let array = &self.array;
+                    let array = &self.array();
                     Ok(py.detach(|| array.unary(Op::$Op))?.into())
                 }
             )*
@@ -157,7 +158,7 @@ fn matmul_in_place(array: &UsmArray, other: &UsmArray) -> stridewise::Result<()>
 #[pymethods]
 impl PyArray {
     fn __pos__(&self, py: Python<'_>) -> Result<Self> {
-        let array = &self.array;
+        let array = &self.array();
         Ok(py.detach(|| array.unary(Op::Copy))?.into())
     }
     fn __pow__(slf: PyRef<'_, Self>, other: Operand<'_>, modulo: Option<&Bound<'_, PyAny>>) -> Result<Self> {
@@ -173,23 +174,19 @@ impl PyArray {
         self.update(py, Op::Pow, &other)
     }
     fn __divmod__(slf: &Bound<'_, Self>, other: Operand<'_>) -> Result<(Self, Self)> {
-        let quotient = Self::combine(slf.try_borrow().map_err(PyErr::from)?, Op::FloorDivide, &other)?;
-        Ok((quotient, Self::combine(slf.try_borrow().map_err(PyErr::from)?, Op::Remainder, &other)?))
+        let quotient = Self::combine(slf.borrow(), Op::FloorDivide, &other)?;
+        Ok((quotient, Self::combine(slf.borrow(), Op::Remainder, &other)?))
     }
     fn __rdivmod__(slf: &Bound<'_, Self>, other: Operand<'_>) -> Result<(Self, Self)> {
-        let quotient =
-            Self::combine_reflected(slf.try_borrow().map_err(PyErr::from)?, Op::FloorDivide, &other)?;
-        Ok((
-            quotient,
-            Self::combine_reflected(slf.try_borrow().map_err(PyErr::from)?, Op::Remainder, &other)?,
-        ))
+        let quotient = Self::combine_reflected(slf.borrow(), Op::FloorDivide, &other)?;
+        Ok((quotient, Self::combine_reflected(slf.borrow(), Op::Remainder, &other)?))
     }
     fn __matmul__(&self, py: Python<'_>, other: PyRef<'_, Self>) -> Result<Self> {
-        let (x1, x2) = (&self.array, &other.array);
+        let (x1, x2) = (&self.array(), &other.array());
         Ok(py.detach(|| x1.matmul(x2))?.into())
     }
     fn __imatmul__(&self, py: Python<'_>, other: PyRef<'_, Self>) -> Result<()> {
-        let (x1, x2) = (&self.array, &other.array);
+        let (x1, x2) = (&self.array(), &other.array());
         Ok(py.detach(|| matmul_in_place(x1, x2))?)
     }
 }

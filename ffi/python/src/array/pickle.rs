@@ -11,7 +11,7 @@ use crate::errors::Result;
 #[pymethods]
 impl PyArray {
     fn __copy__(&self, py: Python<'_>) -> Result<Self> {
-        let array = &self.array;
+        let array = &self.array();
         Ok(py.detach(|| array.copy())?.into())
     }
     /// A copy on the same queue, in memory of the same kind.
@@ -21,7 +21,7 @@ impl PyArray {
     /// The elements are copied to the host. Where the device is not there when it is read, the default one takes its place.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
-        let array = slf.try_borrow().map_err(PyErr::from)?.array.clone();
+        let array = slf.get().array().clone();
         let bytes = py.detach(|| bytes_of(&array))?;
         let make = py.import("stridewise._native")?.getattr("_from_pickle")?;
         let shape = PyTuple::new(py, array.shape())?;

@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use stridewise::{Error, Event, Queue, UsmMemory};
 
-use super::memory_of;
+use super::{Part, memory_of};
 use crate::array::PyArray;
 use crate::errors::{Fault, Result};
 
@@ -62,7 +62,7 @@ impl Span {
 
     fn new(name: &str, object: &Bound<'_, PyAny>, write: bool) -> Result<Self> {
         if let Ok(array) = object.cast::<PyArray>() {
-            let array = array.try_borrow().map_err(PyErr::from)?.array.clone();
+            let array = array.get().array().clone();
             let flags = array.flags();
             if !flags.c_contiguous && !flags.f_contiguous {
                 return Err(Fault::Python(PyValueError::new_err(format!(
@@ -78,8 +78,8 @@ impl Span {
             let memory = object.py().detach(|| array.usm_data())?;
             return Ok(Self::Usm(memory, array.offset() * array.itemsize(), array.bytes()));
         }
-        if let Some(memory) = memory_of(object)? {
-            return Ok(Self::usm(memory));
+        if let Some(Part { memory, offset, bytes }) = memory_of(object)? {
+            return Ok(Self::Usm(memory, offset, bytes));
         }
         match PyUntypedBuffer::get(object) {
             Ok(buffer) => Self::host(name, buffer, write),

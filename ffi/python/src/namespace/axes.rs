@@ -23,7 +23,7 @@ pub(crate) fn arrays_of(arrays: &Bound<'_, PyAny>) -> Result<Vec<UsmArray>> {
     let mut list = Vec::new();
     for item in arrays.try_iter()? {
         let item = item?;
-        list.push(item.cast::<PyArray>()?.try_borrow().map_err(PyErr::from)?.array.clone());
+        list.push(item.cast::<PyArray>()?.get().array().clone());
     }
     Ok(list)
 }

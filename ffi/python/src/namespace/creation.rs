@@ -9,14 +9,13 @@ use stridewise::{
     result_type,
 };
 
-use super::placement::{kind_of, named_queue, order_of, queue_of};
+use super::placement::{imported, kind_of, named_queue, order_of, queue_of};
 use super::sequence;
 use crate::array::PyArray;
 use crate::array::construct::shape_of;
 use crate::array::operand::{Operand, number};
 use crate::dtype;
 use crate::errors::{Fault, Result};
-use crate::protocol::{self, Request};
 
 /// An argument that may be missing.
 type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -77,7 +76,7 @@ fn order_like(array: &UsmArray, order: Option<Order>) -> Order {
 fn fill_value(value: &Bound<'_, PyAny>, dtype: Option<Dtype>, queue: &Queue) -> Result<Scalar> {
     match value.extract::<Operand<'_>>()? {
         Operand::Array(array) => {
-            let array = &array.array;
+            let array: &UsmArray = &array;
             let value = value.py().detach(|| array.item())?;
             Ok(dtype.map_or(value, |dtype| value.cast(dtype)))
         }
@@ -134,7 +133,7 @@ macro_rules! filled {
             sycl_queue: Argument<'_, '_>,
             queue: Argument<'_, '_>,
         ) -> Result<PyArray> {
-            let x = &x.array;
+            let x = &x.array();
             let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
             let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
             let builder = place.builder(x.shape(), dtype, order_like(x, order_of(order)?));
@@ -182,7 +181,7 @@ fn empty_like(
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let x = &x.array;
+    let x = &x.array();
     let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
     let builder = place.builder(x.shape(), dtype, order_like(x, order_of(order)?));
@@ -190,7 +189,8 @@ fn empty_like(
 }
 
 /// An array filled with a value: a number, or an array of one element. Without a dtype, a number's is that of its kind:
-/// bool, int64, the default floating or complex dtype. Other arguments as for `zeros`.
+/// bool, int64, the default floating or complex dtype. Other arguments as for `zeros`; where they are not named, queue and
+/// kind are those of an array.
 #[pyfunction]
 #[pyo3(signature = (
     shape, fill_value, *, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None, queue=None
@@ -207,7 +207,10 @@ fn full(
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let place = Place::read(device, usm_type, sycl_queue, queue)?;
+    let place = match fill_value.cast::<PyArray>() {
+        Ok(value) => Place::like(&value.get().array(), device, usm_type, sycl_queue, queue)?,
+        Err(_) => Place::read(device, usm_type, sycl_queue, queue)?,
+    };
     let value = self::fill_value(fill_value, place.dtype(dtype)?, &place.queue)?;
     let builder = place.builder(&shape_of(shape)?, value.dtype(), order_of(order)?.unwrap_or(Order::C));
     Ok(py.detach(|| builder.filled(value))?.into())
@@ -231,7 +234,7 @@ fn full_like(
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let x = &x.array;
+    let x = &x.array();
     let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
     let value = self::fill_value(fill_value, Some(dtype), &place.queue)?;
@@ -246,7 +249,7 @@ fn weak(name: &str, value: &Bound<'_, PyAny>) -> Result<Weak> {
     }
     let scalar = match value.extract::<Operand<'_>>() {
         Ok(Operand::Array(array)) => {
-            let array = &array.array;
+            let array: &UsmArray = &array;
             value.py().detach(|| array.item())?
         }
         Ok(Operand::Scalar(scalar)) => scalar,
@@ -384,7 +387,7 @@ fn eye(
 #[pyfunction]
 #[pyo3(signature = (x, /, *, k=0))]
 fn tril(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
-    let x = &x.array;
+    let x = &x.array();
     Ok(py.detach(|| x.tril(k))?.into())
 }
 
@@ -393,7 +396,7 @@ fn tril(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
 #[pyfunction]
 #[pyo3(signature = (x, /, *, k=0))]
 fn triu(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
-    let x = &x.array;
+    let x = &x.array();
     Ok(py.detach(|| x.triu(k))?.into())
 }
 
@@ -417,7 +420,8 @@ fn meshgrid<'py>(
         }
     };
     let arrays = arrays.extract::<Vec<PyRef<'_, PyArray>>>()?;
-    let operands: Vec<&UsmArray> = arrays.iter().map(|array| &array.array).collect();
+    let arrays: Vec<_> = arrays.iter().map(|array| array.array()).collect();
+    let operands: Vec<&UsmArray> = arrays.iter().map(|array| &**array).collect();
     let grid = py.detach(|| stridewise::meshgrid(&operands, indexing))?;
     Ok(PyList::new(py, grid.into_iter().map(PyArray::from))?)
 }
@@ -427,10 +431,12 @@ fn meshgrid<'py>(
 ///
 /// dtype: that of the object where None. copy: True copies in any case, False never (and raises a ValueError where one is
 /// needed), None where it must be. order: "C", "F", or "K" and "A" for that of the object. usm_type, device, sycl_queue,
-/// queue: where the array is to be; by default, where the object is, or device memory on the default device. An array of
-/// a queue of the same context is not copied.
+/// queue: where the array is to be; by default, where the object is, or the arrays in it are, and else, as an array in
+/// memory of the processor also is, on the default device, in device memory where there is something to copy. An array of a
+/// queue of the same context is not copied.
 ///
-/// Raises TypeError for what no array can be made of, ValueError for sequences of different lengths side by side.
+/// Raises TypeError for what no array can be made of, ValueError for sequences of different lengths side by side,
+/// ExecutionPlacementError for arrays of different queues in a sequence where no queue is named.
 #[pyfunction]
 #[pyo3(signature = (
     obj, /, *, dtype=None, device=None, copy=None, usm_type=None, sycl_queue=None, queue=None, order="K"
@@ -447,12 +453,12 @@ fn asarray(
     queue: Argument<'_, '_>,
     order: &str,
 ) -> Result<PyArray> {
-    let (queue, kind) = (named_queue(device, sycl_queue, queue)?, kind_of(usm_type)?);
+    let (mut queue, mut kind) = (named_queue(device, sycl_queue, queue)?, kind_of(usm_type)?);
     let order = order_of(order)?;
     let array = match obj.cast::<PyArray>() {
-        Ok(array) => Some(array.try_borrow().map_err(PyErr::from)?.array.clone()),
+        Ok(array) => Some(array.get().array().clone()),
         Err(_) if is_number_or_list(obj) => None,
-        Err(_) => protocol::import(obj, &Request { queue: queue.as_ref(), copy })?,
+        Err(_) => imported(obj, copy, &mut queue, &mut kind)?,
     };
     if let Some(array) = array {
         let support = queue.as_ref().unwrap_or(array.queue()).device().dtype_support();
@@ -464,9 +470,8 @@ fn asarray(
             "`copy` is False, but numbers must be copied to become an array; help: leave it out",
         )));
     }
-    let queue = queue.map_or_else(Queue::default_queue, Ok)?;
-    let dtype = dtype::optional(dtype, queue.device().dtype_support())?;
-    let array = sequence::array_of(obj, dtype, &queue, kind.unwrap_or(UsmKind::Device))?;
+    let dtype = |queue: &Queue| dtype::optional(dtype, queue.device().dtype_support());
+    let array = sequence::array_placed(obj, dtype, queue, kind)?;
     Ok(py.detach(|| array.in_order(order.unwrap_or(Order::C)))?.into())
 }
 
@@ -534,8 +539,8 @@ fn copy(
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let place = Place::like(&x.array, device, usm_type, sycl_queue, queue)?;
-    let (x, order) = (&x.array, order_of(order)?);
+    let place = Place::like(&x.array(), device, usm_type, sycl_queue, queue)?;
+    let (x, order) = (&x.array(), order_of(order)?);
     let copied = || adapted(x, x.dtype(), Some(&place.queue), Some(place.kind), order, Some(true));
     Ok(py.detach(copied)?.into())
 }
@@ -553,7 +558,7 @@ fn astype(
     device: Argument<'_, '_>,
     order: &str,
 ) -> Result<PyArray> {
-    let (x, queue) = (&x.array, named_queue(device, None, None)?);
+    let (x, queue) = (&x.array(), named_queue(device, None, None)?);
     let support = queue.as_ref().unwrap_or(x.queue()).device().dtype_support();
     let (dtype, order) = (dtype::extract(dtype, support)?, order_of(order)?);
     if dtype != x.dtype() && queue.is_none() && order.is_none() {

@@ -189,8 +189,7 @@ fn evaluate<'py>(
     let operands = [x1.get(), x2.as_ref().map_or_else(|| x1.get(), Operand::get)];
     let operands = &operands[..op.arity()];
     if let Some(out) = out {
-        let target = out.try_borrow().map_err(PyErr::from)?;
-        let target: &UsmArray = &target.array;
+        let target: &UsmArray = &out.get().array();
         py.detach(|| target.write_elementwise(op, operands, &[]))?;
         return Ok(out.to_owned().into_any());
     }

@@ -71,7 +71,7 @@ fn transform(
     axis: isize,
     inverse: bool,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     let place = stridewise::normalize_axis("axis", axis, x.ndim())?;
     let length = n.map_or(Ok(x.shape()[place]), |n| super::count("n", n))?;
     if length == 0 {

@@ -45,7 +45,7 @@ fn take<'py>(
     out: Out<'py>,
     mode: &str,
 ) -> Result<Bound<'py, PyArray>> {
-    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array, &indices.array, mode_of(mode)?);
+    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array(), &indices.array(), mode_of(mode)?);
     deliver(py, out.as_ref(), || x.take(indices, axis, mode))
 }
 
@@ -61,7 +61,7 @@ fn take_along_axis<'py>(
     out: Out<'py>,
     mode: &str,
 ) -> Result<Bound<'py, PyArray>> {
-    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array, &indices.array, mode_of(mode)?);
+    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array(), &indices.array(), mode_of(mode)?);
     deliver(py, out.as_ref(), || x.take_along_axis(indices, axis, mode))
 }
 
@@ -86,7 +86,7 @@ fn put(
     axis: Option<isize>,
     mode: &str,
 ) -> Result<()> {
-    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array, &indices.array, mode_of(mode)?);
+    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array(), &indices.array(), mode_of(mode)?);
     let values = stored(&vals, x)?;
     py.detach(|| x.put(indices, values, axis, mode))?;
     Ok(())
@@ -104,7 +104,7 @@ fn put_along_axis(
     axis: isize,
     mode: &str,
 ) -> Result<()> {
-    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array, &indices.array, mode_of(mode)?);
+    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array(), &indices.array(), mode_of(mode)?);
     let values = stored(&vals, x)?;
     py.detach(|| x.put_along_axis(indices, values, axis, mode))?;
     Ok(())
@@ -115,7 +115,7 @@ fn put_along_axis(
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn nonzero<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyTuple>> {
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     let places = py.detach(|| x.nonzero())?.into_iter().map(|places| Bound::new(py, PyArray::from(places)));
     Ok(PyTuple::new(py, places.collect::<PyResult<Vec<_>>>()?)?)
 }
@@ -125,7 +125,7 @@ fn nonzero<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, Py
 #[pyfunction]
 #[pyo3(signature = (condition, x, /))]
 fn extract(py: Python<'_>, condition: PyRef<'_, PyArray>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let (condition, x): (&UsmArray, &UsmArray) = (&condition.array, &x.array);
+    let (condition, x): (&UsmArray, &UsmArray) = (&condition.array(), &x.array());
     Ok(py.detach(|| x.extract(condition))?.into())
 }
 
@@ -140,7 +140,7 @@ fn place(
     mask: PyRef<'_, PyArray>,
     vals: PyRef<'_, PyArray>,
 ) -> Result<()> {
-    let (x, mask, values): (&UsmArray, &UsmArray, &UsmArray) = (&x.array, &mask.array, &vals.array);
+    let (x, mask, values): (&UsmArray, &UsmArray, &UsmArray) = (&x.array(), &mask.array(), &vals.array());
     py.detach(|| x.place(mask, values))?;
     Ok(())
 }
@@ -154,8 +154,7 @@ fn recorded<'py>(
     out: Out<'py>,
 ) -> Result<Bound<'py, PyArray>> {
     if let Some(out) = out {
-        let target = out.try_borrow().map_err(PyErr::from)?;
-        let target: &UsmArray = &target.array;
+        let target: &UsmArray = &out.get().array();
         py.detach(|| target.write_elementwise(op, operands, &[]))?;
         return Ok(out.clone());
     }
@@ -182,7 +181,7 @@ fn where_<'py>(
     order: &str,
     out: Out<'py>,
 ) -> Result<Bound<'py, PyArray>> {
-    let operands = [ArrayOrScalar::Array(&condition.array), x1.get(), x2.get()];
+    let operands = [ArrayOrScalar::Array(&condition.array()), x1.get(), x2.get()];
     recorded(py, Op::Where, &operands, order_of(order)?, out)
 }
 
@@ -201,7 +200,7 @@ fn clip<'py>(
     out: Out<'py>,
     order: &str,
 ) -> Result<Bound<'py, PyArray>> {
-    let (x, order) = (ArrayOrScalar::Array(&x.array), order_of(order)?);
+    let (x, order) = (ArrayOrScalar::Array(&x.array()), order_of(order)?);
     match (min, max) {
         (Some(min), Some(max)) => recorded(py, Op::Clip, &[x, min.get(), max.get()], order, out),
         (Some(min), None) => recorded(py, Op::Maximum, &[x, min.get()], order, out),
@@ -222,7 +221,7 @@ fn isclose(
     atol: f64,
     equal_nan: bool,
 ) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array, &x2.array);
+    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
     Ok(py.detach(|| x1.isclose(x2, rtol, atol, equal_nan))?.into())
 }
 
@@ -237,7 +236,7 @@ fn allclose(
     atol: f64,
     equal_nan: bool,
 ) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array, &x2.array);
+    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
     Ok(py.detach(|| x1.allclose(x2, rtol, atol, equal_nan))?.into())
 }
 

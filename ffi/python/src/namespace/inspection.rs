@@ -30,14 +30,14 @@ impl PyInfo {
     /// that is not there.
     #[staticmethod]
     fn default_device() -> Result<PyDevice> {
-        Ok(PyDevice(stridewise::default_device()?))
+        Ok(stridewise::default_device()?.into())
     }
 
     /// The devices, as a tuple.
     #[staticmethod]
     fn devices(py: Python<'_>) -> Result<Bound<'_, PyTuple>> {
         let devices = py.detach(stridewise::devices);
-        let devices = devices.into_iter().map(|device| Bound::new(py, PyDevice(device)));
+        let devices = devices.into_iter().map(|device| Bound::new(py, PyDevice::from(device)));
         Ok(PyTuple::new(py, devices.collect::<PyResult<Vec<_>>>()?)?)
     }
 

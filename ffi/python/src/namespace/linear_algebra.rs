@@ -27,7 +27,7 @@ fn matmul<'py>(
     x2: PyRef<'py, PyArray>,
     out: Option<Bound<'py, PyArray>>,
 ) -> Result<Bound<'py, PyArray>> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array, &x2.array);
+    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
     deliver(py, out.as_ref(), || x1.matmul(x2))
 }
 
@@ -35,7 +35,7 @@ fn matmul<'py>(
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn matrix_transpose(x: PyRef<'_, PyArray>) -> Result<PyArray> {
-    Ok(x.array.matrix_transpose()?.into())
+    Ok(x.array().matrix_transpose()?.into())
 }
 
 /// The sum over an axis of the products of x1's elements, conjugated, with x2's. The axis is counted from the end, among
@@ -46,7 +46,7 @@ fn matrix_transpose(x: PyRef<'_, PyArray>) -> Result<PyArray> {
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, *, axis=-1), text_signature = "(x1, x2, /, *, axis=-1)")]
 fn vecdot(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, axis: isize) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array, &x2.array);
+    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
     Ok(py.detach(|| x1.vecdot(x2, axis))?.into())
 }
 
@@ -68,7 +68,7 @@ fn tensordot(
     x2: PyRef<'_, PyArray>,
     axes: Option<&Bound<'_, PyAny>>,
 ) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array, &x2.array);
+    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
     let Some(axes) = axes else { return Ok(py.detach(|| x1.tensordot(x2, 2))?.into()) };
     if axes.cast::<PyInt>().is_ok() || axes.try_iter().is_err() {
         let count = super::count("axes", axes.extract()?)?;
@@ -90,7 +90,7 @@ fn tensordot(
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /))]
 fn outer(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array, &x2.array);
+    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
     Ok(py.detach(|| x1.outer(x2))?.into())
 }
 
@@ -100,7 +100,7 @@ fn outer(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>) -> Resu
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, *, axis=-1), text_signature = "(x1, x2, /, *, axis=-1)")]
 fn cross(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, axis: isize) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array, &x2.array);
+    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
     Ok(py.detach(|| x1.cross(x2, axis))?.into())
 }
 
@@ -109,7 +109,7 @@ fn cross(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, axis: i
 #[pyfunction]
 #[pyo3(signature = (x, /, *, offset=0))]
 fn diagonal(x: PyRef<'_, PyArray>, offset: isize) -> Result<PyArray> {
-    Ok(x.array.diagonal(offset)?.into())
+    Ok(x.array().diagonal(offset)?.into())
 }
 
 /// The sum of a diagonal of the matrices of the last two dimensions. dtype: as for `sum`. Raises OutOfBoundsError with
@@ -122,7 +122,7 @@ fn trace(
     offset: isize,
     dtype: Option<&Bound<'_, PyAny>>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     let dtype = dtype::optional(dtype, x.device().dtype_support())?;
     Ok(py.detach(|| x.trace(offset, dtype))?.into())
 }

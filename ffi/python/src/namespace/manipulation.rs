@@ -48,7 +48,7 @@ fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> Result<PyArr
 #[pyfunction]
 #[pyo3(signature = (x, /, *, axis=0))]
 fn unstack<'py>(py: Python<'py>, x: PyRef<'py, PyArray>, axis: isize) -> Result<Bound<'py, PyTuple>> {
-    tuple(py, x.array.unstack(axis)?)
+    tuple(py, x.array().unstack(axis)?)
 }
 
 /// A view with new axes of extent 1 at these places of the result, a number or a tuple. Raises OutOfBoundsError for an
@@ -56,7 +56,7 @@ fn unstack<'py>(py: Python<'py>, x: PyRef<'py, PyArray>, axis: isize) -> Result<
 #[pyfunction]
 #[pyo3(signature = (x, /, axis))]
 fn expand_dims(x: PyRef<'_, PyArray>, axis: &Bound<'_, PyAny>) -> Result<PyArray> {
-    Ok(x.array.expand_dims(&integers("axis", axis)?)?.into())
+    Ok(x.array().expand_dims(&integers("axis", axis)?)?.into())
 }
 
 /// A view without these axes, a number or a tuple, which have extent 1; None: without all that have. Raises
@@ -65,10 +65,11 @@ fn expand_dims(x: PyRef<'_, PyArray>, axis: &Bound<'_, PyAny>) -> Result<PyArray
 #[pyo3(signature = (x, /, axis))]
 fn squeeze(x: PyRef<'_, PyArray>, axis: &Bound<'_, PyAny>) -> Result<PyArray> {
     let axes = axes_of("axis", Some(axis))?.unwrap_or_else(|| {
-        let ones = x.array.shape().iter().enumerate().filter(|(_, extent)| **extent == 1);
+        let x = x.array();
+        let ones = x.shape().iter().enumerate().filter(|(_, extent)| **extent == 1);
         ones.map(|(axis, _)| axis.cast_signed()).collect()
     });
-    Ok(x.array.squeeze(&axes)?.into())
+    Ok(x.array().squeeze(&axes)?.into())
 }
 
 /// A view with the axes in another order: axis k of the result is axis axes[k]. Raises OutOfBoundsError where axes is no
@@ -76,7 +77,7 @@ fn squeeze(x: PyRef<'_, PyArray>, axis: &Bound<'_, PyAny>) -> Result<PyArray> {
 #[pyfunction]
 #[pyo3(signature = (x, /, axes))]
 fn permute_dims(x: PyRef<'_, PyArray>, axes: &Bound<'_, PyAny>) -> Result<PyArray> {
-    Ok(x.array.permute_dims(&integers("axes", axes)?)?.into())
+    Ok(x.array().permute_dims(&integers("axes", axes)?)?.into())
 }
 
 /// A view with axes, numbers or tuples, moved to other places of the result; the others keep their order. Raises
@@ -89,14 +90,14 @@ fn moveaxis(
     destination: &Bound<'_, PyAny>,
 ) -> Result<PyArray> {
     let (source, destination) = (integers("source", source)?, integers("destination", destination)?);
-    Ok(x.array.move_axes(&source, &destination)?.into())
+    Ok(x.array().move_axes(&source, &destination)?.into())
 }
 
 /// A view with two axes exchanged. Raises OutOfBoundsError for an axis out of range.
 #[pyfunction]
 #[pyo3(signature = (x, axis1, axis2, /))]
 fn swapaxes(x: PyRef<'_, PyArray>, axis1: isize, axis2: isize) -> Result<PyArray> {
-    Ok(x.array.swap_axes(axis1, axis2)?.into())
+    Ok(x.array().swap_axes(axis1, axis2)?.into())
 }
 
 /// The elements in another shape of as many; one extent may be -1, for what is left. A view where the strides allow it.
@@ -114,7 +115,7 @@ fn reshape(
     order: &str,
     copy: Option<bool>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     let mut shape = integers("shape", shape)?;
     // Column-major order is the row-major one of the reversed axes.
     let reversed = order_of(order)? == Some(Order::F);
@@ -138,7 +139,7 @@ fn reshape(
 #[pyfunction]
 #[pyo3(signature = (x, /, *, axis=None))]
 fn flip(x: PyRef<'_, PyArray>, axis: Argument<'_, '_>) -> Result<PyArray> {
-    Ok(x.array.flip(axes_of("axis", axis)?.as_deref())?.into())
+    Ok(x.array().flip(axes_of("axis", axis)?.as_deref())?.into())
 }
 
 /// The elements moved along axes by so many places, those beyond the end to the beginning; a copy. Without an axis, along
@@ -155,7 +156,8 @@ fn roll(
     shift: &Bound<'_, PyAny>,
     axis: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let (x, shifts, axes): (&UsmArray, _, _) = (&x.array, integers("shift", shift)?, axes_of("axis", axis)?);
+    let (x, shifts, axes): (&UsmArray, _, _) =
+        (&x.array(), integers("shift", shift)?, axes_of("axis", axis)?);
     Ok(py.detach(|| x.roll(&shifts, axes.as_deref()))?.into())
 }
 
@@ -174,10 +176,9 @@ fn repeat(
     repeats: &Bound<'_, PyAny>,
     axis: Option<isize>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     if let Ok(counts) = repeats.cast::<PyArray>() {
-        let counts = counts.try_borrow().map_err(PyErr::from)?;
-        let counts: &UsmArray = &counts.array;
+        let counts: &UsmArray = &counts.get().array();
         return Ok(py.detach(|| x.repeat_each(counts, axis))?.into());
     }
     let single = repeats.cast::<PyInt>().is_ok() || repeats.try_iter().is_err();
@@ -203,7 +204,7 @@ fn repeat(
 #[pyfunction]
 #[pyo3(signature = (x, repetitions, /))]
 fn tile(py: Python<'_>, x: PyRef<'_, PyArray>, repetitions: &Bound<'_, PyAny>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     let repetitions = integers("repetitions", repetitions)?;
     let repetitions = repetitions.iter().map(|&times| super::count("repetitions", times));
     let repetitions: Dims = repetitions.collect::<Result<_>>()?;
@@ -215,7 +216,7 @@ fn tile(py: Python<'_>, x: PyRef<'_, PyArray>, repetitions: &Bound<'_, PyAny>) -
 #[pyfunction]
 #[pyo3(signature = (x, /, shape))]
 fn broadcast_to(x: PyRef<'_, PyArray>, shape: &Bound<'_, PyAny>) -> Result<PyArray> {
-    Ok(x.array.broadcast_to(&shape_of(shape)?)?.into())
+    Ok(x.array().broadcast_to(&shape_of(shape)?)?.into())
 }
 
 /// Arrays broadcast against each other: a tuple of views, which cannot be written to where they repeat. Raises ValueError

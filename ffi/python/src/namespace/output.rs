@@ -17,8 +17,7 @@ pub(crate) fn deliver<'py>(
     compute: impl FnOnce() -> stridewise::Result<UsmArray> + Send,
 ) -> Result<Bound<'py, PyArray>> {
     let Some(out) = out else { return Ok(Bound::new(py, PyArray::from(py.detach(compute)?))?) };
-    let target = out.try_borrow().map_err(PyErr::from)?;
-    let target: &UsmArray = &target.array;
+    let target: &UsmArray = &out.get().array();
     py.detach(|| -> stridewise::Result<()> {
         let result = compute()?;
         target.write_elementwise(Op::Copy, &[(&result).into()], &[])?;

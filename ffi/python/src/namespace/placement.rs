@@ -3,9 +3,11 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use stridewise::{Order, Queue, UsmKind};
+use stridewise::{Order, Queue, UsmArray, UsmKind};
 
 use crate::errors::{Fault, Result};
+use crate::protocol::{self, Request};
+use crate::runtime::device::PyDevice;
 use crate::runtime::queue::{PyQueue, device_of, queue_argument};
 
 /// The queue that arguments name: `sycl_queue` or its other name `queue`, or the one of `device` (a Device, a Queue or
@@ -55,10 +57,13 @@ pub(crate) fn named_queue(
         }
     }
     if given(device) {
-        match device.and_then(|device| device.cast::<PyQueue>().ok()) {
-            Some(queue) => take(queue.get().0.clone())?,
-            None => take(device_of(device)?.queue()?)?,
-        }
+        let queue = device.and_then(|device| device.cast::<PyQueue>().ok());
+        let own = device.and_then(|device| device.cast::<PyDevice>().ok());
+        take(match (queue, own) {
+            (Some(queue), _) => queue.get().0.clone(),
+            (None, Some(device)) => device.get().queue_of()?,
+            (None, None) => device_of(device)?.queue()?,
+        })?;
     }
     Ok(named)
 }
@@ -73,6 +78,31 @@ pub(crate) fn kind_of(usm_type: Option<&Bound<'_, PyAny>>) -> Result<Option<UsmK
             argument.repr()?
         )))),
     }
+}
+
+/// The array that an object of others is, and where it is to be in place of what is not named: one in memory of the
+/// processor has no queue of its own and goes where an array of numbers would.
+///
+/// # Errors
+/// What the protocols report.
+pub(crate) fn imported(
+    object: &Bound<'_, PyAny>,
+    copy: Option<bool>,
+    queue: &mut Option<Queue>,
+    kind: &mut Option<UsmKind>,
+) -> Result<Option<UsmArray>> {
+    if let Some(array) = protocol::import_usm(object, &Request { queue: queue.as_ref(), copy })? {
+        return Ok(Some(array));
+    }
+    let place = queue.clone().map_or_else(Queue::default_queue, Ok)?;
+    let array = protocol::import(object, &Request { queue: Some(&place), copy })?;
+    if let Some(array) = &array {
+        if array.context() != place.context() {
+            kind.get_or_insert(UsmKind::Device);
+        }
+        *queue = Some(place);
+    }
+    Ok(array)
 }
 
 /// How elements are to lie; `None` for "A" and "K", the order of what there is already.

@@ -39,7 +39,7 @@ macro_rules! sums {
             keepdims: bool,
             out: Out<'py>,
         ) -> Result<Bound<'py, PyArray>> {
-            let x: &UsmArray = &x.array;
+            let x: &UsmArray = &x.array();
             let axes = axes_of("axis", axis)?;
             let dtype = dtype::optional(dtype, x.device().dtype_support())?;
             deliver(py, out.as_ref(), || x.reduce_as(Reduction::$Reduction, axes.as_deref(), keepdims, dtype))
@@ -64,7 +64,7 @@ macro_rules! reductions {
             keepdims: bool,
             out: Out<'py>,
         ) -> Result<Bound<'py, PyArray>> {
-            let $x: &UsmArray = &x.array;
+            let $x: &UsmArray = &x.array();
             let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
             deliver(py, out.as_ref(), || $compute)
         }
@@ -103,7 +103,7 @@ macro_rules! places {
             keepdims: bool,
             out: Out<'py>,
         ) -> Result<Bound<'py, PyArray>> {
-            let x: &UsmArray = &x.array;
+            let x: &UsmArray = &x.array();
             deliver(py, out.as_ref(), || {
                 let axis = axis.map(|axis| [axis]);
                 x.reduce(Reduction::$Reduction, axis.as_ref().map(|axis| axis.as_slice()), keepdims)
@@ -132,7 +132,7 @@ macro_rules! spreads {
             keepdims: bool,
             out: Out<'py>,
         ) -> Result<Bound<'py, PyArray>> {
-            let x: &UsmArray = &x.array;
+            let x: &UsmArray = &x.array();
             let axes = axes_of("axis", axis)?;
             deliver(py, out.as_ref(), || x.$method(axes.as_deref(), keepdims, correction))
         }
@@ -158,7 +158,7 @@ macro_rules! magnitudes {
             keepdims: bool,
             out: Out<'py>,
         ) -> Result<Bound<'py, PyArray>> {
-            let x: &UsmArray = &x.array;
+            let x: &UsmArray = &x.array();
             let axes = axes_of("axis", axis)?;
             let dtype = dtype::optional(dtype, x.device().dtype_support())?;
             deliver(py, out.as_ref(), || x.$name(axes.as_deref(), keepdims, dtype))
@@ -188,7 +188,7 @@ macro_rules! scans {
             include_initial: bool,
             out: Out<'py>,
         ) -> Result<Bound<'py, PyArray>> {
-            let x: &UsmArray = &x.array;
+            let x: &UsmArray = &x.array();
             let dtype = dtype::optional(dtype, x.device().dtype_support())?;
             deliver(py, out.as_ref(), || x.cumulative(Scan::$Scan, axis, dtype, include_initial))
         }
@@ -217,10 +217,10 @@ fn diff(
     append: Option<PyRef<'_, PyArray>>,
 ) -> Result<PyArray> {
     let n = super::count("n", n)?;
-    let x: &UsmArray = &x.array;
-    let prepend = prepend.as_ref().map(|edge| &edge.array);
-    let append = append.as_ref().map(|edge| &edge.array);
-    Ok(py.detach(|| x.diff(axis, n, prepend, append))?.into())
+    let x: &UsmArray = &x.array();
+    let prepend = prepend.as_ref().map(|edge| edge.array());
+    let append = append.as_ref().map(|edge| edge.array());
+    Ok(py.detach(|| x.diff(axis, n, prepend.as_deref(), append.as_deref()))?.into())
 }
 
 /// Adds the functions to the module.

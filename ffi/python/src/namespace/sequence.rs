@@ -95,19 +95,96 @@ fn ragged(depth: usize) -> Obstacle {
     ))))
 }
 
+/// Where the array of a sequence is made.
+struct Place<'a> {
+    queue: &'a Queue,
+    kind: UsmKind,
+    moved: Moved,
+}
+
+/// Which arrays in a sequence are moved to the queue; those of others in memory of the processor, which have none, always are.
+#[derive(Clone, Copy, PartialEq)]
+enum Moved {
+    None,
+    OfOthers,
+    All,
+}
+
 /// An array of a Python number, or of nested sequences of numbers and arrays, ours or others', in new memory of a kind on a queue.
 /// Without a dtype: `bool`, the default integer, the default float or the default complex dtype, as the numbers need;
-/// with arrays among them, what they and the numbers promote to.
+/// with arrays among them, what they and the numbers promote to. Our arrays are not moved.
 ///
 /// # Errors
-/// `TypeError` for something else, `ValueError` where parts have different shapes, what the allocation reports.
+/// `TypeError` for something else, `ValueError` where parts have different shapes, `ExecutionPlacementError` where one of our
+/// arrays is on another queue, what the allocation reports.
 pub(crate) fn array_of(
     object: &Bound<'_, PyAny>,
     dtype: Option<Dtype>,
     queue: &Queue,
     kind: UsmKind,
 ) -> Result<UsmArray> {
-    array_at(0, object, dtype, queue, kind)
+    array_at(0, object, dtype, &Place { queue, kind, moved: Moved::OfOthers })
+}
+
+/// As [`array_of`], where a queue or a kind need not be named: then it is that of the arrays among the numbers, and without
+/// any, device memory on the default device. To a queue that is named, all arrays are moved. The dtype is that for a queue.
+///
+/// # Errors
+/// As for [`array_of`]; `ExecutionPlacementError` where no queue is named and two arrays are on different ones.
+pub(crate) fn array_placed(
+    object: &Bound<'_, PyAny>,
+    dtype: impl FnOnce(&Queue) -> Result<Option<Dtype>>,
+    queue: Option<Queue>,
+    kind: Option<UsmKind>,
+) -> Result<UsmArray> {
+    let moved = if queue.is_some() { Moved::All } else { Moved::None };
+    let mut contents = Contents::default();
+    let numbers = match contents.read(object, 0) {
+        Ok(()) => Some(contents),
+        Err(Obstacle::Fault(fault)) => return Err(fault),
+        Err(Obstacle::Array) => None,
+    };
+    let mut home = None;
+    if numbers.is_none() {
+        find_home(0, object, &mut home)?;
+    }
+    let (own_queue, own_kind) = home.unzip();
+    let queue = queue.or(own_queue).map_or_else(Queue::default_queue, Ok)?;
+    let kind = kind.or(own_kind).unwrap_or(UsmKind::Device);
+    let (dtype, place) = (dtype(&queue)?, Place { queue: &queue, kind, moved });
+    if let Some(contents) = numbers {
+        return array_of_numbers(object.py(), contents, dtype, &place);
+    }
+    let array = stacked(0, object, dtype, &place)?;
+    // What is put together of arrays has their kind.
+    if array.usm_kind() == kind { Ok(array) } else { Ok(object.py().detach(|| array.to_kind(kind))?) }
+}
+
+/// The queue of the first array in a sequence, and the kind of a result of all.
+fn find_home(depth: usize, object: &Bound<'_, PyAny>, home: &mut Option<(Queue, UsmKind)>) -> Result<()> {
+    if number(object)?.is_some() {
+        return Ok(());
+    }
+    if let Some(array) = placed_array(object)? {
+        let kind = array.usm_kind();
+        match home {
+            None => *home = Some((array.queue().clone(), kind)),
+            Some((_, all)) => *all = all.combine(kind),
+        }
+        return Ok(());
+    }
+    if depth >= MAX_NDIM {
+        return Err(too_deep());
+    }
+    items(object)?.into_iter().flatten().try_for_each(|item| find_home(depth + 1, &item, home))
+}
+
+/// The array that an object is which has a queue: one of ours, or one in USM memory of others.
+fn placed_array(object: &Bound<'_, PyAny>) -> Result<Option<UsmArray>> {
+    match object.cast::<PyArray>() {
+        Ok(array) => Ok(Some(array.get().array().clone())),
+        Err(_) => protocol::import_usm(object, &Request { queue: None, copy: None }),
+    }
 }
 
 /// As [`array_of`], for a part that is so deep in a sequence.
@@ -115,22 +192,30 @@ fn array_at(
     depth: usize,
     object: &Bound<'_, PyAny>,
     dtype: Option<Dtype>,
-    queue: &Queue,
-    kind: UsmKind,
+    place: &Place<'_>,
 ) -> Result<UsmArray> {
     let mut contents = Contents::default();
     match contents.read(object, 0) {
-        Ok(()) => {}
-        Err(Obstacle::Fault(fault)) => return Err(fault),
-        Err(Obstacle::Array) => return stacked(depth, object, dtype, queue, kind),
+        Ok(()) => array_of_numbers(object.py(), contents, dtype, place),
+        Err(Obstacle::Fault(fault)) => Err(fault),
+        Err(Obstacle::Array) => stacked(depth, object, dtype, place),
     }
+}
+
+fn array_of_numbers(
+    py: Python<'_>,
+    contents: Contents,
+    dtype: Option<Dtype>,
+    place: &Place<'_>,
+) -> Result<UsmArray> {
     let Contents { shape, values } = contents;
+    let (queue, kind) = (place.queue, place.kind);
     let dtype = match dtype {
         Some(dtype) => dtype,
         None if values.is_empty() => queue.device().dtype_support().default_float(),
         None => natural(&values, queue)?,
     };
-    object.py().detach(|| {
+    py.detach(|| {
         Ok(stridewise::with_dtype!(dtype, T => {
             let values = values.iter().map(|value| converted::<T>(value, dtype));
             UsmArray::from_slice::<T>(queue, &shape, &values.collect::<stridewise::Result<Vec<T>>>()?, kind)?
@@ -169,11 +254,16 @@ fn stacked(
     depth: usize,
     object: &Bound<'_, PyAny>,
     dtype: Option<Dtype>,
-    queue: &Queue,
-    kind: UsmKind,
+    place: &Place<'_>,
 ) -> Result<UsmArray> {
-    if let Ok(array) = object.cast::<PyArray>() {
-        return Ok(array.try_borrow().map_err(PyErr::from)?.array.clone());
+    let (queue, kind) = (place.queue, place.kind);
+    if let Some(array) = placed_array(object)? {
+        let moved = match place.moved {
+            Moved::None => false,
+            Moved::OfOthers => object.cast::<PyArray>().is_err(),
+            Moved::All => true,
+        };
+        return if moved { Ok(object.py().detach(|| array.to_queue(queue))?) } else { Ok(array) };
     }
     let Some(items) = items(object)? else {
         return match object.extract::<Operand<'_>>() {
@@ -196,7 +286,7 @@ fn stacked(
     if depth >= MAX_NDIM {
         return Err(too_deep());
     }
-    let part = |item: &Bound<'_, PyAny>| array_at(depth + 1, item, dtype, queue, kind);
+    let part = |item: &Bound<'_, PyAny>| array_at(depth + 1, item, dtype, place);
     let parts = items.iter().map(part).collect::<Result<Vec<_>>>()?;
     let Some(common) =
         parts.iter().map(UsmArray::dtype).reduce(promote_types).map(|own| dtype.unwrap_or(own))

@@ -24,7 +24,7 @@ fn sort(
 ) -> Result<PyArray> {
     // The sort is stable always.
     let _ = stable;
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     Ok(py.detach(|| x.sort(axis, descending))?.into())
 }
 
@@ -39,7 +39,7 @@ fn argsort(
     stable: bool,
 ) -> Result<PyArray> {
     let _ = stable;
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     Ok(py.detach(|| x.argsort(axis, descending))?.into())
 }
 
@@ -90,7 +90,7 @@ fn top_k<'py>(
             ))));
         }
     };
-    let (x, k): (&UsmArray, _) = (&x.array, super::count("k", k)?);
+    let (x, k): (&UsmArray, _) = (&x.array(), super::count("k", k)?);
     let (values, places) = py.detach(|| x.top_k(k, axis, largest))?;
     TOP_K.of(py, [values, places])
 }
@@ -98,7 +98,7 @@ fn top_k<'py>(
 /// An operand as an array, where a number takes the dtype that it has beside another array, and its queue.
 fn array_beside(operand: &Operand<'_>, beside: Option<&UsmArray>) -> Result<UsmArray> {
     let value = match (operand, beside) {
-        (Operand::Array(array), _) => return Ok(array.array.clone()),
+        (Operand::Array(array), _) => return Ok(UsmArray::clone(array)),
         (_, None) => {
             return Err(Fault::Python(pyo3::exceptions::PyTypeError::new_err(
                 "`x1` and `x2` are numbers; expected at least one usm_ndarray; help: convert one with asarray",
@@ -143,10 +143,10 @@ fn searchsorted(
             ))));
         }
     };
-    let x1: &UsmArray = &x1.array;
+    let x1: &UsmArray = &x1.array();
     let x2 = array_beside(&x2, Some(x1))?;
-    let sorter = sorter.as_ref().map(|sorter| &sorter.array);
-    Ok(py.detach(|| x1.searchsorted(&x2, side, sorter))?.into())
+    let sorter = sorter.as_ref().map(|sorter| sorter.array());
+    Ok(py.detach(|| x1.searchsorted(&x2, side, sorter.as_deref()))?.into())
 }
 
 /// For each element of x1, whether it is among the elements of x2 or, with invert, is not: an array of bool of the shape
@@ -155,7 +155,7 @@ fn searchsorted(
 #[pyo3(signature = (x1, x2, /, *, invert=false))]
 fn isin(py: Python<'_>, x1: Operand<'_>, x2: Operand<'_>, invert: bool) -> Result<PyArray> {
     let beside = |operand: &Operand<'_>| match operand {
-        Operand::Array(array) => Some(array.array.clone()),
+        Operand::Array(array) => Some(UsmArray::clone(array)),
         _ => None,
     };
     let (first, second) = (beside(&x1), beside(&x2));
@@ -167,7 +167,7 @@ fn isin(py: Python<'_>, x1: Operand<'_>, x2: Operand<'_>, invert: bool) -> Resul
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn unique_values(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     Ok(py.detach(|| x.unique_values())?.into())
 }
 
@@ -175,7 +175,7 @@ fn unique_values(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn unique_counts<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     let (values, counts) = py.detach(|| x.unique_counts())?;
     UNIQUE_COUNTS.of(py, [values, counts])
 }
@@ -185,7 +185,7 @@ fn unique_counts<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn unique_inverse<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     let (values, inverse) = py.detach(|| x.unique_inverse())?;
     UNIQUE_INVERSE.of(py, [values, inverse])
 }
@@ -196,7 +196,7 @@ fn unique_inverse<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn unique_all<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array;
+    let x: &UsmArray = &x.array();
     let all = py.detach(|| x.unique_all())?;
     UNIQUE_ALL.of(py, [all.values, all.indices, all.inverse_indices, all.counts])
 }

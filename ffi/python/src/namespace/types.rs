@@ -16,7 +16,7 @@ const VERSION: &str = "2025.12";
 /// The dtype of an array, or that an object names.
 fn dtype_of(object: &Bound<'_, PyAny>) -> Result<Dtype> {
     match object.cast::<PyArray>() {
-        Ok(array) => Ok(array.try_borrow().map_err(PyErr::from)?.array.dtype()),
+        Ok(array) => Ok(array.get().array().dtype()),
         Err(_) => dtype::extract(object, DtypeSupport::ALL),
     }
 }
@@ -53,9 +53,9 @@ fn result_type(py: Python<'_>, arrays_and_dtypes: &Bound<'_, PyTuple>) -> Result
     for argument in arrays_and_dtypes.iter() {
         match argument.extract::<Operand<'_>>() {
             Ok(Operand::Array(array)) => {
-                let own = array.array.device().dtype_support();
+                let own = array.device().dtype_support();
                 support = DtypeSupport { f16: support.f16 && own.f16, f64: support.f64 && own.f64 };
-                dtypes.push(array.array.dtype());
+                dtypes.push(array.dtype());
             }
             Ok(Operand::Weak(value)) => weak.push(value),
             Ok(Operand::Scalar(value)) => dtypes.push(value.dtype()),

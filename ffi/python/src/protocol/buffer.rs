@@ -35,7 +35,7 @@ impl PyArray {
         }
         // SAFETY: not null, and the protocol's room for a buffer; without an owner it is not released.
         unsafe { (*view).obj = std::ptr::null_mut() };
-        let array = slf.try_borrow().map_err(PyErr::from)?.array.clone();
+        let array = slf.get().array().clone();
         let asked = |what: c_int| flags & what == what;
         let state = array.flags();
         let Some(format) = typestr::format(array.dtype()) else {

@@ -187,7 +187,7 @@ fn from_dlpack(
     let py = x.py();
     let queue = named_queue(device, None, None)?;
     let (array, fresh) = match x.cast::<PyArray>() {
-        Ok(array) => (array.try_borrow().map_err(PyErr::from)?.array.clone(), false),
+        Ok(array) => (array.get().array().clone(), false),
         Err(_) if x.hasattr("__dlpack__")? && x.hasattr("__dlpack_device__")? => {
             (receive(x, &working_queue(queue.as_ref())?, copy)?, true)
         }
@@ -244,7 +244,7 @@ impl PyArray {
         if dl_device.is_some_and(|device| device != (i64::from(DL_CPU), 0)) {
             return refuse("`dl_device` is another device; expected (1, 0), the processor, or None");
         }
-        let array = &self.array;
+        let array = &self.array();
         let visible = check_visible(array);
         let fresh = match (copy, &visible) {
             (Some(true), _) => true,
@@ -265,7 +265,7 @@ impl PyArray {
     /// The device of the array's memory in DLPack's numbers: (1, 0), the processor. Raises BufferError for memory that the
     /// host may not touch.
     fn __dlpack_device__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
-        let device = dlpack::device_of(&self.array).map_err(refusal)?;
+        let device = dlpack::device_of(&self.array()).map_err(refusal)?;
         Ok(PyTuple::new(py, [device.device_type, device.device_id])?)
     }
 }

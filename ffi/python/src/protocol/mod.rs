@@ -26,6 +26,11 @@ type Import = fn(&Bound<'_, PyAny>, &Request<'_>) -> Result<Option<UsmArray>>;
 /// The protocols, in the order in which they are tried; one line each.
 const PROTOCOLS: &[Import] = &[sycl::import, dlpack::import, numpy::import, buffer::import];
 
+/// The array that an object of others is in USM memory, which has a queue; `None` where it is none.
+pub(crate) fn import_usm(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
+    sycl::import(object, request)
+}
+
 /// The array that an object of others is, by the first protocol that it follows; `None` where it follows none.
 pub(crate) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
     for protocol in PROTOCOLS {

@@ -20,7 +20,7 @@ impl PyArray {
     /// AttributeError for memory that the host may not touch, and for bfloat16, which has no type string.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        let array = &self.array;
+        let array = &self.array();
         // What has no interface must look as if it had no such attribute, so that other protocols are tried.
         let absent = |text: String| Fault::Python(PyAttributeError::new_err(text));
         let Some(typestr) = typestr::typestr(array.dtype()) else {

@@ -25,7 +25,7 @@ use stridewise_exchange::typestr::typestr;
 use super::Request;
 use crate::array::PyArray;
 use crate::errors::{Fault, Result};
-use crate::memory::PyMemory;
+use crate::memory::{PyMemory, no_bytes};
 pub(crate) use syclobj::queue_of;
 use syclobj::{Home, home_of, kept_queue, name_of, sycl_queue, type_error};
 
@@ -124,6 +124,28 @@ impl<'py> Fields<'py> {
     }
 }
 
+/// How much of what an interface describes is adopted.
+#[derive(Clone, Copy, PartialEq)]
+enum Extent {
+    /// From the address on, so that the layout's offset counts from there.
+    FromAddress,
+    /// From the lowest element on.
+    Elements,
+}
+
+impl Extent {
+    /// The first byte, from the address on, and how many; both are within what the place was checked for.
+    fn of(self, place: &Place) -> (usize, usize) {
+        match self {
+            Self::FromAddress => (0, place.bytes),
+            Self::Elements => {
+                let elements = place.layout.byte_range(place.dtype.size());
+                (elements.start, elements.len())
+            }
+        }
+    }
+}
+
 /// What an interface describes, adopted.
 struct Taken {
     place: Place,
@@ -134,7 +156,7 @@ struct Taken {
 }
 
 /// Takes what an object's interface describes; `None` where it has none.
-fn take(object: &Bound<'_, PyAny>) -> Result<Option<Taken>> {
+fn take(object: &Bound<'_, PyAny>, extent: Extent) -> Result<Option<Taken>> {
     let py = object.py();
     let Some(found) = object.getattr_opt(intern!(py, "__sycl_usm_array_interface__"))? else {
         return Ok(None);
@@ -144,7 +166,9 @@ fn take(object: &Bound<'_, PyAny>) -> Result<Option<Taken>> {
     };
     let fields = Fields::read(dict)?;
     let home = home_of(&fields.syclobj)?;
-    let Some((address, read_only)) = fields.data else { return take_buffer(object, &fields, home).map(Some) };
+    let Some((address, read_only)) = fields.data else {
+        return take_buffer(object, &fields, home, extent).map(Some);
+    };
     // dpctl's memory says the opposite of what the protocol means by it.
     let writable = !read_only || is_memory_of_dpctl(object)?;
     let (queue, kind, place) = locate(py, &fields, home, address)?;
@@ -152,11 +176,13 @@ fn take(object: &Bound<'_, PyAny>) -> Result<Option<Taken>> {
     let memory = if place.bytes == 0 {
         None
     } else {
+        let (first, bytes) = extent.of(&place);
         // SAFETY: the address is in USM memory of this engine or of SYCL on a processor, to the end of the last element
-        // (`locate`), and lives as long as the object that described it or the description, which the deleter keeps.
+        // (`locate`), and lives as long as the object that described it or the description, which the deleter keeps; what
+        // is of this engine, the memory keeps.
         Some(unsafe {
             let owner = (object.clone().unbind(), found.clone().unbind());
-            adopt(kind, start, place.bytes, &queue, writable, owner)?
+            adopt(py, kind, (start + first, bytes), &queue, writable, owner)?
         })
     };
     Ok(Some(Taken { place, queue, memory, kind }))
@@ -247,7 +273,7 @@ fn in_context(owner: &Device, queue: &Queue) -> bool {
 }
 
 /// Takes memory of the host that an object without `data` shows as its buffer.
-fn take_buffer(object: &Bound<'_, PyAny>, fields: &Fields<'_>, home: Home) -> Result<Taken> {
+fn take_buffer(object: &Bound<'_, PyAny>, fields: &Fields<'_>, home: Home, extent: Extent) -> Result<Taken> {
     // Held as an object, whose end any thread may cause without the interpreter's lock.
     let view = PyMemoryView::from(object).map_err(|_| {
         Fault::Python(PyTypeError::new_err(
@@ -303,9 +329,11 @@ fn take_buffer(object: &Bound<'_, PyAny>, fields: &Fields<'_>, home: Home) -> Re
             }
         },
     };
+    let (first, bytes) = extent.of(&place);
     // SAFETY: the elements are within the buffer (`place`), which the view keeps where it is; it is memory of the host, and
     // the queue is the host's, or one of SYCL whose memory it is, to the last element (`kind`).
-    let memory = unsafe { adopt(kind, start, place.bytes, &queue, writable, view.into_any().unbind())? };
+    let memory =
+        unsafe { adopt(py, kind, (start + first, bytes), &queue, writable, view.into_any().unbind())? };
     Ok(Taken { place, queue, memory: Some(memory), kind })
 }
 
@@ -314,9 +342,9 @@ fn take_buffer(object: &Bound<'_, PyAny>, fields: &Fields<'_>, home: Home) -> Re
 /// # Safety
 /// As for [`UsmMemory::from_foreign`]; the memory is there as long as `owner` is.
 unsafe fn adopt(
+    py: Python<'_>,
     kind: UsmKind,
-    start: usize,
-    bytes: usize,
+    (start, bytes): (usize, usize),
     queue: &Queue,
     writable: bool,
     owner: impl Send + 'static,
@@ -324,8 +352,9 @@ unsafe fn adopt(
     let ptr = UsmPtr::new(std::ptr::with_exposed_provenance_mut(start));
     // On a thread without the interpreter's lock, the reference is given back when the lock is next taken.
     let deleter = Box::new(move || drop(owner));
+    // Waits for work on memory that nobody had to see so far.
     // SAFETY: the caller's promise.
-    let memory = unsafe { UsmMemory::from_foreign(kind, ptr, bytes, queue, Some(deleter))? };
+    let memory = py.detach(|| unsafe { UsmMemory::from_foreign(kind, ptr, bytes, queue, Some(deleter)) })?;
     if !writable {
         memory.forbid_writing();
     }
@@ -351,7 +380,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
         let memory = &memory.get().0;
         UsmArray::builder([memory.bytes()]).dtype(Dtype::U8).buffer(memory).queue(memory.queue()).build()?
     } else {
-        let Some(taken) = take(object)? else { return Ok(None) };
+        let Some(taken) = take(object, Extent::FromAddress)? else { return Ok(None) };
         let Taken { place, queue, memory, kind } = taken;
         match &memory {
             None => UsmArray::empty(&queue, place.layout.shape(), place.dtype, kind)?,
@@ -377,15 +406,11 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
     }
 }
 
-/// The memory that an object's `__sycl_usm_array_interface__` describes: from `data` to the end of the last element.
+/// The memory that an object's `__sycl_usm_array_interface__` describes, from the lowest element to the end of the
+/// highest.
 pub(super) fn import_memory(object: &Bound<'_, PyAny>) -> Result<Option<UsmMemory>> {
-    let Some(taken) = take(object)? else { return Ok(None) };
-    match taken.memory {
-        Some(memory) => Ok(Some(memory)),
-        None => Err(Fault::Python(PyValueError::new_err(
-            "the interface describes no elements; expected memory of at least one byte",
-        ))),
-    }
+    let Some(taken) = take(object, Extent::Elements)? else { return Ok(None) };
+    taken.memory.map(Some).ok_or_else(|| no_bytes("an interface without elements"))
 }
 
 fn dictionary<'py>(
@@ -418,7 +443,7 @@ impl PyArray {
     /// no type string.
     #[getter]
     fn __sycl_usm_array_interface__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        let array = &self.array;
+        let array = &self.array();
         let Some(text) = typestr(array.dtype()) else {
             return Err(Fault::Python(PyAttributeError::new_err(format!(
                 "the array is of {}; expected a dtype with a type string; help: convert it with astype",

@@ -43,7 +43,7 @@ impl PyContext {
     /// The devices.
     #[getter(devices)]
     fn members(&self) -> Vec<PyDevice> {
-        self.0.devices().iter().cloned().map(PyDevice).collect()
+        self.0.devices().iter().cloned().map(PyDevice::from).collect()
     }
     /// The devices.
     fn get_devices(&self) -> Vec<PyDevice> {

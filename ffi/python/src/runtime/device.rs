@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple, PyType};
 use stridewise::backend::{AffinityDomain, Aspect, DeviceInfo, DeviceType, Partition};
-use stridewise::{Device, UsmKind};
+use stridewise::{Device, Queue, UsmKind};
 
 use super::context::PyContext;
 use super::queue::{PyQueue, device_of};
@@ -16,13 +16,35 @@ use crate::errors::{Fault, Result};
 ///
 /// Device(filter=None): the device that a filter string such as "host", "opencl:gpu:0" or "cpu" selects, or a Device or
 /// Queue names; without one, the default device. Raises DeviceSelectionError where no device answers to it.
+///
+/// The device of an array, or of a Queue, has that queue: what is made on it combines with the array. Two devices are equal
+/// where arrays that are made on them combine.
 #[pyclass(name = "Device", module = "stridewise", frozen, eq, hash)]
 #[derive(Clone, PartialEq)]
-pub(crate) struct PyDevice(pub(crate) Device);
+pub(crate) struct PyDevice {
+    pub(crate) device: Device,
+    /// Where it is not the device's own.
+    pub(crate) queue: Option<Queue>,
+}
+
+impl From<Device> for PyDevice {
+    fn from(device: Device) -> Self {
+        Self { device, queue: None }
+    }
+}
+
+impl From<&Queue> for PyDevice {
+    /// The device with the queue.
+    fn from(queue: &Queue) -> Self {
+        let device = queue.device().clone();
+        let own = device.queue().is_ok_and(|own| own == *queue);
+        Self { device, queue: (!own).then(|| queue.clone()) }
+    }
+}
 
 impl Hash for PyDevice {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
+        self.device.hash(state);
     }
 }
 
@@ -87,7 +109,12 @@ fn domain_of(name: &str) -> Result<AffinityDomain> {
 
 impl PyDevice {
     fn info(&self) -> &DeviceInfo {
-        self.0.info()
+        self.device.info()
+    }
+
+    /// The queue of arrays that are made on it.
+    pub(crate) fn queue_of(&self) -> stridewise::Result<Queue> {
+        self.queue.clone().map_or_else(|| self.device.queue(), Ok)
     }
 }
 
@@ -96,7 +123,13 @@ impl PyDevice {
     #[new]
     #[pyo3(signature = (filter=None))]
     fn new(filter: Option<&Bound<'_, PyAny>>) -> Result<Self> {
-        Ok(Self(device_of(filter)?))
+        if let Some(device) = filter.and_then(|filter| filter.cast::<Self>().ok()) {
+            return Ok(device.get().clone());
+        }
+        match filter.and_then(|filter| filter.cast::<PyQueue>().ok()) {
+            Some(queue) => Ok(Self::from(&queue.get().0)),
+            None => Ok(device_of(filter)?.into()),
+        }
     }
     /// The device that a Device, a Queue, a filter string or None names.
     #[staticmethod]
@@ -108,7 +141,7 @@ impl PyDevice {
     /// The filter string that selects this device; a sub-device has its root's, and its place below it.
     #[getter]
     fn filter_string(&self) -> String {
-        self.0.filter_string()
+        self.device.filter_string()
     }
     /// The device's name.
     #[getter]
@@ -279,49 +312,53 @@ impl PyDevice {
                 partition.repr()?
             ))));
         };
-        let parts = py.detach(|| self.0.create_sub_devices(&partition))?;
-        Ok(parts.into_iter().map(Self).collect())
+        let parts = py.detach(|| self.device.create_sub_devices(&partition))?;
+        Ok(parts.into_iter().map(Self::from).collect())
     }
     /// The device that this one is a part of, or None.
     #[getter]
     fn parent_device(&self) -> Option<Self> {
-        self.0.parent_device().cloned().map(Self)
+        self.device.parent_device().cloned().map(Self::from)
     }
 
     /// The device's default context.
     #[getter]
     fn default_context(&self) -> PyContext {
-        PyContext(self.0.default_context())
+        PyContext(self.device.default_context())
     }
-    /// The device's default context.
+    /// The context of the queue.
     #[getter]
     fn sycl_context(&self) -> PyContext {
-        self.default_context()
+        match &self.queue {
+            Some(queue) => PyContext(queue.context().clone()),
+            None => self.default_context(),
+        }
     }
-    /// The device itself.
+    /// The device without a queue of an array.
     #[getter]
     fn sycl_device(&self) -> Self {
-        self.clone()
+        self.device.clone().into()
     }
-    /// The queue that arrays made on this device are associated with, always the same one.
+    /// The queue that arrays made on this device are associated with, always the same one: that of the array that it is the
+    /// device of, or else the device's own.
     #[getter]
     fn queue(&self, py: Python<'_>) -> Result<PyQueue> {
-        Ok(PyQueue(py.detach(|| self.0.queue())?))
+        Ok(PyQueue(py.detach(|| self.queue_of())?))
     }
-    /// The queue that arrays made on this device are associated with, always the same one.
+    /// As `queue`.
     #[getter]
     fn sycl_queue(&self, py: Python<'_>) -> Result<PyQueue> {
         self.queue(py)
     }
-    /// Waits for everything submitted to the device's queue.
+    /// Waits for everything submitted to the queue.
     fn wait(&self, py: Python<'_>) -> Result<()> {
-        Ok(py.detach(|| self.0.queue()?.wait())?)
+        Ok(py.detach(|| self.queue_of()?.wait())?)
     }
 
     /// What the device's memory pool has done and holds: a dictionary of numbers.
     #[getter]
     fn pool_statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let statistics = self.0.pool_statistics();
+        let statistics = self.device.pool_statistics();
         let all = PyDict::new(py);
         all.set_item("live_bytes", statistics.live_bytes)?;
         all.set_item("peak_live_bytes", statistics.peak_live_bytes)?;
@@ -329,18 +366,18 @@ impl PyDevice {
         all.set_item("reserved_bytes", statistics.reserved_bytes)?;
         all.set_item("hits", statistics.hits)?;
         all.set_item("misses", statistics.misses)?;
-        all.set_item("cap_bytes", self.0.pool_cap())?;
+        all.set_item("cap_bytes", self.device.pool_cap())?;
         Ok(all)
     }
     /// Gives memory back to the device until its pool holds at most so many bytes for reuse.
     #[pyo3(signature = (keep_bytes=0))]
     fn trim_pool(&self, py: Python<'_>, keep_bytes: usize) {
-        py.detach(|| self.0.trim_pool(keep_bytes));
+        py.detach(|| self.device.trim_pool(keep_bytes));
     }
 
     /// What the device is, in lines of text.
     fn describe(&self) -> String {
-        description(&self.0)
+        description(&self.device)
     }
     /// Prints what the device is.
     fn print_device_info(&self, py: Python<'_>) -> PyResult<()> {
@@ -353,18 +390,21 @@ impl PyDevice {
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }
-    /// Devices are what they stand for: there is only one of each.
+    /// Devices are what they stand for: there is only one of each. One with a queue is pickled without it.
     fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
         slf
     }
     fn __repr__(&self) -> String {
-        format!("Device({:?})", self.0.filter_string())
+        match &self.queue {
+            Some(queue) => format!("<Device({:?}) with {queue}>", self.device.filter_string()),
+            None => format!("Device({:?})", self.device.filter_string()),
+        }
     }
     fn __str__(&self) -> String {
-        self.0.filter_string()
+        self.device.filter_string()
     }
     fn __reduce__(slf: &Bound<'_, Self>) -> Result<(Py<PyType>, (String,))> {
-        let device = &slf.get().0;
+        let device = &slf.get().device;
         if device.parent_device().is_some() {
             return Err(Fault::Python(PyTypeError::new_err(format!(
                 "the sub-device {device} cannot be pickled; expected a root device; help: pickle its parent and divide \
@@ -406,7 +446,7 @@ fn listed(backend: &str, device_type: &str) -> Result<Vec<Device>> {
 #[pyfunction]
 #[pyo3(signature = (backend="all", device_type="all"))]
 pub(crate) fn get_devices(py: Python<'_>, backend: &str, device_type: &str) -> Result<Vec<PyDevice>> {
-    Ok(py.detach(|| listed(backend, device_type))?.into_iter().map(PyDevice).collect())
+    Ok(py.detach(|| listed(backend, device_type))?.into_iter().map(PyDevice::from).collect())
 }
 
 /// How many devices `get_devices` lists.
@@ -420,7 +460,7 @@ pub(crate) fn get_num_devices(py: Python<'_>, backend: &str, device_type: &str) 
 /// first GPU, else the host.
 #[pyfunction]
 pub(crate) fn select_default_device(py: Python<'_>) -> Result<PyDevice> {
-    Ok(PyDevice(py.detach(stridewise::default_device)?))
+    Ok(py.detach(stridewise::default_device)?.into())
 }
 
 macro_rules! selections {
@@ -429,7 +469,7 @@ macro_rules! selections {
             #[doc = concat!("The first ", $what, ". Raises DeviceSelectionError where there is none.")]
             #[pyfunction]
             pub(crate) fn $function(py: Python<'_>) -> Result<PyDevice> {
-                Ok(PyDevice(py.detach(|| Device::select($filter))?))
+                Ok(py.detach(|| Device::select($filter))?.into())
             }
         )*
     };
@@ -468,7 +508,7 @@ pub(crate) fn select_device_with_aspects(
         let default = stridewise::default_device().ok();
         default.into_iter().chain(stridewise::devices()).find(fits)
     });
-    found.map(PyDevice).ok_or_else(|| {
+    found.map(PyDevice::from).ok_or_else(|| {
         Fault::Python(crate::errors::DeviceSelectionError::new_err(format!(
             "device selection: no device has the aspects {required:?} without {excluded:?}; help: \
              `stridewise.get_devices()` lists the devices, and `Device.aspects` what they have"

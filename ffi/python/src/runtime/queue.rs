@@ -56,7 +56,7 @@ pub(crate) fn device_of(argument: Option<&Bound<'_, PyAny>>) -> Result<Device> {
         return Ok(stridewise::default_device()?);
     };
     if let Ok(device) = argument.cast::<PyDevice>() {
-        return Ok(device.get().0.clone());
+        return Ok(device.get().device.clone());
     }
     if let Ok(filter) = argument.cast::<PyString>() {
         return Ok(Device::select(&filter.to_cow()?)?);
@@ -191,7 +191,7 @@ impl PyQueue {
     /// The device.
     #[getter]
     fn device(&self) -> PyDevice {
-        PyDevice(self.0.device().clone())
+        self.0.device().clone().into()
     }
     /// The device.
     #[getter]
@@ -292,8 +292,7 @@ impl PyQueue {
         depends: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
         let depends = events_of(depends)?;
-        let own = mem.cast::<PyArray>().ok().map(|array| array.try_borrow().map(|array| array.array.dtype()));
-        let own = own.transpose().map_err(PyErr::from)?;
+        let own = mem.cast::<PyArray>().ok().map(|array| array.get().array().dtype());
         let named = dtype::optional(dtype, DtypeSupport::ALL)?;
         let dtype = named.or(own).unwrap_or(Dtype::U8);
         let value = scalar_of(value, dtype)?;
