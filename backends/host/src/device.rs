@@ -13,6 +13,7 @@ use stridewise_core::backend::{
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
 
+use crate::blocking::BlockingThreads;
 use crate::company::{Stage, Stream};
 use crate::kernels::{self, Sharing, Tuning};
 use crate::pool::{Entered, Pool, Workers};
@@ -48,6 +49,8 @@ pub(crate) struct DeviceState {
     /// The program's pool of rayon's, whose threads the device's are; none where the device has threads of its own.
     rayon: Option<(Arc<ThreadPool>, Home)>,
     pool: PerProcess<Workers>,
+    /// Threads for host tasks.
+    pub(crate) blocking: PerProcess<Arc<BlockingThreads>>,
     stream: Stream,
 }
 
@@ -183,6 +186,7 @@ impl HostDevice {
             pinned,
             rayon,
             pool: PerProcess::default(),
+            blocking: PerProcess::default(),
             stream: Stream::default(),
         };
         Self { info, state: Arc::new(state) }

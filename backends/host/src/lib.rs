@@ -11,6 +11,7 @@
 //! `STRIDEWISE_GUARD=1`) host code that touches it nevertheless dies with a message, as it would beside a real
 //! accelerator.
 
+mod blocking;
 mod company;
 mod device;
 mod driver;

@@ -80,17 +80,22 @@ impl Task {
         team::within(pool, self.event.command(), || self.run(&tuning));
     }
 
-    // A host task may block, also on events of this very device: on a worker it would take away the thread that could
-    // complete them, and in a pool of one thread wait for itself. So each has a thread of its own.
+    // On a worker a host task that blocks would take away the thread that could complete what it waits for, and in a pool of
+    // one thread wait for itself.
     fn run_on_own_thread(self) {
         let event = Arc::clone(&self.event);
         let (device, submitted) = (Arc::clone(&self.device), self.submitted);
-        let spawned = std::thread::Builder::new().name("stridewise-host-task".into()).spawn(move || {
+        let run = move || {
             // The starting thread may be a pinned worker, whose binding is inherited.
             topology::bind_current(&self.device.cpus);
             let tuning = self.device.tuning;
             self.run(&tuning);
-        });
+        };
+        let threads = match device.blocking.get_or_try_init(|| Ok(Arc::default())) {
+            Ok(threads) => threads,
+            Err(error) => return settle(event, Err(error), None),
+        };
+        let spawned = threads.run(Box::new(run));
         if let Err(error) = spawned {
             let error = Error::task(
                 "host task",

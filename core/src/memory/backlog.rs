@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::backend::sync::{Mutex, MutexGuard};
 use crate::backend::{Backlog, Event, Home, Wait, assert_unlocked, is_left_behind};
@@ -174,14 +174,16 @@ impl UnderWay {
                 (Arc::clone(&next.event), next.is_open)
             };
             assert_unlocked("a wait");
-            if !is_open {
-                // A failure is its command's; a process that was forked waits for nobody.
-                if event.wait().is_err() && !event.status().is_terminal() {
+            let ended = if is_open { event.wait_timeout(PATIENCE) } else { event.wait().map(|()| true) };
+            match ended {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.lock().stuck = Some(event);
                     return;
                 }
-            } else if !ends_soon(&*event) {
-                self.lock().stuck = Some(event);
-                return;
+                // A failure is its command's; a process that was forked waits for nobody.
+                Err(_) if event.status().is_terminal() => {}
+                Err(_) => return,
             }
         }
     }
@@ -199,18 +201,6 @@ impl UnderWay {
             event.status().is_terminal()
         })
     }
-}
-
-/// Whether an event is terminal within a moment.
-fn ends_soon(event: &dyn Event) -> bool {
-    let begin = Instant::now();
-    while !event.status().is_terminal() {
-        if begin.elapsed() > PATIENCE {
-            return false;
-        }
-        std::thread::sleep(Duration::from_micros(100));
-    }
-    true
 }
 
 /// The open commands of all devices: what waits for one of another device is open, too.
