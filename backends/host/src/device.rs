@@ -8,7 +8,6 @@ use std::time::Instant;
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, FoldExtents, Limits, Partition, Queue,
     QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport, check_process,
-    threads_started,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
@@ -63,7 +62,6 @@ impl DeviceState {
         if let Some(pool) = self.started() {
             return Ok(pool);
         }
-        threads_started();
         let pool = Pool::start(self.tuning.threads, self.pinned.then_some(self.cpus.as_slice()))?;
         Ok(self.pool.get_or_init(|| pool))
     }

@@ -31,7 +31,7 @@ pub use all::when_all;
 pub use info::{
     AffinityDomain, Aspect, Cache, DeviceInfo, DeviceType, Limits, Partition, Topology, UsmSupport,
 };
-pub use process::{check_process, threads_started};
+pub use process::{check_process, start_scoped_thread, start_thread, threads_started};
 pub use signal::Signal;
 
 use std::any::Any;
@@ -101,8 +101,9 @@ pub struct RawAllocation {
 /// place of those that it has not.
 ///
 /// # Safety
-/// `len` elements are readable at every source (or one), with what lies between them, and writable at `dst`, aligned to their
-/// types; nothing else accesses them in conflict. A source is exactly `dst`, with elements of the same size, or apart from it.
+/// `len` elements are readable at every source (or one), and writable at `dst`, aligned to their types; nothing else accesses
+/// them in conflict. What lies between them is there, but others may write it meanwhile. A source is exactly `dst`, with
+/// elements of the same size, or apart from it.
 pub type ElementsFn =
     unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize);
 
@@ -196,8 +197,9 @@ pub trait Device: Send + Sync {
     /// Whether it did: a device that does not compute there, or not this, or not so many, does nothing.
     ///
     /// # Safety
-    /// The elements and what lies between them are readable, the results are writable, both aligned to their dtypes and in memory
-    /// of this device or the host's, and nothing else accesses them in conflict. No extent is 0.
+    /// The elements are readable, the results are writable, both aligned to their dtypes and in memory of this device or the
+    /// host's, and nothing else accesses them in conflict. What lies between the elements is there, but others may write it
+    /// meanwhile. No extent is 0.
     unsafe fn fold_elements(
         &self,
         fold: Fold,

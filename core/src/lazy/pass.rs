@@ -10,6 +10,7 @@ use super::plan::{self, Placed};
 use crate::array::UsmArray;
 use crate::error::Result;
 use crate::layout::Strides;
+use crate::memory::heap;
 use crate::memory::track::Mode;
 use crate::plan::{Family, LaunchPlan, MAX_PLAN_DIMS};
 use crate::program::Program;
@@ -70,14 +71,15 @@ impl Pass {
                     let ahead = index.iter().zip(strides).map(|(&i, &stride)| i.cast_signed() * stride);
                     placed.operand(ahead.sum(), &strides[outer..])
                 };
-                plans.push(LaunchPlan {
+                let plan = LaunchPlan {
                     program: Arc::clone(&program),
                     family: family.clone(),
                     dims: dims[outer..].into(),
                     inputs: placed.iter().zip(&inputs).map(|(p, walk)| operand(p, &walk.strides)).collect(),
                     outputs: smallvec::smallvec![operand(&out, &output.strides)],
-                });
-            });
+                };
+                heap::push("plans", &mut plans, plan)
+            })?;
         }
         let accesses = placed.iter().map(|p| p.access(Mode::Read)).chain([out.access(Mode::Write)]).collect();
         let exported = placed.iter().chain([&out]).any(|p| p.allocation.is_exported());

@@ -11,6 +11,7 @@ use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
 use crate::backend::{RawAllocation, when_all};
 use crate::error::{Error, Result};
+use crate::fault::{self, Site};
 use crate::layout::{self, Layout};
 use crate::lazy::PendingReads;
 use crate::runtime::Device;
@@ -79,6 +80,14 @@ impl Allocation {
                 "use 64, which suits every dtype",
             ));
         }
+        if fault::strikes(Site::Usm) {
+            return Err(Error::alloc(
+                "bytes",
+                bytes,
+                "an allocation that is granted",
+                "disarm the fault injection",
+            ));
+        }
         let block = device.pool().acquire(|| device.downgrade(), kind, bytes, align)?;
         Ok(Self::owned(block.ptr(), bytes, kind, device, Owner::Pool(block), false))
     }
@@ -96,7 +105,7 @@ impl Allocation {
         bytes: usize,
         deleter: Option<Deleter>,
     ) -> Arc<Self> {
-        let chunk = Chunk::register(RawAllocation { ptr, bytes, kind }, device.downgrade(), bytes);
+        let chunk = Chunk::register_whole(RawAllocation { ptr, bytes, kind }, device.downgrade());
         chunk.set_live(0, bytes);
         // Someone else knows the pointer, so nothing may be left pending on it.
         Self::owned(

@@ -8,7 +8,10 @@
 //! - `direct`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
+//! - `heap`: vectors of the host's own memory, whose allocation may fail;
 //! - `usm`: the public memory object.
+
+pub mod heap;
 
 pub(crate) mod allocation;
 pub(crate) mod direct;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use super::registry::Chunk;
-use super::{UsmKind, UsmPtr, spare};
+use super::{UsmKind, UsmPtr, heap, spare};
 use crate::backend::{self, Event, RawAllocation};
 use crate::error::{Error, Result};
 use crate::runtime::WeakDevice;
@@ -174,8 +174,14 @@ impl Pool {
         }
         state.statistics.misses += 1;
         if pooled && class <= SLAB_BLOCK_BYTES {
+            let notes = Chunk::notes(SLAB_BYTES / class)?;
+            // Room for all blocks of the class, so that taking them back needs none.
+            let alike = |slab: &&Arc<Chunk>| slab.block_bytes == class && slab.raw.kind == kind;
+            let others: usize = state.slabs.iter().filter(alike).map(|slab| slab.blocks()).sum();
+            let free = state.free.class(kind, class);
+            heap::reserve("blocks", free, (others + notes.len()).saturating_sub(free.len()))?;
             let raw = self.obtain(&mut state, kind, SLAB_BYTES, BLOCK_ALIGN_BYTES)?;
-            let chunk = Chunk::register(raw, owner(), class);
+            let chunk = Chunk::register(raw, owner(), class, notes);
             state.statistics.reserved_bytes += raw.bytes;
             state.statistics.cached_bytes += (chunk.blocks() - 1) * class;
             // Highest first, so that the lowest addresses are handed out next.
@@ -185,7 +191,7 @@ impl Pool {
             return Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes));
         }
         let raw = self.obtain(&mut state, kind, class, align.max(BLOCK_ALIGN_BYTES))?;
-        let chunk = Chunk::register(raw, owner(), raw.bytes);
+        let chunk = Chunk::register_whole(raw, owner());
         state.statistics.reserved_bytes += raw.bytes;
         Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes))
     }
@@ -242,7 +248,9 @@ impl Pool {
         block.set_live(0);
         state.statistics.live_bytes -= class;
         let slab = block.chunk.blocks() > 1;
-        if !slab && state.statistics.cached_bytes.saturating_add(class) > state.cap_bytes {
+        let full = || state.statistics.cached_bytes.saturating_add(class) > state.cap_bytes;
+        // Those of slabs have their room.
+        if !slab && (full() || state.free.class(block.chunk.raw.kind, class).try_reserve(1).is_err()) {
             self.give_back(&mut state.statistics, &block.chunk);
             return;
         }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::{PointerKind, UsmPtr};
+use super::{PointerKind, UsmPtr, heap};
 use crate::backend::RawAllocation;
+use crate::error::Result;
 use crate::runtime::{Device, WeakDevice};
 
 static CHUNKS: RwLock<BTreeMap<usize, Arc<Chunk>>> = RwLock::new(BTreeMap::new());
@@ -24,10 +25,24 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// Registers memory. Foreign memory whose addresses another chunk already covers stays the other one's.
-    pub(crate) fn register(raw: RawAllocation, device: WeakDevice, block_bytes: usize) -> Arc<Self> {
-        let blocks = (raw.bytes / block_bytes.max(1)).max(1);
-        let live = (0..blocks).map(|_| AtomicUsize::new(0)).collect();
+    /// What a chunk notes of so many blocks, for [`register`](Self::register): had before there is memory that would have to be
+    /// given back where it cannot be.
+    pub(crate) fn notes(blocks: usize) -> Result<Box<[AtomicUsize]>> {
+        Ok(heap::collect("blocks", (0..blocks).map(|_| AtomicUsize::new(0)))?.into_boxed_slice())
+    }
+
+    /// Registers memory that is one block. Foreign memory whose addresses another chunk already covers stays the other one's.
+    pub(crate) fn register_whole(raw: RawAllocation, device: WeakDevice) -> Arc<Self> {
+        Self::register(raw, device, raw.bytes, Box::new([AtomicUsize::new(0)]))
+    }
+
+    /// Registers memory of as many blocks as there are notes.
+    pub(crate) fn register(
+        raw: RawAllocation,
+        device: WeakDevice,
+        block_bytes: usize,
+        live: Box<[AtomicUsize]>,
+    ) -> Arc<Self> {
         let chunk = Arc::new(Self { raw, device, block_bytes, live });
         CHUNKS
             .write()
