@@ -5,6 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use stridewise_core::backend::start_thread;
+
 /// How long a thread waits for another task.
 const LINGER: Duration = Duration::from_secs(1);
 /// Threads that wait at most.
@@ -50,11 +52,12 @@ impl BlockingThreads {
             return Ok(());
         }
         let threads = Arc::clone(self);
-        let thread = thread::Builder::new().name("stridewise-host-task".into()).spawn(move || {
+        let thread = thread::Builder::new().name("stridewise-host-task".into());
+        let work = move || {
             job();
             threads.work();
-        });
-        thread.map(drop)
+        };
+        start_thread(thread, work).map(drop)
     }
 
     /// What a thread does that is done with its first task.

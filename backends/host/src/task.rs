@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use stridewise_core::backend::{Command, Event, Profile, assert_unlocked, when_all};
+use stridewise_core::memory::heap;
 use stridewise_core::{Error, LaunchPlan, Result};
 
 use crate::device::DeviceState;
@@ -158,8 +159,8 @@ fn plans_ns(plans: &[LaunchPlan]) -> u64 {
 
 fn execute(command: Command, tuning: &Tuning) -> Result<()> {
     match command {
-        Command::Launch(plans) => launch(&plans, tuning),
-        Command::Stages(stages) => launch_stages(&stages, tuning),
+        Command::Launch(plans) => launch(&plans, tuning)?,
+        Command::Stages(stages) => launch_stages(&stages, tuning)?,
         Command::Copy { dst, src, bytes } => {
             // SAFETY: `Queue::submit`'s contract: the ranges are allocated, disjoint, and nothing else accesses them
             // until the event of this command is terminal.
@@ -176,27 +177,29 @@ fn execute(command: Command, tuning: &Tuning) -> Result<()> {
     Ok(())
 }
 
-fn launch(plans: &[LaunchPlan], tuning: &Tuning) {
+fn launch(plans: &[LaunchPlan], tuning: &Tuning) -> Result<()> {
     // SAFETY: `Queue::submit`'s contract: the plans are valid, independent of each other, and nothing else accesses
     // their memory in conflict until the event of this command is terminal.
     let run = |group: &[LaunchPlan], tuning: &Tuning| unsafe { kernels::run_group(group, tuning) };
-    let groups: SmallVec<[&[LaunchPlan]; 4]> = kernels::groups(plans).collect();
-    let several = tuning.threads > 1 && groups.len() > 1;
-    let is_small =
-        |group: &&[LaunchPlan]| several && group.iter().map(kernels::estimate_ns).sum::<u64>() < SPLIT_NS;
-    let (small, large): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) = groups.into_iter().partition(is_small);
-    for group in large {
-        run(group, tuning);
+    let several = tuning.threads > 1 && kernels::groups(plans).nth(1).is_some();
+    let mut small: Vec<&[LaunchPlan]> = Vec::new();
+    for group in kernels::groups(plans) {
+        if several && group.iter().map(kernels::estimate_ns).sum::<u64>() < SPLIT_NS {
+            heap::push("plans", &mut small, group)?;
+        } else {
+            run(group, tuning)?;
+        }
     }
     let whole = Tuning { threads: 1, ..*tuning };
-    team::share(small.len(), tuning.threads, &|part| run(small[part], &whole));
+    kernels::try_share(team::order(), small.len(), tuning.threads, &|part| run(small[part], &whole))
 }
 
-fn launch_stages(stages: &[Vec<LaunchPlan>], tuning: &Tuning) {
+fn launch_stages(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> Result<()> {
     // SAFETY: as in `launch`; what a stage reads of earlier ones, nobody else writes.
-    if !unsafe { kernels::by_rows(stages, tuning) } {
-        stages.iter().for_each(|plans| launch(plans, tuning));
+    if unsafe { kernels::by_rows(stages, tuning) }? {
+        return Ok(());
     }
+    stages.iter().try_for_each(|plans| launch(plans, tuning))
 }
 
 type Settled = (Arc<HostEvent>, Result<()>, Option<Profile>);

@@ -14,7 +14,8 @@ use opencl3::types::cl_event;
 use smallvec::SmallVec;
 use stridewise_core::backend::sync::Section;
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Submitted, Wait, when_all,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Submitted, Wait,
+    start_thread, when_all,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Error, LaunchPlan, Result};
@@ -309,14 +310,14 @@ impl ClQueue {
         waits.hold_all();
         self.hold(waits, move |event, _| {
             let ended = Arc::clone(event);
-            let thread =
-                std::thread::Builder::new().name("stridewise-opencl-task".to_owned()).spawn(move || {
-                    ended.start();
-                    let outcome = catch_unwind(AssertUnwindSafe(task));
-                    let outcome =
-                        outcome.unwrap_or_else(|payload| Err(Error::panicked("task", payload.as_ref())));
-                    ended.complete(outcome, None);
-                });
+            let thread = std::thread::Builder::new().name("stridewise-opencl-task".to_owned());
+            let thread = start_thread(thread, move || {
+                ended.start();
+                let outcome = catch_unwind(AssertUnwindSafe(task));
+                let outcome =
+                    outcome.unwrap_or_else(|payload| Err(Error::panicked("task", payload.as_ref())));
+                ended.complete(outcome, None);
+            });
             if let Err(error) = thread {
                 let help = "let the process have more threads";
                 event.complete(Err(Error::task("thread", error, "a thread for the task", help)), None);

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use stridewise_core::backend::start_thread;
 use stridewise_core::{Error, Result};
 
 use crate::event::ClEvent;
@@ -29,7 +30,8 @@ impl Worker {
     /// The system cannot start it.
     pub(crate) fn start() -> Result<Self> {
         let (sender, jobs) = channel::<Job>();
-        let thread = std::thread::Builder::new().name("stridewise-opencl".to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name("stridewise-opencl".to_owned());
+        let thread = start_thread(thread, move || {
             for job in jobs {
                 match job {
                     Job::Settle(event) => event.settle(),

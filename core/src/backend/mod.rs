@@ -34,6 +34,7 @@ mod locks;
 mod process;
 mod signal;
 pub mod sync;
+mod thread;
 
 pub use all::when_all;
 pub use backlog::Backlog;
@@ -45,6 +46,7 @@ pub(crate) use locks::{Deferring, Locked, defer};
 pub use process::{Home, PerProcess, check_end};
 pub(crate) use process::{arrive, end, is_left_behind, left_behind};
 pub use signal::Signal;
+pub use thread::{start_scoped_thread, start_thread};
 
 use std::any::Any;
 use std::fmt;
@@ -113,8 +115,9 @@ pub struct RawAllocation {
 /// place of those that it has not.
 ///
 /// # Safety
-/// `len` elements are readable at every source (or one), with what lies between them, and writable at `dst`, aligned to their
-/// types; nothing else accesses them in conflict. A source is exactly `dst`, with elements of the same size, or apart from it.
+/// `len` elements are readable at every source (or one), and writable at `dst`, aligned to their types; nothing else accesses
+/// them in conflict. What lies between them is there, but others may write it meanwhile. A source is exactly `dst`, with
+/// elements of the same size, or apart from it.
 pub type ElementsFn =
     unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize);
 
@@ -222,8 +225,9 @@ pub trait Device: Send + Sync {
     /// Whether it did: a device that does not compute there, or not this, or not so many, does nothing.
     ///
     /// # Safety
-    /// The elements and what lies between them are readable, the results are writable, both aligned to their dtypes and in memory
-    /// of this device or the host's, and nothing else accesses them in conflict. No extent is 0.
+    /// The elements are readable, the results are writable, both aligned to their dtypes and in memory of this device or the
+    /// host's, and nothing else accesses them in conflict. What lies between the elements is there, but others may write it
+    /// meanwhile. No extent is 0.
     unsafe fn fold_elements(
         &self,
         fold: Fold,

@@ -11,6 +11,7 @@ use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked, wait_while};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
 use crate::backend::{Aspect, RawAllocation, assert_unlocked, defer, when_all};
 use crate::error::{Error, Result};
+use crate::fault::{self, Site};
 use crate::layout::{self, Layout};
 use crate::lazy::PendingReads;
 use crate::runtime::Device;
@@ -108,6 +109,14 @@ impl Allocation {
                 align,
                 "a power of two",
                 "use 64, which suits every dtype",
+            ));
+        }
+        if fault::strikes(Site::Usm) {
+            return Err(Error::alloc(
+                "bytes",
+                bytes,
+                "an allocation that is granted",
+                "disarm the fault injection",
             ));
         }
         let block = device.pool().acquire(|| device.downgrade(), kind, bytes, align)?;

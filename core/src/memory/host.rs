@@ -8,9 +8,9 @@ use std::marker::PhantomData;
 use std::ops::{Index, Range};
 use std::sync::Arc;
 
-use super::UsmPtr;
 use super::allocation::Allocation;
 use super::track::{Mode, Opening, Refusal, Region, Span};
+use super::{UsmPtr, heap};
 use crate::backend::UsmSupport;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -251,9 +251,24 @@ macro_rules! view {
                 })
             }
             /// A copy of the elements in row-major order.
+            ///
+            /// Where there is no memory for it the process ends, as with any vector; [`try_to_vec`](Self::try_to_vec)
+            /// is an error then.
             #[must_use]
             pub fn to_vec(&self) -> Vec<T> {
                 self.as_slice().map_or_else(|| self.iter().copied().collect(), <[T]>::to_vec)
+            }
+            /// A copy of the elements in row-major order.
+            ///
+            /// # Errors
+            /// [`Error::Alloc`] where there is no memory for it.
+            pub fn try_to_vec(&self) -> Result<Vec<T>> {
+                let mut elements = heap::with_capacity("elements", self.len())?;
+                match self.as_slice() {
+                    Some(slice) => elements.extend_from_slice(slice),
+                    None => elements.extend(self.iter()),
+                }
+                Ok(elements)
             }
         }
 
