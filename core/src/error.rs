@@ -37,6 +37,9 @@ macro_rules! define_errors {
             /// Operands live on different queues (compute follows data).
             #[error(transparent)]
             ExecutionPlacement(Arc<ExecutionPlacementError>),
+            /// A kernel breaks a rule, in its form or, in checked mode, by what it does.
+            #[error("kernel: {0}")]
+            Kernel(Arc<crate::kernel::Diagnostic>),
             /// A task that this one depends on failed; nothing was executed.
             #[error("a task that this one depends on failed: {0}")]
             Dependency(Arc<Error>),

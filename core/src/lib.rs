@@ -2,6 +2,7 @@
 //! implements. Nothing in here knows a particular backend.
 
 pub mod backend;
+pub mod kernel;
 pub mod layout;
 pub mod memory;
 pub mod ops;
