@@ -195,11 +195,11 @@ impl Item {
                     self.define(result, before);
                 }
             }
-            StatementKind::Assert { condition, message } => {
-                if group.checks.enabled && self.value(*condition) == Scalar::Bool(false) {
-                    let message = format!("item {}: {message}", group.tuple(self.global));
-                    return Err(Diagnostic::new(Rule::Assertion, &statement.at, message));
-                }
+            StatementKind::Assert { condition, message }
+                if group.checks.enabled && self.value(*condition) == Scalar::Bool(false) =>
+            {
+                let message = format!("item {}: {message}", group.tuple(self.global));
+                return Err(Diagnostic::new(Rule::Assertion, &statement.at, message));
             }
             _ => {}
         }
