@@ -28,6 +28,25 @@ pub mod prelude {
 stridewise_core::register_driver!(stridewise_host::driver);
 stridewise_core::register_driver!(stridewise_opencl::driver);
 
+/// A device of the host whose threads are those of a pool of rayon's that the program has, so that there is one set of
+/// threads: work on arrays becomes jobs of the pool. Every call makes a device of its own; arrays of two do not combine.
+///
+/// ```
+/// use std::sync::Arc;
+/// use stridewise::prelude::*;
+///
+/// let pool = Arc::new(stridewise::rayon::ThreadPoolBuilder::new().num_threads(2).build()?);
+/// let queue = stridewise::host_device_on(&pool).queue()?;
+/// let x = Array::<f64>::on(&queue).linspace(0.0, 1.0, 100_000)?;
+/// assert!(((&x * 2.0).mean()? - 1.0).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn host_device_on(pool: &std::sync::Arc<rayon::ThreadPool>) -> Device {
+    Device::from_backend(stridewise_host::device_on(pool))
+}
+pub use stridewise_host::rayon;
+
 /// Does nothing but stand beside the drivers: a linker takes from a static library only what something refers to, so a
 /// library that is linked statically into programs of other languages calls this.
 #[doc(hidden)]

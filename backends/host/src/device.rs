@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use rayon::ThreadPool;
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, FoldExtents, Limits, Partition, Queue,
     QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport, check_process,
@@ -45,6 +46,8 @@ pub(crate) struct DeviceState {
     /// The processors that the device's threads run on.
     pub(crate) cpus: Vec<usize>,
     pinned: bool,
+    /// The program's pool of rayon's, whose threads the device's are; none where the device has threads of its own.
+    rayon: Option<Arc<ThreadPool>>,
     pool: OnceLock<Workers>,
     building: Mutex<()>,
     stream: Stream,
@@ -64,7 +67,11 @@ impl DeviceState {
             return Ok(pool);
         }
         threads_started();
-        let pool = Pool::start(self.tuning.threads, self.pinned.then_some(self.cpus.as_slice()))?;
+        let threads = self.tuning.threads;
+        let pool = match &self.rayon {
+            Some(rayon) => Pool::on_rayon(rayon, threads),
+            None => Pool::start(threads, self.pinned.then_some(self.cpus.as_slice()))?,
+        };
         Ok(self.pool.get_or_init(|| pool))
     }
 
@@ -120,7 +127,12 @@ impl DeviceState {
 
 impl HostDevice {
     /// The whole machine, or as much of it as this process may use.
-    pub(crate) fn root(isa: Isa, variant: Option<&'static str>, threads: usize) -> Self {
+    pub(crate) fn root(
+        isa: Isa,
+        variant: Option<&'static str>,
+        threads: usize,
+        rayon: Option<Arc<ThreadPool>>,
+    ) -> Self {
         let machine = topology::machine();
         let whole = &machine.topology;
         let last_cache_bytes = topology::last_cache_bytes(whole);
@@ -162,18 +174,25 @@ impl HostDevice {
         };
         // Workers are bound only where they fill the process's processors. With fewer, several processes (or containers
         // under a quota) would all bind to the same first ones; with more, binding only keeps the system from balancing.
-        let pinned = threads == whole.cpus.len();
+        let pinned = threads == whole.cpus.len() && rayon.is_none();
         let tuning =
             Tuning { isa, threads, last_cache_bytes: usable_cache(last_cache_bytes, whole.cpus.len()) };
-        Self::new(info, tuning, Instant::now(), pinned)
+        Self::new(info, tuning, Instant::now(), pinned, rayon)
     }
 
-    fn new(info: DeviceInfo, tuning: Tuning, origin: Instant, pinned: bool) -> Self {
+    fn new(
+        info: DeviceInfo,
+        tuning: Tuning,
+        origin: Instant,
+        pinned: bool,
+        rayon: Option<Arc<ThreadPool>>,
+    ) -> Self {
         let state = DeviceState {
             tuning,
             origin,
             cpus: info.topology.cpus.clone(),
             pinned,
+            rayon,
             pool: OnceLock::new(),
             building: Mutex::new(()),
             stream: Stream::default(),
@@ -190,7 +209,8 @@ impl HostDevice {
         let processors = topology::machine().topology.cpus.len();
         let last_cache_bytes = usable_cache(info.limits.last_cache_bytes, processors);
         let tuning = Tuning { threads, last_cache_bytes, ..self.state.tuning };
-        Arc::new(Self::new(info, tuning, self.state.origin, pinned))
+        let rayon = self.state.rayon.clone();
+        Arc::new(Self::new(info, tuning, self.state.origin, pinned && rayon.is_none(), rayon))
     }
 
     /// Consecutive runs of compute units; each has its processors, where there are enough for all.

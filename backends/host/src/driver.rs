@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use rayon::ThreadPool;
 use stridewise_core::backend::{Device, Driver};
 use stridewise_core::{Error, Result};
 
@@ -36,10 +37,10 @@ pub fn device_with(isa: Option<&str>, threads: usize) -> Result<Arc<dyn Device>>
         ));
     }
     let Some(name) = isa else {
-        return Ok(Arc::new(HostDevice::root(Isa::best(), None, threads)));
+        return Ok(Arc::new(HostDevice::root(Isa::best(), None, threads, None)));
     };
     match Isa::available().iter().find(|level| level.name() == name) {
-        Some(&level) => Ok(Arc::new(HostDevice::root(level, Some(level.name()), threads))),
+        Some(&level) => Ok(Arc::new(HostDevice::root(level, Some(level.name()), threads, None))),
         None => Err(Error::device_selection(
             "isa",
             format!("{name:?}"),
@@ -50,6 +51,18 @@ pub fn device_with(isa: Option<&str>, threads: usize) -> Result<Arc<dyn Device>>
             ),
         )),
     }
+}
+
+/// A device of the host whose threads are those of a pool of rayon's that the program has, as many as that has, so that
+/// there is one set of threads. Work that is submitted becomes jobs of the pool, each of about a millisecond at most; threads
+/// of the pool that wait for an event of the device run what it needs, but never jobs of others.
+///
+/// A thread that handed its work over wakes a sleeping one of rayon's for that, which takes longer than to wake the engine's
+/// own (`ARCHITECTURE.md` has figures).
+#[must_use]
+pub fn device_on(pool: &Arc<ThreadPool>) -> Arc<dyn Device> {
+    let threads = pool.current_num_threads();
+    Arc::new(HostDevice::root(Isa::best(), None, threads, Some(Arc::clone(pool))))
 }
 
 struct HostDriver {
@@ -66,9 +79,9 @@ impl Driver for HostDriver {
         self.devices
             .get_or_init(|| {
                 let threads = default_threads();
-                let best: Arc<dyn Device> = Arc::new(HostDevice::root(Isa::best(), None, threads));
+                let best: Arc<dyn Device> = Arc::new(HostDevice::root(Isa::best(), None, threads, None));
                 let variants = Isa::available().iter().map(|&level| {
-                    Arc::new(HostDevice::root(level, Some(level.name()), threads)) as Arc<dyn Device>
+                    Arc::new(HostDevice::root(level, Some(level.name()), threads, None)) as Arc<dyn Device>
                 });
                 std::iter::once(best).chain(variants).collect()
             })

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
-use stridewise_core::backend::{Event, EventStatus, Profile, Signal, check_process};
+use stridewise_core::backend::{Event, EventStatus, Profile, Signal, assert_unlocked, check_process};
 use stridewise_core::{Error, Result};
 
 use crate::DRIVER;
@@ -14,10 +14,11 @@ use crate::device::DeviceState;
 use crate::pool::Pool;
 use crate::task::Task;
 
-/// How many commands that wait for each other a waiter looks through for one that it can run.
-const DEPTH: usize = 64;
 /// How long a waiter looks for parts of its command that it can run, before it just waits.
 const LOOK: Duration = Duration::from_micros(25);
+/// How often a waiter on a thread that the device's workers run on looks again: nobody else may be left to run what has become
+/// ready.
+const AGAIN: Duration = Duration::from_millis(1);
 
 /// The event of a command. A thread that waits for one runs the command itself, where no worker has begun it, or one that
 /// it waits for; and helps with parts that are not claimed, where one has. It never runs anything that its event does not
@@ -30,6 +31,8 @@ pub(crate) struct HostEvent {
 
 struct Way {
     device: Arc<DeviceState>,
+    /// Rough time of the command on one thread.
+    estimate: Duration,
     /// The waits that were not terminal; none once it is ready.
     behind: SmallVec<[Arc<dyn Event>; 4]>,
 }
@@ -46,6 +49,30 @@ enum Step {
     Elsewhere,
 }
 
+/// How long a wait may last.
+#[derive(Clone, Copy)]
+struct Patience {
+    begin: Instant,
+    /// None: as long as it takes.
+    timeout: Option<Duration>,
+}
+
+impl Patience {
+    fn new(timeout: Option<Duration>) -> Self {
+        Self { begin: Instant::now(), timeout }
+    }
+
+    /// What is left of the time, if there is an end to it.
+    fn left(&self) -> Option<Duration> {
+        self.timeout.map(|timeout| timeout.saturating_sub(self.begin.elapsed()))
+    }
+
+    /// Whether there is time for work of about so long.
+    fn has(&self, estimate: Duration) -> bool {
+        self.left().is_none_or(|left| !left.is_zero() && estimate <= left)
+    }
+}
+
 impl HostEvent {
     /// An event of a command just submitted.
     pub(crate) fn new() -> Self {
@@ -53,9 +80,10 @@ impl HostEvent {
     }
 
     /// Notes where the command goes: to the device's pool, once these are terminal.
-    pub(crate) fn send(&self, device: &Arc<DeviceState>, behind: &[Arc<dyn Event>]) {
+    pub(crate) fn send(&self, device: &Arc<DeviceState>, estimate: Duration, behind: &[Arc<dyn Event>]) {
         *self.way() = Some(Box::new(Way {
             device: Arc::clone(device),
+            estimate,
             behind: behind.iter().map(Arc::clone).collect(),
         }));
     }
@@ -90,11 +118,14 @@ impl HostEvent {
         self.way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pool(&self) -> Option<Arc<Pool>> {
-        self.way().as_ref().and_then(|way| way.device.started().cloned())
+    /// The pool that the command goes to, where there is time for it.
+    fn pool(&self, patience: Patience) -> Option<Arc<Pool>> {
+        let way = self.way();
+        let way = way.as_ref().filter(|way| patience.has(way.estimate))?;
+        way.device.started().cloned()
     }
 
-    fn step(&self) -> Step {
+    fn step(&self, patience: Patience) -> Step {
         if self.signal.status().is_terminal() {
             return Step::Over;
         }
@@ -110,19 +141,19 @@ impl HostEvent {
                     .find(open)
                     .map_or(Step::Elsewhere, |event| Step::Behind(Arc::clone(event)));
             }
-            way.device.started().cloned()
+            way.device.started().filter(|_| patience.has(way.estimate)).cloned()
         };
         pool.and_then(|pool| pool.take(self).map(|task| Step::Run(task, pool))).unwrap_or(Step::Elsewhere)
     }
 
     /// Runs what the event needs and nobody has begun. At the end it is terminal, or in other hands.
-    fn run(&self) {
+    fn run(&self, patience: Patience) {
         // From the event to what it waits for, and so on.
         let mut chain: SmallVec<[Arc<dyn Event>; 8]> = SmallVec::new();
         loop {
             let step = match chain.last() {
-                Some(last) => host(last.as_ref()).map_or(Step::Elsewhere, Self::step),
-                None => self.step(),
+                Some(last) => host(last.as_ref()).map_or(Step::Elsewhere, |last| last.step(patience)),
+                None => self.step(patience),
             };
             match step {
                 Step::Over => {
@@ -134,16 +165,16 @@ impl HostEvent {
                     task.run_in_pool(&pool);
                     pool.leave();
                 }
-                Step::Behind(event) if chain.len() < DEPTH => chain.push(event),
-                Step::Behind(_) | Step::Elsewhere => return,
+                Step::Behind(event) => chain.push(event),
+                Step::Elsewhere => return,
             }
         }
     }
 
-    fn take_part(&self) {
-        let Some(pool) = self.pool() else { return };
+    fn take_part(&self, patience: Patience) {
+        self.run(patience);
+        let Some(pool) = self.pool(patience) else { return };
         let mut news = pool.news();
-        self.run();
         let mut begin = Instant::now();
         while !self.signal.status().is_terminal() && begin.elapsed() < LOOK {
             if let Some(team) = pool.join(self.command()) {
@@ -156,7 +187,39 @@ impl HostEvent {
             }
             if pool.news() != news {
                 news = pool.news();
-                self.run();
+                self.run(patience);
+            }
+        }
+    }
+
+    /// Waits, and takes part in the work as far as there is time. Whether the event is terminal.
+    fn wait_for(&self, timeout: Option<Duration>) -> Result<bool> {
+        let patience = Patience::new(timeout);
+        loop {
+            // A forked process has none of the threads that may hold the locks.
+            if !self.status().is_terminal() && check_process().is_ok() {
+                assert_unlocked("a wait");
+                self.take_part(patience);
+            }
+            let left = patience.left();
+            let is_own = || {
+                let way = self.way();
+                way.as_ref().and_then(|way| way.device.started()).is_some_and(|pool| pool.is_own_thread())
+            };
+            let again = (!self.status().is_terminal() && is_own()).then_some(AGAIN);
+            let time = match (left, again) {
+                (Some(left), Some(again)) => Some(left.min(again)),
+                (left, again) => left.or(again),
+            };
+            let done = match time {
+                None => self.signal.wait().map(|()| true),
+                Some(time) => self.signal.wait_timeout(time),
+            };
+            if done? {
+                return Ok(true);
+            }
+            if patience.left() == Some(Duration::ZERO) {
+                return Ok(false);
             }
         }
     }
@@ -178,11 +241,11 @@ impl Event for HostEvent {
     }
 
     fn wait(&self) -> Result<()> {
-        // A forked process has none of the threads that may hold the locks.
-        if !self.status().is_terminal() && check_process().is_ok() {
-            self.take_part();
-        }
-        self.signal.wait()
+        self.wait_for(None).map(drop)
+    }
+
+    fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
+        self.wait_for(Some(timeout))
     }
 
     fn on_complete(&self, callback: Box<dyn FnOnce() + Send>) {

@@ -28,8 +28,10 @@ mod task;
 mod team;
 mod topology;
 
-pub use driver::{device_with, driver};
+pub use driver::{device_on, device_with, driver};
 pub use guard::guard_device_memory;
+// A pool of it may be given: see [`device_on`].
+pub use rayon;
 
 /// The driver's name, as events and filter strings carry it.
 const DRIVER: &str = "host";

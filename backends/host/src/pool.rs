@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use rayon::ThreadPoolBuilder;
+use rayon::ThreadPool;
 use smallvec::SmallVec;
 use stridewise_core::{Error, Result};
 
@@ -28,6 +28,10 @@ pub(crate) const LINGER: Duration = Duration::from_micros(25);
 /// the processor of the thread that waits.
 const GRACE: Duration = Duration::from_micros(4);
 
+/// How long a worker that is a job of rayon's goes on before it gives the thread back, even where there is more to do: others
+/// may have jobs, too.
+const SESSION: Duration = Duration::from_millis(1);
+
 /// How often a lock is asked for awake, each time after twice as long: 10 to 50 µs in all.
 const LOCK_ROUNDS: u32 = 10;
 
@@ -39,17 +43,25 @@ const LOCK_ROUNDS: u32 = 10;
 /// A worker is bound to its processor, and who has parts to share wakes workers of other processors than its own: left to
 /// itself, the system wakes a thread beside the one that woke it, where it could not begin before that one is done.
 pub(crate) struct Pool {
+    this: Weak<Self>,
     threads: usize,
     /// The processors that workers are bound to, one each; or none.
     pins: Option<Vec<usize>>,
-    handles: OnceLock<Vec<Thread>>,
+    staff: Staff,
     state: Mutex<State>,
     /// Grows whenever there is more to do.
     news: AtomicUsize,
     /// Whether the last fork went backwards.
     backwards: AtomicBool,
-    /// For matrix products, whose kernels divide their work by rayon; made for the first.
-    products: OnceLock<Option<rayon::ThreadPool>>,
+}
+
+/// Whose threads the workers are.
+enum Staff {
+    /// The pool's own, which sleep when there is nothing to do.
+    Own(OnceLock<Vec<Thread>>),
+    /// Those of a pool of rayon's that the program has: a worker is a job of that pool as long as there is something to do, and
+    /// no thread is anybody's in between.
+    Rayon(Arc<ThreadPool>),
 }
 
 struct State {
@@ -104,32 +116,39 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.0.lock().closed = true;
         self.0.announce();
-        self.0.handles.get().into_iter().flatten().for_each(Thread::unpark);
+        if let Staff::Own(handles) = &self.0.staff {
+            handles.get().into_iter().flatten().for_each(Thread::unpark);
+        }
     }
 }
 
 type Calls = SmallVec<[usize; 2]>;
 
 impl Pool {
-    /// Starts the workers; with `pins`, the i-th is bound to the i-th of these processors.
-    pub(crate) fn start(threads: usize, pins: Option<&[usize]>) -> Result<Workers> {
+    fn new(threads: usize, pins: Option<&[usize]>, staff: Staff, phase: Phase) -> Arc<Self> {
         let state = State {
             ready: VecDeque::new(),
             teams: Vec::new(),
             busy: 0,
-            phases: vec![Phase::Called; threads],
+            phases: vec![phase; threads],
             closed: false,
         };
-        let workers = Workers(Arc::new(Self {
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
             threads,
             pins: pins.map(<[usize]>::to_vec),
-            handles: OnceLock::new(),
+            staff,
             state: Mutex::new(state),
             news: AtomicUsize::new(0),
             backwards: AtomicBool::new(false),
-            products: OnceLock::new(),
-        }));
+        })
+    }
+
+    /// Starts the workers; with `pins`, the i-th is bound to the i-th of these processors.
+    pub(crate) fn start(threads: usize, pins: Option<&[usize]>) -> Result<Workers> {
+        let workers = Workers(Self::new(threads, pins, Staff::Own(OnceLock::new()), Phase::Called));
         let mut handles = Vec::with_capacity(threads);
+        let mut refusal = None;
         for index in 0..threads {
             let pool = Arc::clone(&workers);
             let worker = thread::Builder::new()
@@ -138,15 +157,32 @@ impl Pool {
                 .spawn(move || pool.work(index));
             match worker {
                 Ok(worker) => handles.push(worker.thread().clone()),
+                // Those that are there sleep, or will; dropping `workers` ends them.
                 Err(error) => {
-                    // Those that are there sleep, or will; dropping `workers` ends them.
-                    let _ = workers.handles.set(handles);
-                    return Err(refused(threads, &error));
+                    refusal = Some(refused(threads, &error));
+                    break;
                 }
             }
         }
-        let _ = workers.handles.set(handles);
-        Ok(workers)
+        if let Staff::Own(own) = &workers.staff {
+            let _ = own.set(handles);
+        }
+        refusal.map_or(Ok(workers), Err)
+    }
+
+    /// A pool whose workers are jobs of a pool of rayon's.
+    pub(crate) fn on_rayon(pool: &Arc<ThreadPool>, threads: usize) -> Workers {
+        Workers(Self::new(threads, None, Staff::Rayon(Arc::clone(pool)), Phase::Asleep))
+    }
+
+    /// Whether the calling thread is one that the workers run on: while it waits, one worker less can come.
+    pub(crate) fn is_own_thread(&self) -> bool {
+        matches!(&self.staff, Staff::Rayon(pool) if pool.current_thread_index().is_some())
+    }
+
+    /// Whether one more thread may compute: as many do at most as the device has, and those that workers run on in any case.
+    fn has_room(&self, state: &State) -> bool {
+        state.busy < self.threads || self.is_own_thread()
     }
 
     /// A number that changes whenever there is more to do.
@@ -168,7 +204,7 @@ impl Pool {
     /// threads compute as may. Whoever gets it runs it and says [`leave`](Self::leave).
     pub(crate) fn take(&self, event: &HostEvent) -> Option<Task> {
         let mut state = self.lock();
-        if state.busy >= self.threads {
+        if !self.has_room(&state) {
             return None;
         }
         let position = state.ready.iter().position(|task| std::ptr::eq(Arc::as_ptr(&task.event), event))?;
@@ -181,7 +217,7 @@ impl Pool {
     /// [`leave`](Self::leave).
     pub(crate) fn join(&self, command: usize) -> Option<Arc<Team>> {
         let mut state = self.lock();
-        if state.busy >= self.threads {
+        if !self.has_room(&state) {
             return None;
         }
         let team =
@@ -247,25 +283,6 @@ impl Pool {
         }
     }
 
-    /// Runs a function that divides its work by rayon, on as many threads of rayon's as the device has; the calling thread
-    /// waits.
-    pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        let build = || {
-            let pins = self.pins.clone();
-            ThreadPoolBuilder::new()
-                .num_threads(self.threads)
-                .thread_name(|i| format!("stridewise-product-{i}"))
-                .start_handler(move |i| pin(pins.as_deref(), i))
-                .build()
-                .ok()
-        };
-        match self.products.get_or_init(build) {
-            Some(pool) => pool.install(work),
-            // No more threads: the work runs on those of rayon's own pool, or on this one.
-            None => work(),
-        }
-    }
-
     /// Which workers to wake, for the commands that are ready and as many helpers: those of other processors, if there are.
     fn calls(&self, state: &mut State, helpers: usize) -> Calls {
         let mut calls = Calls::new();
@@ -311,17 +328,36 @@ impl Pool {
     }
 
     fn wake(&self, workers: &[usize]) {
-        if let Some(handles) = self.handles.get() {
-            workers.iter().filter_map(|&worker| handles.get(worker)).for_each(Thread::unpark);
+        match &self.staff {
+            Staff::Own(handles) => {
+                let handles = handles.get().map_or(&[][..], Vec::as_slice);
+                workers.iter().filter_map(|&worker| handles.get(worker)).for_each(Thread::unpark);
+            }
+            Staff::Rayon(rayon) => {
+                for &worker in workers {
+                    if let Some(pool) = self.this.upgrade() {
+                        rayon.spawn(move || pool.work(worker));
+                    }
+                }
+            }
         }
     }
 
-    /// What a worker does: whatever there is; where there is nothing for a while, it sleeps.
+    /// What a worker does: whatever there is; where there is nothing for a while, it sleeps, or as a job of rayon's ends.
     fn work(&self, index: usize) {
         pin(self.pins.as_deref(), index);
+        let is_job = matches!(self.staff, Staff::Rayon(_));
+        let begin = Instant::now();
         let mut state = self.lock();
         let mut patient = true;
         loop {
+            if is_job && begin.elapsed() > SESSION {
+                // Perhaps it is called again at once, behind the jobs of others.
+                state.phases[index] = Phase::Asleep;
+                let calls = self.calls(&mut state, 0);
+                drop(state);
+                return self.wake(&calls);
+            }
             if let Some(work) = self.pick(&mut state) {
                 state.phases[index] = Phase::Working;
                 let others = usize::from(matches!(&work, Work::Team(team) if team.is_open()));
@@ -359,6 +395,9 @@ impl Pool {
                 }
             } else {
                 state.phases[index] = Phase::Asleep;
+                if is_job {
+                    return;
+                }
                 while state.phases[index] == Phase::Asleep && !state.closed {
                     drop(state);
                     thread::park();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Wait, check_process,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Submitted, Wait, check_process,
 };
 use stridewise_core::{Error, Result};
 
@@ -59,7 +59,7 @@ impl State {
 }
 
 impl Queue for HostQueue {
-    unsafe fn submit(&self, mut command: Command, waits: &[Wait]) -> Result<Arc<dyn Event>> {
+    unsafe fn submit(&self, mut command: Command, waits: &[Wait]) -> Result<Submitted> {
         let submitted = self.properties.profiling.then(|| self.device.origin.elapsed());
         if !matches!(
             command,
@@ -92,11 +92,9 @@ impl Queue for HostQueue {
             }
         }
         let estimate = task::estimate_ns(&command);
-        let small = estimate.is_some_and(|ns| ns < INLINE_NS);
+        let small = estimate.filter(|&ns| ns < INLINE_NS);
         let event = Arc::new(HostEvent::new());
-        let inline = if small && pending.is_empty() && !self.properties.in_order {
-            true
-        } else {
+        if self.properties.in_order || small.is_none() || !pending.is_empty() {
             // One critical section: of two submissions to an in-order queue, one is the other's predecessor.
             let mut state = self.lock();
             if self.properties.in_order
@@ -105,23 +103,19 @@ impl Queue for HostQueue {
                 // A wait for order: its failure is its own.
                 pending.push(Arc::clone(last) as Arc<dyn Event>);
             }
-            let inline = small && pending.is_empty();
-            if !inline {
-                // Someone else's thread will have to end it.
+            if small.is_none() || !pending.is_empty() {
+                // Perhaps someone else's thread will have to end it.
                 check_process()?;
-            }
-            if !inline && estimate.is_some() {
-                // Here, where a failure still means that nothing was enqueued.
-                self.device.pool()?;
+                if estimate.is_some() {
+                    // Here, where a failure still means that nothing was enqueued.
+                    self.device.pool()?;
+                }
+                state.track(&event);
             }
             if self.properties.in_order {
                 state.last = Some(Arc::clone(&event));
             }
-            if !inline {
-                state.track(&event);
-            }
-            inline
-        };
+        }
 
         let task = Task {
             device: Arc::clone(&self.device),
@@ -130,15 +124,14 @@ impl Queue for HostQueue {
             inherits,
             submitted,
         };
-        if inline {
-            task.run_inline(estimate.unwrap_or(0));
-        } else if pending.is_empty() {
-            event.send(&self.device, &[]);
-            task.dispatch();
-        } else {
-            task.after(&pending);
-        }
-        Ok(event)
+        // Under core's locks nothing is computed, and no worker is woken either: that takes as long as small work does.
+        Ok(Submitted::with_rest(event, move || {
+            pending.retain(|event| !event.status().is_terminal());
+            match small {
+                Some(estimate) if pending.is_empty() => task.run_inline(estimate),
+                _ => task.after(&pending),
+            }
+        }))
     }
 
     fn flush(&self) -> Result<()> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use stridewise_core::backend::{Command, Event, Profile, threads_started, when_all};
+use stridewise_core::backend::{Command, Event, Profile, assert_unlocked, threads_started, when_all};
 use stridewise_core::{Error, LaunchPlan, Result};
 
 use crate::device::DeviceState;
@@ -36,7 +36,10 @@ pub(crate) struct Task {
 impl Task {
     /// Sends the task on its way once all of `waits` are terminal.
     pub(crate) fn after(self, waits: &[Arc<dyn Event>]) {
-        self.event.send(&self.device, waits);
+        self.event.send(&self.device, Duration::from_nanos(estimate_ns(&self.command).unwrap_or(0)), waits);
+        if waits.is_empty() {
+            return self.dispatch();
+        }
         when_all(waits, move || {
             self.event.ready();
             self.dispatch();
@@ -44,7 +47,7 @@ impl Task {
     }
 
     /// Sends a task whose waits are terminal to where it runs.
-    pub(crate) fn dispatch(self) {
+    fn dispatch(self) {
         if let Some(error) = self.inherited() {
             return self.settle(Err(error), None);
         }
@@ -106,6 +109,7 @@ impl Task {
     }
 
     fn run(mut self, tuning: &Tuning) {
+        assert_unlocked("a command");
         let started = self.submitted.map(|_| self.device.origin.elapsed());
         self.event.start();
         let command = std::mem::replace(&mut self.command, Command::Barrier);

@@ -114,14 +114,6 @@ fn run_once(work: &Mutex<Option<impl FnOnce()>>) {
     }
 }
 
-/// Runs a function that divides its work by rayon, on as many threads as the pool has that the calling thread computes for.
-pub(crate) fn on_worker<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    match place() {
-        Some(Place { pool, .. }) => pool.install(work),
-        None => work(),
-    }
-}
-
 fn fork(place: Place, order: Order, parts: u32, threads: usize, run: &(dyn Fn(usize) + Sync)) {
     let team = Arc::new(Team {
         // SAFETY: pointers to the same type but for a lifetime, which a pointer does not promise.

@@ -47,7 +47,7 @@ fn devices_divide_equally_and_by_counts() {
                 bytes: src.len(),
             };
             // SAFETY: both vectors outlive the wait, and nothing else touches them.
-            unsafe { queue.submit(command, &[]) }.unwrap().wait().unwrap();
+            unsafe { queue.submit(command, &[]) }.unwrap().proceed().wait().unwrap();
             assert_eq!(dst, src);
         }
     }

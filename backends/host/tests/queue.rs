@@ -26,7 +26,7 @@ fn queue(threads: usize) -> Arc<dyn Queue> {
 fn submit(queue: &Arc<dyn Queue>, command: Command, waits: &[Wait]) -> Arc<dyn Event> {
     // SAFETY: every test keeps the memory of its commands until it has waited for them, and names as waits what they
     // conflict with.
-    unsafe { queue.submit(command, waits) }.unwrap()
+    unsafe { queue.submit(command, waits) }.unwrap().proceed()
 }
 
 fn after(event: &Arc<dyn Event>) -> Wait {

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use stridewise_core::backend::{
-    Aspect, Command, Dependency, Device, DeviceInfo, DeviceType, Driver, Event, EventStatus, Limits,
-    Partition, Profile, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Support, Topology,
-    UsmSupport, Wait,
+    Aspect, Backlog, Command, Dependency, Device, DeviceInfo, DeviceType, Driver, Event, EventStatus, Limits,
+    Partition, Profile, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Submitted, Support,
+    Topology, UsmSupport, Wait,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, LaunchPlan, Result};
@@ -352,6 +352,11 @@ impl Device for NullDevice {
         &self.0.info
     }
 
+    fn backlog(&self) -> Backlog {
+        // Nothing ends by itself.
+        Backlog::UNBOUNDED
+    }
+
     fn supports(&self, plan: &LaunchPlan) -> Support {
         let lacks = |dtype: Dtype| {
             let aspect = match dtype {
@@ -459,7 +464,7 @@ struct NullQueue {
 }
 
 impl Queue for NullQueue {
-    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Arc<dyn Event>> {
+    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Submitted> {
         let logged = Logged::of(&command)?;
         let task = if let Command::HostTask(task) = command { Some(task) } else { None };
         let signal = Arc::new(Signal::new(DRIVER));
@@ -500,17 +505,17 @@ impl Queue for NullQueue {
                 started: None,
             });
         }
-        // Failures of our own submissions are passed on as they happen; those of others are noticed this way.
-        for stranger in strangers {
-            let device: Weak<Shared> = Arc::downgrade(&self.device);
-            stranger.on_complete(Box::new(move || {
-                if let Some(device) = device.upgrade() {
-                    device.sweep();
-                }
-            }));
-        }
-        self.device.sweep();
-        Ok(event)
+        let device: Weak<Shared> = Arc::downgrade(&self.device);
+        Ok(Submitted::with_rest(event, move || {
+            let sweep =
+                move |device: &Weak<Shared>| device.upgrade().iter().for_each(|device| device.sweep());
+            // Failures of our own submissions are passed on as they happen; those of others are noticed this way.
+            for stranger in strangers {
+                let device = Weak::clone(&device);
+                stranger.on_complete(Box::new(move || sweep(&device)));
+            }
+            sweep(&device);
+        }))
     }
 
     fn flush(&self) -> Result<()> {

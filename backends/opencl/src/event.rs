@@ -280,6 +280,21 @@ impl Event for ClEvent {
         self.signal.wait()
     }
 
+    fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
+        self.settle();
+        if !self.signal.status().is_terminal() && !timeout.is_zero() {
+            check_process()?;
+            // A wait in the runtime has no time-out: the worker notes the end.
+            self.want();
+        }
+        if self.signal.wait_timeout(timeout)? {
+            return Ok(true);
+        }
+        // Perhaps it has ended, and the worker has not come to it.
+        self.settle();
+        self.signal.wait_timeout(Duration::ZERO)
+    }
+
     fn on_complete(&self, callback: Box<dyn FnOnce() + Send>) {
         self.signal.on_complete(callback);
         if !self.signal.status().is_terminal() {

@@ -12,8 +12,8 @@ use opencl3::kernel::set_kernel_arg;
 use opencl3::types::cl_event;
 use smallvec::SmallVec;
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Wait, check_process,
-    when_all,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Submitted, Wait,
+    check_process, when_all,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Error, LaunchPlan, Result};
@@ -306,7 +306,7 @@ impl ClQueue {
 }
 
 impl Queue for ClQueue {
-    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Arc<dyn Event>> {
+    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Submitted> {
         self.device.usable()?;
         check_process()?;
         let mut waits = Waits::sort(&self.device, &self.native, waits);
@@ -364,7 +364,8 @@ impl Queue for ClQueue {
             }
             state.held.push(Arc::downgrade(&event));
         }
-        Ok(event)
+        // The runtime has it, or the worker will: this thread has nothing left to do.
+        Ok(Submitted::taken(event))
     }
 
     fn flush(&self) -> Result<()> {

@@ -14,6 +14,9 @@
 //! What a backend guarantees to core:
 //! - `Err` from [`Queue::submit`] means that nothing was enqueued; a later failure makes the event fail, and every
 //!   event whose submission named it as a [`Dependency::Data`] wait;
+//! - [`Queue::submit`] takes a command and does nothing else: it computes nothing, waits for nothing and runs nobody's code,
+//!   as it is called under locks of core. What the calling thread is to do for the command is handed back
+//!   ([`Submitted::rest`]), and core does it at once after unlocking;
 //! - there is no order but the waits, unless the queue is in-order;
 //! - an event becomes terminal, failed included, only when all its waits are terminal;
 //! - when an event is complete, the effects of its command are visible to the host (host and shared memory) and to
@@ -23,14 +26,19 @@
 //! - every method may be called from any thread, dropping included; dropping a queue with work pending loses no work.
 
 mod all;
+mod backlog;
 mod info;
+mod locks;
 mod process;
 mod signal;
 
 pub use all::when_all;
+pub use backlog::Backlog;
 pub use info::{
     AffinityDomain, Aspect, Cache, DeviceInfo, DeviceType, Limits, Partition, Topology, UsmSupport,
 };
+pub use locks::assert_unlocked;
+pub(crate) use locks::{Deferring, Locked, defer};
 pub use process::{check_process, threads_started};
 pub use signal::Signal;
 
@@ -175,6 +183,10 @@ pub trait Device: Send + Sync {
     fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
         let _ = (op, dtype, out);
         None
+    }
+    /// How much may be under way on the device before who submits more waits, unless somebody sets it otherwise.
+    fn backlog(&self) -> Backlog {
+        Backlog::of(self.info())
     }
     /// Whether its queues take [`Command::Stages`].
     fn takes_stages(&self) -> bool {
@@ -417,17 +429,59 @@ impl fmt::Debug for Command {
     }
 }
 
+/// What the calling thread is to do for a command that was taken.
+pub type Rest = Box<dyn FnOnce() + Send>;
+
+/// A command that was taken.
+#[non_exhaustive]
+pub struct Submitted {
+    /// Its end.
+    pub event: Arc<dyn Event>,
+    /// What the thread that submitted it is to do, once, after it has given up its locks and before anything else: without
+    /// it the event may never be terminal. What several submissions left is done in their order.
+    pub rest: Option<Rest>,
+}
+
+impl Submitted {
+    /// A command of which nothing is left to do.
+    #[must_use]
+    pub fn taken(event: Arc<dyn Event>) -> Self {
+        Self { event, rest: None }
+    }
+
+    /// A command, and what is left to do.
+    #[must_use]
+    pub fn with_rest(event: Arc<dyn Event>, rest: impl FnOnce() + Send + 'static) -> Self {
+        Self { event, rest: Some(Box::new(rest)) }
+    }
+
+    /// Does what is left: for callers that hold no lock.
+    pub fn proceed(self) -> Arc<dyn Event> {
+        if let Some(rest) = self.rest {
+            rest();
+        }
+        self.event
+    }
+}
+
+impl fmt::Debug for Submitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Submitted({:?})", self.event)
+    }
+}
+
 /// Takes commands. Dropping it loses no submitted work.
 pub trait Queue: Send + Sync {
-    /// Enqueues a command behind its waits.
+    /// Takes a command that is to run behind its waits. Called under locks of core: see the module's contract.
     ///
     /// # Errors
     /// Nothing was enqueued; the error says why.
     ///
     /// # Safety
     /// The command is valid (see the module's contract) and its memory stays allocated, and is accessed by nothing else
-    /// in conflict, from when its waits are terminal until its event is.
-    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Arc<dyn Event>>;
+    /// in conflict, from when its waits are terminal until its event is. What is handed back is run, once, soon, on this
+    /// thread.
+    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Submitted>;
     /// Starts whatever the queue holds back; a backend that holds nothing back does nothing.
     ///
     /// # Errors
@@ -483,6 +537,31 @@ pub trait Event: Any + Send + Sync + fmt::Debug {
     /// # Errors
     /// The command's failure.
     fn wait(&self) -> Result<()>;
+    /// Blocks until the command is terminal, but not for much longer than this. Whether it is. Unlike [`wait`](Self::wait),
+    /// it takes up no work that may last longer than the time that is left.
+    ///
+    /// Without an implementation of its own, it leaves a callback with the event each time that the time is over first: an
+    /// event whose waiters come again and again needs its own.
+    ///
+    /// # Errors
+    /// The command's failure.
+    fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
+        let outcome = |event: &Self| event.error().map_or(Ok(true), Err);
+        if self.status().is_terminal() {
+            return outcome(self);
+        }
+        check_process()?;
+        if timeout.is_zero() {
+            return Ok(false);
+        }
+        // All that completes is a signal of our own, which forgets its waiters.
+        let end = Arc::new(Signal::new(self.driver()));
+        let ended = Arc::clone(&end);
+        self.on_complete(Box::new(move || {
+            ended.complete(Ok(()), None);
+        }));
+        if end.wait_timeout(timeout)? { outcome(self) } else { Ok(false) }
+    }
     /// Calls back once the command is terminal: exactly once, at once if it is already. The callback must not block.
     fn on_complete(&self, callback: Box<dyn FnOnce() + Send>);
     /// Time stamps, where the queue was made with profiling and the command is terminal.

@@ -106,6 +106,39 @@ impl Signal {
             None => Ok(()),
         }
     }
+
+    /// Blocks until the event is terminal, or for a time where there is one. Whether it is terminal.
+    fn wait_for(&self, timeout: Option<Duration>) -> Result<bool> {
+        if self.status().is_terminal() {
+            return self.outcome().map(|()| true);
+        }
+        let begin = Instant::now();
+        let spin = timeout.map_or(SPIN, |timeout| timeout.min(SPIN));
+        while begin.elapsed() < spin && !self.status().is_terminal() {
+            // Not a bare spin: the system likes to wake a worker on the processor of the thread that woke it, where it
+            // could not begin before this one sleeps (a 128 KiB copy: 7 µs with the yield, 64 µs without).
+            std::thread::yield_now();
+        }
+        if !self.status().is_terminal() {
+            // A forked process would sleep for ever: who should wake it is in the other process.
+            super::check_process()?;
+            let mut inner = self.lock();
+            inner.sleepers += 1;
+            while !self.status().is_terminal() {
+                // One that is woken for nothing sleeps for the rest.
+                let left = timeout.map(|timeout| timeout.saturating_sub(begin.elapsed()));
+                inner = match left {
+                    None => self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner),
+                    Some(Duration::ZERO) => break,
+                    Some(left) => {
+                        self.changed.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0
+                    }
+                };
+            }
+            inner.sleepers -= 1;
+        }
+        if self.status().is_terminal() { self.outcome().map(|()| true) } else { Ok(false) }
+    }
 }
 
 impl Event for Signal {
@@ -126,27 +159,11 @@ impl Event for Signal {
     }
 
     fn wait(&self) -> Result<()> {
-        if self.status().is_terminal() {
-            return self.outcome();
-        }
-        let begin = Instant::now();
-        while !self.status().is_terminal() {
-            if begin.elapsed() < SPIN {
-                // Not a bare spin: the system likes to wake a worker on the processor of the thread that woke it, where
-                // it could not begin before this one sleeps (a 128 KiB copy: 7 µs with the yield, 64 µs without).
-                std::thread::yield_now();
-                continue;
-            }
-            // A forked process would sleep for ever: who should wake it is in the other process.
-            super::check_process()?;
-            let mut inner = self.lock();
-            inner.sleepers += 1;
-            while !self.status().is_terminal() {
-                inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
-            }
-            inner.sleepers -= 1;
-        }
-        self.outcome()
+        self.wait_for(None).map(drop)
+    }
+
+    fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
+        self.wait_for(Some(timeout))
     }
 
     fn on_complete(&self, callback: Box<dyn FnOnce() + Send>) {
@@ -253,5 +270,78 @@ mod tests {
         assert_eq!(signal.status(), EventStatus::Running);
         signal.complete(Ok(()), None);
         assert!(waiters.into_iter().all(|w| w.join().unwrap()));
+    }
+
+    /// An event that has the trait's own `wait_timeout`.
+    #[derive(Debug)]
+    struct Plain(Arc<Signal>);
+
+    impl Event for Plain {
+        fn status(&self) -> EventStatus {
+            self.0.status()
+        }
+        fn error(&self) -> Option<Error> {
+            self.0.error()
+        }
+        fn wait(&self) -> Result<()> {
+            self.0.wait()
+        }
+        fn on_complete(&self, callback: Box<dyn FnOnce() + Send>) {
+            self.0.on_complete(callback);
+        }
+        fn profile(&self) -> Option<Profile> {
+            self.0.profile()
+        }
+        fn driver(&self) -> &'static str {
+            self.0.driver()
+        }
+    }
+
+    const LONG: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn a_wait_with_a_time_out_ends_with_the_time_or_the_command() {
+        for plain in [false, true] {
+            let signal = Arc::new(Signal::new("test"));
+            let event: Arc<dyn Event> = match plain {
+                true => Arc::new(Plain(Arc::clone(&signal))),
+                false => Arc::clone(&signal) as _,
+            };
+            for timeout in [Duration::ZERO, Duration::from_nanos(1), LONG] {
+                let begin = Instant::now();
+                assert!(!event.wait_timeout(timeout).unwrap());
+                assert!(begin.elapsed() >= timeout, "{:?} of {timeout:?}", begin.elapsed());
+            }
+            assert_eq!(signal.lock().sleepers, 0);
+            // A time without an end is none.
+            for timeout in [Duration::from_secs(600), Duration::MAX] {
+                let signal = Arc::new(Signal::new("test"));
+                let event = Plain(Arc::clone(&signal));
+                let waiters = [
+                    std::thread::spawn({
+                        let signal = Arc::clone(&signal);
+                        move || signal.wait_timeout(timeout)
+                    }),
+                    std::thread::spawn(move || event.wait_timeout(timeout)),
+                ];
+                std::thread::sleep(LONG);
+                signal.complete(Ok(()), None);
+                assert!(waiters.into_iter().all(|waiter| waiter.join().unwrap().unwrap()));
+            }
+            signal.complete(Err(Error::task("task", "1", "2", "3")), None);
+            for timeout in [Duration::ZERO, LONG] {
+                assert!(matches!(event.wait_timeout(timeout), Err(Error::Task(_))));
+            }
+        }
+    }
+
+    #[test]
+    fn waits_that_end_with_their_time_leave_nothing() {
+        let signal = Signal::new("test");
+        for _ in 0..100 {
+            assert!(!signal.wait_timeout(Duration::from_micros(100)).unwrap());
+        }
+        let inner = signal.lock();
+        assert_eq!((inner.callbacks.len(), inner.sleepers), (0, 0));
     }
 }

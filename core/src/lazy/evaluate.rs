@@ -8,14 +8,13 @@ use super::expression::{Emission, settle};
 use super::fold::{self, Folding};
 use super::plan::{self, Input, Placed};
 use super::{Node, Recorded, Work};
-use crate::array::direct;
 use crate::backend::Support;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout, Order};
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::schedule::{self, Access, complete};
+use crate::memory::schedule::{self, Access, Batch, complete};
 use crate::memory::track::Mode;
 use crate::plan::LaunchPlan;
 use crate::program::Program;
@@ -31,25 +30,21 @@ pub(crate) enum Target {
 }
 
 /// Submits a pending node. The caller holds the queue's flush lock. `None` where there was nothing to do.
-pub(super) fn flush_locked(node: &Arc<Node>) -> Result<Option<Event>> {
+pub(super) fn flush_locked(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Event>> {
     let guard = node.work();
-    let (memory, event) = match &*guard {
+    let part = match &*guard {
         None => return Ok(None),
         Some(Work::Fold(..)) => {
             drop(guard);
-            return fold::flush(node);
+            return fold::flush(node, batch);
         }
-        Some(Work::Map(recorded)) => match direct::recorded(&node.queue, recorded, node.kind)? {
-            Some(memory) => (memory, None),
-            None => {
-                let part = evaluate_part(&node.queue, recorded, Target::New(node.kind))?;
-                (Arc::clone(&part.output.allocation), Some(submit(&node.queue, vec![part], &[])?))
-            }
-        },
+        Some(Work::Map(recorded)) => evaluate_part(&node.queue, recorded, Target::New(node.kind), batch)?,
     };
+    let memory = Arc::clone(&part.output.allocation);
+    let event = submit(&node.queue, vec![part], &[], batch)?;
     drop(guard);
     node.settle(memory);
-    Ok(event)
+    Ok(Some(event))
 }
 
 /// Runs an expression into existing memory, now.
@@ -57,11 +52,12 @@ pub(crate) fn assign(queue: &Queue, recorded: &Recorded, target: Target, depends
     if let Target::Existing { allocation, .. } = &target {
         flush_foreign_readers(queue, allocation)?;
     }
-    let lock = queue.flush_lock();
-    let part = evaluate_part(queue, recorded, target)?;
-    let exported = part.is_exported();
-    let event = submit(queue, vec![part], depends)?;
-    drop(lock);
+    let (event, exported) = Batch::run(queue, |batch| {
+        let _lock = queue.flush_lock();
+        let part = evaluate_part(queue, recorded, target.clone(), batch)?;
+        let exported = part.is_exported();
+        Ok((submit(queue, vec![part], depends, batch)?, exported))
+    })?;
     if exported {
         complete(&event, depends)?
     }
@@ -81,15 +77,16 @@ pub(crate) fn concat_parts(queue: &Queue, parts: &[Part], depends: &[Event]) -> 
             flush_foreign_readers(queue, allocation)?;
         }
     }
-    let lock = queue.flush_lock();
-    let mut evaluated = Vec::with_capacity(parts.len());
-    for part in parts {
-        // An intermediate that two parts keep is computed by both; the first one's memory stays.
-        evaluated.push(evaluate_part(queue, &part.recorded, part.target.clone())?);
-    }
-    let exported = evaluated.iter().any(Evaluated::is_exported);
-    let event = submit(queue, evaluated, depends)?;
-    drop(lock);
+    let (event, exported) = Batch::run(queue, |batch| {
+        let _lock = queue.flush_lock();
+        let mut evaluated = Vec::with_capacity(parts.len());
+        for part in parts {
+            // An intermediate that two parts keep is computed by both; the first one's memory stays.
+            evaluated.push(evaluate_part(queue, &part.recorded, part.target.clone(), batch)?);
+        }
+        let exported = evaluated.iter().any(Evaluated::is_exported);
+        Ok((submit(queue, evaluated, depends, batch)?, exported))
+    })?;
     if exported {
         complete(&event, depends)?
     }
@@ -103,15 +100,16 @@ pub(crate) fn reduce(
     folding: &Folding,
     kind: UsmKind,
 ) -> Result<Arc<Allocation>> {
-    let lock = queue.flush_lock();
-    let part = evaluate_fold(queue, recorded, folding, kind)?;
-    for array in recorded.arrays() {
-        array.elements().note_peek();
-    }
-    let allocation = Arc::clone(&part.output.allocation);
-    let exported = part.is_exported();
-    let event = submit(queue, vec![part], &[])?;
-    drop(lock);
+    let (allocation, event, exported) = Batch::run(queue, |batch| {
+        let _lock = queue.flush_lock();
+        let part = evaluate_fold(queue, recorded, folding, kind, batch)?;
+        for array in recorded.arrays() {
+            array.elements().note_peek();
+        }
+        let allocation = Arc::clone(&part.output.allocation);
+        let exported = part.is_exported();
+        Ok((allocation, submit(queue, vec![part], &[], batch)?, exported))
+    })?;
     if exported {
         complete(&event, &[])?
     }
@@ -124,10 +122,11 @@ pub(super) fn evaluate_fold(
     recorded: &Recorded,
     folding: &Folding,
     kind: UsmKind,
+    batch: &mut Batch<'_>,
 ) -> Result<Evaluated> {
     let shape = recorded.layout.shape();
-    let settled = settle(queue, recorded, shape, true, None)?;
-    let before = fold::evaluate(settled.folds.as_deref().unwrap_or_default())?;
+    let settled = settle(queue, recorded, shape, true, None, batch)?;
+    let before = fold::evaluate(settled.folds.as_deref().unwrap_or_default(), batch)?;
     let mut emission = Emission::new(&settled, &before);
     let value = emission.value(recorded)?;
     let accumulator = emission.builder.dtype(value)?;
@@ -176,7 +175,12 @@ impl Evaluated {
 
 /// Submits evaluated expressions as one command and gives their kept intermediates memory, and the reductions that they
 /// read.
-pub(super) fn submit(queue: &Queue, mut parts: Vec<Evaluated>, depends: &[Event]) -> Result<Event> {
+pub(super) fn submit(
+    queue: &Queue,
+    mut parts: Vec<Evaluated>,
+    depends: &[Event],
+    batch: &mut Batch<'_>,
+) -> Result<Event> {
     let (mut accesses, mut computed) = (Vec::new(), Vec::new());
     let mut stages = [Vec::new(), Vec::new()];
     let before = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.before));
@@ -192,7 +196,7 @@ pub(super) fn submit(queue: &Queue, mut parts: Vec<Evaluated>, depends: &[Event]
             computed.extend(part.extras.into_iter().map(|(node, placed)| (node, placed.allocation)));
         }
     }
-    let event = submit_stages(queue, stages, accesses, depends)?;
+    let event = submit_stages(queue, stages, accesses, depends, batch)?;
     for (node, memory) in computed {
         node.settle(memory);
     }
@@ -205,12 +209,13 @@ pub(super) fn submit_plans(
     plans: Vec<LaunchPlan>,
     accesses: Vec<Access>,
     depends: &[Event],
+    batch: &mut Batch<'_>,
 ) -> Result<Event> {
     check_support(queue, &plans)?;
     match (plans.is_empty(), depends) {
         (true, []) => Ok(Event::ready()),
-        (true, _) => schedule::barrier(queue, depends),
-        (false, _) => schedule::launch(queue, plans, accesses, depends),
+        (true, _) => schedule::barrier_in(queue, depends, batch),
+        (false, _) => schedule::launch(queue, plans, accesses, depends, batch),
     }
 }
 
@@ -220,13 +225,14 @@ fn submit_stages(
     [first, second]: [Vec<LaunchPlan>; 2],
     accesses: Vec<Access>,
     depends: &[Event],
+    batch: &mut Batch<'_>,
 ) -> Result<Event> {
     if first.is_empty() {
-        return submit_plans(queue, second, accesses, depends);
+        return submit_plans(queue, second, accesses, depends, batch);
     }
     check_support(queue, &first)?;
     check_support(queue, &second)?;
-    schedule::launch_stages(queue, vec![first, second], accesses, depends)
+    schedule::launch_stages(queue, vec![first, second], accesses, depends, batch)
 }
 
 fn check_support(queue: &Queue, plans: &[LaunchPlan]) -> Result<()> {
@@ -244,10 +250,15 @@ fn check_support(queue: &Queue, plans: &[LaunchPlan]) -> Result<()> {
 }
 
 /// Evaluates one elementwise expression: everything but the submission.
-fn evaluate_part(queue: &Queue, recorded: &Recorded, target: Target) -> Result<Evaluated> {
+fn evaluate_part(
+    queue: &Queue,
+    recorded: &Recorded,
+    target: Target,
+    batch: &mut Batch<'_>,
+) -> Result<Evaluated> {
     let shape = recorded.layout.shape();
-    let settled = settle(queue, recorded, shape, false, target_allocation(&target))?;
-    let before = fold::evaluate(settled.folds.as_deref().unwrap_or_default())?;
+    let settled = settle(queue, recorded, shape, false, target_allocation(&target), batch)?;
+    let before = fold::evaluate(settled.folds.as_deref().unwrap_or_default(), batch)?;
     let mut emission = Emission::new(&settled, &before);
     let value = emission.value(recorded)?;
     let order = if recorded.layout.is_c_contiguous() { Order::C } else { Order::F };
@@ -273,7 +284,7 @@ fn evaluate_part(queue: &Queue, recorded: &Recorded, target: Target) -> Result<E
             "copy the array first",
         ));
     }
-    separate(queue, &mut inputs, &output)?;
+    separate(queue, &mut inputs, &output, batch)?;
     let mut plans = Vec::new();
     if !recorded.layout.is_empty() {
         let outputs: SmallVec<[Placed; 2]> =
@@ -300,12 +311,13 @@ fn place(queue: &Queue, target: Target, shape: &[usize], order: Order, dtype: Dt
 fn place_new(queue: &Queue, kind: UsmKind, layout: Layout, dtype: Dtype) -> Result<Placed> {
     // Fits: a layout has at most `MAX_LEN` elements.
     let bytes = layout.len().max(1) * dtype.size();
-    let allocation = Allocation::new(queue.device(), kind, bytes, crate::memory::BLOCK_ALIGN_BYTES)?;
+    // Nothing is waited for under the flush lock: where memory is missing, `Batch::run` waits and begins again.
+    let allocation = Allocation::at_once(queue.device(), kind, bytes, crate::memory::BLOCK_ALIGN_BYTES)?;
     Ok(Placed { allocation, layout, dtype })
 }
 
 /// Copies inputs that overlap the output other than exactly, so that the result is what a copy first would give.
-fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed) -> Result<()> {
+fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed, batch: &mut Batch<'_>) -> Result<()> {
     for source in inputs {
         let Input::Memory(input) = source else { continue };
         let (size, out_size) = (input.dtype.size(), output.dtype.size());
@@ -322,7 +334,7 @@ fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed) -> Result<()> 
             let accesses = vec![input.access(Mode::Read), copy.access(Mode::Write)];
             let read = Input::Memory(input.clone());
             plan::map(&program, shape, &[read], std::slice::from_ref(&copy), &mut plans);
-            schedule::launch(queue, plans, accesses, &[])?;
+            schedule::launch(queue, plans, accesses, &[], batch)?;
             *source = Input::Memory(copy);
         }
     }
@@ -344,6 +356,7 @@ pub(super) fn flush_own_readers(
     queue: &Queue,
     allocation: &Arc<Allocation>,
     counts: impl Fn(&Arc<Node>) -> bool,
+    batch: &mut Batch<'_>,
 ) -> Result<bool> {
     let mut found = false;
     allocation.pending_reads.0.for_each_pending(|node| {
@@ -351,16 +364,20 @@ pub(super) fn flush_own_readers(
         Ok(())
     })?;
     if found {
-        queue
-            .pending()
-            .0
-            .for_each_pending(|node| if counts(node) { flush_locked(node).map(drop) } else { Ok(()) })?;
+        queue.pending().0.for_each_pending(|node| match counts(node) {
+            true => flush_locked(node, batch).map(drop),
+            false => Ok(()),
+        })?;
     }
     Ok(found)
 }
 
 /// Flushes everything recorded that reads an allocation which is about to be written, all of it on the queue whose flush
 /// lock the caller holds.
-pub(super) fn flush_readers(queue: &Queue, allocation: &Arc<Allocation>) -> Result<()> {
-    flush_own_readers(queue, allocation, |_| true).map(drop)
+pub(super) fn flush_readers(
+    queue: &Queue,
+    allocation: &Arc<Allocation>,
+    batch: &mut Batch<'_>,
+) -> Result<()> {
+    flush_own_readers(queue, allocation, |_| true, batch).map(drop)
 }

@@ -13,6 +13,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::memory::allocation::Allocation;
+use crate::memory::schedule::Batch;
 use crate::memory::track::{Mode, Region};
 use crate::ops::Op;
 use crate::program::{Arg, MAX_OUTPUTS, ProgramBuilder};
@@ -60,6 +61,7 @@ pub(super) fn settle(
     shape: &[usize],
     reduction: bool,
     overwritten: Option<&Arc<Allocation>>,
+    batch: &mut Batch<'_>,
 ) -> Result<Settled> {
     loop {
         // What stages write is memory of their own.
@@ -72,7 +74,7 @@ pub(super) fn settle(
             && let Some(allocation) = overwritten
         {
             let reads = |node: &Arc<Node>| settled.references.get(node).is_none();
-            if flush_own_readers(queue, allocation, reads)? {
+            if flush_own_readers(queue, allocation, reads, batch)? {
                 continue;
             }
         }
@@ -83,7 +85,7 @@ pub(super) fn settle(
             return Ok(settled);
         }
         for node in obstacles {
-            flush_locked(&node)?;
+            flush_locked(&node, batch)?;
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::layout::Dims;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
+use crate::memory::schedule::Batch;
 use crate::ops;
 use crate::program::{Fold, Program};
 use crate::runtime::{Event, Queue};
@@ -21,6 +22,7 @@ use crate::scalar::Scalar;
 pub(crate) const WAITING_BYTES: usize = 1 << 20;
 
 /// How a reduction folds, over which axes, and what is done with each folded value.
+#[derive(Clone)]
 pub(crate) struct Folding {
     pub(crate) fold: Fold,
     pub(crate) axes: Dims,
@@ -104,28 +106,27 @@ impl Node {
     }
 }
 
-/// Submits a pending reduction, and with it the others of the same array over the same axes; or, where it is the only one and
-/// not long, computes it at once. The caller holds the queue's flush lock.
-pub(super) fn flush(node: &Arc<Node>) -> Result<Option<Event>> {
+/// Submits a pending reduction, and with it the others of the same array over the same axes. The caller holds the queue's flush
+/// lock.
+pub(super) fn flush(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Event>> {
     let together = alike(node)?;
-    if together.len() == 1
-        && let Some(memory) = at_once(node)?
-    {
-        node.settle(memory);
-        return Ok(None);
-    }
-    let event = match submit_all(&together) {
-        // The failure may be another one's.
-        Err(_) if together.len() > 1 => submit_all(std::slice::from_ref(node)),
+    let event = match submit_all(&together, batch) {
+        // The failure may be another one's; but what is missing may come.
+        Err(error) if together.len() > 1 && !matches!(error, Error::Alloc(_)) => {
+            submit_all(std::slice::from_ref(node), batch)
+        }
         outcome => outcome,
     };
     event.map(Some)
 }
 
-/// The results of a pending reduction, computed without a submission, where that is possible.
-fn at_once(node: &Node) -> Result<Option<Arc<Allocation>>> {
-    let work = node.work();
-    let Some(Work::Fold(recorded, folding)) = &*work else { return Ok(None) };
+/// Whether a pending reduction is the only one of its array over its axes.
+pub(super) fn is_single(node: &Arc<Node>) -> Result<bool> {
+    Ok(alike(node)?.len() == 1)
+}
+
+/// The results of a reduction that is recorded, computed without a submission, where that is possible.
+pub(super) fn at_once(recorded: &Recorded, folding: &Folding) -> Result<Option<Arc<Allocation>>> {
     // What is recorded is an array in memory, perhaps to be converted.
     let Some(array) = large(recorded) else { return Ok(None) };
     direct::fold(array, recorded.out, folding.fold, folding.finish.as_deref(), &folding.axes, true)
@@ -152,7 +153,7 @@ fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
 
 /// Evaluates pending reductions, and behind each those like it that the device can run. The caller holds the queue's flush
 /// lock.
-pub(super) fn evaluate(needed: &[Arc<Node>]) -> Result<Vec<(Arc<Node>, Evaluated)>> {
+pub(super) fn evaluate(needed: &[Arc<Node>], batch: &mut Batch<'_>) -> Result<Vec<(Arc<Node>, Evaluated)>> {
     let mut evaluated: Vec<(Arc<Node>, Evaluated)> = Vec::new();
     for node in needed {
         for like in alike(node)? {
@@ -160,7 +161,7 @@ pub(super) fn evaluate(needed: &[Arc<Node>]) -> Result<Vec<(Arc<Node>, Evaluated
                 continue;
             }
             let is_needed = needed.iter().any(|other| Arc::ptr_eq(other, &like));
-            match evaluate_one(&like) {
+            match evaluate_one(&like, batch) {
                 Ok(Some(part)) if is_needed || part.is_supported(&node.queue) => evaluated.push((like, part)),
                 Err(error) if is_needed => return Err(error),
                 _ => {}
@@ -170,23 +171,23 @@ pub(super) fn evaluate(needed: &[Arc<Node>]) -> Result<Vec<(Arc<Node>, Evaluated
     Ok(evaluated)
 }
 
-fn evaluate_one(node: &Arc<Node>) -> Result<Option<Evaluated>> {
+fn evaluate_one(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Evaluated>> {
     match &*node.work() {
         Some(Work::Fold(recorded, folding)) => {
-            evaluate_fold(&node.queue, recorded, folding, node.kind).map(Some)
+            evaluate_fold(&node.queue, recorded, folding, node.kind, batch).map(Some)
         }
         _ => Ok(None),
     }
 }
 
 /// Submits reductions as one command.
-fn submit_all(nodes: &[Arc<Node>]) -> Result<Event> {
+fn submit_all(nodes: &[Arc<Node>], batch: &mut Batch<'_>) -> Result<Event> {
     let mut parts = Vec::with_capacity(nodes.len());
     for node in nodes {
-        parts.extend(evaluate_one(node)?);
+        parts.extend(evaluate_one(node, batch)?);
     }
     let memories: SmallVec<[_; 4]> = parts.iter().map(|part| Arc::clone(&part.output.allocation)).collect();
-    let event = submit(&nodes[0].queue, parts, &[])?;
+    let event = submit(&nodes[0].queue, parts, &[], batch)?;
     for (node, memory) in nodes.iter().zip(memories) {
         node.settle(memory);
     }

@@ -33,14 +33,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use smallvec::SmallVec;
 
-use crate::array::UsmArray;
+use crate::array::{UsmArray, direct};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::memory::allocation::Allocation;
+use crate::memory::direct::MAX_OPERANDS;
+use crate::memory::schedule::Batch;
+use crate::memory::track::wait_while;
 use crate::memory::{Alone, Memory, UsmKind};
 use crate::ops::Op;
-use crate::runtime::Queue;
+use crate::runtime::{Event, Queue};
 use crate::scalar::Scalar;
 
 /// Operations that a recorded expression has at most before its operands are flushed.
@@ -155,9 +158,12 @@ pub(crate) struct Node {
     readers: PendingNodes,
     /// Whether a reduction has already computed this pending node on the way, without keeping it: the next one keeps it.
     peeked: AtomicBool,
+    /// Whether a thread tries to compute it at once.
+    computing: AtomicBool,
 }
 
 /// What a node computes.
+#[derive(Clone)]
 enum Work {
     /// An elementwise operation.
     Map(Recorded),
@@ -171,9 +177,21 @@ impl Work {
             Self::Map(recorded) | Self::Fold(recorded, _) => recorded,
         }
     }
+
+    /// Whether all arrays that it reads are in memory.
+    fn is_of_memory(&self) -> bool {
+        let operands = &self.recorded().operands;
+        operands.len() <= MAX_OPERANDS
+            && operands.iter().all(|operand| match operand {
+                Source::Array(array) => array.elements().is_ready(),
+                Source::Scalar(_) => true,
+                Source::Index(_) => false,
+            })
+    }
 }
 
 /// An elementwise operation that has not been run.
+#[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) op: Op,
     /// Dtype that the operands are converted to.
@@ -288,6 +306,7 @@ impl Node {
             leaves,
             readers: PendingNodes::default(),
             peeked: AtomicBool::new(false),
+            computing: AtomicBool::new(false),
         })
     }
 
@@ -361,10 +380,50 @@ impl Node {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Submits the recorded operation, if there is one, and returns its event. On an error it stays recorded.
-    fn flush(self: &Arc<Self>) -> Result<Option<crate::runtime::Event>> {
+    /// Computes the recorded operation, if there is one, where that takes no submission; else submits it and returns its
+    /// event. On an error it stays recorded.
+    fn flush(self: &Arc<Self>) -> Result<Option<Event>> {
+        if self.is_ready() {
+            return Ok(None);
+        }
+        if !self.computing.swap(true, Ordering::Acquire) {
+            let computed = self.at_once();
+            self.computing.store(false, Ordering::Release);
+            if computed? {
+                return Ok(None);
+            }
+        } else {
+            // Another thread computes it just now.
+            wait_while(|| self.computing.load(Ordering::Acquire));
+        }
+        Batch::run(&self.queue, |batch| {
+            let _lock = self.queue.flush_lock();
+            evaluate::flush_locked(self, batch)
+        })
+    }
+
+    /// Computes the recorded operation on the calling thread, if that is possible; no lock is held meanwhile. Whether it has
+    /// memory now.
+    ///
+    /// Who writes to an operand flushes its readers first. So where the node is still pending afterwards, nobody has begun to
+    /// write before the operands were read, and the result is right; else it is not needed.
+    fn at_once(self: &Arc<Self>) -> Result<bool> {
+        let work = match &*self.work() {
+            Some(work) if self.queue.works_at_once() && work.is_of_memory() => work.clone(),
+            _ => return Ok(false),
+        };
+        let memory = match &work {
+            Work::Map(recorded) => direct::recorded(&self.queue, recorded, self.kind)?,
+            Work::Fold(recorded, folding) if fold::is_single(self)? => fold::at_once(recorded, folding)?,
+            Work::Fold(..) => None,
+        };
+        let Some(memory) = memory else { return Ok(false) };
         let _lock = self.queue.flush_lock();
-        evaluate::flush_locked(self)
+        let pending = self.work().is_some();
+        if pending {
+            self.settle(memory);
+        }
+        Ok(true)
     }
 }
 

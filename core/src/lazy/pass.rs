@@ -10,6 +10,7 @@ use super::plan::{self, Placed};
 use crate::array::UsmArray;
 use crate::error::Result;
 use crate::layout::Strides;
+use crate::memory::schedule::{Access, Batch};
 use crate::memory::track::Mode;
 use crate::plan::{Family, LaunchPlan, MAX_PLAN_DIMS};
 use crate::program::Program;
@@ -60,29 +61,32 @@ impl Pass {
         let out = output.placed()?;
         flush_foreign_readers(queue, &out.allocation)?;
         let placed = inputs.iter().map(Walk::placed).collect::<Result<SmallVec<[Placed; 4]>>>()?;
-        let lock = queue.flush_lock();
-        evaluate::flush_readers(queue, &out.allocation)?;
-        let mut plans = Vec::new();
-        if !dims.contains(&0) {
-            let outer = dims.len().saturating_sub(MAX_PLAN_DIMS);
-            plan::for_each_index(&dims[..outer], |index| {
-                let operand = |placed: &Placed, strides: &Strides| {
-                    let ahead = index.iter().zip(strides).map(|(&i, &stride)| i.cast_signed() * stride);
-                    placed.operand(ahead.sum(), &strides[outer..])
-                };
-                plans.push(LaunchPlan {
-                    program: Arc::clone(&program),
-                    family: family.clone(),
-                    dims: dims[outer..].into(),
-                    inputs: placed.iter().zip(&inputs).map(|(p, walk)| operand(p, &walk.strides)).collect(),
-                    outputs: smallvec::smallvec![operand(&out, &output.strides)],
-                });
-            });
-        }
-        let accesses = placed.iter().map(|p| p.access(Mode::Read)).chain([out.access(Mode::Write)]).collect();
+        let accesses: Vec<Access> =
+            placed.iter().map(|p| p.access(Mode::Read)).chain([out.access(Mode::Write)]).collect();
         let exported = placed.iter().chain([&out]).any(|p| p.allocation.is_exported());
-        let event = evaluate::submit_plans(queue, plans, accesses, depends)?;
-        drop(lock);
+        let event = Batch::run(queue, |batch| {
+            let _lock = queue.flush_lock();
+            evaluate::flush_readers(queue, &out.allocation, batch)?;
+            let mut plans = Vec::new();
+            if !dims.contains(&0) {
+                let outer = dims.len().saturating_sub(MAX_PLAN_DIMS);
+                plan::for_each_index(&dims[..outer], |index| {
+                    let operand = |placed: &Placed, strides: &Strides| {
+                        let ahead = index.iter().zip(strides).map(|(&i, &stride)| i.cast_signed() * stride);
+                        placed.operand(ahead.sum(), &strides[outer..])
+                    };
+                    let inputs = placed.iter().zip(&inputs);
+                    plans.push(LaunchPlan {
+                        program: Arc::clone(&program),
+                        family: family.clone(),
+                        dims: dims[outer..].into(),
+                        inputs: inputs.map(|(p, walk)| operand(p, &walk.strides)).collect(),
+                        outputs: smallvec::smallvec![operand(&out, &output.strides)],
+                    });
+                });
+            }
+            evaluate::submit_plans(queue, plans, accesses.clone(), depends, batch)
+        })?;
         if exported {
             crate::memory::schedule::complete(&event, depends)?;
         }

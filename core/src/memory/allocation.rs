@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pool::Block;
 use super::registry::{Chunk, SET_ASIDE};
-use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked};
+use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked, wait_while};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
-use crate::backend::{RawAllocation, when_all};
+use crate::backend::{Aspect, RawAllocation, assert_unlocked, defer, when_all};
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout};
 use crate::lazy::PendingReads;
@@ -49,9 +49,23 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
-    /// Memory from the device's pool, or what this thread keeps of it.
-    #[inline]
+    /// Memory from the device's pool, or what this thread keeps of it; where there is none left, what work under way gives back
+    /// is waited for. No lock may be held.
+    ///
+    /// # Errors
+    /// As for [`Pool::acquire`](super::pool::Pool::acquire).
     pub(crate) fn new(device: &Device, kind: UsmKind, bytes: usize, align: usize) -> Result<Arc<Self>> {
+        loop {
+            match Self::at_once(device, kind, bytes, align) {
+                Err(Error::Alloc(_)) if device.wait_for_memory() => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// [`new`](Self::new), of what there is without waiting.
+    #[inline]
+    pub(crate) fn at_once(device: &Device, kind: UsmKind, bytes: usize, align: usize) -> Result<Arc<Self>> {
         if align == BLOCK_ALIGN_BYTES
             && let Some(allocation) = spare::take(device, kind, bytes)
         {
@@ -199,6 +213,22 @@ impl Allocation {
         self.track.lock()
     }
 
+    /// Waits until no host view is open that soon ends. No lock may be held.
+    pub(crate) fn wait_for_views(&self) {
+        wait_while(|| self.track().has_brief_view());
+    }
+
+    /// What is told to who finds a host view that soon ends, and does not wait for it.
+    #[cold]
+    pub(super) fn view_is_ending(&self) -> Error {
+        Error::borrow(
+            "array",
+            "being copied by the host",
+            "memory that the host does not access",
+            "wait until the copy is over",
+        )
+    }
+
     /// Holds the track where it is idle: until this is given up, no access begins and no host view is opened.
     #[inline(always)]
     pub(super) fn hold_idle(&self) -> std::result::Result<HeldIdle<'_>, Refusal> {
@@ -253,7 +283,10 @@ impl Drop for Allocation {
         let events = self.track.get_mut().unfinished();
         let owner = match std::mem::replace(&mut self.owner, Owner::Gone) {
             Owner::Pool(block) if events.is_empty() => return self.device.pool().release(block),
-            Owner::Pool(block) if self.device.is_registered() => {
+            // The host's events call back at little cost; a runtime's callback costs more than a small kernel.
+            Owner::Pool(block)
+                if self.device.is_registered() && !self.device.info().has(Aspect::HostDebuggable) =>
+            {
                 return self.device.pool().retire(block, events);
             }
             owner => owner,
@@ -264,7 +297,10 @@ impl Drop for Allocation {
             Owner::Foreign(lent) => {
                 lent.chunk.unregister();
                 if let Some(deleter) = lent.deleter.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                    deleter();
+                    defer(|| {
+                        assert_unlocked("a deleter");
+                        deleter();
+                    });
                 }
             }
             Owner::Gone => {}

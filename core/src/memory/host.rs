@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::UsmPtr;
 use super::allocation::Allocation;
-use super::track::{Mode, Refusal, Region};
+use super::track::{Mode, Opening, Refusal, Region, Span};
 use crate::backend::UsmSupport;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ struct Loan {
 
 impl Loan {
     /// Waits until host access is safe and opens the loan.
-    fn open(allocation: &Arc<Allocation>, region: &Region, mode: Mode) -> Result<Self> {
+    fn open(allocation: &Arc<Allocation>, region: &Region, mode: Mode, span: Span) -> Result<Self> {
         if !allocation.kind().host_accessible() {
             return Err(Error::host_access(
                 "array",
@@ -45,10 +45,14 @@ impl Loan {
         let bytes = Region::bytes(region.range());
         let region = if in_ranges { &bytes } else { region };
         loop {
-            let opened = allocation.track().open_host_view(region, mode)?;
+            let opened = allocation.track().open_host_view(region, mode, span)?;
             let waits = match opened {
-                Ok(number) => return Self::map(allocation, number, &region.range(), mode),
-                Err(waits) => waits,
+                Opening::Opened(number) => return Self::map(allocation, number, &region.range(), mode),
+                Opening::Behind(waits) => waits,
+                Opening::Ending => {
+                    allocation.wait_for_views();
+                    continue;
+                }
             };
             for wait in waits {
                 let outcome = wait.event.wait();
@@ -123,7 +127,7 @@ pub(crate) fn read_bytes(allocation: &Arc<Allocation>, offset: usize, out: &mut 
     if read_at_once(allocation, offset, out) {
         return Ok(());
     }
-    let _loan = Loan::open(allocation, &Region::bytes(offset..offset + out.len()), Mode::Read)?;
+    let _loan = Loan::open(allocation, &Region::bytes(offset..offset + out.len()), Mode::Read, Span::Brief)?;
     let source = allocation.ptr().byte_offset(offset as isize).as_ptr();
     // SAFETY: the range is inside the allocation (`read_at_once`), whose kind the host may read and which no work writes while
     // the loan is open. `out` is a distinct Rust slice.
@@ -134,7 +138,7 @@ pub(crate) fn read_bytes(allocation: &Arc<Allocation>, offset: usize, out: &mut 
 /// Copies bytes into host-accessible memory, from `offset` on.
 pub(crate) fn write_bytes(allocation: &Arc<Allocation>, offset: usize, data: &[u8]) -> Result<()> {
     let range = offset..offset + data.len();
-    let _loan = Loan::open(allocation, &Region::bytes(range.clone()), Mode::Write)?;
+    let _loan = Loan::open(allocation, &Region::bytes(range.clone()), Mode::Write, Span::Brief)?;
     assert!(range.end <= allocation.bytes(), "the caller has checked the range");
     let target = allocation.ptr().byte_offset(offset as isize).as_ptr();
     // SAFETY: as in `read_bytes`, and nothing else accesses the range while the loan for writing is open.
@@ -307,7 +311,7 @@ view! {
 impl<T: Element> HostView<'_, T> {
     pub(crate) fn open(allocation: &Arc<Allocation>, layout: &Layout, dtype: Dtype) -> Result<Self> {
         check_dtype::<T>(dtype)?;
-        let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Read)?;
+        let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Read, Span::Open)?;
         check_bools(allocation, layout, dtype)?;
         let start = allocation.ptr().as_ptr().cast::<T>().wrapping_add(layout.offset());
         Ok(Self { start, layout: layout.clone(), _loan: loan, _array: PhantomData })
@@ -317,7 +321,7 @@ impl<T: Element> HostView<'_, T> {
 impl<T: Element> HostViewMut<'_, T> {
     pub(crate) fn open(allocation: &Arc<Allocation>, layout: &Layout, dtype: Dtype) -> Result<Self> {
         check_dtype::<T>(dtype)?;
-        let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Write)?;
+        let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Write, Span::Open)?;
         check_bools(allocation, layout, dtype)?;
         let start = allocation.ptr().as_ptr().cast::<T>().wrapping_add(layout.offset());
         Ok(Self { start, layout: layout.clone(), _loan: loan, _array: PhantomData })

@@ -4,13 +4,14 @@
 //! - `pool`: size-classed blocks from a device, reused;
 //! - `registry`: which address belongs to which allocation;
 //! - `allocation` and `spare`: one allocation and its end, which for a small one is a thread's next allocation;
-//! - `track` and `schedule`: which work must wait for which;
+//! - `track` and `schedule`: which work must wait for which; `backlog`: how much of it there may be;
 //! - `direct`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
 //! - `usm`: the public memory object.
 
 pub(crate) mod allocation;
+pub(crate) mod backlog;
 pub(crate) mod direct;
 pub(crate) mod handle;
 pub(crate) mod host;

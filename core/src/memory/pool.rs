@@ -163,43 +163,46 @@ impl Pool {
                 format!("allocate less on {}", self.device.info().name),
             )
         })?;
-        let mut state = self.lock();
-        self.collect(&mut state, RETIRED_LOOKS);
         // A larger alignment than every block has anyway gets memory of its own.
         let pooled = align <= BLOCK_ALIGN_BYTES;
-        if pooled && let Some(block) = state.free.pop(kind, class) {
-            state.statistics.hits += 1;
-            state.statistics.cached_bytes -= class;
-            return Ok(Self::hand_out(&mut state, block, bytes));
+        let (found, beyond) = {
+            let mut state = self.lock();
+            let beyond = Self::collect(&mut state, RETIRED_LOOKS);
+            let found = if pooled { state.free.pop(kind, class) } else { None };
+            let found = found.map(|block| {
+                state.statistics.hits += 1;
+                state.statistics.cached_bytes -= class;
+                Self::hand_out(&mut state, block, bytes)
+            });
+            state.statistics.misses += u64::from(found.is_none());
+            (found, beyond)
+        };
+        self.free(beyond);
+        if let Some(block) = found {
+            return Ok(block);
         }
-        state.statistics.misses += 1;
-        if pooled && class <= SLAB_BLOCK_BYTES {
-            let raw = self.obtain(&mut state, kind, SLAB_BYTES, BLOCK_ALIGN_BYTES)?;
-            let chunk = Chunk::register(raw, owner(), class);
-            state.statistics.reserved_bytes += raw.bytes;
+        // The device is asked without the lock: that may take long.
+        let slab = pooled && class <= SLAB_BLOCK_BYTES;
+        let raw = self.obtain(kind, if slab { SLAB_BYTES } else { class }, align.max(BLOCK_ALIGN_BYTES))?;
+        let chunk = Chunk::register(raw, owner(), if slab { class } else { raw.bytes });
+        let mut state = self.lock();
+        state.statistics.reserved_bytes += raw.bytes;
+        if slab {
             state.statistics.cached_bytes += (chunk.blocks() - 1) * class;
             // Highest first, so that the lowest addresses are handed out next.
             let rest = (1..chunk.blocks()).rev().map(|index| Block { chunk: Arc::clone(&chunk), index });
             state.free.class(kind, class).extend(rest);
             state.slabs.push(Arc::clone(&chunk));
-            return Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes));
         }
-        let raw = self.obtain(&mut state, kind, class, align.max(BLOCK_ALIGN_BYTES))?;
-        let chunk = Chunk::register(raw, owner(), raw.bytes);
-        state.statistics.reserved_bytes += raw.bytes;
         Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes))
     }
 
     /// Memory from the device; where it has none left, again after giving back what the pool holds.
-    fn obtain(&self, state: &mut State, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
-        match self.device.alloc(kind, bytes, align) {
-            Err(_) if state.statistics.cached_bytes > 0 || !state.retired.is_empty() => {
-                self.collect(state, usize::MAX);
-                self.trim_locked(state, 0);
-                self.device.alloc(kind, bytes, align)
-            }
-            outcome => outcome,
-        }
+    fn obtain(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
+        self.device.alloc(kind, bytes, align).or_else(|error| match self.trim_all(0) {
+            0 => Err(error),
+            _ => self.device.alloc(kind, bytes, align),
+        })
     }
 
     fn hand_out(state: &mut State, block: Block, bytes: usize) -> Block {
@@ -218,41 +221,46 @@ impl Pool {
         self.lock().retired.push_back((block, events));
     }
 
-    /// Takes back retired blocks whose work is done, until so many were found whose work is not.
-    fn collect(&self, state: &mut State, looks: usize) {
-        let (mut at, mut left) = (0, looks);
+    /// Takes back retired blocks whose work is done, until so many were found whose work is not. What is returned is beyond the
+    /// cap: to be given back without the lock.
+    fn collect(state: &mut State, looks: usize) -> Vec<Arc<Chunk>> {
+        let (mut at, mut left, mut beyond) = (0, looks, Vec::new());
         while left > 0
             && let Some((_, events)) = state.retired.get(at)
         {
             if events.iter().any(|event| !event.status().is_terminal()) {
                 (at, left) = (at + 1, left - 1);
             } else if let Some((block, _)) = state.retired.remove(at) {
-                self.release_locked(state, block);
+                beyond.extend(Self::release_locked(state, block));
             }
         }
+        beyond
     }
 
     /// Takes a block back. No pending work touches it any more.
     pub(crate) fn release(&self, block: Block) {
-        self.release_locked(&mut self.lock(), block);
+        let beyond = Self::release_locked(&mut self.lock(), block);
+        self.free(beyond);
     }
 
-    fn release_locked(&self, state: &mut State, block: Block) {
+    /// What is returned is beyond the cap: to be given back without the lock.
+    fn release_locked(state: &mut State, block: Block) -> Option<Arc<Chunk>> {
         let class = block.chunk.block_bytes;
         block.set_live(0);
         state.statistics.live_bytes -= class;
         let slab = block.chunk.blocks() > 1;
         if !slab && state.statistics.cached_bytes.saturating_add(class) > state.cap_bytes {
-            self.give_back(&mut state.statistics, &block.chunk);
-            return;
+            return Some(Self::give_up(&mut state.statistics, &block.chunk));
         }
         state.statistics.cached_bytes += class;
         state.free.class(block.chunk.raw.kind, class).push(block);
+        None
     }
 
     pub(crate) fn statistics(&self) -> PoolStatistics {
-        let mut state = self.lock();
-        self.collect(&mut state, usize::MAX);
+        let beyond = Self::collect(&mut self.lock(), usize::MAX);
+        self.free(beyond);
+        let state = self.lock();
         let aside: usize = state.slabs.iter().map(|slab| slab.blocks_aside() * slab.block_bytes).sum();
         let PoolStatistics { live_bytes, cached_bytes, .. } = state.statistics;
         PoolStatistics {
@@ -263,11 +271,8 @@ impl Pool {
     }
 
     pub(crate) fn set_cap(&self, bytes: usize) {
-        spare::release();
-        let mut state = self.lock();
-        self.collect(&mut state, usize::MAX);
-        state.cap_bytes = bytes;
-        self.trim_locked(&mut state, bytes);
+        self.lock().cap_bytes = bytes;
+        self.trim(bytes);
     }
 
     pub(crate) fn cap(&self) -> usize {
@@ -277,13 +282,26 @@ impl Pool {
     /// Gives held memory back until at most `keep_bytes` are held. What other threads keep stays theirs.
     pub(crate) fn trim(&self, keep_bytes: usize) {
         spare::release();
-        let mut state = self.lock();
-        self.collect(&mut state, usize::MAX);
-        self.trim_locked(&mut state, keep_bytes);
+        self.trim_all(keep_bytes);
     }
 
-    fn trim_locked(&self, state: &mut State, keep_bytes: usize) {
+    /// Gives held memory back until at most `keep_bytes` are held. How many allocations of the device that were.
+    fn trim_all(&self, keep_bytes: usize) -> usize {
+        let given_up = {
+            let mut state = self.lock();
+            let mut given_up = Self::collect(&mut state, usize::MAX);
+            given_up.extend(Self::trim_locked(&mut state, keep_bytes));
+            given_up
+        };
+        let count = given_up.len();
+        self.free(given_up);
+        count
+    }
+
+    /// What is returned is to be given back without the lock.
+    fn trim_locked(state: &mut State, keep_bytes: usize) -> Vec<Arc<Chunk>> {
         let State { free, statistics, .. } = state;
+        let mut given_up = Vec::new();
         // The largest blocks first: fewest calls for most memory.
         for blocks in free.largest_first() {
             while blocks.last().is_some_and(|block| block.chunk.block_bytes > SLAB_BLOCK_BYTES)
@@ -291,11 +309,11 @@ impl Pool {
                 && let Some(block) = blocks.pop()
             {
                 statistics.cached_bytes -= block.chunk.block_bytes;
-                self.give_back(statistics, &block.chunk);
+                given_up.push(Self::give_up(statistics, &block.chunk));
             }
         }
         if state.statistics.cached_bytes <= keep_bytes {
-            return;
+            return given_up;
         }
         let (idle, used): (Vec<_>, Vec<_>) = state.slabs.drain(..).partition(|slab| slab.is_idle());
         state.slabs = used;
@@ -303,18 +321,27 @@ impl Pool {
             let blocks = state.free.class(slab.raw.kind, slab.block_bytes);
             blocks.retain(|block| !Arc::ptr_eq(&block.chunk, &slab));
             state.statistics.cached_bytes -= slab.blocks() * slab.block_bytes;
-            self.give_back(&mut state.statistics, &slab);
+            given_up.push(Self::give_up(&mut state.statistics, &slab));
         }
+        given_up
     }
 
-    fn give_back(&self, statistics: &mut PoolStatistics, chunk: &Arc<Chunk>) {
+    /// Counts a chunk as the pool's no longer.
+    fn give_up(statistics: &mut PoolStatistics, chunk: &Arc<Chunk>) -> Arc<Chunk> {
         chunk.unregister();
         statistics.reserved_bytes -= chunk.raw.bytes;
-        let memory: RawAllocation = chunk.raw;
-        // SAFETY: the chunk's memory came from this device's `alloc` (in `acquire`, the only place that makes a block),
-        // is given back once (its blocks have just left the free lists, or never entered them), and nothing pending
-        // touches it: `release` is called only when the events of all accesses are terminal (`Allocation::drop`).
-        unsafe { self.device.free(memory) }
+        Arc::clone(chunk)
+    }
+
+    /// Gives chunks back that the pool has given up.
+    fn free(&self, chunks: impl IntoIterator<Item = Arc<Chunk>>) {
+        for chunk in chunks {
+            let memory: RawAllocation = chunk.raw;
+            // SAFETY: the chunk's memory came from this device's `alloc` (in `acquire`, the only place that makes a block), is
+            // given back once (`give_up` is called when its blocks have left the free lists, or never entered them), and nothing
+            // pending touches it: `release` is called only when the events of all accesses are terminal (`Allocation::drop`).
+            unsafe { self.device.free(memory) }
+        }
     }
 }
 
@@ -323,7 +350,7 @@ impl Drop for Pool {
         // Every allocation keeps its device, and so this pool, alive: all blocks are back.
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut state = std::mem::take(state);
-        self.trim_locked(&mut state, 0);
+        self.free(Self::trim_locked(&mut state, 0));
     }
 }
 

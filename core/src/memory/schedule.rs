@@ -3,27 +3,115 @@
 //! For every allocation it knows the accesses that are not finished. A new command waits for exactly those that it
 //! conflicts with (read after write, write after read, write after write, on overlapping elements), plus the events
 //! that the caller names. Deriving the waits, submitting and recording happen under the locks of all allocations
-//! involved, so no other submission comes between.
+//! involved, so no other submission comes between. Nothing is computed there: what a submission leaves to its thread is
+//! done when the locks are given up ([`Batch`]).
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::allocation::Allocation;
-use super::track::{LockedTrack, Mode, Region};
-use crate::backend::{self, Command, Dependency, EventStatus, Wait};
+use super::backlog;
+use super::track::{LockedTrack, Mode, Region, Views};
+use crate::backend::{self, Command, Dependency, EventStatus, Rest, Submitted, Wait, assert_unlocked};
 use crate::error::{Error, Result};
 use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
 use crate::runtime::{Event, Queue};
 
 /// One access of a command.
+#[derive(Clone)]
 pub(crate) struct Access {
     pub(crate) allocation: Arc<Allocation>,
     pub(crate) region: Region,
     pub(crate) mode: Mode,
 }
 
-/// Submits a command that accesses memory as stated.
+/// The submissions of one call to a queue, and what they left to this thread. When it is dropped, which is after all locks
+/// are given up, that is done, and where too much is under way on the device the oldest of it is waited for.
+pub(crate) struct Batch<'a> {
+    queue: &'a Queue,
+    taken: SmallVec<[Taken; 2]>,
+    /// A submission was refused because of a host view of this memory that soon ends.
+    ending: Option<Arc<Allocation>>,
+}
+
+/// A command that a backend took, as long as its locks were held.
+struct Taken {
+    event: Arc<dyn backend::Event>,
+    rest: Option<Rest>,
+    bytes: usize,
+    is_open: bool,
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(queue: &'a Queue) -> Self {
+        Self { queue, taken: SmallVec::new(), ending: None }
+    }
+
+    /// Runs a function with a batch until it does not fail for want of memory that work under way will give back, or because
+    /// of a host view that soon ends. No lock may be held; what the function locks it gives up itself, before the batch ends.
+    pub(crate) fn run<R>(queue: &'a Queue, mut submit: impl FnMut(&mut Self) -> Result<R>) -> Result<R> {
+        loop {
+            let mut batch = Self::new(queue);
+            let outcome = submit(&mut batch);
+            let ending = batch.ending.take();
+            drop(batch);
+            match outcome {
+                Err(_) if let Some(memory) = ending => memory.wait_for_views(),
+                Err(Error::Alloc(_)) if queue.device().wait_for_memory() => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn take(&mut self, submitted: Submitted, bytes: usize, is_open: bool) -> Arc<dyn backend::Event> {
+        let Submitted { event, rest } = submitted;
+        self.taken.push(Taken { event: Arc::clone(&event), rest, bytes, is_open });
+        event
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        if self.taken.is_empty() {
+            return;
+        }
+        assert_unlocked("the rest of a submission");
+        let backlog = self.queue.device().backlog_state();
+        for Taken { event, rest, bytes, is_open } in self.taken.drain(..) {
+            if let Some(rest) = rest {
+                rest();
+            }
+            if !event.status().is_terminal() {
+                backlog.add(self.queue, event, bytes, is_open);
+            }
+        }
+        backlog.pace();
+    }
+}
+
+/// Submits a command that accesses memory as stated, by itself. No lock may be held.
+///
+/// # Errors
+/// Nothing was submitted: an open host view, or the lender of the memory, forbids an access, or what the backend reports.
+///
+/// # Safety
+/// As for [`submit`].
+pub(crate) unsafe fn submit_alone(
+    queue: &Queue,
+    command: Command,
+    accesses: Vec<Access>,
+    depends: &[Event],
+) -> Result<Event> {
+    let mut command = Some(command);
+    Batch::run(queue, |batch| {
+        // A submission that was refused has left the command.
+        // SAFETY: the caller's promise is the same.
+        unsafe { submit(queue, &mut command, &accesses, depends, batch) }
+    })
+}
+
+/// Submits a command that accesses memory as stated. Where it fails before the backend is asked, the command stays.
 ///
 /// # Errors
 /// Nothing was submitted: an open host view, or the lender of the memory, forbids an access, or what the backend reports.
@@ -31,11 +119,12 @@ pub(crate) struct Access {
 /// # Safety
 /// The command touches no memory but that of `accesses`, within their regions and modes, and is valid in the sense of
 /// the backend contract.
-pub(crate) unsafe fn submit(
+unsafe fn submit(
     queue: &Queue,
-    command: Command,
-    accesses: Vec<Access>,
+    command: &mut Option<Command>,
+    accesses: &[Access],
     depends: &[Event],
+    batch: &mut Batch<'_>,
 ) -> Result<Event> {
     // In the order of addresses, so that two submissions cannot lock in opposite orders.
     let mut allocations: SmallVec<[&Arc<Allocation>; 6]> = accesses.iter().map(|a| &a.allocation).collect();
@@ -49,56 +138,63 @@ pub(crate) unsafe fn submit(
 
     let mut waits: Vec<Wait> = Vec::new();
     add_depends(&mut waits, depends);
-    for access in &accesses {
+    let mut bytes = 0_usize;
+    for access in accesses {
         let track = &tracks[position(access)];
         access.allocation.check_access(access.mode)?;
-        track.check_host_views(&access.region, access.mode)?;
+        if track.check_host_views(&access.region, access.mode)? == Views::Ending {
+            batch.ending = Some(Arc::clone(&access.allocation));
+            return Err(access.allocation.view_is_ending());
+        }
         track.conflicts(&access.region, access.mode, &mut waits);
+        bytes = bytes.saturating_add(access.region.range().len());
     }
+    let is_open = backlog::is_open(queue, &waits);
     settle(queue, &mut waits)?;
+    let Some(command) = command.take() else { unreachable!("a command is submitted once") };
 
     // SAFETY: the command is valid, and touches what `accesses` says, by this function's contract. Its memory stays
     // allocated: the event is recorded below in the track of every allocation it touches, before the locks are given
     // up, and `Allocation::drop` frees only after recorded events are terminal. Conflicting accesses are ordered: they
-    // are in the waits, or they are host views, which were checked above.
-    let event = unsafe { queue.backend().submit(command, &waits) }?;
-    for access in &accesses {
+    // are in the waits, or they are host views, which were checked above. The batch does the rest.
+    let event = batch.take(unsafe { queue.backend().submit(command, &waits) }?, bytes, is_open);
+    for access in accesses {
         let position = position(access);
         tracks[position].record(access.region.clone(), access.mode, &event);
     }
     drop(tracks);
-    queue.note(&event);
     Ok(Event::new(event, waits.into_iter().map(|w| w.event).collect()))
 }
 
 /// Submits a command that reads or writes memory that the caller has lent, and waits for its end, however it comes.
 ///
 /// # Errors
-/// As for [`submit`], and the command's failure.
+/// As for [`submit_alone`], and the command's failure.
 ///
 /// # Safety
-/// As for [`submit`]; memory that is not of `accesses` stays valid until this returns.
+/// As for [`submit_alone`]; memory that is not of `accesses` stays valid until this returns.
 pub(crate) unsafe fn submit_to_end(queue: &Queue, command: Command, accesses: Vec<Access>) -> Result<()> {
     // SAFETY: the caller's promise is the same.
-    let event = unsafe { submit(queue, command, accesses, &[]) }?;
+    let event = unsafe { submit_alone(queue, command, accesses, &[]) }?;
     event.wait()
 }
 
 /// Submits plans that access memory as stated.
 ///
 /// # Errors
-/// As for [`submit`]; [`Error::OutOfBounds`] where a plan reaches memory that is not stated, which is a defect of the
+/// As for [`submit_alone`]; [`Error::OutOfBounds`] where a plan reaches memory that is not stated, which is a defect of the
 /// engine.
 pub(crate) fn launch(
     queue: &Queue,
     plans: Vec<LaunchPlan>,
     accesses: Vec<Access>,
     depends: &[Event],
+    batch: &mut Batch<'_>,
 ) -> Result<Event> {
     check(&plans, &accesses)?;
     // SAFETY: `check`; the rest of the contract of a plan (merged dimensions, exact or no overlap) is `lazy`'s, and no memory
     // safety hangs on it but the exclusion of overlapping outputs, which `lazy::evaluate` has separated.
-    unsafe { submit(queue, Command::Launch(plans), accesses, depends) }
+    unsafe { submit(queue, &mut Some(Command::Launch(plans)), &accesses, depends, batch) }
 }
 
 /// As [`launch`], stages of plans, each of which may read what those before it write.
@@ -107,12 +203,13 @@ pub(crate) fn launch_stages(
     stages: Vec<Vec<LaunchPlan>>,
     accesses: Vec<Access>,
     depends: &[Event],
+    batch: &mut Batch<'_>,
 ) -> Result<Event> {
     for plans in &stages {
         check(plans, &accesses)?;
     }
     // SAFETY: as in `launch`; what stages write is memory of their own, which `lazy::evaluate` has made for them.
-    unsafe { submit(queue, Command::Stages(stages), accesses, depends) }
+    unsafe { submit(queue, &mut Some(Command::Stages(stages)), &accesses, depends, batch) }
 }
 
 /// Checks that every operand of plans reaches only into the region of an access of its mode.
@@ -171,11 +268,17 @@ pub(crate) fn complete(event: &Event, depends: &[Event]) -> Result<()> {
     if depends.is_empty() { event.wait() } else { Ok(()) }
 }
 
-/// A command that waits for the events named, or for all unfinished work of the queue where none is.
+/// A command that waits for the events named, or for all unfinished work of the queue where none is. No lock may be held.
 pub(crate) fn barrier(queue: &Queue, depends: &[Event]) -> Result<Event> {
+    let mut batch = Batch::new(queue);
+    barrier_in(queue, depends, &mut batch)
+}
+
+/// [`barrier`], as one of several submissions.
+pub(crate) fn barrier_in(queue: &Queue, depends: &[Event], batch: &mut Batch<'_>) -> Result<Event> {
     let earlier = if depends.is_empty() { queue.unfinished() } else { Vec::new() };
     let order = earlier.into_iter().map(|event| Wait { event, dependency: Dependency::Order });
-    submit_plain(queue, Command::Barrier, order.collect(), depends)
+    submit_plain(queue, Command::Barrier, order.collect(), depends, batch)
 }
 
 /// An event that is complete when all writes to an allocation that are under way now are.
@@ -186,7 +289,7 @@ pub(crate) fn last_write(allocation: &Arc<Allocation>, queue: &Queue) -> Result<
     match waits.len() {
         0 => Ok(Event::ready()),
         1 => Ok(Event::new(waits.remove(0).event, Vec::new())),
-        _ => submit_plain(queue, Command::Barrier, waits, &[]),
+        _ => submit_plain(queue, Command::Barrier, waits, &[], &mut Batch::new(queue)),
     }
 }
 
@@ -196,15 +299,22 @@ pub(crate) fn host_task(
     task: Box<dyn FnOnce() -> Result<()> + Send>,
     depends: &[Event],
 ) -> Result<Event> {
-    submit_plain(queue, Command::HostTask(task), Vec::new(), depends)
+    submit_plain(queue, Command::HostTask(task), Vec::new(), depends, &mut Batch::new(queue))
 }
 
-fn submit_plain(queue: &Queue, command: Command, mut waits: Vec<Wait>, depends: &[Event]) -> Result<Event> {
+fn submit_plain(
+    queue: &Queue,
+    command: Command,
+    mut waits: Vec<Wait>,
+    depends: &[Event],
+    batch: &mut Batch<'_>,
+) -> Result<Event> {
     add_depends(&mut waits, depends);
+    // What a host task waits for, the engine cannot know: perhaps for the program to go on.
+    let is_open = matches!(command, Command::HostTask(_)) || backlog::is_open(queue, &waits);
     settle(queue, &mut waits)?;
-    // SAFETY: barriers and host tasks access no memory of the engine.
-    let event = unsafe { queue.backend().submit(command, &waits) }?;
-    queue.note(&event);
+    // SAFETY: barriers and host tasks access no memory of the engine. The batch does the rest.
+    let event = batch.take(unsafe { queue.backend().submit(command, &waits) }?, 0, is_open);
     Ok(Event::new(event, waits.into_iter().map(|w| w.event).collect()))
 }
 
@@ -235,6 +345,7 @@ fn merge(waits: &mut Vec<Wait>) {
 fn bridge(queue: &Queue, foreign: &Arc<dyn backend::Event>) -> Result<Arc<dyn backend::Event>> {
     let handle = queue.device().backend().signal()?;
     let source = Arc::clone(foreign);
+    // Where the foreign event is terminal, this completes the new one, which nobody waits for yet.
     foreign.on_complete(Box::new(move || {
         (handle.complete)(source.error().map_or(Ok(()), Err));
     }));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::backend::{Dependency, Event, EventStatus, Wait};
+use crate::backend::{Dependency, Event, EventStatus, Locked, Wait};
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout};
 
@@ -108,6 +108,7 @@ pub(crate) struct Tracked {
 pub(crate) struct LockedTrack<'a> {
     track: MutexGuard<'a, Track>,
     state: &'a AtomicU8,
+    _locked: Locked,
 }
 
 /// A track that is idle, and stays so.
@@ -129,22 +130,14 @@ impl Tracked {
         while self.state.fetch_or(HELD, Ordering::Acquire) & HELD != 0 {
             self.wait();
         }
-        LockedTrack { track, state: &self.state }
+        LockedTrack { track, state: &self.state, _locked: Locked::new() }
     }
 
     /// Waits until nobody seems to hold the track: small work takes microseconds, a reduction up to some hundreds of them, unless
     /// its thread is interrupted.
     #[cold]
     fn wait(&self) {
-        let mut rounds = 0;
-        while self.state.load(Ordering::Relaxed) & HELD != 0 {
-            rounds += 1;
-            match rounds {
-                0..100 => std::hint::spin_loop(),
-                100..200 => std::thread::yield_now(),
-                _ => std::thread::sleep(Duration::from_micros(50)),
-            }
-        }
+        wait_while(|| self.state.load(Ordering::Relaxed) & HELD != 0);
     }
 
     /// Holds a track that is idle.
@@ -198,11 +191,53 @@ impl Drop for LockedTrack<'_> {
     }
 }
 
+/// How long elements are lent to the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Span {
+    /// For a copy by the engine: who wants the elements waits.
+    Brief,
+    /// As long as somebody likes: who wants the elements is told so.
+    Open,
+}
+
+/// Waits for something that takes microseconds, unless its thread is interrupted.
+pub(crate) fn wait_while(mut is_so: impl FnMut() -> bool) {
+    let mut rounds = 0;
+    while is_so() {
+        rounds += 1;
+        match rounds {
+            0..100 => std::hint::spin_loop(),
+            100..200 => std::thread::yield_now(),
+            _ => std::thread::sleep(Duration::from_micros(50)),
+        }
+    }
+}
+
 /// Elements that are lent to the host.
 struct OpenView {
     number: u64,
     region: Region,
     mode: Mode,
+    span: Span,
+}
+
+/// What open host views mean for an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Views {
+    /// None forbids it.
+    Clear,
+    /// One does that soon ends: to be waited for without any lock ([`Allocation::wait_for_views`](super::allocation::Allocation::wait_for_views)).
+    Ending,
+}
+
+/// What came of asking for a host view.
+pub(crate) enum Opening {
+    /// It is open, and this is its number.
+    Opened(u64),
+    /// These are to be waited for first.
+    Behind(Vec<Wait>),
+    /// Another one that soon ends is.
+    Ending,
 }
 
 impl Track {
@@ -213,13 +248,15 @@ impl Track {
         self.0.as_ref().map_or(&[], |lists| &lists.host_views)
     }
 
-    /// Refuses an access that an open host view of the same elements forbids.
-    pub(crate) fn check_host_views(&self, region: &Region, mode: Mode) -> Result<()> {
+    /// Refuses an access that an open host view of the same elements forbids, unless that soon ends.
+    pub(crate) fn check_host_views(&self, region: &Region, mode: Mode) -> Result<Views> {
         let forbids = |view: &&OpenView| {
             (mode == Mode::Write || view.mode == Mode::Write) && view.region.overlaps(region)
         };
-        let held = match self.host_views().iter().find(forbids) {
-            None => return Ok(()),
+        let forbidding = || self.host_views().iter().filter(forbids);
+        let held = match forbidding().find(|view| view.span == Span::Open) {
+            None if forbidding().next().is_some() => return Ok(Views::Ending),
+            None => return Ok(Views::Clear),
             Some(view) if view.mode == Mode::Write => "a host view for writing",
             Some(_) => "a host view for reading",
         };
@@ -288,19 +325,26 @@ impl Track {
         events.cloned().collect()
     }
 
-    /// Opens a host view and returns its number, or the events to wait for first.
-    pub(crate) fn open_host_view(&mut self, region: &Region, mode: Mode) -> Result<Result<u64, Vec<Wait>>> {
-        self.check_host_views(region, mode)?;
+    /// Opens a host view, or says what to wait for first.
+    pub(crate) fn open_host_view(&mut self, region: &Region, mode: Mode, span: Span) -> Result<Opening> {
+        if self.check_host_views(region, mode)? == Views::Ending {
+            return Ok(Opening::Ending);
+        }
         let mut waits = Vec::new();
         self.conflicts(region, mode, &mut waits);
         if !waits.is_empty() {
-            return Ok(Err(waits));
+            return Ok(Opening::Behind(waits));
         }
         let lists = self.0.get_or_insert_default();
         let number = lists.next_view;
         lists.next_view += 1;
-        lists.host_views.push(OpenView { number, region: region.clone(), mode });
-        Ok(Ok(number))
+        lists.host_views.push(OpenView { number, region: region.clone(), mode, span });
+        Ok(Opening::Opened(number))
+    }
+
+    /// Whether a host view that soon ends is open.
+    pub(crate) fn has_brief_view(&self) -> bool {
+        self.host_views().iter().any(|view| view.span == Span::Brief)
     }
 
     /// Closes a host view.

@@ -354,7 +354,7 @@ impl Queue {
             vec![dst.access(dst_offset, bytes, Mode::Write), src.access(src_offset, bytes, Mode::Read)];
         // SAFETY: both ranges are inside their allocations (`check`, by the caller), do not overlap, and are what
         // `accesses` says.
-        let event = unsafe { schedule::submit(self, command, accesses, depends) }?;
+        let event = unsafe { schedule::submit_alone(self, command, accesses, depends) }?;
         if dst.allocation.is_exported() || src.allocation.is_exported() {
             schedule::complete(&event, depends)?;
         }
@@ -396,7 +396,7 @@ impl Queue {
         let accesses = vec![memory.access(offset, bytes, Mode::Write)];
         // SAFETY: the range is inside the allocation (checked above), aligned to the pattern, and is what `accesses`
         // says.
-        let event = unsafe { schedule::submit(self, command, accesses, depends) }?;
+        let event = unsafe { schedule::submit_alone(self, command, accesses, depends) }?;
         if memory.allocation.is_exported() {
             schedule::complete(&event, depends)?;
         }
@@ -447,7 +447,7 @@ impl Queue {
         let accesses = vec![memory.access(offset, bytes, Mode::Read)];
         // SAFETY: the range is inside the allocation (checked above), and a hint reads and writes no contents, which is
         // less than what `accesses` says.
-        unsafe { schedule::submit(queue, command, accesses, depends) }
+        unsafe { schedule::submit_alone(queue, command, accesses, depends) }
     }
 
     /// Sets `bytes` bytes from `offset` on to a value, after the events named.

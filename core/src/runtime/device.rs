@@ -5,10 +5,13 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
 use super::context::WeakContext;
 use super::{Context, Filter, FilterTerm, Queue};
-use crate::backend::{self, Aspect, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration};
+use crate::backend::{
+    self, Aspect, Backlog, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration,
+};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::memory::PoolStatistics;
+use crate::memory::backlog::UnderWay;
 use crate::memory::handle::{Handle, Shared};
 use crate::memory::pool::Pool;
 use crate::ops::Op;
@@ -36,6 +39,7 @@ impl WeakDevice {
 struct Inner {
     backend: Arc<dyn backend::Device>,
     pool: Pool,
+    under_way: UnderWay,
     functions: Functions,
     /// Number among the devices of its backend and type, or of its variant.
     index: usize,
@@ -162,9 +166,11 @@ impl Device {
 
     fn make(backend: Arc<dyn backend::Device>, index: usize, parent: Option<Self>, registered: bool) -> Self {
         let pool = Pool::new(Arc::clone(&backend));
+        let under_way = UnderWay::new(backend.backlog());
         let inner = Inner {
             backend,
             pool,
+            under_way,
             functions: Functions::new(),
             index,
             parent,
@@ -304,6 +310,30 @@ impl Device {
         self.0.pool.trim(keep_bytes);
     }
 
+    /// How much may be under way on the device before who submits more waits.
+    #[must_use]
+    pub fn backlog(&self) -> Backlog {
+        self.0.under_way.bound()
+    }
+    /// Sets how much may be under way on the device: [`Backlog::UNBOUNDED`] where nobody is to wait. What is more now is
+    /// waited for.
+    pub fn set_backlog(&self, bound: Backlog) {
+        self.0.under_way.set_bound(bound);
+    }
+    /// How much is under way on the device: commands that are not done, and the bytes that they read and write.
+    #[must_use]
+    pub fn under_way(&self) -> Backlog {
+        let (commands, bytes) = self.0.under_way.count();
+        Backlog { commands, bytes }
+    }
+
+    pub(crate) fn backlog_state(&self) -> &UnderWay {
+        &self.0.under_way
+    }
+    /// Waits for the end of work, so that its memory is free. Whether there was any.
+    pub(crate) fn wait_for_memory(&self) -> bool {
+        self.0.under_way.wait_for_one()
+    }
     /// Whether the device lives as long as the process.
     #[inline]
     pub(crate) fn is_registered(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use crate::backend::{self, EventStatus, Profile, Signal};
 use crate::error::{Error, Result};
@@ -46,6 +47,15 @@ impl Event {
     #[inline]
     pub fn wait(&self) -> Result<()> {
         self.backend.as_ref().map_or(Ok(()), |event| event.wait())
+    }
+
+    /// Blocks until the command is done, but not for much longer than this. Whether it is done; of a time of zero it only
+    /// looks. Unlike [`wait`](Self::wait), it computes nothing on the calling thread that would last longer than the time.
+    ///
+    /// # Errors
+    /// As for [`wait`](Self::wait).
+    pub fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
+        self.backend.as_ref().map_or(Ok(true), |event| event.wait_timeout(timeout))
     }
 
     /// Waits for all events, the failed ones too.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::{Context, Device, Event, default_device};
-use crate::backend::{self, QueueProperties};
+use crate::backend::{self, Deferring, Locked, QueueProperties};
 use crate::error::{Error, Result};
 use crate::lazy::PendingWork;
 use crate::memory::handle::{Handle, Shared};
@@ -31,8 +31,14 @@ struct Inner {
     pending: PendingWork,
     /// Held while recorded work is turned into a plan and submitted.
     flush: Mutex<()>,
-    /// Events of submitted work that may be unfinished.
-    unfinished: Mutex<Vec<Arc<dyn backend::Event>>>,
+}
+
+/// Held while recorded work of a queue is turned into plans and submitted. Memory whose owner that drops is freed behind it.
+pub(crate) struct FlushLock<'a> {
+    // In the order in which they end.
+    _lock: MutexGuard<'a, ()>,
+    _locked: Locked,
+    _deferring: Deferring,
 }
 
 /// A queue that does not keep itself alive.
@@ -100,7 +106,6 @@ impl Queue {
             backend,
             pending: PendingWork::default(),
             flush: Mutex::default(),
-            unfinished: Mutex::default(),
         })))
     }
 
@@ -177,26 +182,17 @@ impl Queue {
     pub(crate) fn pending(&self) -> &PendingWork {
         &self.0.pending
     }
-    pub(crate) fn flush_lock(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn flush_lock(&self) -> FlushLock<'_> {
         // What it guards is each node's own; poison means nothing.
-        self.0.flush.lock().unwrap_or_else(PoisonError::into_inner)
+        let lock = self.0.flush.lock().unwrap_or_else(PoisonError::into_inner);
+        FlushLock { _lock: lock, _locked: Locked::new(), _deferring: Deferring::new() }
     }
-
-    /// Keeps an event for barriers until it is finished.
-    pub(crate) fn note(&self, event: &Arc<dyn backend::Event>) {
-        if !event.status().is_terminal() {
-            let mut unfinished = self.0.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
-            if unfinished.len() == unfinished.capacity() {
-                unfinished.retain(|e| !e.status().is_terminal());
-            }
-            unfinished.push(Arc::clone(event));
-        }
+    pub(crate) fn id(&self) -> u64 {
+        self.0.id
     }
 
     pub(crate) fn unfinished(&self) -> Vec<Arc<dyn backend::Event>> {
-        let mut unfinished = self.0.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
-        unfinished.retain(|e| !e.status().is_terminal());
-        unfinished.clone()
+        self.device().backlog_state().of_queue(self.0.id)
     }
 
     pub(super) fn downgrade(&self) -> WeakQueue {

@@ -18,8 +18,14 @@ const A: usize = 0;
 const B: usize = 1;
 const OUT: usize = 2;
 
-/// Multiplications up to which a product is not worth several threads.
+/// Multiplications up to which a product is not worth several threads, nor is part of one.
 const SMALL: usize = 32 * 32 * 32;
+/// Parts of one product for each thread: one for who is early. Each packs its rows and columns for itself.
+const PARTS_PER_THREAD: usize = 2;
+/// Rows and columns of a part at least, and more than so many of the one or the other: where there are no more of either, the
+/// kernels cut the sums at other places, and the bits would depend on the number of parts.
+const PART_LEN: usize = 32;
+const LONG_PART_LEN: usize = 64;
 /// Bytes of traffic that a multiplication is worth, one in as many.
 const PER_BYTE: usize = 8;
 
@@ -149,30 +155,67 @@ impl Product {
     unsafe fn float<T: Copy + Send + Sync + 'static>(
         &self,
         at: [*mut u8; 3],
-        (zero, one): (T, T),
+        units: (T, T),
         tuning: &Tuning,
+    ) {
+        let (rows, columns) = self.parts(tuning.threads);
+        let at = at.map(Address);
+        let cut = |len: usize, parts: usize, part: usize| (len * part / parts, len * (part + 1) / parts);
+        team::share(rows * columns, tuning.threads, &|part| {
+            let (m, n) = (cut(self.m.len, rows, part % rows), cut(self.n.len, columns, part / rows));
+            let at = [A, B, OUT].map(|view| {
+                let ahead = m.0.cast_signed() * self.m.steps[view] + n.0.cast_signed() * self.n.steps[view];
+                at[view].at(0).wrapping_offset(ahead)
+            });
+            // SAFETY: the caller's contract, for some of the rows and columns, which no other part writes.
+            unsafe { self.block(at, [m.1 - m.0, n.1 - n.0], units) };
+        });
+    }
+
+    /// Into how many parts of rows and of columns one product of floats is divided.
+    fn parts(&self, threads: usize) -> (usize, usize) {
+        let (m, n) = (self.m.len, self.n.len);
+        let work = m.saturating_mul(n).saturating_mul(self.k.len);
+        let wanted = if threads > 1 { (PARTS_PER_THREAD * threads).min(work / SMALL) } else { 1 };
+        let (mut rows, mut columns) = (1, 1);
+        while rows * columns < wanted {
+            let (by_rows, by_columns) = ([m / (2 * rows), n / columns], [m / rows, n / (2 * columns)]);
+            let fits = |[a, b]: [usize; 2]| a.min(b) >= PART_LEN && a.max(b) > LONG_PART_LEN;
+            match (fits(by_rows), fits(by_columns)) {
+                (true, _) if by_rows[0] >= by_columns[1] || !fits(by_columns) => rows *= 2,
+                (_, true) => columns *= 2,
+                _ => break,
+            }
+        }
+        (rows, columns)
+    }
+
+    /// Multiplies some rows with some columns, on this thread.
+    ///
+    /// # Safety
+    /// So many rows and columns of this product are at the addresses; they are of `T`.
+    unsafe fn block<T: Copy + 'static>(
+        &self,
+        at: [*mut u8; 3],
+        [rows, columns]: [usize; 2],
+        (zero, one): (T, T),
     ) {
         let step = |side: &Side, view: usize| side.steps[view] / size_of::<T>().cast_signed();
         let Self { m, n, k, .. } = self;
-        let parallelism = match tuning.threads {
-            0 | 1 => gemm::Parallelism::None,
-            threads => gemm::Parallelism::Rayon(threads),
-        };
-        let at = at.map(Address);
         // SAFETY: the caller's contract: every element that the steps reach is the plan's; the output overlaps no input.
-        let multiply = move || unsafe {
+        unsafe {
             gemm::gemm(
-                m.len,
-                n.len,
+                rows,
+                columns,
                 k.len,
-                at[OUT].at(0).cast::<T>(),
+                at[OUT].cast::<T>(),
                 step(n, OUT),
                 step(m, OUT),
                 false,
-                at[A].at(0).cast::<T>(),
+                at[A].cast::<T>(),
                 step(k, A),
                 step(m, A),
-                at[B].at(0).cast::<T>(),
+                at[B].cast::<T>(),
                 step(n, B),
                 step(k, B),
                 zero,
@@ -180,10 +223,10 @@ impl Product {
                 false,
                 false,
                 false,
-                parallelism,
+                // Threads are the engine's own: who waits for rayon's runs other jobs of rayon's on its stack meanwhile, which may
+                // wait for this very product.
+                gemm::Parallelism::None,
             );
         };
-        // The kernels divide their work by rayon, which is to use the device's threads.
-        if tuning.threads > 1 { team::on_worker(multiply) } else { multiply() }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::strided;
 use super::{
-    Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space, broadcasts, hold_idle,
-    place, place_before, span,
+    Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space, broadcasts, fresh_memory,
+    hold_idle, place, place_before, span,
 };
 use crate::dtype::Dtype;
 use crate::error::Result;
@@ -131,7 +131,10 @@ impl<'a, const N: usize, const APART: bool> Alike<'a, N, APART> {
             return Ok(None);
         }
         // Who holds memory waits for nothing, the pool's lock included.
-        let out = Allocation::new(self.function.device, self.kind, self.bytes(), BLOCK_ALIGN_BYTES)?;
+        let Some(out) = fresh_memory(self.function.device, self.kind, self.bytes(), BLOCK_ALIGN_BYTES)?
+        else {
+            return Ok(None);
+        };
         let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
         // SAFETY: the call is complete (`is_ready`). The memory of the operands is held: no work is under way and no host view
         // open, and none can begin. The memory that is written was just allocated, so nobody else has it and no operand is in it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::strided::{self, Steps};
 use super::{Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space};
-use super::{broadcasts, flags, hold_idle, place, same_shape, span};
+use super::{broadcasts, flags, fresh_memory, hold_idle, place, same_shape, span};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{Layout, self_overlaps};
@@ -153,7 +153,9 @@ impl<'a> Call<'a> {
     pub(crate) fn fresh(&self, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
         let Some(way) = self.way(true) else { return Ok(None) };
         // Who holds memory waits for nothing, the pool's lock included.
-        let out = Allocation::new(self.function.device, kind, self.bytes(), BLOCK_ALIGN_BYTES)?;
+        let Some(out) = fresh_memory(self.function.device, kind, self.bytes(), BLOCK_ALIGN_BYTES)? else {
+            return Ok(None);
+        };
         let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
         // SAFETY: the call is complete (`way`), and its memory held: no work is under way and no host view open, and none can
         // begin. The memory that is written was just allocated, so nobody else has it and no operand is in it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Constant, Gathered, MAX_BYTES, MAX_OPERANDS, Source, Space, hold_idle, place};
+use super::{Constant, Gathered, MAX_BYTES, MAX_OPERANDS, Source, Space, fresh_memory, hold_idle, place};
 use crate::backend::{ElementsFn, FoldExtents};
 use crate::dtype::{Dtype, Element};
 use crate::error::Result;
@@ -55,7 +55,9 @@ impl AxisFold<'_> {
         let of_both = |of: Source<'_>| source.allocation.kind().combine(of.allocation.kind());
         let kind = factors.map_or(source.allocation.kind(), of_both);
         let memory = |values: *const u8, count: usize| {
-            let out = Allocation::new(self.device, kind, count * result.size(), BLOCK_ALIGN_BYTES)?;
+            let Some(out) = fresh_memory(self.device, kind, count * result.size(), BLOCK_ALIGN_BYTES)? else {
+                return Ok(None);
+            };
             let dst = out.ptr().as_ptr();
             // SAFETY: the memory was just allocated, for as many results, and the device computes in it on this thread: it has
             // just folded. The values are of the finish's input (`Fold::result`).
@@ -65,9 +67,9 @@ impl AxisFold<'_> {
                     None => std::ptr::copy_nonoverlapping(values, dst, count * result.size()),
                 }
             }
-            Ok(out)
+            Ok(Some(out))
         };
-        self.folded(source, factors, dtype, memory).transpose()
+        self.folded(source, factors, dtype, memory).unwrap_or(Ok(None))
     }
 
     /// The one value that all elements of a layout, or their products with factors, are folded to, now; without a finish.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{DIRECT_BYTES, Source, hold_idle, place};
+use super::{DIRECT_BYTES, Source, fresh_memory, hold_idle, place};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::memory::allocation::Allocation;
@@ -48,7 +48,7 @@ pub(crate) fn join(
     if !(1..=DIRECT_BYTES).contains(&total) || rows * sources.len() > MAX_STRETCHES {
         return Ok(None);
     }
-    let out = Allocation::new(device, kind, total, BLOCK_ALIGN_BYTES)?;
+    let Some(out) = fresh_memory(device, kind, total, BLOCK_ALIGN_BYTES)? else { return Ok(None) };
     let mut to = out.ptr().as_ptr();
     for source in sources {
         let (bytes, Source { allocation, layout }) = (row(source), source);

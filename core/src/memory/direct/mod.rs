@@ -21,10 +21,11 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::UsmPtr;
 use super::allocation::Allocation;
+use super::{UsmKind, UsmPtr};
 use crate::backend::{Elements, REVERSED, SAME, SECONDS};
 use crate::dtype::Dtype;
+use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
 use crate::ops::Op;
 use crate::runtime::{Device, OpFunction};
@@ -37,6 +38,23 @@ pub(crate) const MAX_BYTES: usize = 8 << 10;
 /// Bytes at most of a result that is computed although it could be recorded instead, to be computed with what comes next:
 /// that saves the way of its elements through the second-level cache, and costs the recording.
 pub(crate) const DIRECT_BYTES: usize = 64 << 10;
+
+/// Memory for results; `None` where work under way has to give some back first, which only who holds nothing waits for.
+///
+/// # Errors
+/// What the allocation reports, but that there is none left.
+#[inline]
+fn fresh_memory(
+    device: &Device,
+    kind: UsmKind,
+    bytes: usize,
+    align: usize,
+) -> Result<Option<Arc<Allocation>>> {
+    match Allocation::at_once(device, kind, bytes, align) {
+        Err(Error::Alloc(_)) => Ok(None),
+        outcome => outcome.map(Some),
+    }
+}
 
 /// A value's bytes, aligned for every dtype.
 #[repr(align(16))]

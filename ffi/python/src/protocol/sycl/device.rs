@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use pyo3::prelude::*;
 use stridewise::backend::{
-    self, Aspect, Command, DeviceInfo, Event, Partition, QueueProperties, RawAllocation, SignalHandle,
+    self, Aspect, Command, DeviceInfo, Partition, QueueProperties, RawAllocation, SignalHandle, Submitted,
     Support, Wait,
 };
 use stridewise::{Device, Dtype, Error, LaunchPlan, Op, Queue, Result, UsmKind, UsmPtr, WeakDevice, devices};
@@ -166,13 +166,21 @@ struct Behind {
 }
 
 impl backend::Queue for Behind {
-    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Arc<dyn Event>> {
-        if !matches!(command, Command::HostTask(_)) {
-            // What the queue was given before may use the same memory; events of SYCL mean nothing to the host's queue.
-            self.queue.wait();
-        }
+    unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Submitted> {
+        let touches_memory = !matches!(command, Command::HostTask(_));
         // SAFETY: the caller's promise is the same; memory of SYCL on a processor is memory of this process.
-        unsafe { self.host.submit(command, waits) }
+        let Submitted { event, rest, .. } = unsafe { self.host.submit(command, waits) }?;
+        let queue = Arc::clone(&self.queue);
+        Ok(Submitted::with_rest(event, move || {
+            if touches_memory {
+                // What the queue was given before may use the same memory; events of SYCL mean nothing to the host's queue, which
+                // begins nothing before this.
+                queue.wait();
+            }
+            if let Some(rest) = rest {
+                rest();
+            }
+        }))
     }
     fn flush(&self) -> Result<()> {
         // Another queue that is to copy this one's memory asks for this first.
