@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 
 use super::diagnostic::{Diagnostic, Position, Rule};
-use super::form::{
-    Block, Collective, Coordinate, Expression, Form, Level, Memory, Statement, StatementKind, Value,
-};
+use super::form::{Block, Coordinate, Expression, Form, Level, Memory, Statement, StatementKind, Value};
+use super::sync::Collective;
 use crate::ops::Op;
 use crate::scalar::Scalar;
 

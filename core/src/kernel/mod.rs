@@ -11,17 +11,25 @@
 //! range never leaves the object: a load takes the nearest element (zero, where there is none), a store writes nothing, an
 //! atomic access changes nothing and gives the nearest element. Local memory is undefined until it is written.
 //!
+//! **Races.** Items race where they access an element, one of them to write it, with no barrier between them and not both
+//! atomically. What they read and what stays is then any of the values, or parts of several; nothing else happens. Items of
+//! different groups have no barrier between them. No item may wait for another one but by a barrier or collective. Checked mode
+//! ([`Kernel::launch_checked`], [`Watch`]) names who breaks a rule, and the line.
+//!
 //! **Arithmetic** is that of the engine's operations ([`Op`](crate::Op)), so `exp` in a kernel is `exp` of arrays.
 
 mod builder;
 mod diagnostic;
 mod flow;
 mod form;
+mod launch;
 mod liveness;
 pub mod oracle;
 mod space;
+mod sync;
 mod text;
 mod verify;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -33,11 +41,14 @@ pub use builder::{KernelBuilder, Operand};
 pub use diagnostic::{Diagnostic, Position, Rule};
 pub use flow::Class;
 pub use form::{
-    Atomic, AtomicOp, Block, Collective, Coordinate, Expression, Fence, Form, Level, MAX_DEPTH,
-    MAX_OBJECT_LEN, MAX_SPACE_DIMS, Memory, MemoryOrder, MemoryScope, Object, ObjectInfo, Parameter,
-    Statement, StatementKind, Value, Variable, VariableInfo,
+    Block, Coordinate, Expression, Form, Level, MAX_DEPTH, MAX_OBJECT_LEN, MAX_SPACE_DIMS, Memory, Object,
+    ObjectInfo, Parameter, Statement, StatementKind, Value, Variable, VariableInfo,
 };
+pub(crate) use launch::Bound;
+pub use launch::{Argument, KernelArgument, KernelLaunch};
 pub use space::{NdRange, Space};
+pub use sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
+pub use watch::{Access, ENDLESS, Watch};
 
 use crate::error::Result;
 

@@ -1,9 +1,12 @@
 //! Index spaces: how many items there are, and how they are grouped.
 
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use super::Kernel;
 use super::form::MAX_SPACE_DIMS;
+use super::text::List;
 use crate::error::{Error, Result};
 
 /// Items of a group where nothing depends on how they are grouped.
@@ -142,6 +145,11 @@ impl Space {
     pub fn groups(&self) -> [usize; 3] {
         std::array::from_fn(|axis| self.global[axis].div_ceil(self.group[axis]))
     }
+    /// Whether there are no items.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.global.contains(&0)
+    }
     /// Number of groups.
     #[must_use]
     pub fn group_count(&self) -> usize {
@@ -181,6 +189,13 @@ impl Space {
     #[must_use]
     pub const fn axis(&self, axis: u8) -> usize {
         axis as usize + MAX_SPACE_DIMS - self.dims
+    }
+}
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let from = MAX_SPACE_DIMS - self.dims;
+        write!(f, "({}) in groups of ({})", List(&self.global[from..]), List(&self.group[from..]))
     }
 }
 

@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::form::{
-    Atomic, AtomicOp, Block, Collective, Coordinate, Expression, Form, Level, Memory, Object, Parameter,
-    StatementKind, Value, Variable,
+    Block, Coordinate, Expression, Form, Level, Memory, Object, Parameter, StatementKind, Value, Variable,
 };
+use super::sync::{Atomic, AtomicOp, Collective};
 use crate::ops::Op;
 
 impl Display for Value {

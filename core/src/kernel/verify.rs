@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Position, Rule};
 use super::form::{
-    Atomic, AtomicOp, Block, Collective, Coordinate, Expression, Form, MAX_DEPTH, MAX_OBJECT_LEN,
-    MAX_SPACE_DIMS, Memory, Object, Parameter, Statement, StatementKind, Value, Variable,
+    Block, Coordinate, Expression, Form, MAX_DEPTH, MAX_OBJECT_LEN, MAX_SPACE_DIMS, Memory, Object,
+    Parameter, Statement, StatementKind, Value, Variable,
 };
+use super::sync::{Atomic, AtomicOp, Collective};
 use crate::dtype::Dtype;
 use crate::ops::Op;
-use crate::scalar::Scalar;
 
 type Checked = Result<(), Diagnostic>;
 
@@ -347,14 +347,5 @@ impl Verifier<'_> {
             }
             None => Ok(()),
         }
-    }
-}
-
-/// The identity of a fold by an operation that [`Collective::folds`].
-pub(super) fn identity(op: Op, dtype: Dtype) -> Option<Scalar> {
-    match op {
-        Op::BitwiseOr | Op::BitwiseXor => Some(Scalar::I8(0).cast(dtype)),
-        Op::BitwiseAnd => Some(Scalar::I8(-1).cast(dtype)),
-        _ => crate::ops::identity(op, dtype),
     }
 }

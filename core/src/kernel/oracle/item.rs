@@ -2,13 +2,14 @@
 
 use super::super::diagnostic::{Diagnostic, Position, Rule};
 use super::super::form::{
-    Atomic, AtomicOp, Coordinate, Expression, Form, Level, Memory, Object, Parameter, Statement,
-    StatementKind, Value,
+    Coordinate, Expression, Form, Level, Memory, Object, Parameter, Statement, StatementKind, Value,
 };
 use super::super::space::Space;
+use super::super::sync::{Atomic, AtomicOp};
+use super::super::watch::{Access, Watch, tuple};
 use super::code::Step;
-use super::memory::{Access, Cells};
-use super::{Argument, Epochs, Group};
+use super::memory::Cells;
+use super::{Argument, Group};
 use crate::ops::{self, Op};
 use crate::scalar::Scalar;
 
@@ -93,7 +94,7 @@ impl Item {
         &mut self,
         group: &Group<'_>,
         memory: &mut [Cells],
-        epochs: Epochs,
+        watch: &mut Option<Watch>,
     ) -> Result<Stop, Diagnostic> {
         self.rounds.resize(group.code.loops, (0, 0));
         let mut steps = 0;
@@ -105,7 +106,7 @@ impl Item {
                     if statement.kind.synchronises() {
                         return Ok(Stop::Waits(self.at));
                     }
-                    self.statement(group, statement, memory, epochs)?;
+                    self.statement(group, statement, memory, watch)?;
                 }
                 Step::Unless(condition, to) => {
                     if self.value(condition) == Scalar::Bool(false) {
@@ -162,8 +163,8 @@ impl Item {
         let at = before.or(at.into_iter().next()).unwrap_or(&nowhere);
         let message = format!(
             "item {} of group {} goes on for more than {} steps without a barrier",
-            group.tuple(self.global),
-            group.tuple(group.id),
+            tuple(group.space, self.global),
+            tuple(group.space, group.id),
             group.checks.steps
         );
         Diagnostic::new(Rule::EndlessLoop, at, message)
@@ -174,12 +175,12 @@ impl Item {
         group: &Group<'_>,
         statement: &Statement,
         memory: &mut [Cells],
-        epochs: Epochs,
+        watch: &mut Option<Watch>,
     ) -> Result<(), Diagnostic> {
-        let place = Place { group, at: &statement.at, epochs };
+        let mut place = Place { group, at: &statement.at, watch };
         match &statement.kind {
             StatementKind::Let { value, expression } => {
-                let scalar = self.expression(place, *value, expression, memory)?;
+                let scalar = self.expression(&mut place, *value, expression, memory)?;
                 self.define(*value, scalar);
             }
             StatementKind::Set { variable, value } => {
@@ -187,19 +188,18 @@ impl Item {
             }
             StatementKind::Store { object, indices, value } => {
                 let scalar = self.value(*value);
-                self.access(place, *object, indices, Access::Write, memory, |_| Some(scalar))?;
+                self.access(&mut place, *object, indices, Access::Write, memory, |_| Some(scalar))?;
             }
             StatementKind::Atomic(atomic) => {
-                let before = self.atomic(place, atomic, memory)?;
+                let before = self.atomic(&mut place, atomic, memory)?;
                 if let Some(result) = atomic.result {
                     self.define(result, before);
                 }
             }
-            StatementKind::Assert { condition, message }
-                if group.checks.enabled && self.value(*condition) == Scalar::Bool(false) =>
-            {
-                let message = format!("item {}: {message}", group.tuple(self.global));
-                return Err(Diagnostic::new(Rule::Assertion, &statement.at, message));
+            StatementKind::Assert { condition, message } => {
+                if let (Some(watch), Scalar::Bool(false)) = (&place.watch, self.value(*condition)) {
+                    return Err(watch.assertion(self.global, message, &statement.at));
+                }
             }
             _ => {}
         }
@@ -208,7 +208,7 @@ impl Item {
 
     fn expression(
         &mut self,
-        place: Place<'_>,
+        place: &mut Place<'_>,
         value: Value,
         expression: &Expression,
         memory: &mut [Cells],
@@ -251,7 +251,7 @@ impl Item {
 
     fn atomic(
         &mut self,
-        place: Place<'_>,
+        place: &mut Place<'_>,
         atomic: &Atomic,
         memory: &mut [Cells],
     ) -> Result<Scalar, Diagnostic> {
@@ -274,53 +274,22 @@ impl Item {
     /// Reads an element, and writes what a function of it says; out of range, the nearest one, and nothing.
     fn access(
         &mut self,
-        place: Place<'_>,
+        place: &mut Place<'_>,
         object: Object,
         indices: &[Value],
         access: Access,
         memory: &mut [Cells],
         update: impl FnOnce(Scalar) -> Option<Scalar>,
     ) -> Result<Scalar, Diagnostic> {
-        let Place { group, at, epochs } = place;
-        let info = group.kernel.form().object(object);
+        let info = place.group.kernel.form().object(object);
         let indices: Vec<i128> = indices.iter().map(|&index| integer(self.value(index))).collect();
+        if let Some(watch) = place.watch {
+            watch.access(self.global, object, &indices, access, place.at)?;
+        }
         let private = matches!(info.memory, Memory::Private { .. });
-        let local = info.memory.is_local();
-        let toucher = group.toucher(self, epochs, local);
-        let shared = local || matches!(info.memory, Memory::Global { .. });
         let cells = if private { &mut self.private[object.number()] } else { &mut memory[object.number()] };
         let (element, inside) = cells.find(&indices);
-        let name = || group.element_name(object, &indices);
-        if !inside && group.checks.enabled {
-            let message = format!(
-                "item {} of group {} accesses {}, of an array of shape {:?}",
-                group.tuple(self.global),
-                group.tuple(group.id),
-                name(),
-                cells.shape
-            );
-            return Err(Diagnostic::new(Rule::OutOfBounds, at, message));
-        }
         let Some(element) = element else { return Ok(Scalar::I8(0).cast(info.dtype)) };
-        if shared && group.checks.enabled {
-            let is_store = access == Access::Write;
-            if local && !is_store && !cells.is_written(element) {
-                let item = group.tuple(self.global);
-                let message = format!("item {item} reads {}, which no item of its group has written", name());
-                return Err(Diagnostic::new(Rule::UninitialisedLocal, at, message));
-            }
-            if let Some(other) = cells.touch(element, toucher, access, at) {
-                let message = format!(
-                    "item {} {} {}, which item {} {} with no barrier between them",
-                    group.tuple(self.global),
-                    access.verb(),
-                    name(),
-                    group.tuple(other.toucher.item),
-                    other.access.verb(),
-                );
-                return Err(Diagnostic::new(Rule::Race, at, message).note(&other.at, "the other access"));
-            }
-        }
         let before = cells.elements[element];
         if inside && let Some(after) = update(before) {
             cells.elements[element] = after;
@@ -330,11 +299,10 @@ impl Item {
 }
 
 /// Where an item is.
-#[derive(Clone, Copy)]
 struct Place<'a> {
     group: &'a Group<'a>,
     at: &'a Position,
-    epochs: Epochs,
+    watch: &'a mut Option<Watch>,
 }
 
 /// Rounds of a loop, as of Python's `range`.

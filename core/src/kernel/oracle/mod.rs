@@ -5,23 +5,19 @@ mod code;
 mod item;
 mod memory;
 
-use std::fmt;
-
 use code::{Code, Step};
 use item::{Item, Stop};
-use memory::{Cells, Toucher};
+use memory::Cells;
 
 use super::diagnostic::{Diagnostic, Rule};
-use super::form::{Collective, Expression, Memory, Object, Parameter, StatementKind};
+use super::form::{Expression, Memory, Parameter, StatementKind};
 use super::space::Space;
-use super::verify::identity;
+use super::sync::{Collective, Fence};
+use super::watch::{self, ENDLESS, Watch};
 use super::{Kernel, NdRange};
 use crate::error::{Error, Result};
 use crate::ops;
 use crate::scalar::Scalar;
-
-/// Steps that an item takes from one barrier to the next, at most, unless [`Checks`] says otherwise.
-pub const STEP_LIMIT: u64 = 1 << 24;
 
 /// Elements in row-major order.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,9 +51,9 @@ pub struct Checks {
 
 impl Checks {
     /// Everything.
-    pub const ALL: Self = Self { enabled: true, steps: STEP_LIMIT };
+    pub const ALL: Self = Self { enabled: true, steps: ENDLESS };
     /// Nothing but barriers that not all items come to, and loops without an end.
-    pub const NONE: Self = Self { enabled: false, steps: STEP_LIMIT };
+    pub const NONE: Self = Self { enabled: false, steps: ENDLESS };
 }
 
 /// Runs a kernel over an index space, group after group.
@@ -69,9 +65,17 @@ pub fn run(kernel: &Kernel, range: &NdRange, arguments: &mut [Argument], checks:
     let space = Space::new(kernel, range, usize::MAX)?;
     let code = code::flatten(kernel.form());
     let mut memory = bind(kernel, arguments)?;
+    let shapes = kernel.form().objects.iter().zip(&memory).map(|(object, cells)| match &object.memory {
+        Memory::Private { shape } => shape.clone(),
+        _ => cells.shape.clone(),
+    });
+    let mut watch = checks.enabled.then(|| Watch::new(kernel, space, shapes));
     for number in 0..space.group_count() {
-        let group = Group { kernel, code: &code, space: &space, id: space.group_id(number), number, checks };
-        group.run(arguments, &mut memory)?;
+        if let Some(watch) = &mut watch {
+            watch.begin(number);
+        }
+        let group = Group { kernel, code: &code, space, id: space.group_id(number), checks };
+        group.run(arguments, &mut memory, &mut watch)?;
     }
     for (parameter, argument) in kernel.form().parameters.iter().zip(arguments) {
         if let (Parameter::Object(object), Argument::Array(elements)) = (parameter, argument) {
@@ -134,21 +138,18 @@ fn bind(kernel: &Kernel, arguments: &[Argument]) -> Result<Vec<Cells>> {
 struct Group<'a> {
     kernel: &'a Kernel,
     code: &'a Code<'a>,
-    space: &'a Space,
+    space: Space,
     id: [usize; 3],
-    number: usize,
     checks: Checks,
 }
 
-/// The barriers that a group has passed, of each fence.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Epochs {
-    local: u64,
-    global: u64,
-}
-
 impl Group<'_> {
-    fn run(&self, arguments: &[Argument], memory: &mut [Cells]) -> Result<(), Diagnostic> {
+    fn run(
+        &self,
+        arguments: &[Argument],
+        memory: &mut [Cells],
+        watch: &mut Option<Watch>,
+    ) -> Result<(), Diagnostic> {
         let form = self.kernel.form();
         for (object, cells) in form.objects.iter().zip(memory.iter_mut()) {
             if object.memory.is_local() {
@@ -163,33 +164,35 @@ impl Group<'_> {
                 exists.then(|| Item::new(form, arguments, linear, local, global))
             })
             .collect();
-        let mut epochs = Epochs::default();
         let mut meetings = 0;
         loop {
             let mut stops = Vec::with_capacity(items.len());
             for item in &mut items {
-                stops.push(item.run(self, memory, epochs)?);
+                stops.push(item.run(self, memory, watch)?);
             }
             let Some(at) = self.meeting(&items, &stops)? else { return Ok(()) };
             let Step::Do(statement) = self.code.steps[at] else { return Ok(()) };
             meetings += 1;
             if meetings > self.checks.steps {
-                let message = format!("group {} comes here more than {meetings} times", self.tuple(self.id));
+                let message = format!(
+                    "group {} comes here more than {meetings} times",
+                    watch::tuple(self.space, self.id)
+                );
                 return Err(Diagnostic::new(Rule::EndlessLoop, &statement.at, message));
             }
-            match &statement.kind {
-                StatementKind::Barrier(fence) => {
-                    epochs.local += u64::from(fence.local);
-                    epochs.global += u64::from(fence.global);
-                }
+            let fence = match &statement.kind {
+                StatementKind::Barrier(fence) => *fence,
                 StatementKind::Let { value, expression: Expression::Collective { collective, operand } } => {
                     let operands: Vec<Scalar> = items.iter().map(|item| item.value(*operand)).collect();
                     for (position, result) in self.combine(*collective, &operands, &items).enumerate() {
                         items[position].define(*value, result);
                     }
-                    epochs.local += 1;
+                    Fence::LOCAL
                 }
-                _ => {}
+                _ => return Ok(()), // Nothing else waits.
+            };
+            if let Some(watch) = watch {
+                watch.barrier(fence);
             }
             items.iter_mut().for_each(Item::step);
         }
@@ -211,14 +214,8 @@ impl Group<'_> {
         let (Some(first), Step::Do(statement)) = (missing.first(), self.code.steps[at]) else {
             return Ok(Some(at));
         };
-        let message = format!(
-            "{} of {} items of group {} do not come here, item {} among them",
-            missing.len(),
-            items.len(),
-            self.tuple(self.id),
-            self.tuple(first.global)
-        );
-        Err(Diagnostic::new(Rule::DivergentBarrier, &statement.at, message))
+        let counts = (missing.len(), items.len());
+        Err(watch::divergent(self.space, self.id, counts, first.global, &statement.at))
     }
 
     /// What each item gets of a collective.
@@ -231,7 +228,7 @@ impl Group<'_> {
         let all = |value: Scalar| vec![value; operands.len()];
         let fold = |op, a, b| ops::apply(op, &[a, b]).unwrap_or(a);
         let scan = |op| {
-            let start = identity(op, operands[0].dtype()).unwrap_or(operands[0]);
+            let start = Collective::identity(op, operands[0].dtype()).unwrap_or(operands[0]);
             let mut sums = vec![start];
             for (i, &operand) in operands.iter().enumerate() {
                 // The first sum is the first operand itself: −0 + 0 would be another number.
@@ -253,29 +250,5 @@ impl Group<'_> {
             }
         };
         results.into_iter().take(operands.len())
-    }
-
-    /// An id with as many numbers as the kernel has dimensions.
-    fn tuple(&self, id: [usize; 3]) -> Tuple {
-        Tuple(id[3 - self.space.dims..].to_vec())
-    }
-
-    fn toucher(&self, item: &Item, epochs: Epochs, local: bool) -> Toucher {
-        let epoch = if local { epochs.local } else { epochs.global };
-        Toucher { item: item.global, group: self.number, epoch }
-    }
-
-    fn element_name(&self, object: Object, indices: &[i128]) -> String {
-        let name = &self.kernel.form().object(object).name;
-        format!("`{name}[{}]`", super::text::List(indices))
-    }
-}
-
-/// An id in an error.
-struct Tuple(Vec<usize>);
-
-impl fmt::Display for Tuple {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "({})", super::text::List(&self.0))
     }
 }

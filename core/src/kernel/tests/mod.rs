@@ -1,5 +1,6 @@
 mod form;
 mod oracle;
+mod paths;
 mod rules;
 
 use super::oracle::{Argument, Elements};
