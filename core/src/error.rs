@@ -108,6 +108,12 @@ impl Error {
         }
     }
 
+    /// The error of a kernel that breaks a rule. Not a `From`, which would leave the type of many an error open elsewhere.
+    #[must_use]
+    pub fn kernel(broken: crate::kernel::Diagnostic) -> Self {
+        Self::Kernel(Arc::new(broken))
+    }
+
     /// The error of work that ended in a panic with this payload, as `catch_unwind` gives it.
     #[must_use]
     pub fn panicked(argument: &'static str, payload: &(dyn Any + Send)) -> Self {

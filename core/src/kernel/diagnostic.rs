@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::Error;
-
 /// A place in the source of a kernel.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Position {
@@ -135,9 +133,3 @@ impl fmt::Display for Diagnostic {
     }
 }
 impl std::error::Error for Diagnostic {}
-
-impl From<Diagnostic> for Error {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Self::Kernel(Arc::new(diagnostic))
-    }
-}

@@ -50,7 +50,7 @@ pub use space::{NdRange, Space};
 pub use sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
 pub use watch::{Access, ENDLESS, Watch};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A verified kernel, with what is known of it. Cheap to clone.
 #[derive(Clone)]
@@ -70,10 +70,10 @@ impl Kernel {
     /// recursion, index counts, read-only arguments.
     ///
     /// # Errors
-    /// [`Error::Kernel`](crate::Error::Kernel) with the rule that is broken, and where.
+    /// [`Error::Kernel`] with the rule that is broken, and where.
     pub fn new(form: Form) -> Result<Self> {
-        verify::verify(&form)?;
-        let classes = flow::check(&form)?;
+        verify::verify(&form).map_err(Error::kernel)?;
+        let classes = flow::check(&form).map_err(Error::kernel)?;
         let ends = liveness::ends(&form);
         let (mut reads, mut writes) = (vec![false; form.objects.len()], vec![false; form.objects.len()]);
         let mut grouped = form.objects.iter().any(|object| object.memory.is_local());

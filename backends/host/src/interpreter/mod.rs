@@ -188,7 +188,7 @@ impl<'a> Machine<'a> {
             watch.borrow_mut().begin(number);
         }
         let group = Group { space, places: &self.places, id, isa: self.isa, watch: self.watch.as_ref() };
-        group.together(&mut self.frames, &self.code.body).map_err(Error::from)
+        group.together(&mut self.frames, &self.code.body).map_err(Error::kernel)
     }
 }
 

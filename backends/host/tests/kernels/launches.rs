@@ -36,7 +36,7 @@ fn arguments_have_any_layout() {
         let b = grid(queue, 40, 140).slice(s![..; -1, ..; -2]).unwrap();
         let out = grid(queue, 80, 70);
         let target = out.slice(s![..; 2, ..; -1]).unwrap();
-        let row = grid(queue, 1, 70).broadcast_to(&[40, 70]).unwrap();
+        let row = grid(queue, 1, 70).broadcast_to([40, 70]).unwrap();
         let expected = (&a + &b * 3.0).to_vec().unwrap();
         let arguments: [Argument<'_>; 4] = [(&a).into(), (&b).into(), (&target).into(), 3.into()];
         kernel.launch(queue, [40, 70], &arguments, &[]).unwrap();
@@ -116,7 +116,7 @@ fn what_does_not_fit_is_refused() {
     assert!(
         matches!(launch(&[a_(), (&flat).into(), (&out).into(), 1.into()]), Error::Axis(c) if c.argument == "b")
     );
-    let repeated = flat.broadcast_to(&[4, 5]).unwrap();
+    let repeated = flat.broadcast_to([4, 5]).unwrap();
     let error = launch(&[a_(), a_(), (&repeated).into(), 1.into()]);
     assert!(matches!(&error, Error::Borrow(c) if c.argument == "out"), "{error}");
     let mut locked = out.clone();

@@ -8,7 +8,7 @@ use super::super::diagnostic::{Diagnostic, Position, Rule};
 use super::super::form::{Block, MAX_DEPTH, Statement, StatementKind, Value, Variable};
 use super::{KernelBuilder, Operand};
 use crate::dtype::Dtype;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::promotion::{DtypeSupport, Weak, result_type};
 
 /// What is open: the statements before it wait until it ends.
@@ -150,7 +150,7 @@ impl KernelBuilder {
             let outer = frame.at.clone();
             let at = self.place();
             let error = Diagnostic::new(Rule::Recursion, &at, format!("`{function}` calls itself"));
-            return Err(error.note(&outer, "called from here first").into());
+            return Err(Error::kernel(error.note(&outer, "called from here first")));
         }
         self.open(Open::Call { function: function.into(), result })
     }
@@ -185,7 +185,7 @@ impl KernelBuilder {
             return Err(self.error(Rule::Structure, "an end without an open block"));
         };
         if matches!(open, Open::Head) {
-            return Err(Diagnostic::new(Rule::Structure, &at, "a loop without a body").into());
+            return Err(Error::kernel(Diagnostic::new(Rule::Structure, &at, "a loop without a body")));
         }
         let block = std::mem::replace(&mut self.form.body, before);
         let kind = match open {

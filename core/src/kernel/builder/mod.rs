@@ -473,7 +473,8 @@ impl KernelBuilder {
     /// [`Error::Kernel`]: a block is open, or a rule is broken; see [`Kernel::new`].
     pub fn finish(mut self) -> Result<Kernel> {
         if let Some(frame) = self.frames.pop() {
-            return Err(Diagnostic::new(Rule::Structure, &frame.at, "a block that is not closed").into());
+            let open = Diagnostic::new(Rule::Structure, &frame.at, "a block that is not closed");
+            return Err(Error::kernel(open));
         }
         Kernel::new(self.form)
     }
@@ -492,7 +493,7 @@ impl KernelBuilder {
 
     #[track_caller]
     fn error(&mut self, rule: Rule, message: impl Into<String>) -> Error {
-        Diagnostic::new(rule, &self.place(), message).into()
+        Error::kernel(Diagnostic::new(rule, &self.place(), message))
     }
 
     /// An error of promotion, at this place.

@@ -75,7 +75,7 @@ pub fn run(kernel: &Kernel, range: &NdRange, arguments: &mut [Argument], checks:
             watch.begin(number);
         }
         let group = Group { kernel, code: &code, space, id: space.group_id(number), checks };
-        group.run(arguments, &mut memory, &mut watch)?;
+        group.run(arguments, &mut memory, &mut watch).map_err(Error::kernel)?;
     }
     for (parameter, argument) in kernel.form().parameters.iter().zip(arguments) {
         if let (Parameter::Object(object), Argument::Array(elements)) = (parameter, argument) {
