@@ -177,6 +177,9 @@ fn who_writes_waits_for_copies_by_others() {
                         let seen = x.to_vec().unwrap();
                         // Every write is to all elements.
                         assert!(seen.iter().all(|&value| value == seen[0]), "a copy of a write half done");
+                        let (strided, text) = (x.slice(s![..;-3]).unwrap().to_vec().unwrap(), format!("{x}"));
+                        assert!(strided.iter().all(|&value| value == strided[0]));
+                        assert!(text.starts_with('[') && text.ends_with(']'), "{text}");
                     }
                 });
             }

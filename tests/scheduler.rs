@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use graphs::{Graph, Side};
 use model::Model;
+use random::Rng;
 use stridewise::backend::{Advice, EventStatus};
 use stridewise::{
     ArrayOrScalar, Device, Dtype, Error, Event, Op, Queue, Reduction, UsmArray, UsmKind, Weak, concat, s,
@@ -38,7 +39,8 @@ fn seeds(range: std::ops::Range<u64>) -> std::ops::Range<u64> {
 fn null_graphs(range: std::ops::Range<u64>, elements: usize, operations: usize) {
     for seed in seeds(range) {
         let (null, device) = null();
-        Graph::new(seed, &device, Side::Null(Model::new(null.clone())), elements).run(operations);
+        let side = Side::Null(Model::new(null.clone()));
+        Graph::new(format!("seed {seed}"), Rng::new(seed), &device, side, elements).run(operations);
         assert_eq!(device.pool_statistics().live_bytes, 0, "memory of graph {seed} is still in use");
         drop(device);
         assert_eq!((null.live_allocations().len(), null.wrong_frees()), (0, 0), "graph {seed}");
@@ -67,7 +69,8 @@ fn host_graphs(threads: usize) {
     let device = host(threads);
     for (range, elements, operations) in [(0..150, 6, 30), (150..250, 9000, 25), (250..262, 30_000, 25)] {
         for seed in seeds(range) {
-            Graph::new(seed, &device, Side::Real, elements).run(operations);
+            let rng = Rng::new(seed);
+            Graph::new(format!("seed {seed}"), rng, &device, Side::Real, elements).run(operations);
         }
     }
     assert_eq!(device.pool_statistics().live_bytes, 0, "memory is still in use");

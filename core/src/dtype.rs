@@ -90,7 +90,8 @@ impl DtypeKind {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    /// Every element's bytes may be zeros, which are its default.
+    pub trait Sealed: bytemuck::Zeroable {}
 }
 
 /// A Rust type that can be an array's element. Sealed: the list is [`Dtype`]'s.

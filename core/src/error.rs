@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::backend::is_left_behind;
+
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -37,6 +39,9 @@ macro_rules! define_errors {
             /// Operands live on different queues (compute follows data).
             #[error(transparent)]
             ExecutionPlacement(Arc<ExecutionPlacementError>),
+            /// A kernel breaks a rule, in its form or, in checked mode, by what it does.
+            #[error("kernel: {0}")]
+            Kernel(Arc<crate::kernel::Diagnostic>),
             /// A task that this one depends on failed; nothing was executed.
             #[error("a task that this one depends on failed: {0}")]
             Dependency(Arc<Error>),
@@ -96,13 +101,20 @@ define_errors! {
 
 impl Error {
     /// The error of work that depends on work that failed with this one. Only the root cause is kept, so that long chains
-    /// neither read nor drop as deep recursions.
+    /// neither read nor drop as deep recursions. What a fork left behind is so to whoever wants it.
     #[must_use]
     pub fn inherited(self) -> Self {
         match self {
             Self::Dependency(_) => self,
+            cause if is_left_behind(&cause) => cause,
             cause => Self::Dependency(Arc::new(cause)),
         }
+    }
+
+    /// The error of a kernel that breaks a rule. Not a `From`, which would leave the type of many an error open elsewhere.
+    #[must_use]
+    pub fn kernel(broken: crate::kernel::Diagnostic) -> Self {
+        Self::Kernel(Arc::new(broken))
     }
 
     /// The error of work that ended in a panic with this payload, as `catch_unwind` gives it.

@@ -2,6 +2,8 @@
 //! implements. Nothing in here knows a particular backend.
 
 pub mod backend;
+pub mod fault;
+pub mod kernel;
 pub mod layout;
 pub mod memory;
 pub mod ops;
@@ -47,6 +49,6 @@ pub use promotion::{
 };
 pub use runtime::{
     Context, Device, Event, EventFuture, Filter, FilterTerm, Queue, WeakDevice, default_device, devices,
-    get_execution_queue,
+    drain, exit_patience, get_execution_queue,
 };
 pub use scalar::Scalar;

@@ -378,6 +378,18 @@ impl Fold {
             Self::ArgMin | Self::ArgMax => Dtype::I64,
         }
     }
+    /// A number that no other fold has: what a backend knows a kernel by. Here, where a fold that is added has to be given one.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        // Those of operations are below.
+        const _: () = assert!(Op::ALL.len() <= 253);
+        match self {
+            Self::Op(op) => op as u8,
+            Self::Deviations => 253,
+            Self::ArgMin => 254,
+            Self::ArgMax => 255,
+        }
+    }
     /// Dtype of the result, with a program applied to it if there is one.
     pub(crate) fn finished(self, dtype: Dtype, finish: Option<&Program>) -> Dtype {
         finish.map_or(self.result(dtype), |program| program.output_dtype(0))

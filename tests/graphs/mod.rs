@@ -47,13 +47,18 @@ pub(crate) struct Graph {
     /// One- and two-dimensional shapes that most arrays have.
     shapes: [Vec<usize>; 3],
     trace: Vec<String>,
-    seed: u64,
+    origin: String,
 }
 
 impl Graph {
-    /// A graph on arrays of about `elements` elements (at least 6).
-    pub(crate) fn new(seed: u64, device: &Device, side: Side, elements: usize) -> Self {
-        let mut rng = Rng::new(seed);
+    /// A graph of an origin's choices, on arrays of about `elements` elements (at least 6).
+    pub(crate) fn new(
+        origin: impl Into<String>,
+        mut rng: Rng,
+        device: &Device,
+        side: Side,
+        elements: usize,
+    ) -> Self {
         let context = Context::new(std::slice::from_ref(device)).unwrap();
         let queues = (0..1 + rng.below(3))
             .map(|_| QueueProperties { in_order: rng.chance(25), ..QueueProperties::default() })
@@ -73,7 +78,7 @@ impl Graph {
             promises: Vec::new(),
             shapes,
             trace: Vec::new(),
-            seed,
+            origin: origin.into(),
         };
         for _ in 0..1 + graph.rng.below(3) {
             graph.add_base(device, rows * columns * 3);
@@ -385,7 +390,7 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("graph with seed {}:", self.seed);
+            eprintln!("graph of {}:", self.origin);
             self.trace.iter().enumerate().for_each(|(i, line)| eprintln!("  {i}: {line}"));
         }
     }

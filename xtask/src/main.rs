@@ -5,12 +5,16 @@
 
 mod bench;
 mod demo;
+#[cfg(test)]
+mod dependencies;
 mod devices;
+mod fuzz;
 mod install_c;
 mod matrix;
 mod opencl;
 mod packages;
 mod python;
+mod soak;
 mod steps;
 mod test;
 mod ulp;
@@ -37,6 +41,8 @@ const COMMANDS: &[Command] = &[
     matrix::COMMAND,
     bench::COMMAND,
     ulp::COMMAND,
+    fuzz::COMMAND,
+    soak::COMMAND,
     devices::COMMAND,
     python::COMMAND,
     install_c::COMMAND,
@@ -107,11 +113,39 @@ fn optimised(arguments: &[&str], program: &str) -> Result<std::process::Command,
     Ok(command)
 }
 
+/// A time as it is typed: `90s`, `20m`, `2h`, or seconds.
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let (number, unit) = match text.char_indices().next_back() {
+        Some((end, 's')) => (&text[..end], 1),
+        Some((end, 'm')) => (&text[..end], 60),
+        Some((end, 'h')) => (&text[..end], 3600),
+        _ => (text, 1),
+    };
+    let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    seconds.map(std::time::Duration::from_secs).ok_or_else(|| "write it as 90s, 20m or 2h".to_owned())
+}
+
 /// Runs a command to its end.
 fn run_to_end(command: &mut std::process::Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{} failed ({status})", steps::written(command))),
         Err(error) => Err(format!("{} could not be started: {error}", steps::written(command))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        let seconds = |text| duration(text).map(|time| time.as_secs());
+        assert_eq!(["90s", "20m", "2h", "7"].map(seconds), [Ok(90), Ok(1200), Ok(7200), Ok(7)]);
+        assert!(
+            ["", "m", "20d", "-1s", "1.5h", "99999999999999999999s"]
+                .iter()
+                .all(|text| seconds(text).is_err())
+        );
     }
 }

@@ -14,6 +14,8 @@ const MPFR_PACKAGES: &[&str] = &["libgmp-dev", "libmpfr-dev"];
 pub(crate) const MPFR_FEATURE: &str = "stridewise-ulp/mpfr";
 /// The Debian packages behind the tests of the C interface.
 const C_PACKAGES: &[&str] = &["gcc", "libc6-dev", "pkg-config"];
+/// The Debian packages behind the fuzzer.
+const CPP_PACKAGES: &[&str] = &["g++"];
 /// The Debian packages behind the differential test.
 const NUMPY_PACKAGES: &[&str] = &["python3", "python3-numpy"];
 
@@ -81,6 +83,21 @@ pub(crate) fn ensure_c() -> Result<(), String> {
     );
     install(C_PACKAGES).map_err(|why| format!("cc or pkg-config is missing, and {why}; {by_hand}"))?;
     if have_c() { Ok(()) } else { Err(format!("cc and pkg-config do not start; {by_hand}")) }
+}
+
+/// Installs what the fuzzer is built by, where it is missing.
+///
+/// # Errors
+/// A message that says what is missing and why it could not be installed.
+pub(crate) fn ensure_cpp() -> Result<(), String> {
+    let there = || std::env::var_os("CXX").is_some() || succeeds("c++", ["--version"]);
+    if there() {
+        return Ok(());
+    }
+    let by_hand = "install a C++ compiler by hand (Debian, Ubuntu: g++; Fedora: gcc-c++), name one in the variable CXX, or \
+                   leave the step out that needs it with `--without fuzz`";
+    install(CPP_PACKAGES).map_err(|why| format!("c++ is missing, and {why}; {by_hand}"))?;
+    if there() { Ok(()) } else { Err(format!("c++ does not start; {by_hand}")) }
 }
 
 /// Whether Python has NumPy: the one of the path, or the system's, which the packages are for. The test looks there too.

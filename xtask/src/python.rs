@@ -5,6 +5,8 @@ use std::process::Command;
 
 use clap::{Arg, ArgAction, ArgMatches};
 
+use crate::opencl;
+
 /// The least Python that the wheel is for.
 const LEAST: (u32, u32) = (3, 11);
 /// What builds the wheel, and what its tests compare with.
@@ -83,12 +85,24 @@ pub(crate) fn build(debug: bool) -> Result<(), String> {
 /// A test failed, or the wheel is not there.
 pub(crate) fn test() -> Result<(), String> {
     ensure_peers();
+    // By two processes: most tests compute on one thread, and little.
+    crate::run_to_end(pytest().args(["--numprocesses=2", "."]))
+}
+
+/// Runs those of the ends and forks of processes with a runtime of OpenCL.
+///
+/// # Errors
+/// As for [`test`]; the runtime is not installed.
+pub(crate) fn test_processes_on(runtime: &opencl::Runtime) -> Result<(), String> {
+    crate::run_to_end(pytest().arg("test_process.py").env(opencl::VENDORS, runtime.vendor()?))
+}
+
+fn pytest() -> Command {
     let mut pytest = Command::new(python());
     // The tests' own folder, so that the module is found where it is installed and not where it is written.
     pytest.current_dir(crate::root().join("ffi").join("python").join("tests"));
-    // By two processes: most tests compute on one thread, and little.
-    pytest.args(["-m", "pytest", "--quiet", "--numprocesses=2", "-p", "no:cacheprovider", "."]);
-    crate::run_to_end(&mut pytest)
+    pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]);
+    pytest
 }
 
 /// Makes the environment with the tools, where it is not there yet.

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::packages::{self, host_target};
 use crate::steps::{Step, run_all};
-use crate::{matrix, opencl, python};
+use crate::{fuzz, matrix, opencl, python};
 
 /// The oldest toolchain that must build the library; `rust-version` of the workspace.
 const OLDEST_TOOLCHAIN: &str = "1.89";
@@ -101,8 +101,11 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "tests",
             "all tests, those in the documentation too, with every feature",
-            // The C library is one without features: with hwloc's, programs that it is linked into would need that, too.
-            &format!("test --locked --workspace --exclude stridewise-c {with_features}"),
+            // The C library is one without features: with hwloc's, programs that it is linked into would need that, too. The
+            // fuzzer's targets link it.
+            &format!(
+                "test --locked --workspace --exclude stridewise-c --exclude stridewise-fuzz {with_features}"
+            ),
         )
         .needs("hwloc"),
         Step::call("pocl", "PoCL, for the matrix, installed where it is missing", || opencl::POCL.ensure())
@@ -150,6 +153,21 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .slow()
         .needs("c-compiler"),
+        Step::cargo(
+            "corpora",
+            "the inputs that the fuzzer has found and the repository keeps",
+            &format!("test --locked {PLAIN} --package stridewise-fuzz --test corpora"),
+        )
+        .slow(),
+        Step::call("cpp-compiler", "a C++ compiler, for the fuzzer, installed where it is missing", packages::ensure_cpp)
+            .slow(),
+        Step::call(
+            "fuzz",
+            "the same inputs and ten thousand new ones for each target, under the address sanitizer",
+            fuzz::short,
+        )
+        .slow()
+        .needs("cpp-compiler"),
         Step::call(
             "install-c",
             "the C library, installed, is found by pkg-config and runs programs",
@@ -215,6 +233,16 @@ fn steps() -> Result<Vec<Step>, String> {
         })
         .slow(),
         Step::call("pytest", "the tests of the Python module, against NumPy", python::test).slow().needs("wheel"),
+        Step::call(
+            "process-intel",
+            "the ends and the forks of processes with work pending on Intel's runtime, which aborts where it can",
+            || {
+                opencl::INTEL.ensure()?;
+                python::test_processes_on(&opencl::INTEL)
+            },
+        )
+        .slow()
+        .needs("wheel"),
         Step::call("demo", "the main example writes its picture", crate::demo::show).slow(),
         Step::cargo(
             "address-sanitizer",

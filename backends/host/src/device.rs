@@ -2,24 +2,25 @@
 
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::ThreadPool;
 use stridewise_core::backend::{
-    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, FoldExtents, Limits, Partition, Queue,
-    QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport, check_process,
-    threads_started,
+    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, FoldExtents, Home, Limits, Partition,
+    PerProcess, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport,
 };
+use stridewise_core::kernel::Kernel;
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
 
+use crate::blocking::BlockingThreads;
 use crate::company::{Stage, Stream};
 use crate::kernels::{self, Sharing, Tuning};
 use crate::pool::{Entered, Pool, Workers};
 use crate::queue::HostQueue;
 use crate::simd::Isa;
-use crate::{DRIVER, guard, memory, team, topology};
+use crate::{DRIVER, guard, interpreter, memory, team, topology};
 
 /// What a work-group may count on where the second-level cache is unknown.
 const LOCAL_MEMORY_BYTES: u64 = 256 << 10;
@@ -47,9 +48,10 @@ pub(crate) struct DeviceState {
     pub(crate) cpus: Vec<usize>,
     pinned: bool,
     /// The program's pool of rayon's, whose threads the device's are; none where the device has threads of its own.
-    rayon: Option<Arc<ThreadPool>>,
-    pool: OnceLock<Workers>,
-    building: Mutex<()>,
+    rayon: Option<(Arc<ThreadPool>, Home)>,
+    pool: PerProcess<Workers>,
+    /// Threads for host tasks.
+    pub(crate) blocking: PerProcess<Arc<BlockingThreads>>,
     stream: Stream,
 }
 
@@ -59,20 +61,12 @@ impl DeviceState {
     /// # Errors
     /// The system cannot start the threads.
     pub(crate) fn pool(&self) -> Result<&Arc<Pool>> {
-        if let Some(pool) = self.started() {
-            return Ok(pool);
-        }
-        let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = self.started() {
-            return Ok(pool);
-        }
-        threads_started();
         let threads = self.tuning.threads;
-        let pool = match &self.rayon {
-            Some(rayon) => Pool::on_rayon(rayon, threads),
-            None => Pool::start(threads, self.pinned.then_some(self.cpus.as_slice()))?,
-        };
-        Ok(self.pool.get_or_init(|| pool))
+        let workers = self.pool.get_or_try_init(|| match &self.rayon {
+            Some((rayon, home)) => home.check().map(|()| Pool::on_rayon(rayon, threads)),
+            None => Pool::start(threads, self.pinned.then_some(self.cpus.as_slice())),
+        });
+        workers.map(|workers| &**workers)
     }
 
     /// Runs work on the calling thread that is too short to wake anybody for. Where it is worth sharing and a worker is awake, that
@@ -103,7 +97,6 @@ impl DeviceState {
         if self.tuning.threads <= 1 {
             return Some(work(&self.tuning));
         }
-        check_process().ok()?;
         let pool = self.pool().ok()?;
         let _entered = pool.enter_at_once()?;
         Some(team::within(pool, team::NO_COMMAND, || work(&self.tuning)))
@@ -113,7 +106,7 @@ impl DeviceState {
     fn company(&self, wake: bool) -> Option<(&Arc<Pool>, Entered<'_>)> {
         let pool = match self.started() {
             Some(pool) => pool,
-            None if wake && check_process().is_ok() => self.pool().ok()?,
+            None if wake => self.pool().ok()?,
             None => return None,
         };
         Some((pool, pool.enter(wake)?))
@@ -177,7 +170,7 @@ impl HostDevice {
         let pinned = threads == whole.cpus.len() && rayon.is_none();
         let tuning =
             Tuning { isa, threads, last_cache_bytes: usable_cache(last_cache_bytes, whole.cpus.len()) };
-        Self::new(info, tuning, Instant::now(), pinned, rayon)
+        Self::new(info, tuning, Instant::now(), pinned, rayon.map(|rayon| (rayon, Home::here())))
     }
 
     fn new(
@@ -185,7 +178,7 @@ impl HostDevice {
         tuning: Tuning,
         origin: Instant,
         pinned: bool,
-        rayon: Option<Arc<ThreadPool>>,
+        rayon: Option<(Arc<ThreadPool>, Home)>,
     ) -> Self {
         let state = DeviceState {
             tuning,
@@ -193,8 +186,8 @@ impl HostDevice {
             cpus: info.topology.cpus.clone(),
             pinned,
             rayon,
-            pool: OnceLock::new(),
-            building: Mutex::new(()),
+            pool: PerProcess::default(),
+            blocking: PerProcess::default(),
             stream: Stream::default(),
         };
         Self { info, state: Arc::new(state) }
@@ -259,6 +252,10 @@ impl Device for HostDevice {
 
     fn supports(&self, plan: &LaunchPlan) -> Support {
         kernels::supports(plan)
+    }
+
+    fn supports_kernel(&self, kernel: &Kernel, _checked: bool) -> Support {
+        interpreter::supports(kernel, &self.state.tuning)
     }
 
     fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {

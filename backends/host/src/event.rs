@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
-use stridewise_core::backend::{Event, EventStatus, Profile, Signal, assert_unlocked, check_process};
+use stridewise_core::backend::{Event, EventStatus, Profile, Signal, assert_unlocked};
 use stridewise_core::{Error, Result};
 
 use crate::DRIVER;
@@ -196,8 +196,7 @@ impl HostEvent {
     fn wait_for(&self, timeout: Option<Duration>) -> Result<bool> {
         let patience = Patience::new(timeout);
         loop {
-            // A forked process has none of the threads that may hold the locks.
-            if !self.status().is_terminal() && check_process().is_ok() {
+            if !self.status().is_terminal() {
                 assert_unlocked("a wait");
                 self.take_part(patience);
             }

@@ -11,11 +11,13 @@
 //! `STRIDEWISE_GUARD=1`) host code that touches it nevertheless dies with a message, as it would beside a real
 //! accelerator.
 
+mod blocking;
 mod company;
 mod device;
 mod driver;
 mod event;
 mod guard;
+mod interpreter;
 mod kernels;
 pub mod limit;
 mod memory;

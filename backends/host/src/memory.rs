@@ -14,6 +14,7 @@ mod mapping {
     use std::sync::OnceLock;
 
     use stridewise_core::backend::Advice;
+    use stridewise_core::fault::{self, Site};
 
     /// Blocks from this size on are aligned to it and ask for huge pages of it (x86-64 and AArch64 with 4 KiB pages).
     const HUGE_PAGE_BYTES: usize = 2 << 20;
@@ -37,6 +38,9 @@ mod mapping {
         let length = mapped_bytes(bytes)?;
         // Too long by the alignment; both ends are given back below.
         let reserved = length.checked_add(align - page)?;
+        if fault::strikes(Site::System) {
+            return None;
+        }
         let protection = if accessible { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
         let flags = libc::MAP_PRIVATE | libc::MAP_ANON | if accessible { 0 } else { libc::MAP_NORESERVE };
         // SAFETY: a new anonymous mapping at an address of the system's choice touches no existing memory.
@@ -138,6 +142,8 @@ mod heap {
     use std::alloc::{Layout, alloc, dealloc};
     use std::ptr::NonNull;
 
+    use stridewise_core::fault::{self, Site};
+
     /// What stands just before each block: how it was allocated.
     #[derive(Clone, Copy)]
     struct Header {
@@ -150,6 +156,9 @@ mod heap {
         let align = align.max(align_of::<Header>());
         let before = size_of::<Header>().checked_next_multiple_of(align)?;
         let layout = Layout::from_size_align(bytes.max(1).checked_add(before)?, align).ok()?;
+        if fault::strikes(Site::System) {
+            return None;
+        }
         // SAFETY: the layout's size is not 0.
         let start = NonNull::new(unsafe { alloc(layout) })?;
         let ptr = start.as_ptr().wrapping_add(before);

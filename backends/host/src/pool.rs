@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
 use smallvec::SmallVec;
+use stridewise_core::backend::start_thread;
 use stridewise_core::{Error, Result};
 
 use crate::event::HostEvent;
@@ -151,10 +152,9 @@ impl Pool {
         let mut refusal = None;
         for index in 0..threads {
             let pool = Arc::clone(&workers);
-            let worker = thread::Builder::new()
-                .name(format!("stridewise-host-{index}"))
-                .stack_size(STACK_BYTES)
-                .spawn(move || pool.work(index));
+            let thread =
+                thread::Builder::new().name(format!("stridewise-host-{index}")).stack_size(STACK_BYTES);
+            let worker = start_thread(thread, move || pool.work(index));
             match worker {
                 Ok(worker) => handles.push(worker.thread().clone()),
                 // Those that are there sleep, or will; dropping `workers` ends them.

@@ -1,10 +1,11 @@
 //! The host's queues.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
+use stridewise_core::backend::sync::{Mutex, MutexGuard};
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Submitted, Wait, check_process,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Submitted, Wait,
 };
 use stridewise_core::{Error, Result};
 
@@ -65,6 +66,7 @@ impl Queue for HostQueue {
             command,
             Command::Launch(_)
                 | Command::Stages(_)
+                | Command::Kernel(_)
                 | Command::Copy { .. }
                 | Command::Fill { .. }
                 | Command::Advise { .. }
@@ -74,7 +76,7 @@ impl Queue for HostQueue {
             return Err(Error::unsupported(
                 "command",
                 format!("{command:?}"),
-                "a launch, stages, a copy, fill, hint, barrier or host task",
+                "a launch, stages, a kernel, copy, fill, hint, barrier or host task",
                 "use a device of another driver, or a later version of this one",
             ));
         }
@@ -104,8 +106,6 @@ impl Queue for HostQueue {
                 pending.push(Arc::clone(last) as Arc<dyn Event>);
             }
             if small.is_none() || !pending.is_empty() {
-                // Perhaps someone else's thread will have to end it.
-                check_process()?;
                 if estimate.is_some() {
                     // Here, where a failure still means that nothing was enqueued.
                     self.device.pool()?;

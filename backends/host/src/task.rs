@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use stridewise_core::backend::{Command, Event, Profile, assert_unlocked, threads_started, when_all};
+use stridewise_core::backend::{Command, Event, Profile, assert_unlocked, when_all};
+use stridewise_core::memory::heap;
 use stridewise_core::routes::{self, Route};
 use stridewise_core::{Error, LaunchPlan, Result};
 
@@ -15,7 +16,7 @@ use crate::device::DeviceState;
 use crate::event::HostEvent;
 use crate::kernels::{self, Tuning};
 use crate::pool::Pool;
-use crate::{company, team, topology};
+use crate::{company, interpreter, team, topology};
 
 /// Plans below this estimate are not worth splitting (two to three times the cost of waking a worker); several of them
 /// in one command are spread over the workers whole.
@@ -83,19 +84,23 @@ impl Task {
         team::within(pool, self.event.command(), || self.run(&tuning));
     }
 
-    // A host task may block, also on events of this very device: on a worker it would take away the thread that could
-    // complete them, and in a pool of one thread wait for itself. So each has a thread of its own.
+    // On a worker a host task that blocks would take away the thread that could complete what it waits for, and in a pool of
+    // one thread wait for itself.
     fn run_on_own_thread(self) {
         routes::take(Route::OwnThread);
-        threads_started();
         let event = Arc::clone(&self.event);
         let (device, submitted) = (Arc::clone(&self.device), self.submitted);
-        let spawned = std::thread::Builder::new().name("stridewise-host-task".into()).spawn(move || {
+        let run = move || {
             // The starting thread may be a pinned worker, whose binding is inherited.
             topology::bind_current(&self.device.cpus);
             let tuning = self.device.tuning;
             self.run(&tuning);
-        });
+        };
+        let threads = match device.blocking.get_or_try_init(|| Ok(Arc::default())) {
+            Ok(threads) => threads,
+            Err(error) => return settle(event, Err(error), None),
+        };
+        let spawned = threads.run(Box::new(run));
         if let Err(error) = spawned {
             let error = Error::task(
                 "host task",
@@ -145,6 +150,7 @@ pub(crate) fn estimate_ns(command: &Command) -> Option<u64> {
         Command::Stages(stages) => {
             Some(stages.iter().fold(0, |sum, plans| sum.saturating_add(plans_ns(plans))))
         }
+        Command::Kernel(launch) => Some(interpreter::estimate_ns(launch)),
         Command::Copy { bytes, .. } | Command::Fill { bytes, .. } => Some(*bytes as u64 / BYTES_PER_NS),
         // A page that is not there yet costs about as much as copying it does, one that is there nothing.
         Command::Advise { bytes, .. } => Some(*bytes as u64 / BYTES_PER_NS),
@@ -158,8 +164,12 @@ fn plans_ns(plans: &[LaunchPlan]) -> u64 {
 
 fn execute(command: Command, tuning: &Tuning) -> Result<()> {
     match command {
-        Command::Launch(plans) => launch(&plans, tuning),
-        Command::Stages(stages) => launch_stages(&stages, tuning),
+        Command::Launch(plans) => launch(&plans, tuning)?,
+        Command::Stages(stages) => launch_stages(&stages, tuning)?,
+        Command::Kernel(kernel) => {
+            // SAFETY: `Queue::submit`'s contract, and core launches what `supports_kernel` accepts only.
+            unsafe { interpreter::run_kernel(&kernel, tuning) }?;
+        }
         Command::Copy { dst, src, bytes } => {
             // SAFETY: `Queue::submit`'s contract: the ranges are allocated, disjoint, and nothing else accesses them
             // until the event of this command is terminal.
@@ -176,27 +186,29 @@ fn execute(command: Command, tuning: &Tuning) -> Result<()> {
     Ok(())
 }
 
-fn launch(plans: &[LaunchPlan], tuning: &Tuning) {
+fn launch(plans: &[LaunchPlan], tuning: &Tuning) -> Result<()> {
     // SAFETY: `Queue::submit`'s contract: the plans are valid, independent of each other, and nothing else accesses
     // their memory in conflict until the event of this command is terminal.
     let run = |group: &[LaunchPlan], tuning: &Tuning| unsafe { kernels::run_group(group, tuning) };
-    let groups: SmallVec<[&[LaunchPlan]; 4]> = kernels::groups(plans).collect();
-    let several = tuning.threads > 1 && groups.len() > 1;
-    let is_small =
-        |group: &&[LaunchPlan]| several && group.iter().map(kernels::estimate_ns).sum::<u64>() < SPLIT_NS;
-    let (small, large): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) = groups.into_iter().partition(is_small);
-    for group in large {
-        run(group, tuning);
+    let several = tuning.threads > 1 && kernels::groups(plans).nth(1).is_some();
+    let mut small: Vec<&[LaunchPlan]> = Vec::new();
+    for group in kernels::groups(plans) {
+        if several && group.iter().map(kernels::estimate_ns).sum::<u64>() < SPLIT_NS {
+            heap::push("plans", &mut small, group)?;
+        } else {
+            run(group, tuning)?;
+        }
     }
     let whole = Tuning { threads: 1, ..*tuning };
-    team::share(small.len(), tuning.threads, &|part| run(small[part], &whole));
+    kernels::try_share(team::order(), small.len(), tuning.threads, &|part| run(small[part], &whole))
 }
 
-fn launch_stages(stages: &[Vec<LaunchPlan>], tuning: &Tuning) {
+fn launch_stages(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> Result<()> {
     // SAFETY: as in `launch`; what a stage reads of earlier ones, nobody else writes.
-    if !unsafe { kernels::by_rows(stages, tuning) } {
-        stages.iter().for_each(|plans| launch(plans, tuning));
+    if unsafe { kernels::by_rows(stages, tuning) }? {
+        return Ok(());
     }
+    stages.iter().try_for_each(|plans| launch(plans, tuning))
 }
 
 type Settled = (Arc<HostEvent>, Result<()>, Option<Profile>);

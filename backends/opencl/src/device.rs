@@ -1,21 +1,23 @@
 //! OpenCL devices: what they are, and what their queues share.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Instant;
 
 use opencl3::device as cl;
 use opencl3::memory as mem;
 use opencl3::types::{cl_device_id, cl_platform_id};
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
-    RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport, threads_started,
+    RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport, check_end,
 };
+use stridewise_core::kernel::Kernel;
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
 
 use crate::DRIVER;
 use crate::emit::accuracy;
 use crate::error::{failed, is_loss};
-use crate::handle::{CommandQueue, Context, MemoryObject};
+use crate::handle::{CommandQueue, Context, MemoryObject, home};
 use crate::kernels::{self, Target};
 use crate::memory::{Memory, Tier, Unified};
 use crate::program::Programs;
@@ -57,7 +59,9 @@ pub(crate) struct Shared {
     /// The thread for what callbacks must not do.
     pub(crate) worker: Worker,
     /// For maps, and for copies that are waited for.
-    service: OnceLock<NativeQueue>,
+    service: OnceLock<Arc<NativeQueue>>,
+    /// All queues of the runtime.
+    queues: Mutex<Vec<Weak<NativeQueue>>>,
     /// Why the device cannot be used any more.
     lost: OnceLock<Error>,
     context: Context,
@@ -85,11 +89,26 @@ impl Shared {
 
     /// Whether the device can be used.
     pub(crate) fn usable(&self) -> Result<()> {
+        home().check()?;
+        check_end()?;
         self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
+    /// Waits until the runtime has nothing to do, but not for longer than until then; at the end of the process, also until the
+    /// worker has no more to do with it. While a process forks, the worker may have to wait for that.
+    fn settle(&self, deadline: Instant) {
+        let queues: Vec<_> = {
+            let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+            queues.iter().filter_map(Weak::upgrade).collect()
+        };
+        queues.iter().for_each(|queue| queue.settle(deadline));
+        if check_end().is_err() {
+            self.worker.settle(deadline);
+        }
+    }
+
     /// A new queue of the runtime.
-    pub(crate) fn native_queue(&self, in_order: bool, profiling: bool) -> Result<NativeQueue> {
+    pub(crate) fn native_queue(&self, in_order: bool, profiling: bool) -> Result<Arc<NativeQueue>> {
         use opencl3::command_queue as cq;
         let mut properties = 0;
         if !in_order {
@@ -110,7 +129,13 @@ impl Shared {
         };
         let raw = queue
             .map_err(|code| failed("clCreateCommandQueue", format!("properties {properties:#x}"), code))?;
-        Ok(NativeQueue::new(CommandQueue::new(raw)))
+        let queue = Arc::new(NativeQueue::new(CommandQueue::new(raw)));
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if queues.len() == queues.capacity() {
+            queues.retain(|queue| queue.strong_count() > 0);
+        }
+        queues.push(Arc::downgrade(&queue));
+        Ok(queue)
     }
 
     /// A new memory object.
@@ -137,8 +162,10 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The memory's own objects go with it; scratch memory may be an address, which has to be freed.
-        self.scratch.clear(self);
+        if home().is_here() {
+            // The memory's own objects go with it; scratch memory may be an address, which has to be freed.
+            self.scratch.clear(self);
+        }
     }
 }
 
@@ -266,6 +293,7 @@ impl OpenClDevice {
             transfers: Transfers::default(),
             worker: Worker::start()?,
             service: OnceLock::new(),
+            queues: Mutex::default(),
             lost: OnceLock::new(),
             context,
             _part: part,
@@ -291,6 +319,10 @@ impl Device for OpenClDevice {
         &self.info
     }
 
+    fn supports_kernel(&self, _kernel: &Kernel, _checked: bool) -> Support {
+        Support::No("kernels are not emitted as OpenCL C yet".into())
+    }
+
     fn supports(&self, plan: &LaunchPlan) -> Support {
         kernels::supports(plan, &self.shared.target)
     }
@@ -309,30 +341,33 @@ impl Device for OpenClDevice {
     }
 
     unsafe fn free(&self, memory: RawAllocation) {
-        // SAFETY: the caller's promise is the same.
-        unsafe { self.shared.memory.free(memory) };
+        if home().is_here() {
+            // SAFETY: the caller's promise is the same.
+            unsafe { self.shared.memory.free(memory) };
+        }
     }
 
     unsafe fn map(&self, ptr: UsmPtr, bytes: usize, write: bool) -> Result<()> {
+        home().check()?;
         // SAFETY: the caller's promise is the same.
         unsafe { self.shared.memory.map(|| self.shared.service(), ptr, bytes, write) }
     }
 
     unsafe fn unmap(&self, ptr: UsmPtr, _bytes: usize) -> Result<()> {
+        home().check()?;
         // SAFETY: the caller's promise is the same.
         unsafe { self.shared.memory.unmap(|| self.shared.service(), ptr) }
     }
 
     fn create_queue(&self, properties: QueueProperties) -> Result<Arc<dyn Queue>> {
         self.shared.usable()?;
-        // A runtime has threads of its own.
-        threads_started();
         let native = self.shared.native_queue(properties.in_order, properties.profiling)?;
         Ok(Arc::new(ClQueue::new(Arc::clone(&self.shared), native, properties)))
     }
 
     fn sub_devices(&self, partition: &Partition) -> Result<Vec<Arc<dyn Device>>> {
         const NOTHING: &str = "a part without compute units";
+        self.shared.usable()?;
         let list: Vec<isize> = match partition {
             Partition::Equally(0) => return Err(self.indivisible(partition, NOTHING)),
             Partition::ByCounts(counts) if counts.contains(&0) => {
@@ -376,6 +411,12 @@ impl Device for OpenClDevice {
     fn signal(&self) -> Result<SignalHandle> {
         Ok(Signal::promise(DRIVER))
     }
+
+    fn settle(&self, deadline: Instant) {
+        if home().is_here() {
+            self.shared.settle(deadline);
+        }
+    }
 }
 
 /// The reference to a part of a device.
@@ -387,7 +428,9 @@ unsafe impl Sync for DevicePart {}
 
 impl Drop for DevicePart {
     fn drop(&mut self) {
-        // SAFETY: `clCreateSubDevices` gave the reference, which is given up once, here. A failure leaves nothing to do.
-        let _ = unsafe { cl::release_device(self.0) };
+        if home().is_here() {
+            // SAFETY: `clCreateSubDevices` gave the reference, which is given up once, here. A failure leaves nothing to do.
+            let _ = unsafe { cl::release_device(self.0) };
+        }
     }
 }

@@ -8,6 +8,7 @@ use stridewise_core::backend::{Device, Driver};
 
 use crate::DRIVER;
 use crate::device::{OpenClDevice, Platform};
+use crate::handle::home;
 
 /// Compiled kernels that a device keeps in memory.
 ///
@@ -41,9 +42,12 @@ impl Driver for OpenClDriver {
     }
 
     /// Without a loader or an installable client driver there is no device, and nothing is wrong. A device that cannot be
-    /// opened is left out: it could do nothing.
+    /// opened is left out: it could do nothing; as are all in a process that was forked from one that had loaded a runtime.
     fn devices(&self) -> Vec<Arc<dyn Device>> {
         let mut devices: Vec<Arc<dyn Device>> = Vec::new();
+        if !home().is_here() {
+            return devices;
+        }
         for platform in get_platform_ids().unwrap_or_default() {
             for id in get_device_ids(platform, CL_DEVICE_TYPE_ALL).unwrap_or_default() {
                 let id = device::Device::new(id);

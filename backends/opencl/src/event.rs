@@ -14,7 +14,7 @@ use std::time::Duration;
 use opencl3::event as cl;
 use opencl3::types::{cl_event, cl_int};
 use smallvec::SmallVec;
-use stridewise_core::backend::{Event, EventStatus, Profile, Signal, check_process};
+use stridewise_core::backend::{Event, EventStatus, Profile, Signal};
 use stridewise_core::{Error, Result};
 
 use crate::DRIVER;
@@ -268,8 +268,8 @@ impl Event for ClEvent {
     }
 
     fn wait(&self) -> Result<()> {
-        if !self.signal.status().is_terminal() {
-            check_process()?;
+        if self.signal.status().is_terminal() {
+            return self.signal.wait();
         }
         if self.native.get().is_none() {
             self.want();
@@ -283,7 +283,6 @@ impl Event for ClEvent {
     fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
         self.settle();
         if !self.signal.status().is_terminal() && !timeout.is_zero() {
-            check_process()?;
             // A wait in the runtime has no time-out: the worker notes the end.
             self.want();
         }

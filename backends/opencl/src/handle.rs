@@ -1,8 +1,11 @@
-//! Objects of the runtime, each released once, and counted.
+//! Objects of the runtime, each released once, and counted. A process that was forked has no runtime: there they are only
+//! forgotten.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opencl3::types::{cl_command_queue, cl_context, cl_event, cl_kernel, cl_mem, cl_program};
+use stridewise_core::backend::Home;
 
 /// Objects of the runtime that this process holds through this backend.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -12,6 +15,12 @@ static LIVE: AtomicUsize = AtomicUsize::new(0);
 #[must_use]
 pub fn live_handles() -> usize {
     LIVE.load(Ordering::Relaxed)
+}
+
+/// The process that loaded the runtimes: in those that are forked from it they lack their threads.
+pub(crate) fn home() -> Home {
+    static HOME: OnceLock<Home> = OnceLock::new();
+    *HOME.get_or_init(Home::here)
 }
 
 macro_rules! handles {
@@ -40,8 +49,10 @@ macro_rules! handles {
         impl Drop for $Name {
             fn drop(&mut self) {
                 LIVE.fetch_sub(1, Ordering::Relaxed);
-                // SAFETY: the reference is this object's own and is given up once, here. A failure leaves nothing to do.
-                let _ = unsafe { $release(self.0) };
+                if home().is_here() {
+                    // SAFETY: the reference is this object's own and is given up once, here. A failure leaves nothing to do.
+                    let _ = unsafe { $release(self.0) };
+                }
             }
         }
     )*};

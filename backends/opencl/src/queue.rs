@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use opencl3::command_queue as cq;
 use opencl3::error_codes::{CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE};
@@ -11,9 +12,10 @@ use opencl3::event as ev;
 use opencl3::kernel::set_kernel_arg;
 use opencl3::types::cl_event;
 use smallvec::SmallVec;
+use stridewise_core::backend::sync::Section;
 use stridewise_core::backend::{
     Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Submitted, Wait,
-    check_process, when_all,
+    start_thread, when_all,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Error, LaunchPlan, Result};
@@ -29,6 +31,9 @@ use crate::worker::Job;
 
 /// Held commands are searched for ended ones when there are so many, or twice what the last search left.
 const PRUNE_LEN: usize = 64;
+
+/// How long who waits for a queue without an end to that sleeps between two looks.
+const NAP: Duration = Duration::from_micros(100);
 
 /// Commands without an event between two markers that are enqueued unasked.
 const MARKED_COMMANDS: u64 = 64;
@@ -111,6 +116,19 @@ impl NativeQueue {
 
     fn touch(&self) {
         self.dirty.store(true, Ordering::Release);
+    }
+
+    /// Waits until the runtime has nothing to do for this queue, but not for longer than until then.
+    pub(crate) fn settle(&self, deadline: Instant) {
+        // SAFETY: the queue is live; an empty list waits for everything before.
+        let marker = unsafe { cq::enqueue_marker_with_wait_list(self.object.raw(), 0, std::ptr::null()) };
+        let Ok(marker) = marker.map(EventObject::new) else { return };
+        let _ = cq::flush(self.object.raw());
+        while execution_status(&marker).is_ok_and(|status| status > ev::CL_COMPLETE)
+            && Instant::now() < deadline
+        {
+            std::thread::sleep(NAP);
+        }
     }
 
     /// Sees to it that the runtime begins what was enqueued. A failure shows at the next command.
@@ -256,8 +274,8 @@ fn as_own(event: &dyn Event) -> Option<&ClEvent> {
 }
 
 impl ClQueue {
-    pub(crate) fn new(device: Arc<Shared>, native: NativeQueue, properties: QueueProperties) -> Self {
-        Self { device, native: Arc::new(native), properties, state: Mutex::default() }
+    pub(crate) fn new(device: Arc<Shared>, native: Arc<NativeQueue>, properties: QueueProperties) -> Self {
+        Self { device, native, properties, state: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -274,7 +292,10 @@ impl ClQueue {
             let worker = Arc::clone(&device);
             worker.worker.send(Job::Run(Box::new(move || match waits.failure() {
                 Some(error) => held.complete(Err(error), None),
-                None => run(&held, &waits),
+                None => {
+                    let _section = Section::enter();
+                    run(&held, &waits);
+                }
             })));
         });
         event
@@ -289,14 +310,14 @@ impl ClQueue {
         waits.hold_all();
         self.hold(waits, move |event, _| {
             let ended = Arc::clone(event);
-            let thread =
-                std::thread::Builder::new().name("stridewise-opencl-task".to_owned()).spawn(move || {
-                    ended.start();
-                    let outcome = catch_unwind(AssertUnwindSafe(task));
-                    let outcome =
-                        outcome.unwrap_or_else(|payload| Err(Error::panicked("task", payload.as_ref())));
-                    ended.complete(outcome, None);
-                });
+            let thread = std::thread::Builder::new().name("stridewise-opencl-task".to_owned());
+            let thread = start_thread(thread, move || {
+                ended.start();
+                let outcome = catch_unwind(AssertUnwindSafe(task));
+                let outcome =
+                    outcome.unwrap_or_else(|payload| Err(Error::panicked("task", payload.as_ref())));
+                ended.complete(outcome, None);
+            });
             if let Err(error) = thread {
                 let help = "let the process have more threads";
                 event.complete(Err(Error::task("thread", error, "a thread for the task", help)), None);
@@ -307,8 +328,9 @@ impl ClQueue {
 
 impl Queue for ClQueue {
     unsafe fn submit(&self, command: Command, waits: &[Wait]) -> Result<Submitted> {
+        // A fork or the end of the process waits for this, or this for it.
+        let _section = Section::enter();
         self.device.usable()?;
-        check_process()?;
         let mut waits = Waits::sort(&self.device, &self.native, waits);
         // One critical section: of two submissions to an in-order queue, one is the other's predecessor.
         let mut state = self.properties.in_order.then(|| self.lock());
@@ -369,12 +391,13 @@ impl Queue for ClQueue {
     }
 
     fn flush(&self) -> Result<()> {
+        self.device.usable()?;
         self.native.flush();
-        self.device.usable()
+        Ok(())
     }
 
     fn finish(&self) -> Result<()> {
-        check_process()?;
+        self.device.usable()?;
         let held = std::mem::take(&mut self.lock().held);
         for event in held.iter().filter_map(Weak::upgrade) {
             // A command's failure is its event's.
@@ -392,6 +415,8 @@ fn enqueue(
     waits: &[cl_event],
     eventful: bool,
 ) -> Result<Native> {
+    // What was held back may come late.
+    device.usable()?;
     let mut native = Native::new(queue);
     match command {
         Command::Launch(plans) => launch(device, &mut native, plans, waits, eventful)?,

@@ -2,12 +2,14 @@
 //! device with memory of its own.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::thread::Builder;
 
 use opencl3::command_queue as cq;
 use opencl3::memory as mem;
 use opencl3::types::CL_BLOCKING;
-use stridewise_core::backend::Command;
-use stridewise_core::memory::UsmPtr;
+use smallvec::SmallVec;
+use stridewise_core::backend::{Command, start_scoped_thread};
+use stridewise_core::memory::{UsmPtr, heap};
 use stridewise_core::{Error, Result};
 
 use crate::device::Shared;
@@ -144,10 +146,16 @@ fn copy_staged(device: &Arc<Shared>, dst: UsmPtr, src: UsmPtr, bytes: usize, to_
         Ok(())
     };
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..lanes).map(|number| scope.spawn(move || lane(number))).collect();
+        let start =
+            |number| start_scoped_thread(scope, Builder::new(), move || lane(number)).map_err(|_| number);
+        let others: SmallVec<[_; LANES]> = (1..lanes).map(start).collect();
         let first = lane(0);
-        let outcomes = others.into_iter().map(|other| {
-            other.join().unwrap_or_else(|payload| Err(Error::panicked("copy", payload.as_ref())))
+        let outcomes = others.into_iter().map(|other| match other {
+            Ok(other) => {
+                other.join().unwrap_or_else(|payload| Err(Error::panicked("copy", payload.as_ref())))
+            }
+            // A lane that got no thread of its own has this one.
+            Err(number) => lane(number),
         });
         outcomes.fold(first, Result::and)
     })
@@ -161,7 +169,7 @@ fn copy_through_host(
     src: UsmPtr,
     bytes: usize,
 ) -> Result<()> {
-    let mut buffer = vec![0_u8; bytes.min(PIECE_BYTES)];
+    let mut buffer: Vec<u8> = heap::zeroed("buffer", bytes.min(PIECE_BYTES))?;
     let piece = UsmPtr::new(buffer.as_mut_ptr());
     let mut done = 0;
     while done < bytes {

@@ -3,7 +3,9 @@
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
+use stridewise_core::backend::start_thread;
 use stridewise_core::{Error, Result};
 
 use crate::event::ClEvent;
@@ -28,7 +30,8 @@ impl Worker {
     /// The system cannot start it.
     pub(crate) fn start() -> Result<Self> {
         let (sender, jobs) = channel::<Job>();
-        let thread = std::thread::Builder::new().name("stridewise-opencl".to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name("stridewise-opencl".to_owned());
+        let thread = start_thread(thread, move || {
             for job in jobs {
                 match job {
                     Job::Settle(event) => event.settle(),
@@ -51,6 +54,16 @@ impl Worker {
     /// The sending end, for whoever must not be the last owner of a device.
     pub(crate) fn jobs(&self) -> Sender<Job> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until everything is done that was sent before, but not for longer than until then.
+    pub(crate) fn settle(&self, deadline: Instant) {
+        let (done, told) = channel();
+        self.send(Job::Run(Box::new(move || {
+            // Who waited no longer is not told.
+            let _ = done.send(());
+        })));
+        let _ = told.recv_timeout(deadline.saturating_duration_since(Instant::now()));
     }
 
     pub(crate) fn send(&self, job: Job) {

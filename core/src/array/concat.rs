@@ -2,13 +2,11 @@
 
 use std::borrow::Borrow;
 
-use smallvec::SmallVec;
-
 use super::{UsmArray, direct};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, normalize_axis};
 use crate::lazy::{Part, concat_parts};
-use crate::memory::UsmKind;
+use crate::memory::{UsmKind, heap};
 use crate::promotion::result_type;
 use crate::runtime::{Event, Queue, common_queue};
 
@@ -19,10 +17,9 @@ pub(super) fn placement(arrays: &[&UsmArray]) -> Result<Queue> {
     {
         return Ok(first.queue().clone());
     }
-    let names: Vec<String> = (0..arrays.len()).map(|i| format!("arrays[{i}]")).collect();
-    let queues: Vec<(&str, &Queue)> =
-        names.iter().map(String::as_str).zip(arrays.iter().map(|a| a.queue())).collect();
-    common_queue(&queues).cloned()
+    let names = heap::collect("arrays", (0..arrays.len()).map(|i| format!("arrays[{i}]")))?;
+    let queues = names.iter().map(String::as_str).zip(arrays.iter().map(|a| a.queue()));
+    common_queue(&heap::collect("arrays", queues)?).cloned()
 }
 
 /// Joins arrays along an axis that exists; with `None`, all elements in row-major order. Dtypes are promoted, the result
@@ -34,8 +31,8 @@ pub(super) fn placement(arrays: &[&UsmArray]) -> Result<Queue> {
 pub fn concat(arrays: &[&UsmArray], axis: Option<isize>) -> Result<UsmArray> {
     let queue = placement(arrays)?;
     let Some(axis) = axis else {
-        let flat: Vec<UsmArray> = arrays.iter().map(|a| a.reshape(&[-1])).collect::<Result<_>>()?;
-        return concat(&flat.iter().collect::<Vec<_>>(), Some(0));
+        let flat = heap::try_collect("arrays", arrays.iter().map(|a| a.reshape(&[-1])))?;
+        return concat(&heap::collect("arrays", &flat)?, Some(0));
     };
     let axis = normalize_axis("axis", axis, arrays[0].ndim())?;
     let mut shape: Dims = arrays[0].shape().into();
@@ -56,7 +53,7 @@ pub fn concat(arrays: &[&UsmArray], axis: Option<isize>) -> Result<UsmArray> {
     }
     let mut dtype = arrays[0].dtype();
     if arrays.iter().any(|array| array.dtype() != dtype) {
-        let dtypes: SmallVec<[_; 4]> = arrays.iter().map(|a| a.dtype()).collect();
+        let dtypes = heap::small::<[_; 4]>("arrays", arrays.iter().map(|a| a.dtype()))?;
         dtype = result_type(&dtypes, &[], queue.device().dtype_support())?;
     }
     let kind = arrays.iter().map(|a| a.usm_kind()).fold(UsmKind::Host, UsmKind::combine);
@@ -73,7 +70,7 @@ pub fn concat(arrays: &[&UsmArray], axis: Option<isize>) -> Result<UsmArray> {
 /// # Errors
 /// As for [`concat()`].
 pub fn stack(arrays: &[&UsmArray], axis: isize) -> Result<UsmArray> {
-    let expanded: Vec<UsmArray> = arrays.iter().map(|a| a.expand_dims(&[axis])).collect::<Result<_>>()?;
+    let expanded = heap::try_collect("arrays", arrays.iter().map(|a| a.expand_dims(&[axis])))?;
     if let Some((number, other)) = arrays.iter().enumerate().find(|(_, a)| a.shape() != arrays[0].shape()) {
         return Err(Error::shape(
             format!("arrays[{number}]"),
@@ -82,7 +79,7 @@ pub fn stack(arrays: &[&UsmArray], axis: isize) -> Result<UsmArray> {
             "arrays are stacked only if their shapes agree",
         ));
     }
-    concat(&expanded.iter().collect::<Vec<_>>(), Some(axis))
+    concat(&heap::collect("arrays", &expanded)?, Some(axis))
 }
 
 /// Copies each array into its part of `out`, one after the other along an axis.
@@ -94,8 +91,7 @@ fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<Even
         start += extent;
         (array, part)
     });
-    let parts: SmallVec<[_; 4]> = parts.collect();
-    copy_parts(out.queue(), &parts)
+    copy_parts(out.queue(), &heap::small::<[_; 4]>("arrays", parts)?)
 }
 
 /// Copies arrays to others of their shape, which do not overlap, as one submission.
@@ -106,5 +102,5 @@ pub(super) fn copy_parts<A: Borrow<UsmArray>>(queue: &Queue, parts: &[(A, UsmArr
     let part = |(from, to): &(A, UsmArray)| {
         Ok(Part { recorded: from.borrow().as_expression(to.dtype())?, target: to.as_target()? })
     };
-    concat_parts(queue, &parts.iter().map(part).collect::<Result<Vec<_>>>()?, &[])
+    concat_parts(queue, &heap::try_collect("arrays", parts.iter().map(part))?, &[])
 }

@@ -1,7 +1,7 @@
 //! Arrays that follow from numbers: ranges, diagonals, triangles, grids. Their elements are computed from their places, on
 //! the device, in the pass that asks for them.
 
-use super::display::words;
+use super::display::word;
 use super::elementwise::{indices, interim};
 use super::{ArrayOrScalar, UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
@@ -103,7 +103,7 @@ impl UsmArray {
             }
         };
         let told = || {
-            let [start, stop, step] = [start, stop, step].map(|value| words(&[value], 17).concat());
+            let [start, stop, step] = [start, stop, step].map(|value| word(value, 17));
             format!("{step} from {start} to {stop}")
         };
         let len = match steps {

@@ -482,7 +482,7 @@ pub(super) fn join<'a>(
     kind: UsmKind,
     queue: &Queue,
 ) -> Result<Option<Elements>> {
-    if !queue.works_at_once() {
+    if !queue.works_at_once() || arrays.len() > direct::MAX_STRETCHES {
         return Ok(None);
     }
     let source = |array: &&'a UsmArray| {

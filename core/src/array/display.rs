@@ -11,6 +11,7 @@ use super::{Array, UsmArray};
 use crate::dtype::{Dtype, DtypeKind, Element};
 use crate::error::Result;
 use crate::layout::SliceItem;
+use crate::memory::heap;
 use crate::scalar::Scalar;
 use crate::{bf16, f16};
 
@@ -27,8 +28,9 @@ impl fmt::Display for UsmArray {
     /// The elements, after the work that computes them; `{:.3}` writes at most three digits behind the point. Where the
     /// elements cannot be had, the reason in their place.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Extract::read(self) {
-            Ok(extract) => f.write_str(&extract.write(f.precision().unwrap_or(PRECISION))),
+        let precision = f.precision().unwrap_or(PRECISION);
+        match Extract::read(self).and_then(|extract| extract.write(precision)) {
+            Ok(text) => f.write_str(&text),
             Err(error) => write!(f, "[elements not available: {error}]"),
         }
     }
@@ -39,9 +41,10 @@ impl UsmArray {
     /// line and before `after` on the last: the other lines are indented so far, and all are the shorter.
     ///
     /// # Errors
-    /// The failure of the work that computes the elements.
+    /// The failure of the work that computes the elements; [`Error::Alloc`](crate::Error::Alloc) where there is no memory for
+    /// the text.
     pub fn written(&self, before: usize, after: usize) -> Result<String> {
-        Ok(Extract::read(self)?.write_between(PRECISION, before, after))
+        Extract::read(self)?.write_between(PRECISION, before, after)
     }
 }
 
@@ -98,77 +101,110 @@ impl Extract {
         Ok(Self { shape, gaps, values })
     }
 
-    fn write(&self, precision: usize) -> String {
+    fn write(&self, precision: usize) -> Result<String> {
         self.write_between(precision, 0, 0)
     }
 
-    fn write_between(&self, precision: usize, before: usize, after: usize) -> String {
+    fn write_between(&self, precision: usize, before: usize, after: usize) -> Result<String> {
         if self.values.is_empty() {
-            return "[]".to_owned();
+            return Ok("[]".to_owned());
         }
-        let words = words(&self.values, precision);
         if self.shape.is_empty() {
-            // A number alone needs no common form, but looks like one.
-            let bare = words.concat();
-            return if bare.ends_with('.') { bare + "0" } else { bare };
+            return Ok(word(self.values[0], precision));
         }
-        self.part(&words, 0, before + 1, LINE_WIDTH.saturating_sub(after))
+        let words = Words::of(&self.values, precision);
+        let mut text = String::new();
+        self.part(&words, &mut text, [0, 0], before + 1, LINE_WIDTH.saturating_sub(after))?;
+        Ok(text)
     }
 
-    /// The part of the array below an axis, whose lines but the first begin with `indent` blanks.
-    fn part(&self, words: &[String], axis: usize, indent: usize, width: usize) -> String {
+    /// Writes the part of the array below an axis from a value on, whose lines but the first begin with `indent` blanks.
+    fn part(
+        &self,
+        words: &Words<'_>,
+        text: &mut String,
+        [axis, first]: [usize; 2],
+        indent: usize,
+        width: usize,
+    ) -> Result<()> {
         let extent = self.shape[axis];
-        let inner = words.len() / extent;
-        let last_axis = axis + 1 == self.shape.len();
+        let inner: usize = self.shape[axis + 1..].iter().product();
         let blanks = " ".repeat(indent);
-        let mut text = String::new();
-        let mut line = blanks.clone();
-        for i in 0..extent {
-            if last_axis {
-                let mut put = |word: &str, last: bool| {
-                    // One character of a line is left for the comma or bracket.
-                    if line.len() + word.len() > width - 1 && line.len() > indent {
-                        text.push_str(line.trim_end());
-                        text.push('\n');
-                        line.clone_from(&blanks);
+        push(text, "[")?;
+        if axis + 1 == self.shape.len() {
+            self.line(words, text, first, &blanks, width)?;
+        } else {
+            let separator = format!(",{}", "\n".repeat(self.shape.len() - axis - 1));
+            for i in 0..extent {
+                if self.gaps[axis] && i == EDGE {
+                    for part in [&blanks, "...", &separator] {
+                        push(text, part)?;
                     }
-                    line.push_str(word);
-                    line.push_str(if last { "" } else { ", " });
-                };
-                if self.gaps[axis] && i == EDGE {
-                    put("...", false);
                 }
-                put(&words[i], i + 1 == extent);
-            } else {
-                let separator = format!(",{}", "\n".repeat(self.shape.len() - axis - 1));
-                if self.gaps[axis] && i == EDGE {
-                    text = text + &blanks + "..." + &separator;
-                }
-                text += &blanks;
-                text += &self.part(&words[i * inner..][..inner], axis + 1, indent + 1, width - 1);
-                text += if i + 1 == extent { "" } else { &separator };
+                // Behind the bracket, the first one has its place.
+                push(text, if i == 0 { "" } else { &blanks })?;
+                self.part(words, text, [axis + 1, first + i * inner], indent + 1, width - 1)?;
+                push(text, if i + 1 == extent { "" } else { &separator })?;
             }
         }
-        if last_axis {
-            text += &line;
-        }
-        format!("[{}]", &text[indent..])
+        push(text, "]")
     }
+
+    /// Writes the values along the last axis from one on, in lines that begin with blanks, but for the first.
+    fn line(
+        &self,
+        words: &Words<'_>,
+        text: &mut String,
+        first: usize,
+        blanks: &str,
+        width: usize,
+    ) -> Result<()> {
+        let (axis, indent) = (self.shape.len() - 1, blanks.len());
+        let (extent, gap) = (self.shape[axis], self.gaps[axis]);
+        let mut line = blanks.to_owned();
+        // What of the line is not written: the first one's blanks, in whose place the bracket stands.
+        let mut skipped = indent;
+        let mut put = |text: &mut String, word: &str, last: bool| {
+            // One character of a line is left for the comma or bracket.
+            if line.len() + word.len() > width - 1 && line.len() > indent {
+                push(text, line[skipped..].trim_end())?;
+                push(text, "\n")?;
+                skipped = 0;
+                line.truncate(indent);
+            }
+            line.push_str(word);
+            line.push_str(if last { "" } else { ", " });
+            if last { push(text, &line[skipped..]) } else { Ok(()) }
+        };
+        for i in 0..extent {
+            if gap && i == EDGE {
+                put(text, "...", false)?;
+            }
+            put(text, &words.word(first + i), i + 1 == extent)?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds to the text of an array, whose length depends on the elements.
+fn push(text: &mut String, part: &str) -> Result<()> {
+    heap::push_str("text", text, part)
 }
 
 /// The elements, without those in gaps.
 fn edges<T: Element>(array: &UsmArray, gaps: &[bool]) -> Result<Vec<Scalar>> {
-    let untyped = |values: Vec<T>| values.into_iter().map(T::to_scalar).collect();
+    let untyped = |values: Vec<T>| heap::collect("values", values.into_iter().map(T::to_scalar));
     if !gaps.contains(&true) {
-        return Ok(untyped(array.to_vec()?));
+        return untyped(array.to_vec()?);
     }
     if array.usm_kind().host_accessible() {
-        let view = array.host_view::<T>()?;
+        let view = array.brief_view::<T>()?;
         let mut values = Vec::new();
         let mut index = vec![0; gaps.len()];
-        gather(&mut index, 0, array.shape(), gaps, &mut |index| {
-            values.extend(view.get(index).map(|value| value.to_scalar()));
-        });
+        gather(&mut index, 0, array.shape(), gaps, &mut |index| match view.get(index) {
+            Some(value) => heap::push("values", &mut values, value.to_scalar()),
+            None => Ok(()),
+        })?;
         return Ok(values);
     }
     // Corners are cut out on the device, so that only they travel.
@@ -181,58 +217,80 @@ fn edges<T: Element>(array: &UsmArray, gaps: &[bool]) -> Result<Vec<Scalar>> {
         let back = corners.slice(&items)?;
         corners = super::concat(&[&front, &back], Some(axis.cast_signed()))?;
     }
-    Ok(untyped(corners.to_vec()?))
+    untyped(corners.to_vec()?)
 }
 
-/// Calls a function with every multi-index that is not in a gap, in row-major order.
+/// Calls a function with every multi-index that is not in a gap, in row-major order, up to the first error.
 fn gather(
     index: &mut Vec<usize>,
     axis: usize,
     shape: &[usize],
     gaps: &[bool],
-    found: &mut dyn FnMut(&[usize]),
-) {
+    found: &mut dyn FnMut(&[usize]) -> Result<()>,
+) -> Result<()> {
     if axis == shape.len() {
         return found(index);
     }
     let extent = shape[axis];
     for i in (0..extent).filter(|&i| !gaps[axis] || i < EDGE || i >= extent - EDGE) {
         index[axis] = i;
-        gather(index, axis + 1, shape, gaps, found);
+        gather(index, axis + 1, shape, gaps, found)?;
     }
+    Ok(())
 }
 
-/// Each value in the common form of all.
-pub(super) fn words(values: &[Scalar], precision: usize) -> Vec<String> {
-    let dtype = values.first().map_or(Dtype::Bool, Scalar::dtype);
-    // Numbers outside are scientific: above, a power of ten with no more digits than the dtype holds, and at most 8.
-    let high = match dtype.real_part() {
-        Dtype::Bf16 => 1e2,
-        Dtype::F16 => 1e3,
-        Dtype::F32 => 1e6,
-        _ => 1e8,
-    };
-    let plain = Scalar::F64(1e-4).cast(dtype.real_part()).to_f64()..high;
-    match dtype.kind() {
-        DtypeKind::Float => {
-            let parts: Vec<Real> = values.iter().filter_map(|v| Real::parts(*v)).map(|(re, _)| re).collect();
-            Form::of(&parts, precision, false, &plain).write(&parts)
-        }
-        DtypeKind::Complex => {
-            let (re, im): (Vec<Real>, Vec<Real>) = values.iter().filter_map(|v| Real::parts(*v)).unzip();
-            let re = Form::of(&re, precision, false, &plain).write(&re);
-            let im = Form::of(&im, precision, true, &plain).write(&im);
-            let joined = re.into_iter().zip(im).map(|(re, im)| {
+/// A number alone, which needs no common form, but looks as if it had one.
+pub(super) fn word(value: Scalar, precision: usize) -> String {
+    let values = [value];
+    let bare = Words::of(&values, precision).word(0);
+    if bare.ends_with('.') { bare + "0" } else { bare }
+}
+
+/// Values, and the form that they share. Their words are written one at a time.
+struct Words<'a> {
+    values: &'a [Scalar],
+    form: Shared,
+}
+
+enum Shared {
+    Real(Form),
+    Complex(Form, Form),
+    /// Bools or integers of as many characters at most.
+    Whole(usize),
+}
+
+impl<'a> Words<'a> {
+    fn of(values: &'a [Scalar], precision: usize) -> Self {
+        let dtype = values.first().map_or(Dtype::Bool, Scalar::dtype);
+        // Numbers outside are scientific: above, a power of ten with no more digits than the dtype holds, and at most 8.
+        let high = match dtype.real_part() {
+            Dtype::Bf16 => 1e2,
+            Dtype::F16 => 1e3,
+            Dtype::F32 => 1e6,
+            _ => 1e8,
+        };
+        let plain = Scalar::F64(1e-4).cast(dtype.real_part()).to_f64()..high;
+        let form = |part| Form::of(values, part, precision, &plain);
+        let form = match dtype.kind() {
+            DtypeKind::Float => Shared::Real(form(Part::Real)),
+            DtypeKind::Complex => Shared::Complex(form(Part::Real), form(Part::Imaginary)),
+            _ => Shared::Whole(values.iter().map(|value| whole(value).len()).max().unwrap_or(0)),
+        };
+        Self { values, form }
+    }
+
+    /// A value in the common form of all.
+    fn word(&self, number: usize) -> String {
+        let value = self.values[number];
+        match &self.form {
+            Shared::Real(form) => form.word(value),
+            Shared::Complex(re, im) => {
+                let im = im.word(value);
                 // The unit goes before the blanks that align.
                 let digits = im.trim_end();
-                format!("{re}{digits}j{}", &im[digits.len()..])
-            });
-            joined.collect()
-        }
-        _ => {
-            let words: Vec<String> = values.iter().map(whole).collect();
-            let width = words.iter().map(String::len).max().unwrap_or(0);
-            words.into_iter().map(|word| format!("{word:>width$}")).collect()
+                format!("{}{digits}j{}", re.word(value), &im[digits.len()..])
+            }
+            &Shared::Whole(width) => format!("{:>width$}", whole(&value)),
         }
     }
 }
@@ -248,40 +306,52 @@ fn whole(value: &Scalar) -> String {
 }
 
 /// A real number: its value, and the fewest digits that tell it from its neighbours in its dtype.
-#[derive(Clone)]
 struct Real {
     value: f64,
     /// `d.ddde±x` of the magnitude; empty for what is not finite.
     shortest: String,
 }
 
+/// A part of a number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Real,
+    Imaginary,
+}
+
+impl Part {
+    /// The part's value; of real numbers, the only one.
+    fn of(self, value: Scalar) -> f64 {
+        let value = value.to_c128();
+        if self == Self::Real { value.re } else { value.im }
+    }
+}
+
 impl Real {
-    fn parts(value: Scalar) -> Option<(Self, Self)> {
-        let zero = Self { value: 0.0, shortest: String::new() };
-        Some(match value {
-            Scalar::F16(v) => (Self::half(v.to_f64(), |x| f16::from_f64(x).to_f64()), zero),
-            Scalar::Bf16(v) => (Self::half(v.to_f64(), |x| bf16::from_f64(x).to_f64()), zero),
-            Scalar::F32(v) => (Self::single(v), zero),
-            Scalar::F64(v) => (Self::double(v), zero),
-            Scalar::C64(v) => (Self::single(v.re), Self::single(v.im)),
-            Scalar::C128(v) => (Self::double(v.re), Self::double(v.im)),
-            _ => return None,
-        })
+    /// A part of a value of a floating dtype.
+    fn new(value: Scalar, part: Part) -> Self {
+        match value {
+            Scalar::F16(v) => Self::half(v.to_f64(), |x| f16::from_f64(x).to_f64()),
+            Scalar::Bf16(v) => Self::half(v.to_f64(), |x| bf16::from_f64(x).to_f64()),
+            Scalar::F32(v) => Self::single(v),
+            Scalar::C64(v) => Self::single(if part == Part::Real { v.re } else { v.im }),
+            _ => Self::double(part.of(value)),
+        }
     }
     fn single(value: f32) -> Self {
-        Self::new(value.into(), format!("{:e}", value.abs()))
+        Self::shortened(value.into(), format!("{:e}", value.abs()))
     }
     fn double(value: f64) -> Self {
-        Self::new(value, format!("{:e}", value.abs()))
+        Self::shortened(value, format!("{:e}", value.abs()))
     }
     /// The fewest digits that round to the value; five significant ones are enough for either half.
     fn half(value: f64, round: fn(f64) -> f64) -> Self {
         let magnitude = value.abs();
         let candidates = (0..5).map(|digits| format!("{magnitude:.digits$e}"));
         let exact = |text: &String| text.parse::<f64>().is_ok_and(|x| round(x) == magnitude);
-        Self::new(value, candidates.into_iter().find(exact).unwrap_or_else(|| format!("{magnitude:e}")))
+        Self::shortened(value, candidates.into_iter().find(exact).unwrap_or_else(|| format!("{magnitude:e}")))
     }
-    fn new(value: f64, shortest: String) -> Self {
+    fn shortened(value: f64, shortest: String) -> Self {
         Self { value, shortest: if value.is_finite() { shortest } else { String::new() } }
     }
 
@@ -339,6 +409,7 @@ impl Real {
 
 /// The common form of some real numbers.
 struct Form {
+    part: Part,
     scientific: bool,
     precision: usize,
     /// Whether positive numbers have a sign too.
@@ -350,14 +421,23 @@ struct Form {
 }
 
 impl Form {
-    fn of(numbers: &[Real], precision: usize, signed: bool, plain: &Range<f64>) -> Self {
-        let finite: Vec<&Real> = numbers.iter().filter(|n| n.value.is_finite()).collect();
-        let sizes = || finite.iter().map(|n| n.value.abs()).filter(|&size| size != 0.0);
-        let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+    /// The form of a part of all values; that of the imaginary ones, which is behind the real one, has signs.
+    fn of(values: &[Scalar], part: Part, precision: usize, plain: &Range<f64>) -> Self {
+        let sizes = values.iter().map(|&value| part.of(value).abs()).filter(|size| size.is_finite());
+        let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
+        for size in sizes.filter(|&size| size != 0.0) {
+            (least, most) = (least.min(size), most.max(size));
+        }
         let scientific = most >= plain.end || (most > 0.0 && (least < plain.start || most / least > 1000.0));
-        let mut form = Self { scientific, precision, signed, before: 0, behind: 0, exponent: 2 };
-        for number in &finite {
-            let (before, behind) = if scientific {
+        let signed = part == Part::Imaginary;
+        let mut form = Self { part, scientific, precision, signed, before: 0, behind: 0, exponent: 2 };
+        // Characters of what is not finite, which ends where the digits behind the point do.
+        let mut specials = 0;
+        for number in values.iter().map(|&value| Real::new(value, part)) {
+            let (before, behind) = if !number.value.is_finite() {
+                specials = specials.max(form.with_sign(&special(&number)).len());
+                continue;
+            } else if scientific {
                 let (before, behind, exponent) = number.scientific(precision);
                 form.exponent = form.exponent.max(exponent.unsigned_abs().to_string().len());
                 (before, behind)
@@ -367,11 +447,7 @@ impl Form {
             form.before = form.before.max(form.with_sign(&before).len());
             form.behind = form.behind.max(behind.len());
         }
-        for number in numbers.iter().filter(|n| !n.value.is_finite()) {
-            // They end where the digits behind the point do.
-            let tail = form.tail();
-            form.before = form.before.max(form.with_sign(&special(number)).len().saturating_sub(tail));
-        }
+        form.before = form.before.max(specials.saturating_sub(form.tail()));
         form
     }
 
@@ -384,15 +460,12 @@ impl Form {
         if self.signed && !text.starts_with('-') { format!("+{text}") } else { text.to_owned() }
     }
 
-    fn write(&self, numbers: &[Real]) -> Vec<String> {
-        numbers.iter().map(|number| self.word(number)).collect()
-    }
-
-    fn word(&self, number: &Real) -> String {
+    fn word(&self, value: Scalar) -> String {
+        let number = Real::new(value, self.part);
         let (width, behind) = (self.before, self.behind);
         if !number.value.is_finite() {
             let all = width + self.tail();
-            return format!("{:>all$}", self.with_sign(&special(number)));
+            return format!("{:>all$}", self.with_sign(&special(&number)));
         }
         if self.scientific {
             // All have as many digits as the one that needs most, exact ones.
@@ -423,7 +496,7 @@ mod tests {
 
     fn write<T: Element>(shape: &[usize], values: &[T], precision: usize) -> String {
         let values: Vec<Scalar> = values.iter().map(|value| value.to_scalar()).collect();
-        Extract { shape: shape.to_vec(), gaps: vec![false; shape.len()], values }.write(precision)
+        Extract { shape: shape.to_vec(), gaps: vec![false; shape.len()], values }.write(precision).unwrap()
     }
     fn line<T: Element>(values: &[T]) -> String {
         write(&[values.len()], values, PRECISION)
@@ -509,9 +582,12 @@ mod tests {
     fn gaps_are_marked_on_their_axis() {
         let values: Vec<Scalar> = (0..12).map(Scalar::I32).collect();
         let extract = Extract { shape: vec![2, 6], gaps: vec![false, true], values: values.clone() };
-        assert_eq!(extract.write(8), "[[ 0,  1,  2, ...,  3,  4,  5],\n [ 6,  7,  8, ...,  9, 10, 11]]");
+        assert_eq!(
+            extract.write(8).unwrap(),
+            "[[ 0,  1,  2, ...,  3,  4,  5],\n [ 6,  7,  8, ...,  9, 10, 11]]"
+        );
         let extract = Extract { shape: vec![6, 2], gaps: vec![true, false], values };
         let expected = "[[ 0,  1],\n [ 2,  3],\n [ 4,  5],\n ...,\n [ 6,  7],\n [ 8,  9],\n [10, 11]]";
-        assert_eq!(extract.write(8), expected);
+        assert_eq!(extract.write(8).unwrap(), expected);
     }
 }

@@ -46,12 +46,14 @@ pub use typed::{
     NumElement, OrderedElement, RealElement, Reducible, UniqueValues,
 };
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::lazy::{Elements, Recorded, Source};
+use crate::memory::track::Span;
 use crate::memory::{HostView, HostViewMut, UsmKind, UsmMemory};
 use crate::ops::Op;
 use crate::runtime::{Context, Device, Event, Queue};
@@ -237,7 +239,12 @@ impl UsmArray {
     /// [`Error::HostAccess`] for device memory, [`Error::Dtype`] where `T` is another dtype, [`Error::Borrow`] while a
     /// view for writing is open; the failure of the work waited for.
     pub fn host_view<T: Element>(&self) -> Result<HostView<'_, T>> {
-        HostView::open(self.elements.memory()?, &self.layout, self.dtype)
+        HostView::open(self.elements.memory()?, &self.layout, self.dtype, Span::Open)
+    }
+
+    /// [`host_view`](Self::host_view) for a copy: who wants to write meanwhile waits for its end.
+    pub(crate) fn brief_view<T: Element>(&self) -> Result<HostView<'_, T>> {
+        HostView::open(self.elements.memory()?, &self.layout, self.dtype, Span::Brief)
     }
 
     /// The elements, lent to the host for writing. Waits for all work on the memory.
@@ -250,7 +257,7 @@ impl UsmArray {
         HostViewMut::open(self.elements.memory()?, &self.layout, self.dtype)
     }
 
-    pub(crate) fn check_writable(&self, argument: &'static str) -> Result<()> {
+    pub(crate) fn check_writable(&self, argument: impl Into<Cow<'static, str>>) -> Result<()> {
         let complaint = if !self.writable {
             "read-only"
         } else if crate::layout::self_overlaps(&self.layout) {

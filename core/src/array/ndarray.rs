@@ -6,6 +6,7 @@ use super::Array;
 use crate::dtype::Element;
 use crate::error::{Error, Result};
 use crate::layout::Order;
+use crate::memory::heap;
 use crate::runtime::Queue;
 
 impl<T: Element> Array<T> {
@@ -24,7 +25,7 @@ impl<T: Element> Array<T> {
         }
         let column_major = array.t().is_standard_layout();
         let order = if column_major { Order::F } else { Order::C };
-        let elements: Vec<T> = array.iter().copied().collect();
+        let elements = heap::collect("array", array.iter().copied())?;
         Self::on(queue).order(order).from_slice(array.shape(), &elements)
     }
 

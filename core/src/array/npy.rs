@@ -11,7 +11,7 @@ use super::{Array, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
-use crate::memory::UsmKind;
+use crate::memory::{UsmKind, heap};
 use crate::runtime::Queue;
 
 /// Bytes of a header's text at most, as NumPy has it.
@@ -187,7 +187,7 @@ impl UsmArray {
         };
         let array = Self::builder(&shape).dtype(dtype).buffer(kind).order(order).queue(queue).build()?;
         let memory = array.usm_data()?;
-        let mut buffer = vec![0; bytes.min(CHUNK_BYTES)];
+        let mut buffer = heap::zeroed("buffer", bytes.min(CHUNK_BYTES))?;
         let mut done = 0;
         while done < bytes {
             let part = &mut buffer[..(bytes - done).min(CHUNK_BYTES)];
@@ -217,15 +217,15 @@ impl UsmArray {
         let flags = self.flags();
         let dense =
             if flags.c_contiguous || flags.f_contiguous { self.clone() } else { self.copy_in(Order::C)? };
-        // Before the file is touched: a failure of the computation leaves what was there.
+        // Before the file is touched: a failure of the computation, or of an allocation, leaves what was there.
         dense.wait()?;
         let memory = dense.usm_data()?;
         let fault = |found: std::io::Error| Fault::of(found, "a file that can be written").at(path);
+        let mut buffer = heap::zeroed("buffer", dense.bytes().min(CHUNK_BYTES))?;
         let mut file = File::create(path).map_err(fault)?;
         file.write_all(&Header::write(dense.dtype(), dense.shape(), dense.result_order())).map_err(fault)?;
         let (mut at, end) =
             (dense.offset() * dense.itemsize(), dense.offset() * dense.itemsize() + dense.bytes());
-        let mut buffer = vec![0; dense.bytes().min(CHUNK_BYTES)];
         while at < end {
             let part = &mut buffer[..(end - at).min(CHUNK_BYTES)];
             memory.copy_to_host(at, part)?;

@@ -10,6 +10,7 @@ use super::{IndexMode, Reduction, Side, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Order, SliceItem, broadcast_shapes, normalize_axes, normalize_axis};
+use crate::memory::heap;
 use crate::runtime::common_queue;
 
 /// Axes rolled in one submission: each makes twice as many parts.
@@ -23,16 +24,16 @@ const WHOLE: SliceItem = SliceItem::Slice { start: None, stop: None, step: 1 };
 /// # Errors
 /// [`Error::Shape`] where the shapes do not broadcast.
 pub fn broadcast_arrays(arrays: &[&UsmArray]) -> Result<Vec<UsmArray>> {
-    let shapes: Vec<&[usize]> = arrays.iter().map(|array| array.shape()).collect();
+    let shapes = heap::collect("arrays", arrays.iter().map(|array| array.shape()))?;
     let shape = broadcast_shapes(&shapes)?;
-    arrays.iter().map(|array| array.broadcast_to(&shape)).collect()
+    heap::try_collect("arrays", arrays.iter().map(|array| array.broadcast_to(&shape)))
 }
 
 impl UsmArray {
     /// The parts along an axis, without it, as views.
     ///
     /// # Errors
-    /// [`Error::Axis`] for an axis out of range.
+    /// [`Error::Axis`] for an axis out of range; [`Error::Alloc`] for more parts than memory holds.
     pub fn unstack(&self, axis: isize) -> Result<Vec<Self>> {
         let axis = normalize_axis("axis", axis, self.ndim())?;
         let mut items: SmallVec<[SliceItem; 4]> = SmallVec::from_elem(WHOLE, axis + 1);
@@ -40,7 +41,7 @@ impl UsmArray {
             items[axis] = SliceItem::Index(index.cast_signed());
             self.slice(&items)
         };
-        (0..self.shape()[axis]).map(part).collect()
+        heap::try_collect("parts", (0..self.shape()[axis]).map(part))
     }
 
     /// Axes moved to other places, the others keeping their order (array API `moveaxis`).

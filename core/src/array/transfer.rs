@@ -62,13 +62,13 @@ impl UsmArray {
     /// The elements in row-major order. Waits for the work that computes them; memory of any kind.
     ///
     /// # Errors
-    /// [`Error::Dtype`] where `T` is another dtype; the failure of the work waited for.
+    /// [`Error::Dtype`] where `T` is another dtype; [`Error::Alloc`]; the failure of the work waited for.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
         if T::DTYPE != self.dtype || self.usm_kind().host_accessible() {
-            return Ok(self.host_view::<T>()?.to_vec());
+            return self.brief_view::<T>()?.try_to_vec();
         }
         // In row-major order on the device, so that one copy does.
         let run = if self.layout.is_c_contiguous() { self.clone() } else { self.copy_in(Order::C)? };

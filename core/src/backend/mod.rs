@@ -33,6 +33,8 @@ mod info;
 mod locks;
 mod process;
 mod signal;
+pub mod sync;
+mod thread;
 
 pub use all::when_all;
 pub use backlog::Backlog;
@@ -41,17 +43,20 @@ pub use info::{
 };
 pub use locks::assert_unlocked;
 pub(crate) use locks::{Deferring, Locked, defer};
-pub use process::{check_process, threads_started};
+pub use process::{Home, PerProcess, check_end};
+pub(crate) use process::{arrive, end, is_left_behind, left_behind};
 pub use signal::Signal;
+pub use thread::{start_scoped_thread, start_thread};
 
 use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
+use crate::kernel::{Kernel, KernelLaunch};
 use crate::memory::{UsmKind, UsmPtr};
 use crate::ops::Op;
 use crate::plan::LaunchPlan;
@@ -111,8 +116,9 @@ pub struct RawAllocation {
 /// place of those that it has not.
 ///
 /// # Safety
-/// `len` elements are readable at every source (or one), with what lies between them, and writable at `dst`, aligned to their
-/// types; nothing else accesses them in conflict. A source is exactly `dst`, with elements of the same size, or apart from it.
+/// `len` elements are readable at every source (or one), and writable at `dst`, aligned to their types; nothing else accesses
+/// them in conflict. What lies between them is there, but others may write it meanwhile. A source is exactly `dst`, with
+/// elements of the same size, or apart from it.
 pub type ElementsFn =
     unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize);
 
@@ -172,6 +178,8 @@ pub trait Device: Send + Sync {
     fn info(&self) -> &DeviceInfo;
     /// Whether it can run a plan.
     fn supports(&self, plan: &LaunchPlan) -> Support;
+    /// Whether it can run a kernel that a user wrote, watched ([`Watch`](crate::kernel::Watch)) or not.
+    fn supports_kernel(&self, kernel: &Kernel, checked: bool) -> Support;
     /// How far the result of an operation on a dtype may be from the exact one, in units in the last place, where the
     /// device computes it by functions of its own: 0 for exact and correctly rounded results; of complex numbers, in
     /// units of the greater part. `None` where it computes by the engine's own functions.
@@ -185,6 +193,12 @@ pub trait Device: Send + Sync {
     fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
         let _ = (op, dtype, out);
         None
+    }
+    /// Waits until the device's runtime has nothing to do any more, but not for longer than until then: the process forks or
+    /// ends, and the runtime's own threads and commands would not outlive that. Nothing is submitted meanwhile. A backend
+    /// without a runtime does nothing.
+    fn settle(&self, deadline: Instant) {
+        let _ = deadline;
     }
     /// How much may be under way on the device before who submits more waits, unless somebody sets it otherwise.
     fn backlog(&self) -> Backlog {
@@ -214,8 +228,9 @@ pub trait Device: Send + Sync {
     /// Whether it did: a device that does not compute there, or not this, or not so many, does nothing.
     ///
     /// # Safety
-    /// The elements and what lies between them are readable, the results are writable, both aligned to their dtypes and in memory
-    /// of this device or the host's, and nothing else accesses them in conflict. No extent is 0.
+    /// The elements are readable, the results are writable, both aligned to their dtypes and in memory of this device or the
+    /// host's, and nothing else accesses them in conflict. What lies between the elements is there, but others may write it
+    /// meanwhile. No extent is 0.
     unsafe fn fold_elements(
         &self,
         fold: Fold,
@@ -386,6 +401,8 @@ pub enum Command {
     /// depend on each other. No pass writes what another one of any stage writes, nor what one of its own or an earlier stage
     /// reads. Only for devices that say so ([`Device::takes_stages`]).
     Stages(Vec<Vec<LaunchPlan>>),
+    /// A kernel that a user wrote.
+    Kernel(Box<KernelLaunch>),
     /// Copies bytes between memory of this driver, or between it and host memory; the ranges do not overlap.
     Copy {
         /// Where to.
@@ -426,6 +443,7 @@ impl fmt::Debug for Command {
         match self {
             Self::Launch(plans) => f.debug_tuple("Launch").field(plans).finish(),
             Self::Stages(stages) => f.debug_tuple("Stages").field(stages).finish(),
+            Self::Kernel(launch) => write!(f, "Kernel({:?} over {})", launch.kernel, launch.space),
             Self::Copy { dst, src, bytes } => write!(f, "Copy({bytes} bytes {src:?} → {dst:?})"),
             Self::Fill { dst, bytes, .. } => write!(f, "Fill({bytes} bytes at {dst:?})"),
             Self::Advise { ptr, bytes, advice } => write!(f, "Advise({advice:?}, {bytes} bytes at {ptr:?})"),
@@ -556,7 +574,6 @@ pub trait Event: Any + Send + Sync + fmt::Debug {
         if self.status().is_terminal() {
             return outcome(self);
         }
-        check_process()?;
         if timeout.is_zero() {
             return Ok(false);
         }

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::process::{Home, left_behind};
 use super::{Event, EventStatus, Profile, SignalHandle};
 use crate::error::{Error, Result};
 
@@ -20,17 +21,27 @@ const FAILED: u8 = 3;
 
 /// An [`Event`] that software completes: the host backend's events, the null backend's, and the bridges between
 /// drivers. It goes submitted → running → complete or failed, and its final state is set once.
+///
+/// In a process that is forked before that, it has failed: whoever would complete it is in the other process, as may be who
+/// has its lock, which is only asked for before the end therefore.
 pub struct Signal {
     driver: &'static str,
     status: AtomicU8,
+    home: Home,
+    /// Set before the status is final.
+    outcome: OnceLock<Outcome>,
     inner: Mutex<Inner>,
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct Inner {
+#[derive(Clone, Default)]
+struct Outcome {
     error: Option<Error>,
     profile: Option<Profile>,
+}
+
+#[derive(Default)]
+struct Inner {
     callbacks: Vec<Box<dyn FnOnce() + Send>>,
     sleepers: usize,
 }
@@ -39,15 +50,31 @@ impl Signal {
     /// An event of a driver, just submitted.
     #[must_use]
     pub fn new(driver: &'static str) -> Self {
-        Self { driver, status: AtomicU8::new(SUBMITTED), inner: Mutex::default(), changed: Condvar::new() }
+        Self {
+            driver,
+            status: AtomicU8::new(SUBMITTED),
+            home: Home::here(),
+            outcome: OnceLock::new(),
+            inner: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 
     /// An event of work that is done already.
     #[must_use]
     pub fn completed(driver: &'static str, profile: Option<Profile>) -> Self {
-        let signal = Self::new(driver);
-        signal.lock().profile = profile;
-        signal.status.store(COMPLETE, Ordering::Release);
+        let mut signal = Self::new(driver);
+        signal.outcome = OnceLock::from(Outcome { error: None, profile });
+        signal.status = AtomicU8::new(COMPLETE);
+        signal
+    }
+
+    /// An event of work that has failed already.
+    #[must_use]
+    pub(crate) fn failed(driver: &'static str, error: Error) -> Self {
+        let mut signal = Self::new(driver);
+        signal.outcome = OnceLock::from(Outcome { error: Some(error), profile: None });
+        signal.status = AtomicU8::new(FAILED);
         signal
     }
 
@@ -69,18 +96,16 @@ impl Signal {
     /// Sets the outcome, wakes the waiters and calls the callbacks. The first call counts; returns whether it was.
     pub fn complete(&self, outcome: Result<()>, profile: Option<Profile>) -> bool {
         let callbacks = {
+            if self.status().is_terminal() {
+                return false;
+            }
             let mut inner = self.lock();
             if self.status().is_terminal() {
                 return false;
             }
-            inner.profile = profile;
-            let status = match outcome {
-                Ok(()) => COMPLETE,
-                Err(error) => {
-                    inner.error = Some(error);
-                    FAILED
-                }
-            };
+            let error = outcome.err();
+            let status = if error.is_some() { FAILED } else { COMPLETE };
+            let _ = self.outcome.set(Outcome { error, profile });
             self.status.store(status, Ordering::Release);
             if inner.sleepers > 0 {
                 self.changed.notify_all();
@@ -101,10 +126,7 @@ impl Signal {
     }
 
     fn outcome(&self) -> Result<()> {
-        match self.error() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        self.error().map_or(Ok(()), Err)
     }
 
     /// Blocks until the event is terminal, or for a time where there is one. Whether it is terminal.
@@ -120,8 +142,6 @@ impl Signal {
             std::thread::yield_now();
         }
         if !self.status().is_terminal() {
-            // A forked process would sleep for ever: who should wake it is in the other process.
-            super::check_process()?;
             let mut inner = self.lock();
             inner.sleepers += 1;
             while !self.status().is_terminal() {
@@ -144,6 +164,7 @@ impl Signal {
 impl Event for Signal {
     fn status(&self) -> EventStatus {
         match self.status.load(Ordering::Acquire) {
+            SUBMITTED | RUNNING if !self.home.is_here() => EventStatus::Failed,
             SUBMITTED => EventStatus::Submitted,
             RUNNING => EventStatus::Running,
             COMPLETE => EventStatus::Complete,
@@ -152,9 +173,11 @@ impl Event for Signal {
     }
 
     fn error(&self) -> Option<Error> {
-        match self.status() {
-            EventStatus::Failed => self.lock().error.clone(),
-            _ => None,
+        match self.status.load(Ordering::Acquire) {
+            COMPLETE => None,
+            FAILED => self.outcome.get().and_then(|outcome| outcome.error.clone()),
+            _ if self.home.is_here() => None,
+            _ => Some(left_behind()),
         }
     }
 
@@ -167,6 +190,9 @@ impl Event for Signal {
     }
 
     fn on_complete(&self, callback: Box<dyn FnOnce() + Send>) {
+        if self.status().is_terminal() {
+            return callback();
+        }
         let mut inner = self.lock();
         if self.status().is_terminal() {
             drop(inner);
@@ -177,7 +203,10 @@ impl Event for Signal {
     }
 
     fn profile(&self) -> Option<Profile> {
-        if self.status().is_terminal() { self.lock().profile } else { None }
+        match self.status.load(Ordering::Acquire) {
+            COMPLETE | FAILED => self.outcome.get().and_then(|outcome| outcome.profile),
+            _ => None,
+        }
     }
 
     fn driver(&self) -> &'static str {

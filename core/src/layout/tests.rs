@@ -1,6 +1,6 @@
 //! Layouts against naive enumeration.
 
-use std::collections::{HashMap, HashSet};
+mod oracle;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,28 +8,7 @@ use proptest::prelude::*;
 use super::strategies::{layout, shape_and_strides};
 use super::*;
 use crate::s;
-
-/// All multi-indices of `shape` in C order.
-fn multi_indices(shape: &[usize]) -> Vec<Vec<usize>> {
-    let mut all = vec![vec![]];
-    for &extent in shape {
-        all = all.into_iter().flat_map(|head| (0..extent).map(move |i| [&head[..], &[i]].concat())).collect();
-    }
-    all
-}
-
-fn element(layout: &Layout, index: &[usize]) -> isize {
-    index
-        .iter()
-        .zip(layout.strides())
-        .fold(layout.offset() as isize, |sum, (&i, &stride)| sum + i as isize * stride)
-}
-
-/// The elements of a layout in C order, by definition.
-fn elements(layout: &Layout) -> Vec<usize> {
-    let place = |index: &Vec<usize>| usize::try_from(element(layout, index)).unwrap();
-    multi_indices(layout.shape()).iter().map(place).collect()
-}
+use oracle::{bytes_of, element, elements, in_order, is_strided, multi_indices, slice_oracle, visits};
 
 fn strided(shape: &[usize], strides: &[isize], offset: usize) -> Layout {
     Layout::new(shape, Some(strides), Some(offset), Order::C, 1, None).unwrap()
@@ -250,103 +229,6 @@ fn arb_item() -> impl Strategy<Value = SliceItem> {
     ]
 }
 
-/// What Python's rules select from `0..extent`, walking element by element.
-fn python_slice(start: Option<isize>, stop: Option<isize>, step: isize, extent: usize) -> Vec<usize> {
-    let extent = extent as isize;
-    let from_end = |bound: isize| if bound < 0 { bound + extent } else { bound };
-    let mut at = match start.map(from_end) {
-        None => {
-            if step > 0 {
-                0
-            } else {
-                extent - 1
-            }
-        }
-        Some(start) => {
-            if step > 0 {
-                start.max(0)
-            } else {
-                start.min(extent - 1)
-            }
-        }
-    };
-    let mut picked = vec![];
-    while (0..extent).contains(&at) {
-        let beyond = stop.map(from_end).is_some_and(|stop| if step > 0 { at >= stop } else { at <= stop });
-        if beyond {
-            break;
-        }
-        picked.push(at as usize);
-        at += step;
-    }
-    picked
-}
-
-/// The slice by enumeration: shape and elements, or `None` where NumPy raises an error.
-fn slice_oracle(layout: &Layout, items: &[SliceItem]) -> Option<(Vec<usize>, Vec<usize>)> {
-    let full = SliceItem::Slice { start: None, stop: None, step: 1 };
-    let consumed = items.iter().filter(|i| !matches!(i, SliceItem::NewAxis | SliceItem::Ellipsis)).count();
-    let missing = layout.ndim().checked_sub(consumed)?;
-    let mut items = items.to_vec();
-    match items.iter().filter(|i| **i == SliceItem::Ellipsis).count() {
-        0 => items.extend(vec![full; missing]),
-        1 => {
-            let at = items.iter().position(|i| *i == SliceItem::Ellipsis)?;
-            items.splice(at..=at, vec![full; missing]);
-        }
-        _ => return None,
-    }
-    let (mut shape, mut choices, mut axis) = (vec![], vec![], 0);
-    for item in items {
-        let picked = match item {
-            SliceItem::NewAxis => {
-                shape.push(1);
-                continue;
-            }
-            SliceItem::Index(index) => {
-                let extent = layout.shape()[axis] as isize;
-                let at = if index < 0 { index + extent } else { index };
-                (0..extent).contains(&at).then(|| vec![at as usize])?
-            }
-            SliceItem::Slice { step: 0, .. } => return None,
-            SliceItem::Slice { start, stop, step } => {
-                let picked = python_slice(start, stop, step, layout.shape()[axis]);
-                shape.push(picked.len());
-                picked
-            }
-            SliceItem::Ellipsis => unreachable!("replaced above"),
-        };
-        choices.push(picked);
-        axis += 1;
-    }
-    let counts: Vec<usize> = choices.iter().map(Vec::len).collect();
-    let picked = multi_indices(&counts)
-        .iter()
-        .map(|places| {
-            let index: Vec<usize> = places.iter().zip(&choices).map(|(&p, choice)| choice[p]).collect();
-            element(layout, &index) as usize
-        })
-        .collect();
-    Some((shape, picked))
-}
-
-fn bytes_of(layout: &Layout, itemsize: usize) -> HashSet<usize> {
-    elements(layout).iter().flat_map(|&e| e * itemsize..(e + 1) * itemsize).collect()
-}
-
-/// The tuples of elements that operands visit, in C order.
-fn visits(shape: &[usize], strides: &[Vec<isize>], offsets: &[isize]) -> Vec<Vec<isize>> {
-    multi_indices(shape)
-        .iter()
-        .map(|index| {
-            let at = |(steps, &offset): (&Vec<isize>, &isize)| {
-                index.iter().zip(steps).fold(offset, |sum, (&i, &step)| sum + i as isize * step)
-            };
-            strides.iter().zip(offsets).map(at).collect()
-        })
-        .collect()
-}
-
 fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
     items.sort();
     items
@@ -431,35 +313,13 @@ proptest! {
         }
         shape.push(left);
         let order = if c_order { Order::C } else { Order::F };
-        let in_order = |l: &Layout| if c_order { elements(l) } else { elements(&l.transpose()) };
-        let wanted = in_order(&layout);
+        let wanted = in_order(&layout, order);
         match layout.reshape_view(&shape, order) {
             Some(view) => {
                 prop_assert_eq!(view.shape(), &shape[..]);
-                prop_assert_eq!(in_order(&view), wanted);
+                prop_assert_eq!(in_order(&view, order), wanted);
             }
-            None => {
-                // No strides reproduce the order: the only candidates are the distances to the first neighbours.
-                let ordered = multi_indices(&if c_order { shape.clone() } else { shape.iter().rev().copied().collect() });
-                let place: HashMap<Vec<usize>, usize> = ordered
-                    .into_iter()
-                    .map(|mut index| { if !c_order { index.reverse(); } index })
-                    .zip(wanted.iter().copied())
-                    .collect();
-                let origin = vec![0; shape.len()];
-                let strides: Vec<isize> = (0..shape.len())
-                    .map(|axis| {
-                        let mut next = origin.clone();
-                        next[axis] = 1;
-                        place.get(&next).map_or(0, |&e| e as isize - place[&origin] as isize)
-                    })
-                    .collect();
-                let linear = place.iter().all(|(index, &e)| {
-                    let at = index.iter().zip(&strides).map(|(&i, &s)| i as isize * s).sum::<isize>();
-                    at + place[&origin] as isize == e as isize
-                });
-                prop_assert!(!linear, "{:?} as {:?} needs no copy", layout, shape);
-            }
+            None => prop_assert!(!is_strided(&shape, order, &wanted), "{:?} as {:?} needs no copy", layout, shape),
         }
     }
 

@@ -12,10 +12,10 @@ use crate::backend::Support;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout, Order};
-use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
 use crate::memory::schedule::{self, Access, Batch, complete};
 use crate::memory::track::Mode;
+use crate::memory::{UsmKind, heap};
 use crate::plan::LaunchPlan;
 use crate::program::Program;
 use crate::runtime::{Event, Queue};
@@ -79,7 +79,7 @@ pub(crate) fn concat_parts(queue: &Queue, parts: &[Part], depends: &[Event]) -> 
     }
     let (event, exported) = Batch::run(queue, |batch| {
         let _lock = queue.flush_lock();
-        let mut evaluated = Vec::with_capacity(parts.len());
+        let mut evaluated = heap::with_capacity("arrays", parts.len())?;
         for part in parts {
             // An intermediate that two parts keep is computed by both; the first one's memory stays.
             evaluated.push(evaluate_part(queue, &part.recorded, part.target.clone(), batch)?);
@@ -143,7 +143,7 @@ pub(super) fn evaluate_fold(
         // Nothing to compute.
     } else if recorded.layout.is_empty() {
         let fill = Arc::new(Program::constant(folding.of_nothing(accumulator)?));
-        plan::map(&fill, &kept, &[], std::slice::from_ref(&output), &mut plans);
+        plan::map(&fill, &kept, &[], std::slice::from_ref(&output), &mut plans)?;
         inputs.clear();
     } else {
         plan::reduce(&program, folding, shape, stored, &inputs, &output, &mut plans)?;
@@ -289,7 +289,7 @@ fn evaluate_part(
     if !recorded.layout.is_empty() {
         let outputs: SmallVec<[Placed; 2]> =
             std::iter::once(&output).chain(extras.iter().map(|(_, p)| p)).cloned().collect();
-        plan::map(&program, shape, &inputs, &outputs, &mut plans);
+        plan::map(&program, shape, &inputs, &outputs, &mut plans)?;
     }
     Ok(Evaluated { before, plans, inputs, output, extras })
 }
@@ -333,7 +333,7 @@ fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed, batch: &mut Ba
             let program = Arc::new(Program::convert(input.dtype, input.dtype));
             let accesses = vec![input.access(Mode::Read), copy.access(Mode::Write)];
             let read = Input::Memory(input.clone());
-            plan::map(&program, shape, &[read], std::slice::from_ref(&copy), &mut plans);
+            plan::map(&program, shape, &[read], std::slice::from_ref(&copy), &mut plans)?;
             schedule::launch(queue, plans, accesses, &[], batch)?;
             *source = Input::Memory(copy);
         }

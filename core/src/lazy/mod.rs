@@ -21,19 +21,22 @@
 mod evaluate;
 mod expression;
 mod fold;
+mod kernel;
 mod pass;
 mod plan;
 
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
 pub(crate) use fold::{Folding, WAITING_BYTES, fold};
+pub(crate) use kernel::launch_kernel;
 pub(crate) use pass::{Pass, Walk};
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
 use smallvec::SmallVec;
 
 use crate::array::{UsmArray, direct};
+use crate::backend::sync::{Mutex, MutexGuard};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;

@@ -10,6 +10,7 @@ use super::plan::{self, Placed};
 use crate::array::UsmArray;
 use crate::error::Result;
 use crate::layout::Strides;
+use crate::memory::heap;
 use crate::memory::schedule::{Access, Batch};
 use crate::memory::track::Mode;
 use crate::plan::{Family, LaunchPlan, MAX_PLAN_DIMS};
@@ -76,14 +77,15 @@ impl Pass {
                         placed.operand(ahead.sum(), &strides[outer..])
                     };
                     let inputs = placed.iter().zip(&inputs);
-                    plans.push(LaunchPlan {
+                    let plan = LaunchPlan {
                         program: Arc::clone(&program),
                         family: family.clone(),
                         dims: dims[outer..].into(),
                         inputs: inputs.map(|(p, walk)| operand(p, &walk.strides)).collect(),
                         outputs: smallvec::smallvec![operand(&out, &output.strides)],
-                    });
-                });
+                    };
+                    heap::push("plans", &mut plans, plan)
+                })?;
             }
             evaluate::submit_plans(queue, plans, accesses.clone(), depends, batch)
         })?;

@@ -8,10 +8,10 @@ use super::fold::Folding;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Strides, coalesce};
-use crate::memory::UsmPtr;
 use crate::memory::allocation::Allocation;
 use crate::memory::schedule::Access;
 use crate::memory::track::{Mode, Region};
+use crate::memory::{UsmPtr, heap};
 use crate::plan::{Family, LaunchPlan, MAX_PLAN_DIMS, Operand, Stored};
 use crate::program::Program;
 
@@ -69,14 +69,15 @@ impl Input {
     }
 }
 
-/// The plans of an elementwise pass: one, or several where more dimensions stay than a plan has.
+/// The plans of an elementwise pass: one, or several where more dimensions stay than a plan has: their number is that of the
+/// outer dimensions' points.
 pub(crate) fn map(
     program: &Arc<Program>,
     shape: &[usize],
     inputs: &[Input],
     outputs: &[Placed],
     plans: &mut Vec<LaunchPlan>,
-) {
+) -> Result<()> {
     let layouts = outputs.iter().map(|p| &p.layout).chain(inputs.iter().map(Input::layout));
     let strides: SmallVec<[&[isize]; 6]> = layouts.map(Layout::strides).collect();
     let space = coalesce(shape, &strides, true);
@@ -91,14 +92,15 @@ pub(crate) fn map(
                 Some(input) => inputs[input].operand(elements, steps),
             }
         };
-        plans.push(LaunchPlan {
+        let plan = LaunchPlan {
             program: Arc::clone(program),
             family: Family::Map,
             dims: space.shape[outer..].into(),
             outputs: (0..outputs.len()).map(place).collect(),
             inputs: (outputs.len()..strides.len()).map(place).collect(),
-        });
-    });
+        };
+        heap::push("plans", plans, plan)
+    })
 }
 
 fn slices(strides: &[Strides]) -> SmallVec<[&[isize]; 4]> {
@@ -163,7 +165,7 @@ pub(crate) fn reduce(
             .iter()
             .zip(first..)
             .map(|(input, walk)| input.operand(ahead(walk + 1) + folded.offsets[walk], &strides(walk)));
-        plans.push(LaunchPlan {
+        let plan = LaunchPlan {
             program: Arc::clone(program),
             family: Family::Reduce {
                 fold: folding.fold,
@@ -174,17 +176,18 @@ pub(crate) fn reduce(
             dims: outer.shape[split..].iter().chain(&folded.shape).copied().collect(),
             inputs: ins.collect(),
             outputs: SmallVec::from_elem(out, 1),
-        });
-    });
-    Ok(())
+        };
+        heap::push("plans", plans, plan)
+    })
 }
 
-/// Calls a function with every multi-index of a shape, in row-major order.
-pub(super) fn for_each_index(shape: &[usize], mut f: impl FnMut(&[usize])) {
+/// Calls a function with every multi-index of a shape, in row-major order, up to the first error.
+pub(super) fn for_each_index(shape: &[usize], mut f: impl FnMut(&[usize]) -> Result<()>) -> Result<()> {
     let mut index: Dims = SmallVec::from_elem(0, shape.len());
     loop {
-        f(&index);
-        let Some(axis) = (0..shape.len()).rev().find(|&axis| index[axis] + 1 < shape[axis]) else { return };
+        f(&index)?;
+        let next = (0..shape.len()).rev().find(|&axis| index[axis] + 1 < shape[axis]);
+        let Some(axis) = next else { return Ok(()) };
         index[axis] += 1;
         index[axis + 1..].fill(0);
     }

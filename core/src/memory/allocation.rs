@@ -11,6 +11,7 @@ use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked, wait_while};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
 use crate::backend::{Aspect, RawAllocation, assert_unlocked, defer, when_all};
 use crate::error::{Error, Result};
+use crate::fault::{self, Site};
 use crate::layout::{self, Layout};
 use crate::lazy::PendingReads;
 use crate::runtime::Device;
@@ -108,6 +109,14 @@ impl Allocation {
                 align,
                 "a power of two",
                 "use 64, which suits every dtype",
+            ));
+        }
+        if fault::strikes(Site::Usm) {
+            return Err(Error::alloc(
+                "bytes",
+                bytes,
+                "an allocation that is granted",
+                "disarm the fault injection",
             ));
         }
         let block = device.pool().acquire(|| device.downgrade(), kind, bytes, align)?;
@@ -267,7 +276,7 @@ impl Allocation {
     }
 
     pub(crate) fn track(&self) -> LockedTrack<'_> {
-        self.track.lock()
+        self.track.lock(self.bytes)
     }
 
     /// Waits until no host view is open that soon ends. No lock may be held.
@@ -286,10 +295,11 @@ impl Allocation {
         )
     }
 
-    /// Holds the track where it is idle: until this is given up, no access begins and no host view is opened.
+    /// Holds the track where it is idle, to read the memory or to write to it: until this is given up, no access begins and no
+    /// host view is opened.
     #[inline(always)]
-    pub(super) fn hold_idle(&self) -> std::result::Result<HeldIdle<'_>, Refusal> {
-        self.track.hold_idle()
+    pub(super) fn hold_idle(&self, mode: Mode) -> std::result::Result<HeldIdle<'_>, Refusal> {
+        self.track.hold_idle(mode)
     }
 
     /// Whether no access may be under way and no host view is open.

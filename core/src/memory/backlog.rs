@@ -7,10 +7,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
 
-use crate::backend::{Backlog, Event, Wait, assert_unlocked};
+use crate::backend::sync::{Mutex, MutexGuard};
+use crate::backend::{Backlog, Event, Home, Wait, assert_unlocked, is_left_behind};
 use crate::runtime::Queue;
 
 /// Commands above which the list is searched for ended ones, or twice what the last search left.
@@ -18,7 +19,7 @@ const PRUNE_LEN: usize = 32;
 /// Commands that may be under way whatever they touch.
 const FEW: usize = 2;
 /// How long an open command is waited for, once: afterwards it is known to wait for somebody.
-const PATIENCE: Duration = Duration::from_millis(100);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The commands under way on a device.
 pub(crate) struct UnderWay(Mutex<State>);
@@ -30,6 +31,10 @@ struct State {
     bound: Backlog,
     /// An open command that was waited for in vain.
     stuck: Option<Arc<dyn Event>>,
+    /// The process of the commands.
+    home: Home,
+    /// Queues of which a fork left commands behind, until somebody is told.
+    left_behind: Vec<u64>,
 }
 
 struct Command {
@@ -40,6 +45,17 @@ struct Command {
 }
 
 impl State {
+    /// Notes, in a process that was forked, whose commands were under way.
+    #[cold]
+    fn leave_behind(&mut self) {
+        self.home = Home::here();
+        let left = |command: &&Command| command.event.error().is_some_and(|error| is_left_behind(&error));
+        self.left_behind.extend(self.commands.iter().filter(left).map(|command| command.queue));
+        self.left_behind.sort_unstable();
+        self.left_behind.dedup();
+        self.prune();
+    }
+
     /// Forgets what has ended.
     fn prune(&mut self) {
         let bytes = &mut self.bytes;
@@ -62,12 +78,38 @@ impl State {
 
 impl UnderWay {
     pub(crate) fn new(bound: Backlog) -> Self {
-        let state = State { commands: VecDeque::new(), bytes: 0, prune_at: PRUNE_LEN, bound, stuck: None };
-        Self(Mutex::new(state))
+        Self(Mutex::new(State {
+            commands: VecDeque::new(),
+            bytes: 0,
+            prune_at: PRUNE_LEN,
+            bound,
+            stuck: None,
+            home: Home::here(),
+            left_behind: Vec::new(),
+        }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.home.is_here() {
+            state.leave_behind();
+        }
+        state
+    }
+
+    /// Whether a fork left commands of a queue behind, which nobody was told yet.
+    pub(crate) fn take_left_behind(&self, queue: u64) -> bool {
+        let mut state = self.lock();
+        let left = state.left_behind.iter().position(|left| *left == queue);
+        left.map(|left| state.left_behind.swap_remove(left)).is_some()
+    }
+
+    /// Adds the events of unfinished commands: of those that end by themselves, and of open ones.
+    pub(crate) fn unfinished(&self, closed: &mut Vec<Arc<dyn Event>>, open: &mut Vec<Arc<dyn Event>>) {
+        for command in self.lock().commands.iter().filter(|command| !command.event.status().is_terminal()) {
+            let list = if command.is_open { &mut *open } else { &mut *closed };
+            list.push(Arc::clone(&command.event));
+        }
     }
 
     pub(crate) fn bound(&self) -> Backlog {
@@ -88,10 +130,10 @@ impl UnderWay {
 
     /// Counts a command that a queue has taken.
     pub(crate) fn add(&self, queue: &Queue, event: Arc<dyn Event>, bytes: usize, is_open: bool) {
-        let is_open = is_open || !queue.device().backend().ends_commands();
         if is_open {
             OPEN.add(&event);
         }
+        let is_open = is_open || !queue.device().backend().ends_commands();
         let mut state = self.lock();
         if state.commands.len() >= state.prune_at {
             state.prune();
@@ -132,14 +174,16 @@ impl UnderWay {
                 (Arc::clone(&next.event), next.is_open)
             };
             assert_unlocked("a wait");
-            if !is_open {
-                // A failure is its command's; a process that was forked waits for nobody.
-                if event.wait().is_err() && !event.status().is_terminal() {
+            let ended = if is_open { event.wait_timeout(PATIENCE) } else { event.wait().map(|()| true) };
+            match ended {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.lock().stuck = Some(event);
                     return;
                 }
-            } else if !ends_soon(&*event) {
-                self.lock().stuck = Some(event);
-                return;
+                // A failure is its command's; a process that was forked waits for nobody.
+                Err(_) if event.status().is_terminal() => {}
+                Err(_) => return,
             }
         }
     }
@@ -159,57 +203,46 @@ impl UnderWay {
     }
 }
 
-/// Whether an event is terminal within a moment.
-fn ends_soon(event: &dyn Event) -> bool {
-    let begin = Instant::now();
-    while !event.status().is_terminal() {
-        if begin.elapsed() > PATIENCE {
-            return false;
-        }
-        std::thread::sleep(Duration::from_micros(100));
-    }
-    true
-}
-
-/// The open commands of all devices: what waits for one of another device is open, too.
+/// The host tasks of all devices and what is behind them, as far as it has not ended: what waits for one of another device is
+/// open, too. They are not kept alive by it.
 struct Open {
     /// How many are in the list, for who looks without the lock.
     len: AtomicUsize,
-    events: Mutex<Vec<Arc<dyn Event>>>,
+    events: Mutex<Vec<Weak<dyn Event>>>,
 }
 
 static OPEN: Open = Open { len: AtomicUsize::new(0), events: Mutex::new(Vec::new()) };
 
 impl Open {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<dyn Event>>> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Calls a function with the list, without what has ended.
+    fn with<R>(&self, f: impl FnOnce(&mut Vec<Weak<dyn Event>>) -> R) -> R {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        // To be dropped without the lock: the last owner of an event may be this.
+        let mut seen = Vec::new();
+        events.retain(|event| {
+            event.upgrade().is_some_and(|event| {
+                let goes_on = !event.status().is_terminal();
+                seen.push(event);
+                goes_on
+            })
+        });
+        let result = f(&mut events);
+        self.len.store(events.len(), Ordering::Release);
+        drop(events);
+        drop(seen);
+        result
     }
 
     fn add(&self, event: &Arc<dyn Event>) {
-        let mut events = self.lock();
-        let ended = if events.len() == events.capacity() { Self::prune(&mut events) } else { Vec::new() };
-        events.push(Arc::clone(event));
-        self.len.store(events.len(), Ordering::Release);
-        drop(events);
-        drop(ended);
-    }
-
-    /// Takes out what has ended, to be dropped without the lock: the last owner of an event may be this list.
-    fn prune(events: &mut Vec<Arc<dyn Event>>) -> Vec<Arc<dyn Event>> {
-        let (ended, left) = events.drain(..).partition(|event| event.status().is_terminal());
-        *events = left;
-        ended
+        self.with(|events| events.push(Arc::downgrade(event)));
     }
 
     /// Whether one of some events is in the list.
     fn has_any(&self, of: &[Wait]) -> bool {
-        let mut events = self.lock();
-        let ended = Self::prune(&mut events);
-        self.len.store(events.len(), Ordering::Release);
-        let found = of.iter().any(|wait| events.iter().any(|open| Arc::ptr_eq(open, &wait.event)));
-        drop(events);
-        drop(ended);
-        found
+        let is_open = |events: &[Weak<dyn Event>], wait: &Wait| {
+            events.iter().any(|open| std::ptr::addr_eq(open.as_ptr(), Arc::as_ptr(&wait.event)))
+        };
+        self.with(|events| of.iter().any(|wait| is_open(events, wait)))
     }
 }
 

@@ -8,9 +8,9 @@ use std::marker::PhantomData;
 use std::ops::{Index, Range};
 use std::sync::Arc;
 
-use super::UsmPtr;
 use super::allocation::Allocation;
 use super::track::{Mode, Opening, Refusal, Region, Span};
+use super::{UsmPtr, heap};
 use crate::backend::UsmSupport;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -104,7 +104,7 @@ pub(crate) fn read_at_once(allocation: &Allocation, offset: usize, out: &mut [u8
     if !native || !allocation.kind().host_accessible() || out.len() > HELD_BYTES {
         return false;
     }
-    let (held, locked) = match allocation.hold_idle() {
+    let (held, locked) = match allocation.hold_idle(Mode::Read) {
         Ok(held) => (Some(held), None),
         // Whoever has it does something short.
         Err(Refusal::Held) => (None, Some(allocation.track())),
@@ -251,9 +251,24 @@ macro_rules! view {
                 })
             }
             /// A copy of the elements in row-major order.
+            ///
+            /// Where there is no memory for it the process ends, as with any vector; [`try_to_vec`](Self::try_to_vec)
+            /// is an error then.
             #[must_use]
             pub fn to_vec(&self) -> Vec<T> {
                 self.as_slice().map_or_else(|| self.iter().copied().collect(), <[T]>::to_vec)
+            }
+            /// A copy of the elements in row-major order.
+            ///
+            /// # Errors
+            /// [`Error::Alloc`] where there is no memory for it.
+            pub fn try_to_vec(&self) -> Result<Vec<T>> {
+                let mut elements = heap::with_capacity("elements", self.len())?;
+                match self.as_slice() {
+                    Some(slice) => elements.extend_from_slice(slice),
+                    None => elements.extend(self.iter()),
+                }
+                Ok(elements)
             }
         }
 
@@ -309,9 +324,14 @@ view! {
 }
 
 impl<T: Element> HostView<'_, T> {
-    pub(crate) fn open(allocation: &Arc<Allocation>, layout: &Layout, dtype: Dtype) -> Result<Self> {
+    pub(crate) fn open(
+        allocation: &Arc<Allocation>,
+        layout: &Layout,
+        dtype: Dtype,
+        span: Span,
+    ) -> Result<Self> {
         check_dtype::<T>(dtype)?;
-        let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Read, Span::Open)?;
+        let loan = Loan::open(allocation, &Region::of(layout, dtype.size()), Mode::Read, span)?;
         check_bools(allocation, layout, dtype)?;
         let start = allocation.ptr().as_ptr().cast::<T>().wrapping_add(layout.offset());
         Ok(Self { start, layout: layout.clone(), _loan: loan, _array: PhantomData })

@@ -8,7 +8,11 @@
 //! - `direct`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
+//! - `heap`: vectors of the host's own memory, whose allocation may fail;
+//! - `process`: what the system calls when the process ends or forks;
 //! - `usm`: the public memory object.
+
+pub mod heap;
 
 pub(crate) mod allocation;
 pub(crate) mod backlog;
@@ -16,6 +20,7 @@ pub(crate) mod direct;
 pub(crate) mod handle;
 pub(crate) mod host;
 pub(crate) mod pool;
+pub(crate) mod process;
 pub(crate) mod registry;
 pub(crate) mod schedule;
 pub(crate) mod track;

@@ -5,12 +5,13 @@
 //! wastes at most 12.5 %. Blocks up to [`SLAB_BLOCK_BYTES`] are cut from slabs.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 
 use super::registry::Chunk;
-use super::{UsmKind, UsmPtr, spare};
+use super::{UsmKind, UsmPtr, heap, spare};
+use crate::backend::sync::{Mutex, MutexGuard};
 use crate::backend::{self, Event, RawAllocation};
 use crate::error::{Error, Result};
 use crate::runtime::WeakDevice;
@@ -183,9 +184,23 @@ impl Pool {
         }
         // The device is asked without the lock: that may take long.
         let slab = pooled && class <= SLAB_BLOCK_BYTES;
+        let notes = Chunk::notes(if slab { SLAB_BYTES / class } else { 1 })?;
         let raw = self.obtain(kind, if slab { SLAB_BYTES } else { class }, align.max(BLOCK_ALIGN_BYTES))?;
-        let chunk = Chunk::register(raw, owner(), if slab { class } else { raw.bytes });
+        let chunk = Chunk::register(raw, owner(), if slab { class } else { raw.bytes }, notes);
         let mut state = self.lock();
+        if slab {
+            // Room for all blocks of the class, so that taking them back needs none.
+            let alike = |slab: &&Arc<Chunk>| slab.block_bytes == class && slab.raw.kind == kind;
+            let others: usize = state.slabs.iter().filter(alike).map(|slab| slab.blocks()).sum();
+            let free = state.free.class(kind, class);
+            let room = (others + chunk.blocks()).saturating_sub(free.len());
+            if let Err(error) = heap::reserve("blocks", free, room) {
+                drop(state);
+                chunk.unregister();
+                self.free([chunk]);
+                return Err(error);
+            }
+        }
         state.statistics.reserved_bytes += raw.bytes;
         if slab {
             state.statistics.cached_bytes += (chunk.blocks() - 1) * class;
@@ -249,7 +264,9 @@ impl Pool {
         block.set_live(0);
         state.statistics.live_bytes -= class;
         let slab = block.chunk.blocks() > 1;
-        if !slab && state.statistics.cached_bytes.saturating_add(class) > state.cap_bytes {
+        let full = || state.statistics.cached_bytes.saturating_add(class) > state.cap_bytes;
+        // Those of slabs have their room.
+        if !slab && (full() || state.free.class(block.chunk.raw.kind, class).try_reserve(1).is_err()) {
             return Some(Self::give_up(&mut state.statistics, &block.chunk));
         }
         state.statistics.cached_bytes += class;

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 use super::allocation::Allocation;
-use super::{PointerKind, UsmPtr};
+use super::{PointerKind, UsmPtr, heap};
 use crate::backend::RawAllocation;
+use crate::backend::sync::RwLock;
 use crate::error::{Error, Result};
 use crate::runtime::{Device, WeakDevice};
 
@@ -34,10 +35,19 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// Registers memory.
-    pub(crate) fn register(raw: RawAllocation, device: WeakDevice, block_bytes: usize) -> Arc<Self> {
-        let blocks = (raw.bytes / block_bytes.max(1)).max(1);
-        let live = (0..blocks).map(|_| AtomicUsize::new(0)).collect();
+    /// What a chunk notes of so many blocks, for [`register`](Self::register): had before there is memory that would have to be
+    /// given back where it cannot be.
+    pub(crate) fn notes(blocks: usize) -> Result<Box<[AtomicUsize]>> {
+        Ok(heap::collect("blocks", (0..blocks).map(|_| AtomicUsize::new(0)))?.into_boxed_slice())
+    }
+
+    /// Registers memory of as many blocks as there are notes.
+    pub(crate) fn register(
+        raw: RawAllocation,
+        device: WeakDevice,
+        block_bytes: usize,
+        live: Box<[AtomicUsize]>,
+    ) -> Arc<Self> {
         let chunk = Arc::new(Self { raw, device, block_bytes, live });
         CHUNKS.write().unwrap_or_else(PoisonError::into_inner).insert(raw.ptr.addr(), Arc::clone(&chunk));
         chunk

@@ -1,13 +1,14 @@
 //! Who accesses an allocation: the order that work must keep.
 
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::backend::{Dependency, Event, EventStatus, Locked, Wait};
+use crate::backend::sync::{Mutex, MutexGuard};
+use crate::backend::{Dependency, Event, EventStatus, Home, Locked, Signal, Wait, left_behind};
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout};
 
@@ -95,6 +96,38 @@ struct Lists {
 const HELD: u8 = 1;
 /// The track is not idle. Changes only while it is held.
 const BUSY: u8 = 2;
+/// Who has the track writes to the memory.
+const WRITES: u8 = 4;
+/// The bits that tell in which process somebody has the track, by its number among processes that were forked from each other;
+/// those that are so many forks apart count as one.
+const PROCESS: u8 = !(HELD | BUSY | WRITES);
+
+/// The state of a track that may be held, and, in the upper byte, that of one that somebody in this process has: [`HELD`], with
+/// the process's number. One word, as small work reads it every time.
+static STATES: AtomicU16 = AtomicU16::new(u16::from_le_bytes([IDLE, HELD]));
+const IDLE: u8 = 0;
+/// In place of [`IDLE`]: the state of no track, so that none can be held.
+const NONE: u8 = WRITES;
+
+fn states() -> [u8; 2] {
+    STATES.load(Ordering::Relaxed).to_le_bytes()
+}
+
+/// Has small work refused from now on, until [`resume`].
+pub(crate) fn pause() {
+    STATES.store(u16::from_le_bytes([NONE, states()[1]]), Ordering::Relaxed);
+}
+
+/// Ends [`pause`].
+pub(crate) fn resume() {
+    STATES.store(u16::from_le_bytes([IDLE, states()[1]]), Ordering::Relaxed);
+}
+
+/// Ends [`pause`] in a process that was forked: who has a track now had it in the other one, and never gives it back here.
+pub(crate) fn resume_forked() {
+    let process = (states()[1] & PROCESS).wrapping_add(1 << PROCESS.trailing_zeros());
+    STATES.store(u16::from_le_bytes([IDLE, process | HELD]), Ordering::Relaxed);
+}
 
 /// A track behind two locks. Who reads or changes it has both; small work on memory that is idle has the second one only,
 /// which is one instruction to take and one to give up. Those who have it never wait for anything.
@@ -117,33 +150,55 @@ pub(super) struct HeldIdle<'a>(&'a AtomicU8);
 /// Why a track cannot be held.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Somebody else has it.
+    /// Somebody else has it, or the process forks.
     Held,
     /// It is not idle.
     Busy,
 }
 
 impl Tracked {
-    pub(crate) fn lock(&self) -> LockedTrack<'_> {
+    /// Locks the track of so many bytes.
+    pub(crate) fn lock(&self, bytes: usize) -> LockedTrack<'_> {
         // Nothing panics while the lock is held, so poison means nothing.
         let track = self.track.lock().unwrap_or_else(PoisonError::into_inner);
-        while self.state.fetch_or(HELD, Ordering::Acquire) & HELD != 0 {
-            self.wait();
+        let [_, here] = states();
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            if state & HELD != 0 && state & PROCESS == here & PROCESS {
+                state = self.wait();
+                continue;
+            }
+            let taken = state & BUSY | here;
+            match self.state.compare_exchange_weak(state, taken, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(changed) => state = changed,
+            }
         }
-        LockedTrack { track, state: &self.state, _locked: Locked::new() }
+        let mut track = LockedTrack { track, state: &self.state, _locked: Locked::new() };
+        if here & PROCESS != 0 {
+            track.leave_behind((state & (HELD | WRITES) == HELD | WRITES).then_some(bytes));
+        }
+        track
     }
 
     /// Waits until nobody seems to hold the track: small work takes microseconds, a reduction up to some hundreds of them, unless
-    /// its thread is interrupted.
+    /// its thread is interrupted. The state then.
     #[cold]
-    fn wait(&self) {
-        wait_while(|| self.state.load(Ordering::Relaxed) & HELD != 0);
+    fn wait(&self) -> u8 {
+        let mut state = 0;
+        wait_while(|| {
+            state = self.state.load(Ordering::Relaxed);
+            state & HELD != 0
+        });
+        state
     }
 
-    /// Holds a track that is idle.
+    /// Holds a track that is idle, to read the memory or to write to it.
     #[inline(always)]
-    pub(super) fn hold_idle(&self) -> std::result::Result<HeldIdle<'_>, Refusal> {
-        match self.state.compare_exchange(0, HELD, Ordering::Acquire, Ordering::Relaxed) {
+    pub(super) fn hold_idle(&self, mode: Mode) -> std::result::Result<HeldIdle<'_>, Refusal> {
+        let [idle, held] = states();
+        let held = held | if mode == Mode::Write { WRITES } else { 0 };
+        match self.state.compare_exchange(idle, held, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => Ok(HeldIdle(&self.state)),
             Err(state) if state & BUSY != 0 => Err(Refusal::Busy),
             Err(_) => Err(Refusal::Held),
@@ -154,17 +209,17 @@ impl Tracked {
         self.track.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// [`Track::is_idle`], when it was last changed.
+    /// Whether nobody has the track and it was idle ([`Track::is_idle`]) when it was last changed.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.state.load(Ordering::Acquire) & BUSY == 0
+        self.state.load(Ordering::Acquire) == IDLE
     }
 }
 
 impl Drop for HeldIdle<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.0.store(0, Ordering::Release);
+        self.0.store(IDLE, Ordering::Release);
     }
 }
 
@@ -186,7 +241,7 @@ impl DerefMut for LockedTrack<'_> {
 impl Drop for LockedTrack<'_> {
     #[inline]
     fn drop(&mut self) {
-        let state = if self.track.is_idle() { 0 } else { BUSY };
+        let state = if self.track.is_idle() { IDLE } else { BUSY };
         self.state.store(state, Ordering::Release);
     }
 }
@@ -219,6 +274,8 @@ struct OpenView {
     region: Region,
     mode: Mode,
     span: Span,
+    /// The process whose thread has it.
+    home: Home,
 }
 
 /// What open host views mean for an access.
@@ -246,6 +303,27 @@ impl Track {
     }
     fn host_views(&self) -> &[OpenView] {
         self.0.as_ref().map_or(&[], |lists| &lists.host_views)
+    }
+
+    /// Ends, in a process that was forked, what threads did here that it does not have: copies by the host, and writing to all
+    /// of so many bytes. What was being written has failed.
+    #[cold]
+    fn leave_behind(&mut self, written: Option<usize>) {
+        let mut regions: SmallVec<[Region; 1]> =
+            written.map(|bytes| Region::bytes(0..bytes)).into_iter().collect();
+        if let Some(lists) = &mut self.0 {
+            lists.host_views.retain(|view| {
+                let is_gone = view.span == Span::Brief && !view.home.is_here();
+                if is_gone && view.mode == Mode::Write {
+                    regions.push(view.region.clone());
+                }
+                !is_gone
+            });
+        }
+        for region in regions {
+            let event: Arc<dyn Event> = Arc::new(Signal::failed("core", left_behind()));
+            self.record(region, Mode::Write, &event);
+        }
     }
 
     /// Refuses an access that an open host view of the same elements forbids, unless that soon ends.
@@ -338,7 +416,7 @@ impl Track {
         let lists = self.0.get_or_insert_default();
         let number = lists.next_view;
         lists.next_view += 1;
-        lists.host_views.push(OpenView { number, region: region.clone(), mode, span });
+        lists.host_views.push(OpenView { number, region: region.clone(), mode, span, home: Home::here() });
         Ok(Opening::Opened(number))
     }
 
@@ -352,5 +430,114 @@ impl Track {
         if let Some(lists) = &mut self.0 {
             lists.host_views.retain(|view| view.number != number);
         }
+    }
+}
+
+#[cfg(all(test, unix, not(miri)))]
+mod tests {
+    use super::*;
+    use crate::backend;
+
+    /// What a function returns in a process that is forked, or the signal that ended it there.
+    fn in_forked_process(child: impl FnOnce() -> bool) -> bool {
+        // SAFETY: the new process calls nothing but the function, which asks for no lock that another thread of this one may
+        // have but the allocator's, which the system looks after, and ends by `_exit`.
+        unsafe {
+            let process = libc::fork();
+            assert!(process >= 0, "no more processes");
+            if process == 0 {
+                libc::alarm(60);
+                backend::arrive();
+                resume_forked();
+                let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
+                libc::_exit(if outcome.unwrap_or(false) { 0 } else { 1 });
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(process, &raw mut status, 0), process);
+            libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+        }
+    }
+
+    #[test]
+    fn what_was_held_for_writing_has_failed_in_a_forked_process() {
+        let tracked = Tracked::default();
+        let held = tracked.hold_idle(Mode::Write).ok();
+        assert!(held.is_some() && !tracked.is_idle());
+        assert!(in_forked_process(|| {
+            assert!(!tracked.is_idle());
+            let conflicts = |range, mode| {
+                let mut waits = Vec::new();
+                tracked.lock(64).conflicts(&Region::bytes(range), mode, &mut waits);
+                waits
+            };
+            let [read] = &conflicts(8..16, Mode::Read)[..] else { return false };
+            assert!(read.event.wait().is_err_and(|error| backend::is_left_behind(&error)));
+            // What overwrites it, in parts and then as a whole.
+            assert!(conflicts(0..64, Mode::Write).is_empty());
+            let event: Arc<dyn Event> = Arc::new(Signal::completed("test", None));
+            tracked.lock(64).record(Region::bytes(0..64), Mode::Write, &event);
+            assert!(conflicts(8..16, Mode::Read).is_empty() && tracked.is_idle());
+            tracked.hold_idle(Mode::Write).is_ok()
+        }));
+        drop(held);
+        assert!(tracked.is_idle());
+    }
+
+    #[test]
+    fn what_was_held_for_reading_is_free_in_a_forked_process() {
+        let tracked = Tracked::default();
+        let held = tracked.hold_idle(Mode::Read).ok();
+        assert!(in_forked_process(|| {
+            assert!(tracked.lock(64).is_idle());
+            tracked.is_idle() && tracked.hold_idle(Mode::Read).is_ok()
+        }));
+        drop(held);
+    }
+
+    #[test]
+    fn copies_by_the_host_end_in_a_forked_process() {
+        let tracked = Tracked::default();
+        for (mode, range) in [(Mode::Read, 0..8), (Mode::Write, 8..16)] {
+            let opened = tracked.lock(64).open_host_view(&Region::bytes(range), mode, Span::Brief);
+            assert!(matches!(opened, Ok(Opening::Opened(_))));
+        }
+        let region = Region::bytes(32..40);
+        assert!(matches!(
+            tracked.lock(64).open_host_view(&region, Mode::Read, Span::Open),
+            Ok(Opening::Opened(_))
+        ));
+        assert!(in_forked_process(|| {
+            let track = tracked.lock(64);
+            assert!(!track.has_brief_view());
+            let mut waits = Vec::new();
+            track.conflicts(&Region::bytes(0..8), Mode::Read, &mut waits);
+            assert!(waits.is_empty());
+            track.conflicts(&Region::bytes(0..16), Mode::Read, &mut waits);
+            assert!(waits.len() == 1 && waits[0].event.wait().is_err());
+            // The one that somebody holds is a copy of theirs.
+            track.check_host_views(&region, Mode::Write).is_err()
+        }));
+        assert!(tracked.lock(64).has_brief_view());
+    }
+
+    #[test]
+    fn work_that_was_under_way_has_failed_in_a_forked_process() {
+        let signal = Signal::new("test");
+        signal.start();
+        assert!(in_forked_process(|| {
+            assert_eq!(signal.status(), EventStatus::Failed);
+            let mut called = false;
+            std::thread::scope(|scope| {
+                // By a copy, as a callback outlives its caller.
+                let (sender, called_back) = std::sync::mpsc::channel();
+                signal.on_complete(Box::new(move || sender.send(()).unwrap_or_default()));
+                called = scope.spawn(move || called_back.recv().is_ok()).join().unwrap_or(false);
+            });
+            called
+                && !signal.complete(Ok(()), None)
+                && signal.wait().is_err_and(|error| backend::is_left_behind(&error))
+                && signal.error().is_some()
+        }));
+        assert!(signal.complete(Ok(()), None) && signal.wait().is_ok());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::allocation::{Allocation, Deleter};
 use super::schedule::{self, Access};
 use super::track::{Mode, Region};
-use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, host, registry};
+use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, heap, host, registry};
 use crate::backend::{Advice, Aspect, Command, UsmSupport};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -241,12 +241,12 @@ impl UsmMemory {
     pub(crate) fn read_elements<T: Element>(&self, offset: usize, len: usize) -> Result<Vec<T>> {
         if T::DTYPE == Dtype::Bool {
             // Memory from elsewhere may hold bytes that are no Rust `bool`.
-            let mut bytes = vec![0_u8; len];
+            let mut bytes: Vec<u8> = heap::zeroed("elements", len)?;
             self.copy_to_host(offset, &mut bytes)?;
             host::check_bool_bytes(bytes.iter().copied())?;
-            return Ok(bytes.iter().filter_map(|&byte| Scalar::Bool(byte != 0).get()).collect());
+            return heap::collect("elements", bytes.iter().filter_map(|&byte| Scalar::Bool(byte != 0).get()));
         }
-        let mut data = vec![T::default(); len];
+        let mut data: Vec<T> = heap::zeroed("elements", len)?;
         // SAFETY: as in `write_elements`, and any bytes are a valid element of the types other than `bool`.
         let bytes = unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), len * size_of::<T>()) };
         self.copy_to_host(offset, bytes)?;
@@ -264,9 +264,9 @@ impl UsmMemory {
     /// All bytes.
     ///
     /// # Errors
-    /// As for [`copy_to_host`](Self::copy_to_host).
+    /// As for [`copy_to_host`](Self::copy_to_host); [`Error::Alloc`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; self.bytes()];
+        let mut bytes = heap::zeroed("bytes", self.bytes())?;
         self.copy_to_host(0, &mut bytes)?;
         Ok(bytes)
     }

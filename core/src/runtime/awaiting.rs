@@ -7,11 +7,12 @@ use std::future::{Future, IntoFuture};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use super::Event;
-use crate::backend::{self, assert_unlocked, check_process};
+use crate::backend::sync::{Mutex, MutexGuard};
+use crate::backend::{self, assert_unlocked};
 use crate::error::Result;
 
 /// Who awaits an event, by the event's address and by the future's number.
@@ -68,9 +69,6 @@ impl Event {
         let Some(event) = self.pending() else {
             return contain(|| callback(self.error().map_or(Ok(()), Err)));
         };
-        if let Err(error) = check_process() {
-            return contain(|| callback(Err(error)));
-        }
         let ended = Arc::clone(event);
         event.on_complete(Box::new(move || contain(|| callback(outcome(ended.as_ref())))));
     }
@@ -119,7 +117,6 @@ impl Future for EventFuture {
         let Some(event) = this.event.pending() else {
             return Poll::Ready(this.event.error().map_or(Ok(()), Err));
         };
-        check_process()?;
         let number = *this.number.get_or_insert_with(|| NEXT.fetch_add(1, Ordering::Relaxed));
         // Cloned before the lock is taken, and the one that it replaces dropped after: both are foreign code.
         let waker = context.waker().clone();

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 use super::queue::WeakQueue;
 use super::{Device, Queue};
 use crate::backend::QueueProperties;
+use crate::backend::sync::Mutex;
 use crate::error::{Error, Result};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError, Weak};
 use std::thread::Builder;
 
 use super::context::WeakContext;
-use super::{Context, Filter, FilterTerm, Queue};
+use super::{Context, Filter, FilterTerm, Queue, process};
+use crate::backend::sync::{Mutex, Section};
 use crate::backend::{
-    self, Aspect, Backlog, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration,
+    self, Aspect, Backlog, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration, start_thread,
 };
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -38,6 +39,9 @@ impl WeakDevice {
     #[must_use]
     pub fn upgrade(&self) -> Option<Device> {
         Handle::upgrade(&self.0).map(Device)
+    }
+    pub(super) fn is_alive(&self) -> bool {
+        self.0.strong_count() > 0
     }
 }
 
@@ -98,6 +102,7 @@ impl Functions {
             let elements = backend.elements_fn(op, dtype, out)?;
             Some(OpFunction { elements, arity: op.arity(), out })
         };
+        let _section = Section::enter();
         known.get_or_init(ask).as_ref()
     }
 }
@@ -107,14 +112,21 @@ struct Registry {
     devices: Vec<Device>,
 }
 
-/// Drivers are asked once, at the first use of any device. On a thread of its own, where one can be had: the loaders of
+/// Drivers are asked once, at the first use of any device. By a thread of its own, where one can be had: the loaders of
 /// runtimes take more of a stack than the caller may have left.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     let thread = Builder::new().name("stridewise-devices".to_owned()).stack_size(FINDING_STACK);
-    match thread.spawn(Registry::find) {
-        Ok(found) => found.join().unwrap_or_else(|payload| resume_unwind(payload)),
+    let find = || {
+        // This thread, which waits, is inside.
+        let _section = Section::enter_beside();
+        Registry::find()
+    };
+    let found = match start_thread(thread, find) {
+        Ok(thread) => thread.join().unwrap_or_else(|payload| resume_unwind(payload)),
         Err(_) => Registry::find(),
-    }
+    };
+    process::watch_exit();
+    found
 });
 
 impl Registry {
@@ -138,21 +150,28 @@ impl Registry {
     }
 }
 
+fn registry() -> &'static Registry {
+    // In a process that is forked while drivers are asked, this would be waited for for ever.
+    let _section = Section::enter();
+    &REGISTRY
+}
+
 /// The root devices of this machine, without the variants that are found by name only.
 #[must_use]
 pub fn devices() -> Vec<Device> {
-    REGISTRY.devices.iter().filter(|d| d.info().variant.is_none()).cloned().collect()
+    registry().devices.iter().filter(|d| d.info().variant.is_none()).cloned().collect()
 }
 
 /// The device that arrays are made on where none is named: the one that the environment variable `STRIDEWISE_DEVICE`
-/// names, else the first GPU, else the host, else the first there is. Chosen once.
+/// names, else (also where it is empty) the first GPU, else the host, else the first there is. Chosen once.
 ///
 /// # Errors
 /// [`Error::DeviceSelection`] where the variable names no device, or there is none at all.
 pub fn default_device() -> Result<Device> {
     static DEFAULT: OnceLock<Result<Device>> = OnceLock::new();
-    let choose = || match std::env::var(DEFAULT_DEVICE_VARIABLE) {
-        Ok(filter) => Device::select(&filter).map_err(|error| match error {
+    let named = std::env::var_os(DEFAULT_DEVICE_VARIABLE).map(|text| text.to_string_lossy().into_owned());
+    let choose = || match named.filter(|filter| !filter.trim().is_empty()) {
+        Some(filter) => Device::select(&filter).map_err(|error| match error {
             Error::DeviceSelection(c) => Error::device_selection(
                 format!("environment variable {DEFAULT_DEVICE_VARIABLE}"),
                 &c.value,
@@ -161,7 +180,7 @@ pub fn default_device() -> Result<Device> {
             ),
             other => other,
         }),
-        Err(_) => {
+        None => {
             let listed = devices();
             let gpu = listed.iter().find(|d| d.info().device_type == DeviceType::Gpu);
             let host = listed.iter().find(|d| d.info().has(Aspect::HostDebuggable));
@@ -175,6 +194,7 @@ pub fn default_device() -> Result<Device> {
             })
         }
     };
+    let _section = Section::enter();
     DEFAULT.get_or_init(choose).clone()
 }
 
@@ -186,6 +206,7 @@ impl Device {
     }
 
     fn make(backend: Arc<dyn backend::Device>, index: usize, parent: Option<Self>, registered: bool) -> Self {
+        process::watch_forks();
         let pool = Pool::new(Arc::clone(&backend));
         let under_way = UnderWay::new(backend.backlog());
         let inner = Inner {
@@ -199,11 +220,14 @@ impl Device {
             kept: OnceLock::new(),
             registered,
         };
-        let device = Handle::new(inner);
+        let device = Self(Handle::new(inner));
         if registered {
-            device.make_lasting();
+            device.0.make_lasting();
         }
-        Self(device)
+        if std::iter::successors(Some(&device), |d| d.parent_device()).any(Self::is_registered) {
+            process::note(&device);
+        }
+        device
     }
 
     /// The first device that matches a filter string: `backend:type:index`, each part optional, or a comma list of
@@ -212,7 +236,7 @@ impl Device {
     /// # Errors
     /// [`Error::DeviceSelection`] where the string is wrong or nothing matches; the devices there are, are named.
     pub fn select(filter: &str) -> Result<Self> {
-        let registry = &*REGISTRY;
+        let registry = registry();
         let parsed = Filter::parse(filter, &registry.backends)?;
         let found = parsed.terms.iter().find_map(|term| {
             registry.devices.iter().filter(|d| d.answers_to(term)).nth(term.index.unwrap_or(0))
@@ -309,7 +333,11 @@ impl Device {
             return Ok(queue.clone());
         }
         let queue = self.default_context().queue(self)?;
-        Ok(if self.0.registered { self.0.kept.get_or_init(|| queue.lasting()).clone() } else { queue })
+        if !self.0.registered {
+            return Ok(queue);
+        }
+        let _section = Section::enter();
+        Ok(self.0.kept.get_or_init(|| queue.lasting()).clone())
     }
 
     /// What the device's memory pool has done and holds.

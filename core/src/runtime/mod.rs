@@ -6,6 +6,7 @@ mod device;
 mod event;
 mod filter;
 mod placement;
+mod process;
 mod queue;
 
 pub use awaiting::EventFuture;
@@ -16,4 +17,5 @@ pub use event::Event;
 pub use filter::{Filter, FilterTerm};
 pub(crate) use placement::common_queue;
 pub use placement::get_execution_queue;
+pub use process::{drain, exit_patience};
 pub use queue::Queue;

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
 use super::{Context, Device, Event, default_device};
+use crate::backend::sync::{Mutex, MutexGuard, Section};
 use crate::backend::{self, Deferring, Locked, QueueProperties};
 use crate::error::{Error, Result};
 use crate::lazy::PendingWork;
@@ -70,6 +71,7 @@ impl Queue {
             return Ok(queue.clone());
         }
         let queue = default_device()?.queue()?;
+        let _section = Section::enter();
         Ok(DEFAULT.get_or_init(|| queue).clone())
     }
 
@@ -154,10 +156,13 @@ impl Queue {
     /// Submits all recorded work and waits until everything submitted to this queue is done.
     ///
     /// # Errors
-    /// What the submission of recorded work, or the runtime, reports. The failure of a command is its event's.
+    /// What the submission of recorded work, or the runtime, reports. The failure of a command is its event's; but that a
+    /// fork left commands of this queue behind in another process is said here, too, once.
     pub fn wait(&self) -> Result<()> {
+        let left = self.device().backlog_state().take_left_behind(self.0.id);
         let flushed = self.flush();
-        flushed.and(self.0.backend.finish())
+        flushed.and(self.0.backend.finish())?;
+        if left { Err(backend::left_behind()) } else { Ok(()) }
     }
 
     /// A command that is complete when the events named are, or, where none is named, when everything submitted so far

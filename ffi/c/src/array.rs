@@ -369,7 +369,8 @@ pub unsafe extern "C" fn sw_array_assign(
     unsafe { entry(body) }
 }
 
-/// Writes the elements as a text for readers, as sw_device_name does the name.
+/// Writes the elements as a text for readers, as sw_device_name does the name; the failure of the work that computes them is
+/// the failure of this call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_array_text(
     array: *const sw_array,
@@ -378,7 +379,7 @@ pub unsafe extern "C" fn sw_array_text(
     length: *mut usize,
 ) -> sw_status {
     let body = |caller: &Caller| {
-        let text = get("array", array)?.to_string();
+        let text = get("array", array)?.written(0, 0)?;
         Ok(caller.write_text(&text, buffer, capacity, length)?)
     };
     // SAFETY: the contract of this crate.

@@ -3,10 +3,11 @@
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
 
+use stridewise::memory::heap;
 use stridewise::{Error, Event, Result};
 
 use crate::event::sw_event;
-use crate::handle::{self, Handle};
+use crate::handle::{self, Handle, Room};
 use crate::status::Failure;
 
 /// Stands for the promise that pointers of a call keep the contract of this crate; its methods follow them.
@@ -51,18 +52,23 @@ impl Caller {
         Ok(())
     }
 
-    /// Room for a handle, which is null until there is one. Lists of handles are read before, for one of theirs may be this.
-    pub(crate) fn handle<H>(&self, argument: &'static str, ptr: *mut *mut H) -> Result<Out<*mut H>> {
+    /// Room for a pointer, which is null until there is one.
+    pub(crate) fn pointer<T>(&self, argument: &'static str, ptr: *mut *mut T) -> Result<Out<*mut T>> {
         self.out(argument, ptr)?.set(std::ptr::null_mut());
         self.out(argument, ptr)
     }
 
+    /// Room for a handle, which is null until there is one. Lists of handles are read before, for one of theirs may be this.
+    pub(crate) fn handle<H: Handle>(&self, argument: &'static str, ptr: *mut *mut H) -> Result<Room<H>> {
+        Room::new(self.pointer(argument, ptr)?)
+    }
+
     /// Room for a handle that the caller may not care for.
-    pub(crate) fn optional_handle<H>(
+    pub(crate) fn optional_handle<H: Handle>(
         &self,
         argument: &'static str,
         ptr: *mut *mut H,
-    ) -> Result<Option<Out<*mut H>>> {
+    ) -> Result<Option<Room<H>>> {
         if ptr.is_null() { Ok(None) } else { self.handle(argument, ptr).map(Some) }
     }
 
@@ -146,12 +152,13 @@ impl Caller {
         len: usize,
     ) -> Result<Vec<Arc<H::Object>>, Failure> {
         let handles = self.slice(argument, ptr, len)?;
-        handles.iter().map(|&handle| handle::get(argument, handle)).collect()
+        heap::try_collect(argument, handles.iter().map(|&handle| handle::get(argument, handle)))
     }
 
     /// Events to wait for.
     pub(crate) fn depends(&self, ptr: *const *mut sw_event, len: usize) -> Result<Vec<Event>, Failure> {
-        Ok(self.objects("depends", ptr, len)?.iter().map(|event| Event::clone(event)).collect())
+        let events = self.objects("depends", ptr, len)?;
+        Ok(heap::collect("depends", events.iter().map(|event| Event::clone(event)))?)
     }
 }
 
@@ -179,7 +186,7 @@ pub(crate) fn extents(shape: &[i64]) -> Result<Vec<usize>> {
             )
         })
     };
-    shape.iter().map(extent).collect()
+    heap::try_collect("shape", shape.iter().map(extent))
 }
 
 /// Numbers with a sign: strides, axes, bounds.
@@ -189,5 +196,5 @@ pub(crate) fn signed(argument: &'static str, numbers: &[i64]) -> Result<Vec<isiz
             Error::overflow(argument, number, "a number within the address space", "use smaller numbers")
         })
     };
-    numbers.iter().map(number).collect()
+    heap::try_collect(argument, numbers.iter().map(number))
 }

@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
+use stridewise::memory::heap;
 use stridewise::{ArrayOrScalar, Complex, Error, Result, UsmArray, Weak, concat, elementwise};
 
 use crate::array::{SW_NONE, sw_array};
@@ -87,7 +88,8 @@ fn read_operands(
     operands: *const sw_operand,
     count: usize,
 ) -> Result<Vec<Argument>, Failure> {
-    caller.slice("operands", operands, count)?.iter().map(|operand| operand.read("operands")).collect()
+    let operands = caller.slice("operands", operands, count)?;
+    heap::try_collect("operands", operands.iter().map(|operand| operand.read("operands")))
 }
 
 /// The operation with a name of the array API, such as "add".
@@ -123,7 +125,7 @@ pub unsafe extern "C" fn sw_elementwise(
         let operands = read_operands(caller, operands, count);
         let out = caller.handle("result", result)?;
         let operands = operands?;
-        let operands: Vec<_> = operands.iter().map(Argument::as_argument).collect();
+        let operands = heap::collect("operands", operands.iter().map(Argument::as_argument))?;
         give(out, elementwise(codes::op(op)?, &operands)?)
     };
     // SAFETY: the contract of this crate.
@@ -147,7 +149,7 @@ pub unsafe extern "C" fn sw_elementwise_into(
         let out = caller.optional_handle("event", event)?;
         let depends = depends?;
         let operands = read_operands(caller, operands, count)?;
-        let operands: Vec<_> = operands.iter().map(Argument::as_argument).collect();
+        let operands = heap::collect("operands", operands.iter().map(Argument::as_argument))?;
         let array = get("array", array)?;
         give_event(out, array.write_elementwise(codes::op(op)?, &operands, &depends)?)
     };
@@ -167,7 +169,7 @@ pub unsafe extern "C" fn sw_concat(
         let arrays = caller.objects("arrays", arrays, count);
         let out = caller.handle("result", result)?;
         let arrays = arrays?;
-        let arrays: Vec<&UsmArray> = arrays.iter().map(|array| &**array).collect();
+        let arrays = heap::collect("arrays", arrays.iter().map(|array| &**array))?;
         let axis = if axis == SW_NONE { None } else { signed("axis", &[axis])?.first().copied() };
         give(out, concat(&arrays, axis)?)
     };

@@ -12,7 +12,7 @@ use crate::status::{entry, sw_status};
 /// As for [`entry`].
 unsafe fn send<M: ManagedTensor>(array: *const sw_array, tensor: *mut *mut M) -> sw_status {
     let body = |caller: &Caller| {
-        let out = caller.handle("tensor", tensor)?;
+        let out = caller.pointer("tensor", tensor)?;
         out.set(export::<M>(&*get("array", array)?, false)?.as_ptr());
         Ok(())
     };

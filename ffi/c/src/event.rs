@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use stridewise::Event;
 use stridewise::backend::EventStatus;
+use stridewise::memory::heap;
 
-use crate::caller::{Caller, Out};
-use crate::handle::{free, get, give};
+use crate::caller::Caller;
+use crate::handle::{Room, free, get, give};
 use crate::status::{Failure, entry, sw_status};
 
 /// The completion of a command.
@@ -40,7 +41,7 @@ pub struct sw_profile {
 }
 
 /// Writes an event where the caller wants it.
-pub(crate) fn give_event(out: Option<Out<*mut sw_event>>, event: Event) -> Result<(), Failure> {
+pub(crate) fn give_event(out: Option<Room<sw_event>>, event: Event) -> Result<(), Failure> {
     out.map_or(Ok(()), |out| give(out, event))
 }
 
@@ -56,7 +57,7 @@ pub unsafe extern "C" fn sw_event_wait(event: *const sw_event) -> sw_status {
 pub unsafe extern "C" fn sw_event_wait_all(events: *const *mut sw_event, count: usize) -> sw_status {
     let body = |caller: &Caller| {
         let events = caller.objects("events", events, count)?;
-        let events: Vec<Event> = events.iter().map(|event| Event::clone(event)).collect();
+        let events = heap::collect("events", events.iter().map(|event| Event::clone(event)))?;
         Ok(Event::wait_all(&events)?)
     };
     // SAFETY: the contract of this crate.

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use stridewise::memory::heap;
 use stridewise::{Device, Error, Event, Queue, UsmArray, UsmMemory};
 
 use crate::array::sw_array;
@@ -116,30 +117,58 @@ fn locate<H: Handle>(table: &Table, argument: &str, handle: *const H) -> Result<
 
 /// What a handle stands for.
 pub(crate) fn get<H: Handle>(argument: &'static str, handle: *const H) -> Result<Arc<H::Object>, Failure> {
-    // Nothing panics while the lock is held but an allocation that fails, before anything is changed.
+    // Nothing panics while the lock is held.
     let table = TABLE.read().unwrap_or_else(PoisonError::into_inner);
     let slot = locate(&table, argument, handle)?;
     let object = table.slots[slot].object.as_ref().and_then(H::unwrap);
     object.map(Arc::clone).ok_or_else(|| refuse::<H>(argument, "a handle that was freed"))
 }
 
+/// Room for a handle: where it is written, and its slot. Taken before anything is done, so that what has been done is never
+/// lost for want of a handle.
+#[derive(Debug)]
+pub(crate) struct Room<H: Handle> {
+    /// Until it is written.
+    out: Option<Out<*mut H>>,
+    slot: usize,
+}
+
+impl<H: Handle> Room<H> {
+    pub(crate) fn new(out: Out<*mut H>) -> Result<Self, Error> {
+        let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
+        let Table { slots, free } = &mut *table;
+        let slot = match free.pop() {
+            Some(slot) => slot,
+            None if slots.len() > LAST_SLOT => {
+                return Err(Error::alloc("handle", "the last one", "a free handle", "free handles first"));
+            }
+            None => {
+                // Room for all of them, so that to free one needs none.
+                heap::reserve("handle", free, slots.len() + 1)?;
+                heap::push("handle", slots, Slot { generation: 1, object: None })?;
+                slots.len() - 1
+            }
+        };
+        Ok(Self { out: Some(out), slot })
+    }
+}
+
+impl<H: Handle> Drop for Room<H> {
+    fn drop(&mut self) {
+        if self.out.is_some() {
+            TABLE.write().unwrap_or_else(PoisonError::into_inner).free.push(self.slot);
+        }
+    }
+}
+
 /// Makes a handle and writes it.
-pub(crate) fn give<H: Handle>(out: Out<*mut H>, object: H::Object) -> Result<(), Failure> {
+pub(crate) fn give<H: Handle>(mut room: Room<H>, object: H::Object) -> Result<(), Failure> {
     let object = H::wrap(Arc::new(object));
     let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
-    let slot = match table.free.pop() {
-        Some(slot) => slot,
-        None if table.slots.len() > LAST_SLOT => {
-            return Err(Error::alloc("handle", "the last one", "a free handle", "free handles first").into());
-        }
-        None => {
-            table.slots.push(Slot { generation: 1, object: None });
-            table.slots.len() - 1
-        }
-    };
-    let entry = &mut table.slots[slot];
-    entry.object = Some(object);
-    out.set(std::ptr::without_provenance_mut(entry.generation << SLOT_BITS | slot));
+    if let (Some(out), Some(entry)) = (room.out.take(), table.slots.get_mut(room.slot)) {
+        entry.object = Some(object);
+        out.set(std::ptr::without_provenance_mut(entry.generation << SLOT_BITS | room.slot));
+    }
     Ok(())
 }
 
@@ -157,6 +186,14 @@ pub(crate) fn free<H: Handle>(argument: &'static str, handle: *const H) -> Resul
     // Without the lock, for a deleter of C may call this library.
     drop(object);
     Ok(())
+}
+
+/// How many handles there are that were not freed: for tests of what is left behind.
+#[doc(hidden)]
+#[must_use]
+pub fn live() -> usize {
+    let table = TABLE.read().unwrap_or_else(PoisonError::into_inner);
+    table.slots.iter().filter(|slot| slot.object.is_some()).count()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Other arrays on the same memory, and copies in other memory.
 
+use stridewise::memory::heap;
 use stridewise::{Error, Order, Result, SliceItem, UsmArray};
 
 use crate::array::{SW_NONE, sw_array};
@@ -84,8 +85,8 @@ pub unsafe extern "C" fn sw_array_slice(
     result: *mut *mut sw_array,
 ) -> sw_status {
     let make = |caller: &Caller, array: &UsmArray| {
-        let items =
-            caller.slice("items", items, count)?.iter().map(slice_item).collect::<Result<Vec<_>>>()?;
+        let items = caller.slice("items", items, count)?;
+        let items = heap::try_collect("items", items.iter().map(slice_item))?;
         Ok(array.slice(&items)?)
     };
     // SAFETY: the contract of this crate.

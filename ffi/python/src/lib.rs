@@ -10,6 +10,7 @@ mod memory;
 mod namespace;
 mod protocol;
 mod runtime;
+mod wait;
 
 use pyo3::prelude::*;
 
@@ -23,5 +24,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     memory::register(module)?;
     array::register(module)?;
     protocol::register(module)?;
-    namespace::register(module)
+    namespace::register(module)?;
+    wait::register(module)
 }

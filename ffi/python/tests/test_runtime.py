@@ -1,4 +1,4 @@
-"""Devices, contexts, queues, events, timers, placement; forks, threads and the interpreter's end."""
+"""Devices, contexts, queues, events, timers, placement; threads and processes."""
 
 import asyncio
 import copy
@@ -448,60 +448,6 @@ class TestProcess:
             print("end")
         """)
         assert out == "end\n"
-
-    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-    def test_fork_before_the_first_work(self):
-        out = run("""
-            import os
-            import stridewise as sw
-            def work():
-                a = sw.MemoryUSMShared(8 << 20)
-                a.memset(3)
-                return set(a.tobytes()) == {3}
-            child = os.fork()
-            if child == 0:
-                os._exit(0 if work() else 1)
-            print(os.waitpid(child, 0)[1], work())
-        """)
-        assert out.split() == ["0", "True"]
-
-    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-    def test_fork_after_work_is_refused_clearly(self):
-        out = run("""
-            import os, signal
-            import stridewise as sw
-            queue = sw.Queue("host")
-            a = sw.MemoryUSMShared(64 << 20, queue=queue)
-            a.memset(3)
-            pending = queue.memset(a, 4)
-            child = os.fork()
-            if child == 0:
-                signal.alarm(30)
-                try:
-                    sw.MemoryUSMShared(64 << 20, queue=queue).memset(1)
-                    os._exit(1)
-                except RuntimeError as error:
-                    if "fork" not in str(error):
-                        os._exit(2)
-                # Memory of the parent can be read, and small work done.
-                try:
-                    small = sw.MemoryUSMHost(64, queue=queue)
-                    small.memset(5)
-                    if small.tobytes() != bytes([5]) * 64:
-                        os._exit(3)
-                except RuntimeError:
-                    os._exit(4)
-                try:
-                    pending.wait()
-                    a.tobytes()
-                except RuntimeError as error:
-                    os._exit(0 if "fork" in str(error) else 5)
-                os._exit(0)
-            print(os.waitpid(child, 0)[1])
-            a.memset(6)
-            print(set(a.tobytes()))
-        """)
-        assert out.split() == ["0", "{6}"]
 
     @pytest.mark.parametrize("method", ["spawn", "forkserver"])
     def test_multiprocessing(self, method, tmp_path):

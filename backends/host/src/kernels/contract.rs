@@ -6,7 +6,7 @@
 //! the same in any order, have the blocks of [`integer`](super::integer).
 
 use smallvec::SmallVec;
-use stridewise_core::{Arg, Complex, Dtype, Family, Fold, LaunchPlan, Op};
+use stridewise_core::{Arg, Complex, Dtype, Family, Fold, LaunchPlan, Op, Result};
 
 use super::space::{Space, View};
 use super::{Address, Tuning, integer, split};
@@ -47,23 +47,26 @@ pub(super) struct Product {
 
 /// Runs a reduction as matrix products, if it is one; answers whether it was.
 ///
+/// # Errors
+/// There is no memory to bring parts of the matrices together.
+///
 /// # Safety
 /// The contract of [`run`](super::run).
-pub(super) unsafe fn contract(plan: &LaunchPlan, tuning: &Tuning) -> bool {
-    let Some(product) = recognise(plan, tuning.isa) else { return false };
+pub(super) unsafe fn contract(plan: &LaunchPlan, tuning: &Tuning) -> Result<bool> {
+    let Some(product) = recognise(plan, tuning.isa) else { return Ok(false) };
     let (count, threads) = (product.batch.len(), tuning.threads);
     let work = product.m.len.saturating_mul(product.n.len).saturating_mul(product.k.len);
     if threads > 1 && (count >= 2 * threads || work <= SMALL) {
-        split::ranges(count, 1, work / PER_BYTE, 1, threads, &|start, end| {
+        split::try_ranges(count, 1, work / PER_BYTE, 1, threads, &|start, end| {
             let alone = Tuning { threads: 1, ..*tuning };
             // SAFETY: the caller's contract; products have outputs of their own.
-            unsafe { product.range(start, end, &alone) };
-        });
+            unsafe { product.range(start, end, &alone) }
+        })?;
     } else {
         // SAFETY: the caller's contract.
-        unsafe { product.range(0, count, tuning) };
+        unsafe { product.range(0, count, tuning) }?;
     }
-    true
+    Ok(true)
 }
 
 /// Whether a reduction is run as matrix products.
@@ -127,7 +130,7 @@ impl Product {
     ///
     /// # Safety
     /// The plan's contract.
-    unsafe fn range(&self, start: usize, end: usize, tuning: &Tuning) {
+    unsafe fn range(&self, start: usize, end: usize, tuning: &Tuning) -> Result<()> {
         for matrix in start..end {
             let cursor = self.batch.seek(matrix);
             let at = [cursor.at[A], cursor.at[B], cursor.at[OUT]];
@@ -144,10 +147,11 @@ impl Product {
                         let number = |re| Complex::<f64>::new(re, 0.0);
                         self.float(at, (number(0.0), number(1.0)), tuning);
                     }
-                    _ => integer::multiply(self, at, tuning),
+                    _ => integer::multiply(self, at, tuning)?,
                 }
             }
         }
+        Ok(())
     }
 
     /// # Safety

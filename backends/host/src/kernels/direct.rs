@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use stridewise_core::backend::{Elements, FoldExtents};
-use stridewise_core::{Dtype, Fold, Op};
+use stridewise_core::{Dtype, Fold, Op, Result};
 
 use super::code::SLOT_BYTES;
 use super::fold::{Accumulators, FIRST, LAST, ROWS};
@@ -265,7 +265,8 @@ pub(crate) unsafe fn fold_elements(
     let converted = room + if gathered { line(GATHERED_BYTES.max(len.min(SEGMENT) * size)) } else { 0 };
     let values = converted + if converts { line(elements * size) } else { 0 };
     let bytes = values + if narrow.is_some() { line(outputs * acc.size()) } else { 0 };
-    let mut scratch = Scratch::take(bytes.next_multiple_of(SLOT_BYTES));
+    // Without memory for them, a plan says so.
+    let Ok(mut scratch) = Scratch::take(bytes.next_multiple_of(SLOT_BYTES)) else { return false };
     let plane = scratch.ptr();
     let [room, converted, values] = [room, converted, values].map(|at| plane.wrapping_add(at));
     // SAFETY: the caller's contract; planes, gathered and converted elements and values have parts of the scratch memory of
@@ -278,7 +279,9 @@ pub(crate) unsafe fn fold_elements(
         }
         let to = if narrow.is_some() { values } else { dst };
         let work = Work { planes, extents, segment, src, factors, tuning, size, gathered, plane, room };
-        work.all(to);
+        if work.all(to).is_err() {
+            return false;
+        }
         if let Some(narrow) = narrow {
             narrow(dst, values, values, values, 0, outputs);
         }
@@ -358,17 +361,21 @@ impl Work<'_> {
 
     /// Folds everything.
     ///
+    /// # Errors
+    /// There is no memory for the planes of several threads.
+    ///
     /// # Safety
     /// The contract of [`fold_elements`] holds, and the memory is there.
-    unsafe fn all(&self, dst: *mut u8) {
+    unsafe fn all(&self, dst: *mut u8) -> Result<()> {
         // SAFETY: the same contract.
         unsafe {
             match &self.planes.kind {
                 _ if self.planes.rows => self.rows(dst),
                 Kind::Value(folding) if self.extents.results() > 1 && self.extents.len <= SEGMENT => {
                     self.many(folding, dst);
+                    Ok(())
                 }
-                _ => (0..self.extents.results()).for_each(|output| self.one(output, dst)),
+                _ => (0..self.extents.results()).try_for_each(|output| self.one(output, dst)),
             }
         }
     }
@@ -403,9 +410,12 @@ impl Work<'_> {
 
     /// Folds the points of one output.
     ///
+    /// # Errors
+    /// As for [`all`](Self::all).
+    ///
     /// # Safety
     /// As for [`all`](Self::all).
-    unsafe fn one(&self, output: usize, dst: *mut u8) {
+    unsafe fn one(&self, output: usize, dst: *mut u8) -> Result<()> {
         let planes = &self.planes;
         let points = |segment| self.points(segment);
         // SAFETY: the caller's contract; there is a plane for each level of the tree, and `run` is given a segment's points.
@@ -418,7 +428,7 @@ impl Work<'_> {
                 let run = Run { at, first: true, last: true, points: end - at, ahead: false };
                 planes.run(acc, [value, factor], &run, run.points);
             };
-            self.fold_tree(1, &leaf);
+            self.fold_tree(1, &leaf)?;
             planes.locate(self.plane, |at| {
                 let len = SEGMENT.min(self.extents.len - at);
                 (self.run(output, at, len, self.room), len)
@@ -426,24 +436,30 @@ impl Work<'_> {
             let (result, size) = planes.result();
             std::ptr::copy_nonoverlapping(self.plane.add(result), dst.add(output * size), size);
         }
+        Ok(())
     }
 
     /// Folds all segments of `len` outputs into the first plane, by several threads where nothing is gathered.
     ///
+    /// # Errors
+    /// As for [`all`](Self::all).
+    ///
     /// # Safety
     /// As for [`all`](Self::all); `leaf` folds a segment of these outputs into a plane.
-    unsafe fn fold_tree(&self, len: usize, leaf: &(impl Fn(usize, *mut u8) + Sync)) {
+    unsafe fn fold_tree(&self, len: usize, leaf: &(impl Fn(usize, *mut u8) + Sync)) -> Result<()> {
         let (planes, segments) = (&self.planes, self.extents.len.div_ceil(self.segment));
         // SAFETY: the caller's contract; there is a plane for each level of the tree, and of that of a part.
         unsafe {
             let tree = planes.tree(len, |segment| self.points(segment));
             if !self.gathered && tree.is_shared(segments, self.tuning.threads) {
                 tree.share(segments, self.plane, self.tuning.threads, &|part, acc| {
-                    let mut spare = Scratch::take(part.len() * planes.bytes());
+                    let mut spare = Scratch::take(part.len() * planes.bytes())?;
                     tree.fold(part, acc, spare.ptr(), &mut &*leaf);
-                });
+                    Ok(())
+                })
             } else {
                 tree.fold(0..segments, self.plane, self.plane.add(planes.bytes()), &mut &*leaf);
+                Ok(())
             }
         }
     }
@@ -465,9 +481,12 @@ impl Work<'_> {
 
     /// Folds rows of outputs: of neighbours, or of all, gathered.
     ///
+    /// # Errors
+    /// As for [`all`](Self::all).
+    ///
     /// # Safety
     /// As for [`all`](Self::all).
-    unsafe fn rows(&self, dst: *mut u8) {
+    unsafe fn rows(&self, dst: *mut u8) -> Result<()> {
         let (planes, inner) = (&self.planes, self.extents.inner);
         let points = |segment| self.points(segment);
         let outputs = self.extents.results();
@@ -497,12 +516,13 @@ impl Work<'_> {
                         row += count;
                     }
                 };
-                self.fold_tree(width, &leaf);
+                self.fold_tree(width, &leaf)?;
                 let (result, size) = planes.result();
                 std::ptr::copy_nonoverlapping(self.plane.add(result), dst.add(output * size), width * size);
             }
             output += width;
         }
+        Ok(())
     }
 
     /// A row's elements of `len` outputs from one on: where they are, or gathered.

@@ -11,8 +11,7 @@ use crate::simd::{self, Bytes, HalfLane, Isa, Lane};
 /// A compiled kernel over unit-stride memory: reads up to three sources of `len` elements, writes `dst`.
 ///
 /// `flags`: those of [`ElementsFn`], which this is; and [`STREAM`] asks for non-temporal stores, where the kernel has them.
-/// Of every second element, what lies between is read, too, but counts for nothing: it may be written to meanwhile, as vectors
-/// are loaded by instructions of the processor. `len` is at least 1. `dst` may be exactly one of the sources where the element
+/// `len` is at least 1. `dst` may be exactly one of the sources where the element
 /// sizes agree.
 pub(super) type StepFn = ElementsFn;
 
@@ -25,8 +24,9 @@ pub(super) const VECTOR_BYTES: usize = 64;
 pub(super) trait Kernel {
     /// # Safety
     /// As [`StepFn`] says: `len ≥ 1` elements are readable at every source (one where the flag says so) and writable
-    /// at `dst`, aligned to their types; a source is exactly `dst` or disjoint from it. With [`SECONDS`] the `2 · len − 1` elements
-    /// from a source on are readable, with [`REVERSED`] the `len` that end with it.
+    /// at `dst`, aligned to their types; a source is exactly `dst` or disjoint from it. With [`SECONDS`] it is every second
+    /// element from a source on (what lies between is there, but others may write it meanwhile), with [`REVERSED`] the `len` that
+    /// end with it.
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize);
 }
 

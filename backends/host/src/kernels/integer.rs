@@ -2,9 +2,12 @@
 
 use std::marker::PhantomData;
 
+use stridewise_core::Result;
+
 use super::contract::Product;
 use super::entry::{Kernel, StepFn, entry};
 use super::plain::Plain;
+use super::tile::Scratch;
 use super::{Address, Tuning, pack, split};
 use crate::simd::Isa;
 
@@ -76,9 +79,12 @@ fn kernel(size: usize, isa: Isa) -> StepFn {
 
 /// Multiplies two matrices: blocks of the output by several threads, each from rows of blocks that lie as they are used.
 ///
+/// # Errors
+/// There is no memory for the blocks.
+///
 /// # Safety
 /// The operands of the product are at the addresses, which are integers; the output overlaps no input.
-pub(super) unsafe fn multiply(product: &Product, [a, b, out]: [*mut u8; 3], tuning: &Tuning) {
+pub(super) unsafe fn multiply(product: &Product, [a, b, out]: [*mut u8; 3], tuning: &Tuning) -> Result<()> {
     let Product { m, n, k, dtype, .. } = product;
     let size = dtype.size();
     let run = kernel(size, tuning.isa);
@@ -86,14 +92,13 @@ pub(super) unsafe fn multiply(product: &Product, [a, b, out]: [*mut u8; 3], tuni
     let columns = n.len.div_ceil(COLUMNS);
     let blocks = m.len.div_ceil(ROWS) * columns;
     let bytes = (ROWS * COLUMNS / 8).saturating_mul(k.len);
-    split::ranges(blocks, columns, bytes, 1, tuning.threads, &|start, end| {
-        // As many words as any block takes, aligned for every dtype.
-        let mut sums = vec![0_u64; (ROWS * COLUMNS * size).div_ceil(8)];
-        let mut rows = vec![0_u64; (DEPTH * COLUMNS * size).div_ceil(8)];
-        let mut factors = vec![0_u64; (DEPTH * size).div_ceil(8)];
+    split::try_ranges(blocks, columns, bytes, 1, tuning.threads, &|start, end| {
+        // As many sums, rows and factors as any block takes, each aligned for every dtype.
         let pitch = COLUMNS * size;
+        let (rows_from, factors_from) = (ROWS * pitch, (ROWS + DEPTH) * pitch);
+        let mut scratch = Scratch::take(factors_from + DEPTH * size)?;
         let [sums_at, rows_at, factors_at] =
-            [&mut sums, &mut rows, &mut factors].map(|v| v.as_mut_ptr().cast::<u8>());
+            [0, rows_from, factors_from].map(|from| scratch.ptr().wrapping_add(from));
         for block in start..end {
             let (row, column) = (block / columns * ROWS, block % columns * COLUMNS);
             let (height, width) = (ROWS.min(m.len - row), COLUMNS.min(n.len - column));
@@ -125,5 +130,6 @@ pub(super) unsafe fn multiply(product: &Product, [a, b, out]: [*mut u8; 3], tuni
                 }
             }
         }
-    });
+        Ok(())
+    })
 }

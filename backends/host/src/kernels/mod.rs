@@ -45,11 +45,12 @@ mod tests;
 
 use stridewise_core::backend::Support;
 use stridewise_core::ops::OpClass;
-use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program};
+use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program, Result};
 
 use crate::simd::Isa;
 
 pub(crate) use direct::{Sharing, elements_fn, fold_elements, gather_elements, shares_fold};
+pub(crate) use split::try_share;
 pub(crate) use stages::by_rows;
 
 /// What a plan is run with.
@@ -116,26 +117,31 @@ fn step_ps(op: Op, dtype: Dtype) -> usize {
 /// Runs a plan to the end. With one thread it runs on the calling one; else those of the pool that the caller computes for
 /// (`team::within`) share the work.
 ///
+/// # Errors
+/// [`Error::Alloc`](stridewise_core::Error::Alloc) where there is no memory for what is computed on the way; some of the outputs
+/// may have been written.
+///
 /// # Safety
 /// The contract of [`LaunchPlan`] holds, [`supports`] accepts the plan, and nothing else accesses its memory in conflict.
-unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) {
+unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
     if plan.is_empty() {
-        return;
+        return Ok(());
     }
     // SAFETY: the same contract.
     unsafe {
         match &plan.family {
-            Family::Reduce { .. } if contract::contract(plan, tuning) => {}
-            Family::Reduce { .. } => reduce::reduce(std::slice::from_ref(plan), tuning),
-            Family::Map => tile::map(plan, tuning),
+            Family::Reduce { .. } if contract::contract(plan, tuning)? => {}
+            Family::Reduce { .. } => reduce::reduce(std::slice::from_ref(plan), tuning)?,
+            Family::Map => tile::map(plan, tuning)?,
             Family::Gather { axes } => gather::gather(plan, axes, tuning),
             Family::Scatter { axes } => gather::scatter(plan, axes, tuning),
-            Family::Sort { descending, indices } => sort::sort(plan, *descending, *indices, tuning),
+            Family::Sort { descending, indices } => sort::sort(plan, *descending, *indices, tuning)?,
             Family::Search { table, right } => search::search(plan, table, *right, tuning),
-            Family::Scan { fold } => scan::scan(plan, *fold, tuning),
+            Family::Scan { fold } => scan::scan(plan, *fold, tuning)?,
             _ => {} // `supports` refuses them.
         }
     }
+    Ok(())
 }
 
 /// Plans that are run one after another: one, or reductions of one input that follow each other.
@@ -145,9 +151,12 @@ pub(crate) fn groups(plans: &[LaunchPlan]) -> impl Iterator<Item = &[LaunchPlan]
 
 /// Runs a group of plans to the end, as [`run`] does one: reductions of one input in one pass.
 ///
+/// # Errors
+/// As for [`run`].
+///
 /// # Safety
 /// The contract of [`run`], for each of them.
-pub(crate) unsafe fn run_group(group: &[LaunchPlan], tuning: &Tuning) {
+pub(crate) unsafe fn run_group(group: &[LaunchPlan], tuning: &Tuning) -> Result<()> {
     // SAFETY: the same contract.
     unsafe {
         match group {

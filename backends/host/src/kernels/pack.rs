@@ -295,4 +295,32 @@ mod tests {
             }
         }
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn every_other_element_is_all_that_is_read() {
+        // Behind the last element, memory that cannot be read begins.
+        let page = crate::memory::page_bytes();
+        let memory = crate::memory::map(2 * page, page, true).unwrap();
+        let end = memory.as_ptr().wrapping_add(page);
+        // SAFETY: the second page of what was just mapped, which nothing uses.
+        assert_eq!(unsafe { libc::mprotect(end.cast(), page, libc::PROT_NONE) }, 0);
+        for &isa in Isa::available() {
+            for (size, len) in [4, 8].into_iter().flat_map(|size| (1..100).map(move |len| (size, len))) {
+                let bytes = (2 * len - 1) * size;
+                let src = end.wrapping_sub(bytes);
+                let mut found = vec![0_u8; len * size];
+                // SAFETY: `bytes` lie before the end; the vector has room for the elements.
+                let expected: Vec<u8> = unsafe {
+                    let all = std::slice::from_raw_parts_mut(src, bytes);
+                    all.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * 37 % 251) as u8);
+                    gather(isa, found.as_mut_ptr(), src, 2 * size.cast_signed(), size, len);
+                    all.chunks(size).step_by(2).flatten().copied().collect()
+                };
+                assert_eq!(found, expected, "{} {size} {len}", isa.name());
+            }
+        }
+        // SAFETY: mapped above, and not used any more.
+        unsafe { crate::memory::unmap(memory, 2 * page) };
+    }
 }

@@ -6,15 +6,15 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use stridewise_core::{Dtype, Fold, Op};
+use stridewise_core::{Dtype, Fold, Op, Result};
 
-use super::Address;
 use super::code::SLOT_BYTES;
 use super::deviation::{self, Deviating, FIRST_ROWS, RECENTRE, ROW_SHIFT, Terms, deviating};
 use super::fold::{ACC_BYTES, AHEAD, Accumulators, FIRST, LAST, ROWS};
 use super::folding::{Folding, folding};
 use super::index_fold::{Indexing, indexing};
 use super::tile::Scratch;
+use super::{Address, split};
 use crate::simd::Isa;
 use crate::team;
 
@@ -299,6 +299,9 @@ impl<P: Fn(usize) -> usize, C: Fn(*mut u8, *const u8, [usize; 2])> Tree<P, C> {
     /// Like [`fold`](Self::fold), all of so many segments, by several threads: each takes subtrees, whose planes are combined here
     /// in the tree's order. `fold` folds a subtree into a plane.
     ///
+    /// # Errors
+    /// There is no memory for the planes; the first failure of `fold`.
+    ///
     /// # Safety
     /// `acc` is a plane, which nothing else uses.
     pub(super) unsafe fn share(
@@ -306,8 +309,8 @@ impl<P: Fn(usize) -> usize, C: Fn(*mut u8, *const u8, [usize; 2])> Tree<P, C> {
         segments: usize,
         acc: *mut u8,
         threads: usize,
-        fold: &(dyn Fn(Range<usize>, *mut u8) + Sync),
-    ) {
+        fold: &(dyn Fn(Range<usize>, *mut u8) -> Result<()> + Sync),
+    ) -> Result<()> {
         let (most, bytes) = (SEGMENTS_PER_TASK.max(segments / (threads * TASKS)), self.bytes);
         let mut parts = SmallVec::<[Range<usize>; 32]>::new();
         let only_parts = Tree { bytes, points: |_| 0, combine: |_, _, _| () };
@@ -315,14 +318,16 @@ impl<P: Fn(usize) -> usize, C: Fn(*mut u8, *const u8, [usize; 2])> Tree<P, C> {
             parts.push(part);
             acc
         });
-        let mut scratch = Scratch::take((parts.len() * bytes).next_multiple_of(SLOT_BYTES));
+        let mut scratch = Scratch::take((parts.len() * bytes).next_multiple_of(SLOT_BYTES))?;
         let planes = Address(scratch.ptr());
-        team::share(parts.len(), threads, &|part| fold(parts[part].clone(), planes.at(part * bytes)));
+        let run = |part: usize| fold(parts[part].clone(), planes.at(part * bytes));
+        split::try_share(team::order(), parts.len(), threads, &run)?;
         let mut next = 0..parts.len();
         let folded = &mut |_, _| planes.at(next.next().unwrap_or(0) * bytes);
         let whole = self.visit(most, 0..segments, acc, acc, folded);
         // SAFETY: the caller's contract, and one of the planes of the scratch memory.
         unsafe { std::ptr::copy_nonoverlapping(whole, acc, bytes) };
+        Ok(())
     }
 
     /// The plane that segments are folded to, by `leaf` where they are no more than `most`: it is told where it may fold them to,

@@ -129,7 +129,7 @@ impl<V: Lane> Read<V> for Squares {
     }
 }
 
-/// Every second element of the first source.
+/// Every second element of the first source. What lies between is others', who may write it meanwhile.
 pub(super) struct Seconds;
 
 impl<V: Lane> Read<V> for Seconds {
@@ -138,24 +138,13 @@ impl<V: Lane> Read<V> for Seconds {
 
     #[inline(always)]
     unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
-        // SAFETY: the caller's contract: another element follows, so that what lies between is there, too.
-        unsafe {
-            let at = src.add(2 * i);
-            V::evens(V::load(at), V::load(at.add(V::LEN)))
-        }
+        // SAFETY: the caller's contract: another element follows.
+        unsafe { V::load_seconds(src.add(2 * i)) }
     }
     #[inline(always)]
     unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
-        // SAFETY: the caller's contract: up to the last element, all that lies between is there.
-        unsafe {
-            let (at, all) = (src.add(2 * i), 2 * len - 1);
-            if all <= V::LEN {
-                // As many are there only in a vector of one.
-                let first = if all == V::LEN { V::load(at) } else { V::load_part(at, all) };
-                return V::evens(first, first);
-            }
-            V::evens(V::load(at), V::load_part(at.add(V::LEN), all - V::LEN))
-        }
+        // SAFETY: the caller's contract.
+        unsafe { V::load_seconds_part(src.add(2 * i), len) }
     }
 }
 

@@ -8,7 +8,7 @@
 //! cache has it.
 
 use smallvec::SmallVec;
-use stridewise_core::{Family, LaunchPlan};
+use stridewise_core::{Family, LaunchPlan, Result};
 
 use super::code::SLOT_BYTES;
 use super::plane::{SEGMENT_ROWS, TASKS, Tree};
@@ -39,13 +39,16 @@ pub(super) fn of_one_input(a: &LaunchPlan, b: &LaunchPlan) -> bool {
 
 /// Runs reductions, in one pass where there are several of one input and they are cut alike.
 ///
+/// # Errors
+/// There is no memory for accumulators and tiles.
+///
 /// # Safety
 /// The contract of [`run`](super::run), for each of the plans.
-pub(super) unsafe fn reduce(plans: &[LaunchPlan], tuning: &Tuning) {
-    for together in Together::of(plans, tuning) {
+pub(super) unsafe fn reduce(plans: &[LaunchPlan], tuning: &Tuning) -> Result<()> {
+    Together::of(plans, tuning).iter().try_for_each(|together| {
         // SAFETY: the caller's contract.
-        unsafe { together.run(tuning.threads) };
-    }
+        unsafe { together.run(tuning.threads) }
+    })
 }
 
 /// Reductions that are folded together, one or more.
@@ -108,9 +111,12 @@ impl Together {
 
     /// Computes all outputs.
     ///
+    /// # Errors
+    /// As for [`reduce`].
+    ///
     /// # Safety
     /// As for [`reduce`].
-    unsafe fn run(&self, threads: usize) {
+    unsafe fn run(&self, threads: usize) -> Result<()> {
         let (one, kept) = (self.one(), self.one().kept());
         let (outputs, row) = (kept.len(), if kept.across { 1 } else { kept.row() });
         // Narrow columns of a wide row would read every page by several threads, a little each.
@@ -122,20 +128,20 @@ impl Together {
             let bytes = self.bytes.max(1).saturating_mul(one.folded());
             let run = |start: usize, end: usize| {
                 // SAFETY: the caller's contract; ranges are disjoint parts of the outputs.
-                unsafe { self.outputs(start, end, 1) };
+                unsafe { self.outputs(start, end, 1) }
             };
-            split::ranges(outputs, row, bytes, grain, threads, &run);
+            split::try_ranges(outputs, row, bytes, grain, threads, &run)
         } else {
             // SAFETY: the caller's contract.
-            unsafe { self.outputs(0, outputs, threads) };
+            unsafe { self.outputs(0, outputs, threads) }
         }
     }
 
-    fn worker(&self) -> Worker {
+    fn worker(&self) -> Result<Worker> {
         // One plane per level of the tree, and one for the result.
         let planes = usize::BITS as usize - self.one().segments.leading_zeros() as usize + 3;
         let rooms: usize = self.all.iter().map(Reduction::room_bytes).sum();
-        let mut scratch = Scratch::take((rooms + planes * self.plane).next_multiple_of(SLOT_BYTES));
+        let mut scratch = Scratch::take((rooms + planes * self.plane).next_multiple_of(SLOT_BYTES))?;
         let mut at = scratch.ptr();
         let room = |reduction: &Reduction| {
             let room = reduction.room(at);
@@ -143,15 +149,18 @@ impl Together {
             room
         };
         let rooms = self.all.iter().map(room).collect();
-        Worker { rooms, planes: at, _scratch: scratch }
+        Ok(Worker { rooms, planes: at, _scratch: scratch })
     }
 
     /// Computes the outputs `start..end`, in row-major order of the kept dimensions.
     ///
+    /// # Errors
+    /// As for [`reduce`].
+    ///
     /// # Safety
     /// As for [`reduce`].
-    pub(super) unsafe fn outputs(&self, start: usize, end: usize, threads: usize) {
-        let mut worker = self.worker();
+    pub(super) unsafe fn outputs(&self, start: usize, end: usize, threads: usize) -> Result<()> {
+        let mut worker = self.worker()?;
         let (one, kept) = (self.one(), self.one().kept());
         let result = worker.planes;
         let mut at = start;
@@ -165,11 +174,11 @@ impl Together {
             // outputs; the rest is the caller's contract.
             unsafe {
                 if one.rows {
-                    self.fold(&mut worker, &Place { cursor: &cursor, len }, threads);
+                    self.fold(&mut worker, &Place { cursor: &cursor, len }, threads)?;
                 } else if one.segments > 1 {
                     for o in 0..len {
                         let place = Place { cursor: &kept.seek(at + o), len: 1 };
-                        self.fold(&mut worker, &place, threads);
+                        self.fold(&mut worker, &place, threads)?;
                         for (reduction, room) in self.all.iter().zip(&mut worker.rooms) {
                             reduction.take(room, &place, result.wrapping_add(reduction.plane_at), o);
                         }
@@ -185,13 +194,17 @@ impl Together {
             }
             at += len;
         }
+        Ok(())
     }
 
     /// Folds all segments of a place into the first of the worker's planes.
     ///
+    /// # Errors
+    /// As for [`reduce`].
+    ///
     /// # Safety
     /// As for [`outputs`](Self::outputs).
-    unsafe fn fold(&self, worker: &mut Worker, place: &Place<'_>, threads: usize) {
+    unsafe fn fold(&self, worker: &mut Worker, place: &Place<'_>, threads: usize) -> Result<()> {
         let (segments, result) = (self.one().segments, worker.planes);
         let tree = Tree {
             bytes: self.plane,
@@ -209,14 +222,16 @@ impl Together {
         };
         if tree.is_shared(segments, threads) {
             let fold = |segments, acc| {
-                let mut worker = self.worker();
+                let mut worker = self.worker()?;
                 let spare = worker.planes;
                 fold(&mut worker, segments, acc, spare);
+                Ok(())
             };
             // SAFETY: the worker's own plane.
-            unsafe { tree.share(segments, result, threads, &fold) };
+            unsafe { tree.share(segments, result, threads, &fold) }
         } else {
             fold(worker, 0..segments, result, result.wrapping_add(self.plane));
+            Ok(())
         }
     }
 

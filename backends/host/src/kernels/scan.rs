@@ -7,8 +7,9 @@
 use std::marker::PhantomData;
 
 use smallvec::SmallVec;
+use stridewise_core::memory::heap;
 use stridewise_core::ops::define;
-use stridewise_core::{Complex, Dtype, DtypeKind, LaunchPlan, Op, Program};
+use stridewise_core::{Complex, Dtype, DtypeKind, LaunchPlan, Op, Program, Result};
 
 use super::code::{Access, Code, SLOT_BYTES, Slots, TILE_BYTES, Target};
 use super::entry::{Kernel, StepFn};
@@ -123,15 +124,20 @@ struct Worker {
     slots: Slots,
     post: Slots,
     values: *mut u8,
+    /// Two more tiles of values, one after the other.
+    planes: *mut u8,
     /// Keeps the memory.
     _scratch: Scratch,
 }
 
 /// Runs a scan.
 ///
+/// # Errors
+/// There is no memory for tiles, or for what the blocks of a long row come to.
+///
 /// # Safety
 /// The contract of [`run`](super::run).
-pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) {
+pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) -> Result<()> {
     let inputs = plan.inputs.len();
     let outer = plan.dims.len().saturating_sub(1);
     let views = |dims: std::ops::Range<usize>| -> SmallVec<[View; 4]> {
@@ -155,24 +161,24 @@ pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) {
     if step(&along) > step(&rows) && rows.row() >= SHORT {
         let row = if rows.across { 1 } else { rows.row() };
         // `supports` refuses what cannot be compiled.
-        let Some(scan) = Scan::new(plan, op, rows, along, tuning) else { return };
+        let Some(scan) = Scan::new(plan, op, rows, along, tuning) else { return Ok(()) };
         let grain = COLUMN_BYTES / scan.acc.size();
-        split::ranges(count, row, bytes.saturating_mul(len), grain, tuning.threads, &|start, end| {
+        let bytes = bytes.saturating_mul(len);
+        return split::try_ranges(count, row, bytes, grain, tuning.threads, &|start, end| {
             // SAFETY: the caller's contract; columns are disjoint.
-            unsafe { scan.columns(start, end) };
+            unsafe { scan.columns(start, end) }
         });
-        return;
     }
-    let Some(scan) = Scan::new(plan, op, along, rows, tuning) else { return };
+    let Some(scan) = Scan::new(plan, op, along, rows, tuning) else { return Ok(()) };
     if count < tuning.threads && tuning.threads >= ENOUGH_THREADS && len / scan.block >= tuning.threads {
         for row in 0..count {
             // SAFETY: the caller's contract.
-            unsafe { scan.long_row(row, bytes, tuning.threads) };
+            unsafe { scan.long_row(row, bytes, tuning.threads) }?;
         }
-        return;
+        return Ok(());
     }
-    split::ranges(count, 1, bytes.saturating_mul(len), 1, tuning.threads, &|start, end| {
-        let mut worker = scan.worker();
+    split::try_ranges(count, 1, bytes.saturating_mul(len), 1, tuning.threads, &|start, end| {
+        let mut worker = scan.worker()?;
         for row in start..end {
             let base = scan.other.seek(row);
             let mut carry = None;
@@ -182,7 +188,8 @@ pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) {
                 carry = Some(scan.join(carry.as_ref(), &total));
             }
         }
-    });
+        Ok(())
+    })
 }
 
 impl Scan {
@@ -209,14 +216,16 @@ impl Scan {
         })
     }
 
-    fn worker(&self) -> Worker {
+    fn worker(&self) -> Result<Worker> {
         let (code, post) = (self.lane.code.scratch_bytes(), self.post.scratch_bytes());
-        let mut scratch = Scratch::take(code + post + SLOT_BYTES);
+        let mut scratch = Scratch::take(code + post + 3 * SLOT_BYTES)?;
         let start = scratch.ptr();
         let (mut slots, mut post_slots) = (Slots::new(), Slots::new());
         self.lane.code.prepare(&mut slots, start);
         self.post.prepare(&mut post_slots, start.wrapping_add(code));
-        Worker { slots, post: post_slots, values: start.wrapping_add(code + post), _scratch: scratch }
+        let values = start.wrapping_add(code + post);
+        let planes = values.wrapping_add(SLOT_BYTES);
+        Ok(Worker { slots, post: post_slots, values, planes, _scratch: scratch })
     }
 
     /// Number of blocks of a row.
@@ -313,15 +322,18 @@ impl Scan {
 
     /// Scans a row by several threads: first what each block comes to, then the blocks.
     ///
+    /// # Errors
+    /// As for [`scan`].
+    ///
     /// # Safety
     /// The plan's contract.
-    unsafe fn long_row(&self, row: usize, bytes: usize, threads: usize) {
+    unsafe fn long_row(&self, row: usize, bytes: usize, threads: usize) -> Result<()> {
         let blocks = self.blocks();
-        let mut carries: Vec<Carry> = vec![[0; 16]; blocks];
+        let mut carries: Vec<Carry> = heap::zeroed("scratch of a scan", blocks)?;
         let to = Address(carries.as_mut_ptr().cast());
         let bytes = bytes.saturating_mul(self.block);
-        split::ranges(blocks, 1, bytes, 1, threads, &|start, end| {
-            let (mut worker, base) = (self.worker(), self.other.seek(row));
+        split::try_ranges(blocks, 1, bytes, 1, threads, &|start, end| {
+            let (mut worker, base) = (self.worker()?, self.other.seek(row));
             for block in start..end {
                 // SAFETY: the caller's contract; each block's carry is written by one thread.
                 unsafe {
@@ -329,35 +341,37 @@ impl Scan {
                     to.at(block * size_of::<Carry>()).cast::<Carry>().write(total);
                 }
             }
-        });
+            Ok(())
+        })?;
         // From what each comes to, to what all up to it come to.
         for block in 1..blocks {
             let (before, total) = (carries[block - 1], carries[block]);
             carries[block] = self.join(Some(&before), &total);
         }
-        split::ranges(blocks, 1, bytes, 1, threads, &|start, end| {
-            let (mut worker, base) = (self.worker(), self.other.seek(row));
+        split::try_ranges(blocks, 1, bytes, 1, threads, &|start, end| {
+            let (mut worker, base) = (self.worker()?, self.other.seek(row));
             for block in start..end {
                 let before = block.checked_sub(1).map(|b| &carries[b]);
                 // SAFETY: the caller's contract; blocks are disjoint.
                 unsafe { self.block(&mut worker, &base, block, before, true) };
             }
-        });
+            Ok(())
+        })
     }
 
     /// Scans the columns `start..end`, many next to each other at once, in the order of blocks as rows are.
     ///
+    /// # Errors
+    /// As for [`scan`].
+    ///
     /// # Safety
     /// The plan's contract.
-    unsafe fn columns(&self, start: usize, end: usize) {
+    unsafe fn columns(&self, start: usize, end: usize) -> Result<()> {
         let Tiles { space, .. } = &self.lane;
-        let mut worker = self.worker();
+        let mut worker = self.worker()?;
         let views = space.views.len();
         // What is before the block, and what the block comes to so far.
-        let plane = self.width * self.acc.size();
-        let mut memory = vec![Aligned([0; 16]); 2 * plane.div_ceil(16)];
-        let before = memory.as_mut_ptr().cast::<u8>();
-        let local = before.wrapping_add(plane.next_multiple_of(16));
+        let (before, local) = (worker.planes, worker.planes.wrapping_add(SLOT_BYTES));
         let size = self.acc.size();
         let mut at = start;
         while at < end {
@@ -398,6 +412,7 @@ impl Scan {
             }
             at += len;
         }
+        Ok(())
     }
 }
 

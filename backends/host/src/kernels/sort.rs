@@ -5,8 +5,10 @@
 //! equal numbers are always of equal elements, and any way to sort them gives the same result: a counting sort by digits
 //! for long rows, the standard library's unstable sort for short ones, and a merge of halves by several threads.
 
+use bytemuck::Zeroable;
 use smallvec::SmallVec;
-use stridewise_core::{Dtype, DtypeKind, LaunchPlan};
+use stridewise_core::memory::heap;
+use stridewise_core::{Dtype, DtypeKind, LaunchPlan, Result};
 
 use super::order::Order;
 use super::pack::with_size;
@@ -24,10 +26,9 @@ const SHARE: usize = 32 << 10;
 const PASSES: usize = 16;
 
 /// What is sorted: a number, and in the bits below [`LOW`](Self::LOW) maybe an index.
-trait Word: Copy + Ord + Send + Sync {
+trait Word: Copy + Ord + Send + Sync + Zeroable {
     /// Bits below the number.
     const LOW: u32;
-    const ZERO: Self;
     /// Eight bits from one on.
     fn digit(self, from: u32) -> usize;
 }
@@ -46,13 +47,14 @@ trait Indexed: Word {
 
 #[allow(clippy::cast_possible_truncation)] // Eight bits are left; keys and indices are those of the words.
 mod words {
+    use bytemuck::Zeroable;
+
     use super::{Indexed, Key, Word};
 
     macro_rules! keys {
         ($($t:ty)*) => {$(
             impl Word for $t {
                 const LOW: u32 = 0;
-                const ZERO: Self = 0;
                 #[inline(always)]
                 fn digit(self, from: u32) -> usize { (self >> from) as usize & 255 }
             }
@@ -67,11 +69,11 @@ mod words {
     keys!(u16 u32 u64);
 
     /// Keys of 32 bits at most, and as many of an index.
-    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
+    #[repr(transparent)]
     pub(super) struct Half(u64);
     impl Word for Half {
         const LOW: u32 = 32;
-        const ZERO: Self = Self(0);
         #[inline(always)]
         fn digit(self, from: u32) -> usize {
             (self.0 >> from) as usize & 255
@@ -89,11 +91,11 @@ mod words {
     }
 
     /// Keys of 64 bits: one number, or two of 32 bits.
-    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
+    #[repr(transparent)]
     pub(super) struct Whole(u128);
     impl Word for Whole {
         const LOW: u32 = 64;
-        const ZERO: Self = Self(0);
         #[inline(always)]
         fn digit(self, from: u32) -> usize {
             (self.0 >> from) as usize & 255
@@ -111,11 +113,11 @@ mod words {
     }
 
     /// Two keys of 64 bits.
-    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
+    #[repr(transparent)]
     pub(super) struct Pair([u64; 3]);
     impl Word for Pair {
         const LOW: u32 = 64;
-        const ZERO: Self = Self([0; 3]);
         #[inline(always)]
         fn digit(self, from: u32) -> usize {
             (self.0[2 - from as usize / 64] >> (from % 64)) as usize & 255
@@ -136,9 +138,12 @@ use words::{Half, Pair, Whole};
 
 /// Sorts.
 ///
+/// # Errors
+/// There is no memory for a row of words.
+///
 /// # Safety
 /// The contract of [`run`](super::run).
-pub(super) unsafe fn sort(plan: &LaunchPlan, descending: bool, indices: bool, tuning: &Tuning) {
+pub(super) unsafe fn sort(plan: &LaunchPlan, descending: bool, indices: bool, tuning: &Tuning) -> Result<()> {
     let dtype = plan.program.inputs()[0];
     let outer = plan.dims.len().saturating_sub(1);
     let out = plan.output_dtype(0).size();
@@ -162,10 +167,10 @@ pub(super) unsafe fn sort(plan: &LaunchPlan, descending: bool, indices: bool, tu
         return unsafe { rows.range(0, count, threads) };
     }
     let bytes = rows.len.saturating_mul((dtype.size() + out) * PASSES);
-    split::ranges(count, 1, bytes, 1, threads, &|start, end| {
+    split::try_ranges(count, 1, bytes, 1, threads, &|start, end| {
         // SAFETY: the caller's contract; rows are disjoint.
-        unsafe { rows.range(start, end, 1) };
-    });
+        unsafe { rows.range(start, end, 1) }
+    })
 }
 
 /// The rows of a sort; the views of the space are the output and the input.
@@ -192,7 +197,7 @@ impl Rows {
     ///
     /// # Safety
     /// The plan's contract.
-    unsafe fn range(&self, start: usize, end: usize, threads: usize) {
+    unsafe fn range(&self, start: usize, end: usize, threads: usize) -> Result<()> {
         let complex = self.dtype.kind() == DtypeKind::Complex;
         let (order, bits) = (self.order, 8 * self.dtype.size() as u32);
         let rank = |at: *const u8| {
@@ -202,12 +207,15 @@ impl Rows {
         // SAFETY: for all of this function: the caller's contract.
         unsafe {
             match self.dtype.size() {
-                1 if !self.indices => self.count(start, end),
+                1 if !self.indices => {
+                    self.count(start, end);
+                    Ok(())
+                }
                 2 if !self.indices => self.values::<u16>(start, end, threads),
                 4 if !self.indices => self.values::<u32>(start, end, threads),
                 8 if !self.indices && !complex => self.values::<u64>(start, end, threads),
                 1..=4 if self.len <= u32::MAX as usize => {
-                    self.places::<Half>(start, end, bits, threads, rank);
+                    self.places::<Half>(start, end, bits, threads, rank)
                 }
                 1..=8 if !complex => self.places::<Whole>(start, end, 64, threads, rank),
                 8 => self.places::<Whole>(start, end, bits, threads, |at| {
@@ -276,9 +284,11 @@ impl Rows {
     ///
     /// # Safety
     /// As for [`range`](Self::range).
-    unsafe fn values<W: Key>(&self, start: usize, end: usize, threads: usize) {
+    unsafe fn values<W: Key>(&self, start: usize, end: usize, threads: usize) -> Result<()> {
         let order = self.order;
-        let (mut words, mut spare) = (vec![W::ZERO; self.len], Vec::new());
+        let bits = 8 * size_of::<W>() as u32;
+        let mut spare = Spare::new(self.len, bits, threads)?;
+        let mut words: Vec<W> = heap::zeroed(SCRATCH, self.len)?;
         self.each(start, end, |row| {
             let (mut count, mut zeros, mut negative) = (0, 0, 0);
             // SAFETY: for all of this function: the caller's contract.
@@ -291,7 +301,7 @@ impl Rows {
                     negative += usize::from(order.is_zero(bits) && bits != 0);
                 }
                 let words = &mut words[..count];
-                arrange(words, &mut spare, 8 * size_of::<W>() as u32, threads);
+                spare.arrange(words);
                 for (i, &word) in words.iter().enumerate() {
                     self.store(row, i, order.bits(word.key()));
                 }
@@ -308,6 +318,7 @@ impl Rows {
                 }
             }
         });
+        Ok(())
     }
 
     /// Sorts ranks, of as many bits, with the indices of their elements, which are what is asked for or say which
@@ -322,15 +333,16 @@ impl Rows {
         bits: u32,
         threads: usize,
         rank: impl Fn(*const u8) -> (u64, u64),
-    ) {
-        let (mut words, mut spare) = (Vec::with_capacity(self.len), Vec::new());
+    ) -> Result<()> {
+        let mut spare = Spare::new(self.len, bits, threads)?;
+        let mut words: Vec<W> = heap::with_capacity(SCRATCH, self.len)?;
         let size = self.dtype.size();
         self.each(start, end, |row| {
             let from = |i: usize| row.src.wrapping_offset(self.from * i.cast_signed());
             let to = |i: usize| row.dst.wrapping_offset(self.to * i.cast_signed());
             words.clear();
             words.extend((0..self.len).map(|i| W::of(rank(from(i)), i)));
-            arrange(&mut words, &mut spare, bits, threads);
+            spare.arrange(&mut words);
             for (i, word) in words.iter().enumerate() {
                 let index = word.index();
                 // SAFETY: the caller's contract; indices are below the length.
@@ -345,26 +357,76 @@ impl Rows {
                 }
             }
         });
+        Ok(())
     }
 }
 
-/// Sorts words whose keys have as many bits, words of equal keys by their indices, which are ascending.
-fn arrange<W: Word>(words: &mut [W], spare: &mut Vec<W>, bits: u32, threads: usize) {
-    if words.len() < SHORT_PER_BYTE * bits as usize / 8 {
-        return words.sort_unstable();
-    }
-    if spare.len() < words.len() {
-        spare.resize(words.len(), W::ZERO);
-    }
-    let spare = &mut spare[..words.len()];
-    let parts = threads.min(words.len() / SHARE);
-    tree(words, spare, false, bits, parts.max(1));
+/// What the memory of a sort is called where there is none.
+const SCRATCH: &str = "scratch of a sort";
+
+/// How often each value of a digit occurs.
+type Counts = [usize; 256];
+
+/// What words are sorted with, one row after the other.
+struct Spare<W> {
+    /// Room for as many words as the longest row has; none where rows are sorted by comparison.
+    words: Vec<W>,
+    /// For each thread, of each digit.
+    counts: Vec<Counts>,
+    /// Bits of a key.
+    bits: u32,
+    threads: usize,
 }
 
-/// Sorts the words by as many threads; the result is in `spare` where `over`, else in `words`.
-fn tree<W: Word>(words: &mut [W], spare: &mut [W], over: bool, bits: u32, parts: usize) {
+impl<W: Word> Spare<W> {
+    /// For rows of `len` words at most, by as many threads.
+    fn new(len: usize, bits: u32, threads: usize) -> Result<Self> {
+        let (mut words, mut counts) = (Vec::new(), Vec::new());
+        if !is_short(len, bits) {
+            words = heap::zeroed(SCRATCH, len)?;
+            counts = heap::zeroed(SCRATCH, parts(len, threads) * digits_of(bits))?;
+        }
+        Ok(Self { words, counts, bits, threads })
+    }
+
+    /// Sorts words, those of equal keys by their indices, which are ascending.
+    fn arrange(&mut self, words: &mut [W]) {
+        let len = words.len();
+        if is_short(len, self.bits) {
+            return words.sort_unstable();
+        }
+        let parts = parts(len, self.threads);
+        tree(words, &mut self.words[..len], &mut self.counts, false, self.bits, parts);
+    }
+}
+
+/// Whether so many words are sorted by comparison.
+fn is_short(len: usize, bits: u32) -> bool {
+    len < SHORT_PER_BYTE * bits as usize / 8
+}
+
+/// Threads that share a row.
+fn parts(len: usize, threads: usize) -> usize {
+    threads.min(len / SHARE).max(1)
+}
+
+/// Digits of eight bits of a key.
+fn digits_of(bits: u32) -> usize {
+    bits.div_ceil(8) as usize
+}
+
+/// Sorts the words by as many threads, each of which has counts of its own; the result is in `spare` where `over`, else in
+/// `words`.
+fn tree<W: Word>(
+    words: &mut [W],
+    spare: &mut [W],
+    counts: &mut [Counts],
+    over: bool,
+    bits: u32,
+    parts: usize,
+) {
     if parts <= 1 {
-        digits(words, spare, bits);
+        digits(words, spare, &mut counts[..digits_of(bits)]);
         if over {
             spare.copy_from_slice(words);
         }
@@ -374,9 +436,10 @@ fn tree<W: Word>(words: &mut [W], spare: &mut [W], over: bool, bits: u32, parts:
     {
         let (low, high) = words.split_at_mut(middle);
         let (low_spare, high_spare) = spare.split_at_mut(middle);
+        let (low_counts, high_counts) = counts.split_at_mut(parts / 2 * digits_of(bits));
         team::both(
-            || tree(low, low_spare, !over, bits, parts / 2),
-            || tree(high, high_spare, !over, bits, parts - parts / 2),
+            || tree(low, low_spare, low_counts, !over, bits, parts / 2),
+            || tree(high, high_spare, high_counts, !over, bits, parts - parts / 2),
         );
     }
     let (from, to) = if over { (words, spare) } else { (spare, words) };
@@ -408,12 +471,11 @@ fn merge<'a, W: Word>(mut a: &'a [W], mut b: &'a [W], to: &mut [W], parts: usize
     }
 }
 
-/// Sorts words by eight bits of the key after the other, the lowest first, each time stably.
-fn digits<W: Word>(words: &mut [W], spare: &mut [W], bits: u32) {
-    let passes = bits.div_ceil(8);
-    let mut counts = vec![[0_usize; 256]; passes as usize];
+/// Sorts words by eight bits of the key after the other, the lowest first, each time stably. There are counts for each.
+fn digits<W: Word>(words: &mut [W], spare: &mut [W], counts: &mut [Counts]) {
+    counts.fill([0; 256]);
     for word in words.iter() {
-        for (pass, counts) in (0..passes).zip(&mut counts) {
+        for (pass, counts) in (0..).zip(counts.iter_mut()) {
             counts[word.digit(W::LOW + 8 * pass)] += 1;
         }
     }
@@ -425,7 +487,7 @@ fn digits<W: Word>(words: &mut [W], spare: &mut [W], bits: u32) {
     }
     let (mut from, mut to) = (words, spare);
     let mut swapped = false;
-    for (pass, counts) in (0..passes).zip(&counts) {
+    for (pass, counts) in (0..).zip(counts.iter()) {
         if counts.contains(&len) {
             continue; // All words agree.
         }

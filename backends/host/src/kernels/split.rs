@@ -1,6 +1,10 @@
 //! Dividing work between the threads of the pool that the caller computes for.
 
-use crate::team;
+use std::sync::OnceLock;
+
+use stridewise_core::{Error, Result};
+
+use crate::team::{self, Order};
 
 /// A part has at least about this much work, in bytes moved.
 const PART_BYTES: usize = 64 << 10;
@@ -19,22 +23,75 @@ pub(super) fn ranges(
     threads: usize,
     run: &(dyn Fn(usize, usize) + Sync),
 ) {
+    match parts(total, row, bytes, grain, threads) {
+        None => run(0, total),
+        Some((parts, range)) => team::share(parts, threads, &|index| {
+            if let Some((start, end)) = range(index) {
+                run(start, end);
+            }
+        }),
+    }
+}
+
+/// [`ranges`] of work that may fail: parts that nobody has begun are left out then.
+pub(super) fn try_ranges(
+    total: usize,
+    row: usize,
+    bytes: usize,
+    grain: usize,
+    threads: usize,
+    run: &(dyn Fn(usize, usize) -> Result<()> + Sync),
+) -> Result<()> {
+    match parts(total, row, bytes, grain, threads) {
+        None => run(0, total),
+        Some((parts, range)) => try_share(team::order(), parts, threads, &|index| {
+            range(index).map_or(Ok(()), |(start, end)| run(start, end))
+        }),
+    }
+}
+
+/// [`team::share_in`] of parts that may fail: those that nobody has begun are left out then.
+pub(crate) fn try_share(
+    order: Order,
+    parts: usize,
+    threads: usize,
+    run: &(dyn Fn(usize) -> Result<()> + Sync),
+) -> Result<()> {
+    let failure: OnceLock<Error> = OnceLock::new();
+    team::share_in(order, parts, threads, &|part| {
+        if failure.get().is_none()
+            && let Err(error) = run(part)
+        {
+            // Of several failures, one is told.
+            let _ = failure.set(error);
+        }
+    });
+    failure.into_inner().map_or(Ok(()), Err)
+}
+
+/// How many parts to make of `0..total`, and the range of each, where it has any; `None`: it is one.
+fn parts(
+    total: usize,
+    row: usize,
+    bytes: usize,
+    grain: usize,
+    threads: usize,
+) -> Option<(usize, impl Fn(usize) -> Option<(usize, usize)>)> {
     let least = (PART_BYTES / bytes.max(1)).max(grain);
     let most = total.div_ceil(threads.max(1) * PARTS).max(least);
     if threads <= 1 || total <= most {
-        return run(0, total);
+        return None;
     }
     let parts = total.div_ceil(most);
     // Parts of about the same length.
     let part = total.div_ceil(parts);
-    team::share(parts, threads, &|index| {
+    let range = move |index: usize| {
         let place = |index: usize| boundary(index.saturating_mul(part), row, part, grain);
         let start = place(index);
         let end = if index + 1 == parts { total } else { place(index + 1) };
-        if start < end {
-            run(start, end);
-        }
-    });
+        (start < end).then_some((start, end))
+    };
+    Some((parts, range))
 }
 
 /// The place near `at` where a part may begin: a row's start where rows are shorter than parts, else a multiple of

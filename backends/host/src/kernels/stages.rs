@@ -4,12 +4,12 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use stridewise_core::{Family, LaunchPlan, Operand};
+use stridewise_core::{Family, LaunchPlan, Operand, Result};
 
 use super::reduce::Together;
 use super::space::Space;
 use super::tile::Map;
-use super::{Tuning, contract, groups};
+use super::{Tuning, contract, groups, split};
 use crate::team::{self, Order};
 
 /// Bytes of rows that go through all stages at a time, about half of a core's second-level cache.
@@ -22,18 +22,23 @@ const PARTS: usize = 4;
 /// Runs stages by rows: those of the outermost dimension. Whether it did: not where a row needs more of an earlier stage than
 /// the same row, or rows are too few or too long.
 ///
+/// # Errors
+/// There is no memory for accumulators and tiles.
+///
 /// # Safety
 /// The contract of [`run`](super::run), for the plans of each stage once those before it have been run.
-pub(crate) unsafe fn by_rows(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> bool {
-    let Some((rows, bytes)) = rows(stages).filter(|&(_, bytes)| bytes <= FAR_BYTES) else { return false };
+pub(crate) unsafe fn by_rows(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> Result<bool> {
+    let Some((rows, bytes)) = rows(stages).filter(|&(_, bytes)| bytes <= FAR_BYTES) else {
+        return Ok(false);
+    };
     let parts = rows.div_ceil((NEAR_BYTES / bytes.max(1)).max(1));
     if parts < tuning.threads * PARTS {
-        return false;
+        return Ok(false);
     }
     let groups = stages.iter().flat_map(|stage| groups(stage));
     let Some(mut passes) = groups.map(|group| Pass::compile(group, tuning)).collect::<Option<Vec<_>>>()
     else {
-        return false;
+        return Ok(false);
     };
     // While the last stage writes past the caches, the memory would only be written, and while the first one reads, only be
     // read. A thread mostly goes on with the next part.
@@ -44,14 +49,14 @@ pub(crate) unsafe fn by_rows(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> boo
         let part = (rows / parts * pitch).cast_signed();
         map.fetch_ahead(inputs[0].ptr.as_ptr(), if order == Order::Backwards { -part } else { part });
     }
-    team::share_in(order, parts, tuning.threads, &|part| {
+    split::try_share(order, parts, tuning.threads, &|part| {
         let row = |part: usize| rows * part / parts;
-        for pass in passes.iter().flatten() {
+        passes.iter().flatten().try_for_each(|pass| {
             // SAFETY: the caller's contract; `rows` has found that a row of a stage reads the same row of earlier ones.
-            unsafe { pass.run(row(part)..row(part + 1)) };
-        }
-    });
-    true
+            unsafe { pass.run(row(part)..row(part + 1)) }
+        })
+    })?;
+    Ok(true)
 }
 
 /// One pass over rows.
@@ -87,9 +92,12 @@ impl Pass {
 
     /// Computes what some rows come to.
     ///
+    /// # Errors
+    /// As for [`by_rows`].
+    ///
     /// # Safety
     /// The contract of [`by_rows`]; what rows of earlier stages these need is there.
-    unsafe fn run(&self, rows: Range<usize>) {
+    unsafe fn run(&self, rows: Range<usize>) -> Result<()> {
         let space = self.space();
         let row = space.len() / space.dims[0];
         let (start, end) = (rows.start * row, rows.end * row);

@@ -3,8 +3,9 @@
 use std::cell::Cell;
 
 use smallvec::SmallVec;
+use stridewise_core::memory::heap;
 use stridewise_core::ops::MAX_ARITY;
-use stridewise_core::{Arg, LaunchPlan, Op, Program};
+use stridewise_core::{Arg, LaunchPlan, Op, Program, Result};
 
 use super::code::{Access, Code, Constant, Slots, Target};
 use super::entry::VECTOR_BYTES;
@@ -15,7 +16,7 @@ use super::{Tuning, split, stream, transpose};
 /// Aligned scratch memory of a thread, kept from one plan to the next.
 pub(super) struct Scratch(Vec<Line>);
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, bytemuck::Zeroable)]
 #[repr(align(64))]
 struct Line(#[allow(dead_code)] [u8; VECTOR_BYTES]);
 
@@ -25,16 +26,19 @@ thread_local! {
 
 impl Scratch {
     /// At least `bytes` bytes. A nested use on the same thread gets memory of its own.
-    pub(super) fn take(bytes: usize) -> Self {
+    ///
+    /// # Errors
+    /// There is no memory, and the thread has kept none that is enough.
+    pub(super) fn take(bytes: usize) -> Result<Self> {
         if bytes == 0 {
-            return Self(Vec::new());
+            return Ok(Self(Vec::new()));
         }
         let mut lines = SCRATCH.take();
         let want = bytes.div_ceil(VECTOR_BYTES);
         if lines.len() < want {
-            lines = vec![Line([0; VECTOR_BYTES]); want];
+            lines = heap::zeroed("scratch of a kernel", want)?;
         }
-        Self(lines)
+        Ok(Self(lines))
     }
     pub(super) fn ptr(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
@@ -278,13 +282,16 @@ impl Tiles {
 
     /// Computes the points `start..end` in row-major order.
     ///
+    /// # Errors
+    /// There is no memory for the tiles.
+    ///
     /// # Safety
     /// The plan's memory is accessed by nothing else in conflict; `start < end ≤` the space's length.
-    pub(super) unsafe fn range(&self, start: usize, end: usize) {
+    pub(super) unsafe fn range(&self, start: usize, end: usize) -> Result<()> {
         let panels = self.panels();
         let bytes = self.code.scratch_bytes();
         let inputs = panels.as_ref().map_or(0, |p| p.turned.len());
-        let mut scratch = Scratch::take(bytes + inputs * PANEL_BYTES);
+        let mut scratch = Scratch::take(bytes + inputs * PANEL_BYTES)?;
         let panel = scratch.ptr().wrapping_add(bytes);
         let mut slots = Slots::new();
         self.code.prepare(&mut slots, scratch.ptr());
@@ -322,29 +329,33 @@ impl Tiles {
                 }
             }
         }
+        Ok(())
     }
 }
 
 /// Runs a map.
 ///
+/// # Errors
+/// There is no memory for the tiles.
+///
 /// # Safety
 /// The contract of [`run`](super::run).
-pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) {
+pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
     // SAFETY: the same contract.
     if unsafe { call(plan, &plan.program, tuning) } {
-        return;
+        return Ok(());
     }
     // `supports` refuses what cannot be compiled.
-    let Some(map) = Map::new(plan, tuning) else { return };
+    let Some(map) = Map::new(plan, tuning) else { return Ok(()) };
     let (total, row) =
         (map.tiles.space.len(), if map.tiles.space.across { 1 } else { map.tiles.space.row() });
     // Parts of whole panels, where these are not too long.
     let panel = map.tiles.panels().map_or(1, |p| p.gathered()) * row;
     let row = if panel <= total / (tuning.threads * split::PARTS).max(1) { panel } else { row };
-    split::ranges(total, row, map.moved, split::GRAIN, tuning.threads, &|start, end| {
+    split::try_ranges(total, row, map.moved, split::GRAIN, tuning.threads, &|start, end| {
         // SAFETY: the caller's contract; ranges are disjoint parts of the space.
-        unsafe { map.range(start, end) };
-    });
+        unsafe { map.range(start, end) }
+    })
 }
 
 /// A map, compiled.
@@ -418,14 +429,18 @@ impl Map {
 
     /// Computes the points `start..end` in row-major order of the space.
     ///
+    /// # Errors
+    /// As for [`Tiles::range`].
+    ///
     /// # Safety
     /// As for [`Tiles::range`].
-    pub(super) unsafe fn range(&self, start: usize, end: usize) {
+    pub(super) unsafe fn range(&self, start: usize, end: usize) -> Result<()> {
         // SAFETY: the caller's contract.
-        unsafe { self.tiles.range(start, end) };
+        unsafe { self.tiles.range(start, end) }?;
         if self.tiles.code.streams {
             stream::fence();
         }
+        Ok(())
     }
 }
 

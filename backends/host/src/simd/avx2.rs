@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::x86::{byte_sums, float_bits, level};
+use super::x86::{byte_sums, float_bits, level, seconds};
 use super::{Bytes, FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
 
 /// Eight f32.
@@ -32,7 +32,8 @@ macro_rules! lanes {
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, and: $and:ident,
      andnot: $andnot:ident, or: $or:ident, xor: $xor:ident, movemask: $movemask:ident, widen: $widen:ident;
-     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $evens:ident, $pieces:ident, $reversed:ident; $($bits:tt)*) => {
+     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $pieces:ident, $reversed:ident;
+     $seconds:ident, $halved:expr, $joined:ident, $even:expr; $($bits:tt)*) => {
         mask_type!($mask, $reg, and: |a, b| level!($and(a, b)), or: |a, b| level!($or(a, b)),
             xor: |a, b| level!($xor(a, b)), not: |a| level!($xor(a, $from(_mm256_set1_epi32(-1)))));
 
@@ -80,8 +81,18 @@ macro_rules! lanes {
                 Self(level!($set(v)))
             }
             #[inline(always)]
-            fn evens(a: Self, b: Self) -> Self {
-                Self($evens(a.0, b.0))
+            unsafe fn load_seconds(p: *const $elem) -> Self {
+                Self(level!($joined($seconds(p))))
+            }
+            #[inline(always)]
+            unsafe fn load_seconds_part(p: *const $elem, len: usize) -> Self {
+                let lanes = |len: usize| level!(_mm256_and_si256(first::<$len>(len.min($len)), $even));
+                // No lane is loaded of a vector that would be behind all elements.
+                let (low, high) = (lanes(2 * len), lanes((2 * len).saturating_sub($len)));
+                Self(level!($joined($halved(
+                    $load_part(p, low),
+                    $load_part(p.wrapping_add($len), high)
+                ))))
             }
             #[inline(always)]
             fn pieces(a: Self, b: Self, half: usize) -> [Self; 2] {
@@ -227,14 +238,16 @@ fn lookup32_f64(index: __m256i, table: &'static [[f64; 16]; 2]) -> __m256d {
     level!(_mm256_i64gather_pd::<8>(table.as_ptr().cast(), _mm256_and_si256(index, _mm256_set1_epi64x(31))))
 }
 
-/// See [`Lane::evens`].
+seconds! {
+    #[target_feature(enable = "avx2")]
+    fn seconds_f32(f32, __m256, ymm_reg);
+    "vmovups {to}, [{p}]", "vshufps {to}, {to}, [{p} + 32], 0x88"
+}
+
+/// What shuffles of two vectors, which work within halves of 128 bits, have brought together, in order.
 #[inline(always)]
-fn evens_f32(a: __m256, b: __m256) -> __m256 {
-    level!({
-        // Shuffles work within halves of 128 bits.
-        let halves = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
-        _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(halves))
-    })
+fn joined_f32(halves: __m256) -> __m256 {
+    level!(_mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_castps_pd(halves))))
 }
 
 /// See [`Lane::pieces`].
@@ -271,10 +284,16 @@ fn reversed_f64(a: __m256d) -> __m256d {
     level!(_mm256_permute4x64_pd::<0b00_01_10_11>(a))
 }
 
-/// See [`Lane::evens`].
+seconds! {
+    #[target_feature(enable = "avx2")]
+    fn seconds_f64(f64, __m256d, ymm_reg);
+    "vmovupd {to}, [{p}]", "vunpcklpd {to}, {to}, [{p} + 32]"
+}
+
+/// See [`joined_f32`].
 #[inline(always)]
-fn evens_f64(a: __m256d, b: __m256d) -> __m256d {
-    level!(_mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_unpacklo_pd(a, b)))
+fn joined_f64(halves: __m256d) -> __m256d {
+    level!(_mm256_permute4x64_pd::<0b11_01_10_00>(halves))
 }
 
 lanes! { F32, f32, i32, __m256, Mask32, 8, add: _mm256_add_ps, sub: _mm256_sub_ps, mul: _mm256_mul_ps,
@@ -282,7 +301,8 @@ div: _mm256_div_ps, fma: _mm256_fmadd_ps, sqrt: _mm256_sqrt_ps, round: _mm256_ro
 cmp: _mm256_cmp_ps, blend: _mm256_blendv_ps, set: _mm256_set1_ps, load: _mm256_loadu_ps,
 load_part: _mm256_maskload_ps, store: _mm256_storeu_ps, store_part: _mm256_maskstore_ps,
 stream: _mm256_stream_ps, and: _mm256_and_ps, andnot: _mm256_andnot_ps, or: _mm256_or_ps, xor: _mm256_xor_ps,
-movemask: _mm256_movemask_ps, widen: _mm256_cvtepi8_epi32; _mm256_cmpeq_epi32, _mm256_castsi256_ps, lookup_f32, lookup32_f32, evens_f32, pieces_f32, reversed_f32;
+movemask: _mm256_movemask_ps, widen: _mm256_cvtepi8_epi32; _mm256_cmpeq_epi32, _mm256_castsi256_ps, lookup_f32, lookup32_f32, pieces_f32, reversed_f32;
+seconds_f32, _mm256_shuffle_ps::<0b10_00_10_00>, joined_f32, _mm256_set1_epi64x(0xffff_ffff);
 to: _mm256_castps_si256, set: _mm256_set1_epi32, add: _mm256_add_epi32, sub: _mm256_sub_epi32,
 sll: _mm256_sll_epi32, srl: _mm256_srl_epi32, }
 
@@ -291,7 +311,8 @@ div: _mm256_div_pd, fma: _mm256_fmadd_pd, sqrt: _mm256_sqrt_pd, round: _mm256_ro
 cmp: _mm256_cmp_pd, blend: _mm256_blendv_pd, set: _mm256_set1_pd, load: _mm256_loadu_pd,
 load_part: _mm256_maskload_pd, store: _mm256_storeu_pd, store_part: _mm256_maskstore_pd,
 stream: _mm256_stream_pd, and: _mm256_and_pd, andnot: _mm256_andnot_pd, or: _mm256_or_pd, xor: _mm256_xor_pd,
-movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd, lookup_f64, lookup32_f64, evens_f64, pieces_f64, reversed_f64;
+movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd, lookup_f64, lookup32_f64, pieces_f64, reversed_f64;
+seconds_f64, _mm256_unpacklo_pd, joined_f64, _mm256_setr_epi64x(-1, 0, -1, 0);
 to: _mm256_castpd_si256, set: _mm256_set1_epi64x, add: _mm256_add_epi64, sub: _mm256_sub_epi64,
 sll: _mm256_sll_epi64, srl: _mm256_srl_epi64, }
 

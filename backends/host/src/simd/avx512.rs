@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::x86::{byte_sums, float_bits, level};
+use super::x86::{byte_sums, float_bits, level, seconds};
 use super::{Bytes, FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane};
 
 /// Sixteen f32.
@@ -30,7 +30,8 @@ macro_rules! lanes {
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, scale: $scale:ident,
      and: $and:ident, or: $or:ident, xor: $xor:ident, mask_mov: $mask_mov:ident;
-     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $evens:ident, $pieces:ident, $reversed:ident; $($bits:tt)*) => {
+     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $evens:ident, $seconds:ident, $pieces:ident, $reversed:ident;
+     $($bits:tt)*) => {
         float_lane!($name, $elem, $mask,
             add: |a, b| level!($add(a, b)), sub: |a, b| level!($sub(a, b)), mul: |a, b| level!($mul(a, b)),
             div: |a, b| level!($div(a, b)), neg: |a| level!($xor(a, $set(-0.0))),
@@ -73,8 +74,15 @@ macro_rules! lanes {
                 Self(level!($set(v)))
             }
             #[inline(always)]
-            fn evens(a: Self, b: Self) -> Self {
-                Self($evens(a.0, b.0))
+            unsafe fn load_seconds(p: *const $elem) -> Self {
+                Self(level!($seconds(p)))
+            }
+            #[inline(always)]
+            unsafe fn load_seconds_part(p: *const $elem, len: usize) -> Self {
+                let lanes = |len: usize| (first(len.min($len)) & 0x5555) as $mask;
+                // No lane is loaded of a vector that would be behind all elements.
+                let (low, high) = (lanes(2 * len), lanes((2 * len).saturating_sub($len)));
+                Self($evens(level!($load_part(low, p)), level!($load_part(high, p.wrapping_add($len)))))
             }
             #[inline(always)]
             fn pieces(a: Self, b: Self, half: usize) -> [Self; 2] {
@@ -176,13 +184,22 @@ fn lookup32_f64(index: __m512i, [lower, upper]: &'static [[f64; 16]; 2]) -> __m5
     ))
 }
 
-/// See [`Lane::evens`].
+/// The numbers of every other lane of two vectors.
+#[inline(always)]
+fn even_f32() -> __m512i {
+    level!(_mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30))
+}
+
+/// Every other lane of two vectors.
 #[inline(always)]
 fn evens_f32(a: __m512, b: __m512) -> __m512 {
-    level!({
-        let lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        _mm512_permutex2var_ps(a, lanes, b)
-    })
+    level!(_mm512_permutex2var_ps(a, even_f32(), b))
+}
+
+seconds! {
+    #[target_feature(enable = "avx512f")]
+    fn seconds_f32(f32, __m512, zmm_reg);
+    "vmovups {to}, [{p}]", "vpermt2ps {to}, {lanes}, [{p} + 64]"; lanes = even_f32()
 }
 
 /// See [`Lane::pieces`].
@@ -226,10 +243,22 @@ fn reversed_f64(a: __m512d) -> __m512d {
     level!(_mm512_permutexvar_pd(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), a))
 }
 
-/// See [`Lane::evens`].
+/// As [`even_f32`].
+#[inline(always)]
+fn even_f64() -> __m512i {
+    level!(_mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14))
+}
+
+/// As [`evens_f32`].
 #[inline(always)]
 fn evens_f64(a: __m512d, b: __m512d) -> __m512d {
-    level!(_mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b))
+    level!(_mm512_permutex2var_pd(a, even_f64(), b))
+}
+
+seconds! {
+    #[target_feature(enable = "avx512f")]
+    fn seconds_f64(f64, __m512d, zmm_reg);
+    "vmovupd {to}, [{p}]", "vpermt2pd {to}, {lanes}, [{p} + 64]"; lanes = even_f64()
 }
 
 lanes! { F32, f32, i32, __m512, __mmask16, 16, add: _mm512_add_ps, sub: _mm512_sub_ps, mul: _mm512_mul_ps,
@@ -238,7 +267,7 @@ max: _mm512_max_ps, cmp: _mm512_cmp_ps_mask, blend: _mm512_mask_blend_ps, set: _
 load: _mm512_loadu_ps, load_part: _mm512_maskz_loadu_ps, store: _mm512_storeu_ps,
 store_part: _mm512_mask_storeu_ps, stream: _mm512_stream_ps, scale: _mm512_scalef_ps,
 and: _mm512_and_ps, or: _mm512_or_ps, xor: _mm512_xor_ps, mask_mov: _mm512_mask_mov_ps;
-_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps, lookup_f32, lookup32_f32, evens_f32, pieces_f32, reversed_f32; to: _mm512_castps_si512, set: _mm512_set1_epi32,
+_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps, lookup_f32, lookup32_f32, evens_f32, seconds_f32, pieces_f32, reversed_f32; to: _mm512_castps_si512, set: _mm512_set1_epi32,
 add: _mm512_add_epi32, sub: _mm512_sub_epi32, sll: _mm512_sll_epi32, srl: _mm512_srl_epi32, }
 
 lanes! { F64, f64, i64, __m512d, __mmask8, 8, add: _mm512_add_pd, sub: _mm512_sub_pd, mul: _mm512_mul_pd,
@@ -247,7 +276,7 @@ max: _mm512_max_pd, cmp: _mm512_cmp_pd_mask, blend: _mm512_mask_blend_pd, set: _
 load: _mm512_loadu_pd, load_part: _mm512_maskz_loadu_pd, store: _mm512_storeu_pd,
 store_part: _mm512_mask_storeu_pd, stream: _mm512_stream_pd, scale: _mm512_scalef_pd,
 and: _mm512_and_pd, or: _mm512_or_pd, xor: _mm512_xor_pd, mask_mov: _mm512_mask_mov_pd;
-_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd, lookup_f64, lookup32_f64, evens_f64, pieces_f64, reversed_f64; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
+_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd, lookup_f64, lookup32_f64, evens_f64, seconds_f64, pieces_f64, reversed_f64; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
 add: _mm512_add_epi64, sub: _mm512_sub_epi64, sll: _mm512_sll_epi64, srl: _mm512_srl_epi64, }
 
 impl Single for F32 {

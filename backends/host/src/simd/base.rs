@@ -26,7 +26,7 @@ const FUSED: bool = cfg!(any(
 
 macro_rules! lanes {
     ($name:ident, $elem:ident, $reg:ident, $mask:ident, $len:literal, $bits:ident, $signed:ident, $int:ty,
-     $fma:ident, $stream:ident) => {
+     $fma:ident, $stream:ident, $seconds:ident) => {
         mask_type!($mask, $reg, and: |a, b| a & b, or: |a, b| a | b, xor: |a, b| a ^ b, not: |a| !a);
 
         float_lane!($name, $elem, $mask,
@@ -101,10 +101,9 @@ macro_rules! lanes {
                 Self($reg::splat(v))
             }
             #[inline(always)]
-            fn evens(a: Self, b: Self) -> Self {
-                let (a, b) = (a.0.to_array(), b.0.to_array());
-                let lane = |i: usize| if 2 * i < $len { a[2 * i] } else { b[2 * i - $len] };
-                Self($reg::from(std::array::from_fn::<$elem, $len, _>(lane)))
+            unsafe fn load_seconds(p: *const $elem) -> Self {
+                // SAFETY: the caller's contract.
+                unsafe { $seconds(p) }
             }
             #[inline(always)]
             fn pieces(a: Self, b: Self, half: usize) -> [Self; 2] {
@@ -230,8 +229,36 @@ macro_rules! lanes {
     };
 }
 
-lanes!(F32, f32, f32x4, Mask32, 4, u32x4, i32x4, u32, fma_f32, _mm_stream_ps);
-lanes!(F64, f64, f64x2, Mask64, 2, u64x2, i64x2, u64, fma_f64, _mm_stream_pd);
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx")))]
+mod halved {
+    use std::arch::x86_64::__m128;
+
+    super::super::x86::seconds! {
+        pub(super) fn seconds_f32(f32, __m128, xmm_reg);
+        "movups {to}, [{p}]", "movups {behind}, [{p} + 16]", "shufps {to}, {behind}, 0x88" => behind
+    }
+}
+
+/// See [`Lane::load_seconds`].
+#[inline(always)]
+unsafe fn seconds_f32(p: *const f32) -> F32 {
+    // SAFETY: the caller's contract.
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx")))]
+    return F32(bytemuck::cast(unsafe { halved::seconds_f32(p) }));
+    // SAFETY: the caller's contract.
+    #[cfg(not(all(target_arch = "x86_64", not(target_feature = "avx"))))]
+    return F32(f32x4::from([0, 2, 4, 6].map(|i| unsafe { p.add(i).read_unaligned() })));
+}
+
+/// See [`Lane::load_seconds`]: two loads are as fast as two of vectors.
+#[inline(always)]
+unsafe fn seconds_f64(p: *const f64) -> F64 {
+    // SAFETY: the caller's contract.
+    F64(f64x2::from([0, 2].map(|i| unsafe { p.add(i).read_unaligned() })))
+}
+
+lanes!(F32, f32, f32x4, Mask32, 4, u32x4, i32x4, u32, fma_f32, _mm_stream_ps, seconds_f32);
+lanes!(F64, f64, f64x2, Mask64, 2, u64x2, i64x2, u64, fma_f64, _mm_stream_pd, seconds_f64);
 
 impl Single for F32 {
     type Double = F64;

@@ -115,10 +115,6 @@ macro_rules! half_lane {
                 Self(unsafe { V::splat(v.to_f32()) })
             }
             #[inline(always)]
-            fn evens(a: Self, b: Self) -> Self {
-                Self(V::evens(a.0, b.0))
-            }
-            #[inline(always)]
             fn pieces(a: Self, b: Self, half: usize) -> [Self; 2] {
                 V::pieces(a.0, b.0, half).map(Self)
             }

@@ -121,8 +121,31 @@ pub(crate) trait Lane: Float {
     /// # Safety
     /// The processor has the level's features.
     unsafe fn splat(v: Self::Elem) -> Self;
-    /// Every other lane of two vectors, from the first on.
-    fn evens(a: Self, b: Self) -> Self;
+    /// As [`load`](Self::load), of every other element from `p` on. What lies between them others may write meanwhile: it is not
+    /// read, as far as a program can tell.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load), of these elements; another element lies behind the last one, too.
+    #[inline(always)]
+    unsafe fn load_seconds(p: *const Self::Elem) -> Self {
+        // SAFETY: the caller's contract.
+        unsafe { Self::load_seconds_part(p, Self::LEN) }
+    }
+    /// The first `len` of them; the other lanes are of no meaning.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load), of `1 ≤ len ≤ LEN` of these elements. Nothing else needs to be there.
+    #[inline(always)]
+    unsafe fn load_seconds_part(p: *const Self::Elem, len: usize) -> Self {
+        // SAFETY: the caller's contract; a vector has no more than `MAX_LEN` elements.
+        unsafe {
+            let mut lanes = [p.read_unaligned(); MAX_LEN];
+            for (i, lane) in lanes.iter_mut().enumerate().take(len) {
+                *lane = p.add(2 * i).read_unaligned();
+            }
+            Self::load(lanes.as_ptr())
+        }
+    }
     /// Of two vectors cut into pieces of `half` lanes, a power of two below [`LEN`](Self::LEN): the first, third, … piece of
     /// each in turns, and the others.
     fn pieces(a: Self, b: Self, half: usize) -> [Self; 2];

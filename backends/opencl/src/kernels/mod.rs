@@ -147,12 +147,7 @@ impl Key {
     }
     /// Adds a fold.
     pub(crate) fn fold(&mut self, fold: Fold) {
-        match fold {
-            Fold::Op(op) => self.0.push(op as u8),
-            Fold::Deviations => self.0.push(253),
-            Fold::ArgMin => self.0.push(254),
-            _ => self.0.push(255),
-        }
+        self.0.push(fold.number());
     }
 }
 

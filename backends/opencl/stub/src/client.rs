@@ -77,6 +77,8 @@ macro_rules! functions {
 functions! {
     set = c"stub_set": unsafe extern "C" fn(*const c_char, *const c_char) -> c_int,
     fail = c"stub_fail": unsafe extern "C" fn(*const c_char, usize, c_int),
+    fail_every = c"stub_fail_every": unsafe extern "C" fn(u64, c_int),
+    struck = c"stub_struck": unsafe extern "C" fn() -> u64,
     heal = c"stub_heal": unsafe extern "C" fn(*const c_char),
     hold = c"stub_hold": unsafe extern "C" fn(c_int),
     release = c"stub_release": unsafe extern "C" fn(),
@@ -180,6 +182,17 @@ impl Stub {
         let name = text(name);
         // SAFETY: the library's function; the text lives until it returns.
         unsafe { (self.functions.fail)(name.as_ptr(), nth, code) };
+    }
+    /// Makes every `nth` coming call of any entry point fail with a code, but for those that give something back, which could
+    /// then not be told from what is forgotten; none where `nth` is 0.
+    pub fn fail_every(&self, nth: u64, code: i32) {
+        // SAFETY: the library's function.
+        unsafe { (self.functions.fail_every)(nth, code) };
+    }
+    /// Calls that have failed so since the last [`fail_every`](Self::fail_every).
+    pub fn struck(&self) -> u64 {
+        // SAFETY: the library's function.
+        unsafe { (self.functions.struck)() }
     }
     /// Takes every failure of a name back.
     pub fn heal(&self, name: &str) {

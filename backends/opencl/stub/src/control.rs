@@ -47,6 +47,16 @@ unsafe extern "C" fn stub_fail(name: *const c_char, nth: usize, code: c_int) {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn stub_fail_every(nth: u64, code: c_int) {
+    command(|state| state.fail_every(nth, code));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn stub_struck() -> u64 {
+    state::lock().struck()
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn stub_heal(name: *const c_char) {
     // SAFETY: the caller gives a text.
     let name = unsafe { text(name) };

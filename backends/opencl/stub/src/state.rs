@@ -78,6 +78,10 @@ pub(crate) struct State {
     pub(crate) lost: bool,
     pub(crate) violations: Vec<String>,
     faults: Vec<Fault>,
+    /// Every so many calls of any entry point one fails with a code, and how many there were.
+    every: Option<(u64, cl_int)>,
+    counted: u64,
+    struck: u64,
     calls: BTreeMap<&'static str, u64>,
     epoch: Instant,
 }
@@ -99,6 +103,9 @@ impl State {
             lost: false,
             violations: Vec::new(),
             faults: Vec::new(),
+            every: None,
+            counted: 0,
+            struck: 0,
             calls: BTreeMap::new(),
             epoch: Instant::now(),
         }
@@ -111,6 +118,7 @@ impl State {
         self.lost = false;
         self.violations.clear();
         self.faults.clear();
+        self.fail_every(0, 0);
         self.calls.clear();
         self.config = Config::from_environment();
     }
@@ -129,6 +137,16 @@ impl State {
     /// Makes the `nth` coming call of an entry point fail, or every one where `nth` is 0.
     pub(crate) fn fail(&mut self, name: String, nth: usize, code: cl_int) {
         self.faults.push(Fault { name, remaining: nth.checked_sub(1), code });
+    }
+    /// Makes every `nth` call of any entry point fail, counted from now on, but for those that give something back; none
+    /// where `nth` is 0.
+    pub(crate) fn fail_every(&mut self, nth: u64, code: cl_int) {
+        self.every = (nth > 0).then_some((nth, code));
+        (self.counted, self.struck) = (0, 0);
+    }
+    /// Calls that have failed so since it was commanded.
+    pub(crate) fn struck(&self) -> u64 {
+        self.struck
     }
     /// Takes the failures of a name back.
     pub(crate) fn heal(&mut self, name: &str) {
@@ -167,8 +185,18 @@ impl State {
             return Err(code);
         }
         // Memory can be given back all the same.
-        let works =
-            WORK_WITHOUT_DEVICE.iter().any(|prefix| name.starts_with(prefix)) || name.contains("Free");
+        let frees = name.contains("Free");
+        if let Some((nth, code)) = self.every
+            && !frees
+            && !name.starts_with("clRelease")
+        {
+            self.counted += 1;
+            if self.counted.is_multiple_of(nth) {
+                self.struck += 1;
+                return Err(code);
+            }
+        }
+        let works = frees || WORK_WITHOUT_DEVICE.iter().any(|prefix| name.starts_with(prefix));
         if self.lost && !works { Err(CL_OUT_OF_RESOURCES) } else { Ok(()) }
     }
 

@@ -7,7 +7,7 @@ use crate::array::{self, UsmArray};
 use crate::dtype::Element;
 use crate::error::Result;
 use crate::layout::{Order, SliceItem};
-use crate::memory::UsmKind;
+use crate::memory::{UsmKind, heap};
 use crate::runtime::{Device, Event, Queue};
 
 impl<T: Element> Array<T> {
@@ -160,17 +160,17 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As for [`concat`](crate::concat).
     pub fn concat(arrays: &[&Self], axis: isize) -> Result<Self> {
-        array::concat(&Self::untyped(arrays), Some(axis)).map(Self::typed)
+        array::concat(&Self::untyped(arrays)?, Some(axis)).map(Self::typed)
     }
     /// Joins arrays along a new axis, at this place of the result.
     ///
     /// # Errors
     /// As for [`stack`](crate::stack).
     pub fn stack(arrays: &[&Self], axis: isize) -> Result<Self> {
-        array::stack(&Self::untyped(arrays), axis).map(Self::typed)
+        array::stack(&Self::untyped(arrays)?, axis).map(Self::typed)
     }
 
-    fn untyped<'a>(arrays: &[&'a Self]) -> SmallVec<[&'a UsmArray; 4]> {
-        arrays.iter().map(|array| &array.inner).collect()
+    fn untyped<'a>(arrays: &[&'a Self]) -> Result<SmallVec<[&'a UsmArray; 4]>> {
+        heap::small("arrays", arrays.iter().map(|array| &array.inner))
     }
 }

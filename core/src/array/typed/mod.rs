@@ -295,7 +295,7 @@ impl<T: Element> Array<T> {
     /// The elements in row-major order; memory of any kind. Waits for the work that computes them.
     ///
     /// # Errors
-    /// The failure of the work waited for.
+    /// [`Error::Alloc`]; the failure of the work waited for.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.inner.to_vec()
     }

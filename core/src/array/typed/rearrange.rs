@@ -4,6 +4,7 @@ use super::{Array, Axes, Extents, IntElement};
 use crate::array::{self, Indexing};
 use crate::dtype::Element;
 use crate::error::Result;
+use crate::memory::heap;
 
 impl<T: Element> Array<T> {
     /// The parts along an axis, without it, as views.
@@ -11,7 +12,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// [`Error::Axis`](crate::Error::Axis) for an axis out of range.
     pub fn unstack(&self, axis: isize) -> Result<Vec<Self>> {
-        self.inner.unstack(axis)?.into_iter().map(Self::try_from).collect()
+        heap::try_collect("parts", self.inner.unstack(axis)?.into_iter().map(Self::try_from))
     }
 
     /// Axes moved to other places, the others keeping their order, as a view (array API `moveaxis`).
@@ -98,7 +99,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) where the shapes do not broadcast.
     pub fn broadcast_arrays(arrays: &[&Self]) -> Result<Vec<Self>> {
-        let arrays: Vec<_> = arrays.iter().map(|array| &array.inner).collect();
-        array::broadcast_arrays(&arrays)?.into_iter().map(Self::try_from).collect()
+        let arrays = heap::collect("arrays", arrays.iter().map(|array| &array.inner))?;
+        heap::try_collect("arrays", array::broadcast_arrays(&arrays)?.into_iter().map(Self::try_from))
     }
 }

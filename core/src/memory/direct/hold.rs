@@ -2,7 +2,7 @@
 
 use super::MAX_OPERANDS;
 use crate::memory::allocation::Allocation;
-use crate::memory::track::{HeldIdle, Refusal};
+use crate::memory::track::{HeldIdle, Mode, Refusal};
 
 /// Holds the tracks of allocations, on none of which work may be under way or a host view open. Tracks that others have are
 /// not waited for while any is held, so that their order does not matter: `None`, too, where somebody has one for long.
@@ -38,7 +38,7 @@ fn hold_later<'a>(memory: &Memories<'a>, mut refusal: Refusal) -> Option<Held<'a
     None
 }
 
-/// What is touched: memory of operands and target.
+/// What is touched: memory of operands, which is read, and at last of the target.
 pub(super) type Memories<'a> = [Option<&'a Allocation>; MAX_OPERANDS + 1];
 pub(super) type Held<'a> = [Option<HeldIdle<'a>>; MAX_OPERANDS + 1];
 
@@ -49,7 +49,8 @@ fn try_hold_idle<'a>(memory: &Memories<'a>) -> std::result::Result<Held<'a>, Ref
         let Some(next) = memory[k] else { continue };
         // Each once.
         if !memory[..k].iter().flatten().any(|earlier| std::ptr::eq(*earlier, next)) {
-            *hold = Some(next.hold_idle()?);
+            let target = memory[MAX_OPERANDS].is_some_and(|target| std::ptr::eq(target, next));
+            *hold = Some(next.hold_idle(if target { Mode::Write } else { Mode::Read })?);
         }
     }
     Ok(held)

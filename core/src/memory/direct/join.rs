@@ -11,8 +11,8 @@ use crate::ops::Op;
 use crate::routes::{self, Route};
 use crate::runtime::Device;
 
-/// Stretches of memory that are copied at most.
-const MAX_STRETCHES: usize = 1024;
+/// Stretches of memory that are copied at most; each source is one at least.
+pub(crate) const MAX_STRETCHES: usize = 1024;
 
 /// Copies the elements of sources, one after another along an axis, in row-major order into memory of its own, now. `None`
 /// where that is not possible at once: where something is under way on a source or a host view of it is open, there is a

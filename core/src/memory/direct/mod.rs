@@ -15,7 +15,7 @@ pub(crate) use alike::Alike;
 pub(crate) use call::Call;
 pub(crate) use fold::AxisFold;
 use hold::{Memories, hold_idle};
-pub(crate) use join::join;
+pub(crate) use join::{MAX_STRETCHES, join};
 
 use std::mem::MaybeUninit;
 use std::ops::Range;

@@ -260,7 +260,7 @@ pub(super) fn execute_all(plans: &[LaunchPlan], isa: Isa, threads: usize, last_c
     }
     let tuning = Tuning { isa, threads, last_cache_bytes };
     // SAFETY: the tests build plans over live memory that nothing else uses.
-    let work = || super::groups(plans).for_each(|group| unsafe { run_group(group, &tuning) });
+    let work = || super::groups(plans).for_each(|group| unsafe { run_group(group, &tuning) }.unwrap());
     if threads > 1 { shared(work) } else { work() }
 }
 

@@ -98,7 +98,7 @@ fn the_bits_of_one_stage_after_another() {
                 } else {
                     let tuning = Tuning { isa, threads, last_cache_bytes };
                     // SAFETY: plans over live memory that nothing else uses; a stage reads what those before it wrote.
-                    let was_cut = shared(|| unsafe { by_rows(&stages, &tuning) });
+                    let was_cut = shared(|| unsafe { by_rows(&stages, &tuning) }.unwrap());
                     assert_eq!(was_cut, cut, "{dims:?} {reads:?} {threads}");
                     if !was_cut {
                         continue;

@@ -76,6 +76,32 @@ fn bytes_move_and_everything_is_counted() {
 }
 
 #[test]
+fn every_third_call_fails_but_what_gives_back() {
+    let stub = Stub::load().unwrap();
+    let before = live(&stub);
+    stub.fail_every(3, OUT_OF_RESOURCES);
+    let ask = || get_platform_ids().map(drop);
+    let mut outcomes = Vec::new();
+    for _ in 0..4 {
+        outcomes.extend([ask().is_ok(), ask().is_ok()]);
+    }
+    // A question is one call or two: what counts is that some fail, and none when that is taken back.
+    let failed = outcomes.iter().filter(|&&fine| !fine).count() as u64;
+    assert!(failed > 0 && stub.struck() == failed, "{outcomes:?}, {}", stub.struck());
+    stub.fail_every(0, 0);
+    let setup = Setup::new(0);
+    let buffer = setup.buffer(8);
+    stub.fail_every(1, OUT_OF_RESOURCES);
+    assert!(ask().is_err());
+    // SAFETY: nothing uses it any more.
+    unsafe { release_mem_object(buffer) }.unwrap();
+    stub.fail_every(0, 0);
+    setup.end();
+    assert_eq!(live(&stub), before);
+    assert_eq!(stub.violations(), [""; 0]);
+}
+
+#[test]
 fn the_nth_call_fails_and_only_that() {
     let stub = Stub::load().unwrap();
     let setup = Setup::new(0);
