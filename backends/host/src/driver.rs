@@ -6,6 +6,7 @@ use rayon::ThreadPool;
 use stridewise_core::backend::{
     Device, DeviceInfo, Driver, Partition, Queue, QueueProperties, RawAllocation, SignalHandle, Support,
 };
+use stridewise_core::kernel::Kernel;
 use stridewise_core::memory::UsmKind;
 use stridewise_core::{Error, LaunchPlan, Result};
 
@@ -141,6 +142,9 @@ impl Device for Refused {
         self.device.info()
     }
     fn supports(&self, _plan: &LaunchPlan) -> Support {
+        Support::No(self.why.to_string())
+    }
+    fn supports_kernel(&self, _kernel: &Kernel, _checked: bool) -> Support {
         Support::No(self.why.to_string())
     }
     fn alloc(&self, _kind: UsmKind, _bytes: usize, _align: usize) -> Result<RawAllocation> {
