@@ -202,7 +202,8 @@ fn who_writes_waits_for_copies_by_others() {
 
 #[test]
 fn a_view_that_somebody_holds_is_an_error_still() {
-    let x = Array::<i64>::zeros([1000]).unwrap();
+    let (_, queue) = host();
+    let x = Array::<i64>::on(&queue).zeros([1000]).unwrap();
     let y = x.clone();
     let view = y.view().unwrap();
     assert!(matches!(x.fill(1), Err(Error::Borrow(_))));
