@@ -1,5 +1,6 @@
 //! Where work runs: devices, contexts, queues, events, and the rule that compute follows data.
 
+use std::ffi::OsStr;
 use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -365,38 +366,87 @@ fn pointers_are_known_by_any_address_inside() {
     assert_eq!(stridewise::pointer_info(ptr).kind, stridewise::PointerKind::Unknown);
 }
 
-/// What a process with `STRIDEWISE_DEVICE` set says about its default device.
-fn default_device_under(filter: &str) -> String {
+/// What a process with such variables of the environment says about its default device.
+fn default_device_under(variables: &[(&str, &OsStr)]) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "prints_the_default_device", "--ignored", "--nocapture"])
-        .env("STRIDEWISE_DEVICE", filter)
+        .env_remove("STRIDEWISE_DEVICE")
+        .env_remove("STRIDEWISE_NUM_THREADS")
+        .envs(variables.iter().copied())
         .output()
         .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "an error is no message");
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
-#[ignore = "run by the test of the environment variable, in a process of its own"]
+#[ignore = "run by the tests of environment variables, in a process of its own"]
 fn prints_the_default_device() {
-    match default_device() {
-        Ok(device) => {
+    match default_device().and_then(|device| Ok((device.queue()?, device))) {
+        Ok((queue, device)) => {
             let x = UsmArray::builder([3]).dtype(Dtype::I32).build().unwrap();
-            assert_eq!((x.device(), x.queue()), (&device, &device.queue().unwrap()));
-            println!("<{device}>");
+            assert_eq!((x.device(), x.queue()), (&device, &queue));
+            println!("<{device}> of {} threads", device.info().limits.compute_units);
         }
-        Err(error) => println!("<{error}>"),
+        Err(error) => {
+            println!("<{error}>");
+            // Nor by another way.
+            for device in stridewise::devices() {
+                println!("{device}: {:?}", Queue::new(&device, QueueProperties::default()).err());
+                println!("{device}: {:?}", device.create_sub_devices(&Partition::Equally(1)).err());
+            }
+        }
     }
 }
 
 #[test]
 fn the_environment_names_the_default_device() {
-    assert!(default_device_under("host:scalar").contains("<host:scalar>"));
-    assert!(default_device_under("nothing:gpu,host").contains("<host:cpu:0>"));
-    for wrong in ["host:quantum", "host::", ""] {
-        let text = default_device_under(wrong);
+    let under = |filter: &str| default_device_under(&[("STRIDEWISE_DEVICE", filter.as_ref())]);
+    assert!(under("host:scalar").contains("<host:scalar>"));
+    assert!(under("nothing:gpu,host").contains("<host:cpu:0>"));
+    for wrong in ["host:quantum", "host::"] {
+        let text = under(wrong);
         assert!(
             text.contains("STRIDEWISE_DEVICE") && text.contains(wrong) && text.contains("help:"),
             "{text}"
         );
+    }
+    for not_set in ["", " "] {
+        let named = |text: &str| text.lines().find(|line| line.starts_with('<')).map(str::to_owned);
+        let (found, expected) = (named(&under(not_set)), named(&default_device_under(&[])));
+        assert!(found.is_some() && found == expected, "{not_set:?} is as if it was not set: {found:?}");
+    }
+}
+
+#[test]
+fn the_environment_says_how_many_threads() {
+    let under = |text: &str| {
+        let threads = ("STRIDEWISE_NUM_THREADS", text.as_ref());
+        default_device_under(&[("STRIDEWISE_DEVICE", "host".as_ref()), threads])
+    };
+    assert!(under("3").contains(" of 3 threads"));
+    assert!(under(" 1 ").contains(" of 1 threads"));
+    let all = format!(" of {} threads", std::thread::available_parallelism().unwrap());
+    for not_set in ["", " "] {
+        assert!(under(not_set).contains(&all), "{not_set:?}");
+    }
+    for wrong in ["many", "0", "-1", "1.5", "5000", "2 threads"] {
+        let text = under(wrong);
+        let told = text.matches("STRIDEWISE_NUM_THREADS").count();
+        assert!(text.contains(&format!("{wrong:?}")) && text.contains("help:") && told == 3, "{text}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn variables_of_the_environment_are_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let wrong = OsStr::from_bytes(b"\xff1");
+    for variables in [
+        &[("STRIDEWISE_DEVICE", wrong)][..],
+        &[("STRIDEWISE_DEVICE", "host".as_ref()), ("STRIDEWISE_NUM_THREADS", wrong)],
+    ] {
+        let text = default_device_under(variables);
+        assert!(text.contains(variables[variables.len() - 1].0) && text.contains("help:"), "{text}");
     }
 }

@@ -70,6 +70,9 @@ macro_rules! define_errors {
             /// Operands live on different queues (compute follows data).
             #[error(transparent)]
             ExecutionPlacement(Arc<ExecutionPlacementError>),
+            /// A kernel breaks a rule, in its form or, in checked mode, by what it does.
+            #[error("kernel: {0}")]
+            Kernel(Arc<crate::kernel::Diagnostic>),
             /// A task that this one depends on failed; nothing was executed.
             #[error("a task that this one depends on failed: {0}")]
             Dependency(Arc<Error>),
@@ -137,6 +140,12 @@ impl Error {
             cause if is_left_behind(&cause) => cause,
             cause => Self::Dependency(Arc::new(cause)),
         }
+    }
+
+    /// The error of a kernel that breaks a rule. Not a `From`, which would leave the type of many an error open elsewhere.
+    #[must_use]
+    pub fn kernel(broken: crate::kernel::Diagnostic) -> Self {
+        Self::Kernel(Arc::new(broken))
     }
 
     /// The error of work that ended in a panic with this payload, as `catch_unwind` gives it.

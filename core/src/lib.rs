@@ -3,6 +3,7 @@
 
 pub mod backend;
 pub mod fault;
+pub mod kernel;
 pub mod layout;
 pub mod memory;
 pub mod ops;

@@ -114,6 +114,7 @@ impl Model {
                     chunk.copy_from_slice(&pattern);
                 }
             }
+            Logged::Kernel(launch) => unreachable!("programs of the model launch no kernel: {launch:?}"),
             Logged::Advise { .. } | Logged::Barrier | Logged::HostTask => {}
         }
         self.device.complete(id).expect("the command is ready");
@@ -315,6 +316,7 @@ fn accesses(command: &Logged) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         }
         Logged::Copy { dst, src, bytes } => (vec![range(src, *bytes)], vec![range(dst, *bytes)]),
         Logged::Fill { dst, bytes, .. } => (Vec::new(), vec![range(dst, *bytes)]),
+        Logged::Kernel(launch) => unreachable!("programs of the model launch no kernel: {launch:?}"),
         Logged::Advise { .. } | Logged::Barrier | Logged::HostTask => (Vec::new(), Vec::new()),
     }
 }

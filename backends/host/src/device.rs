@@ -10,6 +10,7 @@ use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, FoldExtents, Home, Limits, Partition,
     PerProcess, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport,
 };
+use stridewise_core::kernel::Kernel;
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
 
@@ -19,7 +20,7 @@ use crate::kernels::{self, Sharing, Tuning};
 use crate::pool::{Entered, Pool, Workers};
 use crate::queue::HostQueue;
 use crate::simd::Isa;
-use crate::{DRIVER, guard, memory, team, topology};
+use crate::{DRIVER, guard, interpreter, memory, team, topology};
 
 /// What a work-group may count on where the second-level cache is unknown.
 const LOCAL_MEMORY_BYTES: u64 = 256 << 10;
@@ -251,6 +252,10 @@ impl Device for HostDevice {
 
     fn supports(&self, plan: &LaunchPlan) -> Support {
         kernels::supports(plan)
+    }
+
+    fn supports_kernel(&self, kernel: &Kernel, _checked: bool) -> Support {
+        interpreter::supports(kernel, &self.state.tuning)
     }
 
     fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {

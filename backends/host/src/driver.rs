@@ -3,8 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use rayon::ThreadPool;
-use stridewise_core::backend::{Device, Driver};
-use stridewise_core::{Error, Result};
+use stridewise_core::backend::{
+    Device, DeviceInfo, Driver, Partition, Queue, QueueProperties, RawAllocation, SignalHandle, Support,
+};
+use stridewise_core::kernel::Kernel;
+use stridewise_core::memory::UsmKind;
+use stridewise_core::{Error, LaunchPlan, Result};
 
 use crate::DRIVER;
 use crate::device::HostDevice;
@@ -79,37 +83,85 @@ impl Driver for HostDriver {
         self.devices
             .get_or_init(|| {
                 let threads = default_threads();
-                let best: Arc<dyn Device> = Arc::new(HostDevice::root(Isa::best(), None, threads, None));
-                let variants = Isa::available().iter().map(|&level| {
-                    Arc::new(HostDevice::root(level, Some(level.name()), threads, None)) as Arc<dyn Device>
-                });
-                std::iter::once(best).chain(variants).collect()
+                let device = |level: Isa, variant| -> Arc<dyn Device> {
+                    match &threads {
+                        Ok(threads) => Arc::new(HostDevice::root(level, variant, *threads, None)),
+                        Err(why) => Arc::new(Refused {
+                            device: HostDevice::root(level, variant, available_threads(), None),
+                            why: why.clone(),
+                        }),
+                    }
+                };
+                let variants = Isa::available().iter().map(|&level| device(level, Some(level.name())));
+                std::iter::once(device(Isa::best(), None)).chain(variants).collect()
             })
             .clone()
     }
 }
 
-/// The variable's number, or what the process may use of the machine (`available_parallelism` honours the affinity
-/// mask and the quota of control groups).
-fn default_threads() -> usize {
-    static THREADS: OnceLock<usize> = OnceLock::new();
-    *THREADS.get_or_init(|| {
-        let available = std::thread::available_parallelism().map_or(1, usize::from);
-        let Some(text) = std::env::var_os(THREADS_VARIABLE) else {
-            return available;
-        };
-        parse_threads(&text.to_string_lossy()).unwrap_or_else(|| {
-            eprintln!(
-                "stridewise: `{THREADS_VARIABLE}` is {text:?}; expected a number from 1 to {MAX_THREADS}; \
-                 ignored, {available} threads are used"
-            );
-            available
-        })
+/// What the process may use of the machine (`available_parallelism` honours the affinity mask and the quota of control
+/// groups).
+fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The variable's number, or where it is not set, or empty, what the process may use of the machine.
+fn default_threads() -> Result<usize> {
+    match std::env::var_os(THREADS_VARIABLE) {
+        None => Ok(available_threads()),
+        Some(text) => Ok(parse_threads(&text.to_string_lossy())?.unwrap_or_else(available_threads)),
+    }
+}
+
+/// The number that a text is; `None` for one that is empty.
+fn parse_threads(text: &str) -> Result<Option<usize>> {
+    let number = text.trim();
+    if number.is_empty() {
+        return Ok(None);
+    }
+    let found = number.parse().ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
+    found.map(Some).ok_or_else(|| {
+        Error::device_selection(
+            format!("environment variable {THREADS_VARIABLE}"),
+            format!("{text:?}"),
+            format!("a number of worker threads, from 1 to {MAX_THREADS}"),
+            "set it to the number of cores to use, or unset it for all that the process may use",
+        )
     })
 }
 
-fn parse_threads(text: &str) -> Option<usize> {
-    text.trim().parse().ok().filter(|n| (1..=MAX_THREADS).contains(n))
+/// A device of the host that cannot be used, because the environment asks of it what cannot be. It is listed, and whoever
+/// is about to use it is told why.
+struct Refused {
+    device: HostDevice,
+    why: Error,
+}
+
+impl Device for Refused {
+    fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+    fn supports(&self, _plan: &LaunchPlan) -> Support {
+        Support::No(self.why.to_string())
+    }
+    fn supports_kernel(&self, _kernel: &Kernel, _checked: bool) -> Support {
+        Support::No(self.why.to_string())
+    }
+    fn alloc(&self, _kind: UsmKind, _bytes: usize, _align: usize) -> Result<RawAllocation> {
+        Err(self.why.clone())
+    }
+    unsafe fn free(&self, _memory: RawAllocation) {
+        // There is none.
+    }
+    fn create_queue(&self, _properties: QueueProperties) -> Result<Arc<dyn Queue>> {
+        Err(self.why.clone())
+    }
+    fn sub_devices(&self, _partition: &Partition) -> Result<Vec<Arc<dyn Device>>> {
+        Err(self.why.clone())
+    }
+    fn signal(&self) -> Result<SignalHandle> {
+        Err(self.why.clone())
+    }
 }
 
 #[cfg(test)]
@@ -118,9 +170,10 @@ mod tests {
 
     #[test]
     fn threads_are_numbers_in_range() {
-        assert_eq!(parse_threads(" 8 "), Some(8));
-        for bad in ["", "0", "-1", "many", "1.5", "5000"] {
-            assert_eq!(parse_threads(bad), None, "{bad:?}");
+        assert_eq!(parse_threads(" 8 ").unwrap(), Some(8));
+        assert_eq!((parse_threads("").unwrap(), parse_threads(" ").unwrap()), (None, None));
+        for bad in ["0", "-1", "many", "1.5", "5000", "\u{fffd}1"] {
+            assert!(matches!(parse_threads(bad), Err(Error::DeviceSelection(_))), "{bad:?}");
         }
     }
 

@@ -9,6 +9,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use stridewise_core::backend::Command;
+use stridewise_core::kernel::KernelArgument;
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Error, LaunchPlan, Result};
 
@@ -78,6 +79,13 @@ pub(crate) fn redirect(command: &mut Command) {
     match command {
         Command::Launch(plans) => plans.iter_mut().for_each(redirect),
         Command::Stages(stages) => stages.iter_mut().flatten().for_each(redirect),
+        Command::Kernel(launch) => {
+            for argument in &mut launch.arguments {
+                if let KernelArgument::Array { ptr, .. } = argument {
+                    *ptr = resolve(*ptr);
+                }
+            }
+        }
         Command::Copy { dst, src, .. } => {
             *dst = resolve(*dst);
             *src = resolve(*src);

@@ -17,6 +17,7 @@ mod device;
 mod driver;
 mod event;
 mod guard;
+mod interpreter;
 mod kernels;
 pub mod limit;
 mod memory;

@@ -15,7 +15,7 @@ use crate::device::DeviceState;
 use crate::event::HostEvent;
 use crate::kernels::{self, Tuning};
 use crate::pool::Pool;
-use crate::{company, team, topology};
+use crate::{company, interpreter, team, topology};
 
 /// Plans below this estimate are not worth splitting (two to three times the cost of waking a worker); several of them
 /// in one command are spread over the workers whole.
@@ -146,6 +146,7 @@ pub(crate) fn estimate_ns(command: &Command) -> Option<u64> {
         Command::Stages(stages) => {
             Some(stages.iter().fold(0, |sum, plans| sum.saturating_add(plans_ns(plans))))
         }
+        Command::Kernel(launch) => Some(interpreter::estimate_ns(launch)),
         Command::Copy { bytes, .. } | Command::Fill { bytes, .. } => Some(*bytes as u64 / BYTES_PER_NS),
         // A page that is not there yet costs about as much as copying it does, one that is there nothing.
         Command::Advise { bytes, .. } => Some(*bytes as u64 / BYTES_PER_NS),
@@ -161,6 +162,10 @@ fn execute(command: Command, tuning: &Tuning) -> Result<()> {
     match command {
         Command::Launch(plans) => launch(&plans, tuning)?,
         Command::Stages(stages) => launch_stages(&stages, tuning)?,
+        Command::Kernel(kernel) => {
+            // SAFETY: `Queue::submit`'s contract, and core launches what `supports_kernel` accepts only.
+            unsafe { interpreter::run_kernel(&kernel, tuning) }?;
+        }
         Command::Copy { dst, src, bytes } => {
             // SAFETY: `Queue::submit`'s contract: the ranges are allocated, disjoint, and nothing else accesses them
             // until the event of this command is terminal.

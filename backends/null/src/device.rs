@@ -11,6 +11,7 @@ use stridewise_core::backend::{
     Partition, Profile, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Submitted, Support,
     Topology, UsmSupport, Wait,
 };
+use stridewise_core::kernel::Kernel;
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, LaunchPlan, Result};
 
@@ -359,6 +360,10 @@ impl Device for NullDevice {
     fn ends_commands(&self) -> bool {
         // The test does.
         false
+    }
+
+    fn supports_kernel(&self, _kernel: &Kernel, _checked: bool) -> Support {
+        Support::Native // It executes this one as little as any other command; core has asked for its dtypes.
     }
 
     fn supports(&self, plan: &LaunchPlan) -> Support {

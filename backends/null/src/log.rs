@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use stridewise_core::backend::{Advice, Command, Dependency, Event, EventStatus};
+use stridewise_core::kernel::{Kernel, KernelArgument, KernelLaunch, Object};
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Dtype, Error, LaunchPlan, Operand, Result};
 
@@ -12,6 +13,8 @@ use stridewise_core::{Dtype, Error, LaunchPlan, Operand, Result};
 pub enum Logged {
     /// A launch's plans.
     Launch(Vec<LaunchPlan>),
+    /// A launch of a kernel that a user wrote.
+    Kernel(KernelLaunch),
     /// A copy.
     Copy {
         /// Where to.
@@ -53,6 +56,7 @@ impl Logged {
     pub(crate) fn of(command: &Command) -> Result<Self> {
         Ok(match command {
             Command::Launch(plans) => Self::Launch(plans.clone()),
+            Command::Kernel(launch) => Self::Kernel((**launch).clone()),
             Command::Copy { dst, src, bytes } => Self::Copy { dst: *dst, src: *src, bytes: *bytes },
             Command::Fill { dst, bytes, pattern, pattern_bytes } => {
                 let pattern = pattern.iter().take(*pattern_bytes).copied().collect();
@@ -65,7 +69,7 @@ impl Logged {
                 return Err(Error::unsupported(
                     "command",
                     format!("{other:?}"),
-                    "a launch, copy, fill, barrier or host task",
+                    "a launch, kernel, copy, fill, barrier or host task",
                     "teach the null backend's log the new kind",
                 ));
             }
@@ -79,8 +83,9 @@ impl Logged {
         match self {
             Self::Launch(plans) => merged(plans.iter().flat_map(|plan| {
                 let inputs = plan.inputs.iter().zip(plan.program.inputs());
-                inputs.flat_map(move |(operand, &dtype)| elements(plan, operand, dtype))
+                inputs.flat_map(move |(operand, &dtype)| elements(&plan.dims, operand, dtype))
             })),
+            Self::Kernel(launch) => arrays(launch, Kernel::reads),
             Self::Copy { src, bytes, .. } => merged([range(*src, *bytes)]),
             _ => Vec::new(),
         }
@@ -94,12 +99,25 @@ impl Logged {
                 plan.outputs
                     .iter()
                     .enumerate()
-                    .flat_map(move |(i, operand)| elements(plan, operand, plan.output_dtype(i)))
+                    .flat_map(move |(i, operand)| elements(&plan.dims, operand, plan.output_dtype(i)))
             })),
+            Self::Kernel(launch) => arrays(launch, Kernel::writes),
             Self::Copy { dst, bytes, .. } | Self::Fill { dst, bytes, .. } => merged([range(*dst, *bytes)]),
             _ => Vec::new(),
         }
     }
+}
+
+/// All elements of the arrays of which a kernel says so: which ones it accesses shows only when it runs.
+fn arrays(launch: &KernelLaunch, which: impl Fn(&Kernel, Object) -> bool) -> Vec<Range<usize>> {
+    let all = launch.arrays().filter(|(object, _)| which(&launch.kernel, *object));
+    merged(all.flat_map(|(object, argument)| match argument {
+        KernelArgument::Array { ptr, shape, strides } => {
+            let operand = Operand { ptr: *ptr, strides: strides.as_slice().into() };
+            elements(shape, &operand, launch.kernel.form().object(object).dtype)
+        }
+        _ => Vec::new(),
+    }))
 }
 
 fn range(ptr: UsmPtr, bytes: usize) -> Range<usize> {
@@ -107,10 +125,10 @@ fn range(ptr: UsmPtr, bytes: usize) -> Range<usize> {
 }
 
 /// The address range of each element that an operand's strides reach.
-fn elements(plan: &LaunchPlan, operand: &Operand, dtype: Dtype) -> Vec<Range<usize>> {
+fn elements(dims: &[usize], operand: &Operand, dtype: Dtype) -> Vec<Range<usize>> {
     let size = dtype.size();
     let mut addresses = vec![operand.ptr.addr()];
-    for (&extent, &stride) in plan.dims.iter().zip(&operand.strides) {
+    for (&extent, &stride) in dims.iter().zip(&operand.strides) {
         // A broadcast dimension adds no address.
         let extent = if stride == 0 { extent.min(1) } else { extent };
         let step = stride.wrapping_mul(size.cast_signed());

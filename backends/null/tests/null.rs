@@ -8,8 +8,9 @@ use stridewise_core::backend::{
     Aspect, Command, Dependency, Device, Driver, Event, EventStatus, Queue, QueueProperties, Signal, Support,
     UsmSupport, Wait,
 };
+use stridewise_core::kernel::{Coordinate, Kernel, KernelBuilder, Level};
 use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Dtype, Error, Family, Fold, LaunchPlan, Op, Operand, Program};
+use stridewise_core::{Dtype, Error, Family, Fold, LaunchPlan, Op, Operand, Program, UsmArray, Weak, s};
 use stridewise_null::{NullConfig, NullDevice, NullDriver};
 
 fn device() -> NullDevice {
@@ -318,4 +319,75 @@ fn the_driver_lists_its_device() {
     submit(&listed[0].create_queue(QueueProperties::default()).unwrap(), Command::Barrier, &[]);
     assert_eq!(driver.device().log().len(), 1, "the same device");
     assert_eq!(listed[0].info().backend, "null");
+}
+
+/// `y[i] = 2 x[i]`, or with `adds`, `y[i] += x[i]`.
+fn kernel(adds: bool) -> Kernel {
+    let build = || -> stridewise_core::Result<Kernel> {
+        let mut k = KernelBuilder::new("kernel", 1)?;
+        let x = k.global("x", Dtype::I64, 1, false)?;
+        let y = k.global("y", Dtype::I64, 1, true)?;
+        let i = k.index(Level::Global, Coordinate::Id(0))?;
+        let value = k.load(x, [i])?;
+        let other = if adds { k.load(y, [i])? } else { value };
+        let sum = k.binary(Op::Add, value, other)?;
+        k.store(y, [i], sum)?;
+        k.finish()
+    };
+    build().unwrap()
+}
+
+#[test]
+fn a_kernel_waits_for_what_its_form_says_it_accesses() {
+    let null = device();
+    let queue = stridewise_core::Device::from_backend(Arc::new(null.clone())).queue().unwrap();
+    let array = || UsmArray::empty(&queue, &[16], Dtype::I64, UsmKind::Device).unwrap();
+    let (x, y, z) = (array(), array(), array());
+    let launch = |kernel: &Kernel, x: &UsmArray, y: &UsmArray, depends: &[_]| {
+        kernel.launch(&queue, [16], &[x.into(), y.into()], depends).unwrap()
+    };
+    x.assign(Weak::Int(1)).unwrap(); // 0
+    launch(&kernel(false), &x, &y, &[]); // 1: reads what 0 writes.
+    let third = launch(&kernel(false), &x, &z, &[]); // 2: the same, and nothing of 1.
+    launch(&kernel(true), &z, &y, &[]); // 3: reads what 1 and 2 write.
+    x.slice(s![..8]).unwrap().assign(Weak::Int(2)).unwrap(); // 4: over what 1 and 2 read.
+    let even = x.slice(s![8..;2]).unwrap();
+    let odd = y.slice(s![9..;2]).unwrap();
+    kernel(true).launch(&queue, [4], &[(&even).into(), (&odd).into()], &[third]).unwrap(); // 5
+    let log = null.log();
+    let waits = |number: usize| {
+        let mut ids = log[number].wait_ids();
+        ids.sort_unstable();
+        ids
+    };
+    assert_eq!(
+        (0..6).map(waits).collect::<Vec<_>>(),
+        [vec![], vec![0], vec![0], vec![1, 2], vec![0, 1, 2], vec![0, 2, 3]]
+    );
+    // What fails is inherited by what reads it: of a kernel also where it writes, for that need not be all of an array.
+    assert!(log[3].waits.iter().all(|wait| wait.dependency == Dependency::Data));
+    let at = |array: &UsmArray| array.usm_data().unwrap().ptr().addr();
+    let bytes = |ranges: &[Range<usize>]| ranges.iter().map(Range::len).sum::<usize>();
+    assert_eq!(bytes(&log[3].command.reads()), 256);
+    assert_eq!(log[1].command.writes(), vec![at(&y)..at(&y) + 128]);
+    assert_eq!(log[5].command.writes().len(), 4);
+    for _ in 0..log.len() {
+        null.complete(null.ready()[0]).unwrap();
+    }
+}
+
+#[test]
+fn a_kernel_keeps_its_arrays_alive() {
+    let null = device();
+    let device = stridewise_core::Device::from_backend(Arc::new(null.clone()));
+    let queue = device.queue().unwrap();
+    let array = || UsmArray::empty(&queue, &[1 << 16], Dtype::I64, UsmKind::Device).unwrap();
+    let (x, y) = (array(), array());
+    let event = kernel(true).launch(&queue, [1 << 16], &[(&x).into(), (&y).into()], &[]).unwrap();
+    drop((x, y));
+    assert!(device.pool_statistics().live_bytes > 0);
+    null.fail(0, failure()).unwrap();
+    assert!(event.wait().is_err());
+    drop(event);
+    assert_eq!(null.wrong_frees(), 0);
 }

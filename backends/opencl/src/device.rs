@@ -10,6 +10,7 @@ use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
     RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport, check_end,
 };
+use stridewise_core::kernel::Kernel;
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
 
@@ -316,6 +317,10 @@ impl OpenClDevice {
 impl Device for OpenClDevice {
     fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    fn supports_kernel(&self, _kernel: &Kernel, _checked: bool) -> Support {
+        Support::No("kernels are not emitted as OpenCL C yet".into())
     }
 
     fn supports(&self, plan: &LaunchPlan) -> Support {

@@ -213,19 +213,10 @@ fn prepare(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<(Recorded, Queue, U
 /// The outcome, the same for every element, of comparing an array's integers with a weak integer that is out of their
 /// range.
 fn settled_comparison(op: Op, operands: &[ArrayOrScalar<'_>], dtype: Dtype) -> Option<bool> {
-    let (position, order) = operands.iter().enumerate().find_map(|(position, operand)| match operand {
-        ArrayOrScalar::Weak(value) => Some((position, value.order_against(dtype)?)),
+    operands.iter().enumerate().find_map(|(position, operand)| match operand {
+        ArrayOrScalar::Weak(value) => value.settles(op, position, dtype),
         _ => None,
-    })?;
-    // The order of the first operand relative to the second.
-    let order = if position == 0 { order } else { order.reverse() };
-    match op {
-        Op::Equal => Some(false),
-        Op::NotEqual => Some(true),
-        Op::Less | Op::LessEqual => Some(order.is_lt()),
-        Op::Greater | Op::GreaterEqual => Some(order.is_gt()),
-        _ => None,
-    }
+    })
 }
 
 impl UsmArray {

@@ -46,6 +46,7 @@ pub use typed::{
     NumElement, OrderedElement, RealElement, Reducible, UniqueValues,
 };
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::dtype::{Dtype, Element};
@@ -256,7 +257,7 @@ impl UsmArray {
         HostViewMut::open(self.elements.memory()?, &self.layout, self.dtype)
     }
 
-    pub(crate) fn check_writable(&self, argument: &'static str) -> Result<()> {
+    pub(crate) fn check_writable(&self, argument: impl Into<Cow<'static, str>>) -> Result<()> {
         let complaint = if !self.writable {
             "read-only"
         } else if crate::layout::self_overlaps(&self.layout) {

@@ -56,6 +56,7 @@ use std::time::{Duration, Instant};
 
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
+use crate::kernel::{Kernel, KernelLaunch};
 use crate::memory::{UsmKind, UsmPtr};
 use crate::ops::Op;
 use crate::plan::LaunchPlan;
@@ -177,6 +178,8 @@ pub trait Device: Send + Sync {
     fn info(&self) -> &DeviceInfo;
     /// Whether it can run a plan.
     fn supports(&self, plan: &LaunchPlan) -> Support;
+    /// Whether it can run a kernel that a user wrote, watched ([`Watch`](crate::kernel::Watch)) or not.
+    fn supports_kernel(&self, kernel: &Kernel, checked: bool) -> Support;
     /// How far the result of an operation on a dtype may be from the exact one, in units in the last place, where the
     /// device computes it by functions of its own: 0 for exact and correctly rounded results; of complex numbers, in
     /// units of the greater part. `None` where it computes by the engine's own functions.
@@ -398,6 +401,8 @@ pub enum Command {
     /// depend on each other. No pass writes what another one of any stage writes, nor what one of its own or an earlier stage
     /// reads. Only for devices that say so ([`Device::takes_stages`]).
     Stages(Vec<Vec<LaunchPlan>>),
+    /// A kernel that a user wrote.
+    Kernel(Box<KernelLaunch>),
     /// Copies bytes between memory of this driver, or between it and host memory; the ranges do not overlap.
     Copy {
         /// Where to.
@@ -438,6 +443,7 @@ impl fmt::Debug for Command {
         match self {
             Self::Launch(plans) => f.debug_tuple("Launch").field(plans).finish(),
             Self::Stages(stages) => f.debug_tuple("Stages").field(stages).finish(),
+            Self::Kernel(launch) => write!(f, "Kernel({:?} over {})", launch.kernel, launch.space),
             Self::Copy { dst, src, bytes } => write!(f, "Copy({bytes} bytes {src:?} → {dst:?})"),
             Self::Fill { dst, bytes, .. } => write!(f, "Fill({bytes} bytes at {dst:?})"),
             Self::Advise { ptr, bytes, advice } => write!(f, "Advise({advice:?}, {bytes} bytes at {ptr:?})"),

@@ -21,11 +21,13 @@
 mod evaluate;
 mod expression;
 mod fold;
+mod kernel;
 mod pass;
 mod plan;
 
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
 pub(crate) use fold::{Folding, WAITING_BYTES, fold};
+pub(crate) use kernel::launch_kernel;
 pub(crate) use pass::{Pass, Walk};
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::backend::sync::{Mutex, MutexGuard};
@@ -130,10 +130,10 @@ impl UnderWay {
 
     /// Counts a command that a queue has taken.
     pub(crate) fn add(&self, queue: &Queue, event: Arc<dyn Event>, bytes: usize, is_open: bool) {
-        let is_open = is_open || !queue.device().backend().ends_commands();
         if is_open {
             OPEN.add(&event);
         }
+        let is_open = is_open || !queue.device().backend().ends_commands();
         let mut state = self.lock();
         if state.commands.len() >= state.prune_at {
             state.prune();
@@ -203,45 +203,46 @@ impl UnderWay {
     }
 }
 
-/// The open commands of all devices: what waits for one of another device is open, too.
+/// The host tasks of all devices and what is behind them, as far as it has not ended: what waits for one of another device is
+/// open, too. They are not kept alive by it.
 struct Open {
     /// How many are in the list, for who looks without the lock.
     len: AtomicUsize,
-    events: Mutex<Vec<Arc<dyn Event>>>,
+    events: Mutex<Vec<Weak<dyn Event>>>,
 }
 
 static OPEN: Open = Open { len: AtomicUsize::new(0), events: Mutex::new(Vec::new()) };
 
 impl Open {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<dyn Event>>> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Calls a function with the list, without what has ended.
+    fn with<R>(&self, f: impl FnOnce(&mut Vec<Weak<dyn Event>>) -> R) -> R {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        // To be dropped without the lock: the last owner of an event may be this.
+        let mut seen = Vec::new();
+        events.retain(|event| {
+            event.upgrade().is_some_and(|event| {
+                let goes_on = !event.status().is_terminal();
+                seen.push(event);
+                goes_on
+            })
+        });
+        let result = f(&mut events);
+        self.len.store(events.len(), Ordering::Release);
+        drop(events);
+        drop(seen);
+        result
     }
 
     fn add(&self, event: &Arc<dyn Event>) {
-        let mut events = self.lock();
-        let ended = if events.len() == events.capacity() { Self::prune(&mut events) } else { Vec::new() };
-        events.push(Arc::clone(event));
-        self.len.store(events.len(), Ordering::Release);
-        drop(events);
-        drop(ended);
-    }
-
-    /// Takes out what has ended, to be dropped without the lock: the last owner of an event may be this list.
-    fn prune(events: &mut Vec<Arc<dyn Event>>) -> Vec<Arc<dyn Event>> {
-        let (ended, left) = events.drain(..).partition(|event| event.status().is_terminal());
-        *events = left;
-        ended
+        self.with(|events| events.push(Arc::downgrade(event)));
     }
 
     /// Whether one of some events is in the list.
     fn has_any(&self, of: &[Wait]) -> bool {
-        let mut events = self.lock();
-        let ended = Self::prune(&mut events);
-        self.len.store(events.len(), Ordering::Release);
-        let found = of.iter().any(|wait| events.iter().any(|open| Arc::ptr_eq(open, &wait.event)));
-        drop(events);
-        drop(ended);
-        found
+        let is_open = |events: &[Weak<dyn Event>], wait: &Wait| {
+            events.iter().any(|open| std::ptr::addr_eq(open.as_ptr(), Arc::as_ptr(&wait.event)))
+        };
+        self.with(|events| of.iter().any(|wait| is_open(events, wait)))
     }
 }
 

@@ -15,6 +15,7 @@ use super::backlog;
 use super::track::{LockedTrack, Mode, Region, Views};
 use crate::backend::{self, Command, Dependency, EventStatus, Rest, Submitted, Wait, assert_unlocked};
 use crate::error::{Error, Result};
+use crate::kernel::{KernelArgument, KernelLaunch};
 use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
 use crate::runtime::{Event, Queue};
 
@@ -212,6 +213,40 @@ pub(crate) fn launch_stages(
     unsafe { submit(queue, &mut Some(Command::Stages(stages)), &accesses, depends, batch) }
 }
 
+/// As [`launch`], of a kernel that a user wrote.
+pub(crate) fn launch_kernel(
+    queue: &Queue,
+    launch: KernelLaunch,
+    accesses: &[Access],
+    depends: &[Event],
+    batch: &mut Batch<'_>,
+) -> Result<Event> {
+    for (object, argument) in launch.arrays() {
+        let KernelArgument::Array { ptr, shape, strides } = argument else { continue };
+        let operand = Operand { ptr: *ptr, strides: strides.as_slice().into() };
+        let size = launch.kernel.form().object(object).dtype.size();
+        let modes = [(launch.kernel.reads(object), Mode::Read), (launch.kernel.writes(object), Mode::Write)];
+        for mode in modes.iter().filter(|(has, _)| *has && !shape.contains(&0)).map(|(_, mode)| *mode) {
+            if !accesses.iter().any(|access| access.contains(&operand, shape, &[], size, mode)) {
+                return Err(unstated(&operand, shape));
+            }
+        }
+    }
+    // SAFETY: the loop above: each array that the kernel reads or writes lies in an access of that mode, and by the contract
+    // of a kernel's form no index leads out of its array. Arguments fit their parameters (`Kernel::launch`).
+    unsafe { submit(queue, &mut Some(Command::Kernel(Box::new(launch))), accesses, depends, batch) }
+}
+
+/// The defect that a command reaches memory that nobody knows of.
+fn unstated(operand: &Operand, dims: &[usize]) -> Error {
+    Error::out_of_bounds(
+        "plan",
+        format!("an operand at {:?} over {dims:?}", operand.ptr),
+        "operands inside the memory that the submission names",
+        "this is a defect of the engine: please report it",
+    )
+}
+
 /// Checks that every operand of plans reaches only into the region of an access of its mode.
 fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
     for plan in plans {
@@ -227,12 +262,7 @@ fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
                 _ => &[],
             };
             if !accesses.iter().any(|access| access.contains(operand, &plan.dims, indexed, size, mode)) {
-                return Err(Error::out_of_bounds(
-                    "plan",
-                    format!("an operand at {:?} over {:?}", operand.ptr, plan.dims),
-                    "operands inside the memory that the submission names",
-                    "this is a defect of the engine: please report it",
-                ));
+                return Err(unstated(operand, &plan.dims));
             }
         }
     }

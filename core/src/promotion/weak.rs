@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
+use crate::ops::Op;
 use crate::{Complex, Scalar, bf16, f16};
 
 /// A Rust scalar beside arrays: it has a kind, but leaves the dtype to them.
@@ -128,6 +129,21 @@ impl Weak {
             Some(Ordering::Greater)
         } else {
             None
+        }
+    }
+
+    /// The outcome, the same for every value, of comparing values of an integer `dtype` with this integer, the operand of this
+    /// position, where it is out of their range.
+    pub(crate) fn settles(&self, op: Op, position: usize, dtype: Dtype) -> Option<bool> {
+        let order = self.order_against(dtype)?;
+        // The order of the first operand relative to the second.
+        let order = if position == 0 { order } else { order.reverse() };
+        match op {
+            Op::Equal => Some(false),
+            Op::NotEqual => Some(true),
+            Op::Less | Op::LessEqual => Some(order.is_lt()),
+            Op::Greater | Op::GreaterEqual => Some(order.is_gt()),
+            _ => None,
         }
     }
 }

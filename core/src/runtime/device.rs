@@ -142,14 +142,15 @@ pub fn devices() -> Vec<Device> {
 }
 
 /// The device that arrays are made on where none is named: the one that the environment variable `STRIDEWISE_DEVICE`
-/// names, else the first GPU, else the host, else the first there is. Chosen once.
+/// names, else (also where it is empty) the first GPU, else the host, else the first there is. Chosen once.
 ///
 /// # Errors
 /// [`Error::DeviceSelection`] where the variable names no device, or there is none at all.
 pub fn default_device() -> Result<Device> {
     static DEFAULT: OnceLock<Result<Device>> = OnceLock::new();
-    let choose = || match std::env::var(DEFAULT_DEVICE_VARIABLE) {
-        Ok(filter) => Device::select(&filter).map_err(|error| match error {
+    let named = std::env::var_os(DEFAULT_DEVICE_VARIABLE).map(|text| text.to_string_lossy().into_owned());
+    let choose = || match named.filter(|filter| !filter.trim().is_empty()) {
+        Some(filter) => Device::select(&filter).map_err(|error| match error {
             Error::DeviceSelection(c) => Error::device_selection(
                 format!("environment variable {DEFAULT_DEVICE_VARIABLE}"),
                 &c.value,
@@ -158,7 +159,7 @@ pub fn default_device() -> Result<Device> {
             ),
             other => other,
         }),
-        Err(_) => {
+        None => {
             let listed = devices();
             let gpu = listed.iter().find(|d| d.info().device_type == DeviceType::Gpu);
             let host = listed.iter().find(|d| d.info().has(Aspect::HostDebuggable));

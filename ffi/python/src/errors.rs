@@ -82,7 +82,7 @@ impl From<Fault> for PyErr {
 pub(crate) fn raise(error: &Error) -> PyErr {
     let text = error.to_string();
     match error {
-        Error::Value(_) | Error::Shape(_) | Error::Overflow(_) | Error::Borrow(_) => {
+        Error::Value(_) | Error::Shape(_) | Error::Overflow(_) | Error::Borrow(_) | Error::Kernel(_) => {
             PyValueError::new_err(text)
         }
         Error::Axis(_) | Error::OutOfBounds(_) => Python::attach(|py| match BOUNDS.get(py) {

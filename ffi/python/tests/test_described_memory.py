@@ -91,7 +91,7 @@ def test_memory_that_is_described_is_held(kind):
 @pytest.mark.parametrize("kind", VISIBLE)
 def test_numpys_interface_holds(kind):
     z = ones(kind)
-    w = sw.asarray(ForNumpy(z))
+    w = sw.asarray(ForNumpy(z), device="host")
     assert w._pointer == z._pointer
     del z
     assert_held(w, others(kind))
@@ -103,7 +103,7 @@ def test_an_address_behind_a_buffer_holds(kind):
 
     z = ones(kind)
     # Of ctypes, who only has the address.
-    w = sw.asarray((ctypes.c_int32 * N).from_address(z.__array_interface__["data"][0]))
+    w = sw.asarray((ctypes.c_int32 * N).from_address(z.__array_interface__["data"][0]), device="host")
     assert w._pointer == z._pointer
     del z
     assert_held(w, others(kind))

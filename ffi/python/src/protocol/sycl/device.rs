@@ -12,6 +12,7 @@ use stridewise::backend::{
     self, Aspect, Command, DeviceInfo, Partition, QueueProperties, RawAllocation, SignalHandle, Submitted,
     Support, Wait,
 };
+use stridewise::kernel::Kernel;
 use stridewise::{Device, Dtype, Error, LaunchPlan, Op, Queue, Result, UsmKind, UsmPtr, WeakDevice, devices};
 
 use super::library::{self, SyclQueue};
@@ -114,6 +115,9 @@ impl backend::Device for SyclDevice {
     }
     fn supports(&self, plan: &LaunchPlan) -> Support {
         self.host.supports(plan)
+    }
+    fn supports_kernel(&self, kernel: &Kernel, checked: bool) -> Support {
+        self.host.supports_kernel(kernel, checked)
     }
     fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
         self.host.error_bound(op, dtype)

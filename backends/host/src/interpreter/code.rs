@@ -1,0 +1,432 @@
+//! From the form of a kernel to what the interpreter runs: each operation with its function, each value with its slot.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use stridewise_core::backend::ElementsFn;
+use stridewise_core::kernel::{
+    Atomic, AtomicOp, Block as Form, Collective, Coordinate, Expression, Fence, Kernel, Level, Memory,
+    MemoryOrder, Object, Parameter, Position, Statement, StatementKind, Value, Variable,
+};
+use stridewise_core::{Dtype, Op, Scalar};
+
+use super::frame::Bits;
+use crate::kernels::{self, Tuning};
+
+/// A slot of a frame, and the dtype of what is in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arg {
+    pub(super) slot: usize,
+    pub(super) dtype: Dtype,
+}
+
+/// Places of an element.
+pub(super) type Indices = SmallVec<[Arg; 3]>;
+
+/// One thing to do.
+pub(super) struct Step {
+    pub(super) kind: Kind,
+    pub(super) at: Position,
+    /// It, or one inside, waits for the other items of the group.
+    pub(super) meets: bool,
+}
+
+pub(super) struct Block {
+    pub(super) steps: Vec<Step>,
+    pub(super) meets: bool,
+}
+
+pub(super) enum Kind {
+    Apply {
+        dst: usize,
+        op: Op,
+        run: ElementsFn,
+        dtype: Dtype,
+        out: Dtype,
+        args: SmallVec<[Arg; 3]>,
+    },
+    Get {
+        dst: usize,
+        variable: Arg,
+    },
+    Index {
+        dst: usize,
+        level: Level,
+        coordinate: Coordinate,
+    },
+    Extent {
+        dst: usize,
+        object: Object,
+        axis: usize,
+    },
+    Load {
+        dst: usize,
+        object: Object,
+        indices: Indices,
+    },
+    Collective {
+        dst: usize,
+        collective: Together,
+        operand: Arg,
+    },
+    /// `moves`: nothing needs the value any more.
+    Set {
+        variable: Arg,
+        value: usize,
+        moves: bool,
+        choose: ElementsFn,
+    },
+    Store {
+        object: Object,
+        indices: Indices,
+        value: Arg,
+    },
+    Atomic(Rmw),
+    Fence(MemoryOrder),
+    Barrier(Fence),
+    If {
+        condition: usize,
+        then: Block,
+        otherwise: Block,
+    },
+    While {
+        head: Block,
+        condition: usize,
+        body: Block,
+    },
+    For {
+        counter: Arg,
+        bounds: [Arg; 3],
+        body: Block,
+    },
+    Break,
+    Continue,
+    Return,
+    Call(Block),
+    Assert {
+        condition: usize,
+        message: Arc<str>,
+    },
+    Nothing,
+}
+
+/// An atomic access.
+pub(super) struct Rmw {
+    pub(super) object: Object,
+    pub(super) indices: Indices,
+    pub(super) update: Update,
+    pub(super) operand: Option<Arg>,
+    pub(super) result: Option<Arg>,
+}
+
+/// What an atomic access makes of an element.
+#[derive(Clone, Copy)]
+pub(super) enum Update {
+    Nothing,
+    Operand,
+    Where(Arg),
+    By(ElementsFn),
+}
+
+/// A collective.
+#[derive(Clone, Copy)]
+pub(super) enum Together {
+    Reduce(ElementsFn),
+    Inclusive(ElementsFn),
+    Exclusive(ElementsFn, Bits),
+    Broadcast(Arg),
+}
+
+/// A kernel that is ready to run.
+pub(super) struct Code {
+    pub(super) body: Block,
+    /// Bytes of an item's part of each slot.
+    pub(super) slots: Vec<usize>,
+    /// Slots whose contents never change.
+    pub(super) constants: Vec<(usize, Scalar)>,
+    /// Slots of scalar parameters, by parameter.
+    pub(super) scalars: Vec<Option<usize>>,
+}
+
+/// Compiles a kernel, with its assertions where they are checked; `None` where some operation has no function, which `supports` refuses.
+pub(super) fn compile(kernel: &Kernel, tuning: &Tuning, checked: bool) -> Option<Code> {
+    let form = kernel.form();
+    let mut compiler = Compiler {
+        kernel,
+        tuning,
+        slots: Vec::new(),
+        free: Vec::new(),
+        of_value: vec![None; form.values.len()],
+        of_variable: Vec::new(),
+        constants: Vec::new(),
+        count: 0,
+        checked,
+    };
+    for variable in &form.variables {
+        let slot = compiler.fresh(variable.dtype);
+        compiler.of_variable.push(slot);
+    }
+    let scalars = form.parameters.iter().map(|parameter| match parameter {
+        Parameter::Scalar { value, .. } => {
+            let slot = compiler.fresh(form.dtype(*value));
+            compiler.of_value[value.number()] = Some(Home { slot, owned: false });
+            Some(slot)
+        }
+        Parameter::Object(_) => None,
+    });
+    let scalars = scalars.collect();
+    let body = compiler.block(&form.body)?;
+    Some(Code { body, slots: compiler.slots, constants: compiler.constants, scalars })
+}
+
+/// Where a value is. A slot of its own is given back when nothing needs the value any more.
+#[derive(Clone, Copy)]
+struct Home {
+    slot: usize,
+    owned: bool,
+}
+
+struct Compiler<'a> {
+    kernel: &'a Kernel,
+    tuning: &'a Tuning,
+    slots: Vec<usize>,
+    free: Vec<usize>,
+    of_value: Vec<Option<Home>>,
+    of_variable: Vec<usize>,
+    constants: Vec<(usize, Scalar)>,
+    /// Number of the next statement, as the kernel counts them.
+    count: usize,
+    checked: bool,
+}
+
+impl Compiler<'_> {
+    /// A slot that nothing else ever uses.
+    fn fresh(&mut self, dtype: Dtype) -> usize {
+        self.slots.push(dtype.size());
+        self.slots.len() - 1
+    }
+
+    fn define(&mut self, value: Value) -> usize {
+        let dtype = self.kernel.form().dtype(value);
+        // Slots of one size are alike.
+        let same = self.free.iter().rposition(|&slot| self.slots[slot] == dtype.size());
+        let slot = match same {
+            Some(position) => self.free.swap_remove(position),
+            None => self.fresh(dtype),
+        };
+        self.of_value[value.number()] = Some(Home { slot, owned: true });
+        slot
+    }
+
+    fn slot(&self, value: Value) -> usize {
+        self.of_value[value.number()].map_or(0, |home| home.slot)
+    }
+
+    fn arg(&self, value: Value) -> Arg {
+        Arg { slot: self.slot(value), dtype: self.kernel.form().dtype(value) }
+    }
+
+    fn args(&self, values: &[Value]) -> Indices {
+        values.iter().map(|&value| self.arg(value)).collect()
+    }
+
+    fn variable(&self, variable: Variable) -> Arg {
+        let dtype = self.kernel.form().variables[variable.number()].dtype;
+        Arg { slot: self.of_variable[variable.number()], dtype }
+    }
+
+    fn function(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<ElementsFn> {
+        kernels::elements_fn(op, dtype, out, self.tuning).map(|elements| elements.run)
+    }
+
+    /// Gives back the slots of what nothing needs behind a statement.
+    fn end(&mut self, statement: usize) {
+        for value in self.kernel.ends_at(statement) {
+            if let Some(Home { slot, owned: true }) = self.of_value[value.number()].take() {
+                self.free.push(slot);
+            }
+        }
+    }
+
+    fn block(&mut self, block: &Form) -> Option<Block> {
+        let mut steps = Vec::with_capacity(block.len());
+        for (position, statement) in block.iter().enumerate() {
+            let number = self.count;
+            self.count += 1;
+            let kind = self.statement(statement, number, &block[position + 1..])?;
+            self.end(number);
+            if !matches!(kind, Kind::Nothing) {
+                let meets = statement.kind.has_barrier();
+                steps.push(Step { kind, at: statement.at.clone(), meets });
+            }
+        }
+        let meets = steps.iter().any(|step| step.meets);
+        Some(Block { steps, meets })
+    }
+
+    fn statement(&mut self, statement: &Statement, number: usize, rest: &[Statement]) -> Option<Kind> {
+        Some(match &statement.kind {
+            StatementKind::Let { value, expression } => self.expression(*value, expression, rest)?,
+            StatementKind::Set { variable, value } => {
+                let ends = self.kernel.ends_at(number).contains(value);
+                let owned = self.of_value[value.number()].is_some_and(|home| home.owned);
+                let variable = self.variable(*variable);
+                let choose = self.function(Op::Where, variable.dtype, variable.dtype)?;
+                Kind::Set { variable, value: self.slot(*value), moves: ends && owned, choose }
+            }
+            StatementKind::Store { object, indices, value } => {
+                Kind::Store { object: *object, indices: self.args(indices), value: self.arg(*value) }
+            }
+            StatementKind::Atomic(atomic) => self.atomic(atomic)?,
+            StatementKind::Fence { order, .. } => Kind::Fence(*order),
+            StatementKind::Barrier(fence) => Kind::Barrier(*fence),
+            StatementKind::If { condition, then, otherwise } => {
+                let condition = self.slot(*condition);
+                Kind::If { condition, then: self.block(then)?, otherwise: self.block(otherwise)? }
+            }
+            StatementKind::While { head, condition, body } => {
+                let head = self.block(head)?;
+                let condition = self.slot(*condition);
+                Kind::While { head, condition, body: self.block(body)? }
+            }
+            StatementKind::For { counter, start, end, step, body } => {
+                let bounds = [*start, *end, *step].map(|bound| self.arg(bound));
+                self.define(*counter);
+                Kind::For { counter: self.arg(*counter), bounds, body: self.block(body)? }
+            }
+            StatementKind::Break => Kind::Break,
+            StatementKind::Continue => Kind::Continue,
+            StatementKind::Return => Kind::Return,
+            StatementKind::Call { body, .. } => Kind::Call(self.block(body)?),
+            StatementKind::Assert { condition, message } if self.checked => {
+                Kind::Assert { condition: self.slot(*condition), message: Arc::clone(message) }
+            }
+            StatementKind::Assert { .. } => Kind::Nothing,
+        })
+    }
+
+    fn expression(&mut self, value: Value, expression: &Expression, rest: &[Statement]) -> Option<Kind> {
+        let form = self.kernel.form();
+        let out = form.dtype(value);
+        Some(match expression {
+            Expression::Constant(scalar) => {
+                let slot = self.fresh(out);
+                self.of_value[value.number()] = Some(Home { slot, owned: false });
+                self.constants.push((slot, *scalar));
+                Kind::Nothing
+            }
+            Expression::Apply { op, operands } => {
+                let args = self.args(operands);
+                let dtype = args.last()?.dtype;
+                let run = self.function(*op, dtype, out)?;
+                Kind::Apply { dst: self.define(value), op: *op, run, dtype, out, args }
+            }
+            Expression::Get(variable) => {
+                let variable_slot = self.variable(*variable);
+                if self.stays(*variable, value, rest) {
+                    self.of_value[value.number()] = Some(Home { slot: variable_slot.slot, owned: false });
+                    return Some(Kind::Nothing);
+                }
+                Kind::Get { dst: self.define(value), variable: variable_slot }
+            }
+            Expression::Index { level, coordinate } => {
+                Kind::Index { dst: self.define(value), level: *level, coordinate: *coordinate }
+            }
+            Expression::Extent { object, axis } => {
+                Kind::Extent { dst: self.define(value), object: *object, axis: usize::from(*axis) }
+            }
+            Expression::Load { object, indices } => {
+                let indices = self.args(indices);
+                Kind::Load { dst: self.define(value), object: *object, indices }
+            }
+            Expression::Collective { collective, operand } => {
+                let operand = self.arg(*operand);
+                let by = |op| self.function(op, out, out);
+                let collective = match *collective {
+                    Collective::Reduce(op) => Together::Reduce(by(op)?),
+                    Collective::InclusiveScan(op) => Together::Inclusive(by(op)?),
+                    Collective::ExclusiveScan(op) => {
+                        Together::Exclusive(by(op)?, Bits::of(Collective::identity(op, out)?))
+                    }
+                    // Of truth values, the smallest and the largest one.
+                    Collective::All => Together::Reduce(by(Op::Minimum)?),
+                    Collective::Any => Together::Reduce(by(Op::Maximum)?),
+                    Collective::Broadcast(from) => Together::Broadcast(self.arg(from)),
+                };
+                Kind::Collective { dst: self.define(value), collective, operand }
+            }
+        })
+    }
+
+    /// Whether nothing sets a variable as long as something needs the value that was read from it.
+    fn stays(&self, variable: Variable, value: Value, rest: &[Statement]) -> bool {
+        let mut number = self.count;
+        if self.kernel.ends_at(number - 1).contains(&value) {
+            return true;
+        }
+        for statement in rest {
+            let ends = self.kernel.ends_at(number).contains(&value);
+            let sets =
+                |s: &Statement| matches!(s.kind, StatementKind::Set { variable: v, .. } if v == variable);
+            let (mut sets_inside, mut inside) = (false, 0);
+            for_each(&statement.kind, &mut |s| {
+                sets_inside |= sets(s);
+                inside += 1;
+            });
+            // To set the variable to the value itself, or to what it is the last operand of, is no harm.
+            if sets_inside || (sets(statement) && !ends) {
+                return false;
+            }
+            if ends {
+                return true;
+            }
+            number += 1 + inside;
+        }
+        false
+    }
+
+    fn atomic(&mut self, atomic: &Atomic) -> Option<Kind> {
+        let dtype = self.kernel.form().object(atomic.object).dtype;
+        let update = match atomic.op {
+            AtomicOp::Load => Update::Nothing,
+            AtomicOp::Store | AtomicOp::Exchange => Update::Operand,
+            AtomicOp::CompareExchange { expected } => Update::Where(self.arg(expected)),
+            op => Update::By(self.function(op.combines()?, dtype, dtype)?),
+        };
+        let indices = self.args(&atomic.indices);
+        let operand = atomic.operand.map(|operand| self.arg(operand));
+        let result = atomic.result.map(|result| Arg { slot: self.define(result), dtype });
+        Some(Kind::Atomic(Rmw { object: atomic.object, indices, update, operand, result }))
+    }
+}
+
+fn for_each(kind: &StatementKind, visit: &mut impl FnMut(&Statement)) {
+    for statement in kind.blocks().flatten() {
+        visit(statement);
+        for_each(&statement.kind, visit);
+    }
+}
+
+/// Why a kernel cannot run here.
+pub(super) fn refused(kernel: &Kernel, tuning: &Tuning) -> Option<String> {
+    let form = kernel.form();
+    let mut refused = None;
+    form.for_each_statement(|statement| {
+        if let StatementKind::Let { value, expression: Expression::Apply { op, operands } } = &statement.kind
+        {
+            let (dtype, out) = (operands.last().map(|&o| form.dtype(o)), form.dtype(*value));
+            if dtype.is_none_or(|dtype| kernels::elements_fn(*op, dtype, out, tuning).is_none()) {
+                refused = Some(format!("{}: `{}` of {dtype:?}", statement.at, op.name()));
+            }
+        }
+    });
+    refused
+}
+
+/// The extents of an object, where the form says them.
+pub(super) fn extents(memory: &Memory) -> Option<&[usize]> {
+    match memory {
+        Memory::Local { shape } | Memory::Private { shape } | Memory::Constant { shape, .. } => Some(shape),
+        Memory::Global { .. } | Memory::LocalArgument { .. } => None,
+    }
+}

@@ -1,0 +1,164 @@
+//! Kernels that users write: what one item does, launched over an index space of items in groups.
+//!
+//! A kernel is data, as programs are: a structured [`Form`] that a [`KernelBuilder`] makes, statement by statement, each
+//! with its place in the source. [`Kernel::new`] verifies it, once and for all targets; what they share of analyses comes
+//! with it. [`oracle`] runs kernels one item at a time, as the rules say, and watches that items keep them.
+//!
+//! **Items and groups.** The index space has up to three dimensions, the last one the fastest. Items of a group share local
+//! memory and meet at barriers and collectives; groups are independent of each other, and may run in any order.
+//!
+//! **Memory.** Loads, stores and atomics name an object and one index for each dimension, never an address. An index out of
+//! range never leaves the object: a load takes the nearest element (zero, where there is none), a store writes nothing, an
+//! atomic access changes nothing and gives the nearest element. Local memory is undefined until it is written.
+//!
+//! **Races.** Items race where they access an element, one of them to write it, with no barrier between them and not both
+//! atomically. What they read and what stays is then any of the values, or parts of several; nothing else happens. Items of
+//! different groups have no barrier between them. No item may wait for another one but by a barrier or collective. Checked mode
+//! ([`Kernel::launch_checked`], [`Watch`]) names who breaks a rule, and the line.
+//!
+//! **Arithmetic** is that of the engine's operations ([`Op`](crate::Op)), so `exp` in a kernel is `exp` of arrays.
+
+mod builder;
+mod diagnostic;
+mod flow;
+mod form;
+mod launch;
+mod liveness;
+pub mod oracle;
+mod space;
+mod sync;
+mod text;
+mod verify;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use builder::{KernelBuilder, Operand};
+pub use diagnostic::{Diagnostic, Position, Rule};
+pub use flow::Class;
+pub use form::{
+    Block, Coordinate, Expression, Form, Level, MAX_DEPTH, MAX_OBJECT_LEN, MAX_SPACE_DIMS, Memory, Object,
+    ObjectInfo, Parameter, Statement, StatementKind, Value, Variable, VariableInfo,
+};
+pub(crate) use launch::Bound;
+pub use launch::{Argument, KernelArgument, KernelLaunch};
+pub use space::{NdRange, Space};
+pub use sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
+pub use watch::{Access, ENDLESS, Watch};
+
+use crate::error::{Error, Result};
+
+/// A verified kernel, with what is known of it. Cheap to clone.
+#[derive(Clone)]
+pub struct Kernel(Arc<Verified>);
+
+struct Verified {
+    form: Form,
+    classes: Vec<Class>,
+    ends: Vec<Vec<Value>>,
+    reads: Vec<bool>,
+    writes: Vec<bool>,
+    grouped: bool,
+}
+
+impl Kernel {
+    /// Verifies a form: types, scopes, nesting, definite assignment, barriers and collectives in uniform control flow,
+    /// recursion, index counts, read-only arguments.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`] with the rule that is broken, and where.
+    pub fn new(form: Form) -> Result<Self> {
+        verify::verify(&form).map_err(Error::kernel)?;
+        let classes = flow::check(&form).map_err(Error::kernel)?;
+        let ends = liveness::ends(&form);
+        let (mut reads, mut writes) = (vec![false; form.objects.len()], vec![false; form.objects.len()]);
+        let mut grouped = form.objects.iter().any(|object| object.memory.is_local());
+        form.for_each_statement(|statement| {
+            grouped |= statement.kind.synchronises();
+            match &statement.kind {
+                StatementKind::Let { expression, .. } => match expression {
+                    Expression::Load { object, .. } => reads[object.number()] = true,
+                    Expression::Index { level: Level::Local | Level::Group, .. } => grouped = true,
+                    _ => {}
+                },
+                StatementKind::Store { object, .. } => writes[object.number()] = true,
+                StatementKind::Atomic(atomic) => {
+                    reads[atomic.object.number()] |= atomic.op != AtomicOp::Store;
+                    writes[atomic.object.number()] |= atomic.op != AtomicOp::Load;
+                }
+                _ => {}
+            }
+        });
+        Ok(Self(Arc::new(Verified { form, classes, ends, reads, writes, grouped })))
+    }
+
+    /// The form.
+    #[must_use]
+    pub fn form(&self) -> &Form {
+        &self.0.form
+    }
+    /// The name in the source.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.form.name
+    }
+    /// How a value differs between the items of a group that come to it together.
+    ///
+    /// # Panics
+    /// For a value of another kernel.
+    #[must_use]
+    pub fn class(&self, value: Value) -> Class {
+        self.0.classes[value.number()]
+    }
+    /// The values that nothing needs behind a statement; statements are counted in the order of the text, each before those
+    /// inside of it.
+    ///
+    /// # Panics
+    /// Where there is no such statement.
+    #[must_use]
+    pub fn ends_at(&self, statement: usize) -> &[Value] {
+        &self.0.ends[statement]
+    }
+    /// Whether items read an object.
+    ///
+    /// # Panics
+    /// For an object of another kernel.
+    #[must_use]
+    pub fn reads(&self, object: Object) -> bool {
+        self.0.reads[object.number()]
+    }
+    /// Whether items write an object.
+    ///
+    /// # Panics
+    /// For an object of another kernel.
+    #[must_use]
+    pub fn writes(&self, object: Object) -> bool {
+        self.0.writes[object.number()]
+    }
+    /// Whether it matters how items are grouped: there is local memory, a barrier, a collective or an id in a group.
+    #[must_use]
+    pub fn is_grouped(&self) -> bool {
+        self.0.grouped
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.form == other.0.form
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.form.fmt(f)
+    }
+}
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({}<{}>)", self.name(), self.form().dims)
+    }
+}
