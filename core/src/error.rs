@@ -29,6 +29,37 @@ impl fmt::Display for Complaint {
     }
 }
 
+/// Bytes of a value that a complaint repeats at most: of a text of a million characters it would be these.
+const VALUE_BYTES: usize = 4000;
+
+/// Text up to a number of bytes.
+struct Brief(String);
+
+impl fmt::Write for Brief {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = VALUE_BYTES.saturating_sub(self.0.len());
+        if text.len() <= room {
+            self.0.push_str(text);
+            return Ok(());
+        }
+        if room > 0 {
+            self.0
+                .extend(text.char_indices().take_while(|(at, _)| *at < room).map(|(_, character)| character));
+            self.0.push('…');
+        }
+        // Nothing more is asked for then.
+        Err(fmt::Error)
+    }
+}
+
+/// A value as text, or the beginning of it.
+fn brief(value: impl fmt::Display) -> String {
+    let mut text = Brief(String::new());
+    // An error means that this was enough.
+    let _ = fmt::Write::write_fmt(&mut text, format_args!("{value}"));
+    text.0
+}
+
 macro_rules! define_errors {
     ($($(#[$doc:meta])* $variant:ident $constructor:ident $text:literal;)*) => {
         /// Everything that can go wrong. Cheap to clone: an event's error is inherited by its dependents.
@@ -58,7 +89,7 @@ macro_rules! define_errors {
                 ) -> Self {
                     Self::$variant(Arc::new(Complaint {
                         argument: argument.into(),
-                        value: value.to_string(),
+                        value: brief(value),
                         expected: expected.into(),
                         help: help.into(),
                     }))
@@ -147,4 +178,24 @@ pub struct ExecutionPlacementError {
     pub second_argument: String,
     /// Its queue.
     pub second_queue: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_repeated_as_a_whole_or_cut_off() {
+        let complaint = |value: &str| match Error::value("argument", value, "another", "none") {
+            Error::Value(complaint) => complaint.value.clone(),
+            other => unreachable!("{other}"),
+        };
+        assert_eq!(complaint("short"), "short");
+        let just = "é".repeat(VALUE_BYTES / 2);
+        assert_eq!(complaint(&just), just);
+        for long in ["x".repeat(VALUE_BYTES + 1), "é".repeat(1 << 20), format!("x{just}")] {
+            let cut = complaint(&long);
+            assert!(cut.len() <= VALUE_BYTES + 5 && long.starts_with(cut.strip_suffix('…').unwrap()));
+        }
+    }
 }

@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
 use stridewise::{Dtype, DtypeKind, DtypeSupport};
 
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
 
 /// The type of an array's elements, named as in the array API: `stridewise.float32`. Equal to itself, to its name and
 /// type string ("float32", "f4", "<f4"), and to NumPy's dtype and scalar type of the same elements.
@@ -60,7 +60,7 @@ pub(crate) fn extract(argument: &Bound<'_, PyAny>, support: DtypeSupport) -> Res
         None => Err(Fault::Python(PyTypeError::new_err(format!(
             "dtype: `dtype` is {}; expected a dtype, its name or type string, a Python type (bool, int, float, complex) \
              or NumPy's dtype; help: use one such as stridewise.float32 or \"float32\"",
-            argument.repr()?
+            shown(argument)
         )))),
     }
 }

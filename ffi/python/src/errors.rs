@@ -6,7 +6,7 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{IntoPyDict, PyType};
+use pyo3::types::{IntoPyDict, PySlice, PyType};
 use stridewise::Error;
 
 pyo3::create_exception!(
@@ -105,6 +105,23 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         // Tasks, and what later versions of the engine may add.
         _ => TaskError::new_err(text),
     }
+}
+
+/// Characters of an object's `repr` that a message has at most: of a list of a million numbers it would be these.
+const SHOWN: usize = 400;
+
+/// An object, for a message: its `repr`, or the beginning of it.
+pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
+    let shown = || -> PyResult<String> {
+        let text = object.repr()?;
+        let length = text.len()?;
+        if length <= SHOWN {
+            return Ok(text.to_string());
+        }
+        let start = PySlice::new(object.py(), 0, SHOWN.cast_signed(), 1);
+        Ok(format!("{}… ({length} characters)", text.as_any().get_item(start)?))
+    };
+    shown().unwrap_or_else(|_| "an object".to_owned())
 }
 
 /// Adds the exceptions to the module.

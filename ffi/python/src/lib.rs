@@ -8,6 +8,7 @@ mod dtype;
 mod errors;
 mod memory;
 mod namespace;
+mod objects;
 mod protocol;
 mod runtime;
 mod wait;

@@ -12,7 +12,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyInt, PyString, PyTuple};
 use stridewise::{Device, Error, PointerKind, Queue, UsmKind, UsmMemory, UsmPtr, pointer_info};
 
 use crate::array::PyArray;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
 use crate::namespace::placement::queue_of;
 use crate::protocol;
 use crate::runtime::context::PyContext;
@@ -93,8 +93,9 @@ impl PyMemory {
         obj: Option<Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
         let Some(obj) = obj.filter(|obj| !obj.is_none()) else {
-            let bytes = py.detach(|| self.0.to_bytes())?;
-            return Ok(PyByteArray::new(py, &bytes).into_any());
+            let fill =
+                |bytes: &mut [u8]| Ok(py.detach(|| self.0.copy_to_host(0, bytes)).map_err(Fault::from)?);
+            return Ok(PyByteArray::new_with(py, self.0.bytes(), fill)?.into_any());
         };
         let target = host_buffer("obj", &obj, true)?;
         self.check_size("obj", target.bytes(), target.bytes() == self.0.bytes())?;
@@ -134,8 +135,8 @@ impl PyMemory {
     }
     /// All bytes, after the work on them.
     fn tobytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| self.0.to_bytes())?;
-        Ok(PyBytes::new(py, &bytes))
+        let fill = |bytes: &mut [u8]| Ok(py.detach(|| self.0.copy_to_host(0, bytes)).map_err(Fault::from)?);
+        Ok(PyBytes::new_with(py, self.0.bytes(), fill)?)
     }
     fn __bytes__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
         self.tobytes(py)
@@ -201,7 +202,7 @@ impl PyMemory {
 /// The buffer of an object of the host, which is no USM memory.
 fn host_buffer(name: &'static str, obj: &Bound<'_, PyAny>, write: bool) -> Result<Span> {
     let buffer = PyUntypedBuffer::get(obj).map_err(|_| {
-        let given = obj.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string());
+        let given = shown(obj);
         PyTypeError::new_err(format!(
             "`{name}` is {given}; expected an object with a buffer, such as bytes, bytearray, array.array or NumPy's \
              ndarray; help: copy_from_device copies USM memory"
@@ -351,7 +352,7 @@ fn construct(
     Err(Fault::Python(PyTypeError::new_err(format!(
         "`nbytes` is {}; expected a number of bytes, USM memory, or an object with __sycl_usm_array_interface__; help: \
          bytes and other buffers are copied with copy=True",
-        given.repr()?
+        shown(given)
     ))))
 }
 
@@ -426,7 +427,7 @@ fn as_usm_memory(py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
         Some(part) => Ok(object(py, part.into_memory(py)?)?),
         None => Err(Fault::Python(PyTypeError::new_err(format!(
             "`obj` is {}; expected USM memory, an array, or an object with __sycl_usm_array_interface__",
-            obj.repr()?
+            shown(obj)
         )))),
     }
 }

@@ -1,13 +1,13 @@
 //! The constructor.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use stridewise::{Dims, Order, Queue, Strides, UsmArray, UsmKind};
 
 use super::PyArray;
 use crate::dtype;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
 use crate::memory::PyMemory;
 use crate::namespace::placement::{order_of, queue_of};
 use crate::protocol;
@@ -40,19 +40,27 @@ pub(crate) fn integers(name: &str, argument: &Bound<'_, PyAny>) -> Result<Stride
         return Ok(std::iter::once(argument.extract::<isize>()?).collect());
     }
     let wrong = |_| {
-        let given = argument.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string());
+        let given = shown(argument);
         PyTypeError::new_err(format!("`{name}` is {given}; expected an integer or a sequence of integers"))
     };
     match argument.try_iter() {
-        Ok(items) => items
-            .map(|item| {
-                let item = item?;
-                item.extract::<isize>().map_err(|error| {
+        Ok(items) => {
+            let mut numbers = Strides::new();
+            for item in items {
+                let number = item?.extract::<isize>().map_err(|error| {
                     if error.is_instance_of::<PyTypeError>(argument.py()) { wrong(error) } else { error }
-                })
-            })
-            .collect::<PyResult<Strides>>()
-            .map_err(Fault::Python),
+                })?;
+                // By as many again, as a vector does by itself.
+                if numbers.len() == numbers.capacity() && numbers.try_reserve(numbers.len().max(1)).is_err() {
+                    return Err(Fault::Python(PyMemoryError::new_err(format!(
+                        "`{name}` is a sequence of more than {} integers, for which there is no memory; expected fewer",
+                        numbers.len()
+                    ))));
+                }
+                numbers.push(number);
+            }
+            Ok(numbers)
+        }
         // Numbers of others have `__index__`.
         Err(error) => match argument.extract::<isize>() {
             Ok(number) => Ok(std::iter::once(number).collect()),
@@ -104,7 +112,7 @@ impl PyArray {
                     return Err(Fault::Python(PyTypeError::new_err(format!(
                         "`buffer` is {}; expected \"device\", \"shared\" or \"host\" for new memory, a Memory object or \
                          an array; help: to copy something else, use asarray",
-                        buffer.repr()?
+                        shown(buffer)
                     ))));
                 }
             }

@@ -1,28 +1,14 @@
 //! What an array becomes: a Python number, a NumPy array, an array elsewhere.
 
-use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyComplex, PyList};
-use stridewise::{Dtype, DtypeKind, Order, Scalar, UsmArray};
+use pyo3::types::{PyByteArray, PyComplex};
+use stridewise::{Dtype, DtypeKind, Element, Order, Scalar, UsmArray};
 
 use super::PyArray;
 use crate::errors::{Fault, Result};
 use crate::namespace::placement::queue_of;
-
-/// A value as a Python number.
-pub(crate) fn python_number(py: Python<'_>, value: Scalar) -> PyResult<Py<PyAny>> {
-    match value.dtype().kind() {
-        DtypeKind::Bool => value.get::<bool>().unwrap_or_default().into_py_any(py),
-        DtypeKind::Signed => value.cast(Dtype::I64).get::<i64>().unwrap_or_default().into_py_any(py),
-        DtypeKind::Unsigned => value.cast(Dtype::U64).get::<u64>().unwrap_or_default().into_py_any(py),
-        DtypeKind::Float => value.to_f64().into_py_any(py),
-        DtypeKind::Complex => {
-            let value = value.to_c128();
-            PyComplex::from_doubles(py, value.re, value.im).into_py_any(py)
-        }
-    }
-}
+use crate::objects;
 
 impl PyArray {
     /// The element of an array of one, once it is computed.
@@ -40,32 +26,26 @@ fn refused<T>(what: &str, value: Scalar) -> Result<T> {
 }
 
 /// The elements of the part of a row-major run that is `shape`, as nested lists.
-fn nested<'py>(py: Python<'py>, shape: &[usize], values: &[Scalar]) -> PyResult<Bound<'py, PyAny>> {
+fn nested<'py, T: Element>(py: Python<'py>, shape: &[usize], values: &[T]) -> PyResult<Bound<'py, PyAny>> {
     match shape.split_first() {
-        None => Ok(python_number(py, values[0])?.into_bound(py)),
+        None => objects::number(py, values[0].to_scalar()),
         Some((&extent, rest)) => {
             let inner: usize = rest.iter().product();
             let parts = (0..extent).map(|k| nested(py, rest, &values[k * inner..(k + 1) * inner]));
-            Ok(PyList::new(py, parts.collect::<PyResult<Vec<_>>>()?)?.into_any())
+            Ok(objects::list(py, parts)?.into_any())
         }
     }
 }
 
-fn scalars(array: &UsmArray) -> stridewise::Result<Vec<Scalar>> {
-    stridewise::with_dtype!(array.dtype(), T => {
-        Ok(array.to_vec::<T>()?.into_iter().map(stridewise::Element::to_scalar).collect())
-    })
-}
-
-/// The bytes of the elements in row-major order.
-pub(super) fn bytes_of(array: &UsmArray) -> stridewise::Result<Vec<u8>> {
+/// Copies the elements in row-major order to as many bytes of the host.
+pub(super) fn copy_out(py: Python<'_>, array: &UsmArray, bytes: &mut [u8]) -> Result<()> {
     if array.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
-    let run = if array.flags().c_contiguous { array.clone() } else { array.copy_in(Order::C)? };
-    let mut bytes = vec![0; run.bytes()];
-    run.usm_data()?.copy_to_host(run.offset() * run.itemsize(), &mut bytes)?;
-    Ok(bytes)
+    Ok(py.detach(|| {
+        let run = if array.flags().c_contiguous { array.clone() } else { array.copy_in(Order::C)? };
+        run.usm_data()?.copy_to_host(run.offset() * run.itemsize(), bytes)
+    })?)
 }
 
 #[pymethods]
@@ -87,12 +67,12 @@ impl PyArray {
         match value.dtype().kind() {
             DtypeKind::Complex => refused("int", value),
             // Python's own conversion, which knows of all magnitudes and of what has no integer.
-            _ => Ok(python_number(py, value)?.bind(py).call_method0("__int__")?.unbind()),
+            _ => Ok(objects::number(py, value)?.call_method0("__int__")?.unbind()),
         }
     }
     fn __index__(&self, py: Python<'_>) -> Result<Py<PyAny>> {
         if self.array().dtype().kind().is_integer() && self.array().ndim() == 0 {
-            Ok(python_number(py, self.item(py)?)?)
+            Ok(objects::number(py, self.item(py)?)?.unbind())
         } else {
             Err(Fault::Python(PyTypeError::new_err(format!(
                 "an array of {} and {} dimensions is no index; expected an integer array of no dimensions",
@@ -106,8 +86,10 @@ impl PyArray {
     /// that computes them.
     fn tolist<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
         let array = &self.array();
-        let values = py.detach(|| scalars(array))?;
-        Ok(nested(py, array.shape(), &values)?)
+        stridewise::with_dtype!(array.dtype(), T => {
+            let values = py.detach(|| array.to_vec::<T>())?;
+            Ok(nested(py, array.shape(), &values)?)
+        })
     }
 
     /// The array associated with the queue of a device: a view where both queues share a context, else a copy.
@@ -165,10 +147,9 @@ impl PyArray {
         if array.dtype() == Dtype::Bf16 {
             return refused("NumPy, which has no bfloat16", Scalar::I8(0).cast(Dtype::Bf16));
         }
-        let bytes = py.detach(|| bytes_of(array))?;
         let numpy = py.import("numpy")?;
         // A bytearray can be written to, as a fresh array can.
-        let bytes = py.get_type::<pyo3::types::PyByteArray>().call1((PyBytes::new(py, &bytes),))?;
+        let bytes = PyByteArray::new_with(py, array.bytes(), |bytes| Ok(copy_out(py, array, bytes)?))?;
         let flat = numpy.call_method1("frombuffer", (bytes, array.dtype().typestr()))?;
         let shape = pyo3::types::PyTuple::new(py, array.shape())?;
         let shaped = flat.call_method1("reshape", (shape,))?;

@@ -2,27 +2,29 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
+use stridewise::memory::heap;
 use stridewise::{Dtype, UsmArray};
 
 use super::PyArray;
-use super::conversion::python_number;
 use crate::errors::{Fault, Result};
+use crate::objects;
 
 /// What stands before the elements.
 const NAME: &str = "usm_ndarray(";
 
 #[pymethods]
 impl PyArray {
-    fn __str__(&self, py: Python<'_>) -> Result<String> {
+    fn __str__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyString>> {
         let array = &self.array();
-        Ok(py.detach(|| elements(array, 0, 0))?)
+        Ok(objects::text(py, &py.detach(|| elements(array, 0, 0))?)?)
     }
-    fn __repr__(&self, py: Python<'_>) -> Result<String> {
+    fn __repr__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyString>> {
         let array = &self.array();
-        Ok(py.detach(|| written(array))?)
+        Ok(objects::text(py, &py.detach(|| written(array))?)?)
     }
     /// An array of no dimensions is formatted as its element; others only as a whole.
-    fn __format__(&self, py: Python<'_>, format_spec: &str) -> Result<String> {
+    fn __format__<'py>(&self, py: Python<'py>, format_spec: &str) -> Result<Bound<'py, PyString>> {
         if format_spec.is_empty() {
             return self.__str__(py);
         }
@@ -34,19 +36,25 @@ impl PyArray {
                 array.ndim()
             ))));
         }
-        let number = python_number(py, py.detach(|| array.item())?)?;
-        Ok(number.call_method1(py, "__format__", (format_spec,))?.extract(py)?)
+        let number = objects::number(py, py.detach(|| array.item())?)?;
+        Ok(number.call_method1("__format__", (format_spec,))?.cast_into().map_err(PyErr::from)?)
     }
 }
 
 /// The elements, with truth values spelled as Python does.
 fn elements(array: &UsmArray, before: usize, after: usize) -> stridewise::Result<String> {
     let text = array.written(before, after)?;
-    Ok(if array.dtype() == Dtype::Bool {
-        text.replace("true", "True").replace("false", "False")
-    } else {
-        text
-    })
+    if array.dtype() != Dtype::Bool {
+        return Ok(text);
+    }
+    // Where they are, as the text may be as long as the array.
+    let mut bytes = text.into_bytes();
+    for at in 0..bytes.len() {
+        if bytes[at..].starts_with(b"true") || bytes[at..].starts_with(b"false") {
+            bytes[at].make_ascii_uppercase();
+        }
+    }
+    Ok(String::from_utf8(bytes).unwrap_or_default())
 }
 
 /// The elements, and the dtype where the elements do not tell it, as NumPy does.
@@ -59,8 +67,13 @@ fn written(array: &UsmArray) -> stridewise::Result<String> {
         (true, 1) => format!(", shape=({},)", shape.concat()),
         (true, _) => format!(", shape=({})", shape.join(", ")),
     };
+    let put_together = |parts: &[&str]| {
+        let mut text = String::new();
+        parts.iter().try_for_each(|part| heap::push_str("text", &mut text, part))?;
+        Ok(text)
+    };
     if telling && !array.is_empty() {
-        return Ok(format!("{NAME}{elements})"));
+        return put_together(&[NAME, &elements, ")"]);
     }
     let (dtype, last) =
         (format!("dtype={})", array.dtype()), elements.rsplit('\n').next().unwrap_or_default());
@@ -70,5 +83,5 @@ fn written(array: &UsmArray) -> stridewise::Result<String> {
         0..=75 => " ".to_owned(),
         _ => format!("\n{}", " ".repeat(NAME.len())),
     };
-    Ok(format!("{NAME}{elements}{shape},{gap}{dtype}"))
+    put_together(&[NAME, &elements, &shape, ",", &gap, &dtype])
 }

@@ -5,7 +5,8 @@ use pyo3::types::{PyBytes, PyTuple};
 use stridewise::{Device, Dtype, Queue, UsmArray, UsmKind};
 
 use super::PyArray;
-use super::conversion::bytes_of;
+use super::construct::shape_of;
+use super::conversion::copy_out;
 use crate::errors::Result;
 
 #[pymethods]
@@ -22,11 +23,11 @@ impl PyArray {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
         let array = slf.get().array().clone();
-        let bytes = py.detach(|| bytes_of(&array))?;
+        let bytes = PyBytes::new_with(py, array.bytes(), |bytes| Ok(copy_out(py, &array, bytes)?))?;
         let make = py.import("stridewise._native")?.getattr("_from_pickle")?;
         let shape = PyTuple::new(py, array.shape())?;
         let (kind, device) = (array.usm_kind().name(), array.device().filter_string());
-        let arguments = (PyBytes::new(py, &bytes), array.dtype().name(), shape, kind, device);
+        let arguments = (bytes, array.dtype().name(), shape, kind, device);
         Ok((make, arguments.into_pyobject(py)?))
     }
 }
@@ -37,11 +38,11 @@ pub(crate) fn _from_pickle(
     py: Python<'_>,
     bytes: &[u8],
     dtype: &str,
-    shape: Vec<usize>,
+    shape: &Bound<'_, PyAny>,
     usm_type: &str,
     device: &str,
 ) -> Result<PyArray> {
-    let (dtype, kind) = (dtype.parse::<Dtype>()?, usm_type.parse::<UsmKind>()?);
+    let (dtype, kind, shape) = (dtype.parse::<Dtype>()?, usm_type.parse::<UsmKind>()?, shape_of(shape)?);
     let made = py.detach(|| {
         let queue =
             Device::select(device).and_then(|device| device.queue()).or_else(|_| Queue::default_queue())?;

@@ -3,11 +3,15 @@
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use stridewise::memory::heap;
 use stridewise::{Error, Event, Queue, UsmMemory};
 
 use super::{Part, memory_of};
 use crate::array::PyArray;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
+
+/// What needs room where a buffer is of the very allocation that is copied.
+const ROOM: &str = "bytes between a buffer and the allocation that it is of";
 
 /// Bytes that a copy reads or writes.
 pub(crate) enum Span {
@@ -85,7 +89,7 @@ impl Span {
             Ok(buffer) => Self::host(name, buffer, write),
             Err(_) => Err(Fault::Python(PyTypeError::new_err(format!(
                 "`{name}` is {}; expected USM memory, a contiguous array, or an object with a buffer",
-                object.repr()?
+                shown(object)
             )))),
         }
     }
@@ -125,7 +129,7 @@ impl Span {
             Self::Usm(memory, offset, bytes) => Ok((memory, offset, bytes)),
             Self::Host(_) => Err(Fault::Python(PyTypeError::new_err(format!(
                 "`{name}` is {}; expected USM memory, an array, or an object with __sycl_usm_array_interface__",
-                object.repr()?
+                shown(object)
             )))),
         }
     }
@@ -149,7 +153,7 @@ impl Span {
             // A buffer of the very allocation, such as a memoryview of it: the engine takes no bytes that it writes itself.
             (Self::Usm(memory, to, _), Self::Host(buffer)) if meets(memory, buffer) => {
                 memory.export()?;
-                let mut bytes = room(count)?;
+                let mut bytes = heap::with_capacity(ROOM, count)?;
                 // SAFETY: the buffer has `count` bytes or more, as below, and the work on the memory is done; other threads
                 // of Python that write to it meanwhile make the bytes arbitrary. There is room for `count` bytes, which
                 // are all written.
@@ -160,8 +164,7 @@ impl Span {
                 memory.copy_from_host(*to, &bytes)?;
             }
             (Self::Host(buffer), Self::Usm(memory, from, _)) if meets(memory, buffer) => {
-                let mut bytes = room(count)?;
-                bytes.resize(count, 0);
+                let mut bytes: Vec<u8> = heap::zeroed(ROOM, count)?;
                 memory.copy_to_host(*from, &mut bytes)?;
                 memory.export()?;
                 // SAFETY: as above; the buffer is writable (`host`).
@@ -197,18 +200,4 @@ impl Span {
 fn meets(memory: &UsmMemory, buffer: &PyUntypedBuffer) -> bool {
     let (start, first) = (memory.ptr().addr(), buffer.buf_ptr().addr());
     first < start.saturating_add(memory.bytes()) && start < first.saturating_add(buffer.len_bytes())
-}
-
-/// Room for so many bytes.
-fn room(count: usize) -> stridewise::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(count).map_err(|_| {
-        Error::alloc(
-            "count",
-            format!("{count} bytes, between a buffer and the allocation that it is of"),
-            "as much memory",
-            "copy in parts",
-        )
-    })?;
-    Ok(bytes)
 }

@@ -6,6 +6,7 @@ use stridewise::{Strides, UsmArray};
 use crate::array::PyArray;
 use crate::array::construct::integers;
 use crate::errors::Result;
+use crate::objects;
 
 /// The axes that an argument names; `None` for none named, which is all of them or the flattened array.
 ///
@@ -20,10 +21,5 @@ pub(crate) fn axes_of(name: &str, axis: Option<&Bound<'_, PyAny>>) -> Result<Opt
 /// # Errors
 /// `TypeError` where one is no `usm_ndarray`.
 pub(crate) fn arrays_of(arrays: &Bound<'_, PyAny>) -> Result<Vec<UsmArray>> {
-    let mut list = Vec::new();
-    for item in arrays.try_iter()? {
-        let item = item?;
-        list.push(item.cast::<PyArray>()?.get().array().clone());
-    }
-    Ok(list)
+    objects::values(arrays, |item| Ok(item.cast::<PyArray>()?.get().array().clone()))
 }

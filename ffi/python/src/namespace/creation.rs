@@ -4,18 +4,21 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use stridewise::memory::heap;
 use stridewise::{
     Dtype, DtypeKind, Indexing, Op, Order, Queue, Scalar, UsmArray, UsmArrayBuilder, UsmKind, Weak,
     result_type,
 };
 
+use super::axes::arrays_of;
 use super::placement::{imported, kind_of, named_queue, order_of, queue_of};
 use super::sequence;
 use crate::array::PyArray;
 use crate::array::construct::shape_of;
 use crate::array::operand::{Operand, number};
 use crate::dtype;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
+use crate::objects;
 
 /// An argument that may be missing.
 type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -256,12 +259,12 @@ fn weak(name: &str, value: &Bound<'_, PyAny>) -> Result<Weak> {
         _ => {
             return Err(Fault::Python(PyTypeError::new_err(format!(
                 "`{name}` is {}; expected a number",
-                value.repr()?
+                shown(value)
             ))));
         }
     };
-    let number_again = crate::array::conversion::python_number(value.py(), scalar)?;
-    number(number_again.bind(value.py()))?
+    let number_again = objects::number(value.py(), scalar)?;
+    number(&number_again)?
         .ok_or_else(|| Fault::Python(PyTypeError::new_err(format!("`{name}` is no number"))))
 }
 
@@ -419,11 +422,10 @@ fn meshgrid<'py>(
             ))));
         }
     };
-    let arrays = arrays.extract::<Vec<PyRef<'_, PyArray>>>()?;
-    let arrays: Vec<_> = arrays.iter().map(|array| array.array()).collect();
-    let operands: Vec<&UsmArray> = arrays.iter().map(|array| &**array).collect();
+    let arrays = arrays_of(arrays)?;
+    let operands = heap::collect("arrays", &arrays)?;
     let grid = py.detach(|| stridewise::meshgrid(&operands, indexing))?;
-    Ok(PyList::new(py, grid.into_iter().map(PyArray::from))?)
+    Ok(objects::list(py, grid.into_iter().map(|array| Ok(Bound::new(py, PyArray::from(array))?.into_any())))?)
 }
 
 /// An array with the elements of an object: a usm_ndarray, a number, nested lists, tuples or other sequences of numbers or

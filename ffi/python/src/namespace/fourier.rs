@@ -3,10 +3,17 @@
 
 use pyo3::prelude::*;
 use rustfft::{FftNum, FftPlanner};
+use stridewise::memory::heap;
 use stridewise::{Complex, Dims, Dtype, Element, UsmArray};
 
 use crate::array::PyArray;
 use crate::errors::Result;
+
+/// What a transform needs beside its points.
+const FACTORS: &str = "factors of a transform";
+/// Numbers of a plan at most for each point of a row: of a prime number of points, by way of a transform of up to four times as
+/// many, whose factors, and those before and after, are as many again.
+const PLAN_POINTS: usize = 16;
 
 /// Zeros for elements of a shape, as much as the device of an array may allocate.
 fn zeros<T: FftNum>(x: &UsmArray, shape: &[usize]) -> stridewise::Result<Vec<Complex<T>>> {
@@ -47,10 +54,16 @@ where
         for (to, from) in values.chunks_exact_mut(length).zip(source.chunks_exact(given)) {
             to[..kept].copy_from_slice(&from[..kept]);
         }
+        drop(source);
+        // What the library allocates for a plan it does not ask for. So it is asked for here, as one piece, which is given back
+        // just before: where there is none, this is an error.
+        drop(heap::with_capacity::<Complex<T>>(FACTORS, length.saturating_mul(PLAN_POINTS))?);
         let mut planner = FftPlanner::<T>::new();
         let transform =
             if inverse { planner.plan_fft_inverse(length) } else { planner.plan_fft_forward(length) };
-        transform.process(&mut values);
+        let mut scratch = heap::with_capacity(FACTORS, transform.get_inplace_scratch_len())?;
+        scratch.resize(transform.get_inplace_scratch_len(), Complex::new(T::zero(), T::zero()));
+        transform.process_with_scratch(&mut values, &mut scratch);
     }
     UsmArray::from_slice(x.queue(), &shape, &values, x.usm_kind())
 }

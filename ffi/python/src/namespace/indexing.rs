@@ -10,6 +10,7 @@ use super::placement::order_of;
 use crate::array::PyArray;
 use crate::array::operand::Operand;
 use crate::errors::{Fault, Result};
+use crate::objects;
 
 /// The array to write to, where there is one.
 type Out<'py> = Option<Bound<'py, PyArray>>;
@@ -116,8 +117,8 @@ fn put_along_axis(
 #[pyo3(signature = (x, /))]
 fn nonzero<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyTuple>> {
     let x: &UsmArray = &x.array();
-    let places = py.detach(|| x.nonzero())?.into_iter().map(|places| Bound::new(py, PyArray::from(places)));
-    Ok(PyTuple::new(py, places.collect::<PyResult<Vec<_>>>()?)?)
+    let places = py.detach(|| x.nonzero())?.into_iter();
+    Ok(objects::tuple(py, places.map(|places| Ok(Bound::new(py, PyArray::from(places))?.into_any())))?)
 }
 
 /// The elements, in row-major order, where a condition of as many elements is other than zero. Raises ValueError where the

@@ -10,7 +10,8 @@ use super::output::deliver;
 use crate::array::PyArray;
 use crate::array::construct::integers;
 use crate::dtype;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
+use crate::objects;
 
 /// The matrix product. Matrices are the last two dimensions, the others are broadcast; a vector is a row on the left and a
 /// column on the right, whose dimension then goes. Dtypes are promoted.
@@ -74,11 +75,11 @@ fn tensordot(
         let count = super::count("axes", axes.extract()?)?;
         return Ok(py.detach(|| x1.tensordot(x2, count))?.into());
     }
-    let pair = axes.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let pair = objects::values(axes, Ok)?;
     let [first, second] = pair.as_slice() else {
         return Err(Fault::Python(PyValueError::new_err(format!(
             "`axes` is {}; expected a number, or a pair of axes or tuples of axes",
-            axes.repr()?
+            shown(axes)
         ))));
     };
     let (first, second) = (integers("axes", first)?, integers("axes", second)?);

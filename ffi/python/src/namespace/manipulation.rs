@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
+use stridewise::memory::heap;
 use stridewise::{Dims, Order, UsmArray};
 
 use super::axes::{arrays_of, axes_of};
@@ -10,14 +11,15 @@ use super::placement::order_of;
 use crate::array::PyArray;
 use crate::array::construct::{integers, shape_of};
 use crate::errors::{Fault, Result};
+use crate::objects;
 
 /// An argument that may be missing.
 type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 /// Arrays as a tuple.
 fn tuple<'py>(py: Python<'py>, arrays: Vec<UsmArray>) -> Result<Bound<'py, PyTuple>> {
-    let arrays = arrays.into_iter().map(|array| Bound::new(py, PyArray::from(array)));
-    Ok(PyTuple::new(py, arrays.collect::<PyResult<Vec<_>>>()?)?)
+    let arrays = arrays.into_iter().map(|array| Ok(Bound::new(py, PyArray::from(array))?.into_any()));
+    Ok(objects::tuple(py, arrays)?)
 }
 
 /// Arrays joined along an axis that they have; None: flattened first. Shapes agree but for the axis, dtypes are promoted.
@@ -28,7 +30,7 @@ fn tuple<'py>(py: Python<'py>, arrays: Vec<UsmArray>) -> Result<Bound<'py, PyTup
 #[pyo3(signature = (arrays, /, *, axis=Some(0)), text_signature = "(arrays, /, *, axis=0)")]
 fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isize>) -> Result<PyArray> {
     let arrays = arrays_of(arrays)?;
-    let operands: Vec<&UsmArray> = arrays.iter().collect();
+    let operands = heap::collect("arrays", &arrays)?;
     Ok(py.detach(|| stridewise::concat(&operands, axis))?.into())
 }
 
@@ -40,7 +42,7 @@ fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isize>) -> Res
 #[pyo3(signature = (arrays, /, *, axis=0))]
 fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> Result<PyArray> {
     let arrays = arrays_of(arrays)?;
-    let operands: Vec<&UsmArray> = arrays.iter().collect();
+    let operands = heap::collect("arrays", &arrays)?;
     Ok(py.detach(|| stridewise::stack(&operands, axis))?.into())
 }
 
@@ -190,7 +192,7 @@ fn repeat(
         }
         _ => Ok(py
             .detach(|| {
-                let counts: Vec<i64> = counts.iter().map(|&count| count as i64).collect();
+                let counts = heap::collect("repeats", counts.iter().map(|&count| count as i64))?;
                 let counts = UsmArray::from_slice(x.queue(), &[counts.len()], &counts, x.usm_kind())?;
                 x.repeat_each(&counts, axis)
             })?
@@ -225,7 +227,7 @@ fn broadcast_to(x: PyRef<'_, PyArray>, shape: &Bound<'_, PyAny>) -> Result<PyArr
 #[pyo3(signature = (*arrays))]
 fn broadcast_arrays<'py>(py: Python<'py>, arrays: &Bound<'py, PyTuple>) -> Result<Bound<'py, PyTuple>> {
     let arrays = arrays_of(arrays.as_any())?;
-    tuple(py, stridewise::broadcast_arrays(&arrays.iter().collect::<Vec<_>>())?)
+    tuple(py, stridewise::broadcast_arrays(&heap::collect("arrays", &arrays)?)?)
 }
 
 /// The shape that shapes broadcast to, as a tuple; of none, (). Raises ValueError where they do not.
@@ -236,8 +238,8 @@ fn broadcast_shapes<'py>(py: Python<'py>, shapes: &Bound<'py, PyTuple>) -> Resul
         true => Err(Fault::Python(PyTypeError::new_err("`shapes` has None; expected tuples of extents"))),
         false => shape_of(&shape),
     });
-    let shapes = shapes.collect::<Result<Vec<_>>>()?;
-    let shapes: Vec<&[usize]> = shapes.iter().map(|shape| shape.as_slice()).collect();
+    let shapes = heap::try_collect("shapes", shapes)?;
+    let shapes = heap::collect("shapes", shapes.iter().map(|shape| shape.as_slice()))?;
     Ok(PyTuple::new(py, stridewise::broadcast_shapes(&shapes)?)?)
 }
 

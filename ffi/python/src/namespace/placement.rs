@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use stridewise::{Order, Queue, UsmArray, UsmKind};
 
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
 use crate::protocol::{self, Request};
 use crate::runtime::device::PyDevice;
 use crate::runtime::queue::{PyQueue, device_of, queue_argument};
@@ -50,7 +50,7 @@ pub(crate) fn named_queue(
             let Some(queue) = queue_argument(argument)? else {
                 return Err(Fault::Python(PyTypeError::new_err(format!(
                     "`{name}` is {}; expected a Queue or None; help: name a device by `device=`",
-                    argument.repr()?
+                    shown(argument)
                 ))));
             };
             take(queue)?;
@@ -75,7 +75,7 @@ pub(crate) fn kind_of(usm_type: Option<&Bound<'_, PyAny>>) -> Result<Option<UsmK
         Ok(name) => Ok(Some(name.to_cow()?.parse()?)),
         Err(_) => Err(Fault::Python(PyTypeError::new_err(format!(
             "`usm_type` is {}; expected \"device\", \"shared\" or \"host\"; help: leave it out for device memory",
-            argument.repr()?
+            shown(argument)
         )))),
     }
 }

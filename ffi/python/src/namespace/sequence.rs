@@ -4,6 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySequence, PyString, PyTuple};
+use stridewise::memory::heap;
 use stridewise::{
     Dtype, Element, MAX_NDIM, Queue, Scalar, UsmArray, UsmKind, Weak, promote_types, result_type, stack,
 };
@@ -11,7 +12,11 @@ use stridewise::{
 use crate::array::PyArray;
 use crate::array::operand::{Operand, number};
 use crate::errors::{Fault, Result};
+use crate::objects;
 use crate::protocol::{self, Request};
+
+/// What there may be too many of.
+const ITEMS: &str = "items of a sequence";
 
 /// What is in a nested sequence.
 #[derive(Default)]
@@ -28,9 +33,9 @@ enum Obstacle {
     Fault(Fault),
 }
 
-impl From<PyErr> for Obstacle {
-    fn from(error: PyErr) -> Self {
-        Self::Fault(Fault::Python(error))
+impl<E: Into<Fault>> From<E> for Obstacle {
+    fn from(error: E) -> Self {
+        Self::Fault(error.into())
     }
 }
 
@@ -46,14 +51,14 @@ pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
 }
 
 /// The items of a sequence; `None` for what is none.
-fn items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+fn items<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Vec<Bound<'py, PyAny>>>> {
     if let Ok(list) = object.cast::<PyList>() {
-        return Ok(Some(list.iter().collect()));
+        return Ok(Some(heap::collect(ITEMS, list.iter())?));
     }
     if let Ok(tuple) = object.cast::<PyTuple>() {
-        return Ok(Some(tuple.iter().collect()));
+        return Ok(Some(heap::collect(ITEMS, tuple.iter())?));
     }
-    if is_sequence(object) { object.try_iter()?.collect::<PyResult<_>>().map(Some) } else { Ok(None) }
+    if is_sequence(object) { objects::values(object, Ok).map(Some) } else { Ok(None) }
 }
 
 fn too_deep() -> Fault {
@@ -68,8 +73,7 @@ impl Contents {
             if depth != self.shape.len() {
                 return Err(ragged(depth));
             }
-            self.values.push(value);
-            return Ok(());
+            return Ok(heap::push(ITEMS, &mut self.values, value)?);
         }
         let Some(items) = items(object)? else { return Err(Obstacle::Array) };
         if depth >= MAX_NDIM {
@@ -217,8 +221,8 @@ fn array_of_numbers(
     };
     py.detach(|| {
         Ok(stridewise::with_dtype!(dtype, T => {
-            let values = values.iter().map(|value| converted::<T>(value, dtype));
-            UsmArray::from_slice::<T>(queue, &shape, &values.collect::<stridewise::Result<Vec<T>>>()?, kind)?
+            let values = heap::try_collect(ITEMS, values.iter().map(|value| converted::<T>(value, dtype)))?;
+            UsmArray::from_slice::<T>(queue, &shape, &values, kind)?
         }))
     })
 }
@@ -287,15 +291,15 @@ fn stacked(
         return Err(too_deep());
     }
     let part = |item: &Bound<'_, PyAny>| array_at(depth + 1, item, dtype, place);
-    let parts = items.iter().map(part).collect::<Result<Vec<_>>>()?;
+    let parts = heap::try_collect(ITEMS, items.iter().map(part))?;
     let Some(common) =
         parts.iter().map(UsmArray::dtype).reduce(promote_types).map(|own| dtype.unwrap_or(own))
     else {
         return Err(Fault::Python(PyTypeError::new_err("`obj` is an empty sequence among arrays")));
     };
     Ok(object.py().detach(|| {
-        let parts = parts.iter().map(|part| part.astype(common)).collect::<stridewise::Result<Vec<_>>>()?;
-        stack(&parts.iter().collect::<Vec<_>>(), 0)
+        let parts = heap::try_collect(ITEMS, parts.iter().map(|part| part.astype(common)))?;
+        stack(&heap::collect(ITEMS, &parts)?, 0)
     })?)
 }
 

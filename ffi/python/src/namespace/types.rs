@@ -8,7 +8,7 @@ use stridewise::{Casting, Dtype, DtypeKind, DtypeSupport, FloatInfo, IntInfo, We
 use crate::array::PyArray;
 use crate::array::operand::Operand;
 use crate::dtype::{self, PyDtype};
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
 
 /// The version of the standard that the namespace follows.
 const VERSION: &str = "2025.12";
@@ -80,7 +80,7 @@ fn isdtype(dtype: &Bound<'_, PyAny>, kind: &Bound<'_, PyAny>) -> Result<bool> {
     let Ok(dtype) = dtype.cast::<PyDtype>() else {
         return Err(Fault::Python(PyTypeError::new_err(format!(
             "`dtype` is {}; expected a dtype such as stridewise.float32",
-            dtype.repr()?
+            shown(dtype)
         ))));
     };
     is_of(dtype.get().0, kind)

@@ -16,7 +16,7 @@ use stridewise_exchange::host::{check_visible, visible_copy};
 
 use super::{Request, refusal, working_queue};
 use crate::array::PyArray;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
 use crate::namespace::placement::named_queue;
 
 /// A managed tensor in a capsule.
@@ -123,7 +123,7 @@ fn unwrap(capsule: &Bound<'_, PyAny>, queue: &Queue) -> Result<UsmArray> {
     } else {
         PyTypeError::new_err(format!(
             "__dlpack__ returned {}; expected a capsule named \"dltensor_versioned\" or \"dltensor\"",
-            capsule.repr()?
+            shown(capsule)
         ))
     }))
 }
@@ -194,7 +194,7 @@ fn from_dlpack(
         Err(_) => {
             return Err(Fault::Python(PyTypeError::new_err(format!(
                 "`x` is {}; expected an array with __dlpack__ and __dlpack_device__; help: use asarray for other objects",
-                x.get_type().repr()?
+                shown(&x.get_type())
             ))));
         }
     };

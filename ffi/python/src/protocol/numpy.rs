@@ -9,7 +9,8 @@ use stridewise_exchange::typestr;
 
 use super::{Request, refusal, working_queue};
 use crate::array::PyArray;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
+use crate::objects;
 
 /// The version of the interface that is written and read.
 const VERSION: i64 = 3;
@@ -46,7 +47,7 @@ impl PyArray {
 fn wrong<T>(what: &str, found: &Bound<'_, PyAny>, expected: &str) -> Result<T> {
     Err(Fault::Python(PyValueError::new_err(format!(
         "__array_interface__: `{what}` is {}; expected {expected}",
-        found.repr()?
+        shown(found)
     ))))
 }
 
@@ -77,10 +78,9 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
         return wrong("data", &data, "a tuple of an address and whether it is read-only");
     };
     let numbers = |name: &'static str, value: Bound<'_, PyAny>| -> Result<Vec<i64>> {
-        match value.cast::<PyTuple>().ok().and_then(|tuple| tuple.extract::<Vec<i64>>().ok()) {
-            Some(numbers) => Ok(numbers),
-            None => wrong(name, &value, "a tuple of integers of 64 bits"),
-        }
+        const EXPECTED: &str = "a tuple of integers of 64 bits";
+        let Ok(tuple) = value.cast::<PyTuple>() else { return wrong(name, &value, EXPECTED) };
+        objects::values(tuple, |number| number.extract::<i64>().or_else(|_| wrong(name, &value, EXPECTED)))
     };
     let typestr = needed("typestr")?;
     let Ok(text) = typestr.extract::<String>() else {

@@ -26,6 +26,7 @@ use super::Request;
 use crate::array::PyArray;
 use crate::errors::{Fault, Result};
 use crate::memory::{PyMemory, no_bytes};
+use crate::objects;
 pub(crate) use syclobj::queue_of;
 use syclobj::{Home, home_of, kept_queue, name_of, sycl_queue, type_error};
 
@@ -34,7 +35,7 @@ fn integers(name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<i128>> {
     if !object.is_instance_of::<PyTuple>() && !object.is_instance_of::<PyList>() {
         return Err(type_error(name, object, "a tuple of integers"));
     }
-    object.try_iter()?.map(|item| integer(name, &item?)).collect()
+    objects::values(object, |item| integer(name, &item))
 }
 
 fn integer(name: &str, object: &Bound<'_, PyAny>) -> Result<i128> {

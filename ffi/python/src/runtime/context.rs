@@ -10,6 +10,7 @@ use stridewise::Context;
 use super::device::PyDevice;
 use super::queue::{PyQueue, device_of};
 use crate::errors::{Fault, Result};
+use crate::objects;
 
 /// The devices that memory is bound to.
 ///
@@ -33,9 +34,7 @@ impl PyContext {
         let many =
             devices.filter(|given| given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>());
         let devices = match many {
-            Some(many) => {
-                many.try_iter()?.map(|device| device_of(Some(&device?))).collect::<Result<Vec<_>>>()?
-            }
+            Some(many) => objects::values(many, |device| device_of(Some(&device)))?,
             None => vec![device_of(devices)?],
         };
         Ok(Self(Context::new(&devices)?))

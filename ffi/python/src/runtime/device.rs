@@ -10,7 +10,8 @@ use stridewise::{Device, Queue, UsmKind};
 
 use super::context::PyContext;
 use super::queue::{PyQueue, device_of};
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
+use crate::objects;
 
 /// A device of this machine.
 ///
@@ -304,12 +305,12 @@ impl PyDevice {
             Partition::ByAffinityDomain(domain_of(&name.to_cow()?)?)
         } else if partition.is_instance_of::<PyInt>() {
             Partition::Equally(partition.extract()?)
-        } else if let Ok(counts) = partition.extract::<Vec<usize>>() {
+        } else if let Ok(counts) = objects::values(partition, |count| Ok(count.extract::<usize>()?)) {
             Partition::ByCounts(counts)
         } else {
             return Err(Fault::Python(PyTypeError::new_err(format!(
                 "`partition` is {}; expected an integer, a list of integers or a name such as \"numa\"",
-                partition.repr()?
+                shown(partition)
             ))));
         };
         let parts = py.detach(|| self.device.create_sub_devices(&partition))?;
@@ -495,7 +496,7 @@ pub(crate) fn select_device_with_aspects(
         if let Ok(name) = argument.cast::<PyString>() {
             return Ok(vec![aspect_of(&name.to_cow()?)?]);
         }
-        argument.extract::<Vec<String>>()?.iter().map(|name| aspect_of(name)).collect()
+        objects::values(argument, |name| aspect_of(&name.extract::<String>()?))
     };
     let required = names(required_aspects)?;
     let excluded = excluded_aspects.filter(|argument| !argument.is_none()).map(names).transpose()?;

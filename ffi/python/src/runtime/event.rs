@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use stridewise::Event;
 use stridewise::backend::EventStatus;
 
-use crate::errors::{Fault, Result, raise};
+use crate::errors::{Fault, Result, raise, shown};
+use crate::objects;
 
 /// The completion of submitted work. Event(): one that is complete.
 #[pyclass(name = "Event", module = "stridewise", frozen)]
@@ -22,18 +23,17 @@ pub(crate) fn events_of(argument: Option<&Bound<'_, PyAny>>) -> Result<Vec<Event
         return Ok(vec![event.get().0.clone()]);
     }
     let wrong = |found: &Bound<'_, PyAny>| -> Fault {
-        let found = found.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string());
+        let found = shown(found);
         Fault::Python(PyTypeError::new_err(format!(
             "`depends` has {found}; expected an Event or a sequence of Events; help: methods that submit work return one"
         )))
     };
-    let Ok(items) = argument.try_iter() else { return Err(wrong(argument)) };
-    items
-        .map(|item| {
-            let item = item?;
-            item.cast::<PyEvent>().map(|event| event.get().0.clone()).map_err(|_| wrong(&item))
-        })
-        .collect()
+    if argument.try_iter().is_err() {
+        return Err(wrong(argument));
+    }
+    objects::values(argument, |item| {
+        item.cast::<PyEvent>().map(|event| event.get().0.clone()).map_err(|_| wrong(&item))
+    })
 }
 
 #[pymethods]

@@ -14,8 +14,9 @@ use super::event::{PyEvent, events_of};
 use crate::array::PyArray;
 use crate::array::operand::Operand;
 use crate::dtype;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
 use crate::memory::span::Span;
+use crate::objects;
 use crate::protocol::sycl;
 
 /// A queue of one device: where work is submitted. Two queues made separately are different and their arrays do not
@@ -66,7 +67,7 @@ pub(crate) fn device_of(argument: Option<&Bound<'_, PyAny>>) -> Result<Device> {
         None => Err(Fault::Python(PyTypeError::new_err(format!(
             "`device` is {}; expected a Device, a Queue, a filter string such as \"host\", or None; help: \
              `stridewise.get_devices()` lists the devices",
-            argument.repr()?
+            shown(argument)
         )))),
     }
 }
@@ -76,7 +77,7 @@ fn properties_of(argument: Option<&Bound<'_, PyAny>>, given: QueueProperties) ->
     let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return Ok(given) };
     let names = match argument.cast::<PyString>() {
         Ok(name) => vec![name.to_cow()?.into_owned()],
-        Err(_) => argument.extract::<Vec<String>>()?,
+        Err(_) => objects::values(argument, |name| Ok(name.extract::<String>()?))?,
     };
     let mut properties = given;
     for name in names {
@@ -102,7 +103,7 @@ fn scalar_of(value: &Bound<'_, PyAny>, dtype: Dtype) -> Result<Scalar> {
         Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => Err(error.into()),
         _ => Err(Fault::Python(PyTypeError::new_err(format!(
             "`value` is {}; expected a number",
-            value.repr()?
+            shown(value)
         )))),
     }
 }
@@ -116,7 +117,7 @@ fn advice_of(argument: &Bound<'_, PyAny>) -> Result<Advice> {
     let found = named.and_then(|name| Advice::ALL.iter().copied().find(|advice| advice.name() == name));
     found.ok_or_else(|| {
         let names: Vec<_> = Advice::ALL.iter().map(|advice| advice.name()).collect();
-        let given = argument.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string());
+        let given = shown(argument);
         Fault::Python(PyValueError::new_err(format!(
             "`advice` is {given}; expected one of {}; help: other numbers of SYCL mean what each device defines",
             names.join(", ")
@@ -398,7 +399,7 @@ pub(crate) fn get_execution_queue(queues: &Bound<'_, PyAny>) -> Result<Option<Py
             None => {
                 return Err(Fault::Python(PyTypeError::new_err(format!(
                     "`queues` has {}; expected queues",
-                    queue.repr()?
+                    shown(&queue)
                 ))));
             }
         }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use stridewise::{Event, Queue};
 
 use super::queue::PyQueue;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
 
 /// The time that work takes, for the host that submits it and for the device.
 ///
@@ -82,7 +82,7 @@ impl PyTimer {
         let Ok(queue) = queue.cast::<PyQueue>() else {
             return Err(Fault::Python(PyTypeError::new_err(format!(
                 "`queue` is {}; expected a Queue",
-                queue.repr()?
+                shown(queue)
             ))));
         };
         let queue = queue.get().0.clone();

@@ -12,12 +12,12 @@ use stridewise::{Context, Error, Queue};
 
 use super::device;
 use super::library::SyclQueue;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
 use crate::runtime::context::PyContext;
 use crate::runtime::queue::PyQueue;
 
 pub(super) fn type_error(name: &str, found: &Bound<'_, PyAny>, expected: &str) -> Fault {
-    let found = found.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string());
+    let found = shown(found);
     Fault::Python(PyTypeError::new_err(format!("`{name}` is {found}; expected {expected}")))
 }
 
@@ -61,7 +61,7 @@ fn reference_of(capsule: &Bound<'_, PyCapsule>) -> Result<Reference> {
     Err(Fault::Python(PyValueError::new_err(format!(
         "`syclobj` is {}; expected a capsule named \"SyclQueueRef\" or \"SyclContextRef\"; help: one that was taken \
          already has another name",
-        capsule.repr()?
+        shown(capsule)
     ))))
 }
 

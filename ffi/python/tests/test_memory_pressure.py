@@ -1,0 +1,236 @@
+"""Without memory, every operation ends with its result or a MemoryError: the process neither aborts nor panics."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+resource = pytest.importorskip("resource", reason="this system limits no memory")
+
+# What an operation takes and what it is; but for products, whose kernels are of a library that allocates scratch memory of a
+# fixed size for every thread that comes to one first, and asks nobody. The sizes are such that everything of them that grows with the data is more than
+# the least room, and less than the largest.
+PROGRAM = """
+import copy, os, pickle, resource, sys
+import numpy as np
+import stridewise as sw
+
+rows = sw.reshape(sw.arange(1 << 20, dtype="float64"), (1 << 10, 1 << 10))
+x = sw.reshape(rows, (-1,))
+kinds = {{kind: sw.asarray(x, usm_type=kind, copy=True) for kind in ("device", "shared", "host")}}
+integers = sw.astype(x, "int64")
+numbers = [float(i) for i in range(1 << 20)]
+places = list(range(1 << 20))
+many = [x[i:i + 2] for i in range(1 << 16)]
+small = sw.arange(8.0)
+memory = sw.MemoryUSMShared(8 << 20)
+memory.memset(1)
+buffer = bytearray(8 << 20)
+{setup}
+
+def operation():
+    result = {code}
+    for array in result if type(result) is tuple and len(result) < 10 else [result]:
+        if isinstance(array, sw.usm_ndarray):
+            array.wait()
+    return result
+
+def room():
+    with open("/proc/self/statm") as sizes:
+        return int(sizes.read().split()[0]) * resource.getpagesize()
+
+# With its room, once: threads are started, modules imported.
+expected = operation()
+del expected
+limits = resource.getrlimit(resource.RLIMIT_AS)
+found = []
+for megabytes in (1, 2, 3, 5, 8, 12, 20, 32, 50, 80, 130, 200, 330, 1024):
+    for device in sw.get_devices("host"):
+        device.trim_pool()
+    resource.setrlimit(resource.RLIMIT_AS, (room() + (megabytes << 20), limits[1]))
+    try:
+        result = operation()
+        outcome = "done"
+    except MemoryError as error:
+        outcome = "MemoryError"
+        del error
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+    result = None
+    found.append(outcome)
+assert found[-1] == "done", found
+print(" ".join(sorted(set(found))))
+"""
+
+OPERATIONS = {
+    "tolist": ("", "x.tolist()"),
+    "tolist, nested": ("", "rows.tolist()"),
+    "tolist of integers": ("", "integers.tolist()"),
+    "tolist of complex numbers": ("z = sw.astype(x, 'complex128')", "z.tolist()"),
+    "tolist of truth values": ("z = x > 5", "z.tolist()"),
+    "tolist of many lists": ("z = sw.reshape(x, (-1, 1))", "z.tolist()"),
+    "asnumpy, device": ("", "sw.asnumpy(kinds['device'])"),
+    "asnumpy, host": ("", "sw.asnumpy(kinds['host'])"),
+    "asnumpy of a view": ("", "sw.asnumpy(rows.T)"),
+    "numpy.asarray": ("", "np.asarray(x)"),
+    "numpy.asarray with a dtype": ("", "np.asarray(x, dtype='float32')"),
+    "asarray(list)": ("", "sw.asarray(numbers)"),
+    "asarray(list) with a dtype": ("", "sw.asarray(places, dtype='int32')"),
+    "asarray(tuple)": ("z = tuple(numbers)", "sw.asarray(z)"),
+    "asarray(nested lists)": ("z = rows.tolist()", "sw.asarray(z)"),
+    "asarray(range)": ("", "sw.asarray(range(1 << 20))"),
+    "asarray(sequence)": ("import collections\nz = collections.deque(numbers)", "sw.asarray(z)"),
+    "asarray(list of arrays)": ("", "sw.asarray(many)"),
+    "asarray(numpy)": ("z = np.ones(1 << 21)", "sw.asarray(z, copy=True)"),
+    "from_numpy": ("z = np.ones(1 << 21)", "sw.from_numpy(z)"),
+    "pickle.dumps": ("", "pickle.dumps(x)"),
+    "pickle.loads": ("z = pickle.dumps(x)", "pickle.loads(z)"),
+    "copy": ("", "copy.deepcopy(x)"),
+    "pickle.dumps of memory": ("", "pickle.dumps(memory)"),
+    "pickle.loads of memory": ("z = pickle.dumps(memory)", "pickle.loads(z)"),
+    "copy of memory": ("", "copy.copy(memory)"),
+    "tobytes": ("", "memory.tobytes()"),
+    "bytes(memory)": ("", "bytes(memory)"),
+    "copy_to_host": ("", "memory.copy_to_host()"),
+    "copy_to_host(buffer)": ("", "memory.copy_to_host(buffer)"),
+    "copy_to_host(its own buffer)": ("z = memoryview(memory)", "memory.copy_to_host(z)"),
+    "copy_from_host(its own buffer)": ("z = memoryview(memory)", "memory.copy_from_host(z)"),
+    "memory of a buffer": ("", "sw.MemoryUSMDevice(buffer, copy=True)"),
+    "memory": ("", "sw.MemoryUSMDevice(8 << 20)"),
+    "memcpy": ("q = sw.Queue(); z = sw.MemoryUSMDevice(8 << 20, queue=q)", "q.memcpy(z, buffer)"),
+    "from_dlpack, copied": ("z = np.ones(1 << 20)", "sw.from_dlpack(z, copy=True)"),
+    "__dlpack__, copied": ("", "x.__dlpack__(dl_device=(1, 0), copy=True)"),
+    "numpy.from_dlpack": ("", "np.from_dlpack(kinds['shared'])"),
+    "to_device": ("q = sw.Queue('host:scalar')", "x.to_device(q)"),
+    "repr": ("", "repr(rows)"),
+    "repr of many dimensions": ("z = sw.reshape(x, (2,) * 20)", "repr(z)"),
+    "x[list]": ("", "x[places]"),
+    "x[list] = list": ("z = sw.zeros(1 << 20)", "z.__setitem__(places, numbers)"),
+    "x[...] = list": ("z = sw.zeros(1 << 20)", "z.__setitem__(Ellipsis, numbers)"),
+    "x[mask]": ("z = x > 7", "x[z]"),
+    "take": ("", "sw.take(x, sw.asarray(places))"),
+    "unstack": ("z = sw.reshape(x, (1 << 16, -1))", "sw.unstack(z)"),
+    "iteration": ("z = sw.reshape(x, (1 << 16, -1))", "list(z)"),
+    "concat": ("", "sw.concat(many)"),
+    "concat of a generator": ("", "sw.concat(array for array in many)"),
+    "stack": ("", "sw.stack(many)"),
+    "broadcast_arrays": ("", "sw.broadcast_arrays(*many)"),
+    "meshgrid": ("z = sw.arange(1024.0)", "sw.meshgrid(z, z)"),
+    "nonzero": ("", "sw.nonzero(rows)"),
+    "repeat by a list": ("z = [1] * (1 << 20)", "sw.repeat(x, z)"),
+    "tile": ("", "sw.tile(x, (3,))"),
+    "roll": ("", "sw.roll(rows, 5)"),
+    "sort": ("", "sw.sort(x)"),
+    "argsort": ("", "sw.argsort(x)"),
+    "sort of columns": ("", "sw.sort(rows, axis=0)"),
+    "top_k": ("", "sw.top_k(x, 1 << 18)"),
+    "unique_all": ("", "sw.unique_all(x)"),
+    "unique_values": ("", "sw.unique_values(integers)"),
+    "searchsorted": ("", "sw.searchsorted(x, x)"),
+    "isin": ("", "sw.isin(integers, integers)"),
+    "cumulative_sum": ("", "sw.cumulative_sum(x)"),
+    "sums": ("", "sw.sum(rows, axis=0)"),
+    "std": ("", "sw.std(rows, axis=1)"),
+    "a chain": ("", "sw.sqrt(x * x + 1.0) - x"),
+    "in place": ("z = sw.zeros(1 << 20)", "z.__iadd__(x)"),
+    "outer": ("z = sw.arange(1024.0)", "sw.linalg.outer(z, z)"),
+    "where": ("", "sw.where(x > 3, x, -x)"),
+    "astype": ("", "sw.astype(x, 'complex128')"),
+    "linspace": ("", "sw.linspace(0, 1, 1 << 20)"),
+    "eye": ("", "sw.eye(1024)"),
+    "tril": ("", "sw.tril(rows)"),
+    "diff": ("", "sw.diff(x)"),
+    "fft": ("", "sw.fft.fft(x)"),
+    "fft of a prime number of points": ("", "sw.fft.fft(x[:1048573])"),
+    "fft of columns": ("", "sw.fft.fft(rows, axis=0)"),
+    "ifft": ("", "sw.fft.ifft(x)"),
+    "rfft": ("", "sw.fft.rfft(x)"),
+    "fftn": ("", "sw.fft.fftn(rows)"),
+    "fft with zeros": ("", "sw.fft.fft(small, n=1 << 20)"),
+}
+
+# Those that do with the least room.
+LIGHT = {"copy_to_host(buffer)", "memcpy", "numpy.from_dlpack", "to_device", "meshgrid", "top_k", "std", "in place"}
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operation(name):
+    setup, code = OPERATIONS[name]
+    done = run(PROGRAM.format(setup=textwrap.dedent(setup), code=code))
+    assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}\n{done.stderr[-2000:]}"
+    # Else nothing is tested.
+    assert set(done.stdout.split()) == ({"done"} if name in LIGHT else {"done", "MemoryError"}), done.stdout
+
+
+# What is no argument, but large: it is not repeated as a whole in what is said about it.
+WRONG = {
+    "shape": "sw.zeros(text)",
+    "dtype": "sw.zeros(3, dtype=text)",
+    "dtype, a list": "sw.zeros(3, dtype=numbers)",
+    "queue": "sw.zeros(3, queue=numbers)",
+    "device": "sw.zeros(3, device=numbers)",
+    "properties": "sw.Queue('host', numbers)",
+    "memory": "sw.MemoryUSMDevice(text)",
+    "events": "sw.Event.wait_for([numbers])",
+    "advice": "queue.mem_advise(memory, 0, numbers)",
+    "a value": "queue.fill(memory, text)",
+    "axes": "sw.tensordot(x, x, axes=numbers)",
+    "a pointer": "sw.as_usm_memory(text)",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_said_is_short(name):
+    done = run(f"""
+import stridewise as sw
+numbers, text = [1.5] * (1 << 20), "x" * (1 << 20)
+queue, memory, x = sw.Queue(), sw.MemoryUSMShared(64), sw.zeros((2, 2))
+try:
+    {WRONG[name]}
+except (TypeError, ValueError) as error:
+    print(type(error).__name__, len(str(error)))
+""")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout.split()[1]) < 5000, done.stdout
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "sw.Queue('host', Liar())",
+        "sw.Device('host').create_sub_devices(Liar())",
+        "sw.select_device_with_aspects(Liar())",
+        "sw.concat(Liar())",
+        "sw.zeros(Liar())",
+        "sw.asarray(Liar())",
+        "sw.sum(sw.zeros(3), axis=Liar())",
+        "sw.zeros(3)[[Liar()]]",
+        "sw.Event.wait_for(Liar())",
+    ],
+)
+def test_a_length_is_not_believed(code):
+    done = run(f"""
+import collections.abc
+import stridewise as sw
+
+class Liar(collections.abc.Sequence):
+    def __len__(self):
+        return (1 << 62)
+    def __length_hint__(self):
+        return (1 << 62)
+    def __getitem__(self, key):
+        if key == 3:
+            raise IndexError
+        return 1
+
+try:
+    {code}
+except Exception as error:
+    print(type(error).__name__)
+""")
+    assert done.returncode == 0 and "Panic" not in done.stdout, f"{done.stdout}\n{done.stderr[-2000:]}"
