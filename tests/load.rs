@@ -140,7 +140,7 @@ fn work_behind_a_host_task_that_waits_for_the_program_is_not_waited_for() {
                     count.fetch_add(1, Ordering::Relaxed);
                     Ok(())
                 };
-                events.push(queue.submit_host_task(add, &[task.clone()]).unwrap());
+                events.push(queue.submit_host_task(add, std::slice::from_ref(&task)).unwrap());
                 let after = events.last().unwrap().clone();
                 events.push(queue.submit_barrier(&[after]).unwrap());
             }
@@ -186,10 +186,8 @@ fn who_writes_waits_for_copies_by_others() {
             let writers: Vec<_> = (0..2)
                 .map(|_| {
                     scope.spawn(|| {
-                        let mut x = x.clone();
-                        for _ in 0..rounds {
-                            x += 1;
-                        }
+                        let mut written = x.clone();
+                        (0..rounds).for_each(|_| written += 1);
                     })
                 })
                 .collect();

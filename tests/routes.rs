@@ -238,7 +238,15 @@ fn other_commands(report: &mut Report, queue: &Queue) {
     });
     report.roads("a barrier", &[(Submission, 1)], Never, || queue.submit_barrier(&[])?.wait());
     let (open, opened) = std::sync::mpsc::channel::<()>();
-    let gate = queue.submit_host_task(move || Ok(opened.recv().unwrap()), &[]).unwrap();
+    let gate = queue
+        .submit_host_task(
+            move || {
+                opened.recv().unwrap();
+                Ok(())
+            },
+            &[],
+        )
+        .unwrap();
     report.roads("a copy behind an event", &[(Submission, 1), (Pool, 1)], Never, || {
         let memory = a.usm_data()?;
         let copy = queue.memcpy((&memory, 0), (&memory, 32), 32, std::slice::from_ref(&gate))?;

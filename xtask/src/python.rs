@@ -92,7 +92,7 @@ pub(crate) fn test() -> Result<(), String> {
 /// Runs those of the ends and forks of processes with a runtime of OpenCL.
 ///
 /// # Errors
-/// As for [`test`]; the runtime is not installed.
+/// As for [`test()`]; the runtime is not installed.
 pub(crate) fn test_processes_on(runtime: &opencl::Runtime) -> Result<(), String> {
     crate::run_to_end(pytest().arg("test_process.py").env(opencl::VENDORS, runtime.vendor()?))
 }

@@ -69,6 +69,9 @@ pub(crate) fn try_share(
     failure.into_inner().map_or(Ok(()), Err)
 }
 
+/// Where a part begins and ends.
+type Bounds = (usize, usize);
+
 /// How many parts to make of `0..total`, and the range of each, where it has any; `None`: it is one.
 fn parts(
     total: usize,
@@ -76,7 +79,7 @@ fn parts(
     bytes: usize,
     grain: usize,
     threads: usize,
-) -> Option<(usize, impl Fn(usize) -> Option<(usize, usize)>)> {
+) -> Option<(usize, impl Fn(usize) -> Option<Bounds>)> {
     let least = (PART_BYTES / bytes.max(1)).max(grain);
     let most = total.div_ceil(threads.max(1) * PARTS).max(least);
     if threads <= 1 || total <= most {
