@@ -1,5 +1,5 @@
 //! Vectors of the host's own memory whose length depends on data: they are asked for, and where there is no memory the
-//! answer is an [`Error::Alloc`](crate::Error::Alloc) instead of the end of the process.
+//! answer is an [`Error::Alloc`] instead of the end of the process.
 
 use bytemuck::Zeroable;
 use smallvec::{Array, SmallVec};
@@ -22,7 +22,7 @@ fn refused<T>(what: &'static str, len: usize) -> Error {
 /// An empty vector with room for `len` elements. `what` names it in the error.
 ///
 /// # Errors
-/// [`Error::Alloc`](crate::Error::Alloc) where there is no memory.
+/// [`Error::Alloc`] where there is no memory.
 pub fn with_capacity<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
     let mut vec = Vec::new();
     reserve(what, &mut vec, len)?;
