@@ -392,9 +392,17 @@ impl Node {
             return Ok(None);
         }
         if !self.computing.swap(true, Ordering::Acquire) {
-            let computed = self.at_once();
-            self.computing.store(false, Ordering::Release);
-            if computed? {
+            /// Lets those go on who wait, also where a kernel panics.
+            struct Over<'a>(&'a AtomicBool);
+            impl Drop for Over<'_> {
+                fn drop(&mut self) {
+                    self.0.store(false, Ordering::Release);
+                }
+            }
+            let over = Over(&self.computing);
+            let computed = self.at_once()?;
+            drop(over);
+            if computed {
                 return Ok(None);
             }
         } else {
