@@ -525,6 +525,9 @@ enum sw_status sw_memory_create(const struct sw_queue *queue,
 // Hands memory in that something else allocated and that the queue's device can use. Until the deleter is called it has to
 // stay, and nothing else may write to it while work here reads or writes it, nor read what work here writes. `deleter` may
 // be null. Where this call fails, the memory is still the caller's, and the deleter is not called.
+//
+// An address that came from here (sw_memory_export, DLPack) is adopted as a part of the memory that it is of, which is kept
+// as long as the part is, and is read-only where that is.
 enum sw_status sw_memory_adopt(const struct sw_queue *queue,
                                sw_usm_kind kind,
                                void *pointer,
