@@ -407,7 +407,10 @@ enum sw_status sw_array_assign(const struct sw_array *array,
 
 // Writes the elements as a text for readers, as sw_device_name does the name; the failure of the work that computes them is
 // the failure of this call.
-enum sw_status sw_array_text(const struct sw_array *array, char *buffer, size_t capacity, size_t *length);
+enum sw_status sw_array_text(const struct sw_array *array,
+                             char *buffer,
+                             size_t capacity,
+                             size_t *length);
 
 // Frees the handle; the memory goes when no other array is on it and the work on it is done.
 enum sw_status sw_array_free(struct sw_array *array);
