@@ -163,7 +163,7 @@ fn steps() -> Result<Vec<Step>, String> {
             .slow(),
         Step::call(
             "fuzz",
-            "the same inputs and ten thousand new ones for each target, under the address sanitizer",
+            "the same inputs and some hundreds of new ones for each target, under the address sanitizer",
             fuzz::short,
         )
         .slow()

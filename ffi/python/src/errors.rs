@@ -98,7 +98,15 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         Error::ExecutionPlacement(_) => ExecutionPlacementError::new_err(text),
         Error::Runtime(_) => DeviceRuntimeError::new_err(text),
         Error::Dependency(cause) => {
-            let exception = TaskError::new_err(text);
+            let mut root = cause;
+            while let Error::Dependency(earlier) = &**root {
+                root = earlier;
+            }
+            // Whoever looks for missing memory looks for this, wherever on the way it was missing.
+            let exception = match &**root {
+                Error::Alloc(_) => PyMemoryError::new_err(text),
+                _ => TaskError::new_err(text),
+            };
             Python::attach(|py| exception.set_cause(py, Some(raise(cause))));
             exception
         }
