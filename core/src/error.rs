@@ -124,6 +124,9 @@ define_errors! {
     Unsupported unsupported "not supported: {0}";
     /// A task failed or panicked.
     Task task "task failed: {0}";
+    /// A wait ended before the work that it was for, as somebody wanted (see
+    /// [`set_interrupt`](crate::backend::set_interrupt)); the work goes on.
+    Interrupted interrupted "interrupted: {0}";
     /// The runtime of a device reported an error.
     Runtime runtime "the device's runtime: {0}";
     /// Reading or writing a file failed, or its contents are not what they should be.
@@ -132,11 +135,12 @@ define_errors! {
 
 impl Error {
     /// The error of work that depends on work that failed with this one. Only the root cause is kept, so that long chains
-    /// neither read nor drop as deep recursions. What a fork left behind is so to whoever wants it.
+    /// neither read nor drop as deep recursions. What a fork left behind is so to whoever wants it, and a wait that was
+    /// interrupted is nothing that failed.
     #[must_use]
     pub fn inherited(self) -> Self {
         match self {
-            Self::Dependency(_) => self,
+            Self::Dependency(_) | Self::Interrupted(_) => self,
             cause if is_left_behind(&cause) => cause,
             cause => Self::Dependency(Arc::new(cause)),
         }

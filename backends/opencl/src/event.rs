@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opencl3::event as cl;
 use opencl3::types::{cl_event, cl_int};
@@ -24,6 +24,8 @@ use crate::handle::EventObject;
 use crate::queue::NativeQueue;
 use crate::worker::Job;
 
+/// How long a wait with a time-out asks the runtime, before it waits to be told.
+const POLLED: Duration = Duration::from_micros(300);
 /// Someone who asks an event's status so often without waiting for it means to wait, so the queue is flushed.
 const PATIENT_POLLS: u8 = 64;
 
@@ -281,7 +283,19 @@ impl Event for ClEvent {
     }
 
     fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
+        let begin = Instant::now();
+        if let (Some(native), false) = (self.native.get(), timeout.is_zero()) {
+            // A failure shows at the question.
+            let _ = native.end();
+            native.queue.flush();
+        }
         self.settle();
+        // Most waits are for so little that to be told of its end would take as long.
+        while !self.signal.status().is_terminal() && begin.elapsed() < timeout.min(POLLED) {
+            std::thread::yield_now();
+            self.settle();
+        }
+        let timeout = timeout.saturating_sub(begin.elapsed());
         if !self.signal.status().is_terminal() && !timeout.is_zero() {
             // A wait in the runtime has no time-out: the worker notes the end.
             self.want();

@@ -30,6 +30,7 @@
 mod all;
 mod backlog;
 mod info;
+mod interrupt;
 mod locks;
 mod process;
 mod signal;
@@ -41,6 +42,8 @@ pub use backlog::Backlog;
 pub use info::{
     AffinityDomain, Aspect, Cache, DeviceInfo, DeviceType, Limits, Partition, Topology, UsmSupport,
 };
+pub use interrupt::{Interrupt, set_interrupt};
+pub(crate) use interrupt::{interrupt, wait};
 pub use locks::assert_unlocked;
 pub(crate) use locks::{Deferring, Locked, defer};
 pub use process::{Home, PerProcess, check_end};

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::backend::sync::{Mutex, MutexGuard};
-use crate::backend::{Backlog, Event, Home, Wait, assert_unlocked, is_left_behind};
+use crate::backend::{Backlog, Event, Home, Wait, assert_unlocked, is_left_behind, wait};
 use crate::runtime::Queue;
 
 /// Commands above which the list is searched for ended ones, or twice what the last search left.
@@ -174,14 +174,14 @@ impl UnderWay {
                 (Arc::clone(&next.event), next.is_open)
             };
             assert_unlocked("a wait");
-            let ended = if is_open { event.wait_timeout(PATIENCE) } else { event.wait().map(|()| true) };
+            let ended = if is_open { event.wait_timeout(PATIENCE) } else { wait(&*event).map(|()| true) };
             match ended {
                 Ok(true) => {}
                 Ok(false) => {
                     self.lock().stuck = Some(event);
                     return;
                 }
-                // A failure is its command's; a process that was forked waits for nobody.
+                // A failure is its command's; who is interrupted waits no longer.
                 Err(_) if event.status().is_terminal() => {}
                 Err(_) => return,
             }
@@ -197,7 +197,7 @@ impl UnderWay {
         };
         assert_unlocked("a wait");
         oldest.is_some_and(|event| {
-            let _ = event.wait();
+            let _ = wait(&*event);
             event.status().is_terminal()
         })
     }

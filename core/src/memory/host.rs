@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::allocation::Allocation;
 use super::track::{Mode, Opening, Refusal, Region, Span};
 use super::{UsmPtr, heap};
-use crate::backend::UsmSupport;
+use crate::backend::{self, UsmSupport};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Indices, Layout};
@@ -55,10 +55,12 @@ impl Loan {
                 }
             };
             for wait in waits {
-                let outcome = wait.event.wait();
-                // What a host view overwrites may have failed; what it reads must not.
-                if mode == Mode::Read {
-                    outcome.map_err(Error::inherited)?;
+                match backend::wait(&*wait.event) {
+                    // What a host view overwrites may have failed; what it reads must not.
+                    Err(error) if mode == Mode::Read || matches!(error, Error::Interrupted(_)) => {
+                        return Err(error.inherited());
+                    }
+                    _ => {}
                 }
             }
         }

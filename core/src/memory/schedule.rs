@@ -172,14 +172,36 @@ unsafe fn submit(
 /// Submits a command that reads or writes memory that the caller has lent, and waits for its end, however it comes.
 ///
 /// # Errors
-/// As for [`submit_alone`], and the command's failure.
+/// As for [`submit_alone`], and the command's failure. [`Error::Interrupted`] where what is before it is waited for: then it was
+/// not submitted.
 ///
 /// # Safety
 /// As for [`submit_alone`]; memory that is not of `accesses` stays valid until this returns.
 pub(crate) unsafe fn submit_to_end(queue: &Queue, command: Command, accesses: Vec<Access>) -> Result<()> {
+    if backend::interrupt().is_some() {
+        // The command itself is waited for in any case.
+        wait_for_conflicts(&accesses)?;
+    }
     // SAFETY: the caller's promise is the same.
     let event = unsafe { submit_alone(queue, command, accesses, &[]) }?;
-    event.wait()
+    event.backend().wait()
+}
+
+/// Waits for what accesses would wait for; failures are for these to find.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+fn wait_for_conflicts(accesses: &[Access]) -> Result<()> {
+    let mut waits = Vec::new();
+    for Access { allocation, region, mode } in accesses {
+        allocation.track().conflicts(region, *mode, &mut waits);
+    }
+    for wait in waits {
+        if let Err(error @ Error::Interrupted(_)) = backend::wait(&*wait.event) {
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// Submits plans that access memory as stated.

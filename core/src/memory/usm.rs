@@ -7,7 +7,7 @@ use super::allocation::{Allocation, Deleter};
 use super::schedule::{self, Access};
 use super::track::{Mode, Region};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, heap, host, registry};
-use crate::backend::{Advice, Aspect, Command, UsmSupport};
+use crate::backend::{self, Advice, Aspect, Command, UsmSupport};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::runtime::{Context, Device, Event, Queue, devices};
@@ -172,7 +172,7 @@ impl UsmMemory {
         let unfinished = self.allocation.track().unfinished();
         for event in unfinished {
             // A read that fails leaves the contents as they are; of writes, the last ones are asked for below.
-            if let Err(error) = event.wait()
+            if let Err(error) = backend::wait(&*event)
                 && !event.status().is_terminal()
             {
                 return Err(error);

@@ -50,9 +50,10 @@ impl Event {
     ///
     /// # Errors
     /// What made the command fail: [`Error::Task`], or [`Error::Dependency`] where something it used had failed.
+    /// [`Error::Interrupted`] where the wait is ended before ([`set_interrupt`](backend::set_interrupt)).
     #[inline]
     pub fn wait(&self) -> Result<()> {
-        self.backend.as_ref().map_or(Ok(()), |event| event.wait())
+        self.backend.as_ref().map_or(Ok(()), |event| backend::wait(&**event))
     }
 
     /// Blocks until the command is done, but not for much longer than this. Whether it is done; of a time of zero it only
@@ -69,7 +70,14 @@ impl Event {
     /// # Errors
     /// The first failure.
     pub fn wait_all(events: &[Self]) -> Result<()> {
-        events.iter().map(Self::wait).fold(Ok(()), Result::and)
+        let mut outcome = Ok(());
+        for event in events {
+            match event.wait() {
+                Err(error @ Error::Interrupted(_)) => return Err(error),
+                ended => outcome = outcome.and(ended),
+            }
+        }
+        outcome
     }
 
     /// The failure of a command that failed.

@@ -156,11 +156,19 @@ impl Queue {
     /// Submits all recorded work and waits until everything submitted to this queue is done.
     ///
     /// # Errors
-    /// What the submission of recorded work, or the runtime, reports. The failure of a command is its event's; but that a
-    /// fork left commands of this queue behind in another process is said here, too, once.
+    /// What the submission of recorded work, or the runtime, reports; [`Error::Interrupted`]. The failure of a command is its
+    /// event's; but that a fork left commands of this queue behind in another process is said here, too, once.
     pub fn wait(&self) -> Result<()> {
         let left = self.device().backlog_state().take_left_behind(self.0.id);
         let flushed = self.flush();
+        if backend::interrupt().is_some() {
+            for event in self.unfinished() {
+                // A command's failure is its event's.
+                if let Err(error @ Error::Interrupted(_)) = backend::wait(&*event) {
+                    return Err(error);
+                }
+            }
+        }
         flushed.and(self.0.backend.finish())?;
         if left { Err(backend::left_behind()) } else { Ok(()) }
     }

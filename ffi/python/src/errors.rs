@@ -97,6 +97,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         Error::Io(_) => PyOSError::new_err(text),
         Error::ExecutionPlacement(_) => ExecutionPlacementError::new_err(text),
         Error::Runtime(_) => DeviceRuntimeError::new_err(text),
+        Error::Interrupted(_) => crate::wait::interruption(text),
         Error::Dependency(cause) => {
             let mut root = cause;
             while let Error::Dependency(earlier) = &**root {
