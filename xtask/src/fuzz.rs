@@ -74,22 +74,6 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     chosen.iter().try_for_each(|target| fuzzer.run(target, time))
 }
 
-/// The step of `cargo xtask test`: the inputs that are kept, and some hundreds of new ones.
-///
-/// # Errors
-/// What a target finds.
-pub(crate) fn short() -> Result<(), String> {
-    let fuzzer = Fuzzer::build()?;
-    for target in targets()? {
-        let mut command = fuzzer.command(&target)?;
-        // The same ones every time, and none is kept; of targets of which each run is long, as many as the time is enough for.
-        command.args(["-seed=1", "-runs=1000", "-max_total_time=15"]).arg(kept(&target));
-        println!("{target}: {}", written(&command));
-        crate::run_to_end(&mut command)?;
-    }
-    Ok(())
-}
-
 /// The targets are those that have inputs; a test of theirs compares both.
 fn targets() -> Result<Vec<String>, String> {
     let folder = crate::root().join("fuzz/corpus");

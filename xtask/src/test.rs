@@ -6,12 +6,12 @@ use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::packages::{self, host_target};
 use crate::steps::{Step, run_all};
-use crate::{fuzz, matrix, opencl, python};
+use crate::{matrix, opencl, python};
 
 /// The oldest toolchain that must build the library; `rust-version` of the workspace.
 const OLDEST_TOOLCHAIN: &str = "1.89";
-/// The features that the tests are built with.
-pub(crate) const FEATURES: &str = "stridewise/hwloc,stridewise/ndarray";
+/// The features that the tests are built with: all, those for tests too.
+pub(crate) const FEATURES: &str = "stridewise/hwloc,stridewise/ndarray,stridewise-faults/injection";
 /// What is tested without features: chosen alike by every step, so that they share a build.
 const PLAIN: &str = "--package stridewise --package stridewise-c";
 /// Cargo's arguments for the C library's tests.
@@ -108,6 +108,16 @@ fn steps() -> Result<Vec<Step>, String> {
             ),
         )
         .needs("hwloc"),
+        Step::cargo(
+            "faults",
+            "every n-th allocation, vector, thread and call of a runtime fails: nothing is lost, stuck or wrong",
+            &format!(
+                "test --locked --workspace --exclude stridewise-c --exclude stridewise-fuzz {with_features} \
+                 --test campaign"
+            ),
+        )
+        .slow()
+        .needs("hwloc"),
         Step::call("pocl", "PoCL, for the matrix, installed where it is missing", || opencl::POCL.ensure())
             .slow(),
         Step::call("matrix-pocl", "a sample of the matrix on PoCL, an OpenCL runtime for processors", || {
@@ -159,15 +169,6 @@ fn steps() -> Result<Vec<Step>, String> {
             &format!("test --locked {PLAIN} --package stridewise-fuzz --test corpora"),
         )
         .slow(),
-        Step::call("cpp-compiler", "a C++ compiler, for the fuzzer, installed where it is missing", packages::ensure_cpp)
-            .slow(),
-        Step::call(
-            "fuzz",
-            "the same inputs and some hundreds of new ones for each target, under the address sanitizer",
-            fuzz::short,
-        )
-        .slow()
-        .needs("cpp-compiler"),
         Step::call(
             "install-c",
             "the C library, installed, is found by pkg-config and runs programs",

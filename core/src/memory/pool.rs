@@ -264,9 +264,13 @@ impl Pool {
         block.set_live(0);
         state.statistics.live_bytes -= class;
         let slab = block.chunk.blocks() > 1;
+        // Small ones that are no slab's have an alignment that nobody else asks for.
+        let aligned = class <= SLAB_BLOCK_BYTES;
         let full = || state.statistics.cached_bytes.saturating_add(class) > state.cap_bytes;
         // Those of slabs have their room.
-        if !slab && (full() || state.free.class(block.chunk.raw.kind, class).try_reserve(1).is_err()) {
+        if !slab
+            && (aligned || full() || state.free.class(block.chunk.raw.kind, class).try_reserve(1).is_err())
+        {
             return Some(Self::give_up(&mut state.statistics, &block.chunk));
         }
         state.statistics.cached_bytes += class;

@@ -111,8 +111,10 @@ pub(crate) fn slice_oracle(layout: &Layout, items: &[SliceItem]) -> Option<(Vec<
     Some((shape, picked))
 }
 
-pub(crate) fn bytes_of(layout: &Layout, itemsize: usize) -> HashSet<usize> {
-    elements(layout).iter().flat_map(|&e| e * itemsize..(e + 1) * itemsize).collect()
+/// The bytes of a layout's elements; wide, as a layout says nothing of the size of its elements.
+pub(crate) fn bytes_of(layout: &Layout, itemsize: usize) -> HashSet<u128> {
+    let itemsize = itemsize as u128;
+    elements(layout).iter().flat_map(|&e| e as u128 * itemsize..(e as u128 + 1) * itemsize).collect()
 }
 
 /// The tuples of elements that operands visit, in C order.
