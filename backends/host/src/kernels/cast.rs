@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use stridewise_core::{Complex, Dtype, bf16, f16, for_each_dtype};
 
-use super::entry::{HalfKernel, Kernel, StepFn, entry, half_entry};
+use super::entry::{HalfKernel, Kernel, StepFn, entry, half_entry, sizes};
 use crate::simd::{HalfLane, Isa, Lane};
 
 /// A `bool` in memory: any byte but 0 is true.
@@ -193,6 +193,8 @@ complex!(f32 f64);
 
 struct Convert<S, D>(PhantomData<(S, D)>);
 impl<S: To<D> + Copy, D: Copy> Kernel for Convert<S, D> {
+    const SIZES: Option<[u8; 4]> = sizes::<D, S>();
+
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _flags: u32, len: usize) {
         let (dst, src) = (dst.cast::<D>(), src.cast::<S>());
@@ -206,6 +208,8 @@ impl<S: To<D> + Copy, D: Copy> Kernel for Convert<S, D> {
 /// `float16` to `float32`, or, `NARROW`, back.
 struct HalfConvert<V, const NARROW: bool>(PhantomData<V>);
 impl<V: HalfLane, const NARROW: bool> Kernel for HalfConvert<V, NARROW> {
+    const SIZES: Option<[u8; 4]> = if NARROW { sizes::<f16, f32>() } else { sizes::<f32, f16>() };
+
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _flags: u32, len: usize) {
         let mut i = 0;

@@ -77,14 +77,11 @@ struct Call {
     flags: u32,
     /// All operands are uniform, so one element is the result for the whole tile.
     once: bool,
-    /// Results go past the caches, but the function has no such stores: bytes from one result to the next, and from one element
-    /// of each source.
-    past: Option<[u8; 4]>,
 }
 
 impl Call {
     fn new(run: StepFn) -> Self {
-        Self { run, dst: 0, src: [0; 3], flags: 0, once: false, past: None }
+        Self { run, dst: 0, src: [0; 3], flags: 0, once: false }
     }
 }
 
@@ -230,27 +227,18 @@ impl Code {
         for (s, doing) in doings.iter().enumerate().filter(|(_, doing)| !doing.joined) {
             let resolved = doing.resolve(isa)?;
             let mut call = Call { once: doing.once, ..Call::new(resolved.run) };
-            let mut sizes = [doing.size(), 0, 0, 0];
             for (k, &arg) in doing.operands().iter().enumerate() {
                 let one = |same| if same { Access::Uniform } else { Access::Direct };
-                let (slot, access, size) = match arg {
-                    Arg::Input(i) => {
-                        let i = usize::from(i);
-                        (input_slot[i], inputs[i], program.inputs()[i].size())
-                    }
-                    Arg::Const(i) => (first_const + i, Access::Uniform, 0),
-                    Arg::Step(i) => {
-                        let i = usize::from(i);
-                        (step_slot[i], one(doings[i].once), doings[i].size())
-                    }
+                let (slot, access) = match arg {
+                    Arg::Input(i) => (input_slot[usize::from(i)], inputs[usize::from(i)]),
+                    Arg::Const(i) => (first_const + i, Access::Uniform),
+                    Arg::Step(i) => (step_slot[usize::from(i)], one(doings[usize::from(i)].once)),
                 };
                 call.src[k] = slot;
                 call.flags |= access.flags(k);
-                sizes[k + 1] = if access == Access::Uniform { 0 } else { size };
             }
             for k in doing.operands().len()..3 {
                 call.src[k] = call.src[0];
-                sizes[k + 1] = sizes[1];
             }
             if call.once {
                 call.flags = 0;
@@ -275,8 +263,7 @@ impl Code {
                         && if *stream { last } else { resolved.lanes || !reads(doing) }
                 });
                 match direct {
-                    Some(_) if *stream && resolved.lanes => call.flags |= STREAM,
-                    Some(_) if *stream => call.past = Some(sizes.map(small)),
+                    Some(_) if *stream => call.flags |= STREAM,
                     _ => {}
                 }
             }
@@ -460,13 +447,8 @@ impl Code {
             let [a, b, c] = call.src.map(|slot| slots.0[usize::from(slot)].cast_const());
             let len = if call.once { 1 } else { len };
             // SAFETY: the caller's contract, and the compiler's: tiles are disjoint from everything, an output that is
-            // written while an input of the same address is still needed goes through a tile; the sizes are the elements'.
-            unsafe {
-                match call.past {
-                    None => (call.run)(dst, a, b, c, call.flags, len),
-                    Some(sizes) => stream::by_buffer(call.run, sizes, dst, [a, b, c], call.flags, len),
-                }
-            }
+            // written while an input of the same address is still needed goes through a tile.
+            unsafe { (call.run)(dst, a, b, c, call.flags, len) };
         }
     }
 }

@@ -1,16 +1,17 @@
 //! Entry points: one function per kernel and instruction set, the only places that carry `#[target_feature]`.
 
 use stridewise_core::backend::ElementsFn;
-pub(super) use stridewise_core::backend::{REVERSED, SECONDS};
+pub(super) use stridewise_core::backend::{REVERSED, SAME, SECONDS};
 use stridewise_core::{Dtype, bf16, f16};
 
-use super::half_map::HalfMap;
+use super::blocks::{self, Dense};
+use super::half_map::{self, Half, HalfMap};
 use super::map::{LaneFn, LaneFunction};
 use crate::simd::{self, Bytes, HalfLane, Isa, Lane};
 
 /// A compiled kernel over unit-stride memory: reads up to three sources of `len` elements, writes `dst`.
 ///
-/// `flags`: those of [`ElementsFn`], which this is; and [`STREAM`] asks for non-temporal stores, where the kernel has them.
+/// `flags`: those of [`ElementsFn`], which this is; and [`STREAM`] asks for non-temporal stores.
 /// `len` is at least 1. `dst` may be exactly one of the sources where the element
 /// sizes agree.
 pub(super) type StepFn = ElementsFn;
@@ -20,8 +21,23 @@ pub(super) const STREAM: u32 = 1 << 9;
 /// Bytes of the widest vector; scratch memory is aligned to it.
 pub(super) const VECTOR_BYTES: usize = 64;
 
+/// The flag of every source that is one element for all.
+pub(super) const ALL_SAME: u32 = SAME | SAME << 1 | SAME << 2;
+
+/// Bytes of a result, and of an element of each of up to three sources, where all of these have the same.
+pub(super) const fn sizes<R, T>() -> Option<[u8; 4]> {
+    let size = size_of::<T>() as u8;
+    Some([size_of::<R>() as u8, size, size, size])
+}
+
 /// The body of an entry point. Everything that it calls is inlined into each of them.
 pub(super) trait Kernel {
+    /// Bytes of a result, and of an element of each source, of a kernel that computes each result from the elements at the same
+    /// place: [`blocks`] does for it what the flags say that are not its own. `None`: it is called with what it knows.
+    const SIZES: Option<[u8; 4]> = None;
+    /// The flags that such a kernel knows itself.
+    const OWN: u32 = 0;
+
     /// # Safety
     /// As [`StepFn`] says: `len ≥ 1` elements are readable at every source (one where the flag says so) and writable
     /// at `dst`, aligned to their types; a source is exactly `dst` or disjoint from it. With [`SECONDS`] it is every second
@@ -38,6 +54,17 @@ pub(super) trait Level {
     type F64: Lane<Elem = f64>;
     /// A kernel's entry point.
     fn entry<K: Kernel>() -> StepFn;
+    /// A function of 16-bit floats, by those of `float32` and `float64`.
+    ///
+    /// # Safety
+    /// The contract of [`half_map::run`], and the processor has the level's features.
+    unsafe fn halves<H: Half>(
+        functions: [StepFn; 2],
+        dst: *mut u8,
+        src: [*const u8; 3],
+        flags: u32,
+        len: usize,
+    );
 }
 
 /// A kernel for each vector type.
@@ -47,9 +74,9 @@ pub(super) trait LaneKernel {
 }
 
 macro_rules! level {
-    ($name:ident $($feature:literal)?) => {
+    ($name:ident $isa:ident $($feature:literal)?) => {
         mod $name {
-            use super::{Kernel, StepFn};
+            use super::{Dense, Half, Kernel, StepFn, blocks, half_map};
             use crate::simd;
 
             /// This level.
@@ -59,6 +86,13 @@ macro_rules! level {
                 type F64 = simd::$name::F64;
                 fn entry<K: Kernel>() -> StepFn {
                     enter::<K>
+                }
+                #[inline(always)]
+                unsafe fn halves<H: Half>(
+                    functions: [StepFn; 2], dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize,
+                ) {
+                    // SAFETY: the caller's contract.
+                    unsafe { halves::<H>(functions, dst, src, flags, len) }
                 }
             }
 
@@ -70,17 +104,37 @@ macro_rules! level {
             pub(super) unsafe fn enter<K: Kernel>(
                 dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize,
             ) {
-                // SAFETY: the caller's contract is the body's.
-                unsafe { K::run(dst, [a, b, c], flags, len) }
+                let src = [a, b, c];
+                // SAFETY: the caller's contract is the body's, with its own flags.
+                unsafe {
+                    match K::SIZES {
+                        Some(_) if flags & !K::OWN != 0 => {
+                            blocks::run(const { &Dense::of::<K>(enter::<K>, simd::Isa::$isa) }, dst, src, flags, len)
+                        }
+                        _ => K::run(dst, src, flags, len),
+                    }
+                }
+            }
+
+            /// [`half_map::run`] compiled for this level.
+            ///
+            /// # Safety
+            /// The contract of that, and the processor has the level's features.
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn halves<H: Half>(
+                functions: [StepFn; 2], dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize,
+            ) {
+                // SAFETY: the caller's contract.
+                unsafe { half_map::run::<H>(functions, dst, src, flags, len) }
             }
         }
     };
 }
-level!(base);
+level!(base Scalar);
 #[cfg(target_arch = "x86_64")]
-level!(avx2 "avx2,fma,f16c");
+level!(avx2 Avx2 "avx2,fma,f16c");
 #[cfg(target_arch = "x86_64")]
-level!(avx512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c");
+level!(avx512 Avx512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c");
 
 /// A kernel's entry point of a level.
 pub(super) fn entry<K: Kernel>(isa: Isa) -> StepFn {

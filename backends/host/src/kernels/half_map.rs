@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use stridewise_core::{bf16, f16};
 
 use super::cast::To;
-use super::entry::{Kernel, Level, STREAM};
+use super::entry::{ALL_SAME, Kernel, Level, SAME, StepFn, sizes};
 use super::map::{LaneFn, LaneFunction};
 
 /// Elements that are converted at a time.
@@ -52,50 +52,73 @@ fn in_doubt<H: Half>(value: f32) -> bool {
 /// A function over 16-bit floats.
 pub(super) struct HalfMap<L, H, W, const K: usize>(PhantomData<(L, H, W)>);
 impl<L: Level, H: Half, W: LaneFn<K>, const K: usize> Kernel for HalfMap<L, H, W, K> {
+    const SIZES: Option<[u8; 4]> = sizes::<H, H>();
+    const OWN: u32 = ALL_SAME;
+
     #[inline(always)]
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
-        let (single, double) =
-            (L::entry::<LaneFunction<L::F32, W, K>>(), L::entry::<LaneFunction<L::F64, W, K>>());
-        let (dst, flags) = (dst.cast::<H>(), flags & !STREAM);
-        let mut operands = [[0.0_f32; CHUNK]; K];
-        let mut results = [0.0_f32; CHUNK];
-        let mut start = 0;
-        while start < len {
-            let count = CHUNK.min(len - start);
-            let mut from = [results.as_ptr().cast::<u8>(); 3];
-            for k in 0..K {
-                let same = flags >> k & 1 == 1;
-                let at = src[k].cast::<H>().wrapping_add(if same { 0 } else { start });
-                for (i, value) in operands[k].iter_mut().enumerate().take(if same { 1 } else { count }) {
-                    // SAFETY: `Kernel::run`'s contract: `len` elements are readable, one where the flag says so.
-                    *value = unsafe { *at.add(i) }.to();
-                }
-                from[k] = operands[k].as_ptr().cast();
+        let functions = [L::entry::<LaneFunction<L::F32, W, K>>(), L::entry::<LaneFunction<L::F64, W, K>>()];
+        // SAFETY: the same contract; the level is the one that this is compiled for.
+        unsafe { L::halves::<H>(functions, dst, src, flags, len) }
+    }
+}
+
+/// Runs a function of `float32`, and, where there is doubt, of `float64`, over 16-bit floats. Of fewer operands than three, the
+/// first stands in place of the others.
+///
+/// # Safety
+/// [`Kernel::run`]'s contract; the functions are of the level that this is compiled for.
+#[inline(always)]
+pub(super) unsafe fn run<H: Half>(
+    [single, double]: [StepFn; 2],
+    dst: *mut u8,
+    src: [*const u8; 3],
+    flags: u32,
+    len: usize,
+) {
+    let dst = dst.cast::<H>();
+    let mut operands = [[0.0_f32; CHUNK]; 3];
+    let mut results = [0.0_f32; CHUNK];
+    let mut start = 0;
+    while start < len {
+        let count = CHUNK.min(len - start);
+        let mut from = [operands[0].as_ptr().cast::<u8>(); 3];
+        for k in 0..3 {
+            // What is given twice is converted once.
+            if k > 0 && src[k] == src[0] && (flags >> k ^ flags) & SAME == 0 {
+                continue;
             }
-            // SAFETY: the entry point is of the level that this one is of; the buffers hold `count` elements, and the
-            // results are none of the operands.
-            unsafe { single(results.as_mut_ptr().cast(), from[0], from[1], from[2], flags, count) };
-            let mut doubtful = false;
-            for (i, &result) in results.iter().enumerate().take(count) {
-                doubtful |= in_doubt::<H>(result);
-                // SAFETY: `Kernel::run`'s contract: `len` elements are writable, and those of this chunk were read.
-                unsafe { *dst.add(start + i) = H::of_single(result) };
+            let same = flags >> k & SAME == SAME;
+            let at = src[k].cast::<H>().wrapping_add(if same { 0 } else { start });
+            for (i, value) in operands[k].iter_mut().enumerate().take(if same { 1 } else { count }) {
+                // SAFETY: the caller's contract: `len` elements are readable, one where the flag says so.
+                *value = unsafe { *at.add(i) }.to();
             }
-            for (i, &result) in results.iter().enumerate().take(if doubtful { count } else { 0 }) {
-                if in_doubt::<H>(result) {
-                    let mut wide = [0.0_f64; 3];
-                    for k in 0..K {
-                        wide[k] = f64::from(operands[k][if flags >> k & 1 == 1 { 0 } else { i }]);
-                    }
-                    let mut exact = 0.0_f64;
-                    let [a, b, c] = [0, 1, 2].map(|k: usize| (&raw const wide[k]).cast::<u8>());
-                    // SAFETY: as above, for one element of each.
-                    unsafe { double((&raw mut exact).cast(), a, b, c, 0, 1) };
-                    // SAFETY: as above.
-                    unsafe { *dst.add(start + i) = H::of_double(exact) };
-                }
-            }
-            start += count;
+            from[k] = operands[k].as_ptr().cast();
         }
+        // SAFETY: the buffers hold `count` elements, and the results are none of the operands.
+        unsafe { single(results.as_mut_ptr().cast(), from[0], from[1], from[2], flags, count) };
+        let mut doubtful = false;
+        for (i, &result) in results.iter().enumerate().take(count) {
+            doubtful |= in_doubt::<H>(result);
+            // SAFETY: the caller's contract: `len` elements are writable, and those of this chunk were read.
+            unsafe { *dst.add(start + i) = H::of_single(result) };
+        }
+        for (i, &result) in results.iter().enumerate().take(if doubtful { count } else { 0 }) {
+            if in_doubt::<H>(result) {
+                let wide = [0, 1, 2].map(|k: usize| {
+                    let at = if flags >> k & SAME == SAME { 0 } else { i };
+                    // SAFETY: as above; the operand has as many elements.
+                    f64::from(unsafe { *from[k].cast::<f32>().add(at) })
+                });
+                let mut exact = 0.0_f64;
+                let [a, b, c] = [0, 1, 2].map(|k: usize| (&raw const wide[k]).cast::<u8>());
+                // SAFETY: as above, for one element of each.
+                unsafe { double((&raw mut exact).cast(), a, b, c, 0, 1) };
+                // SAFETY: as above.
+                unsafe { *dst.add(start + i) = H::of_double(exact) };
+            }
+        }
+        start += count;
     }
 }

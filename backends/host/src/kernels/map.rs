@@ -1,15 +1,16 @@
-//! The elementwise loops: over vectors for floats, over scalars (which the compiler vectorises) for all else.
+//! The elementwise loops: over vectors for floats, over scalars (which the compiler vectorises) for all else. Each is over
+//! elements that lie one after another; those over vectors take values, too. For everything else there is [`blocks`](super::blocks).
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use stridewise_core::ops::{
     Alg, Analytic, AnalyticOp, Bits, BitsOp, Field, FieldOp, Float, FloatOp, FloatTest, Int, IntOp, NumFn,
     NumOp, NumTest, PartOp, Parts, Real, RealFn, RealOp, RealTest,
 };
 
-use super::entry::{Kernel, LaneKernel, REVERSED, SECONDS, STREAM, VECTOR_BYTES, WideKernel};
+use super::entry::{ALL_SAME, Kernel, LaneKernel, SAME, STREAM, VECTOR_BYTES, WideKernel, sizes};
 use super::plain::Plain;
-use super::read::{Read, Reversed, Seconds};
 use super::stream;
 use crate::simd::Lane;
 
@@ -77,244 +78,176 @@ impl<A: Parts, O: PartOp<K>, const K: usize> Apply<A, K> for ByPart<O> {
     }
 }
 
-/// One vector per operand, at element `i`; the operands in `M` are the same everywhere.
-///
-/// # Safety
-/// A vector is readable at element `i` of every operand not in `M`.
-#[inline(always)]
-unsafe fn operands<V: Lane, const K: usize, const M: u32>(
-    src: [*const V::Elem; K],
-    same: [V; K],
-    i: usize,
-) -> [V; K] {
-    let mut x = same;
-    let mut k = 0;
-    while k < K {
-        if M >> k & 1 == 0 {
-            // SAFETY: the caller's contract.
-            x[k] = unsafe { V::load(src[k].add(i)) };
-        }
-        k += 1;
-    }
-    x
-}
+/// Vectors that a loop reads at once.
+const AT_ONCE: usize = 4;
 
-/// As [`operands`] for the `len` elements at a loop's end.
-///
-/// # Safety
-/// `len` elements are readable, fewer than a vector.
-#[inline(always)]
-unsafe fn operands_part<V: Lane, const K: usize, const M: u32>(
-    src: [*const V::Elem; K],
-    same: [V; K],
-    i: usize,
-    len: usize,
-) -> [V; K] {
-    let mut x = same;
-    let mut k = 0;
-    while k < K {
-        if M >> k & 1 == 0 {
-            // SAFETY: the caller's contract.
-            x[k] = unsafe { V::load_part(src[k].add(i), len) };
-        }
-        k += 1;
-    }
-    x
-}
-
-/// The operands in `M` as vectors of one value; the others hold something harmless.
-///
-/// # Safety
-/// At least one element is readable at every operand.
-#[inline(always)]
-unsafe fn splats<V: Lane, const K: usize, const M: u32>(src: [*const V::Elem; K]) -> [V; K] {
-    // SAFETY: the caller's contract; so for the loop's reads.
-    let mut same = [unsafe { V::splat(*src[0]) }; K];
-    let mut k = 1;
-    while k < K {
-        if M >> k & 1 == 1 {
-            // SAFETY: as above.
-            same[k] = unsafe { V::splat(*src[k]) };
-        }
-        k += 1;
-    }
-    same
-}
-
-#[inline(always)]
-unsafe fn lane_map<V: Lane, W: LaneFn<K>, const K: usize, const M: u32>(
-    dst: *mut V::Elem,
-    src: [*const V::Elem; K],
-    stream: bool,
-    len: usize,
-) {
-    let n = V::LEN;
-    // SAFETY: for all of this function: `Kernel::run`'s contract; `i + …` stays at or below `len`, parts are shorter
-    // than a vector, and streamed addresses are aligned by the first part.
-    unsafe {
-        let same = splats::<V, K, M>(src);
-        let mut i = 0;
-        if stream {
-            let misaligned = dst.addr() % (n * size_of::<V::Elem>());
-            if misaligned != 0 {
-                let part = (n - misaligned / size_of::<V::Elem>()).min(len);
-                W::f(operands_part::<V, K, M>(src, same, 0, part)).store_part(dst, part);
-                i = part;
-            }
-        }
-        while i + 4 * n <= len {
-            let a = W::f(operands::<V, K, M>(src, same, i));
-            let b = W::f(operands::<V, K, M>(src, same, i + n));
-            let c = W::f(operands::<V, K, M>(src, same, i + 2 * n));
-            let d = W::f(operands::<V, K, M>(src, same, i + 3 * n));
-            let to = dst.add(i);
-            if stream {
-                a.stream(to);
-                b.stream(to.add(n));
-                c.stream(to.add(2 * n));
-                d.stream(to.add(3 * n));
-            } else {
-                a.store(to);
-                b.store(to.add(n));
-                c.store(to.add(2 * n));
-                d.store(to.add(3 * n));
-            }
-            i += 4 * n;
-        }
-        while i + n <= len {
-            let y = W::f(operands::<V, K, M>(src, same, i));
-            if stream {
-                y.stream(dst.add(i));
-            } else {
-                y.store(dst.add(i));
-            }
-            i += n;
-        }
-        if i < len {
-            W::f(operands_part::<V, K, M>(src, same, i, len - i)).store_part(dst.add(i), len - i);
-        }
-    }
-}
-
-/// Memory for one vector of any level.
+/// Memory for as many vectors of any level.
 #[repr(align(64))]
-struct Splat(#[allow(dead_code)] [u8; VECTOR_BYTES]);
+struct Splat(#[allow(dead_code)] MaybeUninit<[u8; AT_ONCE * VECTOR_BYTES]>);
+
+/// Operands as a loop over vectors reads them: where they lie, or, one element for all, written out as vectors that are read
+/// again and again. So there is one copy of the loop, whichever they are.
+struct Operands<V: Lane, const K: usize> {
+    from: [*const V::Elem; K],
+    /// What is left of an index: all, or nothing.
+    along: [usize; K],
+}
+
+impl<V: Lane, const K: usize> Operands<V, K> {
+    /// # Safety
+    /// [`Kernel::run`]'s contract; the memory lasts as long as what is returned.
+    #[inline(always)]
+    unsafe fn new(src: [*const u8; 3], memory: &mut [Splat; K], flags: u32, len: usize) -> Self {
+        let (mut from, mut along) = ([src[0].cast::<V::Elem>(); K], [usize::MAX; K]);
+        let mut k = 0;
+        while k < K {
+            from[k] = src[k].cast();
+            if flags >> k & SAME == SAME {
+                let splat = (&raw mut memory[k]).cast::<V::Elem>();
+                // SAFETY: the caller's contract; there is room for so many vectors.
+                unsafe {
+                    let value = V::splat(*from[k]);
+                    value.store(splat);
+                    if len >= AT_ONCE * V::LEN {
+                        value.store(splat.add(V::LEN));
+                        value.store(splat.add(2 * V::LEN));
+                        value.store(splat.add(3 * V::LEN));
+                    }
+                }
+                (from[k], along[k]) = (splat, 0);
+            }
+            k += 1;
+        }
+        Self { from, along }
+    }
+
+    /// The operands from element `i` on.
+    #[inline(always)]
+    fn at(&self, i: usize) -> [*const V::Elem; K] {
+        let mut at = self.from;
+        let mut k = 0;
+        while k < K {
+            at[k] = at[k].wrapping_add(i & self.along[k]);
+            k += 1;
+        }
+        at
+    }
+}
+
+/// One vector of each operand, `i` elements further on.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+unsafe fn vectors<V: Lane, const K: usize>(at: [*const V::Elem; K], i: usize) -> [V; K] {
+    // SAFETY: the caller's contract; there are one to three operands.
+    unsafe {
+        let mut x = [V::load(at[0].add(i)); K];
+        let mut k = 1;
+        while k < K {
+            x[k] = V::load(at[k].add(i));
+            k += 1;
+        }
+        x
+    }
+}
+
+/// As [`vectors`], of `len` elements, no more than a vector has.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+unsafe fn parts<V: Lane, const K: usize>(at: [*const V::Elem; K], len: usize) -> [V; K] {
+    // SAFETY: the caller's contract; there are one to three operands.
+    unsafe {
+        let mut x = [V::load_some(at[0], len); K];
+        let mut k = 1;
+        while k < K {
+            x[k] = V::load_some(at[k], len);
+            k += 1;
+        }
+        x
+    }
+}
 
 /// How far ahead of what is read a long function has its operands fetched. With its body between two reads some processors
 /// do not fetch ahead enough by themselves, least of all where results go past the caches: `log` of 16 Mi `float64` took
 /// 31.5 ms instead of 7.3.
 const AHEAD_BYTES: usize = 2048;
 
-/// A loop with one copy of the body, for any combination of scalar operands: they are written out as a vector that is read
-/// again and again. `APART`: operands may be every second element, or lie in reverse, and whole vectors have a copy of their own,
-/// as to tell them from parts takes more instructions than a short body. One vector of each is read after the other, as the
-/// processor fetches less ahead where more of one are read before the next, be it four: sums of every second of 16 Mi `float32`
-/// took 0.65 of the time that they took from tiles, and 0.79 then.
-#[inline(always)]
-unsafe fn lane_loop<V: Lane, W: LaneFn<K>, const K: usize, const APART: bool>(
-    dst: *mut V::Elem,
-    src: [*const V::Elem; K],
-    flags: u32,
-    len: usize,
-) {
-    let n = V::LEN;
-    let stream = flags & STREAM != 0;
-    let mut memory = [const { Splat([0; VECTOR_BYTES]) }; K];
-    // SAFETY: for all of this function: `Kernel::run`'s contract; a splat holds one vector and is read at element 0; `i`
-    // plus the part stays at or below `len`, another element follows whole vectors that are every second, and streamed
-    // addresses are aligned by the first part.
-    unsafe {
-        let mut from = src;
-        let mut index = [usize::MAX; K];
-        for k in 0..K {
-            if flags >> k & 1 == 1 {
-                let p = (&raw mut memory[k]).cast::<V::Elem>();
-                V::splat(*src[k]).store(p);
-                from[k] = p;
-                index[k] = 0;
-            }
-        }
-        let mut x = [V::splat(*src[0]); K];
-        let ahead = if stream { dst.addr() / size_of::<V::Elem>() % n } else { 0 };
-        let (mut i, mut part) = (0, (n - ahead).min(len));
-        while i < len {
-            if APART && part == n {
-                while i + n < len {
-                    for k in 0..K {
-                        x[k] = if flags >> k & SECONDS != 0 {
-                            <Seconds as Read<V>>::vector([src[k]; 2], i)
-                        } else if flags >> k & REVERSED != 0 {
-                            <Reversed as Read<V>>::vector([src[k]; 2], i)
-                        } else {
-                            V::load(from[k].add(i & index[k]))
-                        };
-                    }
-                    let (y, to) = (W::f(x), dst.add(i));
-                    if stream {
-                        y.stream(to);
-                    } else {
-                        y.store(to);
-                    }
-                    i += n;
-                }
-                part = len - i;
-            }
-            for k in 0..K {
-                if APART && flags >> k & SECONDS != 0 {
-                    x[k] = <Seconds as Read<V>>::some([src[k]; 2], i, part, len);
-                } else if APART && flags >> k & REVERSED != 0 {
-                    x[k] = <Reversed as Read<V>>::some([src[k]; 2], i, part, len);
-                } else {
-                    let at = from[k].add(i & index[k]);
-                    x[k] = V::load_some(at, part);
-                    stream::fetch::<1>(at.cast::<u8>().wrapping_add(AHEAD_BYTES));
-                }
-            }
-            let (y, to) = (W::f(x), dst.add(i));
-            if stream && part == n {
-                y.stream(to);
-            } else {
-                y.store_some(to, part);
-            }
-            i += part;
-            part = n.min(len - i);
-        }
-    }
-}
-
-/// A function with a long body over vectors of floats.
+/// A function with a long body over vectors of floats: one copy of it.
 pub(super) struct LaneFunction<V, W, const K: usize>(PhantomData<(V, W)>);
 impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneFunction<V, W, K> {
+    const SIZES: Option<[u8; 4]> = sizes::<V::Elem, V::Elem>();
+    const OWN: u32 = ALL_SAME;
+
     #[inline(always)]
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
-        let mut from = [src[0].cast(); K];
-        for k in 1..K {
-            from[k] = src[k].cast();
+        let dst = dst.cast::<V::Elem>();
+        let mut memory = [const { Splat(MaybeUninit::uninit()) }; K];
+        // SAFETY: for all of this function: the same contract; `i + part` stays at or below `len`.
+        unsafe {
+            // One vector of a value is read again and again.
+            let operands = Operands::<V, K>::new(src, &mut memory, flags, 1);
+            let mut i = 0;
+            while i < len {
+                let part = V::LEN.min(len - i);
+                let at = operands.at(i);
+                let mut k = 0;
+                while k < K {
+                    stream::fetch::<1>(at[k].cast::<u8>().wrapping_add(AHEAD_BYTES));
+                    k += 1;
+                }
+                W::f::<V>(parts(at, part)).store_some(dst.add(i), part);
+                i += part;
+            }
         }
-        // SAFETY: the same contract.
-        unsafe { lane_loop::<V, W, K, false>(dst.cast(), from, flags, len) }
     }
 }
 
 /// A map over vectors of floats.
 pub(super) struct LaneMap<V, W, const K: usize>(PhantomData<(V, W)>);
 impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneMap<V, W, K> {
+    const SIZES: Option<[u8; 4]> = sizes::<V::Elem, V::Elem>();
+    const OWN: u32 = ALL_SAME | STREAM;
+
     #[inline(always)]
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
-        let mut from = [src[0].cast(); K];
-        for k in 1..K {
-            from[k] = src[k].cast();
-        }
-        let (dst, stream) = (dst.cast(), flags & STREAM != 0);
-        // SAFETY: the same contract.
+        let (n, dst, stream) = (V::LEN, dst.cast::<V::Elem>(), flags & STREAM != 0);
+        let mut memory = [const { Splat(MaybeUninit::uninit()) }; K];
+        // SAFETY: for all of this function: the same contract; `i + …` stays at or below `len`, and streamed addresses are
+        // aligned by the first part.
         unsafe {
-            match flags & !STREAM {
-                0 => lane_map::<V, W, K, 0>(dst, from, stream, len),
-                1 if K == 2 => lane_map::<V, W, K, 1>(dst, from, stream, len),
-                2 if K >= 2 => lane_map::<V, W, K, 2>(dst, from, stream, len),
-                4 if K == 3 => lane_map::<V, W, K, 4>(dst, from, stream, len),
-                6 if K == 3 => lane_map::<V, W, K, 6>(dst, from, stream, len),
-                _ => lane_loop::<V, W, K, true>(dst, from, flags, len),
+            let operands = Operands::<V, K>::new(src, &mut memory, flags, len);
+            let ahead = if stream { dst.addr() / size_of::<V::Elem>() % n } else { 0 };
+            let (mut i, mut part) = (0, (n - ahead).min(len));
+            loop {
+                while part == n && i + AT_ONCE * n <= len {
+                    let (at, to) = (operands.at(i), dst.add(i));
+                    let a = W::f::<V>(vectors(at, 0));
+                    let b = W::f::<V>(vectors(at, n));
+                    let c = W::f::<V>(vectors(at, 2 * n));
+                    let d = W::f::<V>(vectors(at, 3 * n));
+                    if stream {
+                        a.stream(to);
+                        b.stream(to.add(n));
+                        c.stream(to.add(2 * n));
+                        d.stream(to.add(3 * n));
+                    } else {
+                        a.store(to);
+                        b.store(to.add(n));
+                        c.store(to.add(2 * n));
+                        d.store(to.add(3 * n));
+                    }
+                    i += AT_ONCE * n;
+                }
+                part = part.min(len - i);
+                if part == 0 {
+                    break;
+                }
+                W::f(parts::<V, K>(operands.at(i), part)).store_some(dst.add(i), part);
+                i += part;
+                part = n;
             }
         }
     }
@@ -329,53 +262,36 @@ impl<W: LaneFn<K>, const K: usize> WideKernel for LaneMaps<W, K> {
     type At<V: Lane<Elem = T>, T: Float> = LaneMap<V, W, K>;
 }
 
-#[inline(always)]
-unsafe fn lane_test<V: Lane, W: LaneTest<K>, const K: usize, const M: u32>(
-    dst: *mut u8,
-    src: [*const V::Elem; K],
-    len: usize,
-) {
-    let n = V::LEN;
-    // SAFETY: for all of this function: as in `lane_map`.
-    unsafe {
-        let same = splats::<V, K, M>(src);
-        let mut i = 0;
-        while i + 4 * n <= len {
-            let a = W::f(operands::<V, K, M>(src, same, i));
-            let b = W::f(operands::<V, K, M>(src, same, i + n));
-            let c = W::f(operands::<V, K, M>(src, same, i + 2 * n));
-            let d = W::f(operands::<V, K, M>(src, same, i + 3 * n));
-            V::mask_to_bytes(a, dst.add(i), n);
-            V::mask_to_bytes(b, dst.add(i + n), n);
-            V::mask_to_bytes(c, dst.add(i + 2 * n), n);
-            V::mask_to_bytes(d, dst.add(i + 3 * n), n);
-            i += 4 * n;
-        }
-        while i + n <= len {
-            V::mask_to_bytes(W::f(operands::<V, K, M>(src, same, i)), dst.add(i), n);
-            i += n;
-        }
-        if i < len {
-            V::mask_to_bytes(W::f(operands_part::<V, K, M>(src, same, i, len - i)), dst.add(i), len - i);
-        }
-    }
-}
-
 /// A test over vectors of floats: one byte per element.
 pub(super) struct LaneTestMap<V, W, const K: usize>(PhantomData<(V, W)>);
 impl<V: Lane, W: LaneTest<K>, const K: usize> Kernel for LaneTestMap<V, W, K> {
+    const SIZES: Option<[u8; 4]> = sizes::<u8, V::Elem>();
+    const OWN: u32 = ALL_SAME;
+
     #[inline(always)]
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
-        let mut from = [src[0].cast(); K];
-        for k in 1..K {
-            from[k] = src[k].cast();
-        }
-        // SAFETY: the same contract; tests have at most two operands, of which one may be a scalar (see `Code`).
+        let n = V::LEN;
+        let mut memory = [const { Splat(MaybeUninit::uninit()) }; K];
+        // SAFETY: for all of this function: the same contract; `i + …` stays at or below `len`.
         unsafe {
-            match flags & 7 {
-                1 => lane_test::<V, W, K, 1>(dst, from, len),
-                2 => lane_test::<V, W, K, 2>(dst, from, len),
-                _ => lane_test::<V, W, K, 0>(dst, from, len),
+            let operands = Operands::<V, K>::new(src, &mut memory, flags, len);
+            let mut i = 0;
+            while i + AT_ONCE * n <= len {
+                let (at, to) = (operands.at(i), dst.add(i));
+                let a = W::f::<V>(vectors(at, 0));
+                let b = W::f::<V>(vectors(at, n));
+                let c = W::f::<V>(vectors(at, 2 * n));
+                let d = W::f::<V>(vectors(at, 3 * n));
+                V::mask_to_bytes(a, to, n);
+                V::mask_to_bytes(b, to.add(n), n);
+                V::mask_to_bytes(c, to.add(2 * n), n);
+                V::mask_to_bytes(d, to.add(3 * n), n);
+                i += AT_ONCE * n;
+            }
+            while i < len {
+                let part = n.min(len - i);
+                V::mask_to_bytes(W::f(parts::<V, K>(operands.at(i), part)), dst.add(i), part);
+                i += part;
             }
         }
     }
@@ -387,132 +303,60 @@ impl<W: LaneTest<K>, const K: usize> LaneKernel for LaneTestMaps<W, K> {
     type At<V: Lane> = LaneTestMap<V, W, K>;
 }
 
+/// A loop over scalars, which the compiler makes vector code of.
+///
+/// # Safety
+/// [`Kernel::run`]'s contract, without flags.
 #[inline(always)]
-unsafe fn plain_map<P: Plain, O: Copy, const K: usize, const M: u32>(
-    dst: *mut O,
-    src: [*const P::Mem; K],
-    f: impl Fn([P::Value; K]) -> O,
-    len: usize,
-) {
-    // SAFETY: for all of this function: `Kernel::run`'s contract; `i` is below `len`.
-    unsafe {
-        let mut same = [P::get(*src[0]); K];
-        for k in 1..K {
-            if M >> k & 1 == 1 {
-                same[k] = P::get(*src[k]);
-            }
-        }
-        for i in 0..len {
-            let mut x = same;
-            for k in 0..K {
-                if M >> k & 1 == 0 {
-                    x[k] = P::get(*src[k].add(i));
-                }
-            }
-            *dst.add(i) = f(x);
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn plain_map_any<P: Plain, O: Copy, const K: usize>(
-    dst: *mut O,
-    src: [*const P::Mem; K],
-    f: impl Fn([P::Value; K]) -> O,
-    flags: u32,
-    len: usize,
-) {
-    // SAFETY: for all of this function: `Kernel::run`'s contract; `i` is below `len`, scalars are read at element 0.
-    unsafe {
-        let mut x = [P::get(*src[0]); K];
-        for i in 0..len {
-            for k in 0..K {
-                x[k] = P::get(*src[k].add(if flags >> k & 1 == 1 { 0 } else { i }));
-            }
-            *dst.add(i) = f(x);
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn plain_forms<P: Plain, O: Copy, const K: usize>(
-    dst: *mut O,
+unsafe fn plain_map<P: Plain, O, const K: usize>(
+    dst: *mut u8,
     src: [*const u8; 3],
     f: impl Fn([P::Value; K]) -> O,
-    flags: u32,
     len: usize,
 ) {
-    let mut from = [src[0].cast(); K];
-    for k in 1..K {
-        from[k] = src[k].cast();
-    }
-    // SAFETY: the caller's contract is `Kernel::run`'s.
+    let (dst, src) = (dst.cast::<O>(), src.map(<*const u8>::cast::<P::Mem>));
+    // SAFETY: for all of this function: the caller's contract; `i` is below `len`.
     unsafe {
-        match flags & 7 {
-            0 => plain_map::<P, O, K, 0>(dst, from, f, len),
-            1 if K == 2 => plain_map::<P, O, K, 1>(dst, from, f, len),
-            2 if K == 2 => plain_map::<P, O, K, 2>(dst, from, f, len),
-            6 if K == 3 => plain_map::<P, O, K, 6>(dst, from, f, len),
-            flags => plain_map_any::<P, O, K>(dst, from, f, flags, len),
+        for i in 0..len {
+            let mut x = [P::get(*src[0].add(i)); K];
+            let mut k = 1;
+            while k < K {
+                x[k] = P::get(*src[k].add(i));
+                k += 1;
+            }
+            *dst.add(i) = f(x);
         }
     }
 }
 
-/// A map over scalars.
-pub(super) struct PlainMap<P, W, const K: usize>(PhantomData<(P, W)>);
-impl<P: Plain, W: Apply<P::Value, K, Out = P::Value>, const K: usize> Kernel for PlainMap<P, W, K> {
-    #[inline(always)]
-    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
-        // SAFETY: the same contract.
-        unsafe {
-            plain_forms::<P, P::Mem, K>(
-                dst.cast(),
-                src,
-                #[inline(always)]
-                |x| P::put(W::f(x)),
-                flags,
-                len,
-            );
-        }
-    }
-}
+macro_rules! plain_kernels {
+    ($($(#[$doc:meta])* $Kernel:ident($($Value:tt)*) to $Out:ty, $R:ty: |$y:ident| $put:expr;)*) => {$(
+        $(#[$doc])*
+        pub(super) struct $Kernel<P, W, const K: usize>(PhantomData<(P, W)>);
+        impl<P: Plain $($Value)*, W: Apply<P::Value, K, Out = $Out>, const K: usize> Kernel for $Kernel<P, W, K> {
+            const SIZES: Option<[u8; 4]> = sizes::<$R, P::Mem>();
 
-/// A map over complex scalars to real ones.
-pub(super) struct PlainPart<P, W, const K: usize>(PhantomData<(P, W)>);
-impl<P: Plain<Value: Parts>, W: Apply<P::Value, K, Out = <P::Value as Parts>::Part>, const K: usize> Kernel
-    for PlainPart<P, W, K>
-{
-    #[inline(always)]
-    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
-        // SAFETY: the same contract; a part of a complex number lies in memory as itself.
-        unsafe {
-            plain_forms::<P, <P::Value as Parts>::Part, K>(
-                dst.cast(),
-                src,
-                #[inline(always)]
-                |x| W::f(x),
-                flags,
-                len,
-            );
+            #[inline(always)]
+            unsafe fn run(dst: *mut u8, src: [*const u8; 3], _: u32, len: usize) {
+                // SAFETY: the same contract; there are no flags, as none is this kernel's own.
+                unsafe {
+                    plain_map::<P, $R, K>(
+                        dst,
+                        src,
+                        #[inline(always)]
+                        |x| { let $y = W::f(x); $put },
+                        len,
+                    );
+                }
+            }
         }
-    }
+    )*};
 }
-
-/// A test over scalars: one byte per element.
-pub(super) struct PlainTest<P, W, const K: usize>(PhantomData<(P, W)>);
-impl<P: Plain, W: Apply<P::Value, K, Out = bool>, const K: usize> Kernel for PlainTest<P, W, K> {
-    #[inline(always)]
-    unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
-        // SAFETY: the same contract.
-        unsafe {
-            plain_forms::<P, u8, K>(
-                dst,
-                src,
-                #[inline(always)]
-                |x| u8::from(W::f(x)),
-                flags,
-                len,
-            );
-        }
-    }
+plain_kernels! {
+    /// A map over scalars.
+    PlainMap() to P::Value, P::Mem: |y| P::put(y);
+    /// A map over complex scalars to real ones: a part of a complex number lies in memory as itself.
+    PlainPart(<Value: Parts>) to <P::Value as Parts>::Part, <P::Value as Parts>::Part: |y| y;
+    /// A test over scalars: one byte per element.
+    PlainTest() to bool, u8: |y| u8::from(y);
 }

@@ -6,6 +6,7 @@
 //! [`reduce`](self::reduce) walks the segments of one or several reductions; [`split`](self::split) divides the work
 //! between threads; [`stages`](self::stages) takes rows through several plans at a time.
 
+mod blocks;
 mod cast;
 mod code;
 mod contract;

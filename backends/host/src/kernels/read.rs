@@ -1,5 +1,4 @@
-//! What is read other than as it lies. By folds, and by maps: every second element; by maps, elements in reverse; by folds, the
-//! products of two operands, and elements that are widened in a register on their way to the accumulators, instead of in a
+//! What folds read other than as it lies: every second element, the products of two operands, and elements that are widened in a register on their way to the accumulators, instead of in a
 //! tile: `float16` in `float32`, and integers in sums of 64 bits.
 //! Sums of integers wrap, so that their order does not matter; floats are folded in the order of every fold.
 
@@ -16,7 +15,7 @@ use super::fold::{AHEAD, FIRST, FoldLanes, FoldWide, ManyRows, ManyRowsWide};
 use super::map::{ByNum, ByReal, LaneFn};
 use super::plain::Plain;
 use super::stream;
-use crate::simd::{Bytes, HalfLane, Isa, Lane, MAX_LEN};
+use crate::simd::{Bytes, HalfLane, Isa, Lane};
 
 /// What a loop over vectors reads.
 pub(super) trait Read<V: Lane> {
@@ -40,17 +39,6 @@ pub(super) trait Read<V: Lane> {
     fn fetch([src, _]: [*const V::Elem; 2], i: usize, k: usize) {
         let bytes = V::LEN * Self::PITCH;
         stream::fetch_behind(src.cast::<u8>().wrapping_add(i * Self::PITCH), k * bytes..(k + 1) * bytes);
-    }
-    /// Either, of `part` elements, no more than a vector has, where there are `len` in all.
-    ///
-    /// # Safety
-    /// All of them are readable at the sources.
-    #[inline(always)]
-    unsafe fn some(from: [*const V::Elem; 2], i: usize, part: usize, len: usize) -> V {
-        // SAFETY: the caller's contract.
-        unsafe {
-            if i + V::LEN + Self::BEHIND <= len { Self::vector(from, i) } else { Self::part(from, i, part) }
-        }
     }
 }
 
@@ -145,28 +133,6 @@ impl<V: Lane> Read<V> for Seconds {
     unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
         // SAFETY: the caller's contract.
         unsafe { V::load_seconds_part(src.add(2 * i), len) }
-    }
-}
-
-/// The elements before and at the first source, in reverse.
-pub(super) struct Reversed;
-
-impl<V: Lane> Read<V> for Reversed {
-    #[inline(always)]
-    unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
-        // SAFETY: the caller's contract.
-        unsafe { V::load(src.sub(i + V::LEN - 1)).reversed() }
-    }
-    #[inline(always)]
-    unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
-        // SAFETY: the caller's contract; a vector has room for the elements.
-        unsafe {
-            let mut lanes = [*src.sub(i); MAX_LEN];
-            for (j, lane) in lanes[..len].iter_mut().enumerate() {
-                *lane = *src.sub(i + j);
-            }
-            V::load(lanes.as_ptr())
-        }
     }
 }
 

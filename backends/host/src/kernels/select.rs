@@ -5,14 +5,23 @@ use std::ops::RangeInclusive;
 
 use stridewise_core::ops::Float;
 
-use super::entry::{Kernel, Level, LevelKernel, STREAM, WideKernel};
+use super::entry::{ALL_SAME, Kernel, Level, LevelKernel, STREAM, WideKernel};
 use super::map::{LaneFn, LaneMap};
 use super::stream;
 use crate::simd::Lane;
 
+/// Bytes of a result, a condition and two values.
+const fn choice<T>() -> Option<[u8; 4]> {
+    let size = size_of::<T>() as u8;
+    Some([size, 1, size, size])
+}
+
 /// `where` over elements of one size: a byte mask and two values, moved as bits.
 pub(super) struct Choose<T>(PhantomData<T>);
 impl<T: Copy> Kernel for Choose<T> {
+    const SIZES: Option<[u8; 4]> = choice::<T>();
+    const OWN: u32 = ALL_SAME;
+
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [mask, yes, no]: [*const u8; 3], flags: u32, len: usize) {
         let (dst, yes, no) = (dst.cast::<T>(), yes.cast::<T>(), no.cast::<T>());
@@ -72,37 +81,23 @@ unsafe fn choose<V: Lane, const M: u32>(
 unsafe fn choose_all<V: Lane, const M: u32>(
     dst: *mut V::Elem,
     src: (*const u8, *const V::Elem, *const V::Elem),
-    stream: bool,
     len: usize,
 ) {
-    // SAFETY: for all of this function: `Kernel::run`'s contract; `i + …` stays at or below `len`, parts are shorter
-    // than a vector, and streamed addresses are aligned by the first part.
+    // SAFETY: for all of this function: `Kernel::run`'s contract; `i + …` stays at or below `len`.
     unsafe {
         let same = (V::splat(*src.1), V::splat(*src.2));
         let n = V::LEN;
         let mut i = 0;
-        let ahead = if stream { dst.addr() / size_of::<V::Elem>() % n } else { 0 };
-        if ahead != 0 {
-            i = (n - ahead).min(len);
-            choose::<V, M>(src, same, 0, i).store_part(dst, i);
-        }
         while i + 4 * n <= len {
             let a = choose::<V, M>(src, same, i, n);
             let b = choose::<V, M>(src, same, i + n, n);
             let c = choose::<V, M>(src, same, i + 2 * n, n);
             let d = choose::<V, M>(src, same, i + 3 * n, n);
             let to = dst.add(i);
-            if stream {
-                a.stream(to);
-                b.stream(to.add(n));
-                c.stream(to.add(2 * n));
-                d.stream(to.add(3 * n));
-            } else {
-                a.store(to);
-                b.store(to.add(n));
-                c.store(to.add(2 * n));
-                d.store(to.add(3 * n));
-            }
+            a.store(to);
+            b.store(to.add(n));
+            c.store(to.add(2 * n));
+            d.store(to.add(3 * n));
             i += 4 * n;
         }
         while i < len {
@@ -114,20 +109,23 @@ unsafe fn choose_all<V: Lane, const M: u32>(
 }
 
 impl<V: Lane> Kernel for LaneChoose<V> {
+    const SIZES: Option<[u8; 4]> = choice::<V::Elem>();
+    const OWN: u32 = ALL_SAME;
+
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [mask, yes, no]: [*const u8; 3], flags: u32, len: usize) {
-        let (to, src, stream) = (dst.cast(), (mask, yes.cast(), no.cast()), flags & STREAM != 0);
+        let (to, src) = (dst.cast(), (mask, yes.cast(), no.cast()));
         // SAFETY: for all of this function: the same contract.
         unsafe {
-            match flags & 7 {
-                0 => choose_all::<V, 0>(to, src, stream, len),
-                2 => choose_all::<V, 2>(to, src, stream, len),
-                4 => choose_all::<V, 4>(to, src, stream, len),
-                6 => choose_all::<V, 6>(to, src, stream, len),
+            match flags & ALL_SAME {
+                0 => choose_all::<V, 0>(to, src, len),
+                2 => choose_all::<V, 2>(to, src, len),
+                4 => choose_all::<V, 4>(to, src, len),
+                6 => choose_all::<V, 6>(to, src, len),
                 // One condition chooses one of the operands for all.
                 which => {
                     let (from, same) = if *mask == 0 { (no, which >> 2) } else { (yes, which >> 1 & 1) };
-                    LaneMap::<V, Itself, 1>::run(dst, [from; 3], flags & STREAM | same, len);
+                    LaneMap::<V, Itself, 1>::run(dst, [from; 3], same, len);
                 }
             }
         }

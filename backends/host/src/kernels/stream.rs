@@ -3,8 +3,6 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::entry::StepFn;
-
 /// Bytes of a line of the cache.
 pub(super) const LINE_BYTES: usize = 64;
 
@@ -21,39 +19,14 @@ pub(super) fn most(size: usize) -> usize {
 
 /// Memory for the most elements of any size.
 #[repr(align(64))]
-struct Buffer(#[allow(dead_code)] MaybeUninit<[u8; BUFFER_LEN * 16]>);
+pub(super) struct Buffer(MaybeUninit<[u8; BUFFER_LEN * 16]>);
 
-/// Runs a function that has no stores past the caches, by way of a buffer that is stored so. `sizes`: bytes from one result to
-/// the next, and from one element of each source, 0 where it is one for all. A [`fence`] must follow.
-///
-/// # Safety
-/// [`StepFn`]'s contract.
-pub(super) unsafe fn by_buffer(
-    run: StepFn,
-    sizes: [u8; 4],
-    dst: *mut u8,
-    src: [*const u8; 3],
-    flags: u32,
-    len: usize,
-) {
-    let [size, steps @ ..] = sizes.map(usize::from);
-    let mut buffer = Buffer(MaybeUninit::uninit());
-    let to = (&raw mut buffer).cast::<u8>();
-    let most = most(size);
-    // Lines are whole from the second part on.
-    let mut part = most - dst.addr() % LINE_BYTES / size;
-    let mut at = 0;
-    while at < len {
-        let count = part.min(len - at);
-        let from = |k: usize| src[k].wrapping_add(at * steps[k]);
-        // SAFETY: the caller's contract, for `count` of its elements from `at` on; the buffer has room for as many, and what is
-        // written was read.
-        unsafe {
-            run(to, from(0), from(1), from(2), flags, count);
-            copy(dst.add(at * size), to, count * size);
-        }
-        at += count;
-        part = most;
+impl Buffer {
+    pub(super) const fn new() -> Self {
+        Self(MaybeUninit::uninit())
+    }
+    pub(super) fn ptr(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
     }
 }
 
@@ -139,51 +112,4 @@ pub(super) fn fetch_lines<const LEVEL: u8>(at: *const u8, bytes: Range<usize>) {
     // Where lines begin, if one begins at the address.
     let lines = (bytes.start.next_multiple_of(LINE_BYTES)..bytes.end).step_by(LINE_BYTES);
     lines.for_each(|line| fetch::<LEVEL>(at.wrapping_add(line)));
-}
-
-#[cfg(test)]
-mod tests {
-    use stridewise_core::{Dtype, Op};
-
-    use super::*;
-    use crate::kernels::step::resolve;
-    use crate::simd::Isa;
-
-    /// Sums with a value for all, and conversions that widen and narrow, to where no line begins, and of any length.
-    #[test]
-    fn by_way_of_a_buffer() {
-        let one = [1_i8; 1];
-        let from: Vec<i8> = (0..2100).map(|i| (i * 7 % 251) as i8).collect();
-        for &isa in Isa::available() {
-            let add = resolve(Op::Add, Dtype::I8, Dtype::I8, isa).unwrap().run;
-            let widen = resolve(Op::Cast, Dtype::I8, Dtype::C128, isa).unwrap().run;
-            let narrow = resolve(Op::Cast, Dtype::C128, Dtype::I8, isa).unwrap().run;
-            for offset in (0..LINE_BYTES).step_by(7) {
-                for len in [0, 1, 2, 63, 64, 65, 448, 449, 511, 512, 513, 1024, 2000] {
-                    let source = from[offset..].as_ptr().cast::<u8>();
-                    let mut sums = vec![99_i8; offset + len + 1];
-                    let mut wide = vec![[99.0_f64; 2]; offset + len + 1];
-                    let mut back = sums.clone();
-                    // SAFETY: as many elements are there from the offset on, and the processor has the level.
-                    unsafe {
-                        let [to, again] = [&mut sums, &mut back].map(|v| v.as_mut_ptr().add(offset).cast());
-                        let between = wide.as_mut_ptr().add(offset).cast::<u8>();
-                        by_buffer(add, [1, 1, 0, 0], to, [source, one.as_ptr().cast(), source], 2, len);
-                        by_buffer(widen, [16, 1, 1, 1], between, [source; 3], 0, len);
-                        by_buffer(narrow, [1, 16, 16, 16], again, [between; 3], 0, len);
-                    }
-                    fence();
-                    for i in 0..len {
-                        let x = from[offset + i];
-                        let found = (sums[offset + i], wide[offset + i], back[offset + i]);
-                        let expected = (x.wrapping_add(1), [f64::from(x), 0.0], x);
-                        assert_eq!(found, expected, "{offset} {len} {i} {}", isa.name());
-                    }
-                    let (before, behind) = (offset.wrapping_sub(1), offset + len);
-                    assert!([sums[behind], back[behind]] == [99; 2] && wide[behind] == [99.0; 2]);
-                    assert!(offset == 0 || (sums[before] == 99 && wide[before] == [99.0; 2]));
-                }
-            }
-        }
-    }
 }
