@@ -1,0 +1,116 @@
+"""Sources of functions: their syntax, the names around them, and places in them."""
+
+import ast
+import builtins
+import inspect
+import linecache
+import sys
+import weakref
+
+from .. import _native
+
+
+class Source:
+    """A function that kernels are made of."""
+
+    def __init__(self, function, caller):
+        """function: a function of Python's, or its source; then names are those of `caller`, a frame."""
+        if isinstance(function, str):
+            self._from_text(function, caller)
+        elif inspect.isfunction(function):
+            self._from_function(function)
+        else:
+            raise TypeError(
+                f"a kernel of {function!r}; expected a function or its source; help: put the decorator above a `def`"
+            )
+        # Lines of what is not plain ASCII, for columns.
+        self._wide = {}
+
+    def _from_function(self, function):
+        self.file = inspect.getsourcefile(function) or function.__code__.co_filename
+        try:
+            lines, first = inspect.getsourcelines(function)
+        except (OSError, TypeError) as error:
+            raise _native.KernelError(
+                f"the source of `{function.__name__}` is not there ({error}) [source]\n  help: give the kernel as a string: "
+                f'kernel("def {function.__name__}(…): …")'
+            ) from None
+        self._parse("".join(lines), max(first, 1))
+        closure = zip(function.__code__.co_freevars, function.__closure__ or ())
+        cells = dict(closure)
+        self._cells, self._globals, self._locals = cells, function.__globals__, {}
+        self.defaults = function.__defaults__ or ()
+
+    def _from_text(self, text, caller):
+        self.file = f"<kernel {abs(hash(text)):x}>"
+        # So that errors show the lines; the entry goes with the kernel.
+        linecache.cache[self.file] = (len(text), None, text.splitlines(True), self.file)
+        weakref.finalize(self, linecache.cache.pop, self.file, None).atexit = False
+        self._parse(text, 1)
+        self._cells, self._globals, self._locals = {}, caller.f_globals, dict(caller.f_locals)
+        if self.tree.args.defaults:
+            self.fail(self.tree.args.defaults[0], "structure", "a default in a kernel of text", "give the argument")
+        self.defaults = ()
+
+    def _parse(self, text, first):
+        # A function inside of something is indented: the line in front keeps its columns.
+        indented = text[:1] in (" ", "\t")
+        try:
+            tree = ast.parse("if 1:\n" + text if indented else text)
+        except SyntaxError as error:
+            self.lines = text.splitlines()
+            line = (error.lineno or 1) - indented + first - 1
+            at = (self.file, line, error.offset or 1, 1)
+            raise _native._kernel_error("syntax", error.msg, "write a function of Python's", at) from None
+        body = tree.body[0].body if indented else tree.body
+        self._shift = first - 1 - indented
+        self.lines = text.splitlines()
+        self._first = first
+        if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
+            at = (self.file, first, 1, 1)
+            raise _native._kernel_error("syntax", "a kernel is one function", "write one `def`, and nothing beside it", at)
+        self.tree = body[0]
+        self.name = self.tree.name
+        arguments = self.tree.args
+        for wrong in (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs):
+            if wrong is not None:
+                self.fail(wrong, "structure", "a parameter that stands for several, or has a name only", "name each one")
+        self.parameters = [argument.arg for argument in arguments.posonlyargs + arguments.args]
+        self.names = set(self.parameters)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.names.add(node.id)
+
+    def place(self, node):
+        """File, line, column and length of a node."""
+        line, column, end = node.lineno, node.col_offset, node.end_col_offset
+        if node.end_lineno != line:
+            end = None
+        text = self.lines[line + self._shift - self._first]
+        if not text.isascii():
+            encoded = text.encode()
+            end = end if end is None else len(encoded[:end].decode(errors="replace"))
+            column = len(encoded[:column].decode(errors="replace"))
+        length = (len(text) if end is None else end) - column
+        return self.file, line + self._shift, column + 1, max(length, 1)
+
+    def fail(self, node, rule, message, help, notes=()):
+        """Raises that a rule is broken."""
+        raise _native._kernel_error(rule, message, help, self.place(node), list(notes)) from None
+
+    def outside(self, name):
+        """What a name means around the function. Raises KeyError where it means nothing."""
+        if name in self._cells:
+            try:
+                return self._cells[name].cell_contents
+            except ValueError:
+                raise KeyError(name) from None
+        for names in (self._locals, self._globals, vars(builtins)):
+            if name in names:
+                return names[name]
+        raise KeyError(name)
+
+
+def caller(depth=2):
+    """The frame of who calls who calls this."""
+    return sys._getframe(depth)
