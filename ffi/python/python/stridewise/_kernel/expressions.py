@@ -127,10 +127,10 @@ class Expressions:
 
     def known(self, node, function, *numbers):
         """What numbers that are known come to."""
+        if function in (operator.pow, operator.lshift) and all(isinstance(number, int) for number in numbers):
+            if abs(numbers[1]) * max(abs(numbers[0]), 2).bit_length() > BITS:
+                self.fail(node, "limit", f"a number of more than {BITS} bits", "compute it in the kernel, in floats")
         try:
-            if function in (operator.pow, operator.lshift) and all(isinstance(number, int) for number in numbers):
-                if abs(numbers[1]) * max(abs(numbers[0]), 2).bit_length() > BITS:
-                    self.fail(node, "limit", f"a number of more than {BITS} bits", "compute it in the kernel, in floats")
             return function(*numbers)
         except (ArithmeticError, ValueError, TypeError) as error:
             self.fail(node, "types", f"{type(error).__name__}: {error}", "see the numbers that are put together here")
@@ -194,7 +194,7 @@ class Expressions:
             if choice is no:
                 self.builder.else_()
             self.open()
-            self.set_variable(key, "the value of the condition", choice(), node)
+            self.set_variable(key, "choice", choice(), node, "what is chosen")
             self.close()
         self.builder.end()
         self.at(node)
@@ -298,7 +298,7 @@ class Expressions:
             name, shape = dtype_name(thing.dtype), tuple(thing.shape)
             if name is None or not shape:
                 return None
-            dtype, elements = name, _native.asarray(thing).reshape(-1).tolist() if thing.size else []
+            dtype, elements = name, _native.reshape(_native.asarray(thing), (-1,)).tolist() if thing.size else []
         else:
             return None
         known = self.constants.get(id(thing))
@@ -358,8 +358,12 @@ class Expressions:
     def element(self, node):
         """A subscript that is written."""
         thing = self.subscript(node)
-        if not isinstance(thing, Array) or not thing.is_element:
-            self.fail(node, "index-count", f"{about(thing)} is written", "write elements: one index for each dimension")
+        if not isinstance(thing, Array):
+            self.fail(node, "types", f"{about(thing)} is written", "write elements of arrays")
+        if not thing.is_element:
+            count = f"{len(thing.indices)} ind{'ex' if len(thing.indices) == 1 else 'ices'}"
+            message = f"`{thing.name}` has {thing.ndim} dimensions, and is written by {count}"
+            self.fail(node, "index-count", message, "give one index for each dimension")
         return thing
 
     def load(self, node, element):

@@ -85,12 +85,11 @@ class Reader(Expressions):
             self.bind(names[0], Place("NdItem" if self.grouped else "Item"), nodes[0])
             names, nodes = names[1:], nodes[1:]
         if len(names) != len(given):
-            wanted = f"takes {len(names)} argument{'s' * (len(names) != 1)}"
             source.fail(
                 source.tree,
                 "arguments",
-                f"`{source.name}` {wanted} and is launched with {len(given)}",
-                "give one for each parameter; an Item or NdItem may come first, and is not given",
+                f"`{source.name}` takes ({', '.join(names)}), and is launched with {len(given)} argument{'s' * (len(given) != 1)}",
+                "give one for each parameter, but for an Item or NdItem that comes first",
             )
         for name, node, (kind, dtype, ndim) in zip(names, nodes, given):
             self.at(node)
@@ -160,7 +159,7 @@ class Reader(Expressions):
         frame.assigned.add(name)
         key = (frame.path, name)
         if key in self.types:
-            self.set_variable(key, name, thing, node)
+            self.set_variable(key, name, thing, node, f"`{name}`, which is assigned on several paths,")
             return
         depth = len(frame.blocks) - 1
         before = frame.bound.get(name)
@@ -180,9 +179,9 @@ class Reader(Expressions):
             "only numbers can be; use another name",
         )
 
-    def set_variable(self, key, name, thing, node):
+    def set_variable(self, key, name, thing, node, what):
         """Gives a variable a value, and its type if it is wider."""
-        thing = self.number(thing, node, f"`{name}`, which differs between paths,")
+        thing = self.number(thing, node, what)
         found = self.type_of(thing)
         known = self.types.get(key)
         wider = found if known is None else self.join(known, found)
@@ -277,13 +276,13 @@ class Reader(Expressions):
         thing = self.expression(node.value)
         self.naming = None
         for target in node.targets:
-            self.store(target, thing, node)
+            self.store(target, thing, node.value)
 
     def annotated(self, node):
         if node.value is None:
             self.fail(node, "structure", "an annotation without a value", "assign a value")
         thing = self.cast(node, self.expression(node.annotation), self.expression(node.value))
-        self.store(node.target, thing, node)
+        self.store(node.target, thing, node.value)
 
     def store(self, target, thing, node):
         """Assigns a thing to a target."""
@@ -303,14 +302,13 @@ class Reader(Expressions):
             for one, part in zip(target.elts, things):
                 self.store(one, part, node)
         elif isinstance(target, ast.Subscript):
-            self.store_element(target, self.element(target), thing)
+            self.store_element(target, self.element(target), self.number(thing, node, "what is stored"))
         else:
             self.fail(target, "structure", "an attribute that is assigned", "assign to names and elements of arrays")
 
-    def store_element(self, node, element, thing):
-        thing = self.number(thing, node, f"what is stored in `{element.name}`")
+    def store_element(self, node, element, number):
         self.at(node)
-        self.builder.store(element.object, element.indices, self.operand(thing))
+        self.builder.store(element.object, element.indices, self.operand(number))
 
     def augmented(self, node):
         if isinstance(node.target, ast.Name):
@@ -486,7 +484,8 @@ class Reader(Expressions):
             self.fail(node, "types", "a function that returns now this, now that", "return as many numbers everywhere")
         frame.results = shape
         for place, one in enumerate(things if thing is not None else ()):
-            self.set_variable((frame.path, place), f"the result of `{frame.source.name}`", one, node)
+            what = f"what `{frame.source.name}` returns on several paths"
+            self.set_variable((frame.path, place), f"{frame.source.name}_result", one, node, what)
 
     def result(self, node):
         """What a function with several ends has returned."""

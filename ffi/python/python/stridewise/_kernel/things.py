@@ -121,7 +121,7 @@ def about(thing):
     if isinstance(thing, Shape):
         return "a shape"
     if isinstance(thing, Place):
-        return f"an {thing.kind}" if thing.kind == "Item" else f"a {thing.kind}"
+        return f"a {thing.kind}" if thing.kind == "Group" else f"an {thing.kind}"
     if isinstance(thing, Atomic):
         return "an AtomicRef"
     if isinstance(thing, Method):
