@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels in Python: a function's source is read once for each combination of argument types, and becomes a kernel.
 
 source.py has where things stand, things.py what expressions are, reader.py the statements, expressions.py the expressions,

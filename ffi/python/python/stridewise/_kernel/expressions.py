@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The reader of expressions."""
 
 import ast

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """What kernels can call, and what ids and atomics have."""
 
 import ast

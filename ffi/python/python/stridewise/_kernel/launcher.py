@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """What decorators make of functions, and launches."""
 
 import contextvars

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The reader of statements: a function's syntax becomes calls of the builder.
 
 A name that is assigned in a branch or a loop and read behind it is a variable of the kernel, with one dtype; any other name

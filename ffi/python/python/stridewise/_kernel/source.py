@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Sources of functions: their syntax, the names around them, and places in them."""
 
 import ast

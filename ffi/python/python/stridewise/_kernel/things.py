@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """What expressions of a kernel are: numbers that items compute, arrays, and what is known when the kernel is made.
 
 A number of Python's is known: a constant. The type of other numbers is a dtype and how firm it is. What Python's own numbers
