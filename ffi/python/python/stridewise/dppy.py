@@ -53,22 +53,22 @@ class _Kernel(Kernel):
         """Launches with copies of what is not in USM memory, and waits."""
         ours = [arg for arg in args if isinstance(arg, _native.usm_ndarray)]
         queue = ours[0].queue if ours else current_queue()
-        there = [_native.asarray(arg, device=queue, copy=True) if _is_foreign(arg) else arg for arg in args]
-        self._launch(index_range, tuple(there), None, queue, True, False)
-        written = self._compiled(index_range, tuple(there)).writes
-        for arg, copy, is_written in zip(args, there, written):
-            if is_written and copy is not arg:
-                _write_back(arg, copy)
+        # An array that is given twice is one array.
+        copies = {id(arg): _native.asarray(arg, device=queue, copy=True) for arg in args if _is_foreign(arg)}
+        there = tuple(copies.get(id(arg), arg) for arg in args)
+        written = [arg for arg, is_written in zip(args, self._compiled(index_range, there).writes) if is_written]
+        back = {id(arg): arg for arg in written if id(arg) in copies}
+        for arg in back.values():
+            if not arg.flags.writeable:
+                raise ValueError(f"an argument of `{self.__name__}` is read-only, and is written; help: pass a copy")
+        self._launch(index_range, there, None, queue, True, False)
+        for key, arg in back.items():
+            arg[...] = _native.asnumpy(copies[key])
 
 
 def _is_foreign(arg):
     """Whether an argument is an array in memory of the processor."""
     return not isinstance(arg, _native.usm_ndarray) and getattr(arg, "ndim", 0) > 0 and hasattr(arg, "__array_interface__")
-
-
-def _write_back(arg, copy):
-    """The elements of a copy come to the array that it was made of."""
-    arg[...] = _native.asnumpy(copy)
 
 
 def kernel(function=None):

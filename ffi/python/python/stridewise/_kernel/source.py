@@ -24,8 +24,6 @@ class Source:
             raise TypeError(
                 f"a kernel of {function!r}; expected a function or its source; help: put the decorator above a `def`"
             )
-        # Lines of what is not plain ASCII, for columns.
-        self._wide = {}
 
     def _from_function(self, function):
         self.file = inspect.getsourcefile(function) or function.__code__.co_filename
@@ -48,7 +46,11 @@ class Source:
         linecache.cache[self.file] = (len(text), None, text.splitlines(True), self.file)
         weakref.finalize(self, linecache.cache.pop, self.file, None).atexit = False
         self._parse(text, 1)
-        self._cells, self._globals, self._locals = {}, caller.f_globals, dict(caller.f_locals)
+        # Of what is around it, only what it names is kept.
+        used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        around = caller.f_locals
+        around = {} if around is caller.f_globals else {name: around[name] for name in used if name in around}
+        self._cells, self._globals, self._locals = {}, caller.f_globals, around
         if self.tree.args.defaults:
             self.fail(self.tree.args.defaults[0], "structure", "a default in a kernel of text", "give the argument")
         self.defaults = ()
