@@ -3,6 +3,8 @@
 import gc
 import math
 import operator
+import pathlib
+import runpy
 import textwrap
 import threading
 import weakref
@@ -1218,3 +1220,21 @@ def test_random_programs_are_what_python_makes_of_them(device, dtype):
             same_as_plain(device, k, (16,), a, out)
         except BaseException as error:
             raise AssertionError(f"seed {seed}, {type(error).__name__}: {error}\n{text}") from error
+
+
+# Documentation.
+
+
+@pytest.mark.parametrize("file, begins, expected", [
+    ("README.md", "A function becomes a kernel", [3, 2, 1, 0, 7, 6, 5, 4]), ("ffi/README.md", "Functions that `stridewise.kernel`", None),
+])  # fmt: skip
+def test_kernels_of_the_readme(tmp_path, capsys, file, begins, expected):
+    root = pathlib.Path(__file__).parents[3]
+    text = (root / file).read_text(encoding="utf-8")
+    program = tmp_path / "program.py"
+    program.write_text(text.split(begins)[1].split("```python\n")[1].split("```")[0], encoding="utf-8")
+    names = runpy.run_path(str(program))
+    if expected is None:
+        assert "a[%4] = %7" in capsys.readouterr().out
+    else:
+        assert names["a"].tolist() == expected
