@@ -586,6 +586,24 @@ def test_events_and_dependencies(device):
 
 
 @on_devices
+def test_submit_with_the_names_of_dpctl(device):
+    queue = sw.Queue(device)
+    ids = sw.kernel("def ids(item, a, x):\n  a[item.get_id(0), item.get_id(1)] += x")
+    groups = sw.kernel("def groups(item, a): a[item.get_global_id(0), item.get_global_id(1)] *= item.get_group().get_group_id(1)")
+    a = sw.ones((4, 6), dtype="int64", queue=queue)
+    first = queue.submit(ids, [a, 2], [4, 6])
+    second = queue.submit(groups, [a], gS=[4, 6], lS=[2, 3], dEvents=[first])
+    second.wait()
+    assert a.tolist() == [[0, 0, 0, 3, 3, 3]] * 4
+    with pytest.raises(TypeError, match="expected a kernel"):
+        queue.submit("__kernel void f() {}", [a], [4])
+    with pytest.raises(ValueError, match="dimensions"):
+        queue.submit(groups, [a], [4, 6], [2])
+    with pytest.raises(sw.ExecutionPlacementError):
+        sw.Queue(device).submit(ids, [a, 2], [4, 6])
+
+
+@on_devices
 def test_empty_ranges_and_arrays(device):
     fill = sw.kernel("def fill(item, a): a[item.get_id(0)] = 1")
     a = sw.zeros(3, device=device)

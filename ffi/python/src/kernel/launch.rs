@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use stridewise::kernel::{Argument, Kernel, NdRange, Parameter};
-use stridewise::{Dtype, DtypeKind, Queue, Scalar, UsmArray, Weak};
+use stridewise::{Dtype, DtypeKind, Event, Queue, Scalar, UsmArray, Weak};
 
 use super::range::{PyLocalAccessor, PyNdRange, PyRange};
 use crate::array::operand::{self, Operand};
@@ -253,6 +253,7 @@ impl PyLauncher {
     }
 
     /// Launches the kernel for the arguments' types behind the events in `depends`, and waits for it if asked to.
+    #[expect(clippy::too_many_arguments, reason = "a launch has these")]
     fn _launch(
         slf: &Bound<'_, Self>,
         range: &Bound<'_, PyAny>,
@@ -262,9 +263,39 @@ impl PyLauncher {
         wait: bool,
         check: bool,
     ) -> Result<PyEvent> {
+        let queue = match queue.filter(|queue| !queue.is_none()) {
+            None => None,
+            Some(queue) => Some(queue_argument(queue)?.ok_or_else(|| {
+                Fault::Python(PyTypeError::new_err(format!(
+                    "`queue` is {}; expected a Queue or None; help: `Device.queue` is the one of a device",
+                    shown(queue)
+                )))
+            })?),
+        };
+        Self::launch(slf, range_of(range)?, arguments, &events_of(depends)?, queue, Mode { wait, check })
+    }
+}
+
+/// How a launch is done.
+#[derive(Clone, Copy)]
+pub(crate) struct Mode {
+    /// Whether it is waited for.
+    pub(crate) wait: bool,
+    /// Whether items are watched.
+    pub(crate) check: bool,
+}
+
+impl PyLauncher {
+    /// Launches the kernel for the arguments' types over an index space, as [`range_of`] says it.
+    pub(crate) fn launch(
+        slf: &Bound<'_, Self>,
+        (range, dims, grouped): (NdRange, usize, bool),
+        arguments: &Bound<'_, PyTuple>,
+        depends: &[Event],
+        queue: Option<Queue>,
+        mode: Mode,
+    ) -> Result<PyEvent> {
         let py = slf.py();
-        let (range, dims, grouped) = range_of(range)?;
-        let depends = events_of(depends)?;
         let mut types = Vec::with_capacity(arguments.len());
         let mut all = Vec::with_capacity(arguments.len());
         for argument in arguments.iter() {
@@ -272,16 +303,8 @@ impl PyLauncher {
             types.push(kind);
             all.push(argument);
         }
-        let queue: Queue = match (queue.filter(|queue| !queue.is_none()), all.iter().find_map(Given::array)) {
-            (Some(queue), _) => match queue_argument(queue)? {
-                Some(queue) => queue,
-                None => {
-                    return Err(Fault::Python(PyTypeError::new_err(format!(
-                        "`queue` is {}; expected a Queue or None; help: `Device.queue` is the one of a device",
-                        shown(queue)
-                    ))));
-                }
-            },
+        let queue = match (queue, all.iter().find_map(Given::array)) {
+            (Some(queue), _) => queue,
             (None, Some(array)) => array.queue().clone(),
             (None, None) => slf.call_method0("_queue")?.cast::<PyQueue>()?.get().0.clone(),
         };
@@ -289,12 +312,12 @@ impl PyLauncher {
         let kernel = Self::kernel(slf, Key { dims, grouped, double, arguments: types })?;
         let arguments: Vec<_> = all.iter().map(Given::get).collect();
         let event = py.detach(|| {
-            let event = if check {
-                kernel.launch_checked(&queue, range, &arguments, &depends)
+            let event = if mode.check {
+                kernel.launch_checked(&queue, range, &arguments, depends)
             } else {
-                kernel.launch(&queue, range, &arguments, &depends)
+                kernel.launch(&queue, range, &arguments, depends)
             }?;
-            if wait {
+            if mode.wait {
                 event.wait()?;
             }
             Ok::<_, stridewise::Error>(event)

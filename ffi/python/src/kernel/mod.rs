@@ -3,8 +3,8 @@
 
 mod builder;
 pub(crate) mod diagnostic;
-mod launch;
-mod range;
+pub(crate) mod launch;
+pub(crate) mod range;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

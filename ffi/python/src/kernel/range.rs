@@ -17,6 +17,22 @@ use crate::errors::{Fault, Result, shown};
 #[derive(Clone, PartialEq, Hash)]
 pub(crate) struct PyRange(pub(crate) Dims);
 
+/// The index space of so many items, in groups of so many where that is said: as [`PyLauncher::launch`] takes it.
+///
+/// # Errors
+/// As for the classes.
+///
+/// [`PyLauncher::launch`]: super::launch::PyLauncher::launch
+pub(crate) fn space(
+    global: &Bound<'_, PyAny>,
+    local: Option<&Bound<'_, PyAny>>,
+) -> Result<(NdRange, usize, bool)> {
+    match local.filter(|local| !local.is_none()) {
+        None => extents(global).map(|global| (NdRange::of(&global), global.len(), false)),
+        Some(local) => PyNdRange::new(global, local, false).map(|range| (range.range(), range.dims(), true)),
+    }
+}
+
 /// Extents from one argument: a Range, a number or a sequence of numbers.
 fn extents(argument: &Bound<'_, PyAny>) -> Result<Dims> {
     let extents = match argument.cast::<PyRange>() {
