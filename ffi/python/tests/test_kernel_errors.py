@@ -109,6 +109,18 @@ ILL = [
         def f(item, a):
             a[0] = 10 ** 10 ** 10
                    ^^^^^^^^^^^^^^"""),
+    ("limit", "more than 64 bits", """
+        def f(item, a):
+            a[0] = 2**70
+                   ^^^^^"""),
+    ("types", "as a condition", """
+        def f(item, a):
+            a[0] = 1 if TABLE else 2
+                        ^^^^^"""),
+    ("names", "cannot be called", """
+        def f(item, a):
+            a[0] = TABLE(3)
+                   ^^^^^^^^"""),
     ("structure", "`With` is not for kernels", """
         def f(item, a):
             with a:

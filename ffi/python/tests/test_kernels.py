@@ -182,6 +182,26 @@ def test_constructs(device, kernel, dtype):
     same_as_plain(device, kernel, (24,), some(24, dtype), np.zeros(24, dtype))
 
 
+SETTINGS = {"size": np.int64(3), "one": np.float32(1), "zero": np.array(0.5), "array": np.arange(6.0).reshape(2, 3)}
+
+
+@on_devices
+def test_what_is_captured_may_be_in_anything(device):
+    table = sw.asarray([[5, 6], [7, 8]], dtype="int16", device=device)
+    none = sw.asarray(2.5)
+
+    @sw.kernel
+    def k(item, out):
+        p = PrivateArray(SETTINGS["size"], SETTINGS["array"].dtype)
+        for i in range(SETTINGS["size"]):
+            p[i] = SETTINGS["array"][1, i] * SETTINGS["one"] + SETTINGS["zero"] + none
+        out[item.get_id(0)] = p[0] + p[1] + p[2] + table[-1, item.get_id(0)] + len(table) + table.shape[SETTINGS["size"] - 2]
+
+    out = sw.zeros(2, device=device)
+    call_kernel(k, Range(2), out)
+    assert out.tolist() == [3 + 4 + 5 + 9 + 7 + 4, 3 + 4 + 5 + 9 + 8 + 4]
+
+
 @on_devices
 def test_shapes_and_ids_of_two_axes(device):
     same_as_plain(device, shapes, (5, 7), some(35, np.int64).reshape(5, 7), np.zeros((5, 7), np.int64))
@@ -425,6 +445,22 @@ def test_private_arrays(device):
     a = sw.asarray(oracle, device=device, copy=True)
     call_kernel(sort4, Range(9), a)
     same(a, np.sort(oracle, axis=1))
+
+
+@on_devices
+def test_private_arrays_are_filled_again(device):
+    @sw.kernel
+    def sums(item, out):
+        for k in range(3):
+            p = PrivateArray((2, 3), np.int32, fill_zeros=True)
+            q = PrivateArray(2, np.int32)
+            p[k % 2, k] += k + 1
+            q[0] += p[0, 0] + p[0, 1] + p[0, 2] + 10 * (p[1, 0] + p[1, 1] + p[1, 2])
+            out[k] = q[0]
+
+    out = sw.zeros(3, dtype="int32", device=device)
+    call_kernel(sums, Range(1), out)
+    assert out.tolist() == [1, 21, 24]
 
 
 @on_devices

@@ -225,9 +225,10 @@ class NdItem:
 
 
 class PrivateArray:
-    """An array that each item has for itself, in a kernel: PrivateArray(shape, dtype, fill_zeros=False). It is of zeros at first.
+    """An array that each item has for itself, in a kernel: PrivateArray(shape, dtype, fill_zeros=False).
 
-    shape: extents that are known when the kernel is made.
+    shape: extents that are known when the kernel is made. It is of zeros at first; fill_zeros: also where the call comes again, in
+    a loop.
     """
 
     def __init__(self, shape, dtype, fill_zeros=False):

@@ -8,7 +8,7 @@ from .. import _native
 from . import functions
 from .things import (
     COMPLEX, FIRM, FLOAT, INTEGER, KINDS, NUMBER, Array, Method, Number, Place, Shape, about,
-    dtype_name, is_scalar, number_kind,
+    dtype_name, integer, is_scalar, number_kind,
 )  # fmt: skip
 
 #: Operators: the engine's operation, and what they do with numbers that are known.
@@ -76,8 +76,17 @@ class Expressions:
         """A thing as a number; an element is loaded."""
         if isinstance(thing, Array) and thing.is_element:
             return self.load(node, thing)
-        if isinstance(thing, Number) or number_kind(thing) is not None or is_scalar(thing):
+        if isinstance(thing, Number):
             return thing
+        if number_kind(thing) is not None:
+            if isinstance(thing, int) and thing.bit_length() > 64:
+                self.fail(node, "limit", f"{about(thing)}, an integer of more than 64 bits", "compute in floats")
+            return thing
+        if is_scalar(thing):
+            name = dtype_name(thing.dtype)
+            if name is not None:
+                self.at(node)
+                return Number(self.builder.cast(thing.tolist(), name), FIRM)
         self.fail(node, "types", f"{what} is {about(thing)}", "give a number; of an array, an element: a[i]")
 
     def element_value(self, thing, node):
@@ -92,9 +101,9 @@ class Expressions:
 
     def converted(self, number, dtype):
         """A number as an operand of a dtype; literals are left, as they take it from what they stand beside."""
-        if isinstance(number, Number):
-            return number.value if number.dtype == dtype else self.builder.cast(number.value, dtype)
-        return number if number_kind(number) is not None else self.builder.cast(number, dtype)
+        if not isinstance(number, Number):
+            return number
+        return number.value if number.dtype == dtype else self.builder.cast(number.value, dtype)
 
     def firm(self, number, dtype):
         """A number as a value of a dtype."""
@@ -180,7 +189,10 @@ class Expressions:
             return self.truth(self.load(node, thing), node)
         if isinstance(thing, (Array, Place, Shape)):
             self.fail(node, "types", f"{about(thing)} as a condition", "compare elements")
-        return bool(thing)
+        try:
+            return bool(thing)
+        except Exception as error:
+            self.fail(node, "types", f"{about(thing)} as a condition: {error}", "compare elements")
 
     def is_plain(self, node):
         """Whether an expression may be computed where its value is not used: it accesses and calls nothing."""
@@ -318,7 +330,7 @@ class Expressions:
         if isinstance(thing, Shape):
             axis = self.axis(self.expression(node.slice), node.slice, len(thing))
             return self.extent(node, thing.array, axis)
-        index = self.expression(node.slice)
+        index = integer(self.expression(node.slice))
         if isinstance(thing, (tuple, list, dict, str)) and not (isinstance(thing, (tuple, list)) and isinstance(index, (Number, Array))):
             try:
                 return thing[index]
@@ -376,6 +388,7 @@ class Expressions:
 
     def axis(self, thing, node, ndim):
         """An axis that is known, counted from either end."""
+        thing = integer(thing)
         if not isinstance(thing, int) or not -ndim <= thing < ndim:
             self.fail(node, "index-count", f"axis {about(thing)} of {ndim} dimensions", "name an axis by a number that is known")
         return thing % ndim

@@ -8,7 +8,8 @@ import operator
 from .. import _native, dppy, kernel_api
 from .launcher import DeviceFunction, Kernel
 from .things import (
-    COMPLEX, FIRM, FLOAT, INTEGER, KINDS, NUMBER, Array, Atomic, Method, Number, Place, about, dtype_name, number_kind,
+    COMPLEX, FIRM, FLOAT, INTEGER, KINDS, NUMBER, Array, Atomic, Method, Number, Place, about, dtype_name, integer,
+    number_kind,
 )  # fmt: skip
 
 #: Operations of the engine: name, how many operands, whether integers become floats first, whether they take booleans.
@@ -158,7 +159,7 @@ def attribute(reader, node, thing, name):
 
 def _shape(reader, node, shape):
     """Extents that are known."""
-    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    extents = [integer(extent) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     if not extents or not all(isinstance(extent, int) and extent > 0 for extent in extents):
         reader.fail(
             node, "types", f"an array of the shape {about(shape)}", "extents are positive integers that are known, not computed"
@@ -167,7 +168,7 @@ def _shape(reader, node, shape):
 
 
 def _memory(kind):
-    def make(reader, node, shape, dtype, *_):
+    def make(reader, node, shape, dtype, fill_zeros=False):
         shape, name = _shape(reader, node, shape), reader.naming or kind
         named = {int: reader.defaults[INTEGER], float: reader.defaults[FLOAT], bool: "bool", complex: reader.defaults[COMPLEX]}
         found = named.get(dtype) if isinstance(dtype, type) else None
@@ -176,6 +177,12 @@ def _memory(kind):
             reader.fail(node, "types", f"{about(dtype)} is no dtype", "give one such as stridewise.float32")
         reader.at(node)
         made = (reader.builder.local if kind == "local" else reader.builder.private)(name, found, shape)
+        if fill_zeros and reader.loops:
+            # It is of zeros at first only, and is made again in each round.
+            indices = tuple(reader.builder.for_(0, extent, 1) for extent in shape)
+            reader.builder.store(made, indices, 0)
+            for _ in shape:
+                reader.builder.end()
         return Array(made, name, found, len(shape), (), shape)
 
     return make
@@ -441,7 +448,7 @@ def call(reader, node, function, arguments, keywords):
         handler = None
     if handler is not None:
         return handler(reader, node, arguments, keywords)
-    if function in (int, float, bool, complex) or dtype_name(function) is not None:
+    if any(function is type_ for type_ in (int, float, bool, complex)) or dtype_name(function) is not None:
         if keywords or len(arguments) != 1:
             reader.fail(node, "arguments", "a conversion of other than one number", "give one number")
         return reader.cast(node, function, arguments[0])

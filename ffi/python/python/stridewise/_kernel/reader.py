@@ -75,6 +75,8 @@ class Reader(Expressions):
         self.builder = _native._KernelBuilder(source.name, self.dims)
         #: Of this reading: the builder's variables, and its constant arrays.
         self.variables, self.constants = {}, {}
+        #: Loops that are open.
+        self.loops = 0
         #: The name that memory which is made next is assigned to.
         self.naming = None
         self.frame = Frame(source, (), None)
@@ -127,10 +129,7 @@ class Reader(Expressions):
         """The type of a number: dtype and how firm it is."""
         if isinstance(thing, Number):
             return thing.dtype, thing.firm
-        kind = number_kind(thing)
-        if kind is not None:
-            return self.defaults[kind], LITERAL
-        return thing.dtype.name, FIRM
+        return self.defaults[number_kind(thing)], LITERAL
 
     def join(self, a, b):
         """The type of what may be of either type."""
@@ -166,7 +165,9 @@ class Reader(Expressions):
         before = frame.bound.get(name)
         if before is not None and before[1] < depth:
             # Who reads it behind the block has either value.
-            self.types[key] = self.type_of(before[0]) if self.is_number(before[0]) else self._no_number(name, before[0], node)
+            if not self.is_number(before[0]):
+                self._no_number(name, before[0], node)
+            self.types[key] = self.type_of(self.number(before[0], node))
             self.changed = True
         if before is None or before[1] != depth:
             frame.blocks[-1].append((name, before))
@@ -375,14 +376,16 @@ class Reader(Expressions):
         thing = self.number(self.expression(node), node, "a bound of a loop")
         if KINDS[self.type_of(thing)[0]] > INTEGER:
             self.fail(node, "types", f"a loop over {about(thing)}", "loops count in integers: int(…) makes one")
-        if isinstance(thing, Number) and thing.dtype != "int64" or not isinstance(thing, (Number, int)):
+        if isinstance(thing, Number) and thing.dtype != "int64":
             self.at(node)
-            thing = Number(self.builder.cast(self.operand(thing), "int64"), NUMBER)
+            thing = Number(self.builder.cast(thing.value, "int64"), NUMBER)
         return int(thing) if isinstance(thing, bool) else thing
 
     def loop(self, body):
         """The body of a loop that is open."""
+        self.loops += 1
         self.inner(body)
+        self.loops -= 1
         self.builder.end()
 
     def no_else(self, node):

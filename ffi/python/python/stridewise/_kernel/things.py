@@ -97,8 +97,16 @@ def number_kind(thing):
 
 
 def is_scalar(thing):
-    """Whether it is a scalar of NumPy's, which has a dtype."""
-    return hasattr(thing, "dtype") and hasattr(thing, "item") and getattr(thing, "ndim", None) == 0 and callable(thing.item)
+    """Whether it is a scalar of NumPy's or an array of no dimension, which have a dtype."""
+    return not isinstance(thing, (type, Array)) and getattr(thing, "ndim", None) == 0 and hasattr(thing, "dtype") and hasattr(thing, "tolist")
+
+
+def integer(thing):
+    """A scalar of NumPy's that is an integer as Python's; anything else as it is."""
+    if number_kind(thing) is None and is_scalar(thing):
+        value = thing.tolist()
+        return value if isinstance(value, int) and not isinstance(value, bool) else thing
+    return thing
 
 
 def dtype_name(thing):
@@ -109,7 +117,7 @@ def dtype_name(thing):
         return None
     try:
         return _native.dtype(thing).name
-    except TypeError:
+    except (TypeError, ValueError):
         return None
 
 
