@@ -253,7 +253,6 @@ impl PyLauncher {
     }
 
     /// Launches the kernel for the arguments' types behind the events in `depends`, and waits for it if asked to.
-    #[expect(clippy::too_many_arguments, reason = "a launch has these")]
     fn _launch(
         slf: &Bound<'_, Self>,
         range: &Bound<'_, PyAny>,
