@@ -196,7 +196,10 @@ class Expressions:
 
     def is_plain(self, node):
         """Whether an expression may be computed where its value is not used: it accesses and calls nothing."""
-        return not any(isinstance(inner, (ast.Subscript, ast.Call)) for inner in ast.walk(node))
+        found = getattr(node, "is_plain", None)
+        if found is None:
+            found = node.is_plain = not any(isinstance(inner, (ast.Subscript, ast.Call)) for inner in ast.walk(node))
+        return found
 
     def chosen(self, node, condition, yes, no):
         """One of two things, of which only that one is computed: `yes` and `no` compute them."""

@@ -79,7 +79,7 @@ class Reader(Expressions):
         self.loops = 0
         #: The name that memory which is made next is assigned to.
         self.naming = None
-        self.frame = Frame(source, (), None)
+        self.enter(Frame(source, (), None))
         self.frames = [self.frame]
         names = list(source.parameters)
         nodes = source.tree.args.posonlyargs + source.tree.args.args
@@ -109,6 +109,12 @@ class Reader(Expressions):
                 thing = Number(self.builder.scalar(name, dtype), NUMBER if kind == "number" else FIRM)
             self.bind(name, thing, node)
         self.block(source.tree.body)
+
+    def enter(self, frame):
+        """What follows is read in a frame. What loops change are variables, which start as what gives way to anything."""
+        self.frame = frame
+        for name in frame.source.looped:
+            self.types.setdefault((frame.path, name), ("bool", LITERAL))
 
     # Places and errors.
 
@@ -460,7 +466,7 @@ class Reader(Expressions):
                 f"it takes ({', '.join(names)})",
             )
         path = (*self.frame.path, (node.lineno, node.col_offset))
-        self.frame = Frame(source, path, node)
+        self.enter(Frame(source, path, node))
         self.frames.append(self.frame)
         try:
             for name, parameter in zip(names, source.tree.args.posonlyargs + source.tree.args.args):

@@ -79,13 +79,33 @@ class Source:
             if wrong is not None:
                 self.fail(wrong, "structure", "a parameter that stands for several, or has a name only", "name each one")
         self.parameters = [argument.arg for argument in arguments.posonlyargs + arguments.args]
-        self.names = set(self.parameters)
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                self.names.add(node.id)
+        #: Names that are the function's own.
+        self.names = set(self.parameters) | _stored(self.tree)
+        #: Those that a loop gives another value: the reader would find out, but later.
+        self.looped = set()
+        self._find_looped(self.tree.body, frozenset(), set(self.parameters))
+
+    def _find_looped(self, statements, outside, here):
+        """outside: names that have a value before the innermost loop. here: all that have one."""
+        for statement in statements:
+            if isinstance(statement, (ast.While, ast.For)):
+                self._find_looped(statement.body, frozenset(here), set(here))
+            elif isinstance(statement, ast.If):
+                self._find_looped(statement.body, outside, here)
+                self._find_looped(statement.orelse, outside, here)
+            else:
+                stored = _stored(statement)
+                self.looped |= stored & outside
+                here |= stored
 
     def place(self, node):
-        """File, line, column and length of a node."""
+        """File, line, column and length of a node, which is asked for often, and kept there."""
+        found = getattr(node, "place", None)
+        if found is None:
+            found = node.place = self._place(node)
+        return found
+
+    def _place(self, node):
         line, column, end = node.lineno, node.col_offset, node.end_col_offset
         if node.end_lineno != line:
             end = None
@@ -112,6 +132,11 @@ class Source:
             if name in names:
                 return names[name]
         raise KeyError(name)
+
+
+def _stored(node):
+    """The names that a node gives a value."""
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
 
 
 def caller(depth=2):
