@@ -319,6 +319,22 @@ def test_literals_ids_and_counters_take_the_dtype_of_floats():
     assert "float64" not in text.split("{", 1)[1] and "var s: float32" in text
 
 
+def test_devices_without_double_precision_get_none():
+    k = sw.kernel(
+        """def k(item, a, n, factor):
+        i = item.get_id(0)
+        x = 0.5 * i
+        s = 0.0
+        for k in range(3):
+            s += math.sqrt(k) / 3 + factor
+        a[i] = math.sqrt(i) + x / 3 + float(i) / n[i] + s + n[i] * 0.5 + (n[i] if i > 2 else 0.5) + 2**0.5"""
+    )
+    arguments = [("array", "float32", 1), ("array", "int32", 1), ("number", "float32", 0)]
+    assert "float64" not in str(k._specialise(1, False, False, arguments))
+    arguments[2] = ("number", "float64", 0)
+    assert "float64" in str(k._specialise(1, False, True, arguments))
+
+
 def test_integers_of_python_are_int64_beside_integers():
     x = sw.asarray([250, 251], dtype="uint8")
     out = sw.zeros(2, dtype="int64")

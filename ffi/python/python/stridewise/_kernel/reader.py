@@ -143,7 +143,7 @@ class Reader(Expressions):
             return a
         (x, x_firm), (y, y_firm) = a, b
         if x_firm == FIRM and y_firm == FIRM:
-            return _native.result_type(x, y).name, FIRM
+            return self.promoted(x, y), FIRM
         if x_firm != FIRM and y_firm != FIRM:
             return self.defaults[max(KINDS[x], KINDS[y])], max(x_firm, y_firm)
         if x_firm != FIRM:
@@ -152,10 +152,15 @@ class Reader(Expressions):
         if kind >= weak and (kind != INTEGER or weak != INTEGER or y_firm == LITERAL):
             return x, FIRM
         if weak == INTEGER:
-            return x if x == "uint64" else _native.result_type(x, "int64").name, FIRM
+            return x if x == "uint64" else self.promoted(x, "int64"), FIRM
         if kind == FLOAT:
             return "complex128" if x == "float64" else "complex64", FIRM
         return self.defaults[weak], FIRM
+
+    def promoted(self, x, y):
+        """The common dtype of arrays of two dtypes: single precision at most, where the device has no double."""
+        found = _native.result_type(x, y).name
+        return self.defaults[KINDS[found]] if found in ("float64", "complex128") else found
 
     # Names.
 
