@@ -303,6 +303,17 @@ def test_errors_in_files_and_in_functions_that_are_called():
     assert "a[0] = fails(a[0])" in str(error) and f'File "{__file__}", line {error.lineno}' in str(error)
 
 
+def test_expressions_and_blocks_that_are_too_deep():
+    deep = "def f(item, a):\n  a[0] = " + " + ".join(["a[0]"] * 2000)
+    blocks = "def f(item, a):\n" + "".join("  " * (k + 1) + f"if a[{k % 4}] > 0:\n" for k in range(90)) + "  " * 91 + "pass\n"
+    many = "def f(item, a):\n  if a[0] > 0: pass\n" + "  elif a[0] > 1: pass\n" * 200
+    for text in (deep, many):
+        with pytest.raises(sw.KernelError) as raised:
+            call_kernel(sw.kernel(text), Range(4), sw.zeros(4))
+        assert raised.value.rule == "limit"
+    call_kernel(sw.kernel(blocks), Range(4), sw.zeros(4))
+
+
 def test_columns_are_characters():
     with pytest.raises(sw.KernelError) as raised:
         call_kernel(sw.kernel("def f(item, a):\n  größe = 'äöü'; a[0] = ünbekannt"), Range(1), sw.zeros(1))
@@ -310,12 +321,12 @@ def test_columns_are_characters():
 
 
 def test_what_is_no_source():
-    for text, rule in [("x = 3", "syntax"), ("def f(:", "syntax"), ("def f(a): pass\ndef g(a): pass", "syntax"),
+    for text, rule in [("x = 3", "syntax"), ("def f(:", "syntax"), ("def f(a):\0 pass", "syntax"), ("def f(a): pass\ndef g(a): pass", "syntax"),
                        ("def f(*a): pass", "structure"), ("def f(a, *, b): pass", "structure")]:  # fmt: skip
         with pytest.raises(sw.KernelError) as raised:
             sw.kernel(text)
         assert raised.value.rule == rule
-    with pytest.raises(sw.KernelError, match="give the kernel as a string"):
+    with pytest.raises(sw.KernelError, match="give it as a string"):
         sw.kernel(eval("lambda item: None"))
     with pytest.raises(TypeError, match="above a `def`"):
         sw.kernel(3)

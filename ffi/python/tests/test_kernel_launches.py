@@ -189,13 +189,14 @@ def test_what_is_captured_is_what_it_was():
 
 
 def test_kernels_go_when_nobody_has_them():
-    k = sw.kernel("def k(item, a): a[0] = 1")
+    text = "def k(item, a): a[0] = 1"
+    k, other = sw.kernel(text), sw.kernel(text)
     call_kernel(k, Range(1), sw.zeros(1))
     gone, file = weakref.ref(k), k._source.file
     assert file in linecache.cache
     del k
     gc.collect()
-    assert gone() is None and file not in linecache.cache
+    assert gone() is None and file not in linecache.cache and other._source.file in linecache.cache
 
 
 def test_device_context_says_where():

@@ -54,6 +54,8 @@ class Reader(Expressions):
                 self._read_once()
             except Again:
                 continue
+            except RecursionError:
+                self.source.fail(self.source.tree, "limit", "expressions inside of each other, too deep", "give parts of them names")
             except _native.KernelError:
                 # What went wrong may be for what is known only now.
                 if not self.changed:

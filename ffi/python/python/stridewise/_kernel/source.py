@@ -4,11 +4,15 @@
 import ast
 import builtins
 import inspect
+import itertools
 import linecache
 import sys
 import weakref
 
 from .. import _native
+
+#: Of kernels that are given as a text.
+_numbers = itertools.count(1)
 
 
 class Source:
@@ -30,10 +34,9 @@ class Source:
         try:
             lines, first = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
-            raise _native.KernelError(
-                f"the source of `{function.__name__}` is not there ({error}) [source]\n  help: give the kernel as a string: "
-                f'kernel("def {function.__name__}(…): …")'
-            ) from None
+            name, at = function.__name__, (self.file, function.__code__.co_firstlineno, 1, 1)
+            message = f"the source of `{name}` is not there: {error}"
+            raise _native._kernel_error("source", message, f'give it as a string: kernel("def {name}(…): …")', at) from None
         self._parse("".join(lines), max(first, 1))
         closure = zip(function.__code__.co_freevars, function.__closure__ or ())
         cells = dict(closure)
@@ -41,7 +44,7 @@ class Source:
         self.defaults = function.__defaults__ or ()
 
     def _from_text(self, text, caller):
-        self.file = f"<kernel {abs(hash(text)):x}>"
+        self.file = f"<kernel {next(_numbers)}>"
         # So that errors show the lines; the entry goes with the kernel.
         linecache.cache[self.file] = (len(text), None, text.splitlines(True), self.file)
         weakref.finalize(self, linecache.cache.pop, self.file, None).atexit = False
@@ -60,11 +63,11 @@ class Source:
         indented = text[:1] in (" ", "\t")
         try:
             tree = ast.parse("if 1:\n" + text if indented else text)
-        except SyntaxError as error:
-            self.lines = text.splitlines()
-            line = (error.lineno or 1) - indented + first - 1
-            at = (self.file, line, error.offset or 1, 1)
-            raise _native._kernel_error("syntax", error.msg, "write a function of Python's", at) from None
+        except (SyntaxError, ValueError, RecursionError) as error:
+            line = (getattr(error, "lineno", None) or 1) - indented + first - 1
+            at = (self.file, line, getattr(error, "offset", None) or 1, 1)
+            message = getattr(error, "msg", None) or str(error)
+            raise _native._kernel_error("syntax", message, "write a function of Python's", at) from None
         body = tree.body[0].body if indented else tree.body
         self._shift = first - 1 - indented
         self.lines = text.splitlines()

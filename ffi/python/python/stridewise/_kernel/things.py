@@ -6,6 +6,8 @@ make (ids, extents, counters, `float(x)`) is weak beside floats, as Python's num
 What comes from an array or has been given a dtype is firm.
 """
 
+import types
+
 from .. import _native
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)
@@ -113,7 +115,7 @@ def dtype_name(thing):
     """The name of the dtype that a thing stands for, or None."""
     if isinstance(thing, _native.dtype):
         return thing.name
-    if isinstance(thing, type) and thing in (bool, int, float, complex) or isinstance(thing, str):
+    if isinstance(thing, type) and thing in (bool, int, float, complex) or isinstance(thing, (str, types.ModuleType)):
         return None
     try:
         return _native.dtype(thing).name
