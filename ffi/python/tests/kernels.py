@@ -24,7 +24,17 @@ def refusal(device):
     return None
 
 
-def on_devices(test):
+def levels():
+    """The host at each level of instructions that the processor has."""
+    for level in ("scalar", "avx2", "avx512"):
+        try:
+            sw.Device(f"host:{level}")
+            yield f"host:{level}"
+        except sw.DeviceSelectionError:
+            pass
+
+
+def on_devices(test, devices=DEVICES):
     """The test on every device; on one that runs no kernels, that this is what a launch says."""
 
     @functools.wraps(test)
@@ -34,7 +44,7 @@ def on_devices(test):
         with pytest.raises(NotImplementedError, match="expected a kernel that .* can run; help: launch it on"):
             call_kernel(NOTHING, Range(1), sw.zeros(1, dtype="int32", device=device))
 
-    return pytest.mark.parametrize("device", DEVICES)(run)
+    return pytest.mark.parametrize("device", devices)(run)
 
 
 class PlainItem:

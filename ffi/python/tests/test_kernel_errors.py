@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stridewise as sw
-import stridewise.dppy as dppy  # noqa: F401
+import stridewise.dppy as dppy
 from stridewise.kernel_api import (
     AtomicRef, LocalAccessor, NdRange, PrivateArray, Range, call_kernel, device_func, group_barrier, reduce_over_group,
 )  # fmt: skip
@@ -109,6 +109,10 @@ ILL = [
         def f(item, a):
             a[0] = 10 ** 10 ** 10
                    ^^^^^^^^^^^^^^"""),
+    ("types", "an Item is indexed", """
+        def f(b, a):
+            b[0] = 1
+            ^"""),
     ("limit", "more than 64 bits", """
         def f(item, a):
             a[0] = 2**70
@@ -312,6 +316,12 @@ def test_expressions_and_blocks_that_are_too_deep():
             call_kernel(sw.kernel(text), Range(4), sw.zeros(4))
         assert raised.value.rule == "limit"
     call_kernel(sw.kernel(blocks), Range(4), sw.zeros(4))
+
+
+def test_kernels_of_dppy_take_no_item():
+    k = dppy.kernel("def f(a, b): a[dppy.get_global_id(0)] = b")
+    with pytest.raises(sw.KernelError, match=r"takes \(a, b\), and is launched with 1 argument "):
+        k[4, dppy.DEFAULT_LOCAL_SIZE](sw.zeros(4))
 
 
 def test_columns_are_characters():

@@ -2,13 +2,16 @@
 what is imported.
 """
 
+import functools
+
 import numpy as np
 import pytest
 
 import stridewise as dpctl
 import stridewise as sw
 import stridewise.dppy as dppy
-from kernels import on_devices, refusal
+from arrays import DEVICES
+from kernels import levels, on_devices, refusal
 from stridewise import float32
 
 
@@ -62,7 +65,7 @@ def test_001_example(capsys):
     assert lines[-1] == "[9. 9. 9. 9. 9. 9. 9. 9. 9. 9.]"
 
 
-@on_devices
+@functools.partial(on_devices, devices=[*DEVICES, *levels()])
 def test_001_example_on_every_device(capsys, monkeypatch, device):
     # The example asks for the default device, which here is each of them.
     monkeypatch.setattr(dpctl, "select_default_device", lambda: sw.Device(device))

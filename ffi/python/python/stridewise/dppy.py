@@ -39,6 +39,8 @@ CLK_GLOBAL_MEM_FENCE = 2
 class _Kernel(Kernel):
     """A kernel that is launched by `kernel[global_size, local_size](…)`."""
 
+    _takes_item = False
+
     def __getitem__(self, sizes):
         """The kernel over so many items, in groups of so many: a number or a tuple of them each."""
         is_pair = isinstance(sizes, tuple) and len(sizes) == 2

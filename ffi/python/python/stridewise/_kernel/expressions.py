@@ -40,6 +40,8 @@ UNARY = {
     ast.Invert: ("bitwise_invert", operator.invert),
 }
 COMPARISONS = {name for name, _ in COMPARE.values()}
+#: What to do where an item is taken for something else.
+ITEM = "the first parameter is the item where a launch has an argument less than there are parameters: was one forgotten?"
 #: Bits of a result that is computed when the kernel is made, at most.
 BITS = 1 << 10
 
@@ -87,7 +89,8 @@ class Expressions:
             if name is not None:
                 self.at(node)
                 return Number(self.builder.cast(thing.tolist(), name), FIRM)
-        self.fail(node, "types", f"{what} is {about(thing)}", "give a number; of an array, an element: a[i]")
+        help = "give a number; of an array, an element: a[i]"
+        self.fail(node, "types", f"{what} is {about(thing)}", ITEM if isinstance(thing, Place) else help)
 
     def element_value(self, thing, node):
         """A thing, elements loaded."""
@@ -341,7 +344,8 @@ class Expressions:
                 self.fail(node, "index-count", f"{type(error).__name__}: {error}", "see what is indexed")
         array = self.array(thing, node.value)
         if array is None:
-            self.fail(node.value, "types", f"{about(thing)} is indexed", "index arrays")
+            help = ITEM if isinstance(thing, Place) else "index arrays"
+            self.fail(node.value, "types", f"{about(thing)} is indexed", help)
         return self.indexed(node, array, index)
 
     def indexed(self, node, array, index):

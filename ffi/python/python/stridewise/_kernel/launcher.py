@@ -56,6 +56,9 @@ class Kernel(_native._Launcher):
     and the kernel is kept for the next one. What it takes from around it, numbers, arrays and functions, is what they were then.
     """
 
+    #: Whether a parameter more than there are arguments is the item.
+    _takes_item = True
+
     def __init__(self, function, frame):
         self._source = _source(function, frame)
         self.__name__ = self.__qualname__ = self._source.name
@@ -101,7 +104,7 @@ class Kernel(_native._Launcher):
     def _specialise(self, dims, grouped, double, arguments):
         from .reader import compile_source
 
-        return compile_source(self._source, dims, grouped, double, arguments)
+        return compile_source(self._source, dims, grouped, double, arguments, self._takes_item)
 
     def _queue(self):
         return current_queue()

@@ -38,8 +38,9 @@ class Frame:
 class Reader(Expressions):
     """Makes the kernel of a source for one combination of types."""
 
-    def __init__(self, source, dims, grouped, double, arguments):
+    def __init__(self, source, dims, grouped, double, arguments, takes_item):
         self.source, self.dims, self.grouped, self.arguments = source, dims, grouped, arguments
+        self.takes_item = takes_item
         #: In which dtypes numbers of Python's are.
         self.defaults = ("bool", "int64", "float64" if double else "float32", "complex128" if double else "complex64")
         #: The types of variables: by the function's place, and the name.
@@ -86,7 +87,7 @@ class Reader(Expressions):
         names = list(source.parameters)
         nodes = source.tree.args.posonlyargs + source.tree.args.args
         given = list(self.arguments)
-        if len(names) == len(given) + 1:
+        if self.takes_item and len(names) == len(given) + 1:
             self.bind(names[0], Place("NdItem" if self.grouped else "Item"), nodes[0])
             names, nodes = names[1:], nodes[1:]
         if len(names) != len(given):
@@ -94,7 +95,7 @@ class Reader(Expressions):
                 source.tree,
                 "arguments",
                 f"`{source.name}` takes ({', '.join(names)}), and is launched with {len(given)} argument{'s' * (len(given) != 1)}",
-                "give one for each parameter, but for an Item or NdItem that comes first",
+                "give one for each parameter" + ", but for an Item or NdItem that comes first" * self.takes_item,
             )
         for name, node, (kind, dtype, ndim) in zip(names, nodes, given):
             self.at(node)
@@ -513,6 +514,6 @@ class Reader(Expressions):
         return numbers if is_tuple else numbers[0] if numbers else None
 
 
-def compile_source(source, dims, grouped, double, arguments):
+def compile_source(source, dims, grouped, double, arguments, takes_item):
     """The kernel of a source for one combination of types."""
-    return Reader(source, dims, grouped, double, arguments).read()
+    return Reader(source, dims, grouped, double, arguments, takes_item).read()
