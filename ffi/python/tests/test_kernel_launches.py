@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import stridewise as sw
+import stridewise.dppy as dppy
 from conftest import KINDS
 from kernels import on_devices
 from stridewise.kernel_api import (
@@ -94,6 +95,57 @@ def test_submit_with_the_names_of_dpctl(device):
         queue.submit(groups, [a], [4, 6], [2])
     with pytest.raises(sw.ExecutionPlacementError):
         sw.Queue(device).submit(ids, [a, 2], [4, 6])
+
+
+@dppy.kernel
+def scaled(a, b, factor):
+    i, j = dppy.get_global_id(0), dppy.get_global_id(1)
+    b[i, j] = a[i, j] * factor + dppy.get_local_id(1) + dppy.get_group_id(0)
+
+
+@on_devices
+def test_arrays_of_numpy_are_copied_in_and_out(device):
+    a = np.arange(24.0).reshape(4, 6)
+    ids = np.arange(6) % 3 + (np.arange(4) // 2)[:, None]
+    with sw.device_context(device):
+        for b in (np.zeros((4, 6)), np.zeros((6, 4)).T, np.zeros((8, 12))[::-2, ::2], np.zeros((4, 6), np.float32)):
+            scaled[(4, 6), (2, 3)](a, b, 2.5)
+            np.testing.assert_array_equal(b, a * 2.5 + ids)
+        same = a.copy()
+        scaled[(4, 6), (2, 3)](same, same, 2)
+        np.testing.assert_array_equal(same, a * 2 + ids)
+        np.testing.assert_array_equal(a, np.arange(24.0).reshape(4, 6))
+        # What is only read may be read-only.
+        a.flags.writeable = False
+        scaled[(4, 6), (2, 3)](a, b, 1)
+        with pytest.raises(ValueError, match="read-only, and is written"):
+            scaled[(4, 6), (2, 3)](b, a, 1)
+        with pytest.raises(ValueError, match="groups whose extents divide"):
+            scaled[(4, 6), (3, 3)](a, b, 1)
+    # Beside arrays of ours, it is their queue.
+    ours = sw.zeros((4, 6), device=device)
+    scaled[(4, 6), dppy.DEFAULT_LOCAL_SIZE](a, ours, 0)
+    assert ours.tolist() == np.tile(np.arange(6.0), (4, 1)).tolist()
+
+
+@on_devices
+def test_atomics_and_private_memory_of_dppy(device):
+    @dppy.kernel
+    def k(a, total):
+        p = dppy.private.array(shape=2, dtype=sw.int64)
+        i = dppy.get_global_id(0)
+        p[0] = a[i]
+        dppy.mem_fence(dppy.CLK_GLOBAL_MEM_FENCE)
+        dppy.atomic.add(total, 0, p[0])
+        dppy.atomic.sub(total, 1, dppy.get_work_dim())
+        dppy.barrier()
+        if i == 0:
+            total[2], total[3] = dppy.get_global_size(0), dppy.get_local_size(0) * dppy.get_num_groups(0)
+
+    a, total = np.arange(12), np.zeros(4, dtype=np.int64)
+    with sw.device_context(device):
+        k[12, 4](a, total)
+    assert total.tolist() == [66, -12, 12, 12]
 
 
 @on_devices
