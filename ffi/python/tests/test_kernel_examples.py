@@ -1,6 +1,10 @@
-"""Twelve well-known programs as kernels, each beside NumPy."""
+"""Twelve well-known programs as kernels, each beside NumPy; and the example of a kernel."""
 
 import math
+import pathlib
+import runpy
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -423,6 +427,27 @@ def test_k_means(device, rng):
     np.testing.assert_allclose(sw.asnumpy(centres), oracle, rtol=1e-12)
 
 
-def test_there_are_twelve():
-    names = {name for name in globals() if name.startswith("test_")} - {"test_there_are_twelve"}
-    assert len(names) == 12
+SCRIPT = pathlib.Path(__file__).parents[1] / "examples" / "mandelbrot.py"
+
+
+@on_devices
+def test_picture_of_the_example(device):
+    picture = sw.asnumpy(runpy.run_path(str(SCRIPT))["draw"](60, 80, device, 50)).astype(int)
+    step = 2.5 / 60
+    c = (-0.7 - 40 * step + step * np.arange(80)) + 1j * (-1.25 + step * np.arange(60))[:, None]
+    z, oracle = np.zeros_like(c), np.zeros(c.shape)
+    inside = np.ones(c.shape, dtype=bool)
+    for n in range(50):
+        z = np.where(inside, z * z + c, z)
+        out = inside & (abs(z) >= 16)
+        smooth = n + 2 - np.log2(np.log(np.abs(z[out])))
+        oracle[out] = 255 * np.sqrt(np.maximum(smooth, 0) / 50)
+        inside &= ~out
+    assert (abs(picture - oracle) <= 1).mean() > 0.99 and (picture[inside] == 0).all()
+
+
+def test_example_as_a_program(tmp_path):
+    picture = tmp_path / "set.pgm"
+    done = subprocess.run([sys.executable, SCRIPT, picture, "host"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert picture.stat().st_size == len(b"P5 800 600 255\n") + 800 * 600
