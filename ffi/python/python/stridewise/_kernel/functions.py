@@ -8,8 +8,7 @@ import operator
 from .. import _native, dppy, kernel_api
 from .launcher import DeviceFunction, Kernel
 from .things import (
-    COMPLEX, FIRM, FLOAT, INTEGER, KINDS, NUMBER, Array, Atomic, Method, Number, Place, about, dtype_name, integer,
-    number_kind,
+    COMPLEX, FIRM, FLOAT, INTEGER, NUMBER, Array, Atomic, Method, Number, Place, about, dtype_name, integer,
 )  # fmt: skip
 
 #: Operations of the engine: name, how many operands, whether integers become floats first, whether they take booleans.
