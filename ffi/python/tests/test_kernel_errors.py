@@ -150,10 +150,17 @@ ILL = [
             for x in a:
                      ^
                 pass"""),
-    ("structure", "outside of a loop", """
+    ("structure", "`break` outside of a loop", """
         def f(item, a):
             break
             ^^^^^"""),
+    ("structure", "`continue` outside of a loop", """
+        def f(item, a):
+            for k in range(3):
+                pass
+            if a[0] > 1:
+                continue
+                ^^^^^^^^"""),
     ("structure", "`print`", """
         def f(item, a):
             print(a[0])

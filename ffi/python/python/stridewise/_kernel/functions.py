@@ -16,7 +16,6 @@ OPERATIONS = _native._operations()
 
 # Names of the same operations elsewhere, where they differ.
 _MATH = {"fabs": "abs"}
-_MATH_INTEGERS = {"floor", "ceil", "trunc"}
 _NUMPY = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
     "arctanh": "atanh", "absolute": "abs", "fabs": "abs", "power": "pow", "true_divide": "divide", "mod": "remainder",
@@ -176,7 +175,7 @@ def _memory(kind):
             reader.fail(node, "types", f"{about(dtype)} is no dtype", "give one such as stridewise.float32")
         reader.at(node)
         made = (reader.builder.local if kind == "local" else reader.builder.private)(name, found, shape)
-        if fill_zeros and reader.loops:
+        if fill_zeros and any(frame.loops for frame in reader.frames):
             # It is of zeros at first only, and is made again in each round.
             indices = tuple(reader.builder.for_(0, extent, 1) for extent in shape)
             reader.builder.store(made, indices, 0)

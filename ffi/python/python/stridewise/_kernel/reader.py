@@ -31,6 +31,8 @@ class Frame:
         self.assigned = set()
         #: Of each open block: what it has hidden.
         self.blocks = [[]]
+        #: Loops of its own that are open.
+        self.loops = 0
         #: How many numbers it returns, where it has several ends, and whether as a tuple.
         self.results = None
 
@@ -78,8 +80,6 @@ class Reader(Expressions):
         self.builder = _native._KernelBuilder(source.name, self.dims)
         #: Of this reading: the builder's variables, and its constant arrays.
         self.variables, self.constants = {}, {}
-        #: Loops that are open.
-        self.loops = 0
         #: The name that memory which is made next is assigned to.
         self.naming = None
         self.enter(Frame(source, (), None))
@@ -397,9 +397,9 @@ class Reader(Expressions):
 
     def loop(self, body):
         """The body of a loop that is open."""
-        self.loops += 1
+        self.frame.loops += 1
         self.inner(body)
-        self.loops -= 1
+        self.frame.loops -= 1
         self.builder.end()
 
     def no_else(self, node):
@@ -407,13 +407,16 @@ class Reader(Expressions):
             self.fail(node.orelse[0], "structure", "an `else` of a loop", "set a flag in the loop, and test it behind")
 
     def break_(self, node):
-        self.at(node)
-        self.builder.break_()
-        return True
+        return self.jump(node, "break", self.builder.break_)
 
     def continue_(self, node):
+        return self.jump(node, "continue", self.builder.continue_)
+
+    def jump(self, node, name, build):
+        if not self.frame.loops:
+            self.fail(node, "structure", f"`{name}` outside of a loop", "it is for loops of the same function")
         self.at(node)
-        self.builder.continue_()
+        build()
         return True
 
     def return_(self, node):
