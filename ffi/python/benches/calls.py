@@ -3,6 +3,7 @@
 Run with the environment of `cargo xtask python`: target/python/bin/python ffi/python/benches/calls.py
 """
 
+import math
 import timeit
 
 import numpy as np
@@ -43,6 +44,57 @@ def small():
     row("empty(10)", lambda: sw.empty(10), lambda: np.empty(10))
 
 
+def alone(name, call, unit=1e6, what="µs", **options):
+    print(f"{name:32} {best(call, **options) * unit:9.2f} {what}")
+
+
+def kernels():
+    from stridewise import dppy
+    from stridewise.kernel_api import Range, call_kernel
+
+    nothing = sw.kernel("def nothing(item, a): pass")
+    one = sw.kernel("def one(item, a, x): a[item.get_id(0)] = x")
+    numpys = dppy.kernel("def numpys(a): a[dppy.get_global_id(0)] += 1")
+    a, x, r = sw.zeros(10, device="host"), np.zeros(10), Range(10)
+    alone("kernel that does nothing", lambda: call_kernel(nothing, r, a))
+    alone("kernel over no items", lambda: call_kernel(nothing, Range(0), a))
+    alone("kernel of one statement, 10 items", lambda: call_kernel(one, r, a, 2.5))
+    alone("dppy kernel, NumPy array of 10", lambda: numpys[10, dppy.DEFAULT_LOCAL_SIZE](x))
+    text = open(__file__).read().split("# The first call of this kernel is measured.\n")[1].split("# That is it.")[0]
+    c = sw.zeros((16, 16), dtype="float32", device="host")
+
+    def first():
+        product = sw.kernel(text)
+        call_kernel(product, Range(16, 16), c, c, c, 1)
+
+    alone("first call of a kernel of 20 lines", first, 1e3, "ms")
+
+
+# The first call of this kernel is measured.
+def product(item, a, b, c, rounds):
+    i, j = item.get_id()
+    (m, n), inner = c.shape, a.shape[1]
+    total = 0.0
+    least, most = 1e30, -1e30
+    for k in range(inner):
+        x = a[i, k] * b[k, j]
+        if x < least:
+            least = x
+        elif x > most:
+            most = x
+        total += x
+    count = 0
+    while count < rounds and total > 1:
+        total = total / 2 if total > 100 else total - 1
+        count += 1
+        if count % 7 == 6:
+            continue
+        total -= math.sqrt(abs(total)) * 0.125
+    if i < m and j < n:
+        c[i, j] = total + count + (most if most > least else 0)
+# That is it.
+
+
 def large():
     count = 1 << 24
     x, y = np.linspace(0, 1, count, dtype="f4"), np.linspace(1, 2, count, dtype="f4")
@@ -70,4 +122,5 @@ def large():
 
 if __name__ == "__main__":
     small()
+    kernels()
     large()

@@ -39,6 +39,13 @@ pyo3::create_exception!(
     PyBufferError,
     "The host asked for memory that it may not touch: that of kind \"device\"."
 );
+pyo3::create_exception!(
+    stridewise,
+    KernelError,
+    PyValueError,
+    "A kernel breaks a rule: of what kernels may say, or, in checked mode, by what its items did. Its attributes say which one \
+     and where: rule, message, help, filename, lineno, column (from 1 on) and length."
+);
 
 /// An index or an axis out of range, which NumPy's users catch as either of two exceptions.
 static BOUNDS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -82,9 +89,10 @@ impl From<Fault> for PyErr {
 pub(crate) fn raise(error: &Error) -> PyErr {
     let text = error.to_string();
     match error {
-        Error::Value(_) | Error::Shape(_) | Error::Overflow(_) | Error::Borrow(_) | Error::Kernel(_) => {
+        Error::Value(_) | Error::Shape(_) | Error::Overflow(_) | Error::Borrow(_) => {
             PyValueError::new_err(text)
         }
+        Error::Kernel(broken) => crate::kernel::diagnostic::exception(broken),
         Error::Axis(_) | Error::OutOfBounds(_) => Python::attach(|py| match BOUNDS.get(py) {
             Some(class) => PyErr::from_type(class.bind(py).clone(), text),
             None => PyValueError::new_err(text),
@@ -149,5 +157,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DeviceSelectionError", py.get_type::<DeviceSelectionError>())?;
     module.add("TaskError", py.get_type::<TaskError>())?;
     module.add("DeviceRuntimeError", py.get_type::<DeviceRuntimeError>())?;
+    module.add("KernelError", py.get_type::<KernelError>())?;
     module.add("HostAccessError", py.get_type::<HostAccessError>())
 }

@@ -6,6 +6,7 @@
 mod array;
 mod dtype;
 mod errors;
+mod kernel;
 mod memory;
 mod namespace;
 mod objects;
@@ -24,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     runtime::register(module)?;
     memory::register(module)?;
     array::register(module)?;
+    kernel::register(module)?;
     protocol::register(module)?;
     namespace::register(module)?;
     wait::register(module)

@@ -1,6 +1,8 @@
 """The type stubs against the module: every public name of the one is in the other."""
 
 import ast
+import doctest
+import importlib
 import importlib.util
 import inspect
 import os
@@ -49,9 +51,16 @@ def test_names_of_the_module():
     assert special <= set(stub("__init__.pyi"))
 
 
-@pytest.mark.parametrize("module", ["linalg", "fft"])
+@pytest.mark.parametrize("module", ["linalg", "fft", "kernel_api", "dppy"])
 def test_names_of_extensions(module):
     assert public(stub(f"{module}.pyi")) == set(getattr(sw, module).__all__)
+
+
+@pytest.mark.parametrize("module", ["stridewise.kernel_api", "stridewise.dppy", "stridewise._kernel.launcher"])
+def test_examples_in_documentation(module):
+    module = importlib.import_module(module)
+    failed, count = doctest.testmod(module)
+    assert failed == 0 and count > 0
 
 
 def classes():
@@ -80,7 +89,8 @@ def test_signatures_of_functions():
 
 
 def test_documentation():
-    for module, names in [(sw, public(dir(sw))), (sw.linalg, sw.linalg.__all__), (sw.fft, sw.fft.__all__)]:
+    for module, names in [(sw, public(dir(sw))), (sw.linalg, sw.linalg.__all__), (sw.fft, sw.fft.__all__),
+                          (sw.kernel_api, sw.kernel_api.__all__), (sw.dppy, sw.dppy.__all__)]:  # fmt: skip
         for name in names:
             if callable(getattr(module, name)):
                 assert getattr(module, name).__doc__, name

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
-from . import fft as fft, linalg as linalg
+from . import dppy as dppy, fft as fft, kernel_api as kernel_api, linalg as linalg
+from .kernel_api import kernel as kernel
 
 __version__: Final[_str]
 _fft: Any
@@ -197,6 +198,11 @@ class Event:
 
 class ExecutionPlacementError(Exception): ...
 
+class device_context:
+    def __init__(self, device: _DeviceLike) -> None: ...
+    def __enter__(self) -> Queue: ...
+    def __exit__(self, *_: Any) -> None: ...
+
 @final
 class Flags:
     def __eq__(self, value: object, /) -> _bool: ...
@@ -254,6 +260,15 @@ class MemoryUSMShared(_Memory):
         queue: Queue | None = None,
         copy: _bool | None = False,
     ) -> MemoryUSMShared: ...
+
+class KernelError(ValueError):
+    rule: _str
+    message: _str
+    help: _str
+    filename: _str
+    lineno: _int
+    column: _int
+    length: _int
 
 class OutOfBoundsError(IndexError, ValueError): ...
 
@@ -317,6 +332,9 @@ class Queue:
     ) -> Event: ...
     def prefetch(self, /, mem: Any, count: _int = 0, depends: Sequence[Event] | None = None) -> Event: ...
     def print_device_info(self, /) -> None: ...
+    def submit(
+        self, /, kernel: Any, args: Sequence[Any], gS: Any, lS: Any = None, dEvents: Any = None
+    ) -> Event: ...
     def submit_barrier(self, /, depends: Sequence[Event] | None = None) -> Event: ...
     @property
     def sycl_context(self) -> Context: ...

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyTuple};
 use stridewise::backend::{Advice, QueueProperties};
 use stridewise::{Device, Dtype, DtypeSupport, Queue, Scalar};
 
@@ -15,6 +15,8 @@ use crate::array::PyArray;
 use crate::array::operand::Operand;
 use crate::dtype;
 use crate::errors::{Fault, Result, shown};
+use crate::kernel::launch::{Mode, PyLauncher};
+use crate::kernel::range::space;
 use crate::memory::span::Span;
 use crate::objects;
 use crate::protocol::sycl;
@@ -239,6 +241,33 @@ impl PyQueue {
     fn submit_barrier(&self, py: Python<'_>, depends: Option<&Bound<'_, PyAny>>) -> Result<PyEvent> {
         let depends = events_of(depends)?;
         Ok(PyEvent(py.detach(|| self.0.submit_barrier(&depends))?))
+    }
+
+    /// Submits a kernel of `stridewise.kernel` with the arguments in `args` over `gS` items, in groups of `lS` of them if that is
+    /// given, behind the events in `dEvents`. Both are extents along one to three axes. The names are those of dpctl.
+    ///
+    /// Returns an Event. Raises TypeError for what is no kernel (sources of OpenCL C and SPIR-V are not taken), and as
+    /// `Kernel.launch` does.
+    #[pyo3(signature = (kernel, args, gS, lS=None, dEvents=None))]
+    #[expect(non_snake_case, reason = "names of dpctl's arguments")]
+    fn submit(
+        &self,
+        kernel: &Bound<'_, PyAny>,
+        args: &Bound<'_, PyAny>,
+        gS: &Bound<'_, PyAny>,
+        lS: Option<&Bound<'_, PyAny>>,
+        dEvents: Option<&Bound<'_, PyAny>>,
+    ) -> Result<PyEvent> {
+        let Ok(launcher) = kernel.cast::<PyLauncher>() else {
+            return Err(Fault::Python(PyTypeError::new_err(format!(
+                "`kernel` is {}; expected a kernel; help: decorate a function by `stridewise.kernel`",
+                shown(kernel)
+            ))));
+        };
+        let arguments = PyTuple::new(kernel.py(), objects::values(args, Ok)?)?;
+        let mode = Mode { wait: false, check: false };
+        let queue = Some(self.0.clone());
+        PyLauncher::launch(launcher, space(gS, lS)?, &arguments, &events_of(dEvents)?, queue, mode)
     }
 
     /// Copies `count` bytes (without it, as many as both have) from the start of `src` to the start of `dest`, after the

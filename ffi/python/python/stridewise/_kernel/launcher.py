@@ -1,0 +1,180 @@
+# mypy: ignore-errors
+"""What decorators make of functions, and launches."""
+
+import contextvars
+import functools
+
+from .. import _native
+
+#: The queue of launches whose arguments have none.
+_current = contextvars.ContextVar("stridewise_queue", default=None)
+
+
+def _source(function, frame):
+    # The reader and what it needs of Python's is there from the first kernel on.
+    from .source import Source
+
+    return Source(function, frame)
+
+
+class device_context:
+    """Within it, kernels whose arguments are in no queue's memory run on a device: that of a filter string, a Device or a Queue.
+
+    >>> import stridewise as sw
+    >>> with sw.device_context("host") as queue:
+    ...     queue.device == sw.Device("host")
+    True
+
+    It is the context's of the thread or of the task of asyncio that is in it. Arrays are made where their own arguments say.
+    Raises DeviceSelectionError, TypeError.
+    """
+
+    def __init__(self, device):
+        if isinstance(device, _native.Queue):
+            self._queue = device
+        else:
+            self._queue = (device if isinstance(device, _native.Device) else _native.Device(device)).queue
+
+    def __enter__(self):
+        self._token = _current.set(self._queue)
+        return self._queue
+
+    def __exit__(self, *_):
+        _current.reset(self._token)
+
+
+def current_queue():
+    """The queue of launches whose arguments have none: that of the `device_context`, or the default device's."""
+    queue = _current.get()
+    return _native.select_default_device().queue if queue is None else queue
+
+
+class Kernel(_native._Launcher):
+    """A kernel: what `stridewise.kernel` makes of a function. Launched by `kernel_api.call_kernel`, or by `launch`.
+
+    The function is read at its first launch with arguments of certain types (dtypes and dimensions of arrays, kinds of numbers),
+    and the kernel is kept for the next one. What it takes from around it, numbers, arrays and functions, is what they were then.
+    """
+
+    #: Whether a parameter more than there are arguments is the item.
+    _takes_item = True
+
+    def __init__(self, function, frame):
+        self._source = _source(function, frame)
+        self.__name__ = self.__qualname__ = self._source.name
+        if not isinstance(function, str):
+            functools.update_wrapper(self, function)
+
+    def launch(self, index_range, *args, depends=None, queue=None, check=False):
+        """Launches the kernel over a Range or NdRange, behind whatever accesses its arrays now and behind the events in `depends`.
+
+        args: arrays in USM memory of any layout, numbers, and LocalAccessors. A Python number takes the dtype of what it meets in
+        the kernel. queue: where it runs; None: the arrays' queue, or without arrays that of the `device_context`, or the default
+        device's. check: items are watched, which takes hundreds of times as long: the event fails with a KernelError where one
+        breaks a rule, as an index out of range or a race is. With STRIDEWISE_CHECK=1 in the environment every launch is checked.
+
+        Returns an Event. Raises KernelError for a function that is no kernel, TypeError and ValueError for arguments that do not
+        fit it, ExecutionPlacementError where arrays are of different queues, NotImplementedError on a device that does not run it.
+
+        >>> import stridewise as sw
+        >>> @sw.kernel
+        ... def double(item, a):
+        ...     i = item.get_id(0)
+        ...     a[i] = 2 * a[i]
+        >>> a = sw.arange(4)
+        >>> double.launch(sw.kernel_api.Range(4), a).wait()
+        >>> a.tolist()
+        [0, 2, 4, 6]
+        """
+        return self._launch(index_range, args, depends, queue, False, check)
+
+    def inspect(self, index_range, *args):
+        """The text of the kernel's form for such arguments: what the function was understood as."""
+        return str(self._compiled(index_range, args))
+
+    def __call__(self, *args, **kwargs):
+        raise TypeError(
+            f"the kernel `{self.__name__}` is called as a function; help: launch it by "
+            f"call_kernel({self.__name__}, Range(…), …), or read what it computes into a device_func"
+        )
+
+    def __repr__(self):
+        return f"<kernel {self.__name__}>"
+
+    def _specialise(self, dims, grouped, double, arguments):
+        from .reader import compile_source
+
+        return compile_source(self._source, dims, grouped, double, arguments, self._takes_item)
+
+    def _queue(self):
+        return current_queue()
+
+
+class DeviceFunction:
+    """A function that kernels call: what `device_func` makes. It is put in the place of each call."""
+
+    def __init__(self, function, frame):
+        self._source = _source(function, frame)
+        self.__name__ = self.__qualname__ = self._source.name
+        if not isinstance(function, str):
+            functools.update_wrapper(self, function)
+            self._function = function
+
+    def __call__(self, *args, **kwargs):
+        """Outside of kernels it is the function that it was made of."""
+        return self._function(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<device_func {self.__name__}>"
+
+
+def _decorator(make, function):
+    from .source import caller
+
+    frame = caller(3)
+    return (lambda function: make(function, frame)) if function is None else make(function, frame)
+
+
+def kernel(function=None):
+    """Makes a kernel of a function: a decorator. Of a text, too, where a function has no source, as at Python's prompt.
+
+    The function says what one item does. Its first parameter may be an Item, or an NdItem for launches over an NdRange; the
+    others are arrays, numbers and local memory. See `stridewise.kernel_api` for what is there, and for how it is launched.
+
+    Kernels have assignments, `if`, `while`, `for … in range(…)`, `break`, `continue`, `return`, `assert`, conditions, comparisons,
+    arithmetic as Python's (`//` and `%` round down), elementwise functions of math, numpy and stridewise, and calls of functions
+    that are decorated by `device_func`. A name that is assigned on several paths has one dtype, the common one of what is assigned.
+    Numbers that are Python's in Python (literals, ids, lengths, counters of loops) take the dtype of floats that they stand beside.
+    An index out of range never leaves its array: what is read is the nearest element, and what is written is dropped.
+
+    Raises KernelError for a text that is no function; other rules are checked at the first launch.
+
+    >>> import stridewise as sw
+    >>> scale = sw.kernel("def scale(item, a, factor): a[item.get_id(0)] *= factor")
+    >>> a = sw.ones(3, dtype="float32")
+    >>> sw.kernel_api.call_kernel(scale, sw.kernel_api.Range(3), a, 2.5)
+    >>> a.tolist()
+    [2.5, 2.5, 2.5]
+    """
+    return _decorator(Kernel, function)
+
+
+def device_func(function=None):
+    """Makes a function that kernels call: a decorator. It is inlined, and may return numbers, tuples of them, or nothing.
+
+    Raises KernelError for a text that is no function.
+
+    >>> import stridewise as sw
+    >>> from stridewise.kernel_api import Range, call_kernel, device_func
+    >>> @device_func
+    ... def cube(x):
+    ...     return x * x * x
+    >>> @sw.kernel
+    ... def cubes(item, a):
+    ...     a[item.get_id(0)] = cube(item.get_id(0))
+    >>> a = sw.zeros(4)
+    >>> call_kernel(cubes, Range(4), a)
+    >>> a.tolist()
+    [0.0, 1.0, 8.0, 27.0]
+    """
+    return _decorator(DeviceFunction, function)
