@@ -26,6 +26,7 @@ pub mod prelude {
 
 // The drivers of this build, one line each.
 stridewise_core::register_driver!(stridewise_host::driver);
+#[cfg(feature = "opencl")]
 stridewise_core::register_driver!(stridewise_opencl::driver);
 
 /// A device of the host whose threads are those of a pool of rayon's that the program has, so that there is one set of
