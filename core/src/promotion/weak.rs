@@ -49,6 +49,19 @@ from_scalars! {
     Complex(Complex<f32>) value => Complex::new(value.re.into(), value.im.into());
 }
 
+impl Scalar {
+    /// The number without its dtype, exactly.
+    #[must_use]
+    pub fn weak(self) -> Weak {
+        macro_rules! of_dtype {
+            ($($variant:ident, $ty:ty, $name:literal, $kind:ident, $code:literal;)*) => {
+                match self { $(Self::$variant(value) => value.into(),)* }
+            };
+        }
+        crate::for_each_dtype!(of_dtype)
+    }
+}
+
 impl Weak {
     /// The kind; integers are [`DtypeKind::Signed`].
     #[must_use]
@@ -115,6 +128,16 @@ impl Weak {
                 Self::Int(value as i128).to_scalar(dtype)
             }
             _ => self.to_scalar(dtype),
+        }
+    }
+
+    /// The value as a pair of doubles, rounded where it is an integer beyond them.
+    pub(crate) const fn to_c128(self) -> Complex<f64> {
+        match self {
+            Self::Bool(value) => Complex::new(value as u8 as f64, 0.0),
+            Self::Int(value) => Complex::new(value as f64, 0.0),
+            Self::Float(value) => Complex::new(value, 0.0),
+            Self::Complex(value) => value,
         }
     }
 

@@ -206,13 +206,15 @@ creation! {
     }
 
     /// `start`, `start + step`, `start + 2 step`, … before `stop`: ⌈(stop − start) / step⌉ elements, none where `stop`
-    /// lies the other way (array API). Floating point is computed in double precision.
+    /// lies the other way (array API). Floating point is counted and computed in double precision, from the numbers as `T`
+    /// has them: `0.1` of a short type is another number than a tenth, and [`UsmArray::arange`] takes that.
     ///
     /// # Errors
     /// [`Error::Value`] for a step of 0 or numbers that are not finite, [`Error::Overflow`] for too many elements; as for
     /// [`empty`](Self::empty).
     fn arange<RealElement>(self, start: T, stop: T, step: T) {
-        UsmArray::arange(&self.queue, start.to_scalar(), stop.to_scalar(), step.to_scalar(), self.kind)?.try_into()
+        let [start, stop, step] = [start, stop, step].map(|number| number.to_scalar().weak());
+        UsmArray::arange(&self.queue, start, stop, step, T::DTYPE, self.kind)?.try_into()
     }
 
     /// `num` numbers at equal distances from `start` to `stop`, both included exactly; one number is `start`. Computed in
@@ -221,7 +223,8 @@ creation! {
     /// # Errors
     /// [`Error::Overflow`] for too many elements; as for [`empty`](Self::empty).
     fn linspace<FieldElement>(self, start: T, stop: T, num: usize) {
-        UsmArray::linspace(&self.queue, start.to_scalar(), stop.to_scalar(), num, true, self.kind)?.try_into()
+        let [start, stop] = [start, stop].map(|number| number.to_scalar().weak());
+        UsmArray::linspace(&self.queue, start, stop, num, true, T::DTYPE, self.kind)?.try_into()
     }
 
     /// `num` numbers at equal distances from `start`, included, to `stop`, which is left out: the array API's `linspace`
@@ -230,7 +233,8 @@ creation! {
     /// # Errors
     /// [`Error::Overflow`] for too many elements; as for [`empty`](Self::empty).
     fn linspace_open<FieldElement>(self, start: T, stop: T, num: usize) {
-        UsmArray::linspace(&self.queue, start.to_scalar(), stop.to_scalar(), num, false, self.kind)?.try_into()
+        let [start, stop] = [start, stop].map(|number| number.to_scalar().weak());
+        UsmArray::linspace(&self.queue, start, stop, num, false, T::DTYPE, self.kind)?.try_into()
     }
 }
 

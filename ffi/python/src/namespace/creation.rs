@@ -6,8 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use stridewise::memory::heap;
 use stridewise::{
-    Dtype, DtypeKind, Indexing, Op, Order, Queue, Scalar, UsmArray, UsmArrayBuilder, UsmKind, Weak,
-    result_type,
+    Dtype, Indexing, Order, Queue, Scalar, UsmArray, UsmArrayBuilder, UsmKind, Weak, result_type,
 };
 
 use super::axes::arrays_of;
@@ -268,7 +267,8 @@ fn weak(name: &str, value: &Bound<'_, PyAny>) -> Result<Weak> {
         .ok_or_else(|| Fault::Python(PyTypeError::new_err(format!("`{name}` is no number"))))
 }
 
-/// `start`, `start + step`, … before `stop`; with one number, from 0 to before it. Integers are exact.
+/// `start`, `start + step`, … before `stop`; with one number, from 0 to before it: ceil((stop - start) / step) elements.
+/// Integers are exact; others are counted and computed in double precision, and converted to the dtype last.
 ///
 /// dtype: the default integer dtype where all numbers are integers and the default floating one otherwise. Raises
 /// ValueError for a step of 0, TypeError for a dtype that is bool or complex.
@@ -303,14 +303,7 @@ fn arange(
         Some(dtype) => dtype,
         None => result_type(&[], &[start, stop, step], support)?,
     };
-    // No unsigned dtype holds a negative step or stop, but int64 does, and the result is the same.
-    let negative = |value: &Weak| matches!(value, Weak::Int(value) if *value < 0);
-    let inner = match dtype.kind() {
-        DtypeKind::Unsigned if [stop, step].iter().any(negative) => Dtype::I64,
-        _ => dtype,
-    };
-    let [start, stop, step] = [start.to_scalar(inner)?, stop.to_scalar(inner)?, step.to_scalar(inner)?];
-    let range = || UsmArray::arange(&place.queue, start, stop, step, place.kind)?.astype(dtype);
+    let range = || UsmArray::arange(&place.queue, start, stop, step, dtype, place.kind);
     Ok(py.detach(range)?.into())
 }
 
@@ -344,16 +337,7 @@ fn linspace(
     let (start, stop) = (weak("start", start)?, weak("stop", stop)?);
     let natural = result_type(&[], &[start, stop, Weak::Float(0.0)], place.queue.device().dtype_support())?;
     let dtype = place.dtype(dtype)?.unwrap_or(natural);
-    let inner = if dtype.kind().is_inexact() { dtype } else { natural };
-    let (start, stop) = (start.to_scalar(inner)?, stop.to_scalar(inner)?);
-    let numbers = || {
-        let numbers = UsmArray::linspace(&place.queue, start, stop, num, endpoint, place.kind)?;
-        if dtype.kind().is_integer() {
-            numbers.unary(Op::Floor)?.astype(dtype)
-        } else {
-            numbers.astype(dtype)
-        }
-    };
+    let numbers = || UsmArray::linspace(&place.queue, start, stop, num, endpoint, dtype, place.kind);
     Ok(py.detach(numbers)?.into())
 }
 
