@@ -160,6 +160,9 @@ fn prepare(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<(Recorded, Queue, U
             ));
         }
     }
+    if let Some(prepared) = prepare_signs(op, operands, &dtypes)? {
+        return Ok(prepared);
+    }
     let queue = common_queue(&queues)?.clone();
     let support = queue.device().dtype_support();
     let test = op.result(Dtype::I64) == Dtype::Bool;
@@ -208,6 +211,38 @@ fn prepare(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<(Recorded, Queue, U
         return Ok((recorded, queue, kind));
     }
     Ok((Recorded { op, dtype, out: op.result(dtype), layout, operands: sources }, queue, kind))
+}
+
+/// A comparison of `int64` with `uint64`. No dtype holds both exactly: they are compared as `uint64`, and a negative number is
+/// below all of those.
+fn prepare_signs(
+    op: Op,
+    operands: &[ArrayOrScalar<'_>],
+    dtypes: &[Dtype],
+) -> Result<Option<(Recorded, Queue, UsmKind)>> {
+    let position = match dtypes {
+        [Dtype::I64, Dtype::U64] => 0,
+        [Dtype::U64, Dtype::I64] => 1,
+        _ => return Ok(None),
+    };
+    let Some(below) = Weak::Int(-1).settles(op, position, Dtype::U64) else { return Ok(None) };
+    let (ArrayOrScalar::Array(first), ArrayOrScalar::Array(second)) = (&operands[0], &operands[1]) else {
+        // A value is compared as the number that it is, in the dtype of the array.
+        let numbers = operands.iter().map(|operand| match operand {
+            ArrayOrScalar::Scalar(value) => ArrayOrScalar::Weak(value.weak()),
+            other => other.clone(),
+        });
+        return prepare(op, &numbers.collect::<SmallVec<[_; 2]>>()).map(Some);
+    };
+    let signed = if position == 0 { first } else { second };
+    let bits = signed.astype_step(Dtype::U64)?;
+    let compared = match position {
+        0 => interim(op, &[(&bits).into(), (*second).into()])?,
+        _ => interim(op, &[(*first).into(), (&bits).into()])?,
+    };
+    let (sign, joined) = if below { (Op::Less, Op::BitwiseOr) } else { (Op::GreaterEqual, Op::BitwiseAnd) };
+    let sign = interim(sign, &[(*signed).into(), Weak::Int(0).into()])?;
+    prepare(joined, &[(&compared).into(), (&sign).into()]).map(Some)
 }
 
 /// The outcome, the same for every element, of comparing an array's integers with a weak integer that is out of their

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::layout::SliceItem;
 use crate::ops::Op;
 use crate::plan::IndexedAxis;
-use crate::promotion::result_type;
+use crate::promotion::{Weak, result_type};
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
 
@@ -156,6 +156,17 @@ impl UsmArray {
         if elements.is_empty() {
             let kind = self.usm_kind().combine(elements.usm_kind());
             return Self::full(queue, self.shape(), Scalar::Bool(invert), kind);
+        }
+        // No dtype holds the numbers of both: those that the other has not are not among its elements.
+        let within = match (self.dtype(), elements.dtype()) {
+            (Dtype::I64, Dtype::U64) => Some(self.binary(Op::GreaterEqual, Weak::Int(0))?),
+            (Dtype::U64, Dtype::I64) => Some(self.binary(Op::LessEqual, Weak::from(i64::MAX))?),
+            _ => None,
+        };
+        if let Some(within) = within {
+            let found = self.astype(elements.dtype())?.isin(elements, false)?;
+            let found = within.binary(Op::LogicalAnd, &found)?;
+            return if invert { found.unary(Op::LogicalNot) } else { Ok(found) };
         }
         let dtype = result_type(&[self.dtype(), elements.dtype()], &[], queue.device().dtype_support())?;
         let (x, table) = (self.astype(dtype)?, elements.astype(dtype)?.reshape(&[-1])?.sort(0, false)?);
