@@ -152,7 +152,7 @@ def test_meshgrid(indexing, count):
     pairs = [both(np.arange(n + 2)) for n in range(count)]
     found = sw.meshgrid(*(a for _, a in pairs), indexing=indexing)
     expected = np.meshgrid(*(x for x, _ in pairs), indexing=indexing)
-    assert len(found) == len(expected) and isinstance(found, list)
+    assert len(found) == len(expected) and isinstance(found, tuple)
     for ours, theirs in zip(found, expected):
         same(ours, theirs)
     with pytest.raises(ValueError):

@@ -396,7 +396,7 @@ fn meshgrid<'py>(
     py: Python<'py>,
     arrays: &Bound<'py, PyTuple>,
     indexing: &str,
-) -> Result<Bound<'py, PyList>> {
+) -> Result<Bound<'py, PyTuple>> {
     let indexing = match indexing {
         "xy" => Indexing::Xy,
         "ij" => Indexing::Ij,
@@ -409,7 +409,7 @@ fn meshgrid<'py>(
     let arrays = arrays_of(arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
     let grid = py.detach(|| stridewise::meshgrid(&operands, indexing))?;
-    Ok(objects::list(py, grid.into_iter().map(|array| Ok(Bound::new(py, PyArray::from(array))?.into_any())))?)
+    Ok(PyTuple::new(py, grid.into_iter().map(PyArray::from))?)
 }
 
 /// An array with the elements of an object: a usm_ndarray, a number, nested lists, tuples or other sequences of numbers or
