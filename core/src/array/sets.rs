@@ -3,7 +3,7 @@
 
 use super::UsmArray;
 use super::addressing::{Addressing, IndexMode, Places};
-use super::masks::Selected;
+use super::masks::{Selected, running};
 use super::searching::Side;
 use crate::dtype::Dtype;
 use crate::error::Result;
@@ -79,7 +79,7 @@ impl Runs {
         if out.is_empty() {
             return Ok(out);
         }
-        let numbers = self.selected.running().binary(Op::Subtract, Scalar::I64(1))?;
+        let numbers = running(&self.first)?.binary(Op::Subtract, Scalar::I64(1))?;
         let flat = out.reshape(&[-1])?;
         let addressing = Addressing {
             dims: order.shape().into(),
