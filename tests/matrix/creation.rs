@@ -197,7 +197,9 @@ fn like(device: &Device, dtype: Dtype) -> Check {
                 ensure!(array.shape() == x.shape() && array.dtype() == out, "{what}: {array:?}");
                 ensure!(array.usm_kind() == x.usm_kind(), "{what}: in {} memory", array.usm_kind());
                 let flags = x.flags();
-                let column_major = x.ndim() < 2 || (flags.f_contiguous && !flags.c_contiguous);
+                // What is neither keeps the order of its axes.
+                let step = |axis: usize| x.strides()[axis].unsigned_abs();
+                let column_major = x.ndim() < 2 || (!flags.c_contiguous && step(0) < step(1));
                 ensure!(array.flags().f_contiguous == column_major, "{what}: order");
                 expect(&what, &array, &vec![value; x.len()])?;
             }

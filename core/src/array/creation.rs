@@ -32,13 +32,13 @@ impl UsmArray {
         Self::full(queue, shape, Scalar::I8(1).cast(dtype), kind)
     }
 
-    /// An array of this one's shape, queue, kind and order, with arbitrary elements of a dtype, by default its own.
+    /// An array of this one's shape, queue, kind and order of axes, with arbitrary elements of a dtype, by default its own.
     ///
     /// # Errors
     /// As for [`build`](super::UsmArrayBuilder::build).
     pub fn empty_like(&self, dtype: Option<Dtype>) -> Result<Self> {
         let builder = Self::builder(self.shape()).dtype(dtype.unwrap_or(self.dtype)).buffer(self.usm_kind());
-        builder.order(self.result_order()).queue(&self.queue).build()
+        builder.order_as(self).queue(&self.queue).build()
     }
 
     /// An array of this one's shape, queue, kind and order, filled with a value.

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{UsmArray, direct};
+use super::{UsmArray, axis_order, direct};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, broadcast_shapes};
@@ -61,6 +61,14 @@ pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
 /// As [`elementwise`], of what is not found to be the usual small work.
 #[inline(never)]
 pub(super) fn elementwise_apart(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
+    match axis_order::joint(operands) {
+        Some(order) => axis_order::along(&order, op, operands),
+        None => elementwise_as_they_lie(op, operands),
+    }
+}
+
+/// As [`elementwise`], of operands whose axes are in order.
+pub(super) fn elementwise_as_they_lie(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     if let Some(fresh) = direct::elementwise_gathered(op, operands)? {
         return Ok(fresh.array());
     }
@@ -276,12 +284,13 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Dtype`] where the device lacks the dtype.
     pub fn astype(&self, dtype: Dtype) -> Result<Self> {
-        if dtype != self.dtype
-            && let Some(array) = direct::cast(self, dtype)?
-        {
-            return Ok(array);
+        if dtype == self.dtype {
+            return Ok(self.clone());
         }
-        self.converted(dtype, Node::record)
+        self.in_axis_order(|array| match direct::cast(array, dtype)? {
+            Some(array) => Ok(array),
+            None => array.converted(dtype, Node::record),
+        })
     }
 
     /// As [`astype`](Self::astype), for a [`interim`] on the way to a result.
@@ -312,12 +321,12 @@ impl UsmArray {
         Ok(Self::of(elements, layout, dtype, self.queue.clone()))
     }
 
-    /// A copy in memory of its own, in this array's order where it is contiguous.
+    /// A copy in memory of its own, with the axes in this array's order.
     ///
     /// # Errors
     /// [`Error::Alloc`] where there is no memory.
     pub fn copy(&self) -> Result<Self> {
-        self.copy_in(self.result_order())
+        self.in_axis_order(|array| array.copy_in(array.result_order()))
     }
 
     /// A copy in memory of its own, row-major or column-major.

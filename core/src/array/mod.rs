@@ -1,6 +1,7 @@
 //! Arrays: a view of USM memory, or of work that is recorded and not yet run.
 
 mod addressing;
+mod axis_order;
 mod build;
 mod closeness;
 mod complex;

@@ -46,39 +46,33 @@ impl<T: Element> Array<T> {
         Creator { queue: queue.clone(), kind: default_kind(queue), order: Order::C, element: PhantomData }
     }
 
-    /// A creator of arrays like this one.
-    fn like(&self) -> Creator<T> {
-        let order = self.inner.result_order();
-        Creator { queue: self.queue().clone(), kind: self.usm_kind(), order, element: PhantomData }
-    }
-
     /// An array of this one's shape, queue, kind and order, with arbitrary elements.
     ///
     /// # Errors
     /// As for [`Creator::empty`].
     pub fn empty_like(&self) -> Result<Self> {
-        self.like().empty(self.shape())
+        self.inner.empty_like(None)?.try_into()
     }
     /// An array of this one's shape, queue, kind and order, filled with a value.
     ///
     /// # Errors
     /// As for [`Creator::empty`].
     pub fn full_like(&self, value: T) -> Result<Self> {
-        self.like().full(self.shape(), value)
+        self.inner.full_like(value.to_scalar())?.try_into()
     }
     /// An array of this one's shape, queue, kind and order, filled with zeros.
     ///
     /// # Errors
     /// As for [`Creator::empty`].
     pub fn zeros_like(&self) -> Result<Self> {
-        self.like().zeros(self.shape())
+        self.inner.zeros_like(None)?.try_into()
     }
     /// An array of this one's shape, queue, kind and order, filled with ones.
     ///
     /// # Errors
     /// As for [`Creator::empty`].
     pub fn ones_like(&self) -> Result<Self> {
-        self.like().ones(self.shape())
+        self.inner.ones_like(None)?.try_into()
     }
 }
 
