@@ -98,7 +98,8 @@ fn mixed_signs(device: &Device) -> Check {
                     y.iter().map(|&y| Scalar::Bool(whole(y) > value.into())).collect();
                 expect(&format!("uint64 > {value}"), &b.binary(Op::Greater, Scalar::I64(value))?, &expected)?;
             }
-            for invert in [false, true] {
+            // By a reference that looks at all pairs.
+            for invert in [false, true].into_iter().filter(|_| len < 1100 && form == Form::C) {
                 let among = |table: &[Scalar], value: &Scalar| {
                     table.iter().any(|t| whole(*t) == whole(*value)) != invert
                 };

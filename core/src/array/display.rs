@@ -260,7 +260,7 @@ fn gather(
 /// A number alone, which needs no common form, but looks as if it had one.
 pub(super) fn word(value: Scalar, precision: usize) -> String {
     let values = [value];
-    let bare = Words::of(&values, precision).word(0);
+    let bare = Words::of(&values, precision).word(0).trim_start().to_owned();
     if bare.ends_with('.') { bare + "0" } else { bare }
 }
 
@@ -292,6 +292,8 @@ impl<'a> Words<'a> {
         let form = match dtype.kind() {
             DtypeKind::Float => Shared::Real(form(Part::Real)),
             DtypeKind::Complex => Shared::Complex(form(Part::Real), form(Part::Imaginary)),
+            // As wide as either, whatever there is.
+            DtypeKind::Bool => Shared::Whole("false".len()),
             _ => Shared::Whole(values.iter().map(|value| whole(value).len()).max().unwrap_or(0)),
         };
         Self { values, form }

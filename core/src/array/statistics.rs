@@ -194,15 +194,10 @@ impl UsmArray {
             None => Ok(self.real_result()),
         }
     }
-
-    /// The dtype that sums of a floating dtype are computed in.
-    fn wide(&self, dtype: Dtype) -> Dtype {
-        if matches!(dtype, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { dtype }
-    }
 }
 
 /// `|x|²`, or `|x / scale|²`, of a step that is not used otherwise.
-fn squared_magnitude(x: UsmArray, scale: Option<&UsmArray>) -> Result<UsmArray> {
+pub(super) fn squared_magnitude(x: UsmArray, scale: Option<&UsmArray>) -> Result<UsmArray> {
     let squared = |part: UsmArray| {
         let part = match scale {
             Some(scale) => interim(Op::Divide, &[(&part).into(), scale.into()])?,

@@ -6,7 +6,7 @@ import pytest
 import stridewise as sw
 from conftest import same
 
-NUMBERS = ["i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16", "?"]
+NUMBERS = ["i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16", "bool"]
 LENGTHS = [1, 15, 16, 17, 1023, 1024, 1025, 4097]
 
 

@@ -509,13 +509,18 @@ fn adapted(
     if !needed && copy != Some(true) {
         return array.to_queue(queue);
     }
+    let wanted = order.of(array);
     let here = array.astype(dtype)?.to_queue(queue)?;
     let copied = moved || dtype != array.dtype();
     let placed = if kind == here.usm_kind() && copied {
-        order.arranged(here)?
+        wanted.map_or(Ok(here.clone()), |order| here.in_order(order))?
     } else {
         let builder = UsmArray::builder(here.shape()).dtype(dtype).buffer(kind).queue(queue);
-        let out = order.like(&here, builder).build()?;
+        let builder = match wanted {
+            Some(order) => builder.order(order),
+            None => builder.order_as(&here),
+        };
+        let out = builder.build()?;
         out.assign(&here)?;
         out
     };

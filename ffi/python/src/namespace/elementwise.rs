@@ -193,6 +193,6 @@ fn evaluate<'py>(
         py.detach(|| target.write_elementwise(op, operands, &[]))?;
         return Ok(out.to_owned().into_any());
     }
-    let result = py.detach(|| order.arranged(elementwise(op, operands)?))?;
+    let result = py.detach(|| order.arranged(elementwise(op, operands)?, operands))?;
     Ok(Bound::new(py, PyArray::from(result))?.into_any())
 }

@@ -159,7 +159,7 @@ fn recorded<'py>(
         py.detach(|| target.write_elementwise(op, operands, &[]))?;
         return Ok(out.clone());
     }
-    deliver(py, None, || order.arranged(elementwise(op, operands)?))
+    deliver(py, None, || order.arranged(elementwise(op, operands)?, operands))
 }
 
 /// x1 where condition, an array of bool, is true, else x2: arrays or numbers, broadcast and of the promoted dtype.

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use stridewise::{Order, Queue, UsmArray, UsmArrayBuilder, UsmKind};
+use stridewise::{ArrayOrScalar, Order, Queue, UsmArray, UsmArrayBuilder, UsmKind};
 
 use crate::errors::{Fault, Result, shown};
 use crate::protocol::{self, Request};
@@ -141,11 +141,24 @@ impl Lie {
         }
     }
 
-    /// An array, or a copy of it that lies so.
-    pub(crate) fn arranged(self, array: UsmArray) -> stridewise::Result<UsmArray> {
-        match self.of(&array) {
-            Some(order) => array.in_order(order),
-            None => Ok(array),
+    /// The result of operands, or a copy of it that lies so beside them.
+    pub(crate) fn arranged(
+        self,
+        result: UsmArray,
+        operands: &[ArrayOrScalar<'_>],
+    ) -> stridewise::Result<UsmArray> {
+        let mut arrays = operands.iter().filter_map(|operand| match operand {
+            ArrayOrScalar::Array(array) => Some(*array),
+            _ => None,
+        });
+        match self {
+            Self::Kept => Ok(result),
+            Self::In(order) => result.in_order(order),
+            // Only what all operands are.
+            Self::Either => match arrays.find(|array| self.of(array) == Some(Order::C)) {
+                Some(_) => result.in_order(Order::C),
+                None => result.in_order(Order::F),
+            },
         }
     }
 }
