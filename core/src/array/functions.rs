@@ -116,7 +116,7 @@ impl UsmArray {
                     let rest = interim(Op::Subtract, &[one, w.clone()])?;
                     let part = interim(Op::Multiply, &[(&way).into(), (&rest).into()])?;
                     let half = if dtype.kind() == DtypeKind::Complex {
-                        let size = interim(Op::RealPart, &[w.clone()])?;
+                        let size = interim(Op::RealPart, std::slice::from_ref(&w))?;
                         interim(Op::GreaterEqual, &[(&size).into(), number(0.5)])?
                     } else {
                         interim(Op::GreaterEqual, &[w.clone(), number(0.5)])?
