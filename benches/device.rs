@@ -31,13 +31,7 @@ pub(crate) fn run(device: &Device, filter: &str, len: usize) -> Outcome<Vec<Row>
     let random = |seed: u64, shape: &[usize]| -> Outcome<UsmArray> {
         // Numbers between 0.5 and 1.5, none of them equal for long.
         let len = shape.iter().product::<usize>();
-        let range = UsmArray::arange(
-            &queue,
-            Scalar::I32(0),
-            Scalar::I32(i32::try_from(len)?),
-            Scalar::I32(1),
-            UsmKind::Device,
-        )?;
+        let range = UsmArray::arange(&queue, 0, i32::try_from(len)?, 1, Dtype::I32, UsmKind::Device)?;
         let mixed = range.binary(Op::Multiply, Scalar::I32(1_103_515_245 + 2 * seed as i32))?;
         let unit = mixed.astype(Dtype::F32)?.binary(Op::Multiply, Scalar::F32(0.5 / 2_147_483_648.0))?;
         let shape: Vec<isize> = shape.iter().map(|&extent| extent.cast_signed()).collect();

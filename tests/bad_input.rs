@@ -236,25 +236,24 @@ fn axes_out_of_range() {
     refused!(x.squeeze(&[2]), Axis: "axes", "2");
     refused!(x.flip(Some(&[5])), Axis: "axes", "5");
     refused!(x.swap_axes(0, 2), Axis: "second", "2");
-    refused!(x.slice(s![0]).unwrap().matrix_transpose(), Axis: "second", "-2");
+    refused!(x.slice(s![0]).unwrap().matrix_transpose(), Axis: "x", "[3]", "two dimensions", "expand_dims");
 }
 
 #[test]
 fn numbers_that_make_no_array() {
     let q = queue();
-    let range = |start, stop, step| UsmArray::arange(&q, start, stop, step, UsmKind::Shared);
-    let (one, many) = (Scalar::I64(1), Scalar::I64(i64::MAX));
-    refused!(range(one, many, Scalar::I64(0)), Value: "step", "0 from 1 to", "`linspace`");
-    refused!(range(one, many, one), Overflow: "step", "1 from 1 to", "elements", "larger step");
-    refused!(range(one, many, Scalar::F32(1.0)), Dtype: "step", "float32", "int64", "one dtype");
-    refused!(range(one, Scalar::I8(9), one), Dtype: "stop", "int8", "int64", "one dtype");
-    refused!(
-        range(Scalar::Bool(false), Scalar::Bool(true), Scalar::Bool(true)),
-        Dtype: "start", "bool", "integer or real", "astype"
-    );
-    let line = |start, stop, num| UsmArray::linspace(&q, start, stop, num, true, UsmKind::Shared);
-    refused!(line(one, one, 3), Dtype: "stop", "int64", "floating-point", "convert");
-    refused!(line(Scalar::F64(0.0), Scalar::F64(1.0), usize::MAX), Overflow: "num", usize::MAX, "fewer");
+    let range = |stop: i64, step: f64, dtype| match step.fract() {
+        0.0 => UsmArray::arange(&q, 1, stop, step as i64, dtype, UsmKind::Shared),
+        _ => UsmArray::arange(&q, 1, stop, step, dtype, UsmKind::Shared),
+    };
+    refused!(range(i64::MAX, 0.0, Dtype::I64), Value: "step", "0 from 1 to", "`linspace`");
+    refused!(range(i64::MAX, 1.0, Dtype::I64), Overflow: "step", "1 from 1 to", "elements", "larger step");
+    refused!(range(9, 1.5, Dtype::I64), Dtype: "scalar", "1.5", "int64", "richer dtype");
+    refused!(range(300, 1.0, Dtype::I8), Dtype: "scalar", "299", "int8", "-128 to 127");
+    refused!(range(2, 1.0, Dtype::Bool), Dtype: "dtype", "bool", "integer or real", "astype");
+    let line = |num, dtype| UsmArray::linspace(&q, 0, 1, num, true, dtype, UsmKind::Shared);
+    refused!(line(3, Dtype::Bool), Dtype: "dtype", "bool", "numeric", "compare");
+    refused!(line(usize::MAX, Dtype::F64), Overflow: "num", usize::MAX, "fewer");
     let x = ints(&q, &[3]);
     refused!(x.tril(0), Axis: "x", "[3]", "two dimensions", "expand_dims");
     refused!(meshgrid(&[&x, &ints(&q, &[2, 2])], Indexing::Ij), Shape: "arrays[1]", "[2, 2]", "one dimension", "reshape");

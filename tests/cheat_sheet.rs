@@ -52,6 +52,24 @@ fn coming_from_numpy_arithmetic() -> Result<()> {
 }
 
 #[test]
+fn coming_from_numpy_statistics() -> Result<()> {
+    let a = sample();
+    assert_eq!((a.median()?, a.nanmean()?), (6.5, 55.0 / 6.0));
+    assert_eq!(a.quantile_axis(0, 0.5, QuantileMethod::Linear)?.to_vec()?, [4.5, 8.5, 14.5]);
+    let (counts, edges) = a.histogram(5, None)?;
+    assert_eq!(
+        (counts.to_vec()?, edges.to_vec()?),
+        (vec![3, 1, 0, 1, 1], vec![0.0, 5.0, 10.0, 15.0, 20.0, 25.0])
+    );
+    assert_eq!(array![1, 3, 1].bincount(0)?.to_vec()?, [0, 2, 0, 1]);
+    assert_eq!(a.digitize(&array![1.0, 10.0], false)?.to_vec()?, [0, 1, 1, 1, 2, 2]);
+    assert_eq!(a.gradient(0, 1.0)?.to_vec()?, [9.0, 15.0, 21.0, 9.0, 15.0, 21.0]);
+    let windows = a.sliding_window_view(&[2], Some(&[1]))?;
+    assert_eq!((windows.shape(), windows.get([1, 1, 0])?), (&[2, 2, 2][..], 16.0));
+    Ok(())
+}
+
+#[test]
 fn coming_from_numpy_reductions_and_places() -> Result<()> {
     let (a, b) = (sample(), sample());
     assert_eq!(a.sum()?, 55.0);

@@ -24,10 +24,10 @@ mod scalar;
 #[cfg(feature = "ndarray")]
 pub use ::ndarray;
 pub use array::{
-    Array, ArrayOrScalar, ArrayOrValue, Axes, BitsElement, Buffer, Contracted, Creator, Extents,
+    Array, ArrayOrScalar, ArrayOrValue, Axes, Bins, BitsElement, Buffer, Contracted, Creator, Extents,
     FieldElement, Flags, FloatElement, Generator, Index, IndexMode, Indexing, IntElement, NumElement,
-    OrderedElement, RealElement, Reducible, Reduction, Scan, Side, Unique, UniqueValues, UsmArray,
-    UsmArrayBuilder, broadcast_arrays, concat, elementwise, meshgrid, stack, where_,
+    OrderedElement, QuantileMethod, RealElement, Reducible, Reduction, Scan, Side, Spacing, Unique,
+    UniqueValues, UsmArray, UsmArrayBuilder, broadcast_arrays, concat, elementwise, meshgrid, stack, where_,
 };
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};

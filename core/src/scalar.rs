@@ -163,6 +163,18 @@ fn to_odd(v: f64) -> f32 {
     f32::from_bits(toward_zero | 1)
 }
 
+/// As [`to_odd`], of an integer.
+pub(crate) fn integer_to_odd(v: i128) -> f32 {
+    let magnitude = v.unsigned_abs();
+    // All but the 24 bits of the significand.
+    let beyond = (u128::BITS - magnitude.leading_zeros()).saturating_sub(f32::MANTISSA_DIGITS);
+    let kept = magnitude >> beyond;
+    let odd = kept | u128::from(kept << beyond != magnitude);
+    // Exact, as is the power of two.
+    let near = odd as f32 * f32::from_bits((127 + beyond) << 23);
+    if v < 0 { -near } else { near }
+}
+
 macro_rules! cast_to_half {
     ($($to:ty)*) => {$(
         impl CastTo<$to> for Scalar {
@@ -173,7 +185,9 @@ macro_rules! cast_to_half {
                     Self::C128(v) => <$to>::from_f32(to_odd(v.re)),
                     Self::I32(v) => <$to>::from_f32(to_odd(f64::from(v))),
                     Self::U32(v) => <$to>::from_f32(to_odd(f64::from(v))),
-                    // 64-bit integers round twice, through f32, as the kernels do.
+                    Self::I64(v) => <$to>::from_f32(integer_to_odd(v.into())),
+                    Self::U64(v) => <$to>::from_f32(integer_to_odd(v.into())),
+                    // The others are exact in f32.
                     other => <$to>::from_f32(CastTo::<f32>::cast(other)),
                 }
             }
@@ -201,6 +215,45 @@ cast_to_complex!(f32 f64);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_reach_sixteen_bits_by_one_rounding() {
+        // Ties of bfloat16 and their neighbours, at every magnitude, against exact arithmetic.
+        for shift in 0..55 {
+            for tie in [257_i128, 259, 383, 511] {
+                for near in [-1, 0, 1] {
+                    let value = (tie << shift) + if shift == 0 { 0 } else { near };
+                    let even = if tie & 2 == 0 { tie - 1 } else { tie + 1 };
+                    let rounded = match near.min(i128::from(shift != 0) * near) {
+                        _ if shift == 0 || near == 0 => even,
+                        1 => tie + 1,
+                        _ => tie - 1,
+                    };
+                    let wanted = Some(bf16::from_f64((rounded << shift) as f64));
+                    assert_eq!(Scalar::I64(value as i64).cast(Dtype::Bf16).get(), wanted, "{value}");
+                    assert_eq!(
+                        Scalar::I64(-value as i64).cast(Dtype::Bf16).get(),
+                        wanted.map(|v| -v),
+                        "-{value}"
+                    );
+                    assert_eq!(
+                        Scalar::U64((value as u64) << 1).cast(Dtype::Bf16).get(),
+                        wanted.map(|v| v * bf16::from_f32(2.0))
+                    );
+                    assert_eq!(
+                        crate::Weak::Int(value << 60).to_scalar(Dtype::Bf16).unwrap().to_f64(),
+                        (rounded as f64) * 2_f64.powi(shift + 60)
+                    );
+                }
+            }
+        }
+        assert_eq!(Scalar::I64(i64::MIN).cast(Dtype::Bf16).to_f64(), -(2_f64.powi(63)));
+        assert_eq!(Scalar::U64(u64::MAX).cast(Dtype::F16).to_f64(), f64::INFINITY);
+        assert_eq!(
+            (Scalar::I64(65_519).cast(Dtype::F16).to_f64(), Scalar::I64(65_520).cast(Dtype::F16).to_f64()),
+            (65_504.0, f64::INFINITY)
+        );
+    }
 
     #[test]
     fn doubles_reach_sixteen_bits_by_one_rounding() {

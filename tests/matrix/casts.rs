@@ -1,6 +1,6 @@
 //! Every dtype converted to every other.
 
-use stridewise::{Device, Dtype, Scalar};
+use stridewise::{Device, Dtype, DtypeKind, Scalar};
 
 use crate::cell::{Case, Check, need, short};
 use crate::forms::{Form, expect, place};
@@ -31,6 +31,16 @@ fn thresholds(from: Dtype, to: Dtype) -> Vec<Scalar> {
             [2049.0, 2051.0, 4097.0, 257.0, 259.0, 65_504.0, 65_519.0, 65_520.0, 16_777_217.0, 16_777_219.0];
         let tiny =
             [1.0 + 1.0 / 2048.0, 1.0 + 1.0 / 256.0, 5.96e-8, 2.98e-8, 2.99e-8, 3.4028236e38, 1e-45, 7e-46];
+        if let (Dtype::I64 | Dtype::U64, true) = (from, to.kind() == DtypeKind::Float) {
+            // Beside every tie of bfloat16, where float32 and float64 lie on it.
+            let beside = (8..55).flat_map(|shift| [257_u64, 259, 383, 511].map(|tie| tie << shift));
+            values.extend(beside.flat_map(|v| [v - 1, v, v + 1]).flat_map(|v| [v, v.wrapping_neg()]).map(
+                |v| match from {
+                    Dtype::I64 => Scalar::I64(v.cast_signed()),
+                    _ => Scalar::U64(v),
+                },
+            ));
+        }
         values.extend(ties.iter().chain(&tiny).flat_map(|&v| [v, -v]).map(|v| Scalar::F64(v).cast(from)));
     }
     values

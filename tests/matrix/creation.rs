@@ -1,7 +1,7 @@
 //! Arrays that follow from numbers, against naive loops: equal to the last bit.
 
 use stridewise::{
-    Array, Complex, Device, Dtype, DtypeKind, Error, Op, Order, Queue, Scalar, UsmArray, UsmKind,
+    Array, Complex, Device, Dtype, DtypeKind, Error, Op, Order, Scalar, UsmArray, UsmKind, Weak,
 };
 
 use crate::cell::{Case, Check, ensure, need, short, wrong};
@@ -27,6 +27,7 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.push(Case::new(name("eye"), move |device| eye(device, dtype)));
         cases.push(Case::new(name("like"), move |device| like(device, dtype)));
     }
+    cases.push(Case::new("creation::rounded_last", rounded_last));
     cases.push(Case::new("creation::long", long));
     cases.push(Case::new("creation::typed", typed));
     cases.push(Case::new("creation::errors", errors));
@@ -75,7 +76,7 @@ fn integers(device: &Device, dtype: Dtype) -> Check {
             continue;
         }
         rounds += 1;
-        let array = UsmArray::arange(&queue, start, stop, exact(step), KIND)?;
+        let array = UsmArray::arange(&queue, start.weak(), stop.weak(), Weak::Int(step), dtype, KIND)?;
         let what = format!("arange({start:?}, {stop:?}, {step})");
         ensure!(array.dtype() == dtype && array.shape() == [expected.len()], "{what}: {:?}", array.shape());
         expect(&what, &array, &expected)?;
@@ -100,7 +101,7 @@ fn floats(device: &Device, dtype: Dtype) -> Check {
         }
         let value = |i: usize| Scalar::F64(start.to_f64() + i as f64 * step.to_f64()).cast(dtype);
         let expected: Vec<Scalar> = (0..len).map(value).collect();
-        let array = UsmArray::arange(&queue, start, stop, step, KIND)?;
+        let array = UsmArray::arange(&queue, start.weak(), stop.weak(), step.weak(), dtype, KIND)?;
         let what = format!("arange({start:?}, {stop:?}, {step:?})");
         ensure!(
             array.shape() == [len] && array.dtype() == dtype,
@@ -147,7 +148,8 @@ fn linspace(device: &Device, dtype: Dtype) -> Check {
                     Scalar::C128(if half { value * 2.0 } else { value }).cast(dtype)
                 };
                 let expected: Vec<Scalar> = (0..num).map(value).collect();
-                let array = UsmArray::linspace(&queue, start, stop, num, endpoint, KIND)?;
+                let array =
+                    UsmArray::linspace(&queue, start.weak(), stop.weak(), num, endpoint, dtype, KIND)?;
                 let what = format!("linspace({start:?}, {stop:?}, {num}, {endpoint})");
                 ensure!(array.shape() == [num] && array.dtype() == dtype, "{what}: {:?}", array.shape());
                 expect(&what, &array, &expected)?;
@@ -195,7 +197,9 @@ fn like(device: &Device, dtype: Dtype) -> Check {
                 ensure!(array.shape() == x.shape() && array.dtype() == out, "{what}: {array:?}");
                 ensure!(array.usm_kind() == x.usm_kind(), "{what}: in {} memory", array.usm_kind());
                 let flags = x.flags();
-                let column_major = x.ndim() < 2 || (flags.f_contiguous && !flags.c_contiguous);
+                // What is neither keeps the order of its axes.
+                let step = |axis: usize| x.strides()[axis].unsigned_abs();
+                let column_major = x.ndim() < 2 || (!flags.c_contiguous && step(0) < step(1));
                 ensure!(array.flags().f_contiguous == column_major, "{what}: order");
                 expect(&what, &array, &vec![value; x.len()])?;
             }
@@ -207,19 +211,75 @@ fn like(device: &Device, dtype: Dtype) -> Check {
     expect(&"ones", &ones, &[Scalar::I8(1).cast(dtype); 6])
 }
 
+/// Numbers that the dtype does not have: counted and computed as they are, whatever they would be rounded to.
+fn rounded_last(device: &Device) -> Check {
+    need(device, Dtype::F64)?;
+    let queue = device.queue()?;
+    for &dtype in Dtype::ALL.iter().filter(|dtype| dtype.kind() == DtypeKind::Float) {
+        if need(device, dtype).is_err() {
+            continue;
+        }
+        let tenths =
+            |stop: f64, step: f64, len: usize| (Weak::Int(0), Weak::Float(stop), Weak::Float(step), len);
+        let mut ranges =
+            vec![tenths(1.0, 0.1, 10), tenths(0.3, 0.1, 3), tenths(7.0, 0.7, 10), tenths(1.0, 1.0 / 3.0, 3)];
+        ranges.extend(
+            [15, 16, 17, 1023, 1024, 1025, 4095, 4096, 4097]
+                .map(|len| tenths(len as f64 * 0.125, 0.125, len)),
+        );
+        let long = dtype.finfo()?.eps.recip() as i128 * 2;
+        for start in [0, long - 5, -long - 3, (1 << 53) - 1, (1 << 62) + 1] {
+            ranges.push((Weak::Int(start), Weak::Int(start + 11), Weak::Int(1), 11));
+            ranges.push((Weak::Int(start), Weak::Int(start - 6), Weak::Int(-2), 3));
+        }
+        // Distances and products beyond the doubles.
+        let max = f64::MAX;
+        ranges.push((Weak::Float(-max), Weak::Float(max), Weak::Float(max / 4.0), 8));
+        ranges.push((Weak::Float(max), Weak::Float(-max), Weak::Float(-max), 2));
+        for (start, stop, step, len) in ranges {
+            let array = UsmArray::arange(&queue, start, stop, step, dtype, KIND)?;
+            let what = format!("arange({start}, {stop}, {step}, {dtype})");
+            let value = |i: usize| match (start, step) {
+                (Weak::Int(start), Weak::Int(step)) => {
+                    Scalar::I64((start + i as i128 * step) as i64).cast(dtype)
+                }
+                _ => {
+                    let [start, step] =
+                        [start, step].map(|number| number.to_scalar(Dtype::F64).map(Scalar::to_f64));
+                    let (start, step) = (start.unwrap_or(f64::NAN), step.unwrap_or(f64::NAN));
+                    let scale = if start.abs() > 1e300 { 0.25 } else { 1.0 };
+                    Scalar::F64((start * scale + i as f64 * (step * scale)) / scale).cast(dtype)
+                }
+            };
+            ensure!(array.shape() == [len], "{what}: {:?}, expected {len}", array.shape());
+            expect(&what, &array, &(0..len).map(value).collect::<Vec<_>>())?;
+        }
+        // Ends that the dtype rounds: 2 eps of them lie between.
+        let ends = [Weak::Float(0.1), Weak::Float(0.7)];
+        let line = UsmArray::linspace(&queue, ends[0], ends[1], 7, true, dtype, KIND)?;
+        let gap = (0.7 - 0.1) / 6.0;
+        let expected =
+            (0..7).map(|i| Scalar::F64(if i == 6 { 0.7 } else { 0.1 + f64::from(i) * gap }).cast(dtype));
+        expect(&format!("linspace of {dtype}"), &line, &expected.collect::<Vec<_>>())?;
+    }
+    let whole = UsmArray::linspace(&queue, -2, 2, 8, true, Dtype::I16, KIND)?;
+    let expected = [-2_i16, -2, -1, -1, 0, 0, 1, 2].map(Scalar::I16);
+    expect(&"integers rounded down", &whole, &expected)
+}
+
 /// Enough for several threads, and in one pass with what is computed of it.
 fn long(device: &Device) -> Check {
     need(device, Dtype::F64)?;
     let queue = device.queue()?;
     let len = 700_001;
-    let line = UsmArray::arange(&queue, Scalar::I64(-7), Scalar::I64(3 * len - 7), Scalar::I64(3), KIND)?;
+    let line = UsmArray::arange(&queue, -7, 3 * len - 7, 3, Dtype::I64, KIND)?;
     let expected: Vec<Scalar> = (0..len).map(|i| Scalar::I64(3 * i - 7)).collect();
     let doubled = line.binary(Op::Add, &line)?;
     ensure!(line.is_pending() && doubled.is_pending(), "ranges are recorded");
     let twice: Vec<Scalar> = (0..len).map(|i| Scalar::I64(6 * i - 14)).collect();
     expect(&"twice a range", &doubled, &twice)?;
     expect(&"a range", &line, &expected)?;
-    let steps = UsmArray::linspace(&queue, Scalar::F32(0.0), Scalar::F32(1.0), len as usize, true, KIND)?;
+    let steps = UsmArray::linspace(&queue, 0.0, 1.0, len as usize, true, Dtype::F32, KIND)?;
     let gap = 1.0 / (len - 1) as f64;
     let expected: Vec<Scalar> = (0..len).map(|i| Scalar::F32((i as f64 * gap) as f32)).collect();
     let reversed: Vec<Scalar> = expected.iter().rev().copied().collect();
@@ -248,9 +308,11 @@ fn typed(device: &Device) -> Check {
 
 fn errors(device: &Device) -> Check {
     let queue = device.queue()?;
-    let range =
-        |queue: &Queue, start, stop, step| UsmArray::arange(queue, start, stop, step, KIND).map(|_| ());
-    let (one, half) = (Scalar::I64(1), Scalar::F32(0.5));
+    let range = |dtype: Dtype, start: Weak, stop: Weak, step: Weak| {
+        UsmArray::arange(&queue, start, stop, step, dtype, KIND).map(|_| ())
+    };
+    let (int, single) = (Dtype::I64, Dtype::F32);
+    let (one, half) = (Weak::Int(1), Weak::Float(0.5));
     macro_rules! refused {
         ($call:expr, $variant:ident) => {
             match $call {
@@ -259,17 +321,23 @@ fn errors(device: &Device) -> Check {
             }
         };
     }
-    refused!(range(&queue, one, one, Scalar::I64(0)), Value);
-    refused!(range(&queue, one, one, half), Dtype);
-    refused!(range(&queue, one, half, one), Dtype);
-    refused!(range(&queue, Scalar::Bool(true), Scalar::Bool(true), Scalar::Bool(true)), Dtype);
-    refused!(range(&queue, half, Scalar::F32(f32::NAN), half), Value);
-    refused!(range(&queue, half, Scalar::F32(f32::INFINITY), half), Overflow);
-    refused!(range(&queue, Scalar::I64(i64::MIN), Scalar::I64(i64::MAX), one), Overflow);
-    refused!(range(&queue, Scalar::I64(0), Scalar::I64(i64::MAX / 4), one), Overflow);
-    let steps = |start, stop, num| UsmArray::linspace(&queue, start, stop, num, true, KIND).map(|_| ());
-    refused!(steps(half, Scalar::F64(1.0), 3), Dtype);
-    refused!(steps(one, one, 3), Dtype);
-    refused!(steps(half, half, usize::MAX), Overflow);
+    refused!(range(int, one, one, Weak::Int(0)), Value);
+    refused!(range(int, one, one, half), Dtype);
+    refused!(range(int, one, half, one), Dtype);
+    refused!(range(Dtype::Bool, one, one, one), Dtype);
+    refused!(range(Dtype::C64, one, one, one), Dtype);
+    refused!(range(single, Complex::new(0.0, 1.0).into(), one, one), Dtype);
+    refused!(range(single, half, Weak::Float(f64::NAN), half), Value);
+    refused!(range(single, half, Weak::Float(f64::INFINITY), half), Overflow);
+    refused!(range(int, i64::MIN.into(), i64::MAX.into(), one), Overflow);
+    refused!(range(int, Weak::Int(0), (i64::MAX / 4).into(), one), Overflow);
+    refused!(range(Dtype::I8, Weak::Int(100), Weak::Int(140), Weak::Int(10)), Dtype);
+    refused!(range(Dtype::U8, Weak::Int(-1), Weak::Int(3), one), Dtype);
+    let steps = |dtype: Dtype, start: Weak, stop: Weak, num| {
+        UsmArray::linspace(&queue, start, stop, num, true, dtype, KIND).map(|_| ())
+    };
+    refused!(steps(Dtype::Bool, one, one, 3), Dtype);
+    refused!(steps(single, Complex::new(0.0, 1.0).into(), one, 3), Dtype);
+    refused!(steps(single, half, half, usize::MAX), Overflow);
     Ok(())
 }

@@ -23,6 +23,7 @@ mod indexing;
 mod joining;
 mod masks;
 mod memory;
+mod numeric;
 mod overlap;
 mod parts;
 mod products;
@@ -87,6 +88,7 @@ fn main() {
         dimensions::cases(),
         indexing::cases(),
         masks::cases(),
+        numeric::cases(),
         sorting::cases(),
         products::cases(),
         random::cases(),

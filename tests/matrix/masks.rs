@@ -19,7 +19,55 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.push(Case::new(name("place_and_compress"), move |device| place_and_compress(device, dtype)));
         cases.push(Case::new(name("nonzero"), move |device| nonzero(device, dtype)));
     }
+    cases.push(Case::new("masks::of_many_parts", of_many_parts));
     cases
+}
+
+/// Masks of more elements than are looked at together, over one axis and several, in memory and recorded.
+fn of_many_parts(device: &Device) -> Check {
+    let queue = device.queue()?;
+    let part = 1 << 20;
+    for (shape, form) in [
+        (vec![part + 77], Form::C),
+        (vec![part - 1], Form::Reversed),
+        (vec![3, part / 2 + 5], Form::C),
+        (vec![2, 3, part / 4 + 1], Form::Rotated),
+    ] {
+        let len: usize = shape.iter().product();
+        // Whole parts without a true element, and some with all.
+        let truth =
+            |i: usize| if i < part / 4 { true } else { i > len - 1000 || (i % 7 == 3 && i < part / 2) };
+        let values: Vec<Scalar> = (0..len).map(|i| Scalar::Bool(truth(i))).collect();
+        let (mask, _) = place(&queue, &shape, Dtype::Bool, &values, form)?;
+        let picked: Vec<usize> = (0..len).filter(|&i| truth(i)).collect();
+        let numbers: Vec<Scalar> = (0..len).map(|i| Scalar::U16(i as u16)).collect();
+        let (x, _) = place(&queue, &shape, Dtype::U16, &numbers, form)?;
+        let expected: Vec<Scalar> = picked.iter().map(|&i| numbers[i]).collect();
+        let what = format!("{shape:?}, {form:?}");
+        expect(&what, &x.masked(&mask)?, &expected)?;
+        let recorded = mask.unary(stridewise::Op::LogicalNot)?.unary(stridewise::Op::LogicalNot)?;
+        expect(&what, &x.unary(stridewise::Op::Copy)?.masked(&recorded)?, &expected)?;
+        let places = mask.nonzero()?;
+        ensure!(places.len() == shape.len(), "{what}: {} arrays", places.len());
+        let mut after = len;
+        for (axis, places) in places.iter().enumerate() {
+            after /= shape[axis];
+            let along = |&i: &usize| Scalar::I64((i / after % shape[axis]) as i64);
+            expect(
+                &format_args!("{what}, axis {axis}"),
+                places,
+                &picked.iter().map(along).collect::<Vec<_>>(),
+            )?;
+        }
+        // Rows where a mask over the first axes holds.
+        if shape.len() == 1 {
+            let pairs: Vec<Scalar> = numbers.iter().flat_map(|&v| [v, Scalar::U16(9)]).collect();
+            let (table, _) = place(&queue, &[len, 2], Dtype::U16, &pairs, form)?;
+            let expected: Vec<Scalar> = expected.iter().flat_map(|&v| [v, Scalar::U16(9)]).collect();
+            expect(&what, &table.masked(&mask)?, &expected)?;
+        }
+    }
+    Ok(())
 }
 
 /// A random mask over the first dimensions of a shape: sparse, dense, all or nothing.

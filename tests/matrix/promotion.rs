@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use stridewise::{
-    ArrayOrScalar, Complex, Device, Dtype, DtypeKind, Error, Op, Scalar, Weak, elementwise, ops,
-    promote_types, where_,
+    ArrayOrScalar, Complex, Device, Dtype, DtypeKind, Error, Op, Scalar, Side, UsmArray, UsmKind, Weak,
+    elementwise, ops, promote_types, where_,
 };
 
 use crate::cell::{Case, Check, ensure, need, short, wrong};
@@ -22,7 +22,122 @@ pub(crate) fn cases() -> Vec<Case> {
             cases.push(Case::new(name("comparisons_out_of_range"), move |device| comparisons(device, dtype)));
         }
     }
+    cases.push(Case::new("promotion::mixed_signs", mixed_signs));
     cases
+}
+
+/// The value of an integer.
+fn whole(value: Scalar) -> i128 {
+    match value.weak() {
+        Weak::Int(value) => value,
+        _ => 0,
+    }
+}
+
+const COMPARISONS: [Op; 6] =
+    [Op::Equal, Op::NotEqual, Op::Less, Op::LessEqual, Op::Greater, Op::GreaterEqual];
+
+/// A comparison of integers.
+fn order(op: Op, x: i128, y: i128) -> bool {
+    match op {
+        Op::Equal => x == y,
+        Op::NotEqual => x != y,
+        Op::Less => x < y,
+        Op::LessEqual => x <= y,
+        Op::Greater => x > y,
+        _ => x >= y,
+    }
+}
+
+/// `int64` beside `uint64`: exact, in comparisons of all lengths and layouts, recorded and computed, in searches and sets.
+fn mixed_signs(device: &Device) -> Check {
+    let queue = device.queue()?;
+    let signed =
+        [i64::MIN, i64::MIN + 1, -1, 0, 1, (1 << 53) - 1, 1 << 53, (1 << 53) + 1, i64::MAX - 1, i64::MAX];
+    let unsigned = [
+        0,
+        1,
+        (1 << 53) - 1,
+        1 << 53,
+        (1 << 53) + 1,
+        (1 << 63) - 2,
+        (1 << 63) - 1,
+        1 << 63,
+        u64::MAX - 1,
+        u64::MAX,
+    ];
+    let mut random = Random::named("mixed signs");
+    for len in [0, 1, 15, 16, 17, 100, 1023, 1024, 1025, 4095, 4096, 4097] {
+        let x: Vec<Scalar> = (0..len).map(|_| Scalar::I64(*random.pick(&signed))).collect();
+        let y: Vec<Scalar> = (0..len).map(|_| Scalar::U64(*random.pick(&unsigned))).collect();
+        for form in Form::DISTINCT {
+            let (a, _) = place(&queue, &[len], Dtype::I64, &x, form)?;
+            let (b, _) = place(&queue, &[len], Dtype::U64, &y, Form::C)?;
+            for op in COMPARISONS {
+                let expected = |swapped: bool| -> Vec<Scalar> {
+                    let pair = |(&x, &y): (&Scalar, &Scalar)| {
+                        if swapped { order(op, whole(y), whole(x)) } else { order(op, whole(x), whole(y)) }
+                    };
+                    x.iter().zip(&y).map(pair).map(Scalar::Bool).collect()
+                };
+                let what = format!("{} of {len}, {form:?}", op.name());
+                expect(&what, &a.binary(op, &b)?, &expected(false))?;
+                expect(&what, &b.binary(op, &a)?, &expected(true))?;
+                // In one pass with what is computed before and behind.
+                let (held, twice) =
+                    (a.unary(Op::Copy)?, b.unary(Op::BitwiseInvert)?.unary(Op::BitwiseInvert)?);
+                let not = held.binary(op, &twice)?.unary(Op::LogicalNot)?;
+                expect(&what, &not.unary(Op::LogicalNot)?, &expected(false))?;
+                let out = UsmArray::empty(&queue, &[len], Dtype::Bool, UsmKind::Device)?;
+                out.write_elementwise(op, &[(&a).into(), (&b).into()], &[])?;
+                expect(&what, &out, &expected(false))?;
+            }
+            // A value of a dtype.
+            for value in [i64::MIN, -1, 0, i64::MAX] {
+                let expected: Vec<Scalar> =
+                    y.iter().map(|&y| Scalar::Bool(whole(y) > value.into())).collect();
+                expect(&format!("uint64 > {value}"), &b.binary(Op::Greater, Scalar::I64(value))?, &expected)?;
+            }
+            // By a reference that looks at all pairs.
+            for invert in [false, true].into_iter().filter(|_| len < 1100 && form == Form::C) {
+                let among = |table: &[Scalar], value: &Scalar| {
+                    table.iter().any(|t| whole(*t) == whole(*value)) != invert
+                };
+                let expected: Vec<Scalar> = x.iter().map(|v| Scalar::Bool(among(&y, v))).collect();
+                expect(&format!("int64 in {len} uint64"), &a.isin(&b, invert)?, &expected)?;
+                let expected: Vec<Scalar> = y.iter().map(|v| Scalar::Bool(among(&x, v))).collect();
+                expect(&format!("uint64 in {len} int64"), &b.isin(&a, invert)?, &expected)?;
+            }
+        }
+        let sorted = |values: &[Scalar]| {
+            let mut values = values.to_vec();
+            values.sort_by_key(|&value| whole(value));
+            values
+        };
+        let (p, q) = (sorted(&x), sorted(&y));
+        for side in [Side::Left, Side::Right] {
+            for (table, values) in [(&p, &y), (&q, &x)] {
+                let place_of = |value: &Scalar| {
+                    table
+                        .iter()
+                        .filter(|&&t| {
+                            whole(t) < whole(*value) || (side == Side::Right && whole(t) == whole(*value))
+                        })
+                        .count()
+                };
+                let expected: Vec<Scalar> = values.iter().map(|v| Scalar::I64(place_of(v) as i64)).collect();
+                let dtype = |values: &[Scalar]| values.first().map_or(Dtype::I64, Scalar::dtype);
+                let (t, _) = place(&queue, &[len], dtype(table), table, Form::C)?;
+                let (v, _) = place(&queue, &[len], dtype(values), values, Form::Reversed)?;
+                expect(
+                    &format!("searchsorted {side:?} of {len}"),
+                    &t.searchsorted(&v, side, None)?,
+                    &expected,
+                )?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The values of an operation on operands of different dtypes, converted first.
@@ -58,7 +173,14 @@ fn pairs(device: &Device, a: Dtype) -> Check {
                 ensure!(refused, "{} of {a} and {b}: expected a dtype error, got {result:?}", op.name());
                 continue;
             }
-            let expected = naive(op, dtype, &[&x, &y])?;
+            let expected = match (op, a, b) {
+                (Op::Equal | Op::Less, Dtype::I64, Dtype::U64)
+                | (Op::Equal | Op::Less, Dtype::U64, Dtype::I64) => {
+                    let pairs = x.iter().zip(&y).map(|(&x, &y)| order(op, whole(x), whole(y)));
+                    pairs.map(Scalar::Bool).collect()
+                }
+                _ => naive(op, dtype, &[&x, &y])?,
+            };
             expect(&format_args!("{} of {a} and {b}", op.name()), &result?, &expected)?;
         }
     }

@@ -333,15 +333,24 @@ fn empty(device: &Device, dtype: Dtype) -> Check {
             }
         }
     }
-    let one = Scalar::I8(1).cast(dtype);
-    let (point, _) = place(&queue, &[1], dtype, &[one], Form::C)?;
-    let out = Var(0.0).result(device, dtype);
-    let var = read(&point.var(None, false, 1.0)?)?[0];
-    ensure!(same(var, Scalar::F64(f64::NAN).cast(out)), "var of one with correction 1: {var:?}");
-    let (pair, _) = place(&queue, &[2], dtype, &[one, Scalar::I8(0).cast(dtype)], Form::C)?;
-    for correction in [2.0, 3.0] {
-        let var = read(&pair.var(None, false, correction)?)?[0];
-        ensure!(var.to_f64() == f64::INFINITY, "var of two with correction {correction}: {var:?}");
+    let nan = Scalar::F64(f64::NAN).cast(Var(0.0).result(device, dtype));
+    for len in [1, 2, 16, 17, 1024, 4097] {
+        let values: Vec<Scalar> = (0..len).map(|i| Scalar::I8(i8::from(i % 3 == 1)).cast(dtype)).collect();
+        for (form, pending) in [(Form::C, false), (Form::Reversed, false), (Form::C, true)] {
+            let (array, _) = place(&queue, &[2, len], dtype, &[&values[..], &values[..]].concat(), form)?;
+            for above in [0.0, 0.5, 1.0, 1e300] {
+                for (axes, count) in [(None, 2 * len), (Some(&[1][..]), len)] {
+                    let correction = count as f64 + above;
+                    // Of what is only recorded, too.
+                    let array = if pending { array.flip(None)?.unary(Op::Copy)? } else { array.clone() };
+                    for kind in [Var(correction), Std(correction)] {
+                        let result = read(&kind.run(&array, axes, false)?)?;
+                        let all = result.iter().all(|&value| same(value, nan));
+                        ensure!(all, "{kind:?} of {count} {dtype} with {form:?}, {pending}: {result:?}");
+                    }
+                }
+            }
+        }
     }
     Ok(())
 }

@@ -505,6 +505,7 @@ RULES = [
     ("bitwise_left_shift", "iu", "shifts by negative amounts are undefined", lambda x, y: y < 0),
     ("bitwise_right_shift", "iu", "shifts by negative amounts are undefined", lambda x, y: y < 0),
     ("floor_divide", "f", "NumPy: NaN for an infinite dividend, the array API: infinite or NaN", lambda x, y: np.isinf(x)),
+    ("floor_divide", "f", "by an infinity of the other sign: NumPy says -1, the array API -0", lambda x, y: np.isinf(y)),
     ("nextafter", "f", "of zeros of either sign: NumPy says the first in float16, the second elsewhere", lambda x, y: (x == 0) & (y == 0)),
     (
         "floor_divide",

@@ -11,7 +11,8 @@ use crate::{matrix, opencl, python};
 /// The oldest toolchain that must build the library; `rust-version` of the workspace.
 const OLDEST_TOOLCHAIN: &str = "1.89";
 /// The features that the tests are built with: all, those for tests too.
-pub(crate) const FEATURES: &str = "stridewise/hwloc,stridewise/ndarray,stridewise-faults/injection";
+pub(crate) const FEATURES: &str =
+    "stridewise/hwloc,stridewise/ndarray,stridewise/approx,stridewise-faults/injection";
 /// What is tested without features: chosen alike by every step, so that they share a build.
 const PLAIN: &str = "--package stridewise --package stridewise-c";
 /// Cargo's arguments for the C library's tests.

@@ -1,14 +1,15 @@
 //! Arrays that follow from numbers: ranges, diagonals, triangles, grids. Their elements are computed from their places, on
 //! the device, in the pass that asks for them.
 
-use super::display::word;
 use super::elementwise::{indices, interim};
 use super::{ArrayOrScalar, UsmArray, elementwise};
+use crate::Complex;
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Strides};
 use crate::memory::UsmKind;
 use crate::ops::Op;
+use crate::promotion::Weak;
 use crate::runtime::Queue;
 use crate::scalar::Scalar;
 
@@ -31,13 +32,13 @@ impl UsmArray {
         Self::full(queue, shape, Scalar::I8(1).cast(dtype), kind)
     }
 
-    /// An array of this one's shape, queue, kind and order, with arbitrary elements of a dtype, by default its own.
+    /// An array of this one's shape, queue, kind and order of axes, with arbitrary elements of a dtype, by default its own.
     ///
     /// # Errors
     /// As for [`build`](super::UsmArrayBuilder::build).
     pub fn empty_like(&self, dtype: Option<Dtype>) -> Result<Self> {
         let builder = Self::builder(self.shape()).dtype(dtype.unwrap_or(self.dtype)).buffer(self.usm_kind());
-        builder.order(self.result_order()).queue(&self.queue).build()
+        builder.order_as(self).queue(&self.queue).build()
     }
 
     /// An array of this one's shape, queue, kind and order, filled with a value.
@@ -67,44 +68,43 @@ impl UsmArray {
     }
 
     /// `start`, `start + step`, `start + 2 step`, … before `stop`: ⌈(stop − start) / step⌉ elements, none where `stop`
-    /// lies the other way (array API). The three are of one dtype, the array's. Integers are exact; floating point is
-    /// computed in the default floating dtype.
+    /// lies the other way (array API). Numbers are taken as they are: integers are counted and computed exactly, others in
+    /// double precision (in single precision on a device without), and what comes of it is converted to the dtype last.
+    ///
+    /// ```no_run
+    /// # use stridewise_core::{Dtype, Queue, UsmArray, UsmKind};
+    /// # let queue = Queue::default_queue()?;
+    /// let tenths = UsmArray::arange(&queue, 0, 1, 0.1, Dtype::F16, UsmKind::Device)?;
+    /// assert_eq!(tenths.len(), 10);
+    /// # Ok::<(), stridewise_core::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Dtype`] where the dtypes differ, or are `bool` or complex; [`Error::Value`] for a step of 0 or numbers
-    /// that are not finite; [`Error::Overflow`] for too many elements.
-    pub fn arange(queue: &Queue, start: Scalar, stop: Scalar, step: Scalar, kind: UsmKind) -> Result<Self> {
-        let dtype = start.dtype();
-        if let Some((name, other)) =
-            [("stop", stop), ("step", step)].into_iter().find(|(_, v)| v.dtype() != dtype)
-        {
-            return Err(Error::dtype(
-                name,
-                other.dtype(),
-                format!("{dtype}, as `start` is"),
-                "give start, stop and step in one dtype",
-            ));
-        }
+    /// [`Error::Dtype`] for a dtype that is `bool` or complex, and for numbers that one of integers does not represent;
+    /// [`Error::Value`] for a step of 0 or numbers that are not finite; [`Error::Overflow`] for too many elements.
+    pub fn arange(
+        queue: &Queue,
+        start: impl Into<Weak>,
+        stop: impl Into<Weak>,
+        step: impl Into<Weak>,
+        dtype: Dtype,
+        kind: UsmKind,
+    ) -> Result<Self> {
+        let numbers = [start.into(), stop.into(), step.into()];
         if !matches!(dtype.kind(), DtypeKind::Signed | DtypeKind::Unsigned | DtypeKind::Float) {
             return Err(Error::dtype(
-                "start",
+                "dtype",
                 dtype,
                 "an integer or real floating-point dtype",
                 "make a range of numbers and convert it with `astype`",
             ));
         }
-        let float = dtype.kind() == DtypeKind::Float;
-        let steps = match (float, dtype.kind()) {
-            (true, _) => float_steps(start.to_f64(), stop.to_f64(), step.to_f64()),
-            (false, kind) => {
-                let [start, stop, step] =
-                    [start, stop, step].map(|value| integer(value, kind == DtypeKind::Unsigned));
-                integer_steps(start, stop, step)
-            }
-        };
-        let told = || {
-            let [start, stop, step] = [start, stop, step].map(|value| word(value, 17));
-            format!("{step} from {start} to {stop}")
+        let exact = integers(&numbers);
+        let [start, stop, step] = numbers;
+        let told = || format!("{step} from {start} to {stop}");
+        let steps = match exact {
+            Some([start, stop, step]) => integer_steps(start, stop, step),
+            None => float_steps(real("start", start)?, real("stop", stop)?, real("step", step)?),
         };
         let len = match steps {
             Steps::Count(len) if len <= isize::MAX.unsigned_abs() / dtype.size() => len,
@@ -125,11 +125,30 @@ impl UsmArray {
                 ));
             }
         };
-        let wide = if float { queue.device().dtype_support().default_float() } else { dtype };
-        let (start, step) = (start.cast(wide), step.cast(wide));
-        // An index that its dtype cannot hold wraps, and so does what is computed from it: the result, which lies between
-        // start and stop, is right.
-        let places = indices(queue, kind, &[len], 0, &[1])?.astype_step(wide)?;
+        // The elements between are of the dtype where the first and the last one are.
+        let ends =
+            exact.filter(|_| len > 0).map(|[start, _, step]| [start, start + (len as i128 - 1) * step]);
+        match ends {
+            _ if !dtype.kind().is_integer() => {}
+            Some(ends) => ends.into_iter().try_for_each(|end| Weak::Int(end).to_scalar(dtype).map(drop))?,
+            None if exact.is_some() => {}
+            None => [start, stop, step].iter().try_for_each(|number| number.to_scalar(dtype).map(drop))?,
+        }
+        let long = |end: &i128| i64::try_from(*end).is_ok();
+        let places = indices(queue, kind, &[len], 0, &[1])?;
+        let Some([start, _, step]) =
+            exact.filter(|_| dtype.kind().is_integer() || ends.is_none_or(|ends| ends.iter().all(long)))
+        else {
+            let [from, to, gap] = [real("start", start)?, real("stop", stop)?, real("step", step)?];
+            let scale = halves(from.into(), to.into());
+            let line = Line { from: (from * scale).into(), gap: (gap * scale).into(), scale };
+            return line.at(&places, queue.device().dtype_support().default_float())?.astype(dtype);
+        };
+        // Where an index or a step is beyond the dtype, it wraps, and so does what is computed from it: the result, which lies
+        // between start and stop, is right.
+        let wide = if dtype.kind().is_integer() { dtype } else { Dtype::I64 };
+        let [start, step] = [start, step].map(|value| Scalar::I64(value as i64).cast(wide));
+        let places = places.astype_step(wide)?;
         let ways = interim(Op::Multiply, &[(&places).into(), step.into()])?;
         if wide == dtype {
             return elementwise(Op::Add, &[(&ways).into(), start.into()]);
@@ -137,27 +156,29 @@ impl UsmArray {
         interim(Op::Add, &[(&ways).into(), start.into()])?.astype(dtype)
     }
 
-    /// `num` numbers at equal distances from `start` to `stop`, both included exactly; one number is `start`. Without
-    /// `endpoint`, the first `num` of `num + 1`, so that `stop` is not among them. Both are of one floating dtype, the
-    /// array's; it is computed in the default floating dtype.
+    /// `num` numbers at equal distances from `start` to `stop`, both included; one number is `start`. Without `endpoint`, the
+    /// first `num` of `num + 1`, so that `stop` is not among them. It is computed in double precision (in single precision on a
+    /// device without), and converted to the dtype last; to one of integers, numbers are rounded down.
     ///
     /// # Errors
-    /// [`Error::Dtype`] where the dtypes differ or are not floating point; [`Error::Overflow`] for too many elements.
+    /// [`Error::Dtype`] for a dtype that is `bool`, and for complex numbers in a real dtype; [`Error::Overflow`] for too many
+    /// elements.
     pub fn linspace(
         queue: &Queue,
-        start: Scalar,
-        stop: Scalar,
+        start: impl Into<Weak>,
+        stop: impl Into<Weak>,
         num: usize,
         endpoint: bool,
+        dtype: Dtype,
         kind: UsmKind,
     ) -> Result<Self> {
-        let dtype = start.dtype();
-        if stop.dtype() != dtype || !dtype.kind().is_inexact() {
+        let (start, stop) = (start.into(), stop.into());
+        if dtype == Dtype::Bool {
             return Err(Error::dtype(
-                "stop",
-                format!("{} where `start` is {dtype}", stop.dtype()),
-                "one floating-point dtype for both",
-                "convert the ends to the dtype of the result first",
+                "dtype",
+                dtype,
+                "a numeric dtype",
+                "make the numbers in a floating-point dtype and compare them",
             ));
         }
         if num > isize::MAX.unsigned_abs() / dtype.size() {
@@ -170,29 +191,32 @@ impl UsmArray {
         }
         let support = queue.device().dtype_support();
         let complex = dtype.kind() == DtypeKind::Complex;
+        if !complex {
+            real("start", start)?;
+            real("stop", stop)?;
+        }
         let wide = if complex { support.default_complex() } else { support.default_float() };
-        let (from, to) = (start.to_c128(), stop.to_c128());
+        let [from, to] = [start, stop].map(|end| end.to_c128());
         let gaps = (if endpoint { num.saturating_sub(1) } else { num }).max(1) as f64;
-        // Twice the range is beyond double precision only if the ends are near its limits.
-        let scale = if (to - from).is_finite() || !from.is_finite() || !to.is_finite() { 1.0 } else { 0.5 };
-        let gap = Scalar::C128((to * scale - from * scale) / gaps).cast(wide);
+        let scale = halves(from, to);
+        let line = Line { from: from * scale, gap: (to * scale - from * scale) / gaps, scale };
         let places = indices(queue, kind, &[num], 0, &[1])?;
-        let mut values = {
-            let numbers = places.astype_step(wide)?;
-            let ways = interim(Op::Multiply, &[(&numbers).into(), gap.into()])?;
-            interim(Op::Add, &[(&ways).into(), Scalar::C128(from * scale).cast(wide).into()])?
-        };
-        if scale != 1.0 {
-            values = interim(Op::Divide, &[(&values).into(), Scalar::F64(scale).cast(wide).into()])?;
+        let mut values = line.at(&places, wide)?;
+        if dtype.kind().is_integer() {
+            values = interim(Op::Floor, &[(&values).into()])?;
         }
         if !endpoint || num < 2 {
             return values.astype(dtype);
         }
+        let end = match stop {
+            Weak::Float(stop) if dtype.kind().is_integer() => Scalar::F64(stop.floor()).cast(dtype),
+            stop => stop.to_scalar(dtype)?,
+        };
         values = values.astype_step(dtype)?;
         let last = ArrayOrScalar::Scalar(Scalar::I64(num.cast_signed() as i64 - 1));
         let inner = interim(Op::Less, &[(&places).into(), last])?;
         drop(places);
-        elementwise(Op::Where, &[(&inner).into(), (&values).into(), stop.into()])
+        elementwise(Op::Where, &[(&inner).into(), (&values).into(), end.into()])
     }
 
     /// A matrix with ones on a diagonal – `diagonal` columns to the right of the main one, to the left where negative –
@@ -303,6 +327,61 @@ fn diagonals(queue: &Queue, kind: UsmKind, shape: &[usize]) -> Result<(UsmArray,
     Ok((indices(queue, kind, shape, last, &steps)?, last as i64))
 }
 
+/// Points at equal distances, times a scale on the way, so that nothing overflows but what is beyond the result's dtype.
+struct Line {
+    /// The first, scaled.
+    from: Complex<f64>,
+    /// The way from one to the next, scaled.
+    gap: Complex<f64>,
+    scale: f64,
+}
+
+impl Line {
+    /// The points of these numbers, in a floating dtype; a step on the way.
+    fn at(&self, places: &UsmArray, wide: Dtype) -> Result<UsmArray> {
+        let constant = |value: Complex<f64>| Scalar::C128(value).cast(wide);
+        let numbers = places.astype_step(wide)?;
+        let ways = interim(Op::Multiply, &[(&numbers).into(), constant(self.gap).into()])?;
+        let points = interim(Op::Add, &[(&ways).into(), constant(self.from).into()])?;
+        if self.scale == 1.0 {
+            return Ok(points);
+        }
+        interim(Op::Divide, &[(&points).into(), Scalar::F64(self.scale).cast(wide).into()])
+    }
+}
+
+/// 1, or one half where the distance of two finite numbers is beyond the doubles.
+fn halves(from: Complex<f64>, to: Complex<f64>) -> f64 {
+    if (to - from).is_finite() || !from.is_finite() || !to.is_finite() { 1.0 } else { 0.5 }
+}
+
+/// Numbers that are all integers.
+fn integers(numbers: &[Weak; 3]) -> Option<[i128; 3]> {
+    let mut values = [0; 3];
+    for (value, number) in values.iter_mut().zip(numbers) {
+        *value = match *number {
+            Weak::Bool(number) => number.into(),
+            // Of 128 bits, not even differences would be.
+            Weak::Int(number) if number.unsigned_abs() <= 1 << 100 => number,
+            _ => return None,
+        };
+    }
+    Some(values)
+}
+
+/// A number that is not complex, as a double.
+fn real(name: &'static str, number: Weak) -> Result<f64> {
+    if number.kind() == DtypeKind::Complex {
+        return Err(Error::dtype(
+            name,
+            number,
+            "a real number",
+            "name a complex dtype, or give the real part",
+        ));
+    }
+    Ok(number.to_c128().re)
+}
+
 /// How many values `start + i * step` there are before `stop`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Steps {
@@ -326,7 +405,9 @@ fn integer_steps(start: i128, stop: i128, step: i128) -> Steps {
 
 /// In double precision.
 fn float_steps(start: f64, stop: f64, step: f64) -> Steps {
-    let count = ((stop - start) / step).ceil();
+    // Twice the range is beyond double precision only if the ends are near its limits.
+    let scale = halves(start.into(), stop.into());
+    let count = ((stop * scale - start * scale) / step / scale).ceil();
     if step == 0.0 || !start.is_finite() || !step.is_finite() || count.is_nan() {
         return Steps::Invalid;
     }
@@ -336,13 +417,4 @@ fn float_steps(start: f64, stop: f64, step: f64) -> Steps {
     }
     // Negative counts saturate to 0.
     Steps::Count(count as usize)
-}
-
-fn integer(value: Scalar, unsigned: bool) -> i128 {
-    match value.cast(if unsigned { Dtype::U64 } else { Dtype::I64 }) {
-        Scalar::U64(value) => value.into(),
-        Scalar::I64(value) => value.into(),
-        // The cast gives the dtype asked for.
-        _ => 0,
-    }
 }

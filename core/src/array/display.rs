@@ -44,7 +44,15 @@ impl UsmArray {
     /// The failure of the work that computes the elements; [`Error::Alloc`](crate::Error::Alloc) where there is no memory for
     /// the text.
     pub fn written(&self, before: usize, after: usize) -> Result<String> {
-        Extract::read(self)?.write_between(PRECISION, before, after)
+        Extract::read(self)?.write_between(PRECISION, before, after, ",")
+    }
+
+    /// The elements as [`Display`](fmt::Display) writes them, but with blanks between them instead of commas.
+    ///
+    /// # Errors
+    /// As for [`written`](Self::written).
+    pub fn spaced(&self) -> Result<String> {
+        Extract::read(self)?.write_between(PRECISION, 0, 0, "")
     }
 }
 
@@ -79,6 +87,12 @@ impl<T: Element> fmt::Debug for Array<T> {
     }
 }
 
+/// The words of the elements, and what stands between them.
+struct Page<'a> {
+    words: Words<'a>,
+    comma: &'a str,
+}
+
 /// The elements to be written.
 struct Extract {
     /// Extents of what there is of the array.
@@ -102,10 +116,10 @@ impl Extract {
     }
 
     fn write(&self, precision: usize) -> Result<String> {
-        self.write_between(precision, 0, 0)
+        self.write_between(precision, 0, 0, ",")
     }
 
-    fn write_between(&self, precision: usize, before: usize, after: usize) -> Result<String> {
+    fn write_between(&self, precision: usize, before: usize, after: usize, comma: &str) -> Result<String> {
         if self.values.is_empty() {
             return Ok("[]".to_owned());
         }
@@ -114,14 +128,15 @@ impl Extract {
         }
         let words = Words::of(&self.values, precision);
         let mut text = String::new();
-        self.part(&words, &mut text, [0, 0], before + 1, LINE_WIDTH.saturating_sub(after))?;
+        let page = Page { words, comma };
+        self.part(&page, &mut text, [0, 0], before + 1, LINE_WIDTH.saturating_sub(after))?;
         Ok(text)
     }
 
     /// Writes the part of the array below an axis from a value on, whose lines but the first begin with `indent` blanks.
     fn part(
         &self,
-        words: &Words<'_>,
+        page: &Page<'_>,
         text: &mut String,
         [axis, first]: [usize; 2],
         indent: usize,
@@ -132,9 +147,9 @@ impl Extract {
         let blanks = " ".repeat(indent);
         push(text, "[")?;
         if axis + 1 == self.shape.len() {
-            self.line(words, text, first, &blanks, width)?;
+            self.line(page, text, first, &blanks, width)?;
         } else {
-            let separator = format!(",{}", "\n".repeat(self.shape.len() - axis - 1));
+            let separator = format!("{}{}", page.comma, "\n".repeat(self.shape.len() - axis - 1));
             for i in 0..extent {
                 if self.gaps[axis] && i == EDGE {
                     for part in [&blanks, "...", &separator] {
@@ -143,7 +158,7 @@ impl Extract {
                 }
                 // Behind the bracket, the first one has its place.
                 push(text, if i == 0 { "" } else { &blanks })?;
-                self.part(words, text, [axis + 1, first + i * inner], indent + 1, width - 1)?;
+                self.part(page, text, [axis + 1, first + i * inner], indent + 1, width - 1)?;
                 push(text, if i + 1 == extent { "" } else { &separator })?;
             }
         }
@@ -153,7 +168,7 @@ impl Extract {
     /// Writes the values along the last axis from one on, in lines that begin with blanks, but for the first.
     fn line(
         &self,
-        words: &Words<'_>,
+        page: &Page<'_>,
         text: &mut String,
         first: usize,
         blanks: &str,
@@ -173,14 +188,17 @@ impl Extract {
                 line.truncate(indent);
             }
             line.push_str(word);
-            line.push_str(if last { "" } else { ", " });
+            if !last {
+                line.push_str(page.comma);
+                line.push(' ');
+            }
             if last { push(text, &line[skipped..]) } else { Ok(()) }
         };
         for i in 0..extent {
             if gap && i == EDGE {
                 put(text, "...", false)?;
             }
-            put(text, &words.word(first + i), i + 1 == extent)?;
+            put(text, &page.words.word(first + i), i + 1 == extent)?;
         }
         Ok(())
     }
@@ -242,7 +260,7 @@ fn gather(
 /// A number alone, which needs no common form, but looks as if it had one.
 pub(super) fn word(value: Scalar, precision: usize) -> String {
     let values = [value];
-    let bare = Words::of(&values, precision).word(0);
+    let bare = Words::of(&values, precision).word(0).trim_start().to_owned();
     if bare.ends_with('.') { bare + "0" } else { bare }
 }
 
@@ -274,6 +292,8 @@ impl<'a> Words<'a> {
         let form = match dtype.kind() {
             DtypeKind::Float => Shared::Real(form(Part::Real)),
             DtypeKind::Complex => Shared::Complex(form(Part::Real), form(Part::Imaginary)),
+            // As wide as either, whatever there is.
+            DtypeKind::Bool => Shared::Whole("false".len()),
             _ => Shared::Whole(values.iter().map(|value| whole(value).len()).max().unwrap_or(0)),
         };
         Self { values, form }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{UsmArray, direct};
+use super::{UsmArray, axis_order, direct};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, broadcast_shapes};
@@ -61,6 +61,14 @@ pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
 /// As [`elementwise`], of what is not found to be the usual small work.
 #[inline(never)]
 pub(super) fn elementwise_apart(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
+    match axis_order::joint(operands) {
+        Some(order) => axis_order::along(&order, op, operands),
+        None => elementwise_as_they_lie(op, operands),
+    }
+}
+
+/// As [`elementwise`], of operands whose axes are in order.
+pub(super) fn elementwise_as_they_lie(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     if let Some(fresh) = direct::elementwise_gathered(op, operands)? {
         return Ok(fresh.array());
     }
@@ -160,6 +168,9 @@ fn prepare(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<(Recorded, Queue, U
             ));
         }
     }
+    if let Some(prepared) = prepare_signs(op, operands, &dtypes)? {
+        return Ok(prepared);
+    }
     let queue = common_queue(&queues)?.clone();
     let support = queue.device().dtype_support();
     let test = op.result(Dtype::I64) == Dtype::Bool;
@@ -210,6 +221,38 @@ fn prepare(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<(Recorded, Queue, U
     Ok((Recorded { op, dtype, out: op.result(dtype), layout, operands: sources }, queue, kind))
 }
 
+/// A comparison of `int64` with `uint64`. No dtype holds both exactly: they are compared as `uint64`, and a negative number is
+/// below all of those.
+fn prepare_signs(
+    op: Op,
+    operands: &[ArrayOrScalar<'_>],
+    dtypes: &[Dtype],
+) -> Result<Option<(Recorded, Queue, UsmKind)>> {
+    let position = match dtypes {
+        [Dtype::I64, Dtype::U64] => 0,
+        [Dtype::U64, Dtype::I64] => 1,
+        _ => return Ok(None),
+    };
+    let Some(below) = Weak::Int(-1).settles(op, position, Dtype::U64) else { return Ok(None) };
+    let (ArrayOrScalar::Array(first), ArrayOrScalar::Array(second)) = (&operands[0], &operands[1]) else {
+        // A value is compared as the number that it is, in the dtype of the array.
+        let numbers = operands.iter().map(|operand| match operand {
+            ArrayOrScalar::Scalar(value) => ArrayOrScalar::Weak(value.weak()),
+            other => other.clone(),
+        });
+        return prepare(op, &numbers.collect::<SmallVec<[_; 2]>>()).map(Some);
+    };
+    let signed = if position == 0 { first } else { second };
+    let bits = signed.astype_step(Dtype::U64)?;
+    let compared = match position {
+        0 => interim(op, &[(&bits).into(), (*second).into()])?,
+        _ => interim(op, &[(*first).into(), (&bits).into()])?,
+    };
+    let (sign, joined) = if below { (Op::Less, Op::BitwiseOr) } else { (Op::GreaterEqual, Op::BitwiseAnd) };
+    let sign = interim(sign, &[(*signed).into(), Weak::Int(0).into()])?;
+    prepare(joined, &[(&compared).into(), (&sign).into()]).map(Some)
+}
+
 /// The outcome, the same for every element, of comparing an array's integers with a weak integer that is out of their
 /// range.
 fn settled_comparison(op: Op, operands: &[ArrayOrScalar<'_>], dtype: Dtype) -> Option<bool> {
@@ -241,12 +284,13 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Dtype`] where the device lacks the dtype.
     pub fn astype(&self, dtype: Dtype) -> Result<Self> {
-        if dtype != self.dtype
-            && let Some(array) = direct::cast(self, dtype)?
-        {
-            return Ok(array);
+        if dtype == self.dtype {
+            return Ok(self.clone());
         }
-        self.converted(dtype, Node::record)
+        self.in_axis_order(|array| match direct::cast(array, dtype)? {
+            Some(array) => Ok(array),
+            None => array.converted(dtype, Node::record),
+        })
     }
 
     /// As [`astype`](Self::astype), for a [`interim`] on the way to a result.
@@ -277,12 +321,12 @@ impl UsmArray {
         Ok(Self::of(elements, layout, dtype, self.queue.clone()))
     }
 
-    /// A copy in memory of its own, in this array's order where it is contiguous.
+    /// A copy in memory of its own, with the axes in this array's order.
     ///
     /// # Errors
     /// [`Error::Alloc`] where there is no memory.
     pub fn copy(&self) -> Result<Self> {
-        self.copy_in(self.result_order())
+        self.in_axis_order(|array| array.copy_in(array.result_order()))
     }
 
     /// A copy in memory of its own, row-major or column-major.

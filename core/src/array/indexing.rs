@@ -159,7 +159,7 @@ impl UsmArray {
 
     /// The elements that an index of slices and arrays selects; see [`ix!`](crate::ix). Arrays of integers are broadcast
     /// against each other; a mask of `bool` stands for the places of its true elements, one array for each of its
-    /// dimensions. The broadcast dimensions come where the first array stands if all arrays and single places stand side
+    /// dimensions, and one of no dimensions for a new axis of one element or none. The broadcast dimensions come where the first array stands if all arrays and single places stand side
     /// by side, else first. Without any array the result is a view, else new memory.
     ///
     /// # Errors
@@ -325,8 +325,17 @@ impl UsmArray {
                 }
                 Index::Array(mask) if mask.dtype() == Dtype::Bool => {
                     let count = mask.ndim();
+                    if count == 0 {
+                        // Of no dimensions it selects from an axis of one place, all of it or nothing.
+                        walked.arrays.extend(
+                            mask.expand_dims(&[0])?.nonzero()?.into_iter().map(|places| (view, places)),
+                        );
+                        walked.basic.push(SliceItem::NewAxis);
+                        view += 1;
+                        continue;
+                    }
                     let own = &self.shape()[axis..axis + count];
-                    if count == 0 || mask.shape() != own {
+                    if mask.shape() != own {
                         return Err(Error::shape(
                             "items",
                             format!("a mask of shape {:?}", mask.shape()),

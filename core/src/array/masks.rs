@@ -1,82 +1,188 @@
 //! Selection by masks. A running count of a mask's true elements says where each of them goes.
 
+use smallvec::SmallVec;
+
 use super::addressing::{Addressing, IndexMode, Places, values_for};
 use super::indexing::unravel;
 use super::{ArrayOrScalar, Scan, UsmArray, elementwise};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem};
+use crate::memory::{UsmKind, heap};
 use crate::ops::Op;
 use crate::plan::IndexedAxis;
 use crate::runtime::Event;
 use crate::scalar::Scalar;
 
+/// Elements of a mask that are looked at together, so that what is kept of each on the way does not grow with the mask: as
+/// many as keep a device busy for much longer than it takes to begin.
+const PART: usize = 1 << 20;
+/// What there may be many of.
+const PARTS: &str = "parts of a mask";
+
+/// Elements of a mask that follow each other in row-major order.
+struct Part {
+    /// Where they are; nothing where they are all.
+    items: Items,
+    /// The number of the first.
+    start: usize,
+    /// How many are true before it.
+    before: usize,
+    /// How many are true.
+    count: usize,
+}
+
+type Items = SmallVec<[SliceItem; 4]>;
+
 /// The true elements of a mask, in row-major order.
 pub(super) struct Selected {
-    /// The mask, one-dimensional.
     mask: UsmArray,
-    /// For each element, how many are true up to and with it.
-    running: UsmArray,
+    parts: Vec<Part>,
+    /// For each element, how many are true up to and with it, where all are one part.
+    running: Option<UsmArray>,
     /// How many are true.
     pub(super) count: usize,
+}
+
+/// For each element of a mask, in row-major order, how many are true up to and with it.
+pub(super) fn running(mask: &UsmArray) -> Result<UsmArray> {
+    mask.reshape(&[-1])?.cumulative(Scan::Sum, Some(0), Some(Dtype::I64), false)
+}
+
+/// For each element of a mask that is true, its number among these, and how many there are.
+fn numbered(mask: &UsmArray) -> Result<(UsmArray, usize)> {
+    let running = running(mask)?;
+    let count = if mask.is_empty() { 0 } else { counted(&running.slice(&[SliceItem::Index(-1)])?)? };
+    Ok((running.binary(Op::Subtract, Scalar::I64(1))?, count))
+}
+
+fn counted(count: &UsmArray) -> Result<usize> {
+    Ok(usize::try_from(count.item()?.get().unwrap_or(0_i64)).unwrap_or(0))
+}
+
+/// The parts of an array of a shape, of so many elements each at most.
+fn parts_of(shape: &[usize], most: usize) -> Result<Vec<Part>> {
+    let part = |items: Items, start| Part { items, start, before: 0, count: 0 };
+    if shape.iter().product::<usize>() <= most {
+        return heap::collect(PARTS, [part(Items::new(), 0)]);
+    }
+    // The first axis whose rows are no larger than a part.
+    let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>();
+    let axis = (0..shape.len() - 1).find(|&axis| inner(axis) <= most).unwrap_or(shape.len() - 1);
+    let (extent, row) = (shape[axis], inner(axis));
+    let range = |start: usize, stop: usize| SliceItem::Slice {
+        start: Some(start.cast_signed()),
+        stop: Some(stop.cast_signed()),
+        step: 1,
+    };
+    let mut parts = Vec::new();
+    for outer in 0..shape[..axis].iter().product() {
+        for first in (0..extent).step_by((most / row).max(1)) {
+            let mut rest = outer;
+            let mut items: Items = smallvec::smallvec![range(first, extent.min(first + (most / row).max(1)))];
+            for &extent in shape[..axis].iter().rev() {
+                items.insert(0, range(rest % extent, rest % extent + 1));
+                rest /= extent;
+            }
+            heap::push(PARTS, &mut parts, part(items, (outer * extent + first) * row))?;
+        }
+    }
+    Ok(parts)
 }
 
 impl Selected {
     /// Counts the elements of an array that are true, which all but zeros are.
     pub(super) fn of(mask: &UsmArray) -> Result<Self> {
-        let mask = mask.astype(Dtype::Bool)?.reshape(&[-1])?;
-        let running = mask.cumulative(Scan::Sum, Some(0), Some(Dtype::I64), false)?;
-        let count = match mask.len() {
-            0 => 0,
-            _ => {
-                let last: Option<i64> = running.slice(&[SliceItem::Index(-1)])?.item()?.get();
-                usize::try_from(last.unwrap_or(0)).unwrap_or(0)
+        let mask = mask.astype(Dtype::Bool)?;
+        let mut parts = parts_of(mask.shape(), PART)?;
+        if let [part] = &mut parts[..] {
+            let running = running(&mask)?;
+            if !mask.is_empty() {
+                part.count = counted(&running.slice(&[SliceItem::Index(-1)])?)?;
             }
+            let count = part.count;
+            return Ok(Self { mask, parts, running: Some(running), count });
+        }
+        // Each element is read twice, and computed once.
+        mask.elements().memory()?;
+        let count = |part: &Part| mask.slice(&part.items)?.count_nonzero(None, false);
+        let counts = heap::try_collect(PARTS, parts.iter().map(count))?;
+        let mut before = 0;
+        for (part, count) in parts.iter_mut().zip(&counts) {
+            (part.before, part.count) = (before, counted(count)?);
+            before += part.count;
+        }
+        Ok(Self { mask, parts, running: None, count: before })
+    }
+
+    /// For each element of the mask, its number among the true ones of its part; −1 where it is false.
+    fn numbers(&self, part: &Part) -> Result<UsmArray> {
+        let mask = self.mask.slice(&part.items)?;
+        let running = match &self.running {
+            Some(running) => running.clone(),
+            None => running(&mask)?,
         };
-        Ok(Self { mask, running, count })
+        let number = running.binary(Op::Subtract, Scalar::I64(1))?;
+        elementwise(Op::Where, &[(&mask.reshape(&[-1])?).into(), (&number).into(), Scalar::I64(-1).into()])
     }
 
-    /// For each element of the mask, how many are true up to and with it.
-    pub(super) fn running(&self) -> &UsmArray {
-        &self.running
-    }
-
-    /// For each element of the mask, its number among the true ones; −1 where it is false.
-    fn numbers(&self) -> Result<UsmArray> {
-        let number = self.running.binary(Op::Subtract, Scalar::I64(1))?;
-        elementwise(Op::Where, &[(&self.mask).into(), (&number).into(), Scalar::I64(-1).into()])
+    /// New memory with what a source has where the mask is true: for a part, an array whose first dimensions are those that the
+    /// part's numbers are given, and then `rest`.
+    fn collected(
+        &self,
+        dtype: Dtype,
+        kind: UsmKind,
+        rest: &[usize],
+        source: impl Fn(&Part, UsmArray) -> Result<(UsmArray, UsmArray)>,
+    ) -> Result<UsmArray> {
+        let shape: Dims = std::iter::once(self.count).chain(rest.iter().copied()).collect();
+        let out = UsmArray::empty(self.mask.queue(), &shape, dtype, kind)?;
+        if out.is_empty() {
+            return Ok(out);
+        }
+        for part in self.parts.iter().filter(|part| part.count > 0) {
+            let (values, numbers) = source(part, self.numbers(part)?)?;
+            let (first, end) = (part.before.cast_signed(), (part.before + part.count).cast_signed());
+            let target = out.slice(&[SliceItem::Slice { start: Some(first), stop: Some(end), step: 1 }])?;
+            let along = |own: &[isize], rest: &[isize]| own.iter().chain(rest).copied().collect();
+            let addressing = Addressing {
+                dims: values.shape().into(),
+                strides: along(&vec![0; numbers.ndim()], &target.strides()[1..]),
+                places: vec![Places {
+                    axis: IndexedAxis { extent: part.count, stride: target.strides()[0] },
+                    strides: along(numbers.strides(), &vec![0; rest.len()]),
+                    indices: numbers,
+                }],
+            };
+            let written = addressing.scatter(&target, (&values).into())?;
+            // What a part needed is free for the next one.
+            if self.parts.len() > 1 {
+                written.wait()?;
+            }
+        }
+        Ok(out)
     }
 
     /// The elements of an array, whose first `ndim` dimensions are the mask's, where the mask is true.
     pub(super) fn select(&self, array: &UsmArray, ndim: usize) -> Result<UsmArray> {
-        let rest = &array.shape()[ndim..];
-        let shape: Dims = std::iter::once(self.count).chain(rest.iter().copied()).collect();
-        let kind = array.usm_kind().combine(self.mask.usm_kind());
-        let out = UsmArray::empty(array.queue(), &shape, array.dtype(), kind)?;
-        if out.is_empty() {
-            return Ok(out);
+        if self.parts.len() > 1 {
+            array.elements().memory()?;
         }
-        let signed: Vec<isize> = array.shape()[..ndim].iter().map(|&extent| extent.cast_signed()).collect();
-        let numbers = self.numbers()?.reshape(&signed)?;
-        let along = |own: &[isize], rest: &[isize]| own.iter().chain(rest).copied().collect();
-        let addressing = Addressing {
-            dims: array.shape().into(),
-            strides: along(&vec![0; ndim], &out.strides()[1..]),
-            places: vec![Places {
-                axis: IndexedAxis { extent: self.count, stride: out.strides()[0] },
-                strides: along(numbers.strides(), &vec![0; rest.len()]),
-                indices: numbers,
-            }],
-        };
-        addressing.scatter(&out, array.into())?;
-        Ok(out)
+        let kind = array.usm_kind().combine(self.mask.usm_kind());
+        self.collected(array.dtype(), kind, &array.shape()[ndim..], |part, numbers| {
+            let values = array.slice(&part.items)?;
+            let extents: Dims = values.shape()[..ndim].into();
+            let signed: Vec<isize> = extents.iter().map(|extent| extent.cast_signed()).collect();
+            Ok((values, numbers.reshape(&signed)?))
+        })
     }
 
     /// The places of the true elements, in the sequence of all.
     pub(super) fn places(&self) -> Result<UsmArray> {
         let (queue, kind) = (self.mask.queue(), self.mask.usm_kind());
-        let all = elementwise::indices(queue, kind, self.mask.shape(), 0, &[1])?;
-        self.select(&all, 1)
+        self.collected(Dtype::I64, kind, &[], |part, numbers| {
+            Ok((elementwise::indices(queue, kind, numbers.shape(), part.start, &[1])?, numbers))
+        })
     }
 }
 
@@ -146,12 +252,11 @@ impl UsmArray {
         let values = values.into();
         let point = match values {
             ArrayOrScalar::Array(array) => {
-                let selected = Selected::of(mask)?;
+                let (numbers, count) = numbered(mask)?;
                 let rest = &self.shape()[mask.ndim()..];
-                let shape: Dims = std::iter::once(selected.count).chain(rest.iter().copied()).collect();
+                let shape: Dims = std::iter::once(count).chain(rest.iter().copied()).collect();
                 let values = values_for(self, array.into(), &shape)?;
-                let places = selected.running.binary(Op::Subtract, Scalar::I64(1))?;
-                return self.write_numbered(mask, &places, &values, selected.count);
+                return self.write_numbered(mask, &numbers, &values, count);
             }
             ArrayOrScalar::Scalar(value) => value.cast(self.dtype()),
             ArrayOrScalar::Weak(value) => value.to_scalar(self.dtype())?,
@@ -167,10 +272,10 @@ impl UsmArray {
     pub fn place(&self, mask: &Self, values: &Self) -> Result<Event> {
         self.check_writable("self")?;
         self.check_mask(mask)?;
-        let selected = Selected::of(mask)?;
+        let (numbers, selected) = numbered(mask)?;
         let values = values.reshape(&[-1])?;
-        if selected.count == 0 || values.is_empty() {
-            if selected.count > 0 {
+        if selected == 0 || values.is_empty() {
+            if selected > 0 {
                 return Err(Error::value(
                     "values",
                     "empty",
@@ -182,7 +287,6 @@ impl UsmArray {
         }
         let count = values.len();
         let values = values_for(self, (&values).into(), &[count])?;
-        let numbers = selected.running.binary(Op::Subtract, Scalar::I64(1))?;
         let places = numbers.binary(Op::Remainder, Scalar::I64(count as i64))?;
         self.write_numbered(mask, &places, &values, count)
     }

@@ -1,21 +1,27 @@
 //! Arrays: a view of USM memory, or of work that is recorded and not yet run.
 
 mod addressing;
+mod axis_order;
 mod build;
 mod closeness;
 mod complex;
 mod concat;
+mod counting;
 mod creation;
 pub(crate) mod direct;
 mod display;
 mod elementwise;
+mod functions;
 mod indexing;
+mod interpolation;
 mod linalg;
 mod masks;
+mod nan;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 #[cfg(feature = "npy")]
 mod npy;
+mod quantiles;
 mod random;
 mod rearrange;
 mod reduction;
@@ -31,10 +37,13 @@ mod views;
 pub use addressing::IndexMode;
 pub use build::{Buffer, UsmArrayBuilder};
 pub use concat::{concat, stack};
+pub use counting::Bins;
 pub use creation::{Indexing, meshgrid};
 pub use elementwise::{ArrayOrScalar, elementwise, where_};
 pub use indexing::Index;
+pub use interpolation::Spacing;
 pub use linalg::Contracted;
+pub use quantiles::QuantileMethod;
 pub use random::Generator;
 pub use rearrange::broadcast_arrays;
 pub use reduction::Reduction;

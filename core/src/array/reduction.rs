@@ -126,7 +126,8 @@ impl UsmArray {
         self.reduce_as(reduction, axes, keepdims, None)
     }
 
-    /// Reduces with the elements converted to a dtype first.
+    /// Reduces with the elements converted to a dtype first. In `bool`, the sum is whether any element is other than zero, and
+    /// the product whether all are.
     ///
     /// # Errors
     /// As for [`reduce`](Self::reduce); [`Error::Dtype`] where the reduction or the device does not take the dtype.
@@ -137,6 +138,12 @@ impl UsmArray {
         keepdims: bool,
         dtype: Option<Dtype>,
     ) -> Result<Self> {
+        // Truth values are added by "or" and multiplied by "and".
+        let reduction = match (reduction, dtype) {
+            (Reduction::Sum, Some(Dtype::Bool)) => Reduction::Any,
+            (Reduction::Prod, Some(Dtype::Bool)) => Reduction::All,
+            _ => reduction,
+        };
         let mut room = Dims::new();
         let axes = self.reduced_axes(axes, &mut room)?;
         let count = self.count(axes);
@@ -161,7 +168,7 @@ impl UsmArray {
         let support = self.device().dtype_support();
         let source = dtype.unwrap_or(self.dtype);
         let accumulator = match (dtype, reduction) {
-            (Some(dtype), Reduction::Sum | Reduction::Prod) if dtype != Dtype::Bool => dtype,
+            (Some(dtype), Reduction::Sum | Reduction::Prod) => dtype,
             _ => reduction.accumulator(source, support)?,
         };
         let fold = reduction.fold();

@@ -1,15 +1,19 @@
 //! Searching a sorted table.
 
-use super::UsmArray;
 use super::addressing::IndexMode;
+use super::elementwise::interim;
+use super::{ArrayOrScalar, UsmArray, elementwise};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Strides, coalesce};
 use crate::lazy::{Pass, Walk};
+use crate::memory::UsmKind;
+use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
 use crate::program::ProgramBuilder;
 use crate::promotion::result_type;
-use crate::runtime::common_queue;
+use crate::runtime::{Queue, common_queue};
+use crate::scalar::Scalar;
 
 /// Where an element is inserted among equal ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -54,9 +58,24 @@ impl UsmArray {
         if self.is_empty() {
             return Self::zeros(&queue, values.shape(), Dtype::I64, kind);
         }
+        // No dtype holds the numbers of both: those that the table's has not are before or behind all of it.
+        let (outside, within, place) = match (self.dtype(), values.dtype()) {
+            (Dtype::I64, Dtype::U64) => (Op::Greater, (Op::Minimum, i64::MAX), self.len()),
+            (Dtype::U64, Dtype::I64) => (Op::Less, (Op::Maximum, 0), 0),
+            _ => return self.searched(&queue, kind, values, side),
+        };
+        let bound = ArrayOrScalar::Weak(within.1.into());
+        let near = interim(within.0, &[values.into(), bound.clone()])?.astype(self.dtype())?;
+        let places = self.searched(&queue, kind, &near, side)?;
+        let outside = interim(outside, &[values.into(), bound])?;
+        elementwise(Op::Where, &[(&outside).into(), Scalar::I64(place as i64).into(), (&places).into()])
+    }
+
+    /// [`searchsorted`](Self::searchsorted) of a table that is not empty, in the dtype of both.
+    fn searched(&self, queue: &Queue, kind: UsmKind, values: &Self, side: Side) -> Result<Self> {
         let dtype = result_type(&[self.dtype(), values.dtype()], &[], queue.device().dtype_support())?;
         let (table, values) = (self.astype(dtype)?, values.astype(dtype)?);
-        let out = Self::empty(&queue, values.shape(), Dtype::I64, kind)?;
+        let out = Self::empty(queue, values.shape(), Dtype::I64, kind)?;
         let space = coalesce(values.shape(), &[out.strides(), values.strides()], false);
         let mut builder = ProgramBuilder::new();
         let element = builder.input(dtype)?;
@@ -77,7 +96,7 @@ impl UsmArray {
             ],
             output: Walk { array: out.clone(), strides: space.strides[0].clone() },
         };
-        pass.submit(&queue, &[])?;
+        pass.submit(queue, &[])?;
         Ok(out)
     }
 }

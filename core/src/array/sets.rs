@@ -3,14 +3,14 @@
 
 use super::UsmArray;
 use super::addressing::{Addressing, IndexMode, Places};
-use super::masks::Selected;
+use super::masks::{Selected, running};
 use super::searching::Side;
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::SliceItem;
 use crate::ops::Op;
 use crate::plan::IndexedAxis;
-use crate::promotion::result_type;
+use crate::promotion::{Weak, result_type};
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
 
@@ -79,7 +79,7 @@ impl Runs {
         if out.is_empty() {
             return Ok(out);
         }
-        let numbers = self.selected.running().binary(Op::Subtract, Scalar::I64(1))?;
+        let numbers = running(&self.first)?.binary(Op::Subtract, Scalar::I64(1))?;
         let flat = out.reshape(&[-1])?;
         let addressing = Addressing {
             dims: order.shape().into(),
@@ -156,6 +156,17 @@ impl UsmArray {
         if elements.is_empty() {
             let kind = self.usm_kind().combine(elements.usm_kind());
             return Self::full(queue, self.shape(), Scalar::Bool(invert), kind);
+        }
+        // No dtype holds the numbers of both: those that the other has not are not among its elements.
+        let within = match (self.dtype(), elements.dtype()) {
+            (Dtype::I64, Dtype::U64) => Some(self.binary(Op::GreaterEqual, Weak::Int(0))?),
+            (Dtype::U64, Dtype::I64) => Some(self.binary(Op::LessEqual, Weak::from(i64::MAX))?),
+            _ => None,
+        };
+        if let Some(within) = within {
+            let found = self.astype(elements.dtype())?.isin(elements, false)?;
+            let found = within.binary(Op::LogicalAnd, &found)?;
+            return if invert { found.unary(Op::LogicalNot) } else { Ok(found) };
         }
         let dtype = result_type(&[self.dtype(), elements.dtype()], &[], queue.device().dtype_support())?;
         let (x, table) = (self.astype(dtype)?, elements.astype(dtype)?.reshape(&[-1])?.sort(0, false)?);

@@ -16,7 +16,7 @@ const SUM: Fold = Fold::Op(Op::Add);
 impl UsmArray {
     /// The variance over axes (`None`: all): the mean squared distance from the mean, `Σ|x − mean|² / (n − correction)`.
     /// Of complex numbers it is real; of integers it has the default floating dtype; 16-bit floats are computed with in
-    /// `float32`. NaN where `n` is 0, and where the divisor is 0 and so is the sum.
+    /// `float32`. NaN where `n` is 0 or not above `correction`.
     ///
     /// # Errors
     /// [`Error::Axis`] for an axis out of range or named twice, [`Error::Value`] where `correction` is not finite.
@@ -45,7 +45,9 @@ impl UsmArray {
         }
         let out = self.real_result();
         let wide = self.wide(out);
-        let divisor = (self.count(axes) as f64 - correction).max(0.0);
+        let count = self.count(axes) as f64;
+        // Of no degrees of freedom there is no spread.
+        let divisor = if count > correction { count - correction } else { f64::NAN };
         if self.dtype.kind() == DtypeKind::Complex {
             // The squared distance is that of the real parts and that of the imaginary parts, each read in a pass.
             self.elements.memory()?;
@@ -192,15 +194,10 @@ impl UsmArray {
             None => Ok(self.real_result()),
         }
     }
-
-    /// The dtype that sums of a floating dtype are computed in.
-    fn wide(&self, dtype: Dtype) -> Dtype {
-        if matches!(dtype, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { dtype }
-    }
 }
 
 /// `|x|²`, or `|x / scale|²`, of a step that is not used otherwise.
-fn squared_magnitude(x: UsmArray, scale: Option<&UsmArray>) -> Result<UsmArray> {
+pub(super) fn squared_magnitude(x: UsmArray, scale: Option<&UsmArray>) -> Result<UsmArray> {
     let squared = |part: UsmArray| {
         let part = match scale {
             Some(scale) => interim(Op::Divide, &[(&part).into(), scale.into()])?,

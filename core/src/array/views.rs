@@ -50,6 +50,14 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Axis`] with fewer than two dimensions.
     pub fn matrix_transpose(&self) -> Result<Self> {
+        if self.ndim() < 2 {
+            return Err(Error::axis(
+                "x",
+                format!("of shape {:?}", self.shape()),
+                "at least two dimensions",
+                "give it a second dimension with `expand_dims`",
+            ));
+        }
         self.swap_axes(-1, -2)
     }
 

@@ -1,6 +1,6 @@
 //! Broadcasting, by NumPy's rules.
 
-use super::{Dims, Layout, MAX_NDIM, Strides, checked_len};
+use super::{Dims, Layout, MAX_NDIM, Strides, checked_len, normalize_axes};
 use crate::error::{Error, Result};
 
 /// The common shape of several operands: shapes are aligned at their last dimension, an extent of 1 stretches to the
@@ -95,5 +95,39 @@ impl Layout {
         }
         // Stretching repeats elements and adds none.
         Ok(Self::from_parts(shape, &strides, self.offset))
+    }
+
+    /// All windows of extents along axes, in new dimensions behind the others.
+    ///
+    /// # Errors
+    /// An axis out of range or named twice; a window that is longer than its axis or has no element; too many dimensions.
+    pub(crate) fn windows(&self, extents: &[usize], axes: &[isize]) -> Result<Self> {
+        let axes = normalize_axes("axis", axes, self.ndim())?;
+        let (mut shape, mut strides) = (Dims::from(self.shape()), Strides::from(self.strides()));
+        for (&window, &axis) in extents.iter().zip(&axes) {
+            let extent = self.shape()[axis];
+            if window == 0 || window > extent {
+                return Err(Error::value(
+                    "window_shape",
+                    format!("{window} along axis {axis}"),
+                    format!("from 1 to {extent}, the extent of the axis"),
+                    "take shorter windows",
+                ));
+            }
+            shape[axis] = extent - window + 1;
+            shape.push(window);
+            strides.push(self.strides()[axis]);
+        }
+        if shape.len() > MAX_NDIM {
+            return Err(Error::axis(
+                "axis",
+                format!("{} dimensions", shape.len()),
+                format!("at most {MAX_NDIM}"),
+                "take windows along fewer axes",
+            ));
+        }
+        checked_len(&shape)?;
+        // Each window lies within the axis.
+        Ok(Self::from_parts(&shape, &strides, self.offset))
     }
 }

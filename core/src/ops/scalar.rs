@@ -68,7 +68,8 @@ macro_rules! float_scalar {
                 let rounded = ((self - rest) / other).round();
                 let left = (-rounded).mul_add(other, self) - rest;
                 let whole = if left.is_finite() { rounded + (left / other).round() } else { rounded };
-                let below = rest != 0.0 && (rest < 0.0) != (other < 0.0);
+                // By an infinite number it is -0, as the array API has it.
+                let below = rest != 0.0 && (rest < 0.0) != (other < 0.0) && other.is_finite();
                 let quotient = whole - if below { 1.0 } else { 0.0 };
                 if quotient == 0.0 { (0.0 as $t).copysign(self / other) } else { quotient }
             }

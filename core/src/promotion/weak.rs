@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::ops::Op;
+use crate::scalar::integer_to_odd;
 use crate::{Complex, Scalar, bf16, f16};
 
 /// A Rust scalar beside arrays: it has a kind, but leaves the dtype to them.
@@ -23,6 +24,8 @@ pub enum Weak {
     Bool(bool),
     /// An integer of any Rust type.
     Int(i128),
+    /// An integer beyond 128 bits: the nearest double, infinite beyond those.
+    Large(f64),
     /// A real number.
     Float(f64),
     /// A complex number.
@@ -49,13 +52,26 @@ from_scalars! {
     Complex(Complex<f32>) value => Complex::new(value.re.into(), value.im.into());
 }
 
+impl Scalar {
+    /// The number without its dtype, exactly.
+    #[must_use]
+    pub fn weak(self) -> Weak {
+        macro_rules! of_dtype {
+            ($($variant:ident, $ty:ty, $name:literal, $kind:ident, $code:literal;)*) => {
+                match self { $(Self::$variant(value) => value.into(),)* }
+            };
+        }
+        crate::for_each_dtype!(of_dtype)
+    }
+}
+
 impl Weak {
     /// The kind; integers are [`DtypeKind::Signed`].
     #[must_use]
     pub const fn kind(&self) -> DtypeKind {
         match self {
             Self::Bool(_) => DtypeKind::Bool,
-            Self::Int(_) => DtypeKind::Signed,
+            Self::Int(_) | Self::Large(_) => DtypeKind::Signed,
             Self::Float(_) => DtypeKind::Float,
             Self::Complex(_) => DtypeKind::Complex,
         }
@@ -89,11 +105,20 @@ impl Weak {
                 // In range of `dtype`, and thus of one of these.
                 Ok(range) if range.min < 0 => Scalar::I64(value as i64).cast(dtype),
                 Ok(_) => Scalar::U64(value as u64).cast(dtype),
-                // Rounded once for the dtypes with single precision, twice (through double) for the shorter ones.
+                // Each rounded once.
                 Err(_) if dtype.real_part() == Dtype::F32 => Scalar::F32(value as f32).cast(dtype),
+                Err(_) if dtype.size() == 2 => Scalar::F32(integer_to_odd(value)).cast(dtype),
                 Err(_) => Scalar::F64(value as f64).cast(dtype),
             },
-            Self::Float(value) => Scalar::F64(value).cast(dtype),
+            Self::Large(_) if dtype.kind().is_integer() => {
+                return Err(Error::dtype(
+                    "scalar",
+                    format!("{self}, outside the range of {dtype}"),
+                    "an integer of at most 64 bits",
+                    "cast the array to a floating-point dtype first",
+                ));
+            }
+            Self::Large(value) | Self::Float(value) => Scalar::F64(value).cast(dtype),
             Self::Complex(value) => Scalar::C128(value).cast(dtype),
         })
     }
@@ -108,7 +133,7 @@ impl Weak {
     pub fn assigned(&self, dtype: Dtype) -> Result<Scalar> {
         match *self {
             Self::Int(value) if dtype == Dtype::Bool => Ok(Scalar::Bool(value != 0)),
-            Self::Float(value) if dtype == Dtype::Bool => Ok(Scalar::Bool(value != 0.0)),
+            Self::Large(value) | Self::Float(value) if dtype == Dtype::Bool => Ok(Scalar::Bool(value != 0.0)),
             Self::Complex(value) if dtype == Dtype::Bool => Ok(Scalar::Bool(value != Complex::default())),
             // Doubles beyond 128 bits saturate, and are out of every range.
             Self::Float(value) if dtype.kind().is_integer() && value.is_finite() => {
@@ -118,11 +143,26 @@ impl Weak {
         }
     }
 
+    /// The value as a pair of doubles, rounded where it is an integer beyond them.
+    pub(crate) const fn to_c128(self) -> Complex<f64> {
+        match self {
+            Self::Bool(value) => Complex::new(value as u8 as f64, 0.0),
+            Self::Int(value) => Complex::new(value as f64, 0.0),
+            Self::Large(value) | Self::Float(value) => Complex::new(value, 0.0),
+            Self::Complex(value) => value,
+        }
+    }
+
     /// How this integer compares with every value of an integer `dtype` that it is out of range of: `Less` when it
     /// is below all of them, `Greater` when above. `None` when `dtype` holds the value or no integer is involved.
     #[must_use]
     pub fn order_against(&self, dtype: Dtype) -> Option<Ordering> {
-        let (Self::Int(value), Ok(range)) = (*self, dtype.iinfo()) else { return None };
+        let (value, range) = match (*self, dtype.iinfo()) {
+            (Self::Int(value), Ok(range)) => (value, range),
+            // The conversion saturates.
+            (Self::Large(value), Ok(range)) => (value as i128, range),
+            _ => return None,
+        };
         if value < range.min {
             Some(Ordering::Less)
         } else if value > range.max {
@@ -153,6 +193,7 @@ impl std::fmt::Display for Weak {
         match self {
             Self::Bool(value) => value.fmt(f),
             Self::Int(value) => value.fmt(f),
+            Self::Large(value) => write!(f, "{value:e}"),
             Self::Float(value) => write!(f, "{value:?}"),
             Self::Complex(value) => value.fmt(f),
         }

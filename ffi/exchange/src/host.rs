@@ -113,6 +113,61 @@ impl Strided<'_> {
         unsafe { place.adopt(self.data, queue, self.read_only, give_back) }
     }
 
+    /// Whether an array may be on these elements: they are whole elements apart, each at a multiple of its alignment.
+    #[must_use]
+    pub fn is_adoptable(&self) -> bool {
+        let whole = |strides| self.elements(strides).is_ok();
+        let empty = self.shape.contains(&0);
+        empty || (self.data.addr().is_multiple_of(self.dtype.align()) && self.byte_strides.is_none_or(whole))
+    }
+
+    /// An array with a copy of these elements, which may be anywhere, and (`swapped`) in the other byte order; of kind host, on
+    /// a queue of the host. The memory is given back when it is copied.
+    ///
+    /// # Errors
+    /// As for [`import`](Self::import); [`Error::Alloc`].
+    ///
+    /// # Safety
+    /// As for [`import`](Self::import).
+    pub unsafe fn copied(&self, queue: &Queue, swapped: bool, give_back: GiveBack) -> Result<UsmArray> {
+        let size = self.dtype.size();
+        // The parts of complex numbers are numbers of their own.
+        let number = if swapped { self.dtype.real_part().size() } else { size };
+        let mut shape: SmallVec<[i64; 6]> = self.shape.into();
+        let mut strides: SmallVec<[i64; 6]> = match self.byte_strides {
+            Some(strides) => strides.into(),
+            None => {
+                let mut next = size as i64;
+                let mut strides: SmallVec<[i64; 6]> = smallvec::smallvec![0; shape.len()];
+                for (stride, &extent) in strides.iter_mut().zip(&shape).rev() {
+                    *stride = next;
+                    next = next.saturating_mul(extent.max(1));
+                }
+                strides
+            }
+        };
+        // At most 16 bytes.
+        shape.extend([(size / number) as i64, number as i64]);
+        strides.extend([number as i64, 1]);
+        let bytes = Strided {
+            data: self.data,
+            dtype: Dtype::U8,
+            shape: &shape,
+            byte_strides: Some(&strides),
+            read_only: true,
+        };
+        // SAFETY: the caller's promise; these are the bytes of the elements.
+        let bytes = unsafe { bytes.import(queue, give_back)? };
+        let extents = &bytes.shape()[..self.shape.len()];
+        if bytes.is_empty() {
+            return UsmArray::empty(queue, extents, self.dtype, UsmKind::Host);
+        }
+        let copy = if swapped { bytes.flip(Some(&[-1]))? } else { bytes.clone() }.copy_in(Order::C)?;
+        // What gives memory back may take it away at once.
+        copy.wait()?;
+        UsmArray::builder(extents).dtype(self.dtype).buffer(&copy.usm_data()?).build()
+    }
+
     /// Strides in elements. Those along which nothing is stepped do not count.
     fn elements(&self, strides: &[i64]) -> Result<SmallVec<[i64; 4]>> {
         // As large as an element: 16 bytes at most.
@@ -376,6 +431,58 @@ mod tests {
             }
             drop(array);
             prop_assert_eq!(count.load(Ordering::SeqCst), 1);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_adopted_is_copied() {
+        let queue = host_queue().unwrap();
+        // Records of a byte and a number, in either byte order.
+        for swapped in [false, true] {
+            let mut records: Vec<u8> = Vec::new();
+            for i in 0..6_i32 {
+                let value = f64::from(i) + 0.5;
+                records.push(0xee);
+                records.extend(if swapped { value.to_be_bytes() } else { value.to_le_bytes() });
+            }
+            let (count, give_back) = counted();
+            let strided = Strided {
+                data: records.as_mut_ptr().wrapping_add(9 * 5 + 1),
+                dtype: Dtype::F64,
+                shape: &[3, 2],
+                byte_strides: Some(&[-18, -9]),
+                read_only: true,
+            };
+            assert!(!strided.is_adoptable());
+            // SAFETY: within a vector that outlives the copy and is not used meanwhile.
+            let array = unsafe { strided.copied(&queue, swapped, give_back).unwrap() };
+            assert_eq!(count.load(Ordering::SeqCst), 1);
+            records.fill(0);
+            // On a big-endian machine the two are the other way round.
+            if cfg!(target_endian = "little") {
+                assert_eq!(array.to_vec::<f64>().unwrap(), [5.5, 4.5, 3.5, 2.5, 1.5, 0.5]);
+            }
+            assert!(array.flags().writable && array.flags().c_contiguous);
+        }
+        let mut parts = [1.0_f32, 2.0, 3.0, 4.0]
+            .map(|part| u32::from_ne_bytes(part.to_bits().swap_bytes().to_ne_bytes()));
+        let strided = Strided {
+            data: parts.as_mut_ptr().cast(),
+            dtype: Dtype::C64,
+            shape: &[2],
+            byte_strides: None,
+            read_only: false,
+        };
+        assert!(strided.is_adoptable());
+        // SAFETY: as above.
+        let array = unsafe { strided.copied(&queue, true, Box::new(|| ())).unwrap() };
+        let complex = stridewise_core::Complex::<f32>::new;
+        assert_eq!(array.to_vec().unwrap(), [complex(1.0, 2.0), complex(3.0, 4.0)]);
+        for shape in [&[0_i64, 3][..], &[]] {
+            let strided = Strided { shape, dtype: Dtype::U32, ..strided };
+            // SAFETY: as above.
+            let array = unsafe { strided.copied(&queue, true, Box::new(|| ())).unwrap() };
+            assert_eq!(array.shape().len(), shape.len());
         }
     }
 

@@ -1,6 +1,6 @@
 //! Dtypes as text: the type strings of the array interfaces, and the format strings of the buffer protocol (PEP 3118).
 //!
-//! Elements are those of this machine: other byte orders are refused, not swapped.
+//! Elements are those of this machine: where they are in the other byte order, that is told apart, for they must be copied.
 
 use std::ffi::{CStr, c_long};
 
@@ -15,24 +15,37 @@ const ORDERS: (char, char) = if cfg!(target_endian = "little") { ('<', '>') } el
 /// # Errors
 /// [`Error::Dtype`] for anything else: other byte orders, unknown letters, sizes that no dtype has.
 pub fn dtype_of_typestr(text: &str) -> Result<Dtype> {
-    let refuse = |expected: &'static str, help: &'static str| {
-        Err(Error::dtype("typestr", format!("{text:?}"), expected, help))
-    };
+    match ordered_typestr(text)? {
+        (dtype, false) => Ok(dtype),
+        (_, true) => Err(Error::dtype(
+            "typestr",
+            format!("{text:?}"),
+            "elements in this machine's byte order",
+            "convert the array first, in NumPy with x.astype(x.dtype.newbyteorder('='))",
+        )),
+    }
+}
+
+/// As [`dtype_of_typestr`], and whether elements are in the other byte order.
+///
+/// # Errors
+/// [`Error::Dtype`] for unknown letters, and sizes that no dtype has.
+pub fn ordered_typestr(text: &str) -> Result<(Dtype, bool)> {
     let mut letters = text.chars();
     let (order, code) = (letters.next(), letters.as_str());
     // Every code of the list is a mark and then what stands here; `bfloat16` is none.
     let known = Dtype::ALL.iter().copied().find(|dtype| typestr(*dtype).is_some_and(|t| &t[1..] == code));
     match (order, known) {
-        (Some('|' | '='), Some(dtype)) => Ok(dtype),
-        (Some(mark), Some(dtype)) if mark == ORDERS.0 || (mark == ORDERS.1 && dtype.size() == 1) => Ok(dtype),
-        (Some(mark), Some(_)) if mark == ORDERS.1 => refuse(
-            "elements in this machine's byte order",
-            "convert the array first, in NumPy with x.astype(x.dtype.newbyteorder('='))",
-        ),
-        _ => refuse(
+        (Some('|' | '='), Some(dtype)) => Ok((dtype, false)),
+        (Some(mark), Some(dtype)) if mark == ORDERS.0 || mark == ORDERS.1 => {
+            Ok((dtype, mark == ORDERS.1 && dtype.size() > 1))
+        }
+        _ => Err(Error::dtype(
+            "typestr",
+            format!("{text:?}"),
             "a byte order, one of b i u f c and a size, such as <f4, |b1 or <c16",
             "use a bool, an integer of 1, 2, 4 or 8 bytes, a float of 2, 4 or 8, or a complex number of 8 or 16",
-        ),
+        )),
     }
 }
 
@@ -80,9 +93,22 @@ impl Letter {
 /// # Errors
 /// [`Error::Dtype`] for structures, repetitions, other byte orders and letters that no dtype stands for.
 pub fn dtype_of_format(text: &str) -> Result<Dtype> {
-    let refuse = |expected: &'static str, help: &'static str| {
-        Err(Error::dtype("format", format!("{text:?}"), expected, help))
-    };
+    match ordered_format(text)? {
+        (dtype, false) => Ok(dtype),
+        (_, true) => Err(Error::dtype(
+            "format",
+            format!("{text:?}"),
+            "elements in this machine's byte order",
+            "convert the elements first",
+        )),
+    }
+}
+
+/// As [`dtype_of_format`], and whether elements are in the other byte order.
+///
+/// # Errors
+/// [`Error::Dtype`] for structures, repetitions and letters that no dtype stands for.
+pub fn ordered_format(text: &str) -> Result<(Dtype, bool)> {
     let (order, code) = match text.chars().next() {
         Some(mark @ ('@' | '=' | '<' | '>' | '!')) => (mark, &text[1..]),
         _ => ('@', text),
@@ -111,16 +137,15 @@ pub fn dtype_of_format(text: &str) -> Result<Dtype> {
         _ => None,
     };
     let Some(dtype) = letter.and_then(Letter::dtype) else {
-        return refuse(
+        return Err(Error::dtype(
+            "format",
+            format!("{text:?}"),
             "the letter of one number: ? b B h H i I l L q Q n N e f d Zf or Zd",
             "select a field of a structure first, or convert the elements",
-        );
+        ));
     };
     let other = if order == '!' { '>' } else { order };
-    if other == ORDERS.1 && dtype.size() > 1 {
-        return refuse("elements in this machine's byte order", "convert the elements first");
-    }
-    Ok(dtype)
+    Ok((dtype, other == ORDERS.1 && dtype.size() > 1))
 }
 
 /// The buffer protocol's format of a dtype; `None` for `bfloat16`, which has none.

@@ -1,4 +1,4 @@
-//! The engine's errors as Python's exceptions. The text stays.
+//! The engine's errors as Python's exceptions. The text stays, in Python's terms.
 
 use pyo3::exceptions::{
     PyBufferError, PyException, PyMemoryError, PyNotImplementedError, PyOSError, PyRuntimeError, PyTypeError,
@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PySlice, PyType};
 use stridewise::Error;
+
+use crate::wording;
 
 pyo3::create_exception!(
     stridewise,
@@ -87,7 +89,7 @@ impl From<Fault> for PyErr {
 
 /// The exception for an error of the engine.
 pub(crate) fn raise(error: &Error) -> PyErr {
-    let text = error.to_string();
+    let text = wording::in_python(error.to_string());
     match error {
         Error::Value(_) | Error::Shape(_) | Error::Overflow(_) | Error::Borrow(_) => {
             PyValueError::new_err(text)

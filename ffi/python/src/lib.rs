@@ -13,6 +13,7 @@ mod objects;
 mod protocol;
 mod runtime;
 mod wait;
+mod wording;
 
 use pyo3::prelude::*;
 

@@ -73,6 +73,35 @@ def test_arange_of_dtype(dtype):
     same(sw.arange(1, stop=9, step=3, dtype=dtype), np.arange(1, 9, 3, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", ["f2", "bfloat16", "f4", "f8"])
+@pytest.mark.parametrize(
+    "arguments, count",
+    [
+        ((0, 1, 0.1), 10), ((0, 10, 0.1), 100), ((1, 2, 0.1), 10), ((0, 1, 1 / 3), 3), ((0, 0.3, 0.1), 3),
+        ((0, 7, 0.7), 10), ((0.1, 0.4, 0.1), 4), ((0, 2049), 2049), ((2048, 2051), 3), ((0, 70000, 1000), 70),
+        ((2**24, 2**24 + 3), 3), ((16842753, 16842754), 1), ((2**53, 2**53 + 3), 3), ((-1e308, 1.7e308, 1e308), 3),
+        ((2**70, 2**70 + 2**62, 2**60), 4), *(((0, n / 8, 0.125), n) for n in (15, 16, 17, 1023, 1024, 1025, 4095, 4096, 4097)),
+    ],
+)  # fmt: skip
+def test_arange_counts_and_computes_before_it_rounds(arguments, count, dtype):
+    start, stop, step = arguments if len(arguments) == 3 else (*arguments, 1)
+    a = sw.arange(start, stop, step, dtype=dtype)
+    assert a.shape == (count,)
+    scale = 0.25 if abs(stop) > 1e300 else 1
+    exact = [start + i * step if isinstance(start * step, int) else (start * scale + i * (step * scale)) / scale for i in range(count)]
+    rounded = sw.astype(sw.asarray(exact, dtype="f8"), dtype)
+    assert a.dtype == rounded.dtype and sw.all(a == rounded)
+
+
+def test_arange_of_integers_needs_no_more_than_its_elements():
+    same(sw.arange(0, 128, dtype="i1"), np.arange(128).astype("i1"))
+    same(sw.arange(255, -1, -85, dtype="u1"), np.array([255, 170, 85, 0], "u1"))
+    same(sw.arange(2**64 - 2, 2**64, dtype="u8"), np.array([2**64 - 2, 2**64 - 1], "u8"))
+    for arguments, dtype in [((0, 129), "i1"), ((-1, 2), "u1"), ((0, 2.5), "i4")]:
+        with pytest.raises(TypeError):
+            sw.arange(*arguments, dtype=dtype)
+
+
 def test_arange_refuses():
     for arguments, error in [((1, 2, 0), ValueError), ((float("nan"),), ValueError), (("a",), TypeError)]:
         with pytest.raises(error):
@@ -91,6 +120,10 @@ def test_linspace(arguments, endpoint):
 def test_linspace_of_dtype():
     close(sw.linspace(0, 1, num=5, dtype="f4"), np.linspace(0, 1, 5, dtype="f4"))
     same(sw.linspace(-2, 2, 8, dtype="i4"), np.linspace(-2, 2, 8, dtype="i4"))
+    same(sw.linspace(0.5, 2**63, 2, dtype="u8"), np.array([0, 2**63], "u8"))
+    for dtype in ("f2", "f4"):
+        same(sw.linspace(0.1, 0.7, 13, dtype=dtype), np.linspace(0.1, 0.7, 13).astype(dtype))
+        same(sw.linspace(2049, 4097, 9, dtype=dtype), np.linspace(2049, 4097, 9).astype(dtype))
     with pytest.raises(ValueError):
         sw.linspace(0, 1, -1)
 
@@ -119,7 +152,7 @@ def test_meshgrid(indexing, count):
     pairs = [both(np.arange(n + 2)) for n in range(count)]
     found = sw.meshgrid(*(a for _, a in pairs), indexing=indexing)
     expected = np.meshgrid(*(x for x, _ in pairs), indexing=indexing)
-    assert len(found) == len(expected) and isinstance(found, list)
+    assert len(found) == len(expected) and isinstance(found, tuple)
     for ours, theirs in zip(found, expected):
         same(ours, theirs)
     with pytest.raises(ValueError):

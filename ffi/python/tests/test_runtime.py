@@ -249,11 +249,9 @@ class TestWork:
             queue.fill(a, 1, count=3, dtype="f4")
         with pytest.raises(TypeError):
             queue.fill(a, "text")
-        for wrong in (300, -1, 1 << 70, 1j):
+        for wrong in (300, -1, 1 << 70, 1 << 200, 1j):
             with pytest.raises(TypeError):
                 queue.fill(a, wrong)
-        with pytest.raises(OverflowError):
-            queue.fill(a, 1 << 200)
         with pytest.raises(TypeError):
             queue.fill(bytearray(10), 1)
         with pytest.raises((OverflowError, TypeError)):

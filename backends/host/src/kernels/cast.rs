@@ -92,8 +92,10 @@ macro_rules! halves {
         }
     )*};
 }
-halves!(f32, half, bhalf: i8 i16 i64 u8 u16 u64 f32);
+halves!(f32, half, bhalf: i8 i16 u8 u16 f32);
 halves!(f64, half_of_double, bhalf_of_double: i32 u32 f64);
+// What is beyond `float32`'s significand leaves a trace, as of doubles.
+halves!(i128, half_of_integer, bhalf_of_integer: i64 u64);
 
 /// The bits of the nearest `float16`, ties to even. Without branches, so that loops over it become vector code; the
 /// `half` crate asks the processor's features at each element.
@@ -139,6 +141,29 @@ fn half_of_double(x: f64) -> u16 {
 #[inline(always)]
 fn bhalf_of_double(x: f64) -> u16 {
     bhalf(to_odd(x))
+}
+
+/// [`to_odd`] of an integer of 64 bits or their magnitude.
+#[inline(always)]
+fn integer_to_odd(x: i128) -> f32 {
+    let magnitude = x.unsigned_abs() as u64;
+    // All but the 24 bits of the significand.
+    let beyond = 40_u32.saturating_sub(magnitude.leading_zeros());
+    let kept = magnitude >> beyond;
+    let odd = kept | u64::from(kept << beyond != magnitude);
+    // Both factors and the product are exact.
+    let near = odd as i64 as f32 * f32::from_bits((127 + beyond) << 23);
+    if x < 0 { -near } else { near }
+}
+
+#[inline(always)]
+fn half_of_integer(x: i128) -> u16 {
+    half(integer_to_odd(x))
+}
+
+#[inline(always)]
+fn bhalf_of_integer(x: i128) -> u16 {
+    bhalf(integer_to_odd(x))
 }
 
 /// The value of a `float16`, exact.

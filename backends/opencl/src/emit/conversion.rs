@@ -108,7 +108,14 @@ impl<'w> Token<'w> {
                 Dtype::F32,
                 &format!("(float)({x} < 0x1000000u ? {x} : ({x} & ~0xffu) | (({x} & 0xffu) != 0) << 8)"),
             ),
-            // Of 64-bit integers, by two roundings; exact of the others.
+            // The same of what the significand has no bits for.
+            Dtype::I64 | Dtype::U64 => {
+                let whole = c_type(self.dtype);
+                let cut = self.line(Dtype::F32, &format!("convert_float_rtz({x})"));
+                let short = cut.text();
+                cut.line(Dtype::F32, &format!("as_float(as_uint({short}) | (uint)(({whole}){short} != {x}))"))
+            }
+            // Exact of the others.
             _ => self.line(Dtype::F32, &format!("(float){x}")),
         };
         let x = float.text();

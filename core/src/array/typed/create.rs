@@ -46,39 +46,33 @@ impl<T: Element> Array<T> {
         Creator { queue: queue.clone(), kind: default_kind(queue), order: Order::C, element: PhantomData }
     }
 
-    /// A creator of arrays like this one.
-    fn like(&self) -> Creator<T> {
-        let order = self.inner.result_order();
-        Creator { queue: self.queue().clone(), kind: self.usm_kind(), order, element: PhantomData }
-    }
-
     /// An array of this one's shape, queue, kind and order, with arbitrary elements.
     ///
     /// # Errors
     /// As for [`Creator::empty`].
     pub fn empty_like(&self) -> Result<Self> {
-        self.like().empty(self.shape())
+        self.inner.empty_like(None)?.try_into()
     }
     /// An array of this one's shape, queue, kind and order, filled with a value.
     ///
     /// # Errors
     /// As for [`Creator::empty`].
     pub fn full_like(&self, value: T) -> Result<Self> {
-        self.like().full(self.shape(), value)
+        self.inner.full_like(value.to_scalar())?.try_into()
     }
     /// An array of this one's shape, queue, kind and order, filled with zeros.
     ///
     /// # Errors
     /// As for [`Creator::empty`].
     pub fn zeros_like(&self) -> Result<Self> {
-        self.like().zeros(self.shape())
+        self.inner.zeros_like(None)?.try_into()
     }
     /// An array of this one's shape, queue, kind and order, filled with ones.
     ///
     /// # Errors
     /// As for [`Creator::empty`].
     pub fn ones_like(&self) -> Result<Self> {
-        self.like().ones(self.shape())
+        self.inner.ones_like(None)?.try_into()
     }
 }
 
@@ -206,13 +200,15 @@ creation! {
     }
 
     /// `start`, `start + step`, `start + 2 step`, … before `stop`: ⌈(stop − start) / step⌉ elements, none where `stop`
-    /// lies the other way (array API). Floating point is computed in double precision.
+    /// lies the other way (array API). Floating point is counted and computed in double precision, from the numbers as `T`
+    /// has them: `0.1` of a short type is another number than a tenth, and [`UsmArray::arange`] takes that.
     ///
     /// # Errors
     /// [`Error::Value`] for a step of 0 or numbers that are not finite, [`Error::Overflow`] for too many elements; as for
     /// [`empty`](Self::empty).
     fn arange<RealElement>(self, start: T, stop: T, step: T) {
-        UsmArray::arange(&self.queue, start.to_scalar(), stop.to_scalar(), step.to_scalar(), self.kind)?.try_into()
+        let [start, stop, step] = [start, stop, step].map(|number| number.to_scalar().weak());
+        UsmArray::arange(&self.queue, start, stop, step, T::DTYPE, self.kind)?.try_into()
     }
 
     /// `num` numbers at equal distances from `start` to `stop`, both included exactly; one number is `start`. Computed in
@@ -221,7 +217,8 @@ creation! {
     /// # Errors
     /// [`Error::Overflow`] for too many elements; as for [`empty`](Self::empty).
     fn linspace<FieldElement>(self, start: T, stop: T, num: usize) {
-        UsmArray::linspace(&self.queue, start.to_scalar(), stop.to_scalar(), num, true, self.kind)?.try_into()
+        let [start, stop] = [start, stop].map(|number| number.to_scalar().weak());
+        UsmArray::linspace(&self.queue, start, stop, num, true, T::DTYPE, self.kind)?.try_into()
     }
 
     /// `num` numbers at equal distances from `start`, included, to `stop`, which is left out: the array API's `linspace`
@@ -230,7 +227,8 @@ creation! {
     /// # Errors
     /// [`Error::Overflow`] for too many elements; as for [`empty`](Self::empty).
     fn linspace_open<FieldElement>(self, start: T, stop: T, num: usize) {
-        UsmArray::linspace(&self.queue, start.to_scalar(), stop.to_scalar(), num, false, self.kind)?.try_into()
+        let [start, stop] = [start, stop].map(|number| number.to_scalar().weak());
+        UsmArray::linspace(&self.queue, start, stop, num, false, T::DTYPE, self.kind)?.try_into()
     }
 }
 

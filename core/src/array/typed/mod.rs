@@ -3,10 +3,13 @@
 //! One rule for failures: elementwise operations – operators and the methods named after functions – panic with the
 //! message of the error and have twins named `try_…` that return it; everything else returns a `Result`.
 
+#[cfg(feature = "approx")]
+mod approx;
 mod axes;
 mod classes;
 mod composed;
 mod create;
+mod functions;
 mod indexing;
 mod linalg;
 mod manipulate;

@@ -1,8 +1,8 @@
 //! Spread, counts and sums that stay in range. As for other reductions, each has three forms: over everything to one value,
 //! over axes to an array, and the same with the axes kept with extent 1.
 
-use super::{Array, Axes, FloatElement, Reducible, typed_item};
-use crate::array::Reduction;
+use super::{Array, Axes, FieldElement, FloatElement, Reducible, typed_item};
+use crate::array::{QuantileMethod, Reduction};
 use crate::dtype::Element;
 use crate::error::Result;
 
@@ -55,6 +55,39 @@ statistics! {
     FloatElement -> T: logsumexp logsumexp_axis logsumexp_axis_keepdims ()
         x, axes, keep => x.logsumexp(axes, keep, None),
         "`ln Σ eˣ` without overflow on the way; −∞ of no elements.";
+    FieldElement -> T: nansum nansum_axis nansum_axis_keepdims ()
+        x, axes, keep => x.reduce_numbers(Reduction::Sum, axes, keep, None),
+        "The sum of the elements that are not NaN; 0 of none.";
+    FieldElement -> T: nanprod nanprod_axis nanprod_axis_keepdims ()
+        x, axes, keep => x.reduce_numbers(Reduction::Prod, axes, keep, None),
+        "The product of the elements that are not NaN; 1 of none.";
+    FloatElement -> T: nanmin nanmin_axis nanmin_axis_keepdims ()
+        x, axes, keep => x.reduce_numbers(Reduction::Min, axes, keep, None),
+        "The smallest of the elements that are not NaN; NaN where all are.";
+    FloatElement -> T: nanmax nanmax_axis nanmax_axis_keepdims ()
+        x, axes, keep => x.reduce_numbers(Reduction::Max, axes, keep, None),
+        "The largest of the elements that are not NaN; NaN where all are.";
+    FieldElement -> T: nanmean nanmean_axis nanmean_axis_keepdims ()
+        x, axes, keep => x.nanmean(axes, keep),
+        "The mean of the elements that are not NaN; NaN of none.";
+    FieldElement -> T::Part: nanvar nanvar_axis nanvar_axis_keepdims (correction: f64)
+        x, axes, keep => x.nanvar(axes, keep, correction),
+        "The variance of the elements that are not NaN; NaN of no more of them than `correction`.";
+    FieldElement -> T::Part: nanstd nanstd_axis nanstd_axis_keepdims (correction: f64)
+        x, axes, keep => x.nanstd(axes, keep, correction),
+        "The standard deviation of the elements that are not NaN, the root of their variance.";
+    Reducible -> T::Spread: median median_axis median_axis_keepdims ()
+        x, axes, keep => x.median(axes, keep, false),
+        "The median, the mean of the two in the middle of an even number; NaN where an element is; of integers in `f64`.";
+    Reducible -> T::Spread: nanmedian nanmedian_axis nanmedian_axis_keepdims ()
+        x, axes, keep => x.median(axes, keep, true),
+        "The median of the elements that are not NaN; of integers in `f64`.";
+    Reducible -> T::Spread: quantile quantile_axis quantile_axis_keepdims (part: f64, method: QuantileMethod)
+        x, axes, keep => x.quantile(&[part], axes, keep, method, false).and_then(|all| all.squeeze(&[0])),
+        "The number that a part of the elements, from 0 to 1, is not above; NaN where an element is; of integers in `f64`.";
+    Reducible -> T::Spread: nanquantile nanquantile_axis nanquantile_axis_keepdims (part: f64, method: QuantileMethod)
+        x, axes, keep => x.quantile(&[part], axes, keep, method, true).and_then(|all| all.squeeze(&[0])),
+        "The number that a part of the elements that are not NaN, from 0 to 1, is not above; of integers in `f64`.";
     Element -> i64: count_nonzero count_nonzero_axis count_nonzero_axis_keepdims ()
         x, axes, keep => x.count_nonzero(axes, keep),
         "How many elements are not zero; NaN is not.";

@@ -1,6 +1,7 @@
 //! Building kernels: what an attribute macro in Rust, a reader of Python functions and hand-written code call.
 
 mod blocks;
+mod signs;
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -294,6 +295,11 @@ impl KernelBuilder {
         }
         if !op.allows(dtype) {
             return Err(self.error(Rule::Type, format!("`{}` is not defined for {dtype}", op.name())));
+        }
+        if let [Operand::Value(first), Operand::Value(second)] = values[..]
+            && let Some(result) = self.compare_signs(op, [first, second])?
+        {
+            return Ok(result);
         }
         for (position, operand) in values.iter().enumerate() {
             if let Operand::Weak(number) = operand

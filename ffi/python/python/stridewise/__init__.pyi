@@ -671,6 +671,7 @@ def atan2(
 ) -> usm_ndarray: ...
 def atanh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 bfloat16: Final[_dtype]
+def bincount(x: usm_ndarray, /, *, minlength: _int = 0) -> usm_ndarray: ...
 def bitwise_and(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
@@ -793,6 +794,7 @@ def cumulative_sum(
     include_initial: _bool = False,
     out: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
+def deg2rad(x: usm_ndarray, /) -> usm_ndarray: ...
 def diff(
     x: usm_ndarray,
     /,
@@ -802,6 +804,7 @@ def diff(
     prepend: usm_ndarray | None = None,
     append: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
+def digitize(x: usm_ndarray, bins: usm_ndarray, /, *, right: _bool = False) -> usm_ndarray: ...
 def divide(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
@@ -910,6 +913,13 @@ def get_devices(backend: _str = "all", device_type: _str = "all") -> list[Device
 def get_execution_queue(queues: Sequence[Queue]) -> Queue | None: ...
 def get_num_devices(backend: _str = "all", device_type: _str = "all") -> _int: ...
 def get_pointer_type(address: _int) -> _str: ...
+def gradient(
+    f: usm_ndarray,
+    /,
+    *spacing: usm_ndarray | _float,
+    axis: _int | Sequence[_int] | None = None,
+    edge_order: _int = 1,
+) -> usm_ndarray | tuple[usm_ndarray, ...]: ...
 def greater(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
@@ -926,6 +936,14 @@ def greater_equal(
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
+def histogram(
+    x: usm_ndarray,
+    /,
+    bins: usm_ndarray | _int | Sequence[_float] = 10,
+    *,
+    range: tuple[_float, _float] | None = None,
+    density: _bool = False,
+) -> tuple[usm_ndarray, usm_ndarray]: ...
 def hypot(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
@@ -941,6 +959,16 @@ int16: Final[_dtype]
 int32: Final[_dtype]
 int64: Final[_dtype]
 int8: Final[_dtype]
+def interp(
+    x: usm_ndarray,
+    xp: usm_ndarray,
+    fp: usm_ndarray,
+    /,
+    *,
+    left: _float | None = None,
+    right: _float | None = None,
+    period: _float | None = None,
+) -> usm_ndarray: ...
 def isclose(
     x1: usm_ndarray,
     x2: usm_ndarray,
@@ -955,6 +983,7 @@ def isfinite(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, or
 def isin(x1: usm_ndarray | _complex, x2: usm_ndarray | _complex, /, *, invert: _bool = False) -> usm_ndarray: ...
 def isinf(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def isnan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def lerp(x1: usm_ndarray, x2: usm_ndarray | _complex, weight: usm_ndarray | _complex, /) -> usm_ndarray: ...
 def less(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
@@ -1056,7 +1085,14 @@ def mean(
     keepdims: _bool = False,
     out: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
-def meshgrid(*arrays: usm_ndarray, indexing: _str = "xy") -> list[usm_ndarray]: ...
+def median(
+    x: usm_ndarray,
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def meshgrid(*arrays: usm_ndarray, indexing: _str = "xy") -> tuple[usm_ndarray, ...]: ...
 def min(
     x: usm_ndarray,
     /,
@@ -1083,6 +1119,92 @@ def multiply(
     order: _str = "K",
 ) -> usm_ndarray: ...
 nan: Final[_float]
+def nan_to_num(
+    x: usm_ndarray,
+    /,
+    *,
+    nan: _float = 0.0,
+    posinf: _float | None = None,
+    neginf: _float | None = None,
+) -> usm_ndarray: ...
+def nanmax(
+    x: usm_ndarray,
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanmean(
+    x: usm_ndarray,
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanmedian(
+    x: usm_ndarray,
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanmin(
+    x: usm_ndarray,
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanpercentile(
+    x: usm_ndarray,
+    q: usm_ndarray | _float | Sequence[_float],
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    method: _str = "linear",
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanprod(
+    x: usm_ndarray,
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    dtype: _DTypeLike | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanquantile(
+    x: usm_ndarray,
+    q: usm_ndarray | _float | Sequence[_float],
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    method: _str = "linear",
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanstd(
+    x: usm_ndarray,
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    correction: _float = 0.0,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nansum(
+    x: usm_ndarray,
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    dtype: _DTypeLike | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanvar(
+    x: usm_ndarray,
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    correction: _float = 0.0,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
 def negative(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 newaxis: Final[None]
 def nextafter(
@@ -1123,6 +1245,15 @@ def ones_like(
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
+def percentile(
+    x: usm_ndarray,
+    q: usm_ndarray | _float | Sequence[_float],
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    method: _str = "linear",
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
 def permute_dims(x: usm_ndarray, /, axes: Sequence[_int]) -> usm_ndarray: ...
 pi: Final[_float]
 def place(x: usm_ndarray, mask: usm_ndarray, vals: usm_ndarray, /) -> None: ...
@@ -1162,6 +1293,16 @@ def put_along_axis(
     axis: _int = -1,
     mode: _str = "raise",
 ) -> None: ...
+def quantile(
+    x: usm_ndarray,
+    q: usm_ndarray | _float | Sequence[_float],
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    method: _str = "linear",
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def rad2deg(x: usm_ndarray, /) -> usm_ndarray: ...
 def real(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def reciprocal(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def reduce_hypot(
@@ -1227,7 +1368,15 @@ def sigmoid(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, ord
 def sign(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def signbit(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def sin(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def sinc(x: usm_ndarray, /) -> usm_ndarray: ...
 def sinh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def sliding_window_view(
+    x: usm_ndarray,
+    window_shape: _int | Sequence[_int],
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+) -> usm_ndarray: ...
 def sort(x: usm_ndarray, /, *, axis: _int = -1, descending: _bool = False, stable: _bool = True) -> usm_ndarray: ...
 def sqrt(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def square(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use stridewise::{Dims, Order, Queue, Strides, UsmArray, UsmKind};
+use stridewise::{Dims, Queue, Strides, UsmArray, UsmKind};
 
 use super::PyArray;
 use crate::dtype;
@@ -91,7 +91,7 @@ impl PyArray {
         // There is one namespace.
         let _ = array_namespace;
         let options = Options::read(buffer_ctor_kwargs)?;
-        let mut builder = UsmArray::builder(shape_of(shape)?).order(order_of(order)?.unwrap_or(Order::C));
+        let mut builder = UsmArray::builder(shape_of(shape)?).order(order_of(order)?.named());
         let queue = match buffer.filter(|buffer| !buffer.is_none()) {
             None => queue_of(None, options.queue.as_ref(), None)?,
             Some(buffer) => {

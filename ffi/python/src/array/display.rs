@@ -4,7 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use stridewise::memory::heap;
-use stridewise::{Dtype, UsmArray};
+use stridewise::{Complex, Dtype, Scalar, UsmArray};
 
 use super::PyArray;
 use crate::errors::{Fault, Result};
@@ -17,7 +17,10 @@ const NAME: &str = "usm_ndarray(";
 impl PyArray {
     fn __str__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyString>> {
         let array = &self.array();
-        Ok(objects::text(py, &py.detach(|| elements(array, 0, 0))?)?)
+        if array.ndim() == 0 {
+            return Ok(shortest(py, py.detach(|| array.item())?)?.str()?);
+        }
+        Ok(objects::text(py, &py.detach(|| spelled(array, array.spaced()?))?)?)
     }
     fn __repr__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyString>> {
         let array = &self.array();
@@ -41,9 +44,30 @@ impl PyArray {
     }
 }
 
+/// The Python number with the fewest digits that tell a value from others of its dtype, as NumPy's scalars are written.
+fn shortest(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
+    // Digits of the shorter dtype are those of the double that they stand for.
+    let single = |value: f32| format!("{value:e}").parse().unwrap_or(f64::from(value));
+    // A 16-bit float has at most five digits: the first number of them that is it again.
+    let half = |value: Scalar| {
+        let wide = value.to_f64();
+        let again = |digits: &usize| {
+            let near: f64 = format!("{wide:.digits$e}").parse().unwrap_or(wide);
+            (Scalar::F64(near).cast(value.dtype()) == value).then_some(near)
+        };
+        (0..5).find_map(|digits| again(&digits)).unwrap_or(wide)
+    };
+    let number = match value {
+        Scalar::F32(value) => Scalar::F64(single(value)),
+        Scalar::F16(_) | Scalar::Bf16(_) => Scalar::F64(half(value)),
+        Scalar::C64(value) => Scalar::C128(Complex::new(single(value.re), single(value.im))),
+        other => other,
+    };
+    objects::number(py, number)
+}
+
 /// The elements, with truth values spelled as Python does.
-fn elements(array: &UsmArray, before: usize, after: usize) -> stridewise::Result<String> {
-    let text = array.written(before, after)?;
+fn spelled(array: &UsmArray, text: String) -> stridewise::Result<String> {
     if array.dtype() != Dtype::Bool {
         return Ok(text);
     }
@@ -59,7 +83,7 @@ fn elements(array: &UsmArray, before: usize, after: usize) -> stridewise::Result
 
 /// The elements, and the dtype where the elements do not tell it, as NumPy does.
 fn written(array: &UsmArray) -> stridewise::Result<String> {
-    let elements = elements(array, NAME.len(), 1)?;
+    let elements = spelled(array, array.written(NAME.len(), 1)?)?;
     let telling = matches!(array.dtype(), Dtype::Bool | Dtype::I64 | Dtype::F64 | Dtype::C128);
     let shape: Vec<String> = array.shape().iter().map(usize::to_string).collect();
     let shape = match (array.is_empty() && array.shape() != [0], shape.len()) {

@@ -146,16 +146,18 @@ pub(crate) fn assigned(array: &UsmArray, value: &Bound<'_, PyAny>) -> Result<Val
     match value.extract::<Operand<'_>>() {
         Ok(Operand::Array(source)) => Ok(Value::Array(source.clone())),
         Ok(Operand::Weak(number)) => Ok(Value::Scalar(number.assigned(array.dtype())?)),
-        Ok(Operand::Scalar(scalar)) => Ok(Value::Scalar(scalar)),
+        Ok(Operand::Scalar(scalar)) => Ok(Value::Scalar(scalar.weak().assigned(array.dtype())?)),
         Err(error) => {
+            // Each number is converted as one alone is, and refused where that is.
+            let listed = || sequence::array_of(value, Some(array.dtype()), array.queue(), array.usm_kind());
             if value.cast::<PyList>().is_ok() || value.cast::<PyTuple>().is_ok() {
-                return Ok(Value::Array(sequence::array_of(value, None, array.queue(), array.usm_kind())?));
+                return Ok(Value::Array(listed()?));
             }
             if let Some(source) = imported(value, array.queue())? {
                 return Ok(Value::Array(source));
             }
             if sequence::is_sequence(value) {
-                return Ok(Value::Array(sequence::array_of(value, None, array.queue(), array.usm_kind())?));
+                return Ok(Value::Array(listed()?));
             }
             Err(Fault::Python(error))
         }

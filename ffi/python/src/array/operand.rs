@@ -57,17 +57,14 @@ impl<'py> FromPyObject<'_, 'py> for Operand<'py> {
 /// types, some of which are derived from these.
 ///
 /// # Errors
-/// `OverflowError` for an integer of more than 127 bits.
+/// `OverflowError` for an integer beyond the doubles.
 pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Weak>> {
     if let Ok(value) = object.cast_exact::<PyFloat>() {
         return Ok(Some(Weak::Float(value.extract()?)));
     }
     if let Ok(value) = object.cast_exact::<PyInt>() {
         // The short way first: most integers are.
-        return Ok(Some(Weak::Int(match value.extract::<i64>() {
-            Ok(value) => value.into(),
-            Err(_) => value.extract::<i128>()?,
-        })));
+        return Ok(Some(integer(value)?));
     }
     if let Ok(value) = object.cast_exact::<PyBool>() {
         return Ok(Some(Weak::Bool(value.is_true())));
@@ -78,6 +75,17 @@ pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Weak>> {
     Ok(None)
 }
 
+fn integer(value: &Bound<'_, PyInt>) -> PyResult<Weak> {
+    // The short way first: most integers are.
+    if let Ok(value) = value.extract::<i64>() {
+        return Ok(Weak::Int(value.into()));
+    }
+    Ok(match value.extract::<i128>() {
+        Ok(value) => Weak::Int(value),
+        Err(_) => Weak::Large(value.extract()?),
+    })
+}
+
 fn parts(value: &Bound<'_, PyComplex>) -> Complex<f64> {
     use pyo3::types::PyComplexMethods;
     Complex::new(value.real(), value.imag())
@@ -85,8 +93,8 @@ fn parts(value: &Bound<'_, PyComplex>) -> Complex<f64> {
 
 /// The value of an object of a class derived from one of Python's numbers.
 fn derived(object: &Bound<'_, PyAny>) -> PyResult<Option<Weak>> {
-    if object.cast::<PyInt>().is_ok() {
-        return Ok(Some(Weak::Int(object.extract()?)));
+    if let Ok(value) = object.cast::<PyInt>() {
+        return Ok(Some(integer(value)?));
     }
     if object.cast::<PyFloat>().is_ok() {
         return Ok(Some(Weak::Float(object.extract()?)));

@@ -6,7 +6,7 @@
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use stridewise::{Dtype, Op, UsmArray, Weak, elementwise};
+use stridewise::{Op, UsmArray, Weak, elementwise};
 
 use super::operand::Operand;
 use super::{Now, PyArray};
@@ -80,7 +80,8 @@ fn compare(slf: &Bound<'_, PyArray>, op: Op, other: &Bound<'_, PyAny>) -> Result
     let other = match other.extract::<Operand<'_>>() {
         Ok(other) => other,
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
-            Operand::Weak(beyond(other, array.array().dtype())?)
+            // An integer beyond the doubles.
+            Operand::Weak(Weak::Large(if other.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY }))
         }
         Err(error) => {
             const PROTOCOLS: [&str; 3] =
@@ -93,17 +94,6 @@ fn compare(slf: &Bound<'_, PyArray>, op: Op, other: &Bound<'_, PyAny>) -> Result
         }
     };
     Ok(Py::new(py, PyArray::combine(array, op, &other)?)?.into_any())
-}
-
-/// A Python integer of more than 127 bits, for a comparison with a dtype: beyond every integer, and beside floats the
-/// nearest one, which may be infinite.
-fn beyond(number: &Bound<'_, PyAny>, dtype: Dtype) -> Result<Weak> {
-    let negative = number.lt(0)?;
-    if !dtype.kind().is_inexact() {
-        return Ok(Weak::Int(if negative { i128::MIN } else { i128::MAX }));
-    }
-    let infinite = if negative { f64::NEG_INFINITY } else { f64::INFINITY };
-    Ok(Weak::Float(number.extract::<f64>().unwrap_or(infinite)))
 }
 
 /// One line per comparison.

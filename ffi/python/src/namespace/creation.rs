@@ -6,12 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use stridewise::memory::heap;
 use stridewise::{
-    Dtype, DtypeKind, Indexing, Op, Order, Queue, Scalar, UsmArray, UsmArrayBuilder, UsmKind, Weak,
-    result_type,
+    Dtype, Indexing, Order, Queue, Scalar, UsmArray, UsmArrayBuilder, UsmKind, Weak, result_type,
 };
 
 use super::axes::arrays_of;
-use super::placement::{imported, kind_of, named_queue, order_of, queue_of};
+use super::placement::{Lie, imported, kind_of, named_queue, order_of, queue_of};
 use super::sequence;
 use crate::array::PyArray;
 use crate::array::construct::shape_of;
@@ -69,12 +68,6 @@ impl Place {
     }
 }
 
-/// The order of an array with the elements of another, where `None` stands for that of the other.
-fn order_like(array: &UsmArray, order: Option<Order>) -> Order {
-    let flags = array.flags();
-    order.unwrap_or(if flags.f_contiguous && !flags.c_contiguous { Order::F } else { Order::C })
-}
-
 /// A value to fill with and its dtype where none is named: that of an array or scalar, or what the number asks for.
 fn fill_value(value: &Bound<'_, PyAny>, dtype: Option<Dtype>, queue: &Queue) -> Result<Scalar> {
     match value.extract::<Operand<'_>>()? {
@@ -115,7 +108,7 @@ macro_rules! filled {
         ) -> Result<PyArray> {
             let place = Place::read(device, usm_type, sycl_queue, queue)?;
             let dtype = place.dtype(dtype)?.unwrap_or_else(|| place.default_float());
-            let builder = place.builder(&shape_of(shape)?, dtype, order_of(order)?.unwrap_or(Order::C));
+            let builder = place.builder(&shape_of(shape)?, dtype, order_of(order)?.named());
             Ok(py.detach(|| builder.filled(Scalar::I8($value)))?.into())
         }
 
@@ -139,7 +132,7 @@ macro_rules! filled {
             let x = &x.array();
             let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
             let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
-            let builder = place.builder(x.shape(), dtype, order_like(x, order_of(order)?));
+            let builder = order_of(order)?.like(x, place.builder(x.shape(), dtype, Order::C));
             Ok(py.detach(|| builder.filled(Scalar::I8($value)))?.into())
         }
     )*};
@@ -165,7 +158,7 @@ fn empty(
 ) -> Result<PyArray> {
     let place = Place::read(device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or_else(|| place.default_float());
-    let builder = place.builder(&shape_of(shape)?, dtype, order_of(order)?.unwrap_or(Order::C));
+    let builder = place.builder(&shape_of(shape)?, dtype, order_of(order)?.named());
     Ok(py.detach(|| builder.build())?.into())
 }
 
@@ -187,7 +180,7 @@ fn empty_like(
     let x = &x.array();
     let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
-    let builder = place.builder(x.shape(), dtype, order_like(x, order_of(order)?));
+    let builder = order_of(order)?.like(x, place.builder(x.shape(), dtype, Order::C));
     Ok(py.detach(|| builder.build())?.into())
 }
 
@@ -215,7 +208,7 @@ fn full(
         Err(_) => Place::read(device, usm_type, sycl_queue, queue)?,
     };
     let value = self::fill_value(fill_value, place.dtype(dtype)?, &place.queue)?;
-    let builder = place.builder(&shape_of(shape)?, value.dtype(), order_of(order)?.unwrap_or(Order::C));
+    let builder = place.builder(&shape_of(shape)?, value.dtype(), order_of(order)?.named());
     Ok(py.detach(|| builder.filled(value))?.into())
 }
 
@@ -241,7 +234,7 @@ fn full_like(
     let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
     let value = self::fill_value(fill_value, Some(dtype), &place.queue)?;
-    let builder = place.builder(x.shape(), dtype, order_like(x, order_of(order)?));
+    let builder = order_of(order)?.like(x, place.builder(x.shape(), dtype, Order::C));
     Ok(py.detach(|| builder.filled(value))?.into())
 }
 
@@ -268,7 +261,8 @@ fn weak(name: &str, value: &Bound<'_, PyAny>) -> Result<Weak> {
         .ok_or_else(|| Fault::Python(PyTypeError::new_err(format!("`{name}` is no number"))))
 }
 
-/// `start`, `start + step`, … before `stop`; with one number, from 0 to before it. Integers are exact.
+/// `start`, `start + step`, … before `stop`; with one number, from 0 to before it: ceil((stop - start) / step) elements.
+/// Integers are exact; others are counted and computed in double precision, and converted to the dtype last.
 ///
 /// dtype: the default integer dtype where all numbers are integers and the default floating one otherwise. Raises
 /// ValueError for a step of 0, TypeError for a dtype that is bool or complex.
@@ -303,14 +297,7 @@ fn arange(
         Some(dtype) => dtype,
         None => result_type(&[], &[start, stop, step], support)?,
     };
-    // No unsigned dtype holds a negative step or stop, but int64 does, and the result is the same.
-    let negative = |value: &Weak| matches!(value, Weak::Int(value) if *value < 0);
-    let inner = match dtype.kind() {
-        DtypeKind::Unsigned if [stop, step].iter().any(negative) => Dtype::I64,
-        _ => dtype,
-    };
-    let [start, stop, step] = [start.to_scalar(inner)?, stop.to_scalar(inner)?, step.to_scalar(inner)?];
-    let range = || UsmArray::arange(&place.queue, start, stop, step, place.kind)?.astype(dtype);
+    let range = || UsmArray::arange(&place.queue, start, stop, step, dtype, place.kind);
     Ok(py.detach(range)?.into())
 }
 
@@ -344,16 +331,7 @@ fn linspace(
     let (start, stop) = (weak("start", start)?, weak("stop", stop)?);
     let natural = result_type(&[], &[start, stop, Weak::Float(0.0)], place.queue.device().dtype_support())?;
     let dtype = place.dtype(dtype)?.unwrap_or(natural);
-    let inner = if dtype.kind().is_inexact() { dtype } else { natural };
-    let (start, stop) = (start.to_scalar(inner)?, stop.to_scalar(inner)?);
-    let numbers = || {
-        let numbers = UsmArray::linspace(&place.queue, start, stop, num, endpoint, place.kind)?;
-        if dtype.kind().is_integer() {
-            numbers.unary(Op::Floor)?.astype(dtype)
-        } else {
-            numbers.astype(dtype)
-        }
-    };
+    let numbers = || UsmArray::linspace(&place.queue, start, stop, num, endpoint, dtype, place.kind);
     Ok(py.detach(numbers)?.into())
 }
 
@@ -378,7 +356,7 @@ fn eye(
 ) -> Result<PyArray> {
     let place = Place::read(device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or_else(|| place.default_float());
-    let order = order_of(order)?.unwrap_or(Order::C);
+    let order = order_of(order)?.named();
     let rows = super::count("n_rows", n_rows)?;
     let columns = n_cols.map_or(Ok(rows), |columns| super::count("n_cols", columns))?;
     let matrix = || UsmArray::eye(&place.queue, rows, columns, k, dtype, place.kind)?.in_order(order);
@@ -412,7 +390,7 @@ fn meshgrid<'py>(
     py: Python<'py>,
     arrays: &Bound<'py, PyTuple>,
     indexing: &str,
-) -> Result<Bound<'py, PyList>> {
+) -> Result<Bound<'py, PyTuple>> {
     let indexing = match indexing {
         "xy" => Indexing::Xy,
         "ij" => Indexing::Ij,
@@ -425,7 +403,7 @@ fn meshgrid<'py>(
     let arrays = arrays_of(arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
     let grid = py.detach(|| stridewise::meshgrid(&operands, indexing))?;
-    Ok(objects::list(py, grid.into_iter().map(|array| Ok(Bound::new(py, PyArray::from(array))?.into_any())))?)
+    Ok(PyTuple::new(py, grid.into_iter().map(PyArray::from))?)
 }
 
 /// An array with the elements of an object: a usm_ndarray, a number, nested lists, tuples or other sequences of numbers or
@@ -444,9 +422,9 @@ fn meshgrid<'py>(
     obj, /, *, dtype=None, device=None, copy=None, usm_type=None, sycl_queue=None, queue=None, order="K"
 ))]
 #[allow(clippy::too_many_arguments)]
-fn asarray(
-    py: Python<'_>,
-    obj: &Bound<'_, PyAny>,
+fn asarray<'py>(
+    py: Python<'py>,
+    obj: &Bound<'py, PyAny>,
     dtype: Argument<'_, '_>,
     device: Argument<'_, '_>,
     copy: Option<bool>,
@@ -454,7 +432,7 @@ fn asarray(
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
     order: &str,
-) -> Result<PyArray> {
+) -> Result<Bound<'py, PyArray>> {
     let (mut queue, mut kind) = (named_queue(device, sycl_queue, queue)?, kind_of(usm_type)?);
     let order = order_of(order)?;
     let array = match obj.cast::<PyArray>() {
@@ -465,7 +443,13 @@ fn asarray(
     if let Some(array) = array {
         let support = queue.as_ref().unwrap_or(array.queue()).device().dtype_support();
         let dtype = dtype::optional(dtype, support)?.unwrap_or(array.dtype());
-        return Ok(py.detach(|| adapted(&array, dtype, queue.as_ref(), kind, order, copy))?.into());
+        if let (Ok(own), false) = (obj.cast::<PyArray>(), copy == Some(true))
+            && is_as_asked(&array, dtype, queue.as_ref(), kind, order)
+        {
+            return Ok(own.clone());
+        }
+        let adapted = py.detach(|| adapted(&array, dtype, queue.as_ref(), kind, order, copy))?;
+        return Ok(Bound::new(py, PyArray::from(adapted))?);
     }
     if copy == Some(false) {
         return Err(Fault::Python(PyValueError::new_err(
@@ -474,7 +458,7 @@ fn asarray(
     }
     let dtype = |queue: &Queue| dtype::optional(dtype, queue.device().dtype_support());
     let array = sequence::array_placed(obj, dtype, queue, kind)?;
-    Ok(py.detach(|| array.in_order(order.unwrap_or(Order::C)))?.into())
+    Ok(Bound::new(py, PyArray::from(py.detach(|| array.in_order(order.named()))?))?)
 }
 
 fn is_number_or_list(object: &Bound<'_, PyAny>) -> bool {
@@ -484,25 +468,36 @@ fn is_number_or_list(object: &Bound<'_, PyAny>) -> bool {
     list || number()
 }
 
+/// Whether an array is what is asked for: of a dtype, on a queue, in memory of a kind and in an order.
+fn is_as_asked(
+    array: &UsmArray,
+    dtype: Dtype,
+    queue: Option<&Queue>,
+    kind: Option<UsmKind>,
+    order: Lie,
+) -> bool {
+    let flags = array.flags();
+    let in_order = order.of(array).is_none_or(|order| match order {
+        Order::C => flags.c_contiguous,
+        Order::F => flags.f_contiguous,
+    });
+    let there = queue.is_none_or(|queue| queue == array.queue());
+    in_order && there && dtype == array.dtype() && kind.is_none_or(|kind| kind == array.usm_kind())
+}
+
 /// An array with the elements of another, of a dtype, on a queue, in memory of a kind and in an order.
 fn adapted(
     array: &UsmArray,
     dtype: Dtype,
     queue: Option<&Queue>,
     kind: Option<UsmKind>,
-    order: Option<Order>,
+    order: Lie,
     copy: Option<bool>,
 ) -> stridewise::Result<UsmArray> {
     let kind = kind.unwrap_or(array.usm_kind());
     let queue = queue.unwrap_or(array.queue());
-    let flags = array.flags();
-    let in_order = match order {
-        None => true,
-        Some(Order::C) => flags.c_contiguous,
-        Some(Order::F) => flags.f_contiguous,
-    };
     let moved = queue.context() != array.context();
-    let needed = moved || dtype != array.dtype() || kind != array.usm_kind() || !in_order;
+    let needed = moved || !is_as_asked(array, dtype, None, Some(kind), order);
     if needed && copy == Some(false) {
         return Err(stridewise::Error::value(
             "copy",
@@ -514,14 +509,18 @@ fn adapted(
     if !needed && copy != Some(true) {
         return array.to_queue(queue);
     }
+    let wanted = order.of(array);
     let here = array.astype(dtype)?.to_queue(queue)?;
     let copied = moved || dtype != array.dtype();
-    let order = order_like(&here, order);
     let placed = if kind == here.usm_kind() && copied {
-        here.in_order(order)?
+        wanted.map_or(Ok(here.clone()), |order| here.in_order(order))?
     } else {
-        let out =
-            UsmArray::builder(here.shape()).dtype(dtype).buffer(kind).order(order).queue(queue).build()?;
+        let builder = UsmArray::builder(here.shape()).dtype(dtype).buffer(kind).queue(queue);
+        let builder = match wanted {
+            Some(order) => builder.order(order),
+            None => builder.order_as(&here),
+        };
+        let out = builder.build()?;
         out.assign(&here)?;
         out
     };
@@ -548,26 +547,31 @@ fn copy(
 }
 
 /// The elements converted to a dtype: integers wrap, floats to integers lose the fraction, complex to real the imaginary
-/// part, and all but zero is true. copy: whether an array that has the dtype already is copied. device: where the result
+/// part, and all but zero is true. copy: whether an array that has the dtype already is copied; else it is the result itself. device: where the result
 /// is to be, by default where the array is. order: as for `copy`.
 #[pyfunction]
 #[pyo3(signature = (x, dtype, /, *, copy=true, device=None, order="K"))]
-fn astype(
-    py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+fn astype<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyArray>,
     dtype: &Bound<'_, PyAny>,
     copy: bool,
     device: Argument<'_, '_>,
     order: &str,
-) -> Result<PyArray> {
-    let (x, queue) = (&x.array(), named_queue(device, None, None)?);
+) -> Result<Bound<'py, PyArray>> {
+    let (own, queue) = (x, named_queue(device, None, None)?);
+    let x = &x.get().array();
     let support = queue.as_ref().unwrap_or(x.queue()).device().dtype_support();
     let (dtype, order) = (dtype::extract(dtype, support)?, order_of(order)?);
-    if dtype != x.dtype() && queue.is_none() && order.is_none() {
+    if dtype != x.dtype() && queue.is_none() && order == Lie::Kept {
         // Recorded, so that it fuses with what it is for.
-        return Ok(py.detach(|| x.astype(dtype))?.into());
+        return Ok(Bound::new(py, PyArray::from(py.detach(|| x.astype(dtype))?))?);
     }
-    Ok(py.detach(|| adapted(x, dtype, queue.as_ref(), None, order, copy.then_some(true)))?.into())
+    if !copy && is_as_asked(x, dtype, queue.as_ref(), None, order) {
+        return Ok(own.clone());
+    }
+    let converted = || adapted(x, dtype, queue.as_ref(), None, order, copy.then_some(true));
+    Ok(Bound::new(py, PyArray::from(py.detach(converted)?))?)
 }
 
 /// A NumPy array with a copy of the elements.

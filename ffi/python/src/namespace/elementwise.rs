@@ -15,7 +15,7 @@ use pyo3::types::{PyModule, PyString, PyTuple};
 use pyo3::{Borrowed, intern};
 use stridewise::{Op, UsmArray, elementwise};
 
-use super::placement::order_of;
+use super::placement::{Lie, order_of};
 use crate::array::PyArray;
 use crate::array::operand::Operand;
 use crate::errors::{Fault, Result};
@@ -166,7 +166,7 @@ fn evaluate<'py>(
             signature(op)
         ))));
     }
-    let (mut out, mut order) = (None, None);
+    let (mut out, mut order) = (None, Lie::Kept);
     if let Some(names) = names {
         let named = names.cast::<PyTuple>()?.iter().zip(&arguments[positional..]);
         for (name, value) in named.filter(|(_, value)| !value.is_none()) {
@@ -193,12 +193,6 @@ fn evaluate<'py>(
         py.detach(|| target.write_elementwise(op, operands, &[]))?;
         return Ok(out.to_owned().into_any());
     }
-    let result = py.detach(|| {
-        let result = elementwise(op, operands)?;
-        match order {
-            Some(order) => result.in_order(order),
-            None => Ok(result),
-        }
-    })?;
+    let result = py.detach(|| order.arranged(elementwise(op, operands)?, operands))?;
     Ok(Bound::new(py, PyArray::from(result))?.into_any())
 }

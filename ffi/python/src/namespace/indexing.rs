@@ -3,10 +3,10 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use stridewise::{ArrayOrScalar, IndexMode, Op, Order, UsmArray, elementwise};
+use stridewise::{ArrayOrScalar, IndexMode, Op, UsmArray, elementwise};
 
 use super::output::deliver;
-use super::placement::order_of;
+use super::placement::{Lie, order_of};
 use crate::array::PyArray;
 use crate::array::operand::Operand;
 use crate::errors::{Fault, Result};
@@ -151,7 +151,7 @@ fn recorded<'py>(
     py: Python<'py>,
     op: Op,
     operands: &[ArrayOrScalar<'_>],
-    order: Option<Order>,
+    order: Lie,
     out: Out<'py>,
 ) -> Result<Bound<'py, PyArray>> {
     if let Some(out) = out {
@@ -159,13 +159,7 @@ fn recorded<'py>(
         py.detach(|| target.write_elementwise(op, operands, &[]))?;
         return Ok(out.clone());
     }
-    deliver(py, None, || {
-        let result = elementwise(op, operands)?;
-        match order {
-            Some(order) => result.in_order(order),
-            None => Ok(result),
-        }
-    })
+    deliver(py, None, || order.arranged(elementwise(op, operands)?, operands))
 }
 
 /// x1 where condition, an array of bool, is true, else x2: arrays or numbers, broadcast and of the promoted dtype.

@@ -7,7 +7,7 @@ use stridewise::memory::heap;
 use stridewise::{Dims, Order, UsmArray};
 
 use super::axes::{arrays_of, axes_of};
-use super::placement::order_of;
+use super::placement::{Lie, order_of};
 use crate::array::PyArray;
 use crate::array::construct::{integers, shape_of};
 use crate::errors::{Fault, Result};
@@ -120,7 +120,7 @@ fn reshape(
     let x: &UsmArray = &x.array();
     let mut shape = integers("shape", shape)?;
     // Column-major order is the row-major one of the reversed axes.
-    let reversed = order_of(order)? == Some(Order::F);
+    let reversed = order_of(order)? == Lie::In(Order::F);
     if reversed {
         shape.reverse();
     }

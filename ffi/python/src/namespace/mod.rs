@@ -8,6 +8,7 @@ mod indexing;
 mod inspection;
 mod linear_algebra;
 mod manipulation;
+mod numeric;
 mod output;
 pub(crate) mod placement;
 mod reduction;
@@ -48,6 +49,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     manipulation::register(module)?;
     indexing::register(module)?;
     sorting::register(module)?;
+    numeric::register(module)?;
     linear_algebra::register(module)?;
     fourier::register(module)?;
     types::register(module)?;

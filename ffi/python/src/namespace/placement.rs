@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use stridewise::{Order, Queue, UsmArray, UsmKind};
+use stridewise::{ArrayOrScalar, Order, Queue, UsmArray, UsmArrayBuilder, UsmKind};
 
 use crate::errors::{Fault, Result, shown};
 use crate::protocol::{self, Request};
@@ -105,12 +105,71 @@ pub(crate) fn imported(
     Ok(array)
 }
 
-/// How elements are to lie; `None` for "A" and "K", the order of what there is already.
-pub(crate) fn order_of(order: &str) -> Result<Option<Order>> {
+/// How elements are to lie.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Lie {
+    /// "C" or "F".
+    In(Order),
+    /// "A": column-major where what there is already is that and not row-major, else row-major.
+    Either,
+    /// "K": with the axes in the order of what there is already.
+    Kept,
+}
+
+impl Lie {
+    /// The order of new elements where there are none yet.
+    pub(crate) fn named(self) -> Order {
+        if let Self::In(order) = self { order } else { Order::C }
+    }
+
+    /// The order of an array with the elements of another; `None` for that of the other's axes.
+    pub(crate) fn of(self, array: &UsmArray) -> Option<Order> {
+        let flags = array.flags();
+        match self {
+            Self::In(order) => Some(order),
+            Self::Either if flags.f_contiguous && !flags.c_contiguous => Some(Order::F),
+            Self::Either => Some(Order::C),
+            Self::Kept => None,
+        }
+    }
+
+    /// The builder of an array that lies so, beside another of its shape.
+    pub(crate) fn like(self, array: &UsmArray, builder: UsmArrayBuilder) -> UsmArrayBuilder {
+        match self.of(array) {
+            Some(order) => builder.order(order),
+            None => builder.order_as(array),
+        }
+    }
+
+    /// The result of operands, or a copy of it that lies so beside them.
+    pub(crate) fn arranged(
+        self,
+        result: UsmArray,
+        operands: &[ArrayOrScalar<'_>],
+    ) -> stridewise::Result<UsmArray> {
+        let mut arrays = operands.iter().filter_map(|operand| match operand {
+            ArrayOrScalar::Array(array) => Some(*array),
+            _ => None,
+        });
+        match self {
+            Self::Kept => Ok(result),
+            Self::In(order) => result.in_order(order),
+            // Only what all operands are.
+            Self::Either => match arrays.find(|array| self.of(array) == Some(Order::C)) {
+                Some(_) => result.in_order(Order::C),
+                None => result.in_order(Order::F),
+            },
+        }
+    }
+}
+
+/// How elements are to lie.
+pub(crate) fn order_of(order: &str) -> Result<Lie> {
     match order {
-        "C" | "c" => Ok(Some(Order::C)),
-        "F" | "f" => Ok(Some(Order::F)),
-        "A" | "a" | "K" | "k" => Ok(None),
+        "C" | "c" => Ok(Lie::In(Order::C)),
+        "F" | "f" => Ok(Lie::In(Order::F)),
+        "A" | "a" => Ok(Lie::Either),
+        "K" | "k" => Ok(Lie::Kept),
         other => Err(Fault::Python(PyValueError::new_err(format!(
             "`order` is {other:?}; expected \"C\", \"F\", \"A\" or \"K\"; help: \"C\" is row-major, \"F\" column-major"
         )))),

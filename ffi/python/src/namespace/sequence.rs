@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySequence, PyString, PyTuple};
 use stridewise::memory::heap;
 use stridewise::{
-    Dtype, Element, MAX_NDIM, Queue, Scalar, UsmArray, UsmKind, Weak, promote_types, result_type, stack,
+    Dtype, Element, MAX_NDIM, Queue, UsmArray, UsmKind, Weak, promote_types, result_type, stack,
 };
 
 use crate::array::PyArray;
@@ -271,7 +271,10 @@ fn stacked(
     }
     let Some(items) = items(object)? else {
         return match object.extract::<Operand<'_>>() {
-            Ok(Operand::Scalar(value)) => Ok(UsmArray::full(queue, &[], convert(value, dtype), kind)?),
+            Ok(Operand::Scalar(value)) => {
+                let value = dtype.map_or(Ok(value), |dtype| value.weak().assigned(dtype))?;
+                Ok(UsmArray::full(queue, &[], value, kind)?)
+            }
             Ok(Operand::Weak(value)) => {
                 let dtype = dtype.map_or_else(|| natural(&[value], queue), Ok)?;
                 Ok(UsmArray::full(queue, &[], value.assigned(dtype)?, kind)?)
@@ -301,8 +304,4 @@ fn stacked(
         let parts = heap::try_collect(ITEMS, parts.iter().map(|part| part.astype(common)))?;
         stack(&heap::collect(ITEMS, &parts)?, 0)
     })?)
-}
-
-fn convert(value: Scalar, dtype: Option<Dtype>) -> Scalar {
-    dtype.map_or(value, |dtype| value.cast(dtype))
 }

@@ -10,7 +10,7 @@ use stridewise::{Error, UsmArray, UsmMemory};
 use stridewise_exchange::host::{Strided, check_visible};
 use stridewise_exchange::typestr;
 
-use super::{Request, refusal, working_queue};
+use super::{Request, refusal, taken};
 use crate::array::PyArray;
 use crate::errors::{Fault, Result};
 
@@ -135,7 +135,7 @@ impl Drop for Borrowed {
     }
 }
 
-/// The array that an object with a buffer is, in place.
+/// The array that an object with a buffer is, in place where it can be.
 pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
     // SAFETY: the interpreter's lock is held, and any object may be asked.
     if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
@@ -149,7 +149,11 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
         // SAFETY: not null, and a text as long as the buffer is there.
         false => unsafe { CStr::from_ptr(buffer.0.format) },
     };
-    let dtype = typestr::dtype_of_format(&text.to_string_lossy())?;
+    let text = text.to_string_lossy();
+    let (dtype, swapped) = match request.copy == Some(false) {
+        true => (typestr::dtype_of_format(&text)?, false),
+        false => typestr::ordered_format(&text)?,
+    };
     if buffer.0.itemsize != dtype.size().cast_signed() {
         let expected = format!("{} bytes, as an element of format {text:?} has", dtype.size());
         let help = "this is a defect of the library that the buffer is from";
@@ -167,9 +171,8 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
         byte_strides: strides.as_deref(),
         read_only: buffer.0.readonly != 0,
     };
-    let queue = working_queue(request.queue)?;
     let keeper = view.clone().unbind();
     // SAFETY: the elements of a buffer are there as long as the buffer is, which the memory view holds until it is dropped.
-    let array = unsafe { strided.import(&queue, Box::new(move || drop(keeper))) }.map_err(refusal)?;
+    let array = unsafe { taken(&strided, swapped, request, Box::new(move || drop(keeper)))? };
     Ok(Some(array))
 }

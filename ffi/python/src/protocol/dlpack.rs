@@ -4,11 +4,11 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use stridewise::{Queue, UsmArray};
+use stridewise::{Error, Queue, UsmArray};
 use stridewise_exchange::dlpack::{
     self, DL_CPU, DLManagedTensor, DLManagedTensorVersioned, ManagedTensor, VERSION, give_back,
 };
@@ -158,14 +158,15 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
     }
     match receive(object, &working_queue(request.queue)?, request.copy.filter(|&copy| !copy)) {
         Ok(array) => Ok(Some(array)),
-        // What the other side does not export so, it may describe otherwise.
-        Err(Fault::Python(error))
-            if error.is_instance_of::<PyBufferError>(object.py())
-                && object.hasattr("__array_interface__")? =>
-        {
-            Ok(None)
+        Err(fault) => {
+            // What the other side does not export so, or not where an array may be, it may describe otherwise.
+            let otherwise = match &fault {
+                Fault::Python(error) => error.is_instance_of::<PyBufferError>(object.py()),
+                Fault::Core(Error::Value(_) | Error::Unsupported(_)) => request.copy != Some(false),
+                Fault::Core(_) => false,
+            };
+            if otherwise && object.hasattr("__array_interface__")? { Ok(None) } else { Err(fault) }
         }
-        Err(error) => Err(error),
     }
 }
 
@@ -175,7 +176,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
 /// x: an object with `__dlpack__` and `__dlpack_device__`. device: a Device, a Queue or a filter string; None: where x is.
 /// copy: True: always; False: never; None: where it must be.
 ///
-/// Raises BufferError where the other library does not export the array, or not without a copy, TypeError where x does not
+/// Raises BufferError where the other library does not export the array, or not without a copy, AttributeError where x does not
 /// follow the protocol, ValueError where the tensor says what cannot be.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, device=None, copy=None))]
@@ -192,7 +193,7 @@ fn from_dlpack(
             (receive(x, &working_queue(queue.as_ref())?, copy)?, true)
         }
         Err(_) => {
-            return Err(Fault::Python(PyTypeError::new_err(format!(
+            return Err(Fault::Python(PyAttributeError::new_err(format!(
                 "`x` is {}; expected an array with __dlpack__ and __dlpack_device__; help: use asarray for other objects",
                 shown(&x.get_type())
             ))));

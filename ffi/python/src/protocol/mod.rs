@@ -8,9 +8,10 @@ pub(crate) mod sycl;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use stridewise::{Error, Queue, UsmArray, UsmMemory};
-use stridewise_exchange::host::{host_queue, is_host_queue};
+use stridewise_exchange::host::{GiveBack, Strided, host_queue, is_host_queue};
 
 use crate::errors::{Fault, Result};
+use crate::wording;
 
 /// What an array of others may become here.
 pub(crate) struct Request<'a> {
@@ -57,6 +58,27 @@ pub(crate) fn import_memory(object: &Bound<'_, PyAny>) -> Result<Option<UsmMemor
     Ok(None)
 }
 
+/// The array of described elements: on them, or with a copy where they cannot be an array's as they are and one may be made.
+///
+/// # Safety
+/// As for [`Strided::import`].
+unsafe fn taken(
+    strided: &Strided<'_>,
+    swapped: bool,
+    request: &Request<'_>,
+    give_back: GiveBack,
+) -> Result<UsmArray> {
+    let queue = working_queue(request.queue)?;
+    // SAFETY: the caller's promise.
+    let array = unsafe {
+        match request.copy != Some(false) && (swapped || !strided.is_adoptable()) {
+            true => strided.copied(&queue, swapped, give_back),
+            false => strided.import(&queue, give_back),
+        }
+    };
+    array.map_err(refusal)
+}
+
 /// The queue that works on memory of the processor in place: the one that is asked for where it does, else the host's. A
 /// queue of SYCL works in place only in memory that was allocated through it.
 fn working_queue(asked: Option<&Queue>) -> Result<Queue> {
@@ -70,7 +92,7 @@ fn working_queue(asked: Option<&Queue>) -> Result<Queue> {
 fn refusal(error: Error) -> Fault {
     match error {
         Error::Unsupported(_) | Error::Borrow(_) | Error::HostAccess(_) => {
-            Fault::Python(PyBufferError::new_err(error.to_string()))
+            Fault::Python(PyBufferError::new_err(wording::in_python(error.to_string())))
         }
         other => Fault::Core(other),
     }

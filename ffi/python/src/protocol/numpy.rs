@@ -7,7 +7,7 @@ use stridewise::UsmArray;
 use stridewise_exchange::host::{Strided, check_visible};
 use stridewise_exchange::typestr;
 
-use super::{Request, refusal, working_queue};
+use super::{Request, taken};
 use crate::array::PyArray;
 use crate::errors::{Fault, Result, shown};
 use crate::objects;
@@ -51,7 +51,7 @@ fn wrong<T>(what: &str, found: &Bound<'_, PyAny>, expected: &str) -> Result<T> {
     ))))
 }
 
-/// The array that an object with `__array_interface__` is, in place.
+/// The array that an object with `__array_interface__` is, in place where it can be.
 pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
     let Some(interface) = object.getattr_opt("__array_interface__")? else { return Ok(None) };
     let Ok(interface) = interface.cast::<PyDict>() else {
@@ -86,7 +86,10 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
     let Ok(text) = typestr.extract::<String>() else {
         return wrong("typestr", &typestr, "a text such as \"<f4\"");
     };
-    let dtype = typestr::dtype_of_typestr(&text)?;
+    let (dtype, swapped) = match request.copy == Some(false) {
+        true => (typestr::dtype_of_typestr(&text)?, false),
+        false => typestr::ordered_typestr(&text)?,
+    };
     let shape = numbers("shape", needed("shape")?)?;
     let strides = entry("strides")?.map(|strides| numbers("strides", strides)).transpose()?;
     let strided = Strided {
@@ -96,12 +99,11 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
         byte_strides: strides.as_deref(),
         read_only,
     };
-    let queue = working_queue(request.queue)?;
     // A scalar of NumPy's describes a copy that only the interface keeps.
     let keeper = (object.clone().unbind(), interface.clone().unbind());
     // SAFETY: the interface promises that its numbers are true and that the memory is there as long as the object or the
     // interface is, which are held until the array gives them back; a reference may be dropped from any thread.
-    let array = unsafe { strided.import(&queue, Box::new(move || drop(keeper))) }.map_err(refusal)?;
+    let array = unsafe { taken(&strided, swapped, request, Box::new(move || drop(keeper)))? };
     Ok(Some(array))
 }
 

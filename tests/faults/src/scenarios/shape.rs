@@ -30,9 +30,9 @@ pub(crate) const LIST: &[Scenario] = &[
 fn creation(bench: &Bench) -> Result<()> {
     let (queue, kind) = (&bench.queue, UsmKind::Device);
     bench.expect(&UsmArray::full(queue, &[40_000], Scalar::I32(7), kind)?, |_| 7_i32)?;
-    let range = UsmArray::arange(queue, Scalar::I64(0), Scalar::I64(90_000), Scalar::I64(3), kind)?;
+    let range = UsmArray::arange(queue, 0, 90_000, 3, Dtype::I64, kind)?;
     bench.expect(&range, |i| 3 * i as i64)?;
-    let line = UsmArray::linspace(queue, Scalar::F64(0.0), Scalar::F64(30_000.0), 30_001, true, kind)?;
+    let line = UsmArray::linspace(queue, 0.0, 30_000.0, 30_001, true, Dtype::F64, kind)?;
     bench.expect(&line, |i| i as f64)?;
     let eye = UsmArray::eye(queue, 150, 150, 1, Dtype::F32, kind)?;
     bench.expect(&eye, |i| f32::from(u8::from(i % 150 == i / 150 + 1)))?;

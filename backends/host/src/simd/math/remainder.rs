@@ -41,9 +41,12 @@ fn rounds_away<V: FloatBits>(x: V, y: V, rest: V) -> V::Mask {
 #[inline(always)]
 pub(in super::super) fn floor_divide<V: FloatBits>(x: V, y: V) -> V {
     let Division { quotient, whole, rest, huge } = divide(x.abs(), y.abs());
-    let floor = V::select(rounds_away(x, y, rest), whole + x.lit(1.0), whole);
+    let infinity = x.lit(f64::INFINITY);
+    // By an infinite number, of the other sign too, it is 0.
+    let away = rounds_away(x, y, rest) & y.abs().less(infinity);
+    let floor = V::select(away, whole + x.lit(1.0), whole);
     // By 0, or of an infinite number.
-    let endless = quotient.equal(x.lit(f64::INFINITY));
+    let endless = quotient.equal(infinity);
     let result = flip(V::select(endless, quotient, floor), V::bits_xor(sign(x), sign(y)));
     if V::any(huge) {
         return V::from_array(&each(x.to_array(), y.to_array(), Row::floor_divide));

@@ -8,7 +8,8 @@ static inline $T sw_floor_divide_$T(const $T x, const $T y)
     const $T rounded = round(sw_quotient_$T(x - rest, y));
     const $T left = fma(-rounded, y, x) - rest;
     const $T whole = isfinite(left) ? rounded + round(sw_quotient_$T(left, y)) : rounded;
-    const int below = (rest != 0) & ((rest < 0) != (y < 0));
+    /* By an infinite number it is -0. */
+    const int below = (rest != 0) & ((rest < 0) != (y < 0)) & (isinf(y) == 0);
     const $T quotient = whole - (below ? ($T)1 : ($T)0);
     return quotient == 0 ? copysign(($T)0, x / y) : quotient;
 }

@@ -1,0 +1,401 @@
+//! Functions that NumPy has beside the standard's: of numbers, without NaN, quantiles, counts, lines through points, windows.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use stridewise::{Bins, Dtype, QuantileMethod, Reduction, Spacing, UsmArray};
+
+use super::axes::axes_of;
+use super::sequence;
+use crate::array::PyArray;
+use crate::array::construct::integers;
+use crate::array::operand::{Operand, number};
+use crate::dtype;
+use crate::errors::{Fault, Result, shown};
+
+/// An argument that may be missing.
+type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+/// Functions of one array.
+macro_rules! unary {
+    ($($name:ident $what:literal;)*) => {$(
+        #[doc = concat!($what, " Elementwise, recorded; of integers in the default floating dtype.\n\n",
+            "Raises TypeError for a dtype that the function is not defined for.")]
+        #[pyfunction]
+        #[pyo3(signature = (x, /))]
+        fn $name(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
+            let x: &UsmArray = &x.array();
+            Ok(py.detach(|| x.$name())?.into())
+        }
+    )*};
+}
+unary! {
+    deg2rad "Degrees in radians.";
+    rad2deg "Radians in degrees.";
+    sinc "sin(pi x) / (pi x), and 1 for 0.";
+}
+
+/// From numbers to others, the part of the way that weights say: x1 + (x2 - x1) * weight, exactly x2 where weight is 1. The
+/// other two are arrays or numbers, and all are broadcast. Elementwise, recorded.
+///
+/// Raises ValueError where shapes do not broadcast, ExecutionPlacementError where the queues differ.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, weight, /))]
+fn lerp(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: Operand<'_>, weight: Operand<'_>) -> Result<PyArray> {
+    let x1: &UsmArray = &x1.array();
+    let (x2, weight) = (x2.get(), weight.get());
+    Ok(py.detach(|| x1.lerp(x2, weight))?.into())
+}
+
+/// The numbers with others in place of NaN, inf and -inf: by default 0, the largest finite number of the dtype and the
+/// smallest; of complex numbers, of each part. Integers stay. Elementwise, recorded.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, nan=0.0, posinf=None, neginf=None))]
+fn nan_to_num(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    nan: f64,
+    posinf: Option<f64>,
+    neginf: Option<f64>,
+) -> Result<PyArray> {
+    let x: &UsmArray = &x.array();
+    Ok(py.detach(|| x.nan_to_num(nan, posinf, neginf))?.into())
+}
+
+/// What these reductions say of their arguments.
+macro_rules! about_axes {
+    () => {
+        "axis: an axis, a tuple of axes, or None for all. keepdims: whether the reduced axes stay, with extent 1.\n\nRaises \
+         OutOfBoundsError for an axis out of range or named twice"
+    };
+}
+
+/// Sums that leave NaN out.
+macro_rules! sums {
+    ($($name:ident $Reduction:ident $what:literal;)*) => {$(
+        #[doc = concat!($what, "\n\ndtype: that elements are converted to first, as `sum` has it. ", about_axes!(), ".")]
+        #[pyfunction]
+        #[pyo3(signature = (x, /, *, axis=None, dtype=None, keepdims=false))]
+        fn $name(
+            py: Python<'_>,
+            x: PyRef<'_, PyArray>,
+            axis: Argument<'_, '_>,
+            dtype: Argument<'_, '_>,
+            keepdims: bool,
+        ) -> Result<PyArray> {
+            let x: &UsmArray = &x.array();
+            let (axes, dtype) = (axes_of("axis", axis)?, dtype::optional(dtype, x.device().dtype_support())?);
+            let reduced = || x.reduce_numbers(Reduction::$Reduction, axes.as_deref(), keepdims, dtype);
+            Ok(py.detach(reduced)?.into())
+        }
+    )*};
+}
+sums! {
+    nansum Sum "The sum of the elements that are not NaN over axes; 0 of none.";
+    nanprod Prod "The product of the elements that are not NaN over axes; 1 of none.";
+}
+
+/// Reductions of one argument beside the axes.
+macro_rules! reductions {
+    ($($name:ident ($x:ident, $axes:ident, $keepdims:ident) $what:literal => $compute:expr;)*) => {$(
+        #[doc = concat!($what, "\n\n", about_axes!(), ", TypeError for complex numbers where they have no order.")]
+        #[pyfunction]
+        #[pyo3(signature = (x, /, *, axis=None, keepdims=false))]
+        fn $name(py: Python<'_>, x: PyRef<'_, PyArray>, axis: Argument<'_, '_>, keepdims: bool) -> Result<PyArray> {
+            let $x: &UsmArray = &x.array();
+            let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
+            Ok(py.detach(|| $compute)?.into())
+        }
+    )*};
+}
+reductions! {
+    nanmin (x, axes, keepdims) "The smallest of the elements that are not NaN over axes; NaN where all are."
+        => x.reduce_numbers(Reduction::Min, axes.as_deref(), keepdims, None);
+    nanmax (x, axes, keepdims) "The largest of the elements that are not NaN over axes; NaN where all are."
+        => x.reduce_numbers(Reduction::Max, axes.as_deref(), keepdims, None);
+    nanmean (x, axes, keepdims) "The mean of the elements that are not NaN over axes; NaN of none."
+        => x.nanmean(axes.as_deref(), keepdims);
+    median (x, axes, keepdims) "The median over axes, the mean of the two in the middle of an even number; NaN where an \
+        element is."
+        => x.median(axes.as_deref(), keepdims, false);
+    nanmedian (x, axes, keepdims) "The median of the elements that are not NaN over axes; NaN of none."
+        => x.median(axes.as_deref(), keepdims, true);
+}
+
+/// Reductions with a correction of the number of elements.
+macro_rules! spreads {
+    ($($name:ident $what:literal;)*) => {$(
+        #[doc = concat!($what, " of the elements that are not NaN over axes; NaN where there are no more of them than \
+            correction.\n\ncorrection: subtracted from the number of elements. ", about_axes!(), ", ValueError for a \
+            correction that is not finite.")]
+        #[pyfunction]
+        #[pyo3(signature = (x, /, *, axis=None, correction=0.0, keepdims=false))]
+        fn $name(
+            py: Python<'_>,
+            x: PyRef<'_, PyArray>,
+            axis: Argument<'_, '_>,
+            correction: f64,
+            keepdims: bool,
+        ) -> Result<PyArray> {
+            let x: &UsmArray = &x.array();
+            let axes = axes_of("axis", axis)?;
+            Ok(py.detach(|| x.$name(axes.as_deref(), keepdims, correction))?.into())
+        }
+    )*};
+}
+spreads! {
+    nanvar "The variance";
+    nanstd "The standard deviation";
+}
+
+fn method_of(name: &str) -> Result<QuantileMethod> {
+    Ok(match name {
+        "linear" => QuantileMethod::Linear,
+        "lower" => QuantileMethod::Lower,
+        "higher" => QuantileMethod::Higher,
+        "midpoint" => QuantileMethod::Midpoint,
+        "nearest" => QuantileMethod::Nearest,
+        other => {
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "`method` is {other:?}; expected \"linear\", \"lower\", \"higher\", \"midpoint\" or \"nearest\""
+            ))));
+        }
+    })
+}
+
+/// Numbers that are read from where they are, and their shape.
+fn parts_of(py: Python<'_>, q: &Bound<'_, PyAny>) -> Result<(Vec<f64>, Vec<isize>)> {
+    let array = match q.cast::<PyArray>() {
+        Ok(array) => array.get().array().clone(),
+        Err(_) => {
+            let queue = stridewise::Queue::default_queue()?;
+            sequence::array_of(
+                q,
+                Some(queue.device().dtype_support().default_float()),
+                &queue,
+                stridewise::UsmKind::Shared,
+            )?
+        }
+    };
+    let shape = array.shape().iter().map(|extent| extent.cast_signed()).collect();
+    let numbers = py.detach(|| {
+        let wide = array.astype(Dtype::F64).or_else(|_| array.astype(Dtype::F32))?;
+        match wide.dtype() {
+            Dtype::F64 => wide.to_vec::<f64>(),
+            _ => Ok(wide.to_vec::<f32>()?.into_iter().map(f64::from).collect()),
+        }
+    })?;
+    Ok((numbers, shape))
+}
+
+/// Quantiles, by parts of one or of a hundred.
+macro_rules! quantiles {
+    ($($name:ident $whole:literal $ignore:literal $what:literal $range:literal;)*) => {$(
+        #[doc = concat!($what, "\n\nq: a number or numbers ", $range, ", whose dimensions come first. method: \"linear\", \
+            \"lower\", \"higher\", \"midpoint\" or \"nearest\", what is taken between two elements. ", about_axes!(), ", \
+            ValueError for other parts, TypeError for complex numbers.")]
+        #[pyfunction]
+        #[pyo3(signature = (x, q, /, *, axis=None, method="linear", keepdims=false))]
+        fn $name(
+            py: Python<'_>,
+            x: PyRef<'_, PyArray>,
+            q: &Bound<'_, PyAny>,
+            axis: Argument<'_, '_>,
+            method: &str,
+            keepdims: bool,
+        ) -> Result<PyArray> {
+            let x: &UsmArray = &x.array();
+            let (axes, method) = (axes_of("axis", axis)?, method_of(method)?);
+            let (mut parts, mut shape) = parts_of(py, q)?;
+            parts.iter_mut().for_each(|part| *part /= $whole);
+            let quantiles = || {
+                let all = x.quantile(&parts, axes.as_deref(), keepdims, method, $ignore)?;
+                shape.extend(all.shape()[1..].iter().map(|extent| extent.cast_signed()));
+                all.reshape(&shape)
+            };
+            Ok(py.detach(quantiles)?.into())
+        }
+    )*};
+}
+quantiles! {
+    quantile 1.0 false "The numbers that parts of the elements over axes are not above; NaN where an element is." "from 0 to 1";
+    percentile 100.0 false "The numbers that percentages of the elements over axes are not above; NaN where an element is."
+        "from 0 to 100";
+    nanquantile 1.0 true "The numbers that parts of the elements that are not NaN over axes are not above; NaN of none."
+        "from 0 to 1";
+    nanpercentile 100.0 true "The numbers that percentages of the elements that are not NaN over axes are not above; NaN of \
+        none." "from 0 to 100";
+}
+
+/// How often each number from 0 on occurs, as int64, up to the largest, and of minlength numbers at least.
+///
+/// Raises ValueError for several dimensions and for negative numbers, TypeError for other than integers and bool, MemoryError
+/// where there is no memory for so many.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, minlength=0))]
+fn bincount(py: Python<'_>, x: PyRef<'_, PyArray>, minlength: isize) -> Result<PyArray> {
+    let (x, minlength): (&UsmArray, _) = (&x.array(), super::count("minlength", minlength)?);
+    Ok(py.detach(|| x.bincount(minlength))?.into())
+}
+
+/// For each number, the place of the bin between edges that it falls in: 0 before all, and as many as there are edges behind
+/// all. bins: edges in one dimension, which increase or decrease. right: whether an edge belongs to the bin before it.
+///
+/// Raises ValueError for edges that neither increase nor decrease, TypeError for complex numbers.
+#[pyfunction]
+#[pyo3(signature = (x, bins, /, *, right=false))]
+fn digitize(py: Python<'_>, x: PyRef<'_, PyArray>, bins: PyRef<'_, PyArray>, right: bool) -> Result<PyArray> {
+    let (x, bins): (&UsmArray, &UsmArray) = (&x.array(), &bins.array());
+    Ok(py.detach(|| x.digitize(bins, right))?.into())
+}
+
+/// How many elements fall into each bin, as int64, and the edges of the bins: a tuple.
+///
+/// bins: how many of one width, from the smallest element to the largest, or over range; or their edges, an array, list or
+/// tuple. The last bin has both of its edges, the others the lower one. density: counts over the number of all and the bins'
+/// widths instead.
+///
+/// Raises ValueError for no bins, edges that decrease, a range or, without one, elements that are not finite, TypeError for
+/// complex numbers.
+#[pyfunction]
+#[pyo3(signature = (x, /, bins=None, *, range=None, density=false), text_signature = "(x, /, bins=10, *, range=None, density=False)")]
+fn histogram(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    bins: Argument<'_, '_>,
+    range: Option<(f64, f64)>,
+    density: bool,
+) -> Result<(PyArray, PyArray)> {
+    let x: &UsmArray = &x.array();
+    let listed = |edges: &Bound<'_, PyAny>| sequence::array_of(edges, None, x.queue(), x.usm_kind());
+    let edges = match bins {
+        None => None,
+        Some(bins) => match bins.cast::<PyArray>() {
+            Ok(edges) => Some(edges.get().array().clone()),
+            Err(_) if number(bins)?.is_some() => None,
+            Err(_) => Some(listed(bins)?),
+        },
+    };
+    let count = match (bins, &edges) {
+        (Some(bins), None) => super::count("bins", bins.extract::<isize>()?)?,
+        _ => 10,
+    };
+    let counted = || {
+        let bins = edges.as_ref().map_or(Bins::Count(count, range), Bins::Edges);
+        let (counts, edges) = x.histogram(bins)?;
+        let counts = if density { UsmArray::density(&counts, &edges)? } else { counts };
+        Ok::<_, stridewise::Error>((counts, edges))
+    };
+    let (counts, edges) = py.detach(counted)?;
+    Ok((counts.into(), edges.into()))
+}
+
+/// The values at x of the line through points: xp, their coordinates, which increase, and fp, their values, both of one
+/// dimension. left, right: the values before the first point and behind the last, by default those points'. period: with one,
+/// coordinates may be in any order and repeat.
+///
+/// Raises ValueError where xp and fp differ in length, TypeError for complex numbers.
+#[pyfunction]
+#[pyo3(signature = (x, xp, fp, /, *, left=None, right=None, period=None))]
+fn interp(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    xp: PyRef<'_, PyArray>,
+    fp: PyRef<'_, PyArray>,
+    left: Option<f64>,
+    right: Option<f64>,
+    period: Option<f64>,
+) -> Result<PyArray> {
+    let (x, xp, fp): (&UsmArray, &UsmArray, &UsmArray) = (&x.array(), &xp.array(), &fp.array());
+    Ok(py.detach(|| x.interp(xp, fp, left, right, period))?.into())
+}
+
+/// The slopes along axes at each point, by its neighbours: an array for one axis, and a tuple of arrays for several.
+///
+/// spacing: how far points are apart: nothing for 1, one number for all axes, or for each axis a number or an array of the
+/// points' coordinates. axis: an axis, a tuple of axes, or None for all. edge_order: 1 or 2, that of the slopes at the ends.
+///
+/// Raises OutOfBoundsError for an axis out of range, ValueError where an axis has too few points or there are not as many
+/// coordinates.
+#[pyfunction]
+#[pyo3(signature = (f, /, *spacing, axis=None, edge_order=1))]
+fn gradient<'py>(
+    py: Python<'py>,
+    f: PyRef<'py, PyArray>,
+    spacing: &Bound<'py, PyTuple>,
+    axis: Argument<'_, 'py>,
+    edge_order: u32,
+) -> Result<Bound<'py, PyAny>> {
+    if !(1..=2).contains(&edge_order) {
+        return Err(Fault::Python(PyValueError::new_err(format!(
+            "`edge_order` is {edge_order}; expected 1 or 2"
+        ))));
+    }
+    let f: &UsmArray = &f.array();
+    let axes: Vec<isize> = match axes_of("axis", axis)? {
+        Some(axes) => axes.to_vec(),
+        None => (0..f.ndim().cast_signed()).collect(),
+    };
+    let steps = spacing.iter().map(|step| match step.extract::<Operand<'_>>() {
+        Ok(Operand::Array(array)) if array.ndim() > 0 => Ok((1.0, Some(UsmArray::clone(&array)))),
+        _ => match step.extract::<f64>() {
+            Ok(step) => Ok((step, None)),
+            Err(_) => Err(Fault::Python(PyTypeError::new_err(format!(
+                "`spacing` has {}; expected numbers, or arrays of coordinates",
+                shown(&step)
+            )))),
+        },
+    });
+    let steps = steps.collect::<Result<Vec<_>>>()?;
+    let all = match steps.len() {
+        0 => vec![(1.0, None); axes.len()],
+        1 if steps[0].1.is_none() => vec![steps[0].clone(); axes.len()],
+        given if given == axes.len() => steps,
+        given => {
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "`spacing` has {given} entries; expected none, one number, or one for each of {} axes",
+                axes.len()
+            ))));
+        }
+    };
+    let slopes = || {
+        let along = axes.iter().zip(&all).map(|(&axis, (step, coordinates))| {
+            let spacing = coordinates.as_ref().map_or(Spacing::Even(*step), Spacing::At);
+            f.gradient(axis, spacing, edge_order == 2)
+        });
+        along.collect::<stridewise::Result<Vec<_>>>()
+    };
+    let mut slopes = py.detach(slopes)?;
+    if slopes.len() == 1 {
+        return Ok(Bound::new(py, PyArray::from(slopes.remove(0)))?.into_any());
+    }
+    Ok(PyTuple::new(py, slopes.into_iter().map(PyArray::from))?.into_any())
+}
+
+/// Read-only views of all windows of a shape, in new dimensions behind the others: element [i, k] of that of one dimension is
+/// x[i + k]. axis: the axes of the windows, by default all.
+///
+/// Raises ValueError for a window that is longer than its axis, OutOfBoundsError for an axis out of range or named twice.
+#[pyfunction]
+#[pyo3(signature = (x, window_shape, /, *, axis=None))]
+fn sliding_window_view(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    window_shape: &Bound<'_, PyAny>,
+    axis: Argument<'_, '_>,
+) -> Result<PyArray> {
+    let x: &UsmArray = &x.array();
+    let extents = integers("window_shape", window_shape)?;
+    let window = extents.iter().map(|&extent| super::count("window_shape", extent));
+    let (window, axes) = (window.collect::<Result<Vec<_>>>()?, axes_of("axis", axis)?);
+    Ok(py.detach(|| x.sliding_window_view(&window, axes.as_deref()))?.into())
+}
+
+/// Adds the functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    super::add_functions!(module:
+        deg2rad rad2deg sinc lerp nan_to_num nansum nanprod nanmin nanmax nanmean nanvar nanstd median nanmedian quantile
+        percentile nanquantile nanpercentile bincount digitize histogram interp gradient sliding_window_view
+    );
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! The engine's messages in Python's terms: it speaks of Rust's functions and arguments, which have other names here.
+
+/// What is said in Rust, and in Python.
+const TERMS: &[(&str, &str)] = &[
+    ("`self`", "`x`"),
+    ("`items`", "the key"),
+    ("`first`", "`axis1`"),
+    ("`second`", "`axis2`"),
+    ("IndexMode::Wrap or IndexMode::Clip", "mode=\"wrap\" or mode=\"clip\""),
+    ("select an element first, with `slice`", "select an element first, as x[0]"),
+    ("select a part of the array with `slice`", "select a part of the array, as x[:10]"),
+    ("select with a mask of bool by `masked`", "select with a mask of bool, as x[mask]"),
+    ("reshape the condition, or use `masked`", "reshape the condition, or use x[mask]"),
+    ("`x.not_equal(0)`", "`x != 0`"),
+    ("`reshape(&[-1])`", "reshape(x, -1)"),
+    ("`move_axis`", "`moveaxis`"),
+    ("`.to_queue(&queue)`", "`.to_device(queue)`"),
+    (".to_queue(&queue)", ".to_device(queue)"),
+    ("with `to_kind` (in Python usm_type=\"shared\", or", "with asarray (usm_type=\"shared\", or"),
+    ("`to_queue`", "`to_device`"),
+    (
+        "with `to_vec`, `to_kind(UsmKind::Shared)` or `Memory::copy_to_host`",
+        "with asnumpy(x), asarray(x, usm_type=\"shared\") or the memory's copy_to_host()",
+    ),
+    (
+        "UsmKind::Device, and `to_vec` or `copy_to_host`",
+        "usm_type=\"device\", and asnumpy(x) or the memory's copy_to_host()",
+    ),
+    (
+        "allocate less, or free memory: `Device::trim_pool` gives",
+        "allocate less, or free memory: Device.trim_pool() gives",
+    ),
+];
+
+/// A message in Python's terms.
+pub(crate) fn in_python(text: String) -> String {
+    TERMS.iter().fold(text, |text, (rust, python)| match text.contains(rust) {
+        true => text.replace(rust, python),
+        false => text,
+    })
+}
