@@ -14,6 +14,12 @@ const OLDEST_TOOLCHAIN: &str = "1.89";
 pub(crate) const FEATURES: &str = "stridewise/hwloc,stridewise/ndarray,stridewise-faults/injection";
 /// What is tested without features: chosen alike by every step, so that they share a build.
 const PLAIN: &str = "--package stridewise --package stridewise-c";
+/// Cargo's arguments for the tests whose threads a checker orders: without the crates that have locks and threads of the
+/// system's.
+const INTERLEAVINGS: &str = "test --locked --package stridewise-core --package stridewise-host --package stridewise-null \
+                             --features stridewise-host/interleavings,stridewise-null/interleavings \
+                             --lib --test interleavings interleavings";
+
 /// Cargo's arguments for the C library's tests.
 pub(crate) fn tests_c() -> String {
     format!("test --locked {PLAIN} --lib --test header --test programs --test sequences")
@@ -118,6 +124,12 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .slow()
         .needs("hwloc"),
+        Step::cargo(
+            "interleavings",
+            "signals, tracks, forks, pools and the registry in thousands of orders of three threads",
+            INTERLEAVINGS,
+        )
+        .slow(),
         Step::call("pocl", "PoCL, for the matrix, installed where it is missing", || opencl::POCL.ensure())
             .slow(),
         Step::call("matrix-pocl", "a sample of the matrix on PoCL, an OpenCL runtime for processors", || {
