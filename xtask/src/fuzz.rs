@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches};
 
-use crate::steps::written;
 use crate::{opencl, packages};
 
 /// The package of the targets.
