@@ -3,6 +3,8 @@
 
 pub mod backend;
 pub mod fault;
+#[cfg(feature = "interleavings")]
+pub mod interleavings;
 pub mod kernel;
 pub mod layout;
 pub mod memory;

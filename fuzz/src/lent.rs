@@ -77,13 +77,13 @@ pub(crate) fn read(array: &UsmArray) -> Vec<u8> {
     array.copy_in(Order::C).unwrap().usm_data().unwrap().to_bytes().unwrap()[..array.bytes()].to_vec()
 }
 
-/// The distances in bytes at which elements lie, or `None` where they are too many to list.
+/// The distances in bytes at which elements lie, or `None` where they are too many to list, or extents are none.
 pub(crate) fn places(first: i128, shape: &[i64], byte_strides: &[i128]) -> Option<Vec<i128>> {
     let shape = reach::wide(shape);
     if shape.contains(&0) {
         return Some(Vec::new());
     }
     let product = shape.iter().try_fold(1_i128, |product, &extent| product.checked_mul(extent))?;
-    (product <= 4096)
+    (shape.iter().all(|&extent| extent > 0) && product <= 4096)
         .then(|| reach::distances(&shape, byte_strides).iter().map(|place| first + place).collect())
 }

@@ -6,6 +6,7 @@
 //! Without arguments, as among the tests, it runs for seconds and looks at the counters only. `--seconds N` runs it for so
 //! long; `cargo xtask soak` does.
 
+mod allocator;
 #[path = "../drops/mod.rs"]
 mod drops;
 mod loads;
@@ -20,7 +21,11 @@ use std::time::{Duration, Instant};
 use loads::{LOADS, World};
 
 /// How much more memory the process may have in the last quarter of a run than in the first one after the beginning.
-const GROWTH: usize = 1 << 20;
+const GROWTH: i64 = 1 << 20;
+/// The same of what is allocated, which does not depend on what threads and allocators of others keep.
+const ALLOCATED_GROWTH: i64 = 64 << 10;
+/// Threads of tasks that are over wait a second for others before they end.
+const ENDING: Duration = Duration::from_secs(3);
 /// That part of a run fills caches, compiles kernels, and has threads keep what they keep.
 const BEGINNING: u32 = 5;
 
@@ -36,6 +41,8 @@ struct Run {
 /// One look at what is left.
 struct Look {
     at: Duration,
+    /// Bytes of the heap that somebody has.
+    allocated: usize,
     /// Bytes of memory that the process has; none where the system does not tell.
     resident: Option<usize>,
     /// What is not as it should be.
@@ -112,15 +119,19 @@ impl Run {
     fn look(&self, world: &World) -> Look {
         let _pause = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         let left = world.settle(self.begin.elapsed() <= self.time / BEGINNING);
-        let look = Look { at: self.begin.elapsed(), resident: resident(), left };
+        // In a run of seconds nobody waits for that.
+        let threads = fewest_threads(if self.time > 10 * ENDING { ENDING } else { Duration::ZERO });
+        let resident = resident();
+        let look = Look { at: self.begin.elapsed(), allocated: allocator::bytes(), resident, left };
         let counts: Vec<String> =
             LOADS.iter().map(|load| format!("{} {}", world.done(load.name), load.name)).collect();
         let resident =
             look.resident.map_or_else(|| "unknown".to_owned(), |bytes| format!("{} KiB", bytes >> 10));
         println!(
-            "{:6.0} s: {}; resident {resident}; {}",
+            "{:6.0} s: {}; {} KiB allocated, resident {resident}, {threads} threads; {}",
             look.at.as_secs_f64(),
             counts.join(", "),
+            look.allocated >> 10,
             world.statistics()
         );
         look.left.iter().for_each(|left| println!("          LEFT: {left}"));
@@ -128,8 +139,19 @@ impl Run {
     }
 }
 
-/// Memory of the process, where the system tells it, without what C's allocator holds free. The least of some looks, as
-/// threads of tasks that are over may not have ended yet.
+/// Threads of the process, where the system tells it: the fewest in a time, in which those end that only wait for another task.
+fn fewest_threads(time: Duration) -> usize {
+    let count = || std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    let (begin, mut fewest) = (Instant::now(), count());
+    while begin.elapsed() < time {
+        std::thread::sleep(Duration::from_millis(20));
+        fewest = fewest.min(count());
+    }
+    fewest
+}
+
+/// Memory of the process, where the system tells it, without what C's allocator holds free and without pages of files, which
+/// the system takes and brings back as it likes. The least of some looks.
 fn resident() -> Option<usize> {
     let mut least = None;
     for _ in 0..5 {
@@ -139,7 +161,9 @@ fn resident() -> Option<usize> {
             libc::malloc_trim(0);
         }
         let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-        let pages: usize = text.split_whitespace().nth(1)?.parse().ok()?;
+        let mut counts = text.split_whitespace().skip(1).map(str::parse::<usize>);
+        let (all, of_files) = (counts.next()?.ok()?, counts.next()?.ok()?);
+        let pages = all.saturating_sub(of_files);
         least = Some(least.map_or(pages * 4096, |bytes: usize| bytes.min(pages * 4096)));
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -153,16 +177,20 @@ fn verdict(looks: &[Look], long: bool) -> ExitCode {
     }
     // How much it is at one moment depends on threads and allocators of others; what is lost stays in the least of several.
     let warm = &looks[looks.len() / BEGINNING as usize..];
-    let least = |looks: &[Look]| looks.iter().filter_map(|look| look.resident).min();
     let quarter = warm.len().div_ceil(4);
-    if let (Some(first), Some(last)) = (least(&warm[..quarter]), least(&warm[warm.len() - quarter..])) {
-        let growth = last as i64 - first as i64;
-        println!(
-            "resident memory grew by {} KiB from the first to the last quarter after the beginning",
-            growth >> 10
-        );
-        if long && growth > GROWTH as i64 {
-            faults.push(format!("resident memory grew by {growth} bytes, more than {GROWTH}"));
+    let growth = |bytes: fn(&Look) -> Option<usize>| {
+        let least = |looks: &[Look]| looks.iter().filter_map(bytes).min();
+        Some(least(&warm[warm.len() - quarter..])? as i64 - least(&warm[..quarter])? as i64)
+    };
+    let growths = [
+        ("what is allocated", growth(|look| Some(look.allocated)), ALLOCATED_GROWTH),
+        ("resident memory", growth(|look| look.resident), GROWTH),
+    ];
+    for (what, growth, most) in growths {
+        let Some(growth) = growth else { continue };
+        println!("{what} grew by {growth} bytes from the first to the last quarter after the beginning");
+        if long && growth > most {
+            faults.push(format!("{what} grew by {growth} bytes, more than {most}"));
         }
     }
     faults.iter().for_each(|fault| eprintln!("soak: {fault}"));

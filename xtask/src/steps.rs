@@ -20,6 +20,8 @@ pub(crate) struct Step {
     pub(crate) environment: Vec<(&'static str, String)>,
     /// Left out of a quick run.
     pub(crate) slow: bool,
+    /// Run where it is named only.
+    pub(crate) by_name: bool,
     /// A step that this one cannot do without: where it failed, this one is not run and counts as failed.
     pub(crate) needs: Option<&'static str>,
 }
@@ -28,7 +30,15 @@ impl Step {
     /// A step that runs cargo; arguments are separated by spaces.
     pub(crate) fn cargo(name: &'static str, about: &'static str, arguments: &str) -> Self {
         let words = arguments.split_whitespace().map(str::to_owned).collect();
-        Self { name, about, action: Action::Cargo(words), environment: Vec::new(), slow: false, needs: None }
+        Self {
+            name,
+            about,
+            action: Action::Cargo(words),
+            environment: Vec::new(),
+            slow: false,
+            by_name: false,
+            needs: None,
+        }
     }
     /// A step that calls a function.
     pub(crate) fn call(name: &'static str, about: &'static str, call: fn() -> Result<(), String>) -> Self {
@@ -40,6 +50,10 @@ impl Step {
     }
     pub(crate) fn slow(mut self) -> Self {
         self.slow = true;
+        self
+    }
+    pub(crate) fn by_name(mut self) -> Self {
+        self.by_name = true;
         self
     }
     pub(crate) fn needs(mut self, step: &'static str) -> Self {

@@ -15,6 +15,12 @@ pub(crate) const FEATURES: &str =
     "stridewise/hwloc,stridewise/ndarray,stridewise/approx,stridewise-faults/injection";
 /// What is tested without features: chosen alike by every step, so that they share a build.
 const PLAIN: &str = "--package stridewise --package stridewise-c";
+/// Cargo's arguments for the tests whose threads a checker orders: without the crates that have locks and threads of the
+/// system's.
+const INTERLEAVINGS: &str = "test --locked --package stridewise-core --package stridewise-host --package stridewise-null \
+                             --features stridewise-host/interleavings,stridewise-null/interleavings \
+                             --lib --test interleavings interleavings";
+
 /// Cargo's arguments for the C library's tests.
 pub(crate) fn tests_c() -> String {
     format!("test --locked {PLAIN} --lib --test header --test programs --test sequences")
@@ -119,6 +125,12 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .slow()
         .needs("hwloc"),
+        Step::cargo(
+            "interleavings",
+            "signals, tracks, forks, pools and the registry in thousands of orders of three threads",
+            INTERLEAVINGS,
+        )
+        .slow(),
         Step::call("pocl", "PoCL, for the matrix, installed where it is missing", || opencl::POCL.ensure())
             .slow(),
         Step::call("matrix-pocl", "a sample of the matrix on PoCL, an OpenCL runtime for processors", || {
@@ -262,6 +274,21 @@ fn steps() -> Result<Vec<Step>, String> {
         .with("STRIDEWISE_CASES", "100000")
         .slow(),
     ];
+    steps.push(
+        Step::cargo(
+            "thread-sanitizer",
+            "no data race where queues, events and arrays go in any order, under load, and in a sample of the matrix",
+            &format!(
+                // The standard library, too, is built for it: else what it orders is not known.
+                "test -Zbuild-std --config profile.test.package.stridewise-host.opt-level=0 --locked --target {target} \
+                 --target-dir target/thread-sanitizer --package stridewise --test lifetimes --test load --test matrix"
+            ),
+        )
+        .with("RUSTC_BOOTSTRAP", "1")
+        .with("RUSTFLAGS", "-Zsanitizer=thread")
+        .with("STRIDEWISE_MATRIX_SAMPLE", "48")
+        .by_name(),
+    );
     // Without that toolchain, clippy's `incompatible_msrv` looks after the standard library's part of the promise.
     if packages::have_toolchain(OLDEST_TOOLCHAIN) {
         let about = "the library builds with the oldest toolchain it promises";
@@ -281,7 +308,12 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     if arguments.get_flag("list") {
         let width = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
         for step in &steps {
-            println!("{:width$}  {}{}", step.name, step.about, if step.slow { " (slow)" } else { "" });
+            let when = match (step.by_name, step.slow) {
+                (true, _) => " (by name only)",
+                (_, true) => " (slow)",
+                _ => "",
+            };
+            println!("{:width$}  {}{when}", step.name, step.about);
         }
         return Ok(());
     }
@@ -299,7 +331,8 @@ fn chosen(steps: Vec<Step>, only: &[String], without: &[String], quick: bool) ->
     Ok(steps
         .into_iter()
         .filter(|step| {
-            let wanted = if only.is_empty() { !(quick && step.slow) } else { named(only, step.name) };
+            let wanted =
+                if only.is_empty() { !(step.by_name || quick && step.slow) } else { named(only, step.name) };
             wanted && !named(without, step.name) && !step.needs.is_some_and(|needed| named(without, needed))
         })
         .collect())
@@ -386,6 +419,8 @@ mod tests {
     fn arguments_choose_steps() {
         assert_eq!(names(&["tests"], &[], false), ["tests"]);
         assert_eq!(names(&["tests-plain"], &[], true), ["tests-plain"], "a named step runs, slow or not");
+        assert_eq!(names(&["thread-sanitizer"], &[], false), ["thread-sanitizer"]);
+        assert!(!names(&[], &[], false).contains(&"thread-sanitizer"));
         assert!(!names(&[], &[], true).contains(&"tests-plain"));
         assert!(names(&[], &[], false).contains(&"tests-plain"));
         let without = names(&[], &["hwloc"], false);

@@ -1,10 +1,10 @@
 //! Threads for host tasks. A host task may block, also on events of its own device, so each has a thread to itself; one that
 //! is done with a task waits a while for the next, as a new thread costs several times what most tasks do.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use stridewise_core::backend::primitives::{Condvar, Mutex, MutexGuard, thread};
 use stridewise_core::backend::start_thread;
 
 /// How long a thread waits for another task.

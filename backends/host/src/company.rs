@@ -1,7 +1,9 @@
 //! Who takes part in work that is too short to wake anybody for.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
+
+use stridewise_core::backend::primitives::atomic::{AtomicU64, AtomicUsize, Ordering};
+use stridewise_core::backend::primitives::thread_local;
 
 use crate::pool::LINGER;
 

@@ -2,10 +2,11 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use smallvec::SmallVec;
+use stridewise_core::backend::primitives::{Instant, Mutex, MutexGuard, hint};
 use stridewise_core::backend::{Event, EventStatus, Profile, Signal, assert_unlocked};
 use stridewise_core::{Error, Result};
 
@@ -183,7 +184,7 @@ impl HostEvent {
                 begin = Instant::now();
             }
             while pool.news() == news && !self.signal.status().is_terminal() && begin.elapsed() < LOOK {
-                std::hint::spin_loop();
+                hint::spin_loop();
             }
             if pool.news() != news {
                 news = pool.news();

@@ -17,6 +17,8 @@ mod device;
 mod driver;
 mod event;
 mod guard;
+#[cfg(all(test, feature = "interleavings"))]
+mod interleavings;
 mod interpreter;
 mod kernels;
 pub mod limit;

@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
-use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock, PoisonError, TryLockError, Weak};
+use std::time::Duration;
 
 use rayon::ThreadPool;
 use smallvec::SmallVec;
+use stridewise_core::backend::primitives::atomic::{AtomicBool, AtomicUsize, Ordering};
+use stridewise_core::backend::primitives::thread::{self, Thread};
+use stridewise_core::backend::primitives::{Instant, Mutex, MutexGuard, hint};
 use stridewise_core::backend::start_thread;
 use stridewise_core::{Error, Result};
 
@@ -415,7 +416,7 @@ impl Pool {
             if self.news() != seen {
                 return true;
             }
-            std::hint::spin_loop();
+            hint::spin_loop();
         }
         false
     }
@@ -469,7 +470,7 @@ impl Pool {
                 Ok(state) => return state,
                 // Nothing in here panics while the lock is held, so poison means nothing.
                 Err(TryLockError::Poisoned(poison)) => return poison.into_inner(),
-                Err(TryLockError::WouldBlock) => (0..1 << round).for_each(|_| std::hint::spin_loop()),
+                Err(TryLockError::WouldBlock) => (0..1 << round).for_each(|_| hint::spin_loop()),
             }
         }
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

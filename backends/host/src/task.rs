@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
+use stridewise_core::backend::primitives::thread_local;
 use stridewise_core::backend::{Command, Event, Profile, assert_unlocked, when_all};
 use stridewise_core::memory::heap;
 use stridewise_core::routes::{self, Route};

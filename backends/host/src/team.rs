@@ -14,12 +14,13 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use smallvec::SmallVec;
+use stridewise_core::backend::primitives::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use stridewise_core::backend::primitives::thread::{self, Thread};
+use stridewise_core::backend::primitives::{Instant, Mutex, hint, thread_local};
 use stridewise_core::routes::{self, Route};
 
 use crate::pool::Pool;
@@ -281,7 +282,7 @@ impl Team {
         let mut begin = None;
         while !is_done() {
             if begin.get_or_insert_with(Instant::now).elapsed() < SPIN {
-                std::hint::spin_loop();
+                hint::spin_loop();
             } else {
                 // Woken by the last part; for another reason too, perhaps.
                 thread::park();
@@ -295,8 +296,6 @@ impl Team {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
-
     use super::*;
     use crate::pool::Workers;
 

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
+use stridewise_core::backend::primitives::{Mutex, MutexGuard};
 use stridewise_core::backend::{
     Aspect, Backlog, Command, Dependency, Device, DeviceInfo, DeviceType, Driver, Event, EventStatus, Limits,
     Partition, Profile, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Submitted, Support,

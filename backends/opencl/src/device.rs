@@ -4,6 +4,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
 use opencl3::device as cl;
+use opencl3::error_codes::{
+    CL_DEVICE_PARTITION_FAILED, CL_INVALID_DEVICE_PARTITION_COUNT, CL_INVALID_VALUE, ClError,
+};
 use opencl3::memory as mem;
 use opencl3::types::{cl_device_id, cl_platform_id};
 use stridewise_core::backend::{
@@ -174,30 +177,49 @@ fn text(answer: opencl3::Result<String>) -> String {
     answer.unwrap_or_default().trim_matches(['\0', ' ']).to_owned()
 }
 
+/// What a device can do: nothing, where its runtime does not know the question. One that fails to answer is not taken to have
+/// said no.
+///
+/// # Errors
+/// What the runtime reports.
+fn known<T: Default>(answer: opencl3::Result<T>) -> Result<T> {
+    match answer {
+        Ok(value) => Ok(value),
+        Err(ClError(CL_INVALID_VALUE)) => Ok(T::default()),
+        Err(ClError(code)) => Err(failed("clGetDeviceInfo", "a device", code)),
+    }
+}
+
 /// A size about a device; 0 where it is not known.
-fn size(answer: opencl3::Result<impl TryInto<usize>>) -> usize {
-    answer.ok().and_then(|value| value.try_into().ok()).unwrap_or(0)
+///
+/// # Errors
+/// As for [`known`].
+fn size(answer: opencl3::Result<impl TryInto<usize> + Default>) -> Result<usize> {
+    Ok(known(answer)?.try_into().unwrap_or(0))
 }
 
 /// What a device's kernels can rely on, on plain buffers: for tests that run kernels without a queue of this backend.
 #[cfg(test)]
 pub(crate) fn target_on_buffers(id: &cl::Device) -> Target {
-    target(id, &text(id.extensions()), true, false)
+    target(id, &text(id.extensions()), true, false).expect("a device answers")
 }
 
 /// What a device's kernels can rely on.
-fn target(id: &cl::Device, extensions: &str, buffers: bool, cpu: bool) -> Target {
-    Target {
-        fp64: id.double_fp_config().unwrap_or(0) != 0 || has(extensions, "cl_khr_fp64"),
+///
+/// # Errors
+/// As for [`known`].
+fn target(id: &cl::Device, extensions: &str, buffers: bool, cpu: bool) -> Result<Target> {
+    Ok(Target {
+        fp64: known(id.double_fp_config())? != 0 || has(extensions, "cl_khr_fp64"),
         fp16: has(extensions, "cl_khr_fp16"),
-        exact_division: id.single_fp_config().unwrap_or(0) & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0,
+        exact_division: known(id.single_fp_config())? & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0,
         buffers,
         cpu,
-        compute_units: size(id.max_compute_units()).max(1),
-        max_group: size(id.max_work_group_size()).max(1),
-        local_bytes: size(id.local_mem_size()),
+        compute_units: size(id.max_compute_units())?.max(1),
+        max_group: size(id.max_work_group_size())?.max(1),
+        local_bytes: size(id.local_mem_size())?,
         general_points: GENERAL_POINTS,
-    }
+    })
 }
 
 /// Whether a list of extensions has one.
@@ -224,17 +246,17 @@ impl OpenClDevice {
         )
         .map_err(|code| failed("clCreateContext", text(id.name()), code))?;
         let context = Context::new(raw);
-        let extensions = text(id.extensions());
+        let extensions = text(Ok(known(id.extensions())?));
         let has = |name: &str| has(&extensions, name);
         let unified = if has("cl_intel_unified_shared_memory") { Unified::of(platform.0) } else { None };
-        let svm = id.svm_mem_capability();
+        let svm = known(id.svm_capabilities())?;
         let tier = match unified {
             Some(unified) => Tier::Unified(unified),
             None if svm & cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER != 0 => Tier::SvmFine,
             None if svm & cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER != 0 => Tier::SvmCoarse,
             None => Tier::Buffers,
         };
-        let kind = id.dev_type().unwrap_or(cl::CL_DEVICE_TYPE_CPU);
+        let kind = known(id.dev_type())?;
         // A simulator that claims to be everything is a processor, but gets what a GPU gets.
         let (is_cpu, is_gpu) = (kind & cl::CL_DEVICE_TYPE_CPU != 0, kind & cl::CL_DEVICE_TYPE_GPU != 0);
         let device_type = if is_cpu {
@@ -244,7 +266,7 @@ impl OpenClDevice {
         } else {
             DeviceType::Accelerator
         };
-        let target = target(&id, &extensions, tier.has_buffers(), is_cpu && !is_gpu);
+        let target = target(&id, &extensions, tier.has_buffers(), is_cpu && !is_gpu)?;
         let driver_version = text(id.driver_version());
         let name = text(id.name());
         let usm = tier.support();
@@ -272,12 +294,12 @@ impl OpenClDevice {
             aspects,
             limits: Limits {
                 compute_units: target.compute_units,
-                global_memory_bytes: id.global_mem_size().unwrap_or(0),
-                local_memory_bytes: id.local_mem_size().unwrap_or(0),
-                max_allocation_bytes: id.max_mem_alloc_size().unwrap_or(0),
+                global_memory_bytes: known(id.global_mem_size())?,
+                local_memory_bytes: known(id.local_mem_size())?,
+                max_allocation_bytes: known(id.max_mem_alloc_size())?,
                 max_work_group_size: target.max_group,
                 vector_bytes: 16,
-                last_cache_bytes: size(id.global_mem_cache_size()),
+                last_cache_bytes: size(id.global_mem_cache_size())?,
             },
             usm,
             topology: Topology::default(),
@@ -396,8 +418,12 @@ impl Device for OpenClDevice {
             _ => return Err(self.indivisible(partition, "unknown to this driver")),
         };
         let properties: Vec<isize> = list.into_iter().chain([0]).collect();
-        let parts = cl::create_sub_devices(self.shared.id.id(), &properties)
-            .map_err(|code| self.indivisible(partition, crate::error::name(code)))?;
+        let parts = cl::create_sub_devices(self.shared.id.id(), &properties).map_err(|code| match code {
+            CL_INVALID_VALUE | CL_DEVICE_PARTITION_FAILED | CL_INVALID_DEVICE_PARTITION_COUNT => {
+                self.indivisible(partition, crate::error::name(code))
+            }
+            code => failed("clCreateSubDevices", &self.info.name, code),
+        })?;
         // Each is owned from here on, so that none is lost if another cannot be opened.
         let parts: Vec<_> = parts.into_iter().map(DevicePart).collect();
         let open = |part: DevicePart| {

@@ -16,8 +16,11 @@ use crate::runtime::Queue;
 
 /// Bytes of a header's text at most, as NumPy has it.
 const MAX_HEADER_BYTES: usize = 10_000;
-/// Opening brackets in a header at most; one of an array of numbers has two.
-const MAX_HEADER_BRACKETS: usize = 64;
+/// Opening brackets in a header at most: the parser takes several times as long for each within another. One of an array of
+/// numbers has two, those of structures, which are refused, more.
+const MAX_HEADER_BRACKETS: usize = 6;
+/// What a header is to be.
+const HEADER: &str = "a header with descr, fortran_order and shape, of elements that are no structures";
 /// Bytes moved at a time, a multiple of every element's size.
 const CHUNK_BYTES: usize = 1 << 20;
 
@@ -75,8 +78,7 @@ impl Header {
         file.read_exact(&mut bytes[start..])
             .map_err(|_| Fault::of("ends within its header", "a whole .npy file"))?;
         check_text(&bytes[start..])?;
-        let header = npyz::NpyHeader::from_reader(&bytes[..])
-            .map_err(|e| Fault::of(e, "a header with descr, fortran_order and shape"))?;
+        let header = npyz::NpyHeader::from_reader(&bytes[..]).map_err(|e| Fault::of(e, HEADER))?;
 
         const DTYPES: &str =
             "elements of bool, integers of 1 to 8 bytes, float16, float32, float64 or complex";
@@ -131,7 +133,7 @@ fn check_text(text: &[u8]) -> Result<(), Fault> {
         product = grown.ok_or_else(|| Fault::of("a shape too large", "a shape that memory can hold"))?;
         brackets += usize::from(matches!(byte, b'(' | b'[' | b'{'));
         if brackets > MAX_HEADER_BRACKETS {
-            return Err(Fault::of("too many brackets", "a header with descr, fortran_order and shape"));
+            return Err(Fault::of("too many brackets", HEADER));
         }
     }
     Ok(())
@@ -347,6 +349,11 @@ mod tests {
             (dict("'|V2'", "(1,)"), "dtype '|V2'"),
             (dict("[('a', '<f4'), ('b', '<i2')]", "(1,)"), "structured"),
             (dict("'<f4'", &"(".repeat(2000)), "brackets"),
+            // As long as one likes, if the parser saw them.
+            (dict("'<f4'", &"{".repeat(20)), "brackets"),
+            (dict("'<f4'", &"{".repeat(MAX_HEADER_BRACKETS - 1)), "header with descr"),
+            (dict("'<f4'", &"(".repeat(MAX_HEADER_BRACKETS - 1)), "header with descr"),
+            (dict("'<f4'", &"[".repeat(MAX_HEADER_BRACKETS - 1)), "header with descr"),
             (file(2, &" ".repeat(MAX_HEADER_BYTES + 1)), "10001 bytes"),
         ];
         for (bytes, part) in cases {

@@ -1,9 +1,10 @@
 //! Following several events at once.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::Event;
+use super::primitives::Mutex;
+use super::primitives::atomic::{AtomicUsize, Ordering};
 
 /// Calls `then` once all events are terminal: at once if they are, else on the thread that completes the last one.
 /// Like every completion callback, it must not block.

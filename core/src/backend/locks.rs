@@ -5,6 +5,8 @@
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
+use super::primitives::thread_local;
+
 #[cfg(debug_assertions)]
 thread_local! {
     static LOCKS: Cell<usize> = const { Cell::new(0) };

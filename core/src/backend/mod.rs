@@ -30,8 +30,11 @@
 mod all;
 mod backlog;
 mod info;
+#[cfg(all(test, feature = "interleavings"))]
+mod interleavings;
 mod interrupt;
 mod locks;
+pub mod primitives;
 mod process;
 mod signal;
 pub mod sync;

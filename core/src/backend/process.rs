@@ -2,8 +2,9 @@
 //! the parent's other threads were about to do there, nobody does here.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{OnceLock, PoisonError};
 
+use super::primitives::Mutex;
 use crate::error::{Error, Result};
 
 /// How often the ancestors of this process have forked on the way to it, as far as this engine has seen: the number of the

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock, PoisonError};
+use std::time::Duration;
 
+use super::primitives::atomic::{AtomicU8, Ordering};
+use super::primitives::{Condvar, Instant, Mutex, MutexGuard, thread};
 use super::process::{Home, left_behind};
 use super::{Event, EventStatus, Profile, SignalHandle};
 use crate::error::{Error, Result};
@@ -139,7 +140,7 @@ impl Signal {
         while begin.elapsed() < spin && !self.status().is_terminal() {
             // Not a bare spin: the system likes to wake a worker on the processor of the thread that woke it, where it
             // could not begin before this one sleeps (a 128 KiB copy: 7 µs with the yield, 64 µs without).
-            std::thread::yield_now();
+            thread::yield_now();
         }
         if !self.status().is_terminal() {
             let mut inner = self.lock();

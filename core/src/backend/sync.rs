@@ -11,9 +11,11 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{self, LockResult, PoisonError};
+use std::sync::{LockResult, PoisonError};
 use std::time::{Duration, Instant};
+
+use super::primitives::atomic::{AtomicBool, AtomicUsize, Ordering};
+use super::primitives::{self as sync, thread, thread_local};
 
 /// Counters, of which threads have one each in turns.
 const COUNTERS: usize = 64;
@@ -40,6 +42,12 @@ thread_local! {
     static CLOSER: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Threads are counted from the first one on again: who runs the same threads again finds them as they were.
+#[cfg(feature = "interleavings")]
+pub(crate) fn restart() {
+    THREADS.store(0, Ordering::Relaxed);
+}
+
 fn counter() -> &'static AtomicUsize {
     let number = COUNTER.with(|counter| match counter.get() {
         0 => {
@@ -61,7 +69,7 @@ impl Section {
     #[must_use]
     #[inline]
     pub fn enter() -> Self {
-        let depth = DEPTH.get();
+        let depth = DEPTH.with(Cell::get);
         if depth == 0 {
             let counter = counter();
             // Before the gate is looked at; who closes it looks at the counters afterwards. One of both sees the other.
@@ -70,7 +78,7 @@ impl Section {
                 stay_outside(counter);
             }
         }
-        DEPTH.set(depth + 1);
+        DEPTH.with(|inside| inside.set(depth + 1));
         Self(PhantomData)
     }
 
@@ -78,10 +86,10 @@ impl Section {
     /// waits for both.
     #[must_use]
     pub(crate) fn enter_beside() -> Self {
-        if DEPTH.get() == 0 {
+        if DEPTH.with(Cell::get) == 0 {
             counter().fetch_add(1, Ordering::SeqCst);
         }
-        DEPTH.set(DEPTH.get() + 1);
+        DEPTH.with(|depth| depth.set(depth.get() + 1));
         Self(PhantomData)
     }
 }
@@ -89,8 +97,8 @@ impl Section {
 impl Drop for Section {
     #[inline]
     fn drop(&mut self) {
-        let depth = DEPTH.get() - 1;
-        DEPTH.set(depth);
+        let depth = DEPTH.with(Cell::get) - 1;
+        DEPTH.with(|inside| inside.set(depth));
         if depth == 0 {
             counter().fetch_sub(1, Ordering::Release);
         }
@@ -100,10 +108,10 @@ impl Drop for Section {
 /// Goes out again until the gate is open.
 #[cold]
 fn stay_outside(counter: &AtomicUsize) {
-    while !CLOSER.get() && CLOSED.load(Ordering::SeqCst) {
+    while !CLOSER.with(Cell::get) && CLOSED.load(Ordering::SeqCst) {
         counter.fetch_sub(1, Ordering::Release);
         while CLOSED.load(Ordering::Relaxed) {
-            std::thread::sleep(NAP);
+            thread::sleep(NAP);
         }
         counter.fetch_add(1, Ordering::SeqCst);
     }
@@ -113,20 +121,20 @@ fn stay_outside(counter: &AtomicUsize) {
 /// thread at a time closes.
 pub(crate) fn close(deadline: Instant) -> bool {
     while CLOSED.swap(true, Ordering::SeqCst) {
-        std::thread::sleep(NAP);
+        thread::sleep(NAP);
     }
-    CLOSER.set(true);
+    CLOSER.with(|closer| closer.set(true));
     let own = counter();
     let mut rounds = 0;
     for counter in &INSIDE {
-        let mine = usize::from(std::ptr::eq(&raw const counter.0, own) && DEPTH.get() > 0);
+        let mine = usize::from(std::ptr::eq(&raw const counter.0, own) && DEPTH.with(Cell::get) > 0);
         while counter.0.load(Ordering::SeqCst) > mine {
             if Instant::now() >= deadline {
                 return false;
             }
             // Most sections last for a fraction of a microsecond.
             rounds += 1;
-            if rounds < 100 { std::thread::yield_now() } else { std::thread::sleep(NAP) }
+            if rounds < 100 { thread::yield_now() } else { thread::sleep(NAP) }
         }
     }
     true
@@ -134,7 +142,7 @@ pub(crate) fn close(deadline: Instant) -> bool {
 
 /// Lets other threads in again: what [`close`] began.
 pub(crate) fn open() {
-    CLOSER.set(false);
+    CLOSER.with(|closer| closer.set(false));
     CLOSED.store(false, Ordering::SeqCst);
 }
 
@@ -143,7 +151,7 @@ pub(crate) fn open_forked() {
     for counter in &INSIDE {
         counter.0.store(0, Ordering::Relaxed);
     }
-    counter().store(usize::from(DEPTH.get() > 0), Ordering::Relaxed);
+    counter().store(usize::from(DEPTH.with(Cell::get) > 0), Ordering::Relaxed);
     open();
 }
 
@@ -293,10 +301,10 @@ mod tests {
         {
             let (a, b) = (mutex.lock().unwrap(), lock.read().unwrap());
             assert_eq!((*a, *b), (1, 2));
-            assert!(DEPTH.get() == 2);
+            assert!(DEPTH.with(Cell::get) == 2);
         }
         *lock.write().unwrap() = 3;
-        assert_eq!(DEPTH.get(), 0);
+        assert_eq!(DEPTH.with(Cell::get), 0);
         std::thread::scope(|scope| {
             let panicked = scope.spawn(|| {
                 let _guard = mutex.lock();

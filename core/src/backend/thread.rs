@@ -1,8 +1,9 @@
 //! Threads of backends: all of them are started here.
 
 use std::io;
-use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+use std::thread::{Builder as StdBuilder, Scope, ScopedJoinHandle};
 
+use super::primitives::thread::{Builder, JoinHandle};
 use crate::fault::{self, Site};
 
 /// Starts a thread of a backend.
@@ -23,7 +24,7 @@ pub fn start_thread<R: Send + 'static>(
 /// As there.
 pub fn start_scoped_thread<'scope, R: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
-    builder: Builder,
+    builder: StdBuilder,
     run: impl FnOnce() -> R + Send + 'scope,
 ) -> io::Result<ScopedJoinHandle<'scope, R>> {
     granted()?;

@@ -181,23 +181,33 @@ pub(super) fn submit(
     depends: &[Event],
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
-    let (mut accesses, mut computed) = (Vec::new(), Vec::new());
+    let (mut accesses, mut computed, mut before) = (Vec::new(), Vec::new(), Vec::new());
+    for part in &mut parts {
+        heap::extend("arrays", &mut before, std::mem::take(&mut part.before))?;
+    }
+    debug_assert!(
+        before.iter().all(|(_, part): &(_, Evaluated)| part.before.is_empty()),
+        "what is recorded is folded from memory"
+    );
+    let mut folded = heap::with_capacity("arrays", before.len())?;
     let mut stages = [Vec::new(), Vec::new()];
-    let before = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.before));
-    let (folds, before): (Vec<_>, Vec<_>) = before.unzip();
-    debug_assert!(before.iter().all(|part| part.before.is_empty()), "what is recorded is folded from memory");
-    computed.extend(folds.into_iter().zip(before.iter().map(|part| Arc::clone(&part.output.allocation))));
-    for (plans, parts) in stages.iter_mut().zip([before, parts]) {
-        for part in parts {
-            accesses.extend(part.inputs.iter().filter_map(Input::memory).map(|p| p.access(Mode::Read)));
-            accesses.push(part.output.access(Mode::Write));
-            accesses.extend(part.extras.iter().map(|(_, p)| p.access(Mode::Write)));
-            plans.extend(part.plans);
-            computed.extend(part.extras.into_iter().map(|(node, placed)| (node, placed.allocation)));
-        }
+    let mut add = |plans: &mut Vec<LaunchPlan>, part: Evaluated| -> Result<()> {
+        let read = part.inputs.iter().filter_map(Input::memory).map(|p| p.access(Mode::Read));
+        let written = [&part.output].into_iter().chain(part.extras.iter().map(|(_, p)| p));
+        heap::extend("accesses", &mut accesses, read.chain(written.map(|p| p.access(Mode::Write))))?;
+        heap::extend("plans", plans, part.plans)?;
+        heap::extend("arrays", &mut computed, part.extras.into_iter().map(|(node, p)| (node, p.allocation)))
+    };
+    for (node, part) in before {
+        let memory = Arc::clone(&part.output.allocation);
+        add(&mut stages[0], part)?;
+        folded.push((node, memory));
+    }
+    for part in parts {
+        add(&mut stages[1], part)?;
     }
     let event = submit_stages(queue, stages, accesses, depends, batch)?;
-    for (node, memory) in computed {
+    for (node, memory) in folded.into_iter().chain(computed) {
         node.settle(memory);
     }
     Ok(event)

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU8, Ordering, fence};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::pool::Block;
 use super::registry::{self, SET_ASIDE};
 use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked, wait_while};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
+use crate::backend::primitives::Mutex;
+use crate::backend::primitives::atomic::{AtomicU8, Ordering, fence};
 use crate::backend::{Aspect, RawAllocation, assert_unlocked, defer, when_all};
 use crate::error::{Error, Result};
 use crate::fault::{self, Site};

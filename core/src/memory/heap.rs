@@ -112,6 +112,21 @@ pub fn push<T>(what: &'static str, vec: &mut Vec<T>, item: T) -> Result<()> {
     Ok(())
 }
 
+/// Adds what an iterator yields to the end of a vector.
+///
+/// # Errors
+/// As for [`with_capacity`]; of the items, those before may have been added.
+pub fn extend<T>(what: &'static str, vec: &mut Vec<T>, items: impl IntoIterator<Item = T>) -> Result<()> {
+    let items = items.into_iter();
+    if vec.is_empty() {
+        reserve(what, vec, items.size_hint().0)?;
+    }
+    for item in items {
+        push(what, vec, item)?;
+    }
+    Ok(())
+}
+
 /// Adds text to the end of another.
 ///
 /// # Errors

@@ -19,6 +19,8 @@ pub(crate) mod backlog;
 pub(crate) mod direct;
 pub(crate) mod handle;
 pub(crate) mod host;
+#[cfg(all(test, feature = "interleavings"))]
+mod interleavings;
 pub(crate) mod pool;
 pub(crate) mod process;
 pub(crate) mod registry;

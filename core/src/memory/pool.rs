@@ -341,6 +341,12 @@ impl Pool {
         for slab in idle {
             let blocks = state.free.class(slab.raw.kind, slab.block_bytes);
             blocks.retain(|block| !Arc::ptr_eq(&block.chunk, &slab));
+            // What room the list has is for blocks of slabs, when they come back.
+            let alike =
+                |other: &Arc<Chunk>| (other.block_bytes, other.raw.kind) == (slab.block_bytes, slab.raw.kind);
+            if blocks.is_empty() && !state.slabs.iter().any(alike) {
+                *blocks = Vec::new();
+            }
             state.statistics.cached_bytes -= slab.blocks() * slab.block_bytes;
             given_up.push(Self::give_up(&mut state.statistics, &slab));
         }

@@ -5,12 +5,12 @@
 //! range, as often as it is adopted.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, Weak};
 
 use super::allocation::Allocation;
 use super::{PointerKind, UsmPtr, heap};
 use crate::backend::RawAllocation;
+use crate::backend::primitives::atomic::{AtomicUsize, Ordering};
 use crate::backend::sync::RwLock;
 use crate::error::{Error, Result};
 use crate::runtime::{Device, WeakDevice};

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::allocation::Allocation;
-use super::backlog;
 use super::track::{LockedTrack, Mode, Region, Views};
+use super::{backlog, heap};
 use crate::backend::{self, Command, Dependency, EventStatus, Rest, Submitted, Wait, assert_unlocked};
 use crate::error::{Error, Result};
 use crate::kernel::{KernelArgument, KernelLaunch};
@@ -130,10 +130,12 @@ unsafe fn submit(
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
     // In the order of addresses, so that two submissions cannot lock in opposite orders.
-    let mut allocations: SmallVec<[&Arc<Allocation>; 6]> = accesses.iter().map(|a| &a.allocation).collect();
+    let mut allocations: SmallVec<[&Arc<Allocation>; 6]> =
+        heap::small("accesses", accesses.iter().map(|a| &a.allocation))?;
     allocations.sort_by_key(|a| Arc::as_ptr(a));
     allocations.dedup_by_key(|a| Arc::as_ptr(a));
-    let mut tracks: SmallVec<[LockedTrack<'_>; 6]> = allocations.iter().map(|a| a.track()).collect();
+    let mut tracks: SmallVec<[LockedTrack<'_>; 6]> =
+        heap::small("locks", allocations.iter().map(|a| a.track()))?;
     let position = |access: &Access| {
         let found = allocations.binary_search_by_key(&Arc::as_ptr(&access.allocation), |a| Arc::as_ptr(a));
         found.unwrap_or_else(|_| unreachable!("every access's allocation is in the list"))

@@ -6,10 +6,11 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 
 use super::UsmKind;
 use super::allocation::Allocation;
+use crate::backend::primitives::atomic::{Ordering, fence};
+use crate::backend::primitives::thread_local;
 use crate::runtime::Device;
 
 /// Bytes of an allocation that is kept, at most.

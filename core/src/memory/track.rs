@@ -1,12 +1,13 @@
 //! Who accesses an allocation: the order that work must keep.
 
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use crate::backend::primitives::atomic::{AtomicU8, AtomicU16, Ordering};
+use crate::backend::primitives::{hint, thread};
 use crate::backend::sync::{Mutex, MutexGuard};
 use crate::backend::{Dependency, Event, EventStatus, Home, Locked, Signal, Wait, left_behind};
 use crate::error::{Error, Result};
@@ -261,9 +262,9 @@ pub(crate) fn wait_while(mut is_so: impl FnMut() -> bool) {
     while is_so() {
         rounds += 1;
         match rounds {
-            0..100 => std::hint::spin_loop(),
-            100..200 => std::thread::yield_now(),
-            _ => std::thread::sleep(Duration::from_micros(50)),
+            0..100 => hint::spin_loop(),
+            100..200 => thread::yield_now(),
+            _ => thread::sleep(Duration::from_micros(50)),
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::sync::{Arc, LazyLock, OnceLock, PoisonError, Weak};
-use std::thread::Builder;
 
 use super::context::WeakContext;
 use super::{Context, Filter, FilterTerm, Queue, process};
+use crate::backend::primitives::thread::Builder;
 use crate::backend::sync::{Mutex, Section};
 use crate::backend::{
     self, Aspect, Backlog, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration, start_thread,

@@ -1,0 +1,122 @@
+//! Devices, queues and events, and what things are.
+
+use super::*;
+
+impl Calls {
+    /// Devices and queues.
+    pub(super) fn runtime(&mut self) {
+        let (device, device_lives) = any(&mut self.rng, &self.devices);
+        let (queue, queue_lives) = any(&mut self.rng, &self.queues);
+        let (mut new_device, mut new_queue) = (null_mut(), null_mut());
+        // SAFETY: pointers to locals.
+        unsafe {
+            match self.rng.below(9) {
+                0 => {
+                    let filters = [c"host", c"host:cpu:0", c"host:scalar", c"no_such", c"::", c""];
+                    let filter = *self.rng.pick(&filters);
+                    let status = sw_device_select(filter.as_ptr(), &raw mut new_device);
+                    self.done(status, true, false);
+                }
+                1 => {
+                    let mut count = 0;
+                    assert_eq!(sw_device_count(&raw mut count), SW_OK);
+                    let number = self.rng.below(count + 2);
+                    let status = sw_device_at(number, &raw mut new_device);
+                    assert_eq!(self.done(status, true, false), number < count);
+                }
+                2 => {
+                    let status = sw_device_default(&raw mut new_device);
+                    self.done(status, true, true);
+                }
+                3 => {
+                    let status = sw_queue_device(queue, &raw mut new_device);
+                    self.done(status, queue_lives, true);
+                }
+                4 | 5 => {
+                    let properties = self.rng.below(5) as u32;
+                    let status = sw_queue_create(device, properties, &raw mut new_queue);
+                    self.done(status, device_lives, false);
+                }
+                6 => {
+                    let (array, live) = any(&mut self.rng, &self.arrays);
+                    let status = sw_array_queue(array, &raw mut new_queue);
+                    self.done(status, live, true);
+                }
+                7 => {
+                    let (memory, live) = any(&mut self.rng, &self.memories);
+                    let status = sw_memory_queue(memory, &raw mut new_queue);
+                    self.done(status, live, true);
+                }
+                _ => {
+                    let (other, other_lives) = any(&mut self.rng, &self.queues);
+                    let mut equal = false;
+                    let status = sw_queue_equal(queue, other, &raw mut equal);
+                    assert!(!self.done(status, queue_lives && other_lives, true) || queue != other || equal);
+                }
+            }
+        }
+        self.devices.extend((!new_device.is_null()).then_some((new_device, true)));
+        self.queues.extend((!new_queue.is_null()).then_some((new_queue, true)));
+    }
+
+    /// Queues and events.
+    pub(super) fn wait(&mut self) {
+        let (queue, queue_lives) = any(&mut self.rng, &self.queues);
+        let (one, lives) = any(&mut self.rng, &self.events);
+        let (array, array_lives) = any(&mut self.rng, &self.arrays);
+        let (events, all_live) = self.depends();
+        let mut event = null_mut();
+        // SAFETY: pointers to locals, of the lengths beside them.
+        unsafe {
+            let (status, live) = match self.rng.below(8) {
+                0 => (sw_queue_flush(queue), queue_lives),
+                1 => (sw_queue_wait(queue), queue_lives),
+                2 => {
+                    let status = sw_queue_barrier(queue, events.as_ptr(), events.len(), &raw mut event);
+                    return self.keep_event(status, event, queue_lives && all_live);
+                }
+                3 => {
+                    let status = sw_array_event(array, &raw mut event);
+                    return self.keep_event(status, event, array_lives);
+                }
+                4 => (sw_array_wait(array), array_lives),
+                5 => (sw_event_wait(one), lives),
+                6 => (sw_event_wait_all(events.as_ptr(), events.len()), all_live),
+                _ => {
+                    let mut state = sw_event_state::SW_EVENT_SUBMITTED;
+                    let mut profile = sw_profile { submitted: 0, started: 0, ended: 0 };
+                    let status = sw_event_profile(one, &raw mut profile);
+                    self.done(status, lives, true);
+                    (sw_event_status(one, &raw mut state), lives)
+                }
+            };
+            self.done(status, live, true);
+        }
+    }
+
+    /// What things are.
+    pub(super) fn describe(&mut self) {
+        let (device, live) = any(&mut self.rng, &self.devices);
+        let mut room = [0_u8; 64];
+        let capacity = self.rng.below(room.len() + 1);
+        let (mut length, mut arity) = (0, 0);
+        let op = self.op();
+        // SAFETY: pointers to locals, of the lengths beside them.
+        unsafe {
+            let status = if self.rng.chance(50) {
+                sw_device_name(device, room.as_mut_ptr().cast(), capacity, &raw mut length)
+            } else {
+                sw_device_filter(device, room.as_mut_ptr().cast(), capacity, &raw mut length)
+            };
+            if self.done(status, live, true) && capacity > 0 {
+                assert!(CStr::from_ptr(room.as_ptr().cast()).count_bytes() == length.min(capacity - 1));
+            }
+            let status = sw_op_arity(op, &raw mut arity);
+            self.done(status, true, false);
+            // A null where a result is to be.
+            let (array, live) = any(&mut self.rng, &self.arrays);
+            let status = sw_array_copy(array, null_mut());
+            assert!(!self.done(status, live, false), "a result went nowhere");
+        }
+    }
+}
