@@ -36,6 +36,7 @@ mod tests;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use builder::{KernelBuilder, Operand};
 pub use diagnostic::{Diagnostic, Position, Rule};
@@ -56,7 +57,12 @@ use crate::error::{Error, Result};
 #[derive(Clone)]
 pub struct Kernel(Arc<Verified>);
 
+/// Number of the next kernel.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+
 struct Verified {
+    /// Which one it is, of all of this process.
+    number: u64,
     form: Form,
     classes: Vec<Class>,
     ends: Vec<Vec<Value>>,
@@ -93,13 +99,19 @@ impl Kernel {
                 _ => {}
             }
         });
-        Ok(Self(Arc::new(Verified { form, classes, ends, reads, writes, grouped })))
+        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
+        Ok(Self(Arc::new(Verified { number, form, classes, ends, reads, writes, grouped })))
     }
 
     /// The form.
     #[must_use]
     pub fn form(&self) -> &Form {
         &self.0.form
+    }
+    /// A number that no other kernel of this process has or had; clones are the same kernel.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.0.number
     }
     /// The name in the source.
     #[must_use]
