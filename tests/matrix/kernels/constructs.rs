@@ -3,9 +3,9 @@
 use stridewise::kernel::oracle::Checks;
 use stridewise::kernel::{
     AtomicOp, Collective, Coordinate::*, Kernel, KernelBuilder, Level::*, MemoryOrder, MemoryScope, NdRange,
-    Operand, Rule,
+    Operand,
 };
-use stridewise::{Complex, Dtype, Error, Op, Queue, Result, Scalar, bf16, f16};
+use stridewise::{Complex, Dtype, Op, Queue, Result, Scalar, bf16, f16};
 
 use crate::cell::Check;
 

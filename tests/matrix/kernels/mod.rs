@@ -9,7 +9,7 @@ mod random;
 use libtest_mimic::{Failed, Trial};
 use stridewise::kernel::oracle::{self, Checks, Elements};
 use stridewise::kernel::{Argument, Kernel, NdRange};
-use stridewise::{Array, Device, Dtype, Element, Error, Queue, Result, Scalar, UsmArray, with_dtype};
+use stridewise::{Array, Device, Dtype, Element, Queue, Result, Scalar, UsmArray, with_dtype};
 
 use crate::cell::{Case, Check, ensure, need, wrong};
 use crate::forms::read;
