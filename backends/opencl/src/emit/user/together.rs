@@ -1,7 +1,9 @@
 //! Collectives: what the items of a group make together, by way of local memory.
 //!
 //! An item's position is its number among those that the group has, in the order of local linear ids. Reductions and scans take
-//! as many rounds as the number of items has binary digits, each of which joins neighbours in that order.
+//! as many rounds as the number of items has binary digits, each of which joins neighbours in that order. On a processor, where
+//! items run one after the other anyway, the first item does all: PoCL copies what stands behind each loop with a barrier, and
+//! compiles for minutes where there are several.
 
 use stridewise_core::Dtype;
 use stridewise_core::Op;
@@ -77,6 +79,13 @@ impl<'w> Emitter<'_, 'w> {
     /// Makes of each cell what it and all before it come to.
     fn rounds(&mut self, cells: &str, op: Op, dtype: Dtype) {
         let (fold, number, ty) = (self.fold(op, dtype), self.number(), c_type(dtype));
+        if self.writer.target.cpu {
+            return self.raw(format!(
+                "    if (place == 0)\n        for (int i{number} = 1; i{number} < count; i{number}++)\n            \
+                 {cells}[i{number}] = {fold}({cells}[i{number} - 1], {cells}[i{number}]);\n    \
+                 barrier(CLK_LOCAL_MEM_FENCE);"
+            ));
+        }
         let here = if self.guarded { "" } else { "here & " };
         self.raw(format!(
             "    for (int d{number} = 1; d{number} < count; d{number} *= 2) {{\n        \
