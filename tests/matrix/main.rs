@@ -21,6 +21,9 @@ mod forms;
 mod fusion;
 mod indexing;
 mod joining;
+mod kernels;
+#[path = "../kernels/mod.rs"]
+mod known;
 mod masks;
 mod memory;
 mod numeric;
@@ -81,6 +84,7 @@ fn main() {
         fusion::cases(),
         overlap::cases(),
         joining::cases(),
+        kernels::cases(),
         views::cases(),
         slicing::cases(),
         reductions::cases(),
@@ -104,6 +108,7 @@ fn main() {
     let mut trials = selftest::trials();
     trials.extend(threads::trials());
     trials.extend(random::trials());
+    trials.extend(kernels::trials());
     trials.extend(special::trials());
     let sample = match std::env::var(SAMPLE_VARIABLE) {
         Err(_) => Sample::ALL,

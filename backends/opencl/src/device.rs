@@ -8,7 +8,7 @@ use opencl3::error_codes::{
     CL_DEVICE_PARTITION_FAILED, CL_INVALID_DEVICE_PARTITION_COUNT, CL_INVALID_VALUE, ClError,
 };
 use opencl3::memory as mem;
-use opencl3::types::{cl_device_id, cl_platform_id};
+use opencl3::types::{cl_device_id, cl_kernel, cl_platform_id};
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
     RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport, check_end,
@@ -21,7 +21,7 @@ use crate::DRIVER;
 use crate::emit::accuracy;
 use crate::error::{failed, is_loss};
 use crate::handle::{CommandQueue, Context, MemoryObject, home};
-use crate::kernels::{self, Target};
+use crate::kernels::{self, Call, Target};
 use crate::memory::{Memory, Tier, Unified};
 use crate::program::Programs;
 use crate::queue::{ClQueue, NativeQueue, Scratch};
@@ -141,6 +141,33 @@ impl Shared {
         Ok(queue)
     }
 
+    /// Why the runtime does not take a kernel with its range: limits by name, where it is one of them.
+    pub(crate) fn refused(&self, kernel: cl_kernel, call: &Call<'_>, code: i32) -> Error {
+        let Call { global, local, .. } = call;
+        let limit = |name| opencl3::kernel::get_kernel_work_group_info(kernel, self.id.id(), name);
+        let (invalid_group, invalid_item, out_of_resources) = (-54, -55, -5);
+        if ![invalid_group, invalid_item, out_of_resources].contains(&code) {
+            let about = format!("a kernel of {global:?} work-items in groups of {local:?}");
+            return failed("clEnqueueNDRangeKernel", about, code);
+        }
+        let group = limit(opencl3::kernel::CL_KERNEL_WORK_GROUP_SIZE).map_or(0, usize::from);
+        let used = limit(opencl3::kernel::CL_KERNEL_LOCAL_MEM_SIZE).map_or(0, u64::from);
+        let sizes = self.id.max_work_item_sizes().unwrap_or_default();
+        let outer: Vec<&usize> = local.iter().rev().collect();
+        Error::value(
+            "nd_range",
+            format!("groups of {outer:?} work-items, with {used} bytes of local memory"),
+            format!(
+                "groups of {group} work-items at most for this kernel, of {:?} along each axis, with {} bytes of \
+                 local memory (the runtime says {})",
+                sizes.iter().take(local.len()).rev().collect::<Vec<_>>(),
+                self.target.local_bytes,
+                crate::error::name(code)
+            ),
+            "choose smaller groups, or use less local and private memory",
+        )
+    }
+
     /// A new memory object.
     pub(crate) fn create_buffer(&self, flags: u64, bytes: usize) -> Result<MemoryObject, i32> {
         // SAFETY: the context is live; no host pointer is given.
@@ -212,6 +239,7 @@ fn target(id: &cl::Device, extensions: &str, buffers: bool, cpu: bool) -> Result
     Ok(Target {
         fp64: known(id.double_fp_config())? != 0 || has(extensions, "cl_khr_fp64"),
         fp16: has(extensions, "cl_khr_fp16"),
+        atomic64: has(extensions, "cl_khr_int64_base_atomics"),
         exact_division: known(id.single_fp_config())? & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0,
         buffers,
         cpu,
@@ -341,8 +369,8 @@ impl Device for OpenClDevice {
         &self.info
     }
 
-    fn supports_kernel(&self, _kernel: &Kernel, _checked: bool) -> Support {
-        Support::No("kernels are not emitted as OpenCL C yet".into())
+    fn supports_kernel(&self, kernel: &Kernel, checked: bool) -> Support {
+        kernels::user::supports(kernel, &self.shared.target, checked)
     }
 
     fn supports(&self, plan: &LaunchPlan) -> Support {

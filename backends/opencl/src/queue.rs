@@ -24,7 +24,7 @@ use crate::device::Shared;
 use crate::error::failed;
 use crate::event::{ClEvent, Native, execution_status};
 use crate::handle::{CommandQueue, EventObject};
-use crate::kernels::{self, Argument, Stage};
+use crate::kernels::{self, Argument, Call};
 use crate::memory::wait_list;
 use crate::transfer;
 use crate::worker::Job;
@@ -420,6 +420,13 @@ fn enqueue(
     let mut native = Native::new(queue);
     match command {
         Command::Launch(plans) => launch(device, &mut native, plans, waits, eventful)?,
+        Command::Kernel(launch) => {
+            let work = kernels::user::work(launch, &device.target)?;
+            match run(device, &native.queue, &work.call(), None, waits, eventful)? {
+                Some(event) => native.parts.push(event),
+                None => native.ticket = native.queue.issue(),
+            }
+        }
         &Command::Copy { dst, src, bytes } => {
             // SAFETY: the ranges are valid until the event is complete (the contract of `Queue::submit`).
             let event = unsafe { device.memory.enqueue_copy(&queue.object, dst, src, bytes, waits) }?;
@@ -485,7 +492,7 @@ fn enqueue_plans(
         let work = kernels::work(plan, &device.target)?;
         if let (1, [stage], false) = (plans.len(), work.stages.as_slice(), eventful || work.scratch_bytes > 0)
         {
-            run(device, &native.queue, stage, None, waits, false)?;
+            run(device, &native.queue, &stage.call(), None, waits, false)?;
             native.ticket = native.queue.issue();
             return Ok(());
         }
@@ -500,7 +507,7 @@ fn enqueue_plans(
         }
         let memory = scratch.as_ref().map(|block| block.memory.ptr);
         let stages = work.stages.iter().try_for_each(|stage| {
-            let event = run(device, &native.queue, stage, memory, &previous, true)?;
+            let event = run(device, &native.queue, &stage.call(), memory, &previous, true)?;
             previous.clear();
             previous.extend(event.as_ref().map(EventObject::raw));
             native.parts.extend(event);
@@ -537,16 +544,16 @@ fn abandon(native: &Native) {
 fn run(
     device: &Shared,
     queue: &NativeQueue,
-    stage: &Stage<'_>,
+    call: &Call<'_>,
     scratch: Option<UsmPtr>,
     waits: &[cl_event],
     eventful: bool,
 ) -> Result<Option<EventObject>> {
-    let kernel = device.programs.get(&stage.key, &stage.source)?;
+    let kernel = device.programs.get(call.key, call.source)?;
     let object = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
     let raw = object.raw();
     let mut index = 0;
-    let set = stage.arguments.iter().try_for_each(|argument| {
+    let set = call.arguments.iter().try_for_each(|argument| {
         let bytes = match argument {
             Argument::Memory(ptr) => {
                 // SAFETY: the kernel is live and locked; its text has a pointer here, made from the same list.
@@ -569,7 +576,6 @@ fn run(
     });
     set.map_err(|code| failed("clSetKernelArg", format!("parameter {index} of a kernel"), code))?;
     let (count, list) = wait_list(waits);
-    let dimensions = if stage.global[1] == 1 { 1 } else { 2 };
     let mut event: cl_event = std::ptr::null_mut();
     let wanted = if eventful { &raw mut event } else { std::ptr::null_mut() };
     // The wrapper in cl3 always asks for an event.
@@ -578,10 +584,10 @@ fn run(
         runtime.clEnqueueNDRangeKernel(
             queue.object.raw(),
             raw,
-            dimensions,
+            call.global.len() as u32,
             std::ptr::null(),
-            stage.global.as_ptr(),
-            stage.local.as_ptr(),
+            call.global.as_ptr(),
+            call.local.as_ptr(),
             count,
             list,
             wanted,
@@ -589,9 +595,6 @@ fn run(
     });
     match status.unwrap_or(DLOPEN_FUNCTION_NOT_AVAILABLE) {
         CL_SUCCESS => Ok(eventful.then(|| EventObject::new(event))),
-        code => {
-            let about = format!("a kernel of {:?} work-items in groups of {:?}", stage.global, stage.local);
-            Err(failed("clEnqueueNDRangeKernel", about, code))
-        }
+        code => Err(device.refused(raw, call, code)),
     }
 }

@@ -30,6 +30,12 @@ macro_rules! numbers {
             pub const fn number(self) -> usize {
                 self.0 as usize
             }
+            /// The one of a number, for who makes or changes forms without the builder; the verifier says whether there is
+            /// such a one.
+            #[must_use]
+            pub const fn of_number(number: u32) -> Self {
+                Self(number)
+            }
         }
     )*};
 }

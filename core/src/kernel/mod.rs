@@ -34,8 +34,10 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 
 pub use builder::{KernelBuilder, Operand};
 pub use diagnostic::{Diagnostic, Position, Rule};
@@ -50,20 +52,33 @@ pub use space::{NdRange, Space};
 pub use sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
 pub use watch::{Access, ENDLESS, Watch};
 
+use smallvec::SmallVec;
+
+use crate::backend::sync::RwLock;
 use crate::error::{Error, Result};
 
 /// A verified kernel, with what is known of it. Cheap to clone.
 #[derive(Clone)]
 pub struct Kernel(Arc<Verified>);
 
+/// Number of the next kernel.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+
 struct Verified {
+    /// Which one it is, of all of this process.
+    number: u64,
     form: Form,
     classes: Vec<Class>,
     ends: Vec<Vec<Value>>,
     reads: Vec<bool>,
     writes: Vec<bool>,
     grouped: bool,
+    /// What backends have made of it, by what it depends on beside the kernel.
+    prepared: RwLock<SmallVec<[(u64, Prepared); 1]>>,
 }
+
+/// What a backend runs a kernel with.
+type Prepared = Arc<dyn Any + Send + Sync>;
 
 impl Kernel {
     /// Verifies a form: types, scopes, nesting, definite assignment, barriers and collectives in uniform control flow,
@@ -93,13 +108,43 @@ impl Kernel {
                 _ => {}
             }
         });
-        Ok(Self(Arc::new(Verified { form, classes, ends, reads, writes, grouped })))
+        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
+        let prepared = RwLock::default();
+        Ok(Self(Arc::new(Verified { number, form, classes, ends, reads, writes, grouped, prepared })))
     }
 
     /// The form.
     #[must_use]
     pub fn form(&self) -> &Form {
         &self.0.form
+    }
+    /// A number that no other kernel of this process has or had; clones are the same kernel.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.0.number
+    }
+    /// What a backend runs the kernel with: made once for each of a few keys, which say what it depends on beside the kernel,
+    /// and kept as long as the kernel. `None` where it cannot be made.
+    pub fn prepared<T: Any + Send + Sync>(
+        &self,
+        key: u64,
+        make: impl FnOnce() -> Option<T>,
+    ) -> Option<Arc<T>> {
+        let find = |list: &[(u64, Prepared)]| {
+            let all = list.iter().filter(|(known, _)| *known == key);
+            all.filter_map(|(_, made)| Arc::clone(made).downcast::<T>().ok()).next()
+        };
+        if let Some(found) = find(&self.0.prepared.read().unwrap_or_else(PoisonError::into_inner)) {
+            return Some(found);
+        }
+        // Not under the lock: of two threads that make it, the second one's goes.
+        let made = Arc::new(make()?);
+        let mut list = self.0.prepared.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = find(&list) {
+            return Some(found);
+        }
+        list.push((key, Arc::clone(&made) as Prepared));
+        Some(made)
     }
     /// The name in the source.
     #[must_use]

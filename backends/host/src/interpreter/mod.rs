@@ -67,7 +67,10 @@ pub(crate) fn estimate_ns(launch: &KernelLaunch) -> u64 {
 /// # Safety
 /// The contract of [`KernelLaunch`] holds, [`supports`] accepts the kernel, and nothing else accesses its memory in conflict.
 pub(crate) unsafe fn run_kernel(launch: &KernelLaunch, tuning: &Tuning) -> Result<()> {
-    let Some(code) = code::compile(&launch.kernel, tuning, launch.checked) else {
+    // Functions are chosen by the level alone.
+    let key = (tuning.isa as u64) << 1 | u64::from(launch.checked);
+    let compile = || code::compile(&launch.kernel, tuning, launch.checked);
+    let Some(code) = launch.kernel.prepared(key, compile) else {
         return Err(Error::unsupported(
             "kernel",
             launch.kernel.name(),

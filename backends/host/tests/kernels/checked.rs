@@ -182,3 +182,17 @@ fn assertions() {
     assert!(text.contains("item (300): i is small"), "{text}");
     same_as_oracle(&kernel, &[300].into(), &[], Checks::ALL);
 }
+
+#[test]
+#[ignore = "the limit is reached after minutes"]
+fn an_endless_loop_ends_in_an_error() {
+    let kernel = build(|k| {
+        k.while_()?;
+        let always = k.get(true)?;
+        k.do_(always)?;
+        k.end()
+    });
+    let queue = &queues()[0];
+    let error = kernel.launch(queue, [1], &[], &[]).unwrap().wait().unwrap_err();
+    assert!(matches!(&error, Error::Kernel(broken) if broken.rule == Rule::EndlessLoop), "{error}");
+}

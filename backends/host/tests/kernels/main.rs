@@ -2,10 +2,7 @@
 //! time, and through the scheduler.
 
 mod checked;
-mod constructs;
-mod examples;
 mod launches;
-mod random;
 
 use std::sync::OnceLock;
 

@@ -8,6 +8,7 @@ mod conversion;
 mod library;
 mod literal;
 mod token;
+pub(crate) mod user;
 mod visitor;
 mod writer;
 
@@ -28,6 +29,17 @@ use crate::kernels::text::c_type;
 /// What stands first in a text with these programs' functions: extensions, the ban on contraction, and what the functions
 /// call.
 pub(crate) fn prelude(target: &Target, programs: &[&Program]) -> String {
+    let mut helpers = BTreeSet::new();
+    for program in programs {
+        let writer = Writer::new(target);
+        visitor::body(&writer, program);
+        helpers.extend(writer.finish().1);
+    }
+    header(target) + &library::texts(helpers, target)
+}
+
+/// Extensions, and the ban on contraction.
+fn header(target: &Target) -> String {
     let mut text = String::new();
     if target.fp64 {
         text.push_str("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
@@ -36,13 +48,6 @@ pub(crate) fn prelude(target: &Target, programs: &[&Program]) -> String {
         text.push_str("#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
     }
     text.push_str("#pragma OPENCL FP_CONTRACT OFF\n");
-    let mut helpers = BTreeSet::new();
-    for program in programs {
-        let writer = Writer::new(target);
-        visitor::body(&writer, program);
-        helpers.extend(writer.finish().1);
-    }
-    text.push_str(&library::texts(helpers, target));
     text
 }
 
@@ -74,27 +79,28 @@ pub(crate) fn function(name: &str, program: &Program, target: &Target) -> String
 /// # Errors
 /// What it lacks, and what for.
 pub(crate) fn supports(program: &Program, target: &Target) -> Result<(), String> {
-    let lacks_type = |dtype: Dtype| match dtype {
-        Dtype::F64 | Dtype::C128 if !target.fp64 => Some("double precision (cl_khr_fp64)"),
-        Dtype::F16 if !target.fp16 => Some("half precision (cl_khr_fp16)"),
-        _ => None,
-    };
     let inputs = program.inputs().iter().copied();
     let constants = program.consts().iter().map(stridewise_core::Scalar::dtype);
     let steps = program.steps().iter().flat_map(|step| [step.dtype, step.out]);
-    for dtype in inputs.chain(constants).chain(steps) {
-        if let Some(missing) = lacks_type(dtype) {
-            return Err(format!("`{}` needs {missing}", dtype.name()));
-        }
-    }
-    for step in program.steps() {
-        if step.dtype.kind() == DtypeKind::Complex && in_double(step.op) && !target.fp64 {
-            return Err(format!(
-                "`{}` of `{}` is computed in double precision (cl_khr_fp64)",
-                step.op.name(),
-                step.dtype.name()
-            ));
-        }
+    inputs.chain(constants).chain(steps).try_for_each(|dtype| has(dtype, target))?;
+    program.steps().iter().try_for_each(|step| computes(step.op, step.dtype, target))
+}
+
+/// Whether a device has a dtype.
+fn has(dtype: Dtype, target: &Target) -> Result<(), String> {
+    let missing = match dtype {
+        Dtype::F64 | Dtype::C128 if !target.fp64 => "double precision (cl_khr_fp64)",
+        Dtype::F16 if !target.fp16 => "half precision (cl_khr_fp16)",
+        _ => return Ok(()),
+    };
+    Err(format!("`{}` needs {missing}", dtype.name()))
+}
+
+/// Whether a device that has a dtype has what an operation on it is computed in.
+fn computes(op: Op, dtype: Dtype, target: &Target) -> Result<(), String> {
+    if dtype.kind() == DtypeKind::Complex && in_double(op) && !target.fp64 {
+        let (op, dtype) = (op.name(), dtype.name());
+        return Err(format!("`{op}` of `{dtype}` is computed in double precision (cl_khr_fp64)"));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use stridewise_core::ops::{
     AnalyticOp, BitsOp, FieldOp, FloatOp, FloatTest, IntOp, MAX_ARITY, NumFn, NumOp, NumTest, Op, PartOp,
     RealFn, RealOp, RealTest, Visitor,
 };
-use stridewise_core::{Arg, Dtype, Program, Step};
+use stridewise_core::{Arg, Dtype, Program};
 
 use super::library::Helper;
 use super::token::{Mask, Token};
@@ -33,21 +33,21 @@ pub(super) fn body(writer: &Writer<'_>, program: &Program) -> Vec<String> {
         // Every operation has an operand.
         let Some(first) = operands[0] else { continue };
         let operands = operands.map(|operand| operand.unwrap_or(first));
-        steps.push(apply(step, operands));
+        steps.push(apply(step.op, (step.dtype, step.out), operands));
     }
     program.outputs().iter().map(|&output| value(output, &steps)).collect()
 }
 
-/// The lines of one step.
-fn apply<'w>(step: &Step, operands: [Token<'w>; MAX_ARITY]) -> Token<'w> {
+/// The lines of one operation on operands of a dtype, for a result of another.
+pub(super) fn apply<'w>(op: Op, (dtype, out): (Dtype, Dtype), operands: [Token<'w>; MAX_ARITY]) -> Token<'w> {
     let [x, y, z] = operands;
-    let sixteen = matches!(step.dtype, Dtype::F16 | Dtype::Bf16);
-    match step.op {
-        Op::Cast => x.cast(step.out),
+    let sixteen = matches!(dtype, Dtype::F16 | Dtype::Bf16);
+    match op {
+        Op::Cast => x.cast(out),
         Op::Nextafter if sixteen => neighbour(x, y),
         // Written out, it would be a page of wide products.
         Op::Philox => x.helper(Helper::Philox, &[y, z]),
-        Op::Copy | Op::Where => step.op.visit(Lines { operands }),
+        Op::Copy | Op::Where => op.visit(Lines { operands }),
         op if sixteen => {
             let double = !plain(op) && x.writer.target.fp64;
             let wide = operands.map(|operand| {
@@ -55,7 +55,7 @@ fn apply<'w>(step: &Step, operands: [Token<'w>; MAX_ARITY]) -> Token<'w> {
                 if double { float.cast(Dtype::F64) } else { float }
             });
             let result = op.visit(Lines { operands: wide });
-            if result.dtype == step.out { result } else { result.narrowed(step.out) }
+            if result.dtype == out { result } else { result.narrowed(out) }
         }
         op => op.visit(Lines { operands }),
     }

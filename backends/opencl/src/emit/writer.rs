@@ -55,6 +55,13 @@ impl<'t> Writer<'t> {
         self.name(variable)
     }
 
+    /// Adds lines as they are.
+    pub(super) fn raw(&self, lines: &str) {
+        let mut state = self.state.borrow_mut();
+        state.body.push_str(lines);
+        state.body.push('\n');
+    }
+
     /// The text of a value.
     pub(super) fn text(&self, name: Name) -> String {
         self.state.borrow().names[name.0 as usize].clone()

@@ -15,6 +15,7 @@ mod scan;
 mod search;
 mod sort;
 pub(crate) mod text;
+pub(crate) mod user;
 
 #[cfg(test)]
 mod moving;
@@ -73,6 +74,8 @@ pub(crate) struct Target {
     pub(crate) fp64: bool,
     /// `half` is there.
     pub(crate) fp16: bool,
+    /// Atomic functions of 64-bit integers are there (cl_khr_int64_base_atomics).
+    pub(crate) atomic64: bool,
     /// Division and square root of `float` are correctly rounded (with the build option that asks for it).
     pub(crate) exact_division: bool,
     /// Memory objects instead of pointers: kernels get an object and an offset in bytes.
@@ -102,6 +105,7 @@ pub(crate) enum Writer {
     Scatter,
     Search,
     Sort,
+    User,
 }
 
 /// The identity of a kernel's text, on one device.
@@ -144,6 +148,10 @@ impl Key {
         }
         self.push(program.outputs().len());
         self.0.extend(program.outputs().iter().map(|&output| arg(output)));
+    }
+    /// Adds bytes, always as many.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
     }
     /// Adds a fold.
     pub(crate) fn fold(&mut self, fold: Fold) {
@@ -196,6 +204,29 @@ pub(crate) struct Stage<'a> {
     pub(crate) global: [usize; 2],
     /// Work-items of a group per dimension.
     pub(crate) local: [usize; 2],
+}
+
+impl Stage<'_> {
+    /// The kernel with its arguments and its range.
+    pub(crate) fn call(&self) -> Call<'_> {
+        let Self { key, source, arguments, global, local } = self;
+        let dims = if global[1] == 1 { 1 } else { 2 };
+        Call { key, source, arguments, global: &global[..dims], local: &local[..dims] }
+    }
+}
+
+/// A kernel to enqueue.
+pub(crate) struct Call<'a> {
+    /// Identity of the text.
+    pub(crate) key: &'a Key,
+    /// Writes the text.
+    pub(crate) source: &'a dyn Fn() -> String,
+    /// Arguments in the order of the parameters.
+    pub(crate) arguments: &'a [Argument],
+    /// Work-items per dimension, multiples of `local`.
+    pub(crate) global: &'a [usize],
+    /// Work-items of a group per dimension.
+    pub(crate) local: &'a [usize],
 }
 
 /// What computes a plan.

@@ -281,6 +281,7 @@ fn what_a_device_lacks_has_a_name() {
     let all = Target {
         fp64: true,
         fp16: true,
+        atomic64: true,
         exact_division: true,
         buffers: false,
         cpu: false,

@@ -81,6 +81,7 @@ impl Trial {
         let target = Target {
             fp64: true,
             fp16: false,
+            atomic64: true,
             exact_division: false,
             buffers: true,
             cpu,

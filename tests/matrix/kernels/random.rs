@@ -1,11 +1,13 @@
-//! Random kernels without races, on every level, against the oracle with all its checks.
+//! Random kernels without races, against the oracle with all its checks.
 
-use stridewise_core::kernel::oracle::Checks;
-use stridewise_core::kernel::{
+use stridewise::kernel::oracle::Checks;
+use stridewise::kernel::{
     AtomicOp, Collective, Coordinate::*, Fence, Kernel, KernelBuilder, Level::*, MemoryOrder, MemoryScope,
     NdRange, Object, Operand, Rule, Value, Variable,
 };
-use stridewise_core::{Dtype, Error, Op, Result, Scalar};
+use stridewise::{Dtype, Error, Op, Queue, Result, Scalar};
+
+use crate::cell::{Check, Stop, ensure, wrong};
 
 use super::{Given, given, same_as_oracle};
 
@@ -297,12 +299,10 @@ fn kernel(seed: u64) -> Result<(Kernel, Object)> {
     Ok((generator.k.finish()?, tile))
 }
 
-/// As many as `STRIDEWISE_RANDOM_KERNELS` says.
-#[test]
-fn random_kernels_do_what_the_oracle_does() {
-    let count = std::env::var("STRIDEWISE_RANDOM_KERNELS").map_or(300, |count| count.parse().unwrap());
+/// So many kernels, from a seed on.
+pub(super) fn random_kernels(queue: &Queue, first: u64, count: usize) -> Check {
     let (mut run, mut refused) = (0, 0);
-    for seed in 0.. {
+    for seed in first.. {
         let (kernel, tile) = match kernel(seed) {
             Ok(made) => made,
             // Barriers stand anywhere; the verifier says which ones may.
@@ -310,7 +310,7 @@ fn random_kernels_do_what_the_oracle_does() {
                 refused += 1;
                 continue;
             }
-            Err(error) => panic!("seed {seed}: {error}"),
+            Err(error) => wrong!("seed {seed}: {error}"),
         };
         let mut random = Random(!seed);
         let (groups, size) = (1 + random.below(3), 1 + random.below(TILE));
@@ -324,11 +324,14 @@ fn random_kernels_do_what_the_oracle_does() {
             given([0_i32; 4]),
             Given::Scalar(Scalar::I32(random.below(9) as i32 - 2)),
         ];
-        same_as_oracle(&kernel, &range, &arguments, Checks::ALL);
+        if let Err(Stop::Wrong(text)) = same_as_oracle(queue, &kernel, &range, &arguments, Checks::ALL) {
+            wrong!("seed {seed}: {text}");
+        }
         run += 1;
         if run == count {
             break;
         }
     }
-    assert!(refused < 20 * run, "{refused} of {run} kernels refused");
+    ensure!(refused < 20 * run, "{refused} of {run} kernels refused");
+    Ok(())
 }

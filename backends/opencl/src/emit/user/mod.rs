@@ -1,0 +1,575 @@
+//! Kernels that users write, as OpenCL C: the structure stays, operations are the lines that programs have.
+//!
+//! Axes are numbered from the slowest in the form, from the fastest in OpenCL. In the text, `o3` is a memory object and `l3`
+//! its layout, `x3` a variable, `s3` a scalar parameter, `t3` a value.
+//!
+//! **Partial groups.** The runtime wants whole groups, and every work-item of one at each barrier. So the space is rounded up,
+//! and an item that the launch does not have goes along to the barriers (`here` is 0 for it): it takes part in what has a
+//! barrier inside and in what all items of a group agree on, and in nothing else, so that its variables have the values that
+//! others of its group agree on, and every loop ends for it that ends for them.
+
+mod access;
+mod together;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use stridewise_core::kernel::{
+    AtomicOp, Class, Coordinate, Expression, Fence, Form, Kernel, Level, Memory, MemoryOrder, MemoryScope,
+    Object, Parameter, Statement, StatementKind, Value, Variable,
+};
+use stridewise_core::ops::MAX_ARITY;
+use stridewise_core::{Dtype, DtypeKind, Op, Scalar};
+
+use super::library::{self, Helper};
+use super::literal::literal;
+use super::token::Token;
+use super::visitor;
+use super::writer::Writer;
+use crate::kernels::Target;
+use crate::kernels::text::{Parameters, c_type};
+
+/// What a kernel's text depends on beside the kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Variant {
+    /// Groups may be partial.
+    pub(crate) partial: bool,
+    /// By object: what is known of it.
+    pub(crate) objects: Vec<Known>,
+}
+
+/// What is known of the memory that a launch gives to an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Known {
+    /// It has no elements.
+    pub(crate) empty: bool,
+    /// Along its last axis, elements lie side by side.
+    pub(crate) unit: bool,
+}
+
+/// Whether a device can compute a kernel.
+///
+/// # Errors
+/// What it lacks, and what for.
+pub(crate) fn supports(kernel: &Kernel, target: &Target) -> Result<(), String> {
+    let form = kernel.form();
+    let objects = form.objects.iter().map(|object| object.dtype);
+    let variables = form.variables.iter().map(|variable| variable.dtype);
+    form.values.iter().copied().chain(objects).chain(variables).try_for_each(|d| super::has(d, target))?;
+    let mut outcome = Ok(());
+    form.for_each_statement(|statement| {
+        let lacks = match &statement.kind {
+            StatementKind::Let { expression: Expression::Apply { op, operands }, .. } => {
+                operands.last().map_or(Ok(()), |&last| super::computes(*op, form.dtype(last), target))
+            }
+            StatementKind::Let { value, expression: Expression::Collective { .. } } => {
+                super::computes(Op::Multiply, form.dtype(*value), target)
+            }
+            StatementKind::Atomic(atomic) => {
+                let dtype = form.object(atomic.object).dtype;
+                let plain = atomic.op == AtomicOp::Load && !kernel.writes(atomic.object);
+                if dtype.size() == 8 && !plain && !target.atomic64 {
+                    let name = dtype.name();
+                    Err(format!("an atomic access to `{name}` needs cl_khr_int64_base_atomics"))
+                } else if atomic.scope == MemoryScope::System && !target.cpu {
+                    Err("an atomic access for the whole system needs OpenCL C 2.0".to_owned())
+                } else {
+                    Ok(())
+                }
+            }
+            _ => Ok(()),
+        };
+        if let Err(reason) = lacks
+            && outcome.is_ok()
+        {
+            outcome = Err(format!("{}: {reason}", statement.at));
+        }
+    });
+    outcome
+}
+
+/// Bytes of local memory that an item of a group needs for collectives.
+pub(crate) fn scratch_bytes(form: &Form) -> usize {
+    let mut bytes = 0;
+    form.for_each_statement(|statement| {
+        if let StatementKind::Let { value, expression: Expression::Collective { .. } } = statement.kind {
+            bytes = bytes.max(form.dtype(value).size());
+        }
+    });
+    bytes
+}
+
+/// The text of a kernel, one of the name `run`.
+///
+/// Its parameters are the extents of the index space (`extents`); for each parameter of the form in order, of an array the
+/// memory, if it has elements, and the layout (`layout`, extents and then strides), of local memory the same, of a scalar the
+/// value; and local memory for collectives, if there are any.
+pub(crate) fn text(kernel: &Kernel, target: &Target, variant: &Variant) -> String {
+    let writer = Writer::new(target);
+    let mut emitter = Emitter {
+        kernel,
+        form: kernel.form(),
+        variant,
+        writer: &writer,
+        tokens: vec![None; kernel.form().values.len()],
+        functions: BTreeMap::new(),
+        helpers: BTreeSet::new(),
+        frames: Vec::new(),
+        guarded: !variant.partial,
+        names: 0,
+    };
+    let parameters = emitter.start(target);
+    emitter.block(&kernel.form().body);
+    let Emitter { functions, mut helpers, .. } = emitter;
+    let (body, called) = writer.finish();
+    helpers.extend(called);
+    let mut text = super::header(target);
+    if target.atomic64 {
+        text.push_str("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n");
+    }
+    text.push_str(ROUNDS);
+    for ndim in layouts(kernel.form()) {
+        text.push_str(&layout_type(ndim));
+    }
+    for (number, object) in kernel.form().objects.iter().enumerate() {
+        if let Memory::Constant { elements, .. } = &object.memory {
+            let elements: Vec<String> = elements.iter().map(literal).collect();
+            let (ty, len) = (c_type(object.dtype), elements.len());
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(text, "constant {ty} o{number}[{len}] = {{{}}};", elements.join(", "));
+        }
+    }
+    text.push_str(&library::texts(helpers, target));
+    text.extend(functions.into_values());
+    text.push_str(&parameters.kernel("", &body));
+    text
+}
+
+/// How often a loop goes round, as Python's `range`.
+const ROUNDS: &str = "\
+static inline ulong sw_rounds_long(const long start, const long end, const long step)
+{
+    if (step > 0)
+        return start < end ? ((ulong)end - (ulong)start - 1UL) / (ulong)step + 1UL : 0UL;
+    if (step < 0)
+        return start > end ? ((ulong)start - (ulong)end - 1UL) / (0UL - (ulong)step) + 1UL : 0UL;
+    return 0UL;
+}
+static inline ulong sw_rounds_ulong(const ulong start, const ulong end, const ulong step)
+{
+    return step > 0UL && start < end ? (end - start - 1UL) / step + 1UL : 0UL;
+}
+";
+
+/// Numbers of dimensions of which a kernel has layouts.
+fn layouts(form: &Form) -> BTreeSet<usize> {
+    let dynamic = form.objects.iter().filter(|object| access::is_dynamic(&object.memory));
+    dynamic.map(|object| object.memory.ndim()).chain([form.dims]).collect()
+}
+
+fn layout_type(ndim: usize) -> String {
+    let fields = |letter: char| (0..ndim).map(|d| format!("{letter}{d}")).collect::<Vec<_>>().join(", ");
+    format!("typedef struct {{\n    long {}, {};\n}} layout{ndim};\n", fields('e'), fields('s'))
+}
+
+/// A loop or call that is open in the text.
+struct Frame {
+    /// Of a call, its number; of a loop, none.
+    call: Option<usize>,
+    /// A return leaves the call from inside of this loop.
+    left: bool,
+}
+
+struct Emitter<'a, 'w> {
+    kernel: &'a Kernel,
+    form: &'a Form,
+    variant: &'a Variant,
+    writer: &'w Writer<'w>,
+    tokens: Vec<Option<Token<'w>>>,
+    /// Functions by name, of atomics and folds.
+    functions: BTreeMap<String, String>,
+    /// What these functions call.
+    helpers: BTreeSet<(Helper, Dtype)>,
+    frames: Vec<Frame>,
+    /// Only items that the launch has come here.
+    guarded: bool,
+    /// Loops and calls so far.
+    names: usize,
+}
+
+impl<'w> Emitter<'_, 'w> {
+    fn raw(&self, line: impl AsRef<str>) {
+        self.writer.raw(line.as_ref());
+    }
+
+    fn named(&self, name: String, dtype: Dtype) -> Token<'w> {
+        Token { writer: self.writer, name: self.writer.name(name), dtype }
+    }
+
+    fn number(&mut self) -> usize {
+        self.names += 1;
+        self.names
+    }
+
+    fn token(&self, value: Value) -> Token<'w> {
+        let token = self.tokens[value.number()];
+        token.unwrap_or_else(|| unreachable!("{value} is defined, by the verifier"))
+    }
+
+    fn text_of(&self, value: Value) -> String {
+        self.token(value).text()
+    }
+
+    fn define(&mut self, value: Value, token: Token<'w>) {
+        self.tokens[value.number()] = Some(token);
+    }
+
+    /// Parameters, variables, memory, and who is here.
+    fn start(&mut self, target: &Target) -> Parameters {
+        let mut parameters = Parameters::new(target);
+        let form = self.form;
+        parameters.value(&format!("layout{}", form.dims), "space");
+        for (position, parameter) in form.parameters.iter().enumerate() {
+            match parameter {
+                Parameter::Scalar { value, .. } => {
+                    let dtype = form.dtype(*value);
+                    let name = format!("s{position}");
+                    parameters.value(c_type(dtype), &name);
+                    let token = self.named(name, dtype);
+                    self.define(*value, token);
+                }
+                Parameter::Object(object) => {
+                    let info = form.object(*object);
+                    let (number, ty) = (object.number(), c_type(info.dtype));
+                    if !self.variant.objects[number].empty {
+                        let name = format!("o{number}");
+                        match info.memory {
+                            Memory::Global { .. } if self.kernel.writes(*object) => {
+                                parameters.memory(ty, &name);
+                            }
+                            Memory::Global { .. } => parameters.memory(&format!("const {ty}"), &name),
+                            _ => parameters.local(ty, &name),
+                        }
+                    }
+                    parameters.value(&format!("layout{}", info.memory.ndim()), &format!("l{number}"));
+                }
+            }
+        }
+        if scratch_bytes(form) > 0 {
+            parameters.local("ulong2", "scratch");
+        }
+        for (number, object) in form.objects.iter().enumerate() {
+            let ty = c_type(object.dtype);
+            let len = |shape: &[usize]| shape.iter().product::<usize>();
+            match &object.memory {
+                Memory::Local { shape } => self.raw(format!("    local {ty} o{number}[{}];", len(shape))),
+                Memory::Private { shape } => {
+                    let (len, zero) = (len(shape), literal(&Scalar::I8(0).cast(object.dtype)));
+                    self.raw(format!("    {ty} o{number}[{len}];"));
+                    self.raw(format!("    for (int i = 0; i < {len}; i++)\n        o{number}[i] = {zero};"));
+                }
+                _ => {}
+            }
+        }
+        if self.variant.partial {
+            let inside = |axis| format!("({} < space.e{axis})", self.id("global", axis));
+            let here: Vec<String> = (0..form.dims).map(inside).collect();
+            if form.body.iter().any(|statement| statement.kind.has_barrier()) {
+                self.raw(format!("    const int here = {};", here.join(" & ")));
+            } else {
+                self.raw(format!("    if (!({}))\n        return;", here.join(" & ")));
+                self.guarded = true;
+            }
+        }
+        for (number, variable) in form.variables.iter().enumerate() {
+            self.raw(format!("    {} x{number};", c_type(variable.dtype)));
+        }
+        self.positions();
+        parameters
+    }
+
+    /// A function of the work-item, of an axis of the form: `id("local", 0)`.
+    fn id(&self, level: &str, axis: usize) -> String {
+        format!("(long)get_{level}_id({})", self.form.dims - 1 - axis)
+    }
+
+    fn size(&self, function: &str, axis: usize) -> String {
+        format!("(long)get_{function}({})", self.form.dims - 1 - axis)
+    }
+
+    fn block(&mut self, block: &[Statement]) {
+        for (position, statement) in block.iter().enumerate() {
+            self.statement(statement);
+            if !self.guarded && self.escapes(std::slice::from_ref(statement), false, (true, true)) {
+                return self.guarded(|this| this.block(&block[position + 1..]));
+            }
+        }
+    }
+
+    /// A block that only items that the launch has come to.
+    fn guarded(&mut self, fill: impl FnOnce(&mut Self)) {
+        if self.guarded {
+            return fill(self);
+        }
+        self.raw("    if (here) {");
+        self.guarded = true;
+        fill(self);
+        self.guarded = false;
+        self.raw("    }");
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match &statement.kind {
+            StatementKind::Let { value, expression } => {
+                let token = self.expression(*value, expression);
+                self.define(*value, token);
+            }
+            StatementKind::Set { variable, value } => {
+                self.raw(format!("    x{} = {};", variable.number(), self.text_of(*value)));
+            }
+            StatementKind::Store { object, indices, value } => self.store(*object, indices, *value),
+            StatementKind::Atomic(atomic) => self.atomic(atomic),
+            StatementKind::Fence { order, .. } => {
+                if *order != MemoryOrder::Relaxed {
+                    self.raw(MEM_FENCE);
+                }
+            }
+            StatementKind::Barrier(fence) => self.barrier(*fence),
+            StatementKind::If { condition, then, otherwise } => {
+                let apart = self.is_apart(&[*condition]) && !statement.kind.has_barrier();
+                let condition = self.text_of(*condition);
+                let branch = |this: &mut Self| {
+                    this.raw(format!("    if ({condition}) {{"));
+                    this.block(then);
+                    if !otherwise.is_empty() {
+                        this.raw("    } else {");
+                        this.block(otherwise);
+                    }
+                    this.raw("    }");
+                };
+                if apart { self.guarded(branch) } else { branch(self) }
+            }
+            StatementKind::While { .. } | StatementKind::For { .. } => {
+                if !statement.kind.has_barrier() && self.leaves_apart(&statement.kind) {
+                    self.guarded(|this| this.repeated(&statement.kind));
+                } else {
+                    self.repeated(&statement.kind);
+                }
+            }
+            StatementKind::Break => self.raw("    break;"),
+            StatementKind::Continue => self.raw("    continue;"),
+            StatementKind::Return => self.leave(),
+            StatementKind::Call { body, .. } => {
+                let number = self.number();
+                self.raw(format!("    int left{number} = 0;\n    do {{"));
+                self.frames.push(Frame { call: Some(number), left: false });
+                self.block(body);
+                self.frames.pop();
+                self.raw("    } while (0);");
+            }
+            // For checked mode, which is not here.
+            StatementKind::Assert { .. } => {}
+        }
+    }
+
+    /// Leaves the innermost call, or the kernel.
+    fn leave(&mut self) {
+        let call = self.frames.iter().rposition(|frame| frame.call.is_some());
+        let Some((at, number)) = call.and_then(|at| Some((at, self.frames[at].call?))) else {
+            return self.raw("    return;");
+        };
+        if at + 1 < self.frames.len() {
+            self.raw(format!("    left{number} = 1;"));
+            self.frames[at + 1..].iter_mut().for_each(|frame| frame.left = true);
+        }
+        self.raw("    break;");
+    }
+
+    fn repeated(&mut self, kind: &StatementKind) {
+        self.frames.push(Frame { call: None, left: false });
+        match kind {
+            StatementKind::While { head, condition, body } => {
+                self.raw("    for (;;) {");
+                self.block(head);
+                self.raw(format!("    if (!{})\n        break;", self.text_of(*condition)));
+                self.block(body);
+            }
+            StatementKind::For { counter, start, end, step, body } => {
+                let dtype = self.form.dtype(*counter);
+                let [start, end, step] = [*start, *end, *step].map(|bound| self.text_of(bound));
+                let (number, ty) = (self.number(), c_type(dtype));
+                let one = [Scalar::I64(1), Scalar::U64(1)].map(|one| literal(&one.cast(dtype)));
+                if one.contains(&step) {
+                    self.raw(format!(
+                        "    for ({ty} k{number} = {start}; k{number} < {end}; k{number}++) {{"
+                    ));
+                } else {
+                    let wide = if dtype == Dtype::U64 { "ulong" } else { "long" };
+                    let rounds = format!("sw_rounds_{wide}({start}, {end}, {step})");
+                    self.raw(format!("    const ulong n{number} = {rounds};"));
+                    self.raw(format!("    for (ulong r{number} = 0; r{number} < n{number}; r{number}++) {{"));
+                    self.raw(format!(
+                        "    const {ty} k{number} = ({ty})((ulong)({wide}){start} + r{number} * (ulong)({wide}){step});"
+                    ));
+                }
+                // The loop's own must not be what the value is: nothing changes that.
+                let token = self.named(format!("k{number}"), dtype);
+                self.define(*counter, token);
+                self.block(body);
+            }
+            _ => {}
+        }
+        self.raw("    }");
+        // By whom this one was entered comes next, up to the call that is left.
+        if let Some(Frame { left: true, .. }) = self.frames.pop() {
+            let call = self.frames.iter().rev().find_map(|frame| frame.call);
+            if let Some(number) = call {
+                self.raw(format!("    if (left{number})\n        break;"));
+            }
+        }
+    }
+
+    fn barrier(&self, fence: Fence) {
+        self.raw(match (fence.local, fence.global) {
+            (true, false) => "    barrier(CLK_LOCAL_MEM_FENCE);",
+            (false, true) => "    barrier(CLK_GLOBAL_MEM_FENCE);",
+            _ => "    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+        });
+    }
+
+    /// Whether items of a group may differ in some of these values.
+    fn is_apart(&self, values: &[Value]) -> bool {
+        values.iter().any(|&value| self.kernel.class(value) != Class::Uniform)
+    }
+
+    /// Whether items of a group may leave a loop after different numbers of rounds, or by jumps that not all take.
+    fn leaves_apart(&self, kind: &StatementKind) -> bool {
+        let bounds: &[Value] = match kind {
+            StatementKind::While { condition, .. } => &[*condition],
+            StatementKind::For { start, end, step, .. } => &[*start, *end, *step],
+            _ => return false,
+        };
+        self.is_apart(bounds) || kind.blocks().any(|block| self.escapes(block, false, (true, true)))
+    }
+
+    /// Whether there is a jump that not all items of a group may take, out of some statements: by a `break` or `continue`, or
+    /// by a `return`, if these lead out. What stands behind has no barrier, and what it sets differs between items where they
+    /// come together again.
+    fn escapes(&self, block: &[Statement], apart: bool, (rounds, returns): (bool, bool)) -> bool {
+        block.iter().any(|statement| match &statement.kind {
+            StatementKind::Break | StatementKind::Continue => apart && rounds,
+            StatementKind::Return => apart && returns,
+            StatementKind::If { condition, .. } => {
+                let apart = apart || self.is_apart(&[*condition]);
+                statement.kind.blocks().any(|block| self.escapes(block, apart, (rounds, returns)))
+            }
+            kind @ (StatementKind::While { .. } | StatementKind::For { .. }) => {
+                (apart || self.leaves_apart(kind))
+                    && kind.blocks().any(|block| self.escapes(block, true, (false, returns)))
+            }
+            _ => false,
+        })
+    }
+
+    fn expression(&mut self, value: Value, expression: &Expression) -> Token<'w> {
+        let dtype = self.form.dtype(value);
+        match expression {
+            Expression::Constant(scalar) => self.named(literal(scalar), dtype),
+            Expression::Apply { op, operands } => {
+                let tokens: Vec<Token<'w>> = operands.iter().map(|&operand| self.token(operand)).collect();
+                self.apply(*op, dtype, &tokens)
+            }
+            Expression::Get(variable) => self.get(*variable),
+            Expression::Index { level, coordinate } => {
+                let text = self.coordinate(*level, *coordinate);
+                self.line(dtype, &text)
+            }
+            Expression::Extent { object, axis } => {
+                let extent = self.extent(*object, usize::from(*axis));
+                self.named(extent, dtype)
+            }
+            Expression::Load { object, indices } => self.load(*object, indices),
+            Expression::Collective { collective, operand } => self.collective(dtype, *collective, *operand),
+        }
+    }
+
+    fn line(&self, dtype: Dtype, expression: &str) -> Token<'w> {
+        let name = self.writer.line(c_type(dtype), expression);
+        Token { writer: self.writer, name, dtype }
+    }
+
+    /// The lines of an operation, as in programs.
+    fn apply(&self, op: Op, out: Dtype, operands: &[Token<'w>]) -> Token<'w> {
+        // The verifier has seen that there are as many as the operation takes.
+        let last = operands[operands.len() - 1];
+        let padded: [Token<'w>; MAX_ARITY] =
+            std::array::from_fn(|i| *operands.get(i).unwrap_or(&operands[0]));
+        visitor::apply(op, (last.dtype, out), padded)
+    }
+
+    fn get(&self, variable: Variable) -> Token<'w> {
+        let dtype = self.form.variables[variable.number()].dtype;
+        self.line(dtype, &format!("x{}", variable.number()))
+    }
+
+    fn coordinate(&self, level: Level, coordinate: Coordinate) -> String {
+        let id = |axis| match level {
+            Level::Global => self.id("global", axis),
+            Level::Local => self.id("local", axis),
+            Level::Group => self.id("group", axis),
+        };
+        let range = |axis: usize| match level {
+            // What the launch has, not what it was rounded up to.
+            Level::Global => format!("space.e{axis}"),
+            Level::Local => self.size("local_size", axis),
+            Level::Group => self.size("num_groups", axis),
+        };
+        match coordinate {
+            Coordinate::Id(axis) => id(usize::from(axis)),
+            Coordinate::Range(axis) => range(usize::from(axis)),
+            Coordinate::LinearId => (1..self.form.dims)
+                .fold(id(0), |number, axis| format!("({number}) * {} + {}", range(axis), id(axis))),
+        }
+    }
+
+    /// The function that combines two values by an operation.
+    fn fold(&mut self, op: Op, dtype: Dtype) -> String {
+        let (ty, name) = (c_type(dtype), format!("sw_fold_{}_{}", op.name(), dtype.name()));
+        let writer = Writer::new(self.writer.target);
+        let operand = |name: &str| Token { writer: &writer, name: writer.name(name.to_owned()), dtype };
+        let (x, y) = (operand("x"), operand("y"));
+        let result = visitor::apply(op, (dtype, dtype), [x, y, y]).text();
+        let (body, helpers) = writer.finish();
+        self.helpers.extend(helpers);
+        let text = format!(
+            "static inline {ty} {name}(const {ty} x, const {ty} y)\n{{\n{body}    return {result};\n}}\n"
+        );
+        // Before what calls it, by its name's first letter after the prefix.
+        self.functions.insert(format!("0{name}"), text);
+        name
+    }
+
+    /// An integer of any dtype as a `long`, or the nearest.
+    fn long(&self, value: Value) -> String {
+        let token = self.token(value);
+        let text = token.text();
+        match token.dtype {
+            Dtype::I64 => text,
+            Dtype::U64 => format!("(long)min({text}, 9223372036854775807UL)"),
+            _ => format!("(long){text}"),
+        }
+    }
+
+    fn object(&self, object: Object) -> (&Memory, Dtype) {
+        let info = self.form.object(object);
+        (&info.memory, info.dtype)
+    }
+}
+
+/// Orders what an item does to memory.
+const MEM_FENCE: &str = "    mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
+
+/// Whether a dtype's values are compared and exchanged as integers of their bits.
+const fn is_float(dtype: Dtype) -> bool {
+    matches!(dtype.kind(), DtypeKind::Float)
+}

@@ -1,0 +1,125 @@
+//! Collectives: what the items of a group make together, by way of local memory.
+//!
+//! An item's position is its number among those that the group has, in the order of local linear ids. Reductions and scans take
+//! as many rounds as the number of items has binary digits, each of which joins neighbours in that order. On a processor, where
+//! items run one after the other anyway, the first item does all: PoCL copies what stands behind each loop with a barrier, and
+//! compiles for minutes where there are several.
+
+use stridewise_core::Dtype;
+use stridewise_core::Op;
+use stridewise_core::kernel::{Collective, Value};
+
+use super::super::literal::literal;
+use super::super::token::Token;
+use super::{Emitter, scratch_bytes};
+use crate::kernels::text::c_type;
+
+impl<'w> Emitter<'_, 'w> {
+    /// Where the item stands in its group, and how many items that has, if collectives need it.
+    pub(super) fn positions(&self) {
+        if scratch_bytes(self.form) == 0 {
+            return;
+        }
+        let dims = self.form.dims;
+        for axis in 0..dims {
+            let (group, size) = (self.id("group", axis), self.size("local_size", axis));
+            self.raw(match self.variant.partial {
+                true => format!("    const long g{axis} = min({size}, space.e{axis} - {group} * {size});"),
+                false => format!("    const long g{axis} = {size};"),
+            });
+        }
+        let position = (1..dims).fold(self.id("local", 0), |number, axis| {
+            format!("({number}) * g{axis} + {}", self.id("local", axis))
+        });
+        let count: Vec<String> = (0..dims).map(|axis| format!("g{axis}")).collect();
+        self.raw(format!("    const int place = (int)({position});"));
+        self.raw(format!("    const int count = (int)({});", count.join(" * ")));
+    }
+
+    pub(super) fn collective(&mut self, dtype: Dtype, collective: Collective, operand: Value) -> Token<'w> {
+        let (number, ty) = (self.number(), c_type(dtype));
+        let cells = format!("c{number}");
+        let only_here = |this: &Self| if this.guarded { "" } else { "if (here) " };
+        self.raw(format!("    local {ty} *{cells} = (local {ty} *)scratch;"));
+        self.raw(format!("    {}{cells}[place] = {};", only_here(self), self.text_of(operand)));
+        self.raw("    barrier(CLK_LOCAL_MEM_FENCE);");
+        let result = match collective {
+            Collective::Broadcast(from) => format!("{cells}[{}]", self.nearest(from)),
+            Collective::Reduce(op) => {
+                self.rounds(&cells, op, dtype);
+                format!("{cells}[count - 1]")
+            }
+            Collective::InclusiveScan(op) => {
+                self.rounds(&cells, op, dtype);
+                format!("{cells}[place]")
+            }
+            Collective::ExclusiveScan(op) => {
+                self.rounds(&cells, op, dtype);
+                // Where there is no identity, the verifier takes no scan.
+                let first = Collective::identity(op, dtype).map(|first| literal(&first)).unwrap_or_default();
+                let first = self.line(dtype, &first).text();
+                format!("place == 0 ? {first} : {cells}[max(place - 1, 0)]")
+            }
+            // Of truth values, the smallest and the largest one.
+            Collective::All => {
+                self.rounds(&cells, Op::Minimum, dtype);
+                format!("{cells}[count - 1]")
+            }
+            Collective::Any => {
+                self.rounds(&cells, Op::Maximum, dtype);
+                format!("{cells}[count - 1]")
+            }
+        };
+        let token = self.line(dtype, &result);
+        // The next one writes there.
+        self.raw("    barrier(CLK_LOCAL_MEM_FENCE);");
+        token
+    }
+
+    /// Makes of each cell what it and all before it come to.
+    fn rounds(&mut self, cells: &str, op: Op, dtype: Dtype) {
+        let (fold, number, ty) = (self.fold(op, dtype), self.number(), c_type(dtype));
+        if self.writer.target.cpu {
+            return self.raw(format!(
+                "    if (place == 0)\n        for (int i{number} = 1; i{number} < count; i{number}++)\n            \
+                 {cells}[i{number}] = {fold}({cells}[i{number} - 1], {cells}[i{number}]);\n    \
+                 barrier(CLK_LOCAL_MEM_FENCE);"
+            ));
+        }
+        let here = if self.guarded { "" } else { "here & " };
+        self.raw(format!(
+            "    for (int d{number} = 1; d{number} < count; d{number} *= 2) {{\n        \
+             const int takes = {here}(place >= d{number});\n        \
+             {ty} both = {cells}[place];\n        \
+             if (takes)\n            both = {fold}({cells}[place - d{number}], both);\n        \
+             barrier(CLK_LOCAL_MEM_FENCE);\n        \
+             if (takes)\n            {cells}[place] = both;\n        \
+             barrier(CLK_LOCAL_MEM_FENCE);\n    }}"
+        ));
+    }
+
+    /// The position of the item of a local linear id, or of the nearest one before it.
+    fn nearest(&self, from: Value) -> String {
+        let dims = self.form.dims;
+        let sizes: Vec<String> = (0..dims).map(|axis| self.size("local_size", axis)).collect();
+        let from =
+            self.line(Dtype::I64, &format!("clamp({}, 0L, {} - 1L)", self.long(from), sizes.join(" * ")));
+        if !self.variant.partial {
+            return from.text();
+        }
+        // Its id, whose first number beyond the end stands for all behind it.
+        let mut position = "0L".to_owned();
+        let mut beyond = "0".to_owned();
+        for axis in 0..dims {
+            let inner = sizes[axis + 1..].join(" * ");
+            let quotient =
+                if inner.is_empty() { from.text() } else { format!("{} / ({inner})", from.text()) };
+            let id = self.line(Dtype::I64, &format!("{quotient} % {}", sizes[axis])).text();
+            let last = format!("g{axis} - 1L");
+            let kept = self.line(Dtype::I64, &format!("{beyond} ? {last} : min({id}, {last})")).text();
+            beyond = format!("({beyond} | ({id} > {last}))");
+            position = format!("(({position}) * g{axis} + {kept})");
+        }
+        position
+    }
+}

@@ -1,0 +1,126 @@
+//! Kernels that users write: from a launch to a call of the kernel's text.
+
+use smallvec::SmallVec;
+use stridewise_core::backend::Support;
+use stridewise_core::kernel::{Kernel, KernelArgument, KernelLaunch, Memory, Parameter};
+use stridewise_core::{Error, Result};
+
+use super::{Argument, Call, Key, Target, Writer};
+use crate::emit::user::{self, Known, Variant};
+
+/// Whether a device runs a kernel.
+pub(crate) fn supports(kernel: &Kernel, target: &Target, checked: bool) -> Support {
+    if checked {
+        return Support::No(
+            "checked mode is the host's: the compiled kernels of OpenCL watch nobody (is STRIDEWISE_CHECK set?)"
+                .to_owned(),
+        );
+    }
+    user::supports(kernel, target).map_or_else(Support::No, |()| Support::Native)
+}
+
+/// What runs a launch.
+pub(crate) struct Work<'a> {
+    key: Key,
+    source: Box<dyn Fn() -> String + 'a>,
+    arguments: SmallVec<[Argument; 12]>,
+    global: SmallVec<[usize; 3]>,
+    local: SmallVec<[usize; 3]>,
+}
+
+impl Work<'_> {
+    pub(crate) fn call(&self) -> Call<'_> {
+        let Self { key, source, arguments, global, local } = self;
+        Call { key, source, arguments, global, local }
+    }
+}
+
+/// What runs a launch, and with what.
+///
+/// # Errors
+/// [`Error::Value`] for more local memory than the device has.
+pub(crate) fn work<'a>(launch: &'a KernelLaunch, target: &'a Target) -> Result<Work<'a>> {
+    let (form, space) = (launch.kernel.form(), &launch.space);
+    let axes = 3 - space.dims..3;
+    let signed =
+        |numbers: &[usize]| numbers.iter().map(|n| n.cast_signed()).collect::<SmallVec<[isize; 4]>>();
+    let mut arguments = SmallVec::new();
+    let extents = signed(&space.global[axes.clone()]);
+    arguments.push(layout(&extents, &extents));
+    let mut objects = vec![Known::default(); form.objects.len()];
+    let mut local_bytes = 0_usize;
+    for object in &form.objects {
+        if let Memory::Local { shape } = &object.memory {
+            local_bytes += shape.iter().product::<usize>() * object.dtype.size();
+        }
+    }
+    for (parameter, argument) in form.parameters.iter().zip(&launch.arguments) {
+        let Parameter::Object(object) = parameter else {
+            if let KernelArgument::Scalar(scalar) = argument {
+                arguments.push(Argument::constant(scalar));
+            }
+            continue;
+        };
+        let known = &mut objects[object.number()];
+        match argument {
+            KernelArgument::Array { ptr, shape, strides } => {
+                known.empty = shape.contains(&0);
+                known.unit = strides.last() == Some(&1);
+                if !known.empty {
+                    arguments.push(Argument::Memory(*ptr));
+                }
+                arguments.push(layout(&signed(shape), strides));
+            }
+            KernelArgument::Local(shape) => {
+                let bytes = shape.iter().product::<usize>() * form.object(*object).dtype.size();
+                (known.empty, known.unit) = (bytes == 0, true);
+                local_bytes += bytes;
+                if bytes > 0 {
+                    arguments.push(Argument::Local(bytes));
+                }
+                let stride = |axis: usize| shape[axis + 1..].iter().product::<usize>();
+                let strides: SmallVec<[usize; 4]> = (0..shape.len()).map(stride).collect();
+                arguments.push(layout(&signed(shape), &signed(&strides)));
+            }
+            KernelArgument::Scalar(_) => {}
+        }
+    }
+    let scratch = (user::scratch_bytes(form) * space.group_len()).next_multiple_of(16);
+    if scratch > 0 {
+        local_bytes += scratch;
+        arguments.push(Argument::Local(scratch));
+    }
+    if local_bytes > target.local_bytes {
+        return Err(Error::value(
+            "local memory",
+            format!(
+                "{local_bytes} bytes for each group of `{}`, {scratch} of them for collectives",
+                form.name
+            ),
+            format!("{} bytes at most", target.local_bytes),
+            "use smaller groups, or less local memory",
+        ));
+    }
+    let partial = axes.clone().any(|axis| space.global[axis] % space.group[axis] != 0);
+    let variant = Variant { partial, objects };
+    let mut key = Key::new(Writer::User);
+    // The number stands for the form, so that it is not compared.
+    key.bytes(&launch.kernel.number().to_le_bytes());
+    key.push(usize::from(partial));
+    for known in &variant.objects {
+        key.push(usize::from(known.empty) | usize::from(known.unit) << 1);
+    }
+    let global = axes.clone().rev().map(|axis| space.global[axis].next_multiple_of(space.group[axis]));
+    Ok(Work {
+        key,
+        arguments,
+        global: global.collect(),
+        local: axes.rev().map(|axis| space.group[axis]).collect(),
+        source: Box::new(move || user::text(&launch.kernel, target, &variant)),
+    })
+}
+
+/// Extents and strides, in a struct.
+fn layout(extents: &[isize], strides: &[isize]) -> Argument {
+    Argument::longs(extents.iter().chain(strides).copied())
+}
