@@ -477,7 +477,10 @@ mod tests {
         // SAFETY: as above.
         let array = unsafe { strided.copied(&queue, true, Box::new(|| ())).unwrap() };
         let complex = stridewise_core::Complex::<f32>::new;
-        assert_eq!(array.to_vec::<stridewise::Complex<f32>>().unwrap(), [complex(1.0, 2.0), complex(3.0, 4.0)]);
+        assert_eq!(
+            array.to_vec::<stridewise::Complex<f32>>().unwrap(),
+            [complex(1.0, 2.0), complex(3.0, 4.0)]
+        );
         for shape in [&[0_i64, 3][..], &[]] {
             let strided = Strided { shape, dtype: Dtype::U32, ..strided };
             // SAFETY: as above.
