@@ -1,5 +1,5 @@
-//! Kernels that users write, on every level of the host: against oracles of their own, against core's, which runs one item at a
-//! time, and through the scheduler.
+//! Kernels that users write, on every level of the host: in checked mode and through the scheduler; what
+//! they compute is a suite of the matrix.
 
 mod checked;
 mod launches;
@@ -29,20 +29,11 @@ fn array<T: Element>(queue: &Queue, values: &[T]) -> Array<T> {
 #[derive(Clone)]
 enum Given {
     Array(Elements),
-    Scalar(Scalar),
-    Local(Vec<usize>),
 }
 
 fn given<T: Element>(values: impl IntoIterator<Item = T>) -> Given {
     let elements: Vec<Scalar> = values.into_iter().map(T::to_scalar).collect();
     Given::Array(Elements { shape: vec![elements.len()], elements })
-}
-
-fn shaped(given: Given, shape: &[usize]) -> Given {
-    match given {
-        Given::Array(Elements { elements, .. }) => Given::Array(Elements { shape: shape.to_vec(), elements }),
-        other => other,
-    }
 }
 
 fn upload(queue: &Queue, elements: &Elements) -> UsmArray {
@@ -71,7 +62,6 @@ fn launch(
         .iter()
         .map(|argument| match argument {
             Given::Array(elements) => Some(upload(queue, elements)),
-            _ => None,
         })
         .collect();
     let bound: Vec<Argument<'_>> = arguments
@@ -79,8 +69,6 @@ fn launch(
         .zip(&arrays)
         .map(|(argument, array)| match (argument, array) {
             (_, Some(array)) => Argument::Array(array),
-            (Given::Scalar(scalar), _) => Argument::Scalar(*scalar),
-            (Given::Local(shape), _) => Argument::Local(shape.clone()),
             (Given::Array(_), None) => unreachable!(),
         })
         .collect();
@@ -96,8 +84,6 @@ fn same_as_oracle(kernel: &Kernel, range: &NdRange, arguments: &[Given], checks:
         .iter()
         .map(|argument| match argument {
             Given::Array(elements) => oracle::Argument::Array(elements.clone()),
-            Given::Scalar(scalar) => oracle::Argument::Scalar(*scalar),
-            Given::Local(shape) => oracle::Argument::Local(shape.clone()),
         })
         .collect();
     oracle::run(kernel, range, &mut expected, checks).unwrap();
