@@ -311,8 +311,11 @@ fn items_leave_loops_one_by_one(queue: &Queue) -> Check {
     Ok(())
 }
 
+/// A kernel's test on a queue's device.
+type Construct = fn(&Queue) -> Check;
+
 /// All of them, by name.
-pub(super) const CONSTRUCTS: &[(&str, fn(&Queue) -> Check)] = &[
+pub(super) const CONSTRUCTS: &[(&str, Construct)] = &[
     ("every_dtype_is_loaded_computed_and_stored", every_dtype_is_loaded_computed_and_stored),
     ("functions_are_those_of_arrays_to_the_bit", functions_are_those_of_arrays_to_the_bit),
     ("ids_of_every_shape_of_groups", ids_of_every_shape_of_groups),
