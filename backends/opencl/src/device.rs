@@ -141,18 +141,21 @@ impl Shared {
         Ok(queue)
     }
 
-    /// Why the runtime does not take a kernel with its range: limits by name, where it is one of them.
+    /// Why the runtime does not take a kernel with its range: limits by name, where it is beyond one of them.
     pub(crate) fn refused(&self, kernel: cl_kernel, call: &Call<'_>, code: i32) -> Error {
         let Call { global, local, .. } = call;
-        let limit = |name| opencl3::kernel::get_kernel_work_group_info(kernel, self.id.id(), name);
-        let (invalid_group, invalid_item, out_of_resources) = (-54, -55, -5);
-        if ![invalid_group, invalid_item, out_of_resources].contains(&code) {
+        let limit = |name| opencl3::kernel::get_kernel_work_group_info(kernel, self.id.id(), name).ok();
+        let group = limit(opencl3::kernel::CL_KERNEL_WORK_GROUP_SIZE).map_or(usize::MAX, usize::from);
+        let used = limit(opencl3::kernel::CL_KERNEL_LOCAL_MEM_SIZE).map_or(0, u64::from);
+        let sizes = self.id.max_work_item_sizes().unwrap_or_default();
+        let items = local.iter().try_fold(1_usize, |items, &extent| items.checked_mul(extent));
+        let is_beyond = items.is_none_or(|items| items > group)
+            || local.iter().zip(&sizes).any(|(extent, most)| extent > most)
+            || used > self.target.local_bytes as u64;
+        if !is_beyond {
             let about = format!("a kernel of {global:?} work-items in groups of {local:?}");
             return failed("clEnqueueNDRangeKernel", about, code);
         }
-        let group = limit(opencl3::kernel::CL_KERNEL_WORK_GROUP_SIZE).map_or(0, usize::from);
-        let used = limit(opencl3::kernel::CL_KERNEL_LOCAL_MEM_SIZE).map_or(0, u64::from);
-        let sizes = self.id.max_work_item_sizes().unwrap_or_default();
         let outer: Vec<&usize> = local.iter().rev().collect();
         Error::value(
             "nd_range",
