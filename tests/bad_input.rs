@@ -236,7 +236,7 @@ fn axes_out_of_range() {
     refused!(x.squeeze(&[2]), Axis: "axes", "2");
     refused!(x.flip(Some(&[5])), Axis: "axes", "5");
     refused!(x.swap_axes(0, 2), Axis: "second", "2");
-    refused!(x.slice(s![0]).unwrap().matrix_transpose(), Axis: "x", "[3]", "two dimensions", "expand_dims");
+    refused!(x.slice(s![0]).unwrap().matrix_transpose(), Axis: "x", "[4]", "two dimensions", "expand_dims");
 }
 
 #[test]

@@ -245,34 +245,3 @@ fn callbacks_are_called_once() {
     assert!(outcomes.iter().all(|&(k, failed)| failed == (k % 2 == 0)));
     assert_eq!((vector(10) + 1.0).sum().unwrap(), 30.0);
 }
-
-/// Callbacks are called where they must not block; what they compute is computed there none the less, small and large.
-fn callbacks_compute(_case: &str, steps: &Steps) {
-    let queue = Queue::default_queue().unwrap();
-    for len in [16, 1 << 12, 1 << 16, 1 << 20] {
-        let a = vector(len);
-        let expected = a.sum().unwrap();
-        // Of a task of the program's, of work in the pool, and of what is done.
-        let (event, open) = gate();
-        let doubled = &vector(1 << 20) * 2.0;
-        let (sent, received) = channel();
-        for event in [event, doubled.event().unwrap(), Event::ready()] {
-            let (a, sent, queue) = (a.clone(), sent.clone(), queue.clone());
-            event.on_complete(move |_| {
-                let sorted = a.sort(0, true).unwrap();
-                queue.submit_barrier(&[]).unwrap();
-                sent.send((sorted.get([0]).unwrap(), (&a + 0.0).sum().unwrap())).unwrap();
-            });
-        }
-        open.send(Ok(())).unwrap();
-        for _ in 0..3 {
-            assert_eq!(received.recv().unwrap(), (4.0, expected));
-            steps.step();
-        }
-    }
-}
-
-#[test]
-fn callbacks_may_compute() {
-    isolated("tasks::callbacks_may_compute", &["sorts and sums"], callbacks_compute);
-}

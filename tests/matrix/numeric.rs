@@ -77,7 +77,7 @@ fn without_nan(device: &Device) -> Check {
         x.iter_mut().enumerate().filter(|(i, _)| i % 3 == 0 || *i >= len).for_each(|(_, x)| *x = f32::NAN);
         let (array, _) = place(&queue, &[2, len], Dtype::F32, &singles(&x), Form::Padded)?;
         let first: Vec<f32> = x[..len].iter().copied().filter(|x| !x.is_nan()).collect();
-        let sum: f32 = first.iter().sum();
+        let sum = first.iter().fold(0.0, |sum: f32, x| sum + x);
         let low = first.iter().copied().fold(f32::NAN, f32::min);
         let rows = |reduction| array.reduce_numbers(reduction, Some(&[1]), false, None);
         expect(&format!("nansum of {len}"), &rows(Reduction::Sum)?, &singles(&[sum, 0.0]))?;
