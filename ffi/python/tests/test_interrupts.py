@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="thi
 
 DEVICES = ["host"] + (["opencl"] if sw.get_devices(backend="opencl") else [])
 
-# Work of some seconds: a product, of matrices whose size this machine says.
+# Work of a second or some: a product, of matrices whose size this machine says.
 PROGRAM = """
 import signal, sys, time
 import stridewise as sw
@@ -26,7 +26,7 @@ while True:
     (a @ a).wait()
     begin = time.perf_counter()
     (a @ a).wait()
-    if time.perf_counter() - begin > 0.4:
+    if time.perf_counter() - begin > 0.08:
         break
     n *= 2
 n *= 2
@@ -83,7 +83,6 @@ SEEN = {
 
 # Those that change it.
 CHANGES = {
-    "an assignment of numbers": ("y[0] = [n] * n", "y[0] = n"),
     "copy_from_host": ("y.usm_data.copy_from_host(bytes(4))", "y[0, 0] = n"),
     "memset": ("y.usm_data.memset(1)", "y[...] = n"),
 }
@@ -96,7 +95,7 @@ def interrupted(wait, device="host", setup="", after="", profiling=False):
         line = child.stdout.readline()
         if line == "waiting\n":
             # Likely it waits by then; what is tested is so in any case.
-            time.sleep(0.2)
+            time.sleep(0.05)
             child.send_signal(signal.SIGINT)
         out, error = child.communicate(timeout=240)
     finally:
