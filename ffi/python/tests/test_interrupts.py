@@ -127,14 +127,6 @@ def test_a_change(wait):
     interrupted(wait, after=after)
 
 
-def test_a_timer():
-    interrupted(
-        "timer.dt",
-        setup="timer = sw.Timer()\nwith timer(queue):\n    (a @ a).queue.flush()",
-        profiling=True,
-    )
-
-
 def test_a_loop_that_submits_more_than_may_be_under_way():
     interrupted("[(a @ a).queue.flush() for _ in range(30)]")
 
