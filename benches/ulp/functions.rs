@@ -162,20 +162,14 @@ fn exact_remainder(x: Float, y: Float) -> Float {
 }
 
 /// ⌊x/y⌋ of 24-bit significands: their quotient, rounded to a double, is at no integer that it is not. A quotient of 0
-/// has the sign of the exact one; one by an infinite number is −1 where the signs differ, as in the array API.
+/// has the sign of the exact one; so has one by an infinite number, which is a 0 of either sign, as in the array API.
 fn floor_divide(x: f64, y: f64) -> f64 {
-    if y.is_infinite() && x.is_finite() && x != 0.0 && (x < 0.0) != (y < 0.0) {
-        return -1.0;
-    }
     let quotient = x / y;
     let floor = quotient.floor();
     if floor == 0.0 { floor.copysign(quotient) } else { floor }
 }
 
 fn exact_floor_divide(x: Float, y: Float) -> Float {
-    if y.is_infinite() && x.is_finite() && !x.is_zero() && x.is_sign_negative() != y.is_sign_negative() {
-        return Float::with_val(PRECISION, -1);
-    }
     let quotient = x / y;
     let negative = quotient.is_sign_negative();
     let floor = quotient.floor();
