@@ -60,6 +60,7 @@ pub(super) trait Level {
     /// The contract of [`half_map::run`], and the processor has the level's features.
     unsafe fn halves<H: Half>(
         functions: [StepFn; 2],
+        arity: usize,
         dst: *mut u8,
         src: [*const u8; 3],
         flags: u32,
@@ -89,10 +90,10 @@ macro_rules! level {
                 }
                 #[inline(always)]
                 unsafe fn halves<H: Half>(
-                    functions: [StepFn; 2], dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize,
+                    functions: [StepFn; 2], arity: usize, dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize,
                 ) {
                     // SAFETY: the caller's contract.
-                    unsafe { halves::<H>(functions, dst, src, flags, len) }
+                    unsafe { halves::<H>(functions, arity, dst, src, flags, len) }
                 }
             }
 
@@ -122,10 +123,10 @@ macro_rules! level {
             /// The contract of that, and the processor has the level's features.
             $(#[target_feature(enable = $feature)])?
             unsafe fn halves<H: Half>(
-                functions: [StepFn; 2], dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize,
+                functions: [StepFn; 2], arity: usize, dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize,
             ) {
                 // SAFETY: the caller's contract.
-                unsafe { half_map::run::<H>(functions, dst, src, flags, len) }
+                unsafe { half_map::run::<H>(functions, arity, dst, src, flags, len) }
             }
         }
     };

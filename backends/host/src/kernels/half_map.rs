@@ -59,18 +59,18 @@ impl<L: Level, H: Half, W: LaneFn<K>, const K: usize> Kernel for HalfMap<L, H, W
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
         let functions = [L::entry::<LaneFunction<L::F32, W, K>>(), L::entry::<LaneFunction<L::F64, W, K>>()];
         // SAFETY: the same contract; the level is the one that this is compiled for.
-        unsafe { L::halves::<H>(functions, dst, src, flags, len) }
+        unsafe { L::halves::<H>(functions, K, dst, src, flags, len) }
     }
 }
 
-/// Runs a function of `float32`, and, where there is doubt, of `float64`, over 16-bit floats. Of fewer operands than three, the
-/// first stands in place of the others.
+/// Runs a function of so many operands of `float32`, and, where there is doubt, of `float64`, over 16-bit floats.
 ///
 /// # Safety
 /// [`Kernel::run`]'s contract; the functions are of the level that this is compiled for.
 #[inline(always)]
 pub(super) unsafe fn run<H: Half>(
     [single, double]: [StepFn; 2],
+    arity: usize,
     dst: *mut u8,
     src: [*const u8; 3],
     flags: u32,
@@ -83,11 +83,7 @@ pub(super) unsafe fn run<H: Half>(
     while start < len {
         let count = CHUNK.min(len - start);
         let mut from = [operands[0].as_ptr().cast::<u8>(); 3];
-        for k in 0..3 {
-            // What is given twice is converted once.
-            if k > 0 && src[k] == src[0] && (flags >> k ^ flags) & SAME == 0 {
-                continue;
-            }
+        for k in 0..arity {
             let same = flags >> k & SAME == SAME;
             let at = src[k].cast::<H>().wrapping_add(if same { 0 } else { start });
             for (i, value) in operands[k].iter_mut().enumerate().take(if same { 1 } else { count }) {
@@ -106,11 +102,10 @@ pub(super) unsafe fn run<H: Half>(
         }
         for (i, &result) in results.iter().enumerate().take(if doubtful { count } else { 0 }) {
             if in_doubt::<H>(result) {
-                let wide = [0, 1, 2].map(|k: usize| {
-                    let at = if flags >> k & SAME == SAME { 0 } else { i };
-                    // SAFETY: as above; the operand has as many elements.
-                    f64::from(unsafe { *from[k].cast::<f32>().add(at) })
-                });
+                let mut wide = [0.0_f64; 3];
+                for k in 0..arity {
+                    wide[k] = f64::from(operands[k][if flags >> k & SAME == SAME { 0 } else { i }]);
+                }
                 let mut exact = 0.0_f64;
                 let [a, b, c] = [0, 1, 2].map(|k: usize| (&raw const wide[k]).cast::<u8>());
                 // SAFETY: as above, for one element of each.

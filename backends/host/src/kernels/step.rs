@@ -21,7 +21,7 @@ use crate::simd::Isa;
 pub(super) struct Resolved {
     /// The function.
     pub(super) run: StepFn,
-    /// Whether it is as fast in place, and can store past the caches. Loops that the compiler vectorised check for
+    /// Whether it is as fast in place. Loops that the compiler vectorised check for
     /// overlap and fall back to one element at a time.
     pub(super) lanes: bool,
     /// Whether it reads every second element, or elements in reverse, where flags ask for it.
