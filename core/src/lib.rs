@@ -11,8 +11,10 @@ pub mod memory;
 pub mod ops;
 #[doc(hidden)]
 pub mod routes;
+pub mod sync;
 
 mod array;
+mod diagnostic;
 mod dtype;
 mod error;
 mod lazy;

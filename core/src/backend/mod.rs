@@ -33,12 +33,7 @@ mod info;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
 mod interrupt;
-mod locks;
-pub mod primitives;
-mod process;
 mod signal;
-pub mod sync;
-mod thread;
 
 pub use all::when_all;
 pub use backlog::Backlog;
@@ -47,12 +42,12 @@ pub use info::{
 };
 pub use interrupt::{Interrupt, set_interrupt};
 pub(crate) use interrupt::{interrupt, wait};
-pub use locks::assert_unlocked;
-pub(crate) use locks::{Deferring, Locked, defer};
-pub use process::{Home, PerProcess, check_end};
-pub(crate) use process::{arrive, end, is_left_behind, left_behind};
 pub use signal::Signal;
-pub use thread::{start_scoped_thread, start_thread};
+
+/// What a backend's threads meet by.
+pub use crate::sync::{
+    self, Home, PerProcess, assert_unlocked, check_end, primitives, start_scoped_thread, start_thread,
+};
 
 use std::any::Any;
 use std::fmt;
@@ -63,7 +58,7 @@ use std::time::{Duration, Instant};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelLaunch};
-use crate::memory::{UsmKind, UsmPtr};
+use crate::memory::pointer::{UsmKind, UsmPtr};
 use crate::ops::Op;
 use crate::plan::LaunchPlan;
 use crate::program::Fold;

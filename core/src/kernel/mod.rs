@@ -19,7 +19,7 @@
 //! **Arithmetic** is that of the engine's operations ([`Op`](crate::Op)), so `exp` in a kernel is `exp` of arrays.
 
 mod builder;
-mod diagnostic;
+
 mod flow;
 mod form;
 mod launch;
@@ -39,23 +39,23 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
+pub use crate::array::Argument;
+pub use crate::diagnostic::{Diagnostic, Position, Rule};
 pub use builder::{KernelBuilder, Operand};
-pub use diagnostic::{Diagnostic, Position, Rule};
 pub use flow::Class;
 pub use form::{
     Block, Coordinate, Expression, Form, Level, MAX_DEPTH, MAX_OBJECT_LEN, MAX_SPACE_DIMS, Memory, Object,
     ObjectInfo, Parameter, Statement, StatementKind, Value, Variable, VariableInfo,
 };
-pub(crate) use launch::Bound;
-pub use launch::{Argument, KernelArgument, KernelLaunch};
+pub use launch::{KernelArgument, KernelLaunch};
 pub use space::{NdRange, Space};
 pub use sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
 pub use watch::{Access, ENDLESS, Watch};
 
 use smallvec::SmallVec;
 
-use crate::backend::sync::RwLock;
 use crate::error::{Error, Result};
+use crate::sync::RwLock;
 
 /// A verified kernel, with what is known of it. Cheap to clone.
 #[derive(Clone)]

@@ -4,11 +4,11 @@
 use std::fmt;
 
 use super::Kernel;
-use super::diagnostic::{Diagnostic, Position, Rule};
 use super::form::{Memory, Object};
 use super::space::Space;
 use super::sync::Fence;
 use super::text::List;
+use crate::diagnostic::{Diagnostic, Position, Rule};
 
 /// Rounds of a loop that counts nothing, or steps of an item, from one barrier to the next, after which checked mode takes it
 /// to go on for ever.

@@ -2,14 +2,26 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
+use super::UsmArray;
 use super::evaluate::{flush_foreign_readers, flush_readers};
 use super::plan::Placed;
 use crate::backend::Support;
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::kernel::{Bound, Kernel, KernelArgument, KernelLaunch, Space};
+use crate::kernel::{Kernel, KernelArgument, KernelLaunch, Object, Space};
 use crate::memory::schedule::{self, Access, Batch};
 use crate::memory::track::Mode;
 use crate::runtime::{Event, Queue};
+use crate::scalar::Scalar;
+
+/// An argument that fits its parameter.
+pub(crate) enum Bound<'a> {
+    Array(Object, &'a UsmArray),
+    Scalar(Scalar),
+    Local(Dtype, SmallVec<[usize; 4]>),
+}
 
 /// Submits a launch behind whatever accesses its memory now, and behind the events named. What is written of an array need
 /// not be all of it, so what was written before counts as read.

@@ -13,12 +13,13 @@ use smallvec::SmallVec;
 use super::allocation::Allocation;
 use super::track::{LockedTrack, Mode, Region, Views};
 use super::{backlog, heap};
-use crate::backend::{self, Command, Dependency, EventStatus, Rest, Submitted, Wait, assert_unlocked};
+use crate::backend::{self, Command, Dependency, EventStatus, Rest, Submitted, Wait};
 use crate::error::{Error, Result};
 use crate::kernel::{KernelArgument, KernelLaunch};
 use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
 use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
+use crate::sync::assert_unlocked;
 
 /// One access of a command.
 #[derive(Clone)]

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::backend::primitives::atomic::{AtomicU8, AtomicU16, Ordering};
-use crate::backend::primitives::{hint, thread};
-use crate::backend::sync::{Mutex, MutexGuard};
-use crate::backend::{Dependency, Event, EventStatus, Home, Locked, Signal, Wait, left_behind};
+use crate::backend::{Dependency, Event, EventStatus, Signal, Wait};
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout};
+use crate::sync::primitives::atomic::{AtomicU8, AtomicU16, Ordering};
+use crate::sync::primitives::{hint, thread};
+use crate::sync::{Home, Locked, left_behind};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Part of an allocation: its byte range, and the exact elements where they are not dense in it.
 #[derive(Clone, Debug)]
@@ -448,7 +449,7 @@ mod tests {
             assert!(process >= 0, "no more processes");
             if process == 0 {
                 libc::alarm(60);
-                backend::arrive();
+                sync::arrive();
                 resume_forked();
                 let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
                 libc::_exit(if outcome.unwrap_or(false) { 0 } else { 1 });
@@ -472,7 +473,7 @@ mod tests {
                 waits
             };
             let [read] = &conflicts(8..16, Mode::Read)[..] else { return false };
-            assert!(read.event.wait().is_err_and(|error| backend::is_left_behind(&error)));
+            assert!(read.event.wait().is_err_and(|error| sync::is_left_behind(&error)));
             // What overwrites it, in parts and then as a whole.
             assert!(conflicts(0..64, Mode::Write).is_empty());
             let event: Arc<dyn Event> = Arc::new(Signal::completed("test", None));
@@ -536,7 +537,7 @@ mod tests {
             });
             called
                 && !signal.complete(Ok(()), None)
-                && signal.wait().is_err_and(|error| backend::is_left_behind(&error))
+                && signal.wait().is_err_and(|error| sync::is_left_behind(&error))
                 && signal.error().is_some()
         }));
         assert!(signal.complete(Ok(()), None) && signal.wait().is_ok());

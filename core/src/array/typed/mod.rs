@@ -32,10 +32,11 @@ pub use sorting::UniqueValues;
 use std::marker::PhantomData;
 
 use super::elementwise::elementwise_apart;
-use super::{ArrayOrScalar, Flags, UsmArray, direct};
+use super::{ArrayOrScalar, Flags, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, SliceItem};
+use crate::lazy::immediate;
 use crate::memory::{HostView, HostViewMut, UsmKind, UsmMemory};
 use crate::ops::Op;
 use crate::runtime::{Context, Device, Event, Queue};
@@ -142,7 +143,7 @@ impl<T: Element> TryFrom<UsmArray> for Array<T> {
 /// # Errors
 /// As for [`elementwise`](crate::elementwise); [`Error::Dtype`] where the results are of another type.
 fn elementwise<T: Element>(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Array<T>> {
-    match direct::elementwise_alike(op, operands)? {
+    match immediate::elementwise_alike(op, operands)? {
         // It is made in its place: to move it takes as long as to compute it.
         Some(fresh) if fresh.dtype() == T::DTYPE => Ok(Array { inner: fresh.array(), element: PhantomData }),
         Some(fresh) => fresh.array().try_into(),

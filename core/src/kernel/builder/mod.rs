@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 use blocks::Frame;
 
 use super::Kernel;
-use super::diagnostic::{Diagnostic, Position, Rule};
 use super::form::{
     Coordinate, Expression, Form, Level, MAX_SPACE_DIMS, Memory, Object, ObjectInfo, Parameter, Statement,
     StatementKind, Value, Variable, VariableInfo,
 };
 use super::sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
+use crate::diagnostic::{Diagnostic, Position, Rule};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::ops::Op;

@@ -1,6 +1,5 @@
 //! One item.
 
-use super::super::diagnostic::{Diagnostic, Position, Rule};
 use super::super::form::{
     Coordinate, Expression, Form, Level, Memory, Object, Parameter, Statement, StatementKind, Value,
 };
@@ -10,6 +9,7 @@ use super::super::watch::{Access, Watch, tuple};
 use super::code::Step;
 use super::memory::Cells;
 use super::{Argument, Group};
+use crate::diagnostic::{Diagnostic, Position, Rule};
 use crate::ops::{self, Op};
 use crate::scalar::Scalar;
 

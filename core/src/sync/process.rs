@@ -134,7 +134,7 @@ impl<T> PerProcess<T> {
         let mut era = &self.0;
         while !era.home.is_here() {
             // One that this process inherits is that of a process between: there are as many as forks.
-            let _section = super::sync::Section::enter();
+            let _section = super::Section::enter();
             era = era.next.get_or_init(|| Box::new(Era::new()));
         }
         era

@@ -13,7 +13,7 @@ mod strided;
 
 pub(crate) use alike::Alike;
 pub(crate) use call::Call;
-pub(crate) use fold::AxisFold;
+pub(crate) use fold::{AxisFold, WAITING_BYTES};
 use hold::{Memories, hold_idle};
 pub(crate) use join::{MAX_STRETCHES, join};
 
@@ -37,7 +37,7 @@ pub(crate) const MAX_OPERANDS: usize = 3;
 pub(crate) const MAX_BYTES: usize = 8 << 10;
 /// Bytes at most of a result that is computed although it could be recorded instead, to be computed with what comes next:
 /// that saves the way of its elements through the second-level cache, and costs the recording.
-pub(crate) const DIRECT_BYTES: usize = 64 << 10;
+pub(crate) const IMMEDIATE_BYTES: usize = 64 << 10;
 
 /// Memory for results; `None` where work under way has to give some back first, which only who holds nothing waits for.
 ///

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{DIRECT_BYTES, Source, fresh_memory, hold_idle, place};
+use super::{IMMEDIATE_BYTES, Source, fresh_memory, hold_idle, place};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::memory::allocation::Allocation;
@@ -46,7 +46,7 @@ pub(crate) fn join(
     // Layouts that are not those of memory may add up to more than an address can be.
     let pitch = sources.iter().map(row).fold(0, usize::saturating_add);
     let total = rows.saturating_mul(pitch);
-    if !(1..=DIRECT_BYTES).contains(&total) || rows * sources.len() > MAX_STRETCHES {
+    if !(1..=IMMEDIATE_BYTES).contains(&total) || rows * sources.len() > MAX_STRETCHES {
         return Ok(None);
     }
     let Some(out) = fresh_memory(device, kind, total, BLOCK_ALIGN_BYTES)? else { return Ok(None) };

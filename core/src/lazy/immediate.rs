@@ -6,21 +6,22 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{ArrayOrScalar, UsmArray};
+use super::{ArrayOrScalar, Elements, Recorded, Source as Operand, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::Result;
 use crate::layout::{Dims, Layout, Order, all_axes, broadcast_shapes};
-use crate::lazy::{Elements, Recorded, Source as Operand};
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::{self, Alike, AxisFold, Call, DIRECT_BYTES, Function, Source, Space, same_shape};
+use crate::memory::immediate::{
+    self, Alike, AxisFold, Call, Function, IMMEDIATE_BYTES, Source, Space, same_shape,
+};
 use crate::ops::Op;
 use crate::program::{Fold, Program};
 use crate::runtime::Queue;
 use crate::scalar::Scalar;
 
 /// New elements, and the array that they lie like.
-pub(super) struct Fresh<'a> {
+pub(crate) struct Fresh<'a> {
     memory: Arc<Allocation>,
     dtype: Dtype,
     like: &'a UsmArray,
@@ -30,7 +31,7 @@ pub(super) struct Fresh<'a> {
 impl Fresh<'_> {
     /// The array of the elements.
     #[inline(always)]
-    pub(super) fn array(self) -> UsmArray {
+    pub(crate) fn array(self) -> UsmArray {
         let Self { memory, dtype, like, order } = self;
         let (queue, elements) = (like.queue.clone(), Elements::Memory(memory.into()));
         // In one piece: to move an array takes as long as to compute a few elements.
@@ -39,7 +40,7 @@ impl Fresh<'_> {
 
     /// The dtype of the elements.
     #[inline(always)]
-    pub(super) fn dtype(&self) -> Dtype {
+    pub(crate) fn dtype(&self) -> Dtype {
         self.dtype
     }
 }
@@ -49,7 +50,7 @@ impl Fresh<'_> {
 ///
 /// # Errors
 /// What the allocation reports.
-pub(super) fn elementwise_alike<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> Result<Option<Fresh<'a>>> {
+pub(crate) fn elementwise_alike<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> Result<Option<Fresh<'a>>> {
     // The number of operands is known where they are looked at.
     match operands {
         [a] => fresh_alike::<1, false>(op, [a]),
@@ -70,7 +71,7 @@ fn fresh_alike<'a, const N: usize, const APART: bool>(
     let Some(like) = like else { return Ok(None) };
     let Some(call) = alike::<N, APART>(op, operands, like) else { return Ok(None) };
     // More is recorded, to be computed with what comes next.
-    if call.bytes() > DIRECT_BYTES {
+    if call.bytes() > IMMEDIATE_BYTES {
         return Ok(None);
     }
     let (dtype, order) = (call.out_dtype(), like.result_order());
@@ -116,7 +117,7 @@ fn alike<'a, const N: usize, const APART: bool>(
 ///
 /// # Errors
 /// What the allocation reports.
-pub(super) fn elementwise_gathered<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> Result<Option<Fresh<'a>>> {
+pub(crate) fn elementwise_gathered<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> Result<Option<Fresh<'a>>> {
     match operands {
         // A copy goes straight to where it is to be.
         [a] if op != Op::Copy => fresh_alike::<1, true>(op, [a]),
@@ -131,13 +132,13 @@ pub(super) fn elementwise_gathered<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -
 /// # Errors
 /// What the allocation reports.
 #[inline(never)]
-pub(super) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
+pub(crate) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Option<UsmArray>> {
     let arrays = || operands.iter().filter_map(an_array);
     // The condition of a selection, which has a dtype of its own, comes first.
     let (Some(UsmArray { dtype, queue, .. }), Some(like)) = (arrays().next_back(), largest(arrays())) else {
         return Ok(None);
     };
-    let most = DIRECT_BYTES / op.result(*dtype).size();
+    let most = IMMEDIATE_BYTES / op.result(*dtype).size();
     if op == Op::Cast || !queue.works_at_once() || like.len() > most {
         return Ok(None);
     }
@@ -216,9 +217,9 @@ fn an_array<'a>(operand: &ArrayOrScalar<'a>) -> Option<&'a UsmArray> {
 ///
 /// # Errors
 /// What the allocation reports.
-pub(super) fn cast(array: &UsmArray, dtype: Dtype) -> Result<Option<UsmArray>> {
+pub(crate) fn cast(array: &UsmArray, dtype: Dtype) -> Result<Option<UsmArray>> {
     // More is recorded, to be computed with what comes next.
-    if !array.queue.works_at_once() || array.len() > DIRECT_BYTES / dtype.size() {
+    if !array.queue.works_at_once() || array.len() > IMMEDIATE_BYTES / dtype.size() {
         return Ok(None);
     }
     let order = array.result_order();
@@ -254,7 +255,7 @@ pub(crate) fn recorded(queue: &Queue, of: &Recorded, kind: UsmKind) -> Result<Op
 }
 
 /// Writes the result of an elementwise operation. Whether it is done.
-pub(super) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> bool {
+pub(crate) fn write(op: Op, operands: &[ArrayOrScalar<'_>], out: &UsmArray) -> bool {
     let Some(allocation) = target(out) else { return false };
     // Values alone make no operation.
     let Some(last) = operands.iter().rev().find_map(an_array) else { return false };
@@ -312,7 +313,7 @@ fn written(
 
 /// Writes the result of an elementwise operation into an operand that was given away (the one that is `None` among all), where
 /// nobody else has its memory, and what is needed besides lies as it does. Whether it is done.
-pub(super) fn reuse<const N: usize>(
+pub(crate) fn reuse<const N: usize>(
     op: Op,
     operands: [Option<&ArrayOrScalar<'_>>; N],
     owned: &mut UsmArray,
@@ -330,7 +331,7 @@ fn reused<'a, const N: usize>(
     let order = owned.result_order();
     let UsmArray { elements, layout, dtype, queue, writable } = owned;
     // More is recorded, to be computed with what comes next.
-    let small = layout.len() <= DIRECT_BYTES / dtype.size();
+    let small = layout.len() <= IMMEDIATE_BYTES / dtype.size();
     if !small || !*writable || !queue.works_at_once() {
         return None;
     }
@@ -356,7 +357,7 @@ fn reused<'a, const N: usize>(
 }
 
 /// Writes a value, or the elements of an array, converted. Whether it is done.
-pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
+pub(crate) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
     let Some(allocation) = target(out) else { return false };
     if write_alike(Op::Copy, [source], out, allocation) {
         return true;
@@ -376,7 +377,7 @@ pub(super) fn assign(source: &ArrayOrScalar<'_>, out: &UsmArray) -> bool {
 
 /// Copies arrays, converted, to others of their shape, which do not overlap. Whether it is done; part of it may be where it
 /// is not.
-pub(super) fn assign_all<A: Borrow<UsmArray>>(parts: &[(A, UsmArray)]) -> bool {
+pub(crate) fn assign_all<A: Borrow<UsmArray>>(parts: &[(A, UsmArray)]) -> bool {
     let Some((_, out)) = parts.first() else { return true };
     let total = parts.iter().fold(0, |total: usize, (_, to)| total.saturating_add(to.len()));
     let copy = Function::of(out.device(), Op::Copy, out.dtype);
@@ -404,14 +405,14 @@ pub(crate) fn fold(
 }
 
 /// The value of a fold of all elements, converted to the accumulator's dtype.
-pub(super) fn fold_all(array: &UsmArray, accumulator: Dtype, fold: Fold) -> Option<Scalar> {
+pub(crate) fn fold_all(array: &UsmArray, accumulator: Dtype, fold: Fold) -> Option<Scalar> {
     let folded = over_all(array, accumulator, fold);
     fold_sources(array, |source, factors| folded.value(source, factors, array.dtype))
 }
 
 /// [`fold_all`], of the type that the fold comes to: to hand on a value whose dtype is known at run time only takes as long
 /// as to fold a few elements.
-pub(super) fn fold_all_as<T: Element>(array: &UsmArray, accumulator: Dtype, fold: Fold) -> Option<T> {
+pub(crate) fn fold_all_as<T: Element>(array: &UsmArray, accumulator: Dtype, fold: Fold) -> Option<T> {
     let folded = over_all(array, accumulator, fold);
     fold_sources(array, |source, factors| folded.value_as(source, factors, array.dtype))
 }
@@ -446,7 +447,7 @@ fn fold_sources<R>(
 /// # Errors
 /// What the allocation reports.
 #[inline(always)]
-pub(super) fn dot<'a>(a: &'a UsmArray, b: &'a UsmArray) -> Result<Option<UsmArray>> {
+pub(crate) fn dot<'a>(a: &'a UsmArray, b: &'a UsmArray) -> Result<Option<UsmArray>> {
     let vectors = a.ndim() == 1 && same_shape(a.shape(), b.shape());
     let alike = a.dtype == b.dtype && a.queue == b.queue && a.queue.works_at_once();
     // Other products are folded in another dtype, or conjugated.
@@ -475,14 +476,14 @@ pub(super) fn dot<'a>(a: &'a UsmArray, b: &'a UsmArray) -> Result<Option<UsmArra
 ///
 /// # Errors
 /// What the allocation reports.
-pub(super) fn join<'a>(
+pub(crate) fn join<'a>(
     arrays: &[&'a UsmArray],
     axis: usize,
     dtype: Dtype,
     kind: UsmKind,
     queue: &Queue,
 ) -> Result<Option<Elements>> {
-    if !queue.works_at_once() || arrays.len() > direct::MAX_STRETCHES {
+    if !queue.works_at_once() || arrays.len() > immediate::MAX_STRETCHES {
         return Ok(None);
     }
     let source = |array: &&'a UsmArray| {
@@ -492,7 +493,7 @@ pub(super) fn join<'a>(
     let Some(sources) = arrays.iter().map(source).collect::<Option<SmallVec<[_; 4]>>>() else {
         return Ok(None);
     };
-    let memory = direct::join(queue.device(), kind, dtype, &sources, axis)?;
+    let memory = immediate::join(queue.device(), kind, dtype, &sources, axis)?;
     Ok(memory.map(|memory| Elements::Memory(memory.into())))
 }
 

@@ -10,7 +10,6 @@ use crate::backend::{ElementsFn, FoldExtents};
 use crate::dtype::{Dtype, Element};
 use crate::error::Result;
 use crate::layout::{Layout, Order};
-use crate::lazy::WAITING_BYTES;
 use crate::memory::BLOCK_ALIGN_BYTES;
 use crate::memory::allocation::Allocation;
 use crate::ops::Op;
@@ -18,6 +17,9 @@ use crate::program::{Arg, Fold, Program, Step};
 use crate::routes::{self, Route};
 use crate::runtime::Device;
 use crate::scalar::Scalar;
+
+/// Arrays of fewer bytes are reduced at once: they are read from a cache the second time. Reductions of others wait for each other.
+pub(crate) const WAITING_BYTES: usize = 1 << 20;
 
 /// A fold over axes of an array.
 pub(crate) struct AxisFold<'a> {
