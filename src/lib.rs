@@ -106,7 +106,7 @@
 //! a += 1.0;
 //! a.slice(s![0])?.fill(0.0)?; // writes to `a`
 //! let mut out = Array::<f32>::zeros([2, 2])?;
-//! a.multiply_into(&a, &mut out)?;
+//! a.mul_into(&a, &mut out)?;
 //! assert_eq!(out.to_vec()?, [0.0, 0.0, 16.0, 25.0]);
 //! # Ok::<(), stridewise::Error>(())
 //! ```
