@@ -168,7 +168,7 @@
 //!
 //! And then: `.npy` files ([`Array::save_npy`], with the feature `npy`), kernels of one's own ([`kernel`]), and the pages of
 //! themes, each with an example, in the sections of [`Array`]. Tables for those who come from NumPy, dpnp or ndarray are in
-//! the [README](https://crates.io/crates/stridewise).
+//! the README.
 
 pub use stridewise_core::*;
 
