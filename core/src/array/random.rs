@@ -16,14 +16,7 @@ use crate::scalar::Scalar;
 /// One call is one block of the stream: element `i`, in row-major order, of an array of `n` elements that is made when
 /// the counter is `c` is computed from place `c + i` alone, and the counter is `c + n` afterwards. So the numbers depend
 /// on the order and the sizes of the calls, and on nothing else. There are 2⁶⁴ places; the counter wraps.
-///
-/// ```no_run
-/// use stridewise_core::Generator;
-/// let mut random = Generator::new(42);
-/// let noise = random.normal([480, 640], 0.0_f32, 1.0)?;
-/// let dice = random.integers([10], 1_u8, 7)?;
-/// # Ok::<(), stridewise_core::Error>(())
-/// ```
+#[cfg_attr(not(doctest), doc = include_str!("typed/examples/random.md"))]
 #[derive(Clone, Debug)]
 pub struct Generator {
     seed: u64,

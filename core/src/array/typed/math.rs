@@ -111,6 +111,7 @@ functions! {
     Element -> bool: logical_not try_logical_not logical_not_into () LogicalNot "Whether elements are zero.";
 }
 
+#[cfg_attr(not(doctest), doc = include_str!("examples/math.md"))]
 impl<T: Element> Array<T> {
     /// The elements converted to another type: integers wrap, floats round to nearest, floats to integers truncate and
     /// saturate (NaN is 0), all but zero is `true`, complex to real drops the imaginary part. This array where the type is

@@ -2,6 +2,8 @@
 //!
 //! One rule for failures: elementwise operations – operators and the methods named after functions – panic with the
 //! message of the error and have twins named `try_…` that return it; everything else returns a `Result`.
+//!
+//! Each theme's examples are in `examples/`, as they need a device: the crate `stridewise`, which has devices, runs them.
 
 #[cfg(feature = "approx")]
 mod approx;
