@@ -19,10 +19,9 @@ mod guard;
 mod interleavings;
 mod interpreter;
 mod kernels;
+#[doc(hidden)]
 pub mod limit;
 mod memory;
-// The lanes have operations that no kernel uses so far.
-#[allow(dead_code)]
 mod simd;
 mod topology;
 

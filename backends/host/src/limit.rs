@@ -194,10 +194,10 @@ struct Part<'a> {
 
 fn pass(isa: Isa, traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         // SAFETY: this level was detected (`Isa::best`).
         Isa::Avx512 => unsafe { avx512(traffic, streaming, part) },
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         // SAFETY: this level was detected (`Isa::best`).
         Isa::Avx2 => unsafe { avx2(traffic, streaming, part) },
         // SAFETY: the target's own level.
@@ -205,14 +205,14 @@ fn pass(isa: Isa, traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn avx512(traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
     // SAFETY: this function's level.
     unsafe { loops::<simd::avx512::F32>(traffic, streaming, part) }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
 #[target_feature(enable = "avx2,fma")]
 fn avx2(traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
     // SAFETY: this function's level.

@@ -132,17 +132,17 @@ macro_rules! level {
     };
 }
 level!(base Scalar);
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
 level!(avx2 Avx2 "avx2,fma,f16c");
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 level!(avx512 Avx512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c");
 
 /// A kernel's entry point of a level.
 pub(super) fn entry<K: Kernel>(isa: Isa) -> StepFn {
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => avx512::enter::<K>,
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => avx2::enter::<K>,
         _ => base::enter::<K>,
     }
@@ -157,9 +157,9 @@ pub(super) trait LevelKernel {
 /// The entry point of a level's own kernel.
 pub(super) fn level_entry<K: LevelKernel>(isa: Isa) -> StepFn {
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => avx512::enter::<K::At<avx512::Level>>,
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => avx2::enter::<K::At<avx2::Level>>,
         _ => base::enter::<K::At<base::Level>>,
     }
@@ -179,9 +179,9 @@ pub(super) fn lane_entry<K: LaneKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn
         };
     }
     Some(match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => of!(avx512),
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => of!(avx2),
         _ => of!(base),
     })
@@ -202,9 +202,9 @@ pub(super) fn function_entry<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtyp
         };
     }
     Some(match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => of!(avx512),
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => of!(avx2),
         _ => of!(base),
     })
@@ -222,9 +222,9 @@ pub(super) fn wide_entry<K: WideKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn
         };
     }
     Some(match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => of!(avx512),
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => of!(avx2),
         _ => of!(base),
     })
@@ -239,9 +239,9 @@ pub(super) trait HalfKernel {
 /// The entry point over a level's vectors of `float16`; `None` where the processor has no instructions for their conversion.
 pub(super) fn half_entry<K: HalfKernel>(isa: Isa) -> Option<StepFn> {
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => Some(avx512::enter::<K::At<simd::avx512::F16>>),
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => Some(avx2::enter::<K::At<simd::avx2::F16>>),
         _ => None,
     }
@@ -256,9 +256,9 @@ pub(super) trait BytesKernel {
 /// The entry point over a level's vectors of bytes.
 pub(super) fn bytes_entry<K: BytesKernel>(isa: Isa) -> StepFn {
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => avx512::enter::<K::At<simd::avx512::U8>>,
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => avx2::enter::<K::At<simd::avx2::U8>>,
         _ => base::enter::<K::At<simd::base::U8>>,
     }
