@@ -366,42 +366,16 @@ pub(super) const ROWS: usize = 8;
 /// use, so that the first row begins them.
 pub(super) struct RowLanes<V, T, W>(PhantomData<(V, T, W)>);
 
-/// Passes over the accumulators for any number of rows, eight, four or one at a time; the order is the same for all.
-macro_rules! passes {
-    ($pass:ident, $acc:ident, $rows:ident, $flags:ident, $len:ident) => {{
-        let (count, mut next) = (($flags / 2) as usize, 0);
-        if $flags & 1 == 1 {
-            if count == ROWS {
-                Self::$pass::<ROWS, true>($acc, $rows, $len);
-                return;
-            }
-            Self::$pass::<1, true>($acc, $rows, $len);
-            next = 1;
-        }
-        while count - next >= 8 {
-            Self::$pass::<8, false>($acc, $rows.add(next), $len);
-            next += 8;
-        }
-        while count - next >= 4 {
-            Self::$pass::<4, false>($acc, $rows.add(next), $len);
-            next += 4;
-        }
-        while next < count {
-            Self::$pass::<1, false>($acc, $rows.add(next), $len);
-            next += 1;
-        }
-    }};
-}
+/// Vectors of accumulators in registers.
+const BLOCK: usize = 4;
 
 impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> RowLanes<V, T, W> {
-    /// Vectors of accumulators in registers.
-    const BLOCK: usize = 4;
-
     /// # Safety
-    /// `N` rows of `len` elements are readable, `len` accumulators writable, and initialised unless `BEGIN`.
+    /// `N` rows of `len` elements are readable, and what they are folded into: the accumulators, or another row. The accumulators
+    /// are writable.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
-    unsafe fn pass<const N: usize, const BEGIN: bool>(acc: *mut T, rows: *const *const T, len: usize) {
+    unsafe fn pass<const N: usize>(acc: *mut T, start: *const T, rows: *const *const T, len: usize) -> usize {
         // SAFETY: for all of this function: the caller's contract; whole vectors end at or below `len`, parts are shorter.
         unsafe {
             let mut from = [*rows; N];
@@ -409,34 +383,33 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> RowLanes<V, T, W> {
                 from[r] = *rows.add(r);
             }
             let mut i = 0;
-            while i + Self::BLOCK * V::LEN <= len {
-                let mut sums = [V::load(from[0].add(i)); 4];
-                for k in 0..Self::BLOCK {
-                    let first = V::load(from[0].add(i + k * V::LEN));
-                    sums[k] = if BEGIN { first } else { W::f([V::load(acc.add(i + k * V::LEN)), first]) };
+            while i + BLOCK * V::LEN <= len {
+                let mut sums = [V::load(start.add(i)); BLOCK];
+                for k in 1..BLOCK {
+                    sums[k] = V::load(start.add(i + k * V::LEN));
                 }
-                for r in 1..N {
-                    for k in 0..Self::BLOCK {
+                for r in 0..N {
+                    for k in 0..BLOCK {
                         sums[k] = W::f([sums[k], V::load(from[r].add(i + k * V::LEN))]);
                     }
                 }
-                for k in 0..Self::BLOCK {
+                for k in 0..BLOCK {
                     sums[k].store(acc.add(i + k * V::LEN));
                 }
-                i += Self::BLOCK * V::LEN;
+                i += BLOCK * V::LEN;
             }
             while i < len {
                 let part = (len - i).min(V::LEN);
                 let load = |p: *const T| V::load_some(p, part);
-                let first = load(from[0].add(i));
-                let mut sum = if BEGIN { first } else { W::f([load(acc.add(i)), first]) };
-                for r in 1..N {
-                    sum = W::f([sum, load(from[r].add(i))]);
+                let mut sum = load(start.add(i));
+                for row in from {
+                    sum = W::f([sum, load(row.add(i))]);
                 }
                 sum.store_some(acc.add(i), part);
                 i += part;
             }
         }
+        N
     }
 }
 
@@ -444,8 +417,27 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for RowLanes<V, T, W> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [rows, ..]: [*const u8; 3], flags: u32, len: usize) {
         let (acc, rows) = (dst.cast::<T>(), rows.cast::<*const T>());
+        let (count, mut next, mut start) = ((flags / 2) as usize, 0, acc.cast_const());
         // SAFETY: the contract above is the passes'.
-        unsafe { passes!(pass, acc, rows, flags, len) }
+        unsafe {
+            if flags & 1 == 1 {
+                // The first row takes the place of the accumulators.
+                (start, next) = (*rows, 1);
+                if count == 1 {
+                    std::ptr::copy_nonoverlapping(start, acc, len);
+                }
+            }
+            while next < count {
+                let rows = rows.add(next);
+                next += match count - next {
+                    8.. => Self::pass::<8>(acc, start, rows, len),
+                    7 => Self::pass::<7>(acc, start, rows, len),
+                    4.. => Self::pass::<4>(acc, start, rows, len),
+                    _ => Self::pass::<1>(acc, start, rows, len),
+                };
+                start = acc;
+            }
+        }
     }
 }
 
@@ -458,36 +450,17 @@ impl<W: LaneFn<2>> WideKernel for RowWide<W> {
 pub(super) struct RowPlain<P, W>(PhantomData<(P, W)>);
 
 impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> RowPlain<P, W> {
+    /// The compiler makes vector code of this loop for as many rows as it is willing to compare the addresses of.
+    ///
     /// # Safety
-    /// As for [`RowLanes::pass`].
+    /// `N` rows of `len` elements are readable, `len` accumulators writable, and initialised unless `BEGIN`.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
     unsafe fn pass<const N: usize, const BEGIN: bool>(
         acc: *mut P::Mem,
         rows: *const *const P::Mem,
         len: usize,
-    ) {
-        // SAFETY: for both: the same contract.
-        unsafe {
-            if N == ROWS {
-                Self::few::<{ ROWS / 2 }, BEGIN>(acc, rows, len);
-                Self::few::<{ ROWS / 2 }, false>(acc, rows.add(ROWS / 2), len);
-            } else {
-                Self::few::<N, BEGIN>(acc, rows, len);
-            }
-        }
-    }
-
-    /// The compiler makes vector code of this loop for as many rows as it is willing to compare the addresses of.
-    ///
-    /// # Safety
-    /// As for [`RowLanes::pass`].
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
-    unsafe fn few<const N: usize, const BEGIN: bool>(
-        acc: *mut P::Mem,
-        rows: *const *const P::Mem,
-        len: usize,
-    ) {
+    ) -> usize {
         // SAFETY: for all of this function: the caller's contract; elements are below `len`.
         unsafe {
             let mut from = [*rows; N];
@@ -503,6 +476,7 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> RowPlain<P, W> {
                 *acc.add(i) = P::put(sum);
             }
         }
+        N
     }
 }
 
@@ -510,7 +484,23 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> Kernel for RowPlain<P, W> 
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [rows, ..]: [*const u8; 3], flags: u32, len: usize) {
         let (acc, rows) = (dst.cast::<P::Mem>(), rows.cast::<*const P::Mem>());
+        let (count, mut next) = ((flags / 2) as usize, 0);
         // SAFETY: the contract above is the passes'.
-        unsafe { passes!(pass, acc, rows, flags, len) }
+        unsafe {
+            if flags & 1 == 1 {
+                if count >= 4 {
+                    next = Self::pass::<4, true>(acc, rows, len);
+                } else {
+                    next = Self::pass::<1, true>(acc, rows, len);
+                }
+            }
+            while next < count {
+                let rows = rows.add(next);
+                next += match count - next {
+                    4.. => Self::pass::<4, false>(acc, rows, len),
+                    _ => Self::pass::<1, false>(acc, rows, len),
+                };
+            }
+        }
     }
 }

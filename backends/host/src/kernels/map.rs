@@ -317,7 +317,8 @@ unsafe fn plain_map<P: Plain, O, const K: usize>(
     let (dst, src) = (dst.cast::<O>(), src.map(<*const u8>::cast::<P::Mem>));
     // SAFETY: for all of this function: the caller's contract; `i` is below `len`.
     unsafe {
-        for i in 0..len {
+        let mut i = 0;
+        while i < len {
             let mut x = [P::get(*src[0].add(i)); K];
             let mut k = 1;
             while k < K {
@@ -325,6 +326,7 @@ unsafe fn plain_map<P: Plain, O, const K: usize>(
                 k += 1;
             }
             *dst.add(i) = f(x);
+            i += 1;
         }
     }
 }
