@@ -105,15 +105,13 @@ macro_rules! level {
             pub(super) unsafe fn enter<K: Kernel>(
                 dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize,
             ) {
-                let src = [a, b, c];
                 // SAFETY: the caller's contract is the body's, with its own flags.
                 unsafe {
-                    match K::SIZES {
-                        Some(_) if flags & !K::OWN != 0 => {
-                            blocks::run(const { &Dense::of::<K>(enter::<K>, simd::Isa::$isa) }, dst, src, flags, len)
-                        }
-                        _ => K::run(dst, src, flags, len),
+                    if const { K::SIZES.is_some() } && flags & !K::OWN != 0 {
+                        let dense = const { &Dense::of::<K>(enter::<K>, simd::Isa::$isa) };
+                        return blocks::run(dense, dst, a, b, c, flags, len);
                     }
+                    K::run(dst, [a, b, c], flags, len);
                 }
             }
 
@@ -210,24 +208,45 @@ pub(super) fn function_entry<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtyp
     })
 }
 
+/// The entry point of a [`WideKernel`] of a level.
+macro_rules! wide {
+    ($level:ident, $K:ident, $dtype:ident) => {
+        match $dtype {
+            Dtype::F32 => Some($level::enter::<$K::At<simd::$level::F32, f32>>),
+            Dtype::F64 => Some($level::enter::<$K::At<simd::$level::F64, f64>>),
+            _ => None,
+        }
+    };
+}
+
 /// As [`lane_entry`] for kernels that only handle bits or wide accumulators: `float32` and `float64` alone.
 pub(super) fn wide_entry<K: WideKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn> {
-    macro_rules! of {
-        ($level:ident) => {
-            match dtype {
-                Dtype::F32 => $level::enter::<K::At<simd::$level::F32, f32>>,
-                Dtype::F64 => $level::enter::<K::At<simd::$level::F64, f64>>,
-                _ => return None,
-            }
-        };
-    }
-    Some(match isa {
+    match isa {
         #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
-        Isa::Avx512 => of!(avx512),
+        Isa::Avx512 => wide!(avx512, K, dtype),
         #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
-        Isa::Avx2 => of!(avx2),
-        _ => of!(base),
-    })
+        Isa::Avx2 => wide!(avx2, K, dtype),
+        _ => wide!(base, K, dtype),
+    }
+}
+
+/// Whether a level has functions for two steps at once: of several that a build has, all but the lowest.
+pub(super) fn has_pairs(isa: Isa) -> bool {
+    !cfg!(all(target_arch = "x86_64", feature = "avx2")) || isa != Isa::Scalar
+}
+
+/// [`wide_entry`] of those levels that [`has_pairs`].
+pub(super) fn pair_entry<K: WideKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn> {
+    match isa {
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+        Isa::Avx512 => wide!(avx512, K, dtype),
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+        Isa::Avx2 => wide!(avx2, K, dtype),
+        #[cfg(not(all(target_arch = "x86_64", feature = "avx2")))]
+        _ => wide!(base, K, dtype),
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+        _ => None,
+    }
 }
 
 /// A kernel for vectors of `float16`.
