@@ -55,7 +55,16 @@ enum Way {
 /// # Safety
 /// The contract of [`Kernel::run`], for any flags.
 #[inline(never)]
-pub(super) unsafe fn run(dense: &Dense, dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+pub(super) unsafe fn run(
+    dense: &Dense,
+    dst: *mut u8,
+    a: *const u8,
+    b: *const u8,
+    c: *const u8,
+    flags: u32,
+    len: usize,
+) {
+    let src = [a, b, c];
     let [size, sizes @ ..] = dense.sizes.map(usize::from);
     let past = flags & STREAM != 0 && dense.own & STREAM == 0;
     let way = |k: usize| {

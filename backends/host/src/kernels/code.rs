@@ -167,7 +167,7 @@ impl Code {
 
         let computed =
             if matches!(target, Target::Operands) { steps.len().checked_sub(1)? } else { steps.len() };
-        let doings = doings(program, computed, |i| inputs[i] == Access::Uniform);
+        let doings = doings(program, computed, isa, |i| inputs[i] == Access::Uniform);
 
         // What lies apart is read so by all of its steps or by none.
         let mut inputs: SmallVec<[Access; 8]> = SmallVec::from_slice(inputs);

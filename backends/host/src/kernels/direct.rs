@@ -14,8 +14,8 @@ use super::read::{products, seconds, widening};
 use super::space::SHORT_ROW;
 use super::tile::Scratch;
 use super::{Address, GATHER_PS, READ_PS, ROW_PS, Tuning, step, step_ps, transpose};
+use crate::fork_join::{self, helping};
 use crate::simd::Isa;
-use crate::{company, team};
 
 /// Work below this estimate is done here: longer than what a submission does on the calling thread, for there is nothing
 /// to submit. Twice as many threads gain half of it, less what it takes to wake them.
@@ -34,8 +34,8 @@ const fn most(picoseconds: usize) -> usize {
 pub(crate) enum Sharing {
     /// The calling one.
     Alone,
-    /// Another one, if it is awake.
-    Company,
+    /// Another one helps, if it is awake.
+    Helped,
     /// All.
     All,
 }
@@ -54,7 +54,7 @@ pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, tuning: &Tuning) -> 
         run,
         apart,
         most,
-        alone: company::ALONE_NS as usize * 1000 / picoseconds,
+        alone: helping::ALONE_NS as usize * 1000 / picoseconds,
         waited: most.max(near.min(WAITED_NS * 1000 / picoseconds)),
     })
 }
@@ -119,8 +119,8 @@ pub(crate) fn shares_fold(fold: Fold, dtype: Dtype, others: bool, extents: FoldE
     let nanoseconds = (reading + calls) / 1000;
     match nanoseconds {
         _ if !has_parts(extents) => Sharing::Alone,
-        ns if ns <= company::ALONE_NS as usize => Sharing::Alone,
-        ns if ns <= AT_ONCE_NS => Sharing::Company,
+        ns if ns <= helping::ALONE_NS as usize => Sharing::Alone,
+        ns if ns <= AT_ONCE_NS => Sharing::Helped,
         _ => Sharing::All,
     }
 }
@@ -215,7 +215,7 @@ pub(crate) unsafe fn fold_elements(
         let (to, from_each) = (Address(dst), Address(src.cast_mut()));
         let (bytes, result, parts) = (len * from.size(), fold.result(dtype).size(), 2 * tuning.threads);
         let all_did = AtomicBool::new(true);
-        team::share(parts, tuning.threads, &|part| {
+        fork_join::share(parts, tuning.threads, &|part| {
             let first = outer * part / parts;
             let extents = FoldExtents { outer: outer * (part + 1) / parts - first, ..extents };
             let (to, src) = (to.at(first * result), from_each.at(first * bytes).cast_const());

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use stridewise_core::ops::{Float, define};
 use stridewise_core::{Arg, Dtype, MAX_STEPS, Op, Program, Step};
 
-use super::entry::{WideKernel, wide_entry};
+use super::entry::{WideKernel, has_pairs, pair_entry};
 use super::map::{ByAnalytic, ByField, ByNum, ByPart, LaneFn, LaneFunction, LaneMaps};
 use super::step::{Resolved, resolve};
 use crate::simd::{Isa, Lane};
@@ -49,8 +49,8 @@ impl<F: LaneFn<2>, G: LaneFn<2>> LaneFn<3> for Second<F, G> {
 struct Squares<F, G>(PhantomData<(F, G)>);
 impl<F: LaneFn<2>, G: LaneFn<2>> LaneFn<2> for Squares<F, G> {
     #[inline(always)]
-    fn f<V: Float>(x: [V; 2]) -> V {
-        G::f(x.map(|x| F::f([x, x])))
+    fn f<V: Float>([x, y]: [V; 2]) -> V {
+        G::f([F::f([x, x]), F::f([y, y])])
     }
 }
 
@@ -162,7 +162,7 @@ joins! {
 }
 
 fn lanes<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtype) -> Option<Resolved> {
-    wide_entry::<LaneMaps<W, K>>(isa, dtype).map(|run| Resolved { run, lanes: true, apart: true })
+    pair_entry::<LaneMaps<W, K>>(isa, dtype).map(|run| Resolved { run, lanes: true, apart: true })
 }
 
 /// [`LaneFunction`] for every vector.
@@ -172,7 +172,7 @@ impl<W: LaneFn<K>, const K: usize> WideKernel for Functions<W, K> {
 }
 
 fn function<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtype) -> Option<Resolved> {
-    wide_entry::<Functions<W, K>>(isa, dtype).map(|run| Resolved { run, lanes: true, apart: false })
+    pair_entry::<Functions<W, K>>(isa, dtype).map(|run| Resolved { run, lanes: true, apart: false })
 }
 
 fn commutes(op: Op) -> bool {
@@ -217,6 +217,7 @@ impl Doing<'_> {
 pub(super) fn doings<'a>(
     program: &'a Program,
     computed: usize,
+    isa: Isa,
     uniform: impl Fn(usize) -> bool,
 ) -> SmallVec<[Doing<'a>; 6]> {
     let steps = program.steps();
@@ -234,7 +235,7 @@ pub(super) fn doings<'a>(
             Arg::Const(_) => true,
             Arg::Step(s) => doings[usize::from(s)].once,
         };
-        let joined = if s < computed && matches!(step.dtype, Dtype::F32 | Dtype::F64) {
+        let joined = if has_pairs(isa) && s < computed && matches!(step.dtype, Dtype::F32 | Dtype::F64) {
             (0..step.operands().len()).find_map(|k| join(step, k, &doings, &uses, is_same))
         } else {
             None

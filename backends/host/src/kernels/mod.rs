@@ -116,7 +116,7 @@ fn step_ps(op: Op, dtype: Dtype) -> usize {
 }
 
 /// Runs a plan to the end. With one thread it runs on the calling one; else those of the pool that the caller computes for
-/// (`team::within`) share the work.
+/// (`fork_join::within`) share the work.
 ///
 /// # Errors
 /// [`Error::Alloc`](stridewise_core::Error::Alloc) where there is no memory for what is computed on the way; some of the outputs

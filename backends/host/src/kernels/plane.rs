@@ -15,8 +15,8 @@ use super::folding::{Folding, folding};
 use super::index_fold::{Indexing, indexing};
 use super::tile::Scratch;
 use super::{Address, split};
+use crate::fork_join;
 use crate::simd::Isa;
-use crate::team;
 
 /// Points of a segment where one output is folded after the other.
 pub(super) const SEGMENT: usize = 8192;
@@ -321,7 +321,7 @@ impl<P: Fn(usize) -> usize, C: Fn(*mut u8, *const u8, [usize; 2])> Tree<P, C> {
         let mut scratch = Scratch::take((parts.len() * bytes).next_multiple_of(SLOT_BYTES))?;
         let planes = Address(scratch.ptr());
         let run = |part: usize| fold(parts[part].clone(), planes.at(part * bytes));
-        split::try_share(team::order(), parts.len(), threads, &run)?;
+        split::try_share(fork_join::order(), parts.len(), threads, &run)?;
         let mut next = 0..parts.len();
         let folded = &mut |_, _| planes.at(next.next().unwrap_or(0) * bytes);
         let whole = self.visit(most, 0..segments, acc, acc, folded);

@@ -10,7 +10,7 @@ use super::reduce::Together;
 use super::space::Space;
 use super::tile::Map;
 use super::{Tuning, contract, groups, split};
-use crate::team::{self, Order};
+use crate::fork_join::{self, Order};
 
 /// Bytes of rows that go through all stages at a time, about half of a core's second-level cache.
 const NEAR_BYTES: usize = 512 << 10;
@@ -42,7 +42,7 @@ pub(crate) unsafe fn by_rows(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> Res
     };
     // While the last stage writes past the caches, the memory would only be written, and while the first one reads, only be
     // read. A thread mostly goes on with the next part.
-    let order = team::order();
+    let order = fork_join::order();
     if let Some(Pass::Map(map)) = passes.iter_mut().flatten().next_back() {
         let LaunchPlan { inputs, program, .. } = &stages[0][0];
         let pitch = inputs[0].strides[0].unsigned_abs() * program.inputs()[0].size();

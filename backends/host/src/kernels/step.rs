@@ -28,30 +28,6 @@ pub(super) struct Resolved {
     pub(super) apart: bool,
 }
 
-/// The function for an operation on operands of a dtype; `None` where the operation does not take the dtype.
-pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Resolved> {
-    if !op.allows(dtype) {
-        return None;
-    }
-    match (op, dtype) {
-        // The one function that knows its format: not float32's.
-        (Op::Nextafter, Dtype::F16 | Dtype::Bf16) => {
-            Resolve::lanes(lane_entry::<LaneMaps<ByFloat<define::Nextafter>, 2>>(isa, dtype))
-        }
-        // One instruction, whatever its class.
-        (Op::Sqrt, Dtype::F32 | Dtype::F64) => {
-            Resolve::lanes(wide_entry::<LaneMaps<ByAnalytic<define::Sqrt>, 1>>(isa, dtype))
-        }
-        _ => op.visit(Resolve { dtype, out, isa }),
-    }
-}
-
-struct Resolve {
-    dtype: Dtype,
-    out: Dtype,
-    isa: Isa,
-}
-
 /// Arms of a match over the integers, or over a dtype and its scalar.
 macro_rules! plain {
     ($self:ident, $Kernel:ident, $W:ty, $K:ident, unsigned $($more:ident $P:ty),*) => {
@@ -89,8 +65,38 @@ macro_rules! plain {
     };
 }
 
+/// The function for an operation on operands of a dtype; `None` where the operation does not take the dtype.
+pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Resolved> {
+    if !op.allows(dtype) {
+        return None;
+    }
+    let resolve = Resolve { dtype, out, isa };
+    const ONE: usize = 1;
+    match (op, dtype) {
+        // All others of its class give the same bits with a sign and without.
+        (Op::Sign, Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64) => {
+            plain!(resolve, PlainMap, ByNum<define::Sign>, ONE, I8 i8, I16 i16, I32 i32, I64 i64)
+        }
+        // The one function that knows its format: not float32's.
+        (Op::Nextafter, Dtype::F16 | Dtype::Bf16) => {
+            Resolve::lanes(lane_entry::<LaneMaps<ByFloat<define::Nextafter>, 2>>(isa, dtype))
+        }
+        // One instruction, whatever its class.
+        (Op::Sqrt, Dtype::F32 | Dtype::F64) => {
+            Resolve::lanes(wide_entry::<LaneMaps<ByAnalytic<define::Sqrt>, 1>>(isa, dtype))
+        }
+        _ => op.visit(resolve),
+    }
+}
+
+struct Resolve {
+    dtype: Dtype,
+    out: Dtype,
+    isa: Isa,
+}
+
 /// The unsigned integer of a signed one's width, for what only sees bits; any other dtype itself.
-fn unsigned(dtype: Dtype) -> Dtype {
+pub(super) fn unsigned(dtype: Dtype) -> Dtype {
     match dtype {
         Dtype::I8 => Dtype::U8,
         Dtype::I16 => Dtype::U16,
@@ -115,9 +121,10 @@ impl Resolve {
 impl Visitor for Resolve {
     type Out = Option<Resolved>;
 
-    fn num<O: NumOp<K>, const K: usize>(self) -> Self::Out {
+    fn num<O: NumOp<K>, const K: usize>(mut self) -> Self::Out {
+        self.dtype = unsigned(self.dtype);
         Self::lanes(lane_entry::<LaneMaps<ByNum<O>, K>>(self.isa, self.dtype))
-            .or_else(|| plain!(self, PlainMap, ByNum<O>, K, integers C64 Complex<f32>, C128 Complex<f64>))
+            .or_else(|| plain!(self, PlainMap, ByNum<O>, K, unsigned C64 Complex<f32>, C128 Complex<f64>))
     }
     fn num_fn<O: NumFn<K>, const K: usize>(self) -> Self::Out {
         Self::function(function_entry::<ByNumFn<O>, K>(self.isa, self.dtype))

@@ -130,7 +130,10 @@ fn passes(uniform: &[usize], build: impl Fn(&mut ProgramBuilder, [Arg; 4]) -> Ar
     p.output(result).unwrap();
     let program = p.finish().unwrap();
     let steps = program.steps().len();
-    doings(&program, steps, |i| uniform.contains(&i)).iter().filter(|doing| !doing.joined).count()
+    doings(&program, steps, Isa::best(), |i| uniform.contains(&i))
+        .iter()
+        .filter(|doing| !doing.joined)
+        .count()
 }
 
 #[test]

@@ -10,10 +10,9 @@ use stridewise_core::backend::primitives::{Instant, Mutex, MutexGuard, hint};
 use stridewise_core::backend::{Event, EventStatus, Profile, Signal, assert_unlocked};
 use stridewise_core::{Error, Result};
 
+use super::state::DeviceState;
 use crate::DRIVER;
-use crate::device::DeviceState;
-use crate::pool::Pool;
-use crate::task::Task;
+use crate::fork_join::{Job, Pool};
 
 /// How long a waiter looks for parts of its command that it can run, before it just waits.
 const LOOK: Duration = Duration::from_micros(25);
@@ -43,7 +42,7 @@ enum Step {
     /// Nothing: it is terminal.
     Over,
     /// Run this, for this pool.
-    Run(Task, Arc<Pool>),
+    Run(Box<dyn Job>, Arc<Pool>),
     /// Ask this one, which it waits for.
     Behind(Arc<dyn Event>),
     /// Wait, or help those who run it.
@@ -144,7 +143,8 @@ impl HostEvent {
             }
             way.device.started().filter(|_| patience.has(way.estimate)).cloned()
         };
-        pool.and_then(|pool| pool.take(self).map(|task| Step::Run(task, pool))).unwrap_or(Step::Elsewhere)
+        pool.and_then(|pool| pool.take(self.command()).map(|job| Step::Run(job, pool)))
+            .unwrap_or(Step::Elsewhere)
     }
 
     /// Runs what the event needs and nobody has begun. At the end it is terminal, or in other hands.
@@ -162,8 +162,8 @@ impl HostEvent {
                         return;
                     }
                 }
-                Step::Run(task, pool) => {
-                    task.run_in_pool(&pool);
+                Step::Run(job, pool) => {
+                    job.run();
                     pool.leave();
                 }
                 Step::Behind(event) => chain.push(event),
@@ -178,8 +178,8 @@ impl HostEvent {
         let mut news = pool.news();
         let mut begin = Instant::now();
         while !self.signal.status().is_terminal() && begin.elapsed() < LOOK {
-            if let Some(team) = pool.join(self.command()) {
-                team.help();
+            if let Some(fork) = pool.join(self.command()) {
+                fork.help();
                 pool.leave();
                 begin = Instant::now();
             }

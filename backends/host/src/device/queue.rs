@@ -9,10 +9,10 @@ use stridewise_core::backend::{
 };
 use stridewise_core::{Error, Result};
 
-use crate::device::DeviceState;
-use crate::event::HostEvent;
+use super::event::HostEvent;
+use super::state::DeviceState;
+use super::task::{self, Task};
 use crate::guard;
-use crate::task::{self, Task};
 
 /// Work below this estimate is done on the calling thread. Waking a parked worker takes 10 to 25 µs,
 /// so the work is over before a worker could begin it, and an event that is complete on return

@@ -5,7 +5,7 @@ use std::time::Duration;
 use stridewise_core::backend::primitives::atomic::{AtomicU64, AtomicUsize, Ordering};
 use stridewise_core::backend::primitives::thread_local;
 
-use crate::pool::LINGER;
+use super::pool::LINGER;
 
 /// Work below this estimate is done by one thread: to share it costs a microsecond or two.
 pub(crate) const ALONE_NS: u64 = 8_000;

@@ -13,9 +13,7 @@ use stridewise_core::backend::primitives::{Instant, Mutex, MutexGuard, hint};
 use stridewise_core::backend::start_thread;
 use stridewise_core::{Error, Result};
 
-use crate::event::HostEvent;
-use crate::task::Task;
-use crate::team::{Order, Team};
+use super::{Fork, Order};
 use crate::topology;
 
 /// Address space for a worker's stack, kernel tiles included; only touched pages cost memory.
@@ -36,6 +34,14 @@ const SESSION: Duration = Duration::from_millis(1);
 
 /// How often a lock is asked for awake, each time after twice as long: 10 to 50 µs in all.
 const LOCK_ROUNDS: u32 = 10;
+
+/// A command that a pool runs.
+pub(crate) trait Job: Send {
+    /// A number that no other command has as long as this one is there: who waits for it finds it, and its forks, by that.
+    fn command(&self) -> usize;
+    /// Runs it to the end, on a thread that computes for the pool. It has a hold on the pool while it runs.
+    fn run(self: Box<Self>);
+}
 
 /// Threads of a device's own, the commands that are ready for it, and the forks that its threads take part in.
 ///
@@ -67,8 +73,8 @@ enum Staff {
 }
 
 struct State {
-    ready: VecDeque<Task>,
-    teams: Vec<Arc<Team>>,
+    ready: VecDeque<Box<dyn Job>>,
+    forks: Vec<Arc<Fork>>,
     /// Threads that compute.
     busy: usize,
     /// What each worker does.
@@ -90,8 +96,8 @@ enum Phase {
 
 /// What a worker found.
 enum Work {
-    Task(Task),
-    Team(Arc<Team>),
+    Job(Box<dyn Job>),
+    Fork(Arc<Fork>),
 }
 
 /// A thread that computes for a pool, besides its workers and those that wait.
@@ -130,7 +136,7 @@ impl Pool {
     fn new(threads: usize, pins: Option<&[usize]>, staff: Staff, phase: Phase) -> Arc<Self> {
         let state = State {
             ready: VecDeque::new(),
-            teams: Vec::new(),
+            forks: Vec::new(),
             busy: 0,
             phases: vec![phase; threads],
             closed: false,
@@ -192,40 +198,40 @@ impl Pool {
     }
 
     /// Takes a command whose waits are terminal.
-    pub(crate) fn enqueue(&self, task: Task) {
+    pub(crate) fn enqueue(&self, job: Box<dyn Job>) {
         let mut state = self.lock();
-        state.ready.push_back(task);
+        state.ready.push_back(job);
         self.announce();
         let calls = self.calls(&mut state, 0);
         drop(state);
         self.wake(&calls);
     }
 
-    /// Gives the command of an event to the calling thread, which waits for it, where none has begun it and as many
-    /// threads compute as may. Whoever gets it runs it and says [`leave`](Self::leave).
-    pub(crate) fn take(&self, event: &HostEvent) -> Option<Task> {
+    /// Gives a command to the calling thread, which waits for it, where none has begun it and fewer threads compute than
+    /// may. Whoever gets it runs it and says [`leave`](Self::leave).
+    pub(crate) fn take(&self, command: usize) -> Option<Box<dyn Job>> {
         let mut state = self.lock();
         if !self.has_room(&state) {
             return None;
         }
-        let position = state.ready.iter().position(|task| std::ptr::eq(Arc::as_ptr(&task.event), event))?;
-        let task = state.ready.remove(position)?;
+        let position = state.ready.iter().position(|job| job.command() == command)?;
+        let job = state.ready.remove(position)?;
         state.busy += 1;
-        Some(task)
+        Some(job)
     }
 
     /// A fork of a command that the calling thread, which waits for that, may help with. Whoever gets one helps and says
     /// [`leave`](Self::leave).
-    pub(crate) fn join(&self, command: usize) -> Option<Arc<Team>> {
+    pub(crate) fn join(&self, command: usize) -> Option<Arc<Fork>> {
         let mut state = self.lock();
         if !self.has_room(&state) {
             return None;
         }
-        let team =
-            state.teams.iter().find(|team| team.command() == command && team.is_open()).map(Arc::clone)?;
-        team.joined();
+        let fork =
+            state.forks.iter().find(|fork| fork.command() == command && fork.is_open()).map(Arc::clone)?;
+        fork.joined();
         state.busy += 1;
-        Some(team)
+        Some(fork)
     }
 
     /// Lets the calling thread compute for the pool, where fewer threads do than may, and a worker that is awake would help at
@@ -267,9 +273,9 @@ impl Pool {
     }
 
     /// Offers the parts of a fork. One worker is woken: who comes wakes others, so that the owner has one to pay for.
-    pub(crate) fn publish(&self, team: &Arc<Team>) {
+    pub(crate) fn publish(&self, fork: &Arc<Fork>) {
         let mut state = self.lock();
-        state.teams.push(Arc::clone(team));
+        state.forks.push(Arc::clone(fork));
         self.announce();
         let calls = self.calls(&mut state, 1);
         drop(state);
@@ -277,10 +283,10 @@ impl Pool {
     }
 
     /// Takes back a fork, of which no part is left.
-    pub(crate) fn retire(&self, team: &Arc<Team>) {
+    pub(crate) fn retire(&self, fork: &Arc<Fork>) {
         let mut state = self.lock();
-        if let Some(at) = state.teams.iter().rposition(|other| Arc::ptr_eq(other, team)) {
-            state.teams.remove(at);
+        if let Some(at) = state.forks.iter().rposition(|other| Arc::ptr_eq(other, fork)) {
+            state.forks.remove(at);
         }
     }
 
@@ -361,19 +367,13 @@ impl Pool {
             }
             if let Some(work) = self.pick(&mut state) {
                 state.phases[index] = Phase::Working;
-                let others = usize::from(matches!(&work, Work::Team(team) if team.is_open()));
+                let others = usize::from(matches!(&work, Work::Fork(fork) if fork.is_open()));
                 let calls = self.calls(&mut state, 2 * others);
                 drop(state);
                 self.wake(&calls);
                 match work {
-                    Work::Task(task) => {
-                        // By a hold of the task's own device, so that the pool outlives it.
-                        let device = Arc::clone(&task.device);
-                        if let Some(pool) = device.started() {
-                            task.run_in_pool(pool);
-                        }
-                    }
-                    Work::Team(team) => team.help(),
+                    Work::Job(job) => job.run(),
+                    Work::Fork(fork) => fork.help(),
                 }
                 state = self.lock();
                 state.busy -= 1;
@@ -388,7 +388,7 @@ impl Pool {
                 drop(state);
                 patient = self.wait(LINGER, seen);
                 state = self.lock();
-                if patient && state.teams.is_empty() && !state.ready.is_empty() {
+                if patient && state.forks.is_empty() && !state.ready.is_empty() {
                     let seen = self.news();
                     drop(state);
                     self.wait(GRACE, seen);
@@ -428,9 +428,9 @@ impl Pool {
             return None;
         }
         let here = self.here();
-        let apart = |team: &&Arc<Team>| team.is_open() && (here.is_none() || team.cpu() != here);
-        let team = state.teams.iter().find(apart).inspect(|team| team.joined()).map(Arc::clone);
-        let work = team.map(Work::Team).or_else(|| state.ready.pop_front().map(Work::Task))?;
+        let apart = |fork: &&Arc<Fork>| fork.is_open() && (here.is_none() || fork.cpu() != here);
+        let fork = state.forks.iter().find(apart).inspect(|fork| fork.joined()).map(Arc::clone);
+        let work = fork.map(Work::Fork).or_else(|| state.ready.pop_front().map(Work::Job))?;
         state.busy += 1;
         Some(work)
     }

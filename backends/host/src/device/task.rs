@@ -13,11 +13,11 @@ use stridewise_core::memory::heap;
 use stridewise_core::routes::{self, Route};
 use stridewise_core::{Error, LaunchPlan, Result};
 
-use crate::device::DeviceState;
-use crate::event::HostEvent;
+use super::event::HostEvent;
+use super::state::DeviceState;
+use crate::fork_join::{self, Job, helping};
 use crate::kernels::{self, Tuning};
-use crate::pool::Pool;
-use crate::{company, interpreter, team, topology};
+use crate::{interpreter, topology};
 
 /// Plans below this estimate are not worth splitting (two to three times the cost of waking a worker); several of them
 /// in one command are spread over the workers whole.
@@ -61,7 +61,7 @@ impl Task {
                 routes::take(Route::Pool);
                 let device = Arc::clone(&self.device);
                 match device.pool() {
-                    Ok(pool) => pool.enqueue(self),
+                    Ok(pool) => pool.enqueue(Box::new(self)),
                     Err(error) => self.settle(Err(error), None),
                 }
             }
@@ -75,14 +75,7 @@ impl Task {
             return self.settle(Err(error), None);
         }
         let device = Arc::clone(&self.device);
-        device.run_here(estimate_ns > company::ALONE_NS, |tuning| self.run(tuning));
-    }
-
-    /// Runs the task on a thread that computes for the device's pool: a worker, or one that waits.
-    pub(crate) fn run_in_pool(self, pool: &Arc<Pool>) {
-        let tuning = self.device.tuning;
-        // Whoever waits for the event finds its forks by its number, which no other has while the task has the event.
-        team::within(pool, self.event.command(), || self.run(&tuning));
+        device.run_here(estimate_ns > helping::ALONE_NS, |tuning| self.execute(tuning));
     }
 
     // On a worker a host task that blocks would take away the thread that could complete what it waits for, and in a pool of
@@ -95,7 +88,7 @@ impl Task {
             // The starting thread may be a pinned worker, whose binding is inherited.
             topology::bind_current(&self.device.cpus);
             let tuning = self.device.tuning;
-            self.run(&tuning);
+            self.execute(&tuning);
         };
         let threads = match device.blocking.get_or_try_init(|| Ok(Arc::default())) {
             Ok(threads) => threads,
@@ -118,12 +111,12 @@ impl Task {
         }
     }
 
-    fn run(mut self, tuning: &Tuning) {
+    fn execute(mut self, tuning: &Tuning) {
         assert_unlocked("a command");
         let started = self.submitted.map(|_| self.device.origin.elapsed());
         self.event.start();
         let command = std::mem::replace(&mut self.command, Command::Barrier);
-        let outcome = catch_unwind(AssertUnwindSafe(|| execute(command, tuning)))
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(command, tuning)))
             .unwrap_or_else(|payload| Err(Error::panicked("command", payload.as_ref())));
         self.settle(outcome, started);
     }
@@ -141,6 +134,21 @@ impl Task {
         // Before the event is terminal: whoever waits for it may count on the task's hold on other events being gone.
         drop(self);
         settle(event, outcome, profile);
+    }
+}
+
+impl Job for Task {
+    fn command(&self) -> usize {
+        // The event's number, which no other has while the task has the event.
+        self.event.command()
+    }
+
+    fn run(self: Box<Self>) {
+        // By a hold of the task's own on the device, so that the pool outlives it.
+        let device = Arc::clone(&self.device);
+        if let Some(pool) = device.started() {
+            fork_join::within(pool, self.event.command(), || (*self).execute(&device.tuning));
+        }
     }
 }
 
@@ -163,7 +171,7 @@ fn plans_ns(plans: &[LaunchPlan]) -> u64 {
     plans.iter().fold(0, |sum, plan| sum.saturating_add(kernels::estimate_ns(plan)))
 }
 
-fn execute(command: Command, tuning: &Tuning) -> Result<()> {
+fn run(command: Command, tuning: &Tuning) -> Result<()> {
     match command {
         Command::Launch(plans) => launch(&plans, tuning)?,
         Command::Stages(stages) => launch_stages(&stages, tuning)?,
@@ -201,7 +209,7 @@ fn launch(plans: &[LaunchPlan], tuning: &Tuning) -> Result<()> {
         }
     }
     let whole = Tuning { threads: 1, ..*tuning };
-    kernels::try_share(team::order(), small.len(), tuning.threads, &|part| run(small[part], &whole))
+    kernels::try_share(fork_join::order(), small.len(), tuning.threads, &|part| run(small[part], &whole))
 }
 
 fn launch_stages(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Host devices and their division.
+//! Host devices and their division, with the queues, events and tasks of each.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -8,19 +8,23 @@ use std::time::Instant;
 use rayon::ThreadPool;
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, FoldExtents, Home, Limits, Partition,
-    PerProcess, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport,
+    Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport,
 };
 use stridewise_core::kernel::Kernel;
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
 
-use crate::blocking::BlockingThreads;
-use crate::company::{Stage, Stream};
+mod blocking;
+mod event;
+mod queue;
+mod state;
+mod task;
+
 use crate::kernels::{self, Sharing, Tuning};
-use crate::pool::{Entered, Pool, Workers};
-use crate::queue::HostQueue;
 use crate::simd::Isa;
-use crate::{DRIVER, guard, interpreter, memory, team, topology};
+use crate::{DRIVER, fork_join, guard, interpreter, memory, topology};
+use queue::HostQueue;
+use state::DeviceState;
 
 /// What a work-group may count on where the second-level cache is unknown.
 const LOCAL_MEMORY_BYTES: u64 = 256 << 10;
@@ -36,86 +40,6 @@ const CACHE_PER_COMPLEX: usize = 32 << 20;
 pub(crate) struct HostDevice {
     info: DeviceInfo,
     state: Arc<DeviceState>,
-}
-
-/// What queues and tasks share of a device.
-pub(crate) struct DeviceState {
-    /// For kernels on the pool.
-    pub(crate) tuning: Tuning,
-    /// Zero of all time stamps; sub-devices have their parent's.
-    pub(crate) origin: Instant,
-    /// The processors that the device's threads run on.
-    pub(crate) cpus: Vec<usize>,
-    pinned: bool,
-    /// The program's pool of rayon's, whose threads the device's are; none where the device has threads of its own.
-    rayon: Option<(Arc<ThreadPool>, Home)>,
-    pool: PerProcess<Workers>,
-    /// Threads for host tasks.
-    pub(crate) blocking: PerProcess<Arc<BlockingThreads>>,
-    stream: Stream,
-}
-
-impl DeviceState {
-    /// The device's pool; the first call starts its threads.
-    ///
-    /// # Errors
-    /// The system cannot start the threads.
-    pub(crate) fn pool(&self) -> Result<&Arc<Pool>> {
-        let threads = self.tuning.threads;
-        let workers = self.pool.get_or_try_init(|| match &self.rayon {
-            Some((rayon, home)) => home.check().map(|()| Pool::on_rayon(rayon, threads)),
-            None => Pool::start(threads, self.pinned.then_some(self.cpus.as_slice())),
-        });
-        workers.map(|workers| &**workers)
-    }
-
-    /// Runs work on the calling thread that is too short to wake anybody for. Where it is worth sharing and a worker is awake, that
-    /// takes part; and where the thread has gone on with such work for long, one is woken for what comes next.
-    pub(crate) fn run_here<R>(&self, is_shared: bool, work: impl FnOnce(&Tuning) -> R) -> R {
-        let alone = Tuning { threads: 1, ..self.tuning };
-        if !is_shared || self.tuning.threads <= 1 {
-            return work(&alone);
-        }
-        let company = match self.stream.begins(self.origin.elapsed()) {
-            Stage::Disputed => None,
-            stage => self.company(stage == Stage::Long),
-        };
-        let result = match company {
-            Some((pool, _entered)) => {
-                // A third thread would gain a sixth of the time at most, and those that wait for it lose as much.
-                team::within(pool, team::NO_COMMAND, || work(&Tuning { threads: 2, ..self.tuning }))
-            }
-            None => work(&alone),
-        };
-        self.stream.ends(self.origin.elapsed());
-        result
-    }
-
-    /// Runs work that its caller waits for, on the calling thread and all others of the device; not where as many compute already
-    /// as may.
-    pub(crate) fn run_on_all<R>(&self, work: impl FnOnce(&Tuning) -> R) -> Option<R> {
-        if self.tuning.threads <= 1 {
-            return Some(work(&self.tuning));
-        }
-        let pool = self.pool().ok()?;
-        let _entered = pool.enter_at_once()?;
-        Some(team::within(pool, team::NO_COMMAND, || work(&self.tuning)))
-    }
-
-    /// The pool, where one of its workers is awake to help; if none is, one may be woken to come later.
-    fn company(&self, wake: bool) -> Option<(&Arc<Pool>, Entered<'_>)> {
-        let pool = match self.started() {
-            Some(pool) => pool,
-            None if wake => self.pool().ok()?,
-            None => return None,
-        };
-        Some((pool, pool.enter(wake)?))
-    }
-
-    /// The device's pool, if it was started.
-    pub(crate) fn started(&self) -> Option<&Arc<Pool>> {
-        self.pool.get().map(|workers| &**workers)
-    }
 }
 
 impl HostDevice {
@@ -180,16 +104,7 @@ impl HostDevice {
         pinned: bool,
         rayon: Option<(Arc<ThreadPool>, Home)>,
     ) -> Self {
-        let state = DeviceState {
-            tuning,
-            origin,
-            cpus: info.topology.cpus.clone(),
-            pinned,
-            rayon,
-            pool: PerProcess::default(),
-            blocking: PerProcess::default(),
-            stream: Stream::default(),
-        };
+        let state = DeviceState::new(tuning, origin, info.topology.cpus.clone(), pinned, rayon);
         Self { info, state: Arc::new(state) }
     }
 
@@ -268,11 +183,14 @@ impl Device for HostDevice {
     }
 
     fn share(&self, len: usize, by_all: bool, run: &(dyn Fn(Range<usize>) + Sync)) {
-        let work = |tuning: &Tuning| {
-            // Two for each, one for who is early: to claim one takes as long as a line of the cache takes to the other core.
-            let parts = len.min(if tuning.threads > 1 { 2 * tuning.threads } else { 1 });
-            team::share(parts, tuning.threads, &|part| run(len * part / parts..len * (part + 1) / parts));
-        };
+        let work =
+            |tuning: &Tuning| {
+                // Two for each, one for who is early: to claim one takes as long as a line of the cache takes to the other core.
+                let parts = len.min(if tuning.threads > 1 { 2 * tuning.threads } else { 1 });
+                fork_join::share(parts, tuning.threads, &|part| {
+                    run(len * part / parts..len * (part + 1) / parts)
+                });
+            };
         if !by_all || self.state.run_on_all(work).is_none() {
             self.state.run_here(true, work);
         }
@@ -313,7 +231,7 @@ impl Device for HostDevice {
         };
         match kernels::shares_fold(fold, dtypes[0], others, extents) {
             Sharing::All => self.state.run_on_all(work).unwrap_or(false),
-            sharing => self.state.run_here(sharing == Sharing::Company, work),
+            sharing => self.state.run_here(sharing == Sharing::Helped, work),
         }
     }
 

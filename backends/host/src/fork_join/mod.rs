@@ -23,8 +23,12 @@ use stridewise_core::backend::primitives::thread::{self, Thread};
 use stridewise_core::backend::primitives::{Instant, Mutex, hint, thread_local};
 use stridewise_core::routes::{self, Route};
 
-use crate::pool::Pool;
 use crate::topology;
+
+pub(crate) mod helping;
+mod pool;
+
+pub(crate) use pool::{Entered, Job, Pool, Workers};
 
 /// How long a thread waits awake for the last parts, which others are about to finish.
 const SPIN: Duration = Duration::from_micros(25);
@@ -49,7 +53,7 @@ fn place() -> Option<Place> {
 }
 
 /// Runs a computation whose forks the threads of a pool share. `command` is a number that
-/// [`Pool::join`](crate::pool::Pool::join) finds its forks by.
+/// [`Pool::join`](Pool::join) finds its forks by.
 pub(crate) fn within<R>(pool: &Arc<Pool>, command: usize, work: impl FnOnce() -> R) -> R {
     /// Puts back what was before, also when `work` panics.
     struct Restore(Option<Place>);
@@ -117,7 +121,7 @@ fn run_once(work: &Mutex<Option<impl FnOnce()>>) {
 }
 
 fn fork(place: Place, order: Order, parts: u32, threads: usize, run: &(dyn Fn(usize) + Sync)) {
-    let team = Arc::new(Team {
+    let fork = Arc::new(Fork {
         // SAFETY: pointers to the same type but for a lifetime, which a pointer does not promise.
         run: unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const Part>(run) },
         claims: Claims::new(parts),
@@ -132,11 +136,11 @@ fn fork(place: Place, order: Order, parts: u32, threads: usize, run: &(dyn Fn(us
         order,
     });
     routes::take(Route::Shared);
-    team.place.pool.went(order);
-    team.place.pool.publish(&team);
-    team.work(true);
-    team.place.pool.retire(&team);
-    team.finish();
+    fork.place.pool.went(order);
+    fork.place.pool.publish(&fork);
+    fork.work(true);
+    fork.place.pool.retire(&fork);
+    fork.finish();
 }
 
 /// Which parts somebody has claimed.
@@ -192,7 +196,7 @@ impl Claims {
 type Part = dyn Fn(usize) + Sync;
 
 /// One fork: parts, and who has which.
-pub(crate) struct Team {
+pub(crate) struct Fork {
     /// The owner's; alive until all parts are over.
     run: *const Part,
     claims: Claims,
@@ -215,11 +219,11 @@ pub(crate) struct Team {
 
 // SAFETY: all but `run` is; and `run` is called by reference, which its `Sync` allows from any thread, by those only who
 // have a claim (`work`).
-unsafe impl Send for Team {}
+unsafe impl Send for Fork {}
 // SAFETY: as above.
-unsafe impl Sync for Team {}
+unsafe impl Sync for Fork {}
 
-impl Team {
+impl Fork {
     /// The number of the command that this is a fork of.
     pub(crate) fn command(&self) -> usize {
         self.place.command
@@ -235,7 +239,7 @@ impl Team {
         self.wanted.load(Ordering::Relaxed) > 0 && self.claims.left.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts a thread that joins, under the pool's lock, of a team that is open.
+    /// Counts a thread that joins, under the pool's lock, of a fork that is open.
     pub(crate) fn joined(&self) {
         self.wanted.fetch_sub(1, Ordering::Relaxed);
     }
@@ -261,7 +265,7 @@ impl Team {
             let part = if self.order == Order::Backwards { self.parts as usize - 1 - claim } else { claim };
             // SAFETY: the closure is alive. Each part is claimed once, and counted as over below, after its run, by who
             // claimed it; until all are, `fork`, whose caller lends the closure, does not return (`finish`, and nothing
-            // before it panics). A thread without a claim touches nothing but the team, which it owns a share of.
+            // before it panics). A thread without a claim touches nothing but the fork, which it owns a share of.
             let run = || unsafe { (*self.run)(part) };
             if !self.failed.load(Ordering::Relaxed)
                 && let Err(payload) = catch_unwind(AssertUnwindSafe(run))
@@ -297,7 +301,6 @@ impl Team {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::Workers;
 
     fn pool(threads: usize) -> Workers {
         Pool::start(threads, None).unwrap()
