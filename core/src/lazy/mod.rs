@@ -27,7 +27,7 @@ mod plan;
 
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
 pub(crate) use fold::{Folding, WAITING_BYTES, fold};
-pub(crate) use kernel::launch_kernel;
+pub(crate) use kernel::{launch_kernel, submit_behind};
 pub(crate) use pass::{Pass, Walk};
 
 use std::sync::atomic::{AtomicBool, Ordering};

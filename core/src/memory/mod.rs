@@ -10,6 +10,7 @@
 //! - `host`: lending memory to host code;
 //! - `heap`: vectors of the host's own memory, whose allocation may fail;
 //! - `process`: what the system calls when the process ends or forks;
+//! - `source`: launches of kernels whose accesses nobody checks;
 //! - `usm`: the public memory object.
 
 pub mod heap;
@@ -28,6 +29,7 @@ pub(crate) mod schedule;
 pub(crate) mod track;
 
 mod pointer;
+mod source;
 mod spare;
 mod usm;
 
