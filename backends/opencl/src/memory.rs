@@ -342,8 +342,8 @@ impl Memory {
         .unwrap_or(pointer)
     }
 
-    /// What a kernel whose parameters are pointers gets for memory of so many bytes from an address on: a part of a buffer, which
-    /// is kept in `parts`, where the address is not its start. `None` where no part may begin there.
+    /// What a kernel whose parameters are pointers gets for memory of so many bytes from an address on: of a buffer, a part of just
+    /// these, for constant memory is scarce, which is kept in `parts`. `None` where no part may begin there.
     ///
     /// # Errors
     /// What the runtime reports.
@@ -356,7 +356,6 @@ impl Memory {
     ) -> Result<Option<Pointer>> {
         match self.place(ptr) {
             Place::Pointer(pointer) => Ok(Some(Pointer::Address(pointer))),
-            Place::Object(object, 0) => Ok(Some(Pointer::Object(object))),
             Place::Object(_, offset) if offset % align != 0 => Ok(None),
             Place::Object(object, origin) => {
                 let region = mem::cl_buffer_region { origin, size: bytes.max(1) };

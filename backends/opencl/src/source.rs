@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use opencl3::error_codes::CL_INVALID_PROGRAM_EXECUTABLE;
 use opencl3::kernel as k;
 use opencl3::program as cl;
 use opencl3::types::{cl_event, cl_kernel};
@@ -118,9 +119,14 @@ impl Programs {
     }
 
     fn kernels_of(&self, program: Program) -> Result<Vec<CompiledKernel>, i32> {
-        let names = String::from(cl::get_program_info(program.raw(), cl::CL_PROGRAM_KERNEL_NAMES)?);
+        let names = match cl::get_program_info(program.raw(), cl::CL_PROGRAM_NUM_KERNELS).map(usize::from) {
+            // Of what was built, the second is said where there is no kernel; names of none are anything.
+            Ok(0) | Err(CL_INVALID_PROGRAM_EXECUTABLE) => String::new(),
+            Ok(_) => String::from(cl::get_program_info(program.raw(), cl::CL_PROGRAM_KERNEL_NAMES)?),
+            Err(code) => return Err(code),
+        };
         let program = Arc::new(program);
-        let names = names.split(';').filter(|name| !name.is_empty());
+        let names = names.trim_matches('\0').split(';').filter(|name| !name.is_empty());
         names
             .map(|name| {
                 let text = CString::new(name).unwrap_or_default();

@@ -433,6 +433,20 @@ impl SourceKernel {
                 return Err(self.misfit(number, argument, parameter));
             }
         }
+        let given = arguments.iter().map(|argument| match argument {
+            SourceArgument::Local(bytes) => *bytes as u64,
+            _ => 0,
+        });
+        let bytes = given.fold(info.local_mem_size, u64::saturating_add);
+        let most = self.device.info().limits.local_memory_bytes;
+        if bytes > most {
+            return Err(Error::value(
+                "local memory",
+                format!("{bytes} bytes for each group of `{}`", info.name),
+                format!("{most} bytes at most"),
+                "use smaller groups, or less local memory",
+            ));
+        }
         Ok(())
     }
 
