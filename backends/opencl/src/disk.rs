@@ -106,7 +106,8 @@ impl Disk {
         }
     }
 
-    fn path(&self, source: &[u8]) -> Option<PathBuf> {
+    fn path(&self, source: impl AsRef<[u8]>) -> Option<PathBuf> {
+        let source = source.as_ref();
         let mut hashes = [0; 2];
         for (salt, hash) in hashes.iter_mut().enumerate() {
             // Not a promise of the standard library across versions: another hash is another file.
