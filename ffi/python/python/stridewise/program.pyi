@@ -1,6 +1,6 @@
 """Types of the module `stridewise.program`."""
 
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from . import CompilationError as CompilationError
 from . import Device, Queue
@@ -61,14 +61,13 @@ class SourceKernel:
     @property
     def work_group_size(self) -> int: ...
 
-SyclKernel = SourceKernel
-SyclKernelBundle = KernelBundle
-SyclProgram = KernelBundle
-SyclKernelBundleCompilationError = CompilationError
-SyclProgramCompilationError = CompilationError
+SyclKernel: TypeAlias = SourceKernel
+SyclKernelBundle: TypeAlias = KernelBundle
+SyclProgram: TypeAlias = KernelBundle
+SyclKernelBundleCompilationError: TypeAlias = CompilationError
+SyclProgramCompilationError: TypeAlias = CompilationError
 
 def create_kernel_bundle_from_source(q: Queue, source: str, copts: str = "") -> KernelBundle: ...
 def create_kernel_bundle_from_spirv(q: Queue, IL: Any, copts: str = "") -> KernelBundle: ...
-
-create_program_from_source = create_kernel_bundle_from_source
-create_program_from_spirv = create_kernel_bundle_from_spirv
+def create_program_from_source(q: Queue, source: str, copts: str = "") -> KernelBundle: ...
+def create_program_from_spirv(q: Queue, IL: Any, copts: str = "") -> KernelBundle: ...

@@ -1,9 +1,8 @@
 //! Kernels from sources, OpenCL C and SPIR-V: bundles, kernels, and what only they take as arguments. The names are dpctl's.
 
-use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyMemoryView, PyTuple};
 use stridewise::kernel::{KernelBundle, NdRange, SourceArgument, SourceKernel};
 use stridewise::memory::heap;
 use stridewise::{Dims, Dtype, DtypeSupport, Event, Queue, Scalar, UsmArray, Weak};
@@ -219,7 +218,7 @@ pub(crate) struct PyRawKernelArg(Vec<u8>);
 impl PyRawKernelArg {
     #[new]
     fn new(buffer: &Bound<'_, PyAny>) -> Result<Self> {
-        Ok(Self(bytes(&PyUntypedBuffer::get(buffer)?)?))
+        Ok(Self(bytes(&view(buffer)?)?))
     }
     /// Whether there are such arguments: always.
     #[staticmethod]
@@ -255,21 +254,20 @@ fn bytes_of(dtype: Dtype, shape: &[usize]) -> Result<usize> {
     })
 }
 
+/// A view of an object's buffer; of what ctypes has, too, whose buffers have no shape.
+fn view<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyMemoryView>> {
+    Ok(PyMemoryView::from(object)?)
+}
+
 /// A copy of a buffer's bytes.
-fn bytes(buffer: &PyUntypedBuffer) -> Result<Vec<u8>> {
-    if !buffer.is_c_contiguous() {
-        return Err(Fault::Python(pyo3::exceptions::PyBufferError::new_err(
+fn bytes(view: &Bound<'_, PyMemoryView>) -> Result<Vec<u8>> {
+    if !view.getattr("c_contiguous")?.is_truthy()? {
+        return Err(Fault::Python(PyBufferError::new_err(
             "`buffer` is not contiguous; expected bytes one after another; help: copy it first",
         )));
     }
-    let len = buffer.len_bytes();
-    let mut copy = heap::with_capacity("bytes", len)?;
-    // SAFETY: the buffer is contiguous, has so many bytes and is held; there is room for them, and all are written.
-    unsafe {
-        std::ptr::copy_nonoverlapping(buffer.buf_ptr().cast::<u8>(), copy.as_mut_ptr(), len);
-        copy.set_len(len);
-    }
-    Ok(copy)
+    let copy = view.call_method0("tobytes")?;
+    Ok(heap::collect("bytes", copy.cast::<PyBytes>()?.as_bytes().iter().copied())?)
 }
 
 /// An argument, as it was given.
@@ -351,11 +349,11 @@ fn given<'py>(argument: &Bound<'py, PyAny>) -> Result<Given<'py>> {
         return Ok(Given::Foreign(array));
     }
     // Numbers and structures of ctypes are buffers of no dimension.
-    if let Ok(buffer) = PyUntypedBuffer::get(argument)
-        && buffer.dimensions() == 0
+    if let Ok(buffer) = view(argument)
+        && buffer.getattr("ndim")?.extract::<usize>()? == 0
     {
         let copy = bytes(&buffer)?;
-        let dtype = dtype_of_letter(&buffer.format().to_string_lossy(), copy.len());
+        let dtype = dtype_of_letter(&buffer.getattr("format")?.extract::<String>()?, copy.len());
         return Ok(match dtype {
             Some(dtype) => {
                 let mut value = [0; 16];
@@ -428,7 +426,7 @@ fn create_kernel_bundle_from_spirv(
     IL: &Bound<'_, PyAny>,
     copts: &str,
 ) -> Result<PyKernelBundle> {
-    let (queue, code) = (queue_of(q)?, bytes(&PyUntypedBuffer::get(IL)?)?);
+    let (queue, code) = (queue_of(q)?, bytes(&view(IL)?)?);
     Ok(PyKernelBundle(py.detach(|| KernelBundle::from_spirv(&queue, &code, copts))?))
 }
 
