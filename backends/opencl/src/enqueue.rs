@@ -22,6 +22,10 @@ use crate::program::Kernel;
 use crate::queue::NativeQueue;
 
 /// A command with all that it needs compiled.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, on the stack, where a box would cost an allocation"
+)]
 enum Ready<'a> {
     Plans(Vec<(Work<'a>, Kernels)>),
     User(kernels::user::Work<'a>, Arc<Kernel>),

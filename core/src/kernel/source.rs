@@ -252,7 +252,10 @@ impl KernelBundle {
     pub fn from_spirv(queue: &Queue, code: &[u8], options: &str) -> Result<Self> {
         // Words of 32 bits in either order, the first of which is the magic number (SPIR-V 1.6, section 2.3).
         let magic = [0x0723_0203_u32.to_le_bytes(), 0x0723_0203_u32.to_be_bytes()];
-        if code.len() % 4 != 0 || code.len() < 20 || !magic.iter().any(|magic| code.starts_with(magic)) {
+        if !code.len().is_multiple_of(4)
+            || code.len() < 20
+            || !magic.iter().any(|magic| code.starts_with(magic))
+        {
             return Err(Error::value(
                 "spirv",
                 format!("{} bytes that begin with {:02x?}", code.len(), &code[..code.len().min(4)]),
