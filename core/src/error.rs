@@ -130,6 +130,8 @@ define_errors! {
     Interrupted interrupted "interrupted: {0}";
     /// The runtime of a device reported an error.
     Runtime runtime "the device's runtime: {0}";
+    /// A source of kernels does not compile.
+    Compilation compilation "compilation: {0}";
     /// Reading or writing a file failed, or its contents are not what they should be.
     Io io "input/output: {0}";
 }

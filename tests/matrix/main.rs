@@ -38,6 +38,7 @@ mod scans;
 mod selftest;
 mod slicing;
 mod sorting;
+mod sources;
 mod special;
 mod statistics;
 mod threads;
@@ -85,6 +86,7 @@ fn main() {
         overlap::cases(),
         joining::cases(),
         kernels::cases(),
+        sources::cases(),
         views::cases(),
         slicing::cases(),
         reductions::cases(),

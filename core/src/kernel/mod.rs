@@ -16,6 +16,9 @@
 //! different groups have no barrier between them. No item may wait for another one but by a barrier or collective. Checked mode
 //! ([`Kernel::launch_checked`], [`Watch`]) names who breaks a rule, and the line.
 //!
+//! **Sources.** A [`KernelBundle`] has kernels in other systems' forms, OpenCL C and SPIR-V, on devices that compile these. Nobody
+//! checks what they do.
+//!
 //! **Arithmetic** is that of the engine's operations ([`Op`](crate::Op)), so `exp` in a kernel is `exp` of arrays.
 
 mod builder;
@@ -25,6 +28,7 @@ mod form;
 mod launch;
 mod liveness;
 pub mod oracle;
+mod source;
 mod space;
 mod sync;
 mod text;
@@ -48,6 +52,10 @@ pub use form::{
     ObjectInfo, Parameter, Statement, StatementKind, Value, Variable, VariableInfo,
 };
 pub use launch::{KernelArgument, KernelLaunch};
+pub use source::{
+    CompiledKernel, KernelBundle, ParameterSpace, Source, SourceArgument, SourceKernel, SourceKernelInfo,
+    SourceLaunch, SourceParameter, SourceValue,
+};
 pub use space::{NdRange, Space};
 pub use sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
 pub use watch::{Access, ENDLESS, Watch};

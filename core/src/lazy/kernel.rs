@@ -11,6 +11,7 @@ use crate::backend::Support;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelArgument, KernelLaunch, Object, Space};
+use crate::memory::allocation::Allocation;
 use crate::memory::schedule::{self, Access, Batch};
 use crate::memory::track::Mode;
 use crate::runtime::{Event, Queue};
@@ -68,14 +69,7 @@ pub(crate) fn launch_kernel(
             }
         });
     }
-    for allocation in &written {
-        flush_foreign_readers(queue, allocation)?;
-    }
-    let event = Batch::run(queue, |batch| {
-        let _lock = queue.flush_lock();
-        for allocation in &written {
-            flush_readers(queue, allocation, batch)?;
-        }
+    submit_behind(queue, &written, exported, depends, |batch| {
         if space.is_empty() {
             return match depends {
                 [] => Ok(Event::ready()),
@@ -84,6 +78,29 @@ pub(crate) fn launch_kernel(
         }
         let launch = KernelLaunch { kernel: kernel.clone(), space, arguments: arguments.clone(), checked };
         schedule::launch_kernel(queue, launch, &accesses, depends, batch)
+    })
+}
+
+/// Submits a command that writes parts of allocations behind recorded work that reads them.
+///
+/// # Errors
+/// What the submission of recorded work, or of the command, reports.
+pub(crate) fn submit_behind(
+    queue: &Queue,
+    written: &[Arc<Allocation>],
+    exported: bool,
+    depends: &[Event],
+    mut submit: impl FnMut(&mut Batch<'_>) -> Result<Event>,
+) -> Result<Event> {
+    for allocation in written {
+        flush_foreign_readers(queue, allocation)?;
+    }
+    let event = Batch::run(queue, |batch| {
+        let _lock = queue.flush_lock();
+        for allocation in written {
+            flush_readers(queue, allocation, batch)?;
+        }
+        submit(batch)
     })?;
     if exported {
         schedule::complete(&event, depends)?;

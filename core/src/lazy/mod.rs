@@ -29,7 +29,7 @@ mod usm_array;
 
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
 pub(crate) use fold::{Folding, fold};
-pub(crate) use kernel::{Bound, launch_kernel};
+pub(crate) use kernel::{Bound, launch_kernel, submit_behind};
 pub(crate) use pass::{Pass, Walk};
 pub use usm_array::{ArrayOrScalar, Flags, UsmArray};
 

@@ -10,6 +10,7 @@
 //! - `host`: lending memory to host code;
 //! - `heap`: vectors of the host's own memory, whose allocation may fail;
 //! - `process`: what the system calls when the process ends or forks;
+//! - `source`: launches of kernels whose accesses nobody checks;
 //! - `usm`: the public memory object.
 
 pub mod heap;
@@ -29,6 +30,7 @@ pub(crate) mod track;
 
 pub(crate) mod pending;
 pub(crate) mod pointer;
+mod source;
 mod spare;
 mod usm;
 

@@ -15,7 +15,7 @@ use super::track::{LockedTrack, Mode, Region, Views};
 use super::{backlog, heap};
 use crate::backend::{self, Command, Dependency, EventStatus, Rest, Submitted, Wait};
 use crate::error::{Error, Result};
-use crate::kernel::{KernelArgument, KernelLaunch};
+use crate::kernel::{KernelArgument, KernelLaunch, SourceLaunch};
 use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
 use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
@@ -263,6 +263,21 @@ pub(crate) fn launch_kernel(
     // SAFETY: the loop above: each array that the kernel reads or writes lies in an access of that mode, and by the contract
     // of a kernel's form no index leads out of its array. Arguments fit their parameters (`Kernel::launch`).
     unsafe { submit(queue, &mut Some(Command::Kernel(Box::new(launch))), accesses, depends, batch) }
+}
+
+/// As [`launch`], of a kernel from a source.
+///
+/// # Safety
+/// The kernel touches no memory but that of `accesses`, within their regions and modes; its arguments fit its parameters.
+pub(crate) unsafe fn launch_source(
+    queue: &Queue,
+    launch: SourceLaunch,
+    accesses: &[Access],
+    depends: &[Event],
+    batch: &mut Batch<'_>,
+) -> Result<Event> {
+    // SAFETY: the caller's promise is the same.
+    unsafe { submit(queue, &mut Some(Command::SourceKernel(Box::new(launch))), accesses, depends, batch) }
 }
 
 /// The defect that a command reaches memory that nobody knows of.

@@ -216,6 +216,10 @@ typedef enum sw_status {
   SW_ERROR_OTHER = 18,
   // The library itself failed; please report it.
   SW_ERROR_PANIC = 19,
+  // A kernel breaks a rule.
+  SW_ERROR_KERNEL = 20,
+  // A source of kernels does not compile.
+  SW_ERROR_COMPILATION = 21,
 } sw_status;
 
 // Where a command is on its way.

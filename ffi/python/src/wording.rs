@@ -2,6 +2,11 @@
 
 /// What is said in Rust, and in Python.
 const TERMS: &[(&str, &str)] = &[
+    ("a number of a certain dtype is a `Scalar`", "a number of a certain dtype is one of ctypes or NumPy's"),
+    (
+        ", or write the kernel for the engine (`kernel::KernelBuilder`)",
+        ", or write the kernel as a function of Python's (`stridewise.kernel`)",
+    ),
     ("`self`", "`x`"),
     ("`items`", "the key"),
     ("`first`", "`axis1`"),

@@ -10,4 +10,4 @@ from ._native import *
 from ._native import __version__, _fft, _linalg, _Memory
 from . import fft, linalg
 from ._kernel import device_context, kernel
-from . import dppy, kernel_api
+from . import dppy, kernel_api, program

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
-from . import dppy as dppy, fft as fft, kernel_api as kernel_api, linalg as linalg
+from . import dppy as dppy, fft as fft, kernel_api as kernel_api, linalg as linalg, program as program
 from .kernel_api import kernel as kernel
 
 __version__: Final[_str]
@@ -69,6 +69,8 @@ class _Memory:
     @property
     def usm_type(self) -> _str: ...
     def with_queue(self, /, queue: Queue | None) -> _Memory: ...
+
+class CompilationError(ValueError): ...
 
 @final
 class Context:
@@ -232,6 +234,10 @@ class Flags:
 class HostAccessError(BufferError): ...
 
 @final
+class LocalAccessor:
+    def __new__(cls, dtype: Any, shape: Any) -> LocalAccessor: ...
+
+@final
 class MemoryUSMDevice(_Memory):
     def __new__(
         cls,
@@ -335,6 +341,9 @@ class Queue:
     def submit(
         self, /, kernel: Any, args: Sequence[Any], gS: Any, lS: Any = None, dEvents: Any = None
     ) -> Event: ...
+    def submit_async(
+        self, /, kernel: Any, args: Sequence[Any], gS: Any, lS: Any = None, dEvents: Any = None
+    ) -> Event: ...
     def submit_barrier(self, /, depends: Sequence[Event] | None = None) -> Event: ...
     @property
     def sycl_context(self) -> Context: ...
@@ -342,7 +351,21 @@ class Queue:
     def sycl_device(self) -> Device: ...
     def wait(self, /) -> None: ...
 
+@final
+class RawKernelArg:
+    def __new__(cls, buffer: Any) -> RawKernelArg: ...
+    @staticmethod
+    def is_available() -> _bool: ...
+
 class TaskError(RuntimeError): ...
+
+@final
+class WorkGroupMemory:
+    def __new__(cls, *args: Any) -> WorkGroupMemory: ...
+    @staticmethod
+    def is_available() -> _bool: ...
+    @property
+    def nbytes(self) -> _int: ...
 
 @final
 class Timer:
