@@ -28,6 +28,7 @@ pub mod oracle;
 mod space;
 mod sync;
 mod text;
+pub mod typed;
 mod verify;
 mod watch;
 
@@ -50,6 +51,7 @@ pub(crate) use launch::Bound;
 pub use launch::{Argument, KernelArgument, KernelLaunch};
 pub use space::{NdRange, Space};
 pub use sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
+pub use typed::{Global, Item, Local, Private};
 pub use watch::{Access, ENDLESS, Watch};
 
 use smallvec::SmallVec;
