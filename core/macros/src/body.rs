@@ -329,7 +329,10 @@ impl<'a> Body<'a> {
             [condition] => (condition, condition.to_token_stream().to_string()),
             [condition, Expr::Lit(message)] if let Lit::Str(text) = &message.lit => (condition, text.value()),
             _ => {
-                return error(invocation, "an assertion is a condition and, if you like, a text without `{}`");
+                return error(
+                    invocation,
+                    "an assertion is a condition and, if you like, a text without `{}`",
+                );
             }
         };
         let condition = self.value(condition)?;

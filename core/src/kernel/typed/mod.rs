@@ -135,7 +135,7 @@ impl Context {
 
     /// The number that a value is, where it is a constant.
     fn constant(&self, value: Value) -> Option<Scalar> {
-        self.0.borrow().constants.iter().find(|(known, _)| *known == value).map(|(_, scalar)| *scalar)
+        self.0.borrow().constants.iter().rev().find(|(known, _)| *known == value).map(|(_, scalar)| *scalar)
     }
 }
 

@@ -63,7 +63,11 @@ pub fn scalar_argument<T: Element>(value: T) -> Argument<'static> {
 #[track_caller]
 #[must_use]
 pub fn lit<T: Element>(context: &Context, value: T) -> Expr<'_, T> {
-    let scalar = value.to_scalar();
+    constant(context, value.to_scalar())
+}
+
+#[track_caller]
+fn constant<T: Element>(context: &Context, scalar: Scalar) -> Expr<'_, T> {
     let expr = context.define(|k| k.get(Operand::Scalar(scalar)));
     context.0.borrow_mut().constants.push((expr.value, scalar));
     expr
@@ -194,7 +198,7 @@ operators! {
     ge OrderedElement GreaterEqual -> bool;
 }
 
-/// `x / y`: of integers rounded towards 0, as in Rust; what is divided by 0 gives what the engine gives.
+/// `x / y`: of integers rounded towards 0, as in Rust; what is divided by 0 is some number.
 #[track_caller]
 #[must_use]
 pub fn div<'k, T: NumElement>(x: Expr<'k, T>, y: Expr<'k, T>) -> Expr<'k, T> {
@@ -273,6 +277,9 @@ pub fn not<T: BitsElement>(x: Expr<'_, T>) -> Expr<'_, T> {
 #[track_caller]
 #[must_use]
 pub fn cast<T: Element, U: Element>(x: Expr<'_, T>) -> Expr<'_, U> {
+    if let Some(known) = x.context.constant(x.value) {
+        return constant(x.context, known.cast(U::DTYPE));
+    }
     x.context.define(|k| k.cast(x.value, U::DTYPE))
 }
 
