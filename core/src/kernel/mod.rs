@@ -1,7 +1,7 @@
 //! Kernels that users write: what one item does, launched over an index space of items in groups.
 //!
 //! A kernel is data, as programs are: a structured [`Form`] that a [`KernelBuilder`] makes, statement by statement, each
-//! with its place in the source. [`Kernel::new`] verifies it, once and for all targets; what they share of analyses comes
+//! with its place in the source; the attribute [`kernel`](macro@crate::kernel) calls it for what a function says. [`Kernel::new`] verifies it, once and for all targets; what they share of analyses comes
 //! with it. [`oracle`] runs kernels one item at a time, as the rules say, and watches that items keep them.
 //!
 //! **Items and groups.** The index space has up to three dimensions, the last one the fastest. Items of a group share local
@@ -57,6 +57,7 @@ pub use watch::{Access, ENDLESS, Watch};
 use smallvec::SmallVec;
 
 use crate::backend::sync::RwLock;
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 
 /// A verified kernel, with what is known of it. Cheap to clone.
@@ -75,6 +76,8 @@ struct Verified {
     reads: Vec<bool>,
     writes: Vec<bool>,
     grouped: bool,
+    /// What it computes and stores in, each once.
+    dtypes: SmallVec<[Dtype; 8]>,
     /// What backends have made of it, by what it depends on beside the kernel.
     prepared: RwLock<SmallVec<[(u64, Prepared); 1]>>,
 }
@@ -110,9 +113,17 @@ impl Kernel {
                 _ => {}
             }
         });
+        let mut dtypes = SmallVec::new();
+        let objects = form.objects.iter().map(|object| object.dtype);
+        let variables = form.variables.iter().map(|variable| variable.dtype);
+        for dtype in form.values.iter().copied().chain(objects).chain(variables) {
+            if !dtypes.contains(&dtype) {
+                dtypes.push(dtype);
+            }
+        }
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         let prepared = RwLock::default();
-        Ok(Self(Arc::new(Verified { number, form, classes, ends, reads, writes, grouped, prepared })))
+        Ok(Self(Arc::new(Verified { number, form, classes, ends, reads, writes, grouped, dtypes, prepared })))
     }
 
     /// The form.
@@ -147,6 +158,10 @@ impl Kernel {
         }
         list.push((key, Arc::clone(&made) as Prepared));
         Some(made)
+    }
+    /// What it computes and stores in, each once.
+    fn dtypes(&self) -> &[Dtype] {
+        &self.0.dtypes
     }
     /// The name in the source.
     #[must_use]
