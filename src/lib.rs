@@ -10,6 +10,7 @@
 //! ```
 
 pub use stridewise_core::*;
+pub use stridewise_macros::{device_function, kernel};
 
 /// What programs with arrays use, for `use stridewise::prelude::*`.
 pub mod prelude {

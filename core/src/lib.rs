@@ -54,4 +54,3 @@ pub use runtime::{
     drain, exit_patience, get_execution_queue,
 };
 pub use scalar::Scalar;
-pub use stridewise_macros::{device_function, kernel};

@@ -4,9 +4,8 @@ use stridewise_core::kernel::oracle::{self, Argument, Checks, Elements};
 use stridewise_core::kernel::{
     Fence, Global, Item, Kernel, Local, MemoryOrder, MemoryScope, NdRange, Private, Rule,
 };
-use stridewise_core::{
-    Dtype, Element, Error, FloatElement, NumElement, Result, Scalar, device_function, kernel,
-};
+use stridewise_core::{Dtype, Element, Error, FloatElement, NumElement, Result, Scalar};
+use stridewise_macros::{device_function, kernel};
 
 fn array<T: Element>(shape: &[usize], values: &[T]) -> Argument {
     Argument::Array(Elements {

@@ -489,7 +489,7 @@ impl<'a> Body<'a> {
                 if let (Expr::If(_) | Expr::Block(_), Some(ident)) = (right, self.variable_of(place)?) {
                     return self.put(right, ident);
                 }
-                let (value, name) = (self.value(right)?, Ident::new("assigned", Span::mixed_site()));
+                let (value, name) = (self.value(right)?, Ident::new("assigned", beside(right)));
                 let write = self.write(place, &name.to_token_stream())?;
                 Ok(quote_spanned!(left.span()=> { let #name = #value; #write }))
             }
@@ -499,7 +499,7 @@ impl<'a> Body<'a> {
     /// `left op= right`.
     fn update(&mut self, left: &Expr, name: &str, span: Span, right: &Expr) -> Result<TokenStream> {
         let value = self.value(right)?;
-        let operand = Ident::new("operand", Span::mixed_site());
+        let operand = Ident::new("operand", beside(right));
         let place = bare(left);
         if let Some(ident) = self.variable_of(place)? {
             let sum = self.support(span, name, &quote!(#ident.get(), #operand));
@@ -553,6 +553,11 @@ impl<'a> Body<'a> {
         let ident = self.array(base, true)?;
         Ok(Some((ident.to_token_stream(), self.indices(&indices)?)))
     }
+}
+
+/// A name of the expansion's own, which errors about its value place at an expression.
+fn beside(expression: &Expr) -> Span {
+    Span::mixed_site().located_at(expression.span())
 }
 
 /// Type of the number that a declaration without a value says.

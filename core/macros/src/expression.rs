@@ -206,8 +206,9 @@ impl Body<'_> {
 
     /// Indices as a tuple.
     pub(crate) fn indices(&mut self, indices: &[&Expr]) -> Result<TokenStream> {
+        let span = indices.first().map_or_else(Span::call_site, |index| index.span());
         let indices = indices.iter().map(|index| self.value(index)).collect::<Result<Vec<_>>>()?;
-        Ok(quote!((#(#indices,)*)))
+        Ok(quote_spanned!(span=> (#(#indices,)*)))
     }
 
     fn binary(&mut self, binary: &ExprBinary) -> Result<TokenStream> {

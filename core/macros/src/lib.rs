@@ -22,13 +22,14 @@ use proc_macro::TokenStream;
 /// use stridewise_core::kernel::{Global, Item};
 /// use stridewise_core::{NumElement, Scalar};
 ///
-/// #[stridewise_core::kernel(crate = stridewise_core)]
+/// #[stridewise_macros::kernel(crate = stridewise_core)]
 /// fn axpy<T: NumElement>(item: Item<1>, a: T, x: &Global<T>, y: &mut Global<T>) {
 ///     let i = item.global_id(0);
 ///     y[i] += a * x[i];
 /// }
 ///
-/// // On an array, `axpy(&queue, [n], 2.0, &x, &mut y)?`; here, by the rules themselves.
+/// // In a program the attribute is `#[stridewise::kernel]`, and
+/// // `axpy(&queue, [n], 2.0, &x, &mut y)?` launches it. Here it runs by the rules themselves.
 /// let numbers = |x: [f32; 3]| Argument::Array(Elements { shape: vec![3], elements: x.map(Scalar::F32).to_vec() });
 /// let mut arguments = [Argument::Scalar(Scalar::F32(2.0)), numbers([1.0, 2.0, 3.0]), numbers([5.0; 3])];
 /// oracle::run(&axpy::kernel::<f32>()?, &[3].into(), &mut arguments, Checks::ALL)?;

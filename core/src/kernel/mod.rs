@@ -1,7 +1,7 @@
 //! Kernels that users write: what one item does, launched over an index space of items in groups.
 //!
 //! A kernel is data, as programs are: a structured [`Form`] that a [`KernelBuilder`] makes, statement by statement, each
-//! with its place in the source; the attribute [`kernel`](macro@crate::kernel) calls it for what a function says. [`Kernel::new`] verifies it, once and for all targets; what they share of analyses comes
+//! with its place in the source; the attribute `kernel` calls it for what a function says. [`Kernel::new`] verifies it, once and for all targets; what they share of analyses comes
 //! with it. [`oracle`] runs kernels one item at a time, as the rules say, and watches that items keep them.
 //!
 //! **Items and groups.** The index space has up to three dimensions, the last one the fastest. Items of a group share local
