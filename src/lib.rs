@@ -171,6 +171,7 @@
 //! the README.
 
 pub use stridewise_core::*;
+pub use stridewise_macros::{device_function, kernel};
 
 /// What programs with arrays use, for `use stridewise::prelude::*`.
 pub mod prelude {

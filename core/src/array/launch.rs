@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use smallvec::SmallVec;
+
 use super::{Array, UsmArray};
 use crate::dtype::Element;
 use crate::error::{Error, Result};
@@ -103,8 +105,9 @@ impl Kernel {
                 "give one for each parameter, in their order",
             ));
         }
-        let mut bound = Vec::with_capacity(arguments.len());
-        let mut queues = vec![("queue", queue)];
+        let mut bound = SmallVec::<[Bound<'_>; 8]>::new();
+        let mut queues = SmallVec::<[(&str, &Queue); 9]>::new();
+        queues.push(("queue", queue));
         for (parameter, argument) in parameters.iter().zip(arguments) {
             let argument = self.bind(parameter, argument)?;
             if let Bound::Array(object, array) = argument {
@@ -119,11 +122,8 @@ impl Kernel {
 
     /// The device computes in all dtypes of the kernel.
     fn check_dtypes(&self, queue: &Queue) -> Result<()> {
-        let (form, support) = (self.form(), queue.device().dtype_support());
-        let objects = form.objects.iter().map(|object| object.dtype);
-        let variables = form.variables.iter().map(|variable| variable.dtype);
-        let all = form.values.iter().copied().chain(objects).chain(variables);
-        match all.into_iter().find(|&dtype| !support.supports(dtype)) {
+        let support = queue.device().dtype_support();
+        match self.dtypes().iter().copied().find(|&dtype| !support.supports(dtype)) {
             None => Ok(()),
             Some(dtype) => Err(Error::dtype(
                 "kernel",

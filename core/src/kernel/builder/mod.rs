@@ -202,6 +202,27 @@ impl KernelBuilder {
         self.object(name, dtype, memory)
     }
 
+    /// The constant array of a name and of elements, which is added where there is none.
+    ///
+    /// # Errors
+    /// As for [`constant_array`](Self::constant_array).
+    #[track_caller]
+    pub(super) fn shared_constant(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        elements: &[Scalar],
+    ) -> Result<Object> {
+        let same = |info: &ObjectInfo| match &info.memory {
+            Memory::Constant { shape: s, elements: e } => info.name == name && s == shape && **e == *elements,
+            _ => false,
+        };
+        match self.form.objects.iter().position(same) {
+            Some(number) => Ok(Object(self.number(number)?)),
+            None => self.constant_array(name, shape, elements),
+        }
+    }
+
     /// Adds a variable.
     ///
     /// # Errors

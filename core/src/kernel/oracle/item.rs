@@ -261,8 +261,7 @@ impl Item {
             _ => None,
         };
         let op = atomic.op;
-        let access = if op == AtomicOp::Load { Access::AtomicRead } else { Access::AtomicWrite };
-        self.access(place, atomic.object, &atomic.indices, access, memory, |before| {
+        self.access(place, atomic.object, &atomic.indices, Access::of(op), memory, |before| {
             match (op.combines(), expected) {
                 (Some(op), _) => ops::apply(op, &[before, operand?]),
                 (None, Some(expected)) if expected.to_bytes() != before.to_bytes() => None,
