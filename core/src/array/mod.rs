@@ -10,6 +10,7 @@ mod counting;
 mod creation;
 pub(crate) mod direct;
 mod display;
+mod draws;
 mod elementwise;
 mod functions;
 mod indexing;
@@ -32,6 +33,7 @@ mod sorting;
 mod statistics;
 mod transfer;
 mod typed;
+mod variates;
 mod views;
 
 pub use addressing::IndexMode;

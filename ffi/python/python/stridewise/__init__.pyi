@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
-from . import dppy as dppy, fft as fft, kernel_api as kernel_api, linalg as linalg
+from . import dppy as dppy, fft as fft, kernel_api as kernel_api, linalg as linalg, random as random
 from .kernel_api import kernel as kernel
 
 __version__: Final[_str]
 _fft: Any
 _linalg: Any
+_random: Any
 __array_api_version__: Final[_str]
 
 @final

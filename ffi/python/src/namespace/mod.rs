@@ -11,6 +11,7 @@ mod manipulation;
 mod numeric;
 mod output;
 pub(crate) mod placement;
+mod random;
 mod reduction;
 pub(crate) mod sequence;
 mod sorting;
@@ -52,6 +53,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     numeric::register(module)?;
     linear_algebra::register(module)?;
     fourier::register(module)?;
+    random::register(module)?;
     types::register(module)?;
     inspection::register(module)
 }
