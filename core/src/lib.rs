@@ -28,8 +28,8 @@ pub use ::ndarray;
 pub use array::{
     Array, ArrayOrScalar, ArrayOrValue, Axes, Bins, BitsElement, Buffer, Contracted, Creator, Extents,
     FieldElement, Flags, FloatElement, Generator, Index, IndexMode, Indexing, IntElement, NumElement,
-    OrderedElement, QuantileMethod, RealElement, Reducible, Reduction, Scan, Side, Spacing, Unique,
-    UniqueValues, UsmArray, UsmArrayBuilder, broadcast_arrays, concat, elementwise, meshgrid, stack, where_,
+    OrderedElement, Overlap, Padding, QuantileMethod, RealElement, Reducible, Reduction, Scan, Side, Spacing, Unique,
+    UniqueValues, UsmArray, UsmArrayBuilder, broadcast_arrays, concat, einsum, elementwise, lexsort, meshgrid, stack, where_,
 };
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};

@@ -1,48 +1,18 @@
 //! Sums at places: what is added to elements that indices name, as often as they name them, in the order of the indices.
 
-use std::sync::Mutex;
-
 use super::elementwise::indices as counted;
 use super::indexing::Index;
+use super::kernels::ByDtype;
 use super::{ArrayOrScalar, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::kernel::{
-    Argument, AtomicOp, Coordinate, Kernel, KernelBuilder, Level, MemoryOrder, MemoryScope, Operand,
+    Argument, AtomicOp, Coordinate, KernelBuilder, Level, MemoryOrder, MemoryScope, Operand,
 };
 use crate::layout::{Layout, Order, SliceItem};
 use crate::ops::Op;
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
-
-/// Kernels by the dtype that they compute in: each is built once, as a device compiles each once.
-pub(super) struct ByDtype {
-    kernels: Mutex<Vec<(Dtype, Kernel)>>,
-    build: fn(Dtype) -> Result<Kernel>,
-}
-
-impl ByDtype {
-    pub(super) const fn new(build: fn(Dtype) -> Result<Kernel>) -> Self {
-        Self { kernels: Mutex::new(Vec::new()), build }
-    }
-
-    pub(super) fn get(&self, dtype: Dtype) -> Result<Kernel> {
-        let find = |kernels: &[(Dtype, Kernel)]| {
-            kernels.iter().find(|(of, _)| *of == dtype).map(|(_, kernel)| kernel.clone())
-        };
-        let lock = || self.kernels.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(kernel) = find(&lock()) {
-            return Ok(kernel);
-        }
-        // Not under the lock; who comes second takes the first one's.
-        let built = (self.build)(dtype)?;
-        let mut kernels = lock();
-        Ok(find(&kernels).unwrap_or_else(|| {
-            kernels.push((dtype, built.clone()));
-            built
-        }))
-    }
-}
 
 /// Adds values, sorted by their places, to the elements at the places. An item has one place: it adds from the first value of it
 /// to the last.

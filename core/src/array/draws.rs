@@ -2,7 +2,6 @@
 //! taken.
 
 use std::cell::RefCell;
-use std::sync::OnceLock;
 
 use super::random::scale;
 use crate::dtype::Dtype;
@@ -10,9 +9,6 @@ use crate::error::Result;
 use crate::kernel::{Coordinate, Kernel, KernelBuilder, Level, Object, Operand, Value, Variable};
 use crate::ops::Op;
 use crate::scalar::Scalar;
-
-/// The kernels of a distribution, in `float32` and `float64`.
-pub(super) type Kernels = [OnceLock<Kernel>; 2];
 
 /// Attempts that an item has at most, each of which succeeds with a probability above 0.6; of counts that are drawn one by one,
 /// more than there ever are.

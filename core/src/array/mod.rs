@@ -1,5 +1,6 @@
 //! Arrays: a view of USM memory, or of work that is recorded and not yet run.
 
+mod accumulating;
 mod addressing;
 mod axis_order;
 mod build;
@@ -11,10 +12,12 @@ mod creation;
 pub(crate) mod direct;
 mod display;
 mod draws;
+mod einsum;
 mod elementwise;
 mod functions;
 mod indexing;
 mod interpolation;
+mod kernels;
 mod linalg;
 mod masks;
 mod nan;
@@ -22,6 +25,7 @@ mod nan;
 mod ndarray;
 #[cfg(feature = "npy")]
 mod npy;
+mod padding;
 mod quantiles;
 mod random;
 mod rearrange;
@@ -35,16 +39,19 @@ mod transfer;
 mod typed;
 mod variates;
 mod views;
+mod weighted;
 
 pub use addressing::IndexMode;
 pub use build::{Buffer, UsmArrayBuilder};
 pub use concat::{concat, stack};
 pub use counting::Bins;
 pub use creation::{Indexing, meshgrid};
+pub use einsum::einsum;
 pub use elementwise::{ArrayOrScalar, elementwise, where_};
 pub use indexing::Index;
 pub use interpolation::Spacing;
 pub use linalg::Contracted;
+pub use padding::{Overlap, Padding};
 pub use quantiles::QuantileMethod;
 pub use random::Generator;
 pub use rearrange::broadcast_arrays;
@@ -56,6 +63,7 @@ pub use typed::{
     Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, IntElement,
     NumElement, OrderedElement, RealElement, Reducible, UniqueValues,
 };
+pub use weighted::lexsort;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,14 +1,13 @@
 //! Random numbers of further distributions, choices, and generators apart from each other. What is drawn by rejection is a
 //! kernel: an item draws from the streams of its own place until a number is taken, whatever the others do.
 
-use std::sync::OnceLock;
-
-use super::draws::{self, Kernels};
+use super::draws;
+use super::kernels::ByDtype;
 use super::random::{down, scale};
 use super::{Array, ArrayOrScalar, FloatElement, Generator, Reduction, Scan, Side, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::kernel::{Argument, Kernel};
+use crate::kernel::Argument;
 use crate::layout::{Dims, SliceItem, normalize_axis};
 use crate::memory::UsmKind;
 use crate::ops::{self, Op};
@@ -20,6 +19,10 @@ use crate::scalar::Scalar;
 const SPAWNING: u64 = u64::MAX;
 /// The largest rate of a Poisson distribution whose numbers are of `int64`, as NumPy has it.
 const MAX_RATE: f64 = 9.223_372_006_484_771e18;
+
+static GAMMA: ByDtype = ByDtype::new(draws::gamma);
+static POISSON: ByDtype = ByDtype::new(draws::poisson);
+static BINOMIAL: ByDtype = ByDtype::new(draws::binomial);
 
 impl Generator {
     /// So many generators whose streams are apart from this one's and from each other: their seeds are random words of this
@@ -106,14 +109,13 @@ impl Generator {
         alpha: impl Into<ArrayOrScalar<'a>>,
         scale: f64,
     ) -> Result<UsmArray> {
-        static KERNELS: Kernels = [OnceLock::new(), OnceLock::new()];
         let shape = shape.as_ref();
         let float = self.float(dtype)?;
         if !scale.is_finite() || scale < 0.0 {
             return Err(Error::value("scale", scale, "a finite number, 0 or more", "scale numbers afterwards"));
         }
         let largest = float.finfo()?.max;
-        let numbers = self.drawn(&KERNELS, draws::gamma, shape, float, float, &[("alpha", alpha.into(), largest)]);
+        let numbers = self.drawn(&GAMMA, shape, float, float, &[("alpha", alpha.into(), largest)]);
         let numbers = numbers.and_then(|numbers| {
             let scaled = numbers.binary(Op::Multiply, Scalar::F64(scale).cast(float))?;
             scaled.astype(dtype)
@@ -135,10 +137,9 @@ impl Generator {
         shape: impl AsRef<[usize]>,
         lam: impl Into<ArrayOrScalar<'a>>,
     ) -> Result<Array<i64>> {
-        static KERNELS: Kernels = [OnceLock::new(), OnceLock::new()];
         let float = self.queue()?.device().dtype_support().default_float();
         let parameters = [("lam", lam.into(), MAX_RATE)];
-        let numbers = self.drawn(&KERNELS, draws::poisson, shape.as_ref(), float, Dtype::I64, &parameters);
+        let numbers = self.drawn(&POISSON, shape.as_ref(), float, Dtype::I64, &parameters);
         let len = numbers.as_ref().map_or(0, UsmArray::len);
         self.advance(len, numbers)?.try_into()
     }
@@ -156,10 +157,9 @@ impl Generator {
         n: impl Into<ArrayOrScalar<'a>>,
         p: impl Into<ArrayOrScalar<'b>>,
     ) -> Result<Array<i64>> {
-        static KERNELS: Kernels = [OnceLock::new(), OnceLock::new()];
         let float = self.queue()?.device().dtype_support().default_float();
         let parameters = [("n", n.into(), 2_f64.powi(53)), ("p", p.into(), 1.0)];
-        let numbers = self.drawn(&KERNELS, draws::binomial, shape.as_ref(), float, Dtype::I64, &parameters);
+        let numbers = self.drawn(&BINOMIAL, shape.as_ref(), float, Dtype::I64, &parameters);
         let len = numbers.as_ref().map_or(0, UsmArray::len);
         self.advance(len, numbers)?.try_into()
     }
@@ -258,8 +258,7 @@ impl Generator {
     /// The numbers of a kernel over so many items, with parameters from 0 to a largest value each.
     fn drawn(
         &self,
-        kernels: &'static Kernels,
-        build: fn(Dtype) -> Result<Kernel>,
+        kernels: &ByDtype,
         shape: &[usize],
         float: Dtype,
         out: Dtype,
@@ -280,19 +279,11 @@ impl Generator {
         if numbers.is_empty() {
             return Ok(numbers);
         }
-        let cell = &kernels[usize::from(float == Dtype::F64)];
-        let kernel = match cell.get() {
-            Some(kernel) => kernel,
-            None => {
-                let kernel = build(float)?;
-                cell.get_or_init(|| kernel)
-            }
-        };
         let flat = numbers.reshape_view(&[-1])?;
         let mut arguments: Vec<Argument<'_>> = rows.iter().map(Argument::Array).collect();
         arguments.push(Argument::Array(&flat));
         arguments.extend([Scalar::U64(self.counter), Scalar::U64(self.seed)].map(Argument::Scalar));
-        kernel.launch(&queue, [flat.len()], &arguments, &[])?;
+        kernels.get(float)?.launch(&queue, [flat.len()], &arguments, &[])?;
         Ok(numbers)
     }
 }
@@ -354,7 +345,7 @@ fn checked_weights(queue: &Queue, weights: &UsmArray, n: usize) -> Result<UsmArr
     if n > 0 {
         let least = weights.reduce_all(Reduction::Min)?.to_f64();
         let total = weights.reduce_all(Reduction::Sum)?.to_f64();
-        if !(least >= 0.0) || !(total > 0.0) || !total.is_finite() {
+        if least.is_nan() || least < 0.0 || !total.is_finite() || total == 0.0 {
             return Err(Error::value(
                 "p",
                 format!("weights from {least} on with the sum {total}"),

@@ -181,7 +181,7 @@ impl PyGenerator {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let make = slf.py().import("stridewise._native")?.getattr("_random")?.getattr("_restored")?;
+        let make = slf.py().import("stridewise._native")?.getattr("_generator_restored")?;
         let generator = slf.get().lock();
         let state = (generator.seed(), generator.counter(), generator.spawned());
         Ok((make, state.into_pyobject(slf.py())?))
@@ -667,7 +667,7 @@ fn default_rng<'py>(py: Python<'py>, seed: Argument<'_, 'py>) -> Result<Bound<'p
 
 /// The generator of what `__reduce__` has written.
 #[pyfunction]
-fn _restored(seed: u64, counter: u64, spawned: u64) -> PyGenerator {
+fn _generator_restored(seed: u64, counter: u64, spawned: u64) -> PyGenerator {
     PyGenerator::of(stridewise::Generator::new(seed).at(counter, spawned))
 }
 
@@ -676,6 +676,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let inner = PyModule::new(module.py(), "_random")?;
     let inner = &inner;
     inner.add_class::<PyGenerator>()?;
-    super::add_functions!(inner: default_rng _restored);
+    super::add_functions!(inner: default_rng);
+    // Where pickle finds it.
+    super::add_functions!(module: _generator_restored);
     module.setattr("_random", inner)
 }
