@@ -61,7 +61,7 @@ pub use searching::Side;
 pub use sets::Unique;
 pub use typed::{
     Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, IntElement,
-    NumElement, OrderedElement, RealElement, Reducible, UniqueValues,
+    Item, ItemOrValue, NumElement, OrderedElement, Parts, RealElement, Reducible, UniqueValues,
 };
 pub use weighted::lexsort;
 
