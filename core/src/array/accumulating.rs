@@ -53,7 +53,8 @@ static ATOMIC: ByDtype = ByDtype::new(|dtype| {
     let target = k.global("target", dtype, 1, true)?;
     let values = k.global("values", dtype, 1, false)?;
     let places = k.global("places", Dtype::I64, 1, false)?;
-    let (first, all) = (k.index(Level::Global, Coordinate::Id(0))?, k.index(Level::Global, Coordinate::Range(0))?);
+    let (first, all) =
+        (k.index(Level::Global, Coordinate::Id(0))?, k.index(Level::Global, Coordinate::Range(0))?);
     let count = k.extent(places, 0)?;
     let i = k.for_(first, count, all)?;
     let (place, value) = (k.load(places, [i])?, k.load(values, [i])?);
@@ -79,7 +80,12 @@ impl UsmArray {
     pub fn add_at<'a>(&self, items: &[Index], values: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
         self.check_writable("self")?;
         if self.dtype == Dtype::Bool {
-            return Err(Error::dtype("self", "bool for `add_at`", "numbers", "convert the array with `astype`"));
+            return Err(Error::dtype(
+                "self",
+                "bool for `add_at`",
+                "numbers",
+                "convert the array with `astype`",
+            ));
         }
         let values = values.into();
         if let ArrayOrScalar::Array(array) = &values {
@@ -119,12 +125,13 @@ impl UsmArray {
             let order = places.argsort(0, false)?;
             let sorted = places.take(&order, Some(0), super::IndexMode::Clip)?;
             let starts = sorted.starts()?;
-            let arguments =
-                [&flat, values, &order, &sorted, &starts].map(Argument::Array);
+            let arguments = [&flat, values, &order, &sorted, &starts].map(Argument::Array);
             SEGMENTS.get(self.dtype)?.launch(&self.queue, [starts.len()], &arguments, &[])?;
         }
         if copied {
-            self.assign(&flat.reshape(&self.shape().iter().map(|extent| extent.cast_signed()).collect::<Vec<_>>())?)?;
+            self.assign(
+                &flat.reshape(&self.shape().iter().map(|extent| extent.cast_signed()).collect::<Vec<_>>())?,
+            )?;
         }
         Ok(())
     }
@@ -133,7 +140,9 @@ impl UsmArray {
     fn adds_atomically(&self) -> bool {
         match self.dtype {
             Dtype::I32 | Dtype::U32 => true,
-            Dtype::I64 | Dtype::U64 => self.device().info().aspects.contains(&crate::backend::Aspect::Atomic64),
+            Dtype::I64 | Dtype::U64 => {
+                self.device().info().aspects.contains(&crate::backend::Aspect::Atomic64)
+            }
             _ => false,
         }
     }
@@ -142,7 +151,8 @@ impl UsmArray {
     pub(super) fn starts(&self) -> Result<Self> {
         let slice = |start, stop| [SliceItem::Slice { start, stop, step: 1 }];
         let first = Self::full(&self.queue, &[1], Scalar::Bool(true), self.usm_kind())?;
-        let changes = self.slice(&slice(Some(1), None))?.binary(Op::NotEqual, &self.slice(&slice(None, Some(-1)))?)?;
+        let changes =
+            self.slice(&slice(Some(1), None))?.binary(Op::NotEqual, &self.slice(&slice(None, Some(-1)))?)?;
         let all = super::concat(&[&first, &changes], Some(0))?;
         match all.nonzero()?.pop() {
             Some(places) => Ok(places),

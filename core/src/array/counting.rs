@@ -191,7 +191,12 @@ impl UsmArray {
     pub fn histogram_weighted(&self, bins: Bins<'_>, weights: &Self) -> Result<(Self, Self)> {
         let weights = self.weights(weights, "histogram")?;
         if weights.dtype == Dtype::Bool {
-            return Err(Error::dtype("weights", "bool", "numbers", "select with `masked`, or convert with `astype`"));
+            return Err(Error::dtype(
+                "weights",
+                "bool",
+                "numbers",
+                "select with `masked`, or convert with `astype`",
+            ));
         }
         let (places, edges) = self.bins_of(bins)?;
         let sums = Self::zeros(&self.queue, &[edges.len()], weights.dtype, self.usm_kind())?;

@@ -75,12 +75,7 @@ impl Draws {
     fn div(&self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result<Value> {
         self.two(Op::Divide, x, y)
     }
-    fn select(
-        &self,
-        condition: Value,
-        yes: impl Into<Operand>,
-        no: impl Into<Operand>,
-    ) -> Result<Value> {
+    fn select(&self, condition: Value, yes: impl Into<Operand>, no: impl Into<Operand>) -> Result<Value> {
         self.k.borrow_mut().apply(Op::Where, &[condition.into(), yes.into(), no.into()])
     }
     fn if_(&self, op: Op, x: impl Into<Operand>, y: impl Into<Operand>) -> Result<()> {
@@ -110,8 +105,10 @@ impl Draws {
 
     /// The next word of the item's own.
     fn word(&self) -> Result<Value> {
-        let word =
-            self.k.borrow_mut().apply(Op::Philox, &[self.place.into(), self.stream.into(), self.seed.into()])?;
+        let word = self
+            .k
+            .borrow_mut()
+            .apply(Op::Philox, &[self.place.into(), self.stream.into(), self.seed.into()])?;
         self.set(self.stream, self.add(self.stream, Scalar::U64(1))?)?;
         Ok(word)
     }
@@ -146,7 +143,6 @@ impl Draws {
         let weighted = self.mul(self.add(way, 1.0)?, log)?;
         self.mul(self.sub(weighted, way)?, mean)
     }
-
 
     /// `ln k! − k ln k + k`: from a table of the first, else by Stirling's series.
     fn stirling(&self, table: Object, k: Value) -> Result<Value> {
@@ -240,7 +236,8 @@ pub(super) fn poisson(float: Dtype) -> Result<Kernel> {
     d.set(result, d.of(Op::Floor, rate)?)?;
     d.repeat()?;
     let [v, near, density, number] = d.candidate(a, b, d.add(rate, 0.43)?)?;
-    let inner = d.two(Op::BitwiseAnd, d.two(Op::GreaterEqual, near, 0.07)?, d.two(Op::LessEqual, v, surely)?)?;
+    let inner =
+        d.two(Op::BitwiseAnd, d.two(Op::GreaterEqual, near, 0.07)?, d.two(Op::LessEqual, v, surely)?)?;
     let outer = d.two(Op::BitwiseAnd, d.two(Op::Less, near, 0.013)?, d.two(Op::Greater, v, near)?)?;
     let in_range = d.two(Op::GreaterEqual, number, 0.0)?;
     let asked = d.two(Op::BitwiseAnd, in_range, d.of(Op::LogicalNot, outer)?)?;
@@ -301,12 +298,10 @@ pub(super) fn binomial(float: Dtype) -> Result<Kernel> {
     d.set(result, mode)?;
     d.repeat()?;
     let [v, near, density, number] = d.candidate(a, b, d.add(mean, 0.5)?)?;
-    let in_range = d.two(
-        Op::BitwiseAnd,
-        d.two(Op::GreaterEqual, number, 0.0)?,
-        d.two(Op::LessEqual, number, n)?,
-    )?;
-    let inner = d.two(Op::BitwiseAnd, d.two(Op::GreaterEqual, near, 0.07)?, d.two(Op::LessEqual, v, surely)?)?;
+    let in_range =
+        d.two(Op::BitwiseAnd, d.two(Op::GreaterEqual, number, 0.0)?, d.two(Op::LessEqual, number, n)?)?;
+    let inner =
+        d.two(Op::BitwiseAnd, d.two(Op::GreaterEqual, near, 0.07)?, d.two(Op::LessEqual, v, surely)?)?;
     let height = d.of(Op::Log, d.div(d.mul(v, alpha)?, density)?)?;
     let k = d.two(Op::Minimum, d.two(Op::Maximum, number, 0.0)?, n)?;
     let below = d.two(Op::LessEqual, height, d.sub(log(k)?, most)?)?;

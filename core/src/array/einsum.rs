@@ -48,10 +48,11 @@ impl Subscripts {
         let all = || operands.iter().flatten().copied();
         let result = match output {
             Some(output) => {
-                let count = all().filter(|label| matches!(label, Label::Ellipsis(_))).map(|label| match label {
-                    Label::Ellipsis(number) => number.0 + 1,
-                    Label::Letter(_) => 0,
-                });
+                let count =
+                    all().filter(|label| matches!(label, Label::Ellipsis(_))).map(|label| match label {
+                        Label::Ellipsis(number) => number.0 + 1,
+                        Label::Letter(_) => 0,
+                    });
                 let hidden = count.max().unwrap_or(0);
                 let mut named = labels(subscripts, output, None)?;
                 if let Some(place) = named.iter().position(|label| matches!(label, Label::Ellipsis(_))) {
@@ -65,7 +66,8 @@ impl Subscripts {
             None => {
                 let mut once: Vec<Label> = all()
                     .filter(|label| {
-                        matches!(label, Label::Ellipsis(_)) || all().filter(|other| other == label).count() == 1
+                        matches!(label, Label::Ellipsis(_))
+                            || all().filter(|other| other == label).count() == 1
                     })
                     .collect();
                 once.sort_unstable();
@@ -160,7 +162,8 @@ impl Term {
 
     /// The array with axes in an order; each label is one of its own.
     fn ordered(&self, labels: &[Label]) -> Result<UsmArray> {
-        let place = |label: &Label| self.labels.iter().position(|own| own == label).unwrap_or(0).cast_signed();
+        let place =
+            |label: &Label| self.labels.iter().position(|own| own == label).unwrap_or(0).cast_signed();
         self.array.permute_dims(&labels.iter().map(place).collect::<Vec<_>>())
     }
 
@@ -237,7 +240,10 @@ pub fn einsum(subscripts: &str, operands: &[&UsmArray]) -> Result<UsmArray> {
     }
     let extent = |label: Label| -> usize {
         let own = read.operands.iter().zip(&shapes).flat_map(|(labels, shape)| labels.iter().zip(*shape));
-        own.filter(|(other, extent)| **other == label && **extent != 1).map(|(_, extent)| *extent).next().unwrap_or(1)
+        own.filter(|(other, extent)| **other == label && **extent != 1)
+            .map(|(_, extent)| *extent)
+            .next()
+            .unwrap_or(1)
     };
     for (number, (labels, shape)) in read.operands.iter().zip(&shapes).enumerate() {
         for (&label, &own) in labels.iter().zip(*shape) {

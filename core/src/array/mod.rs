@@ -32,6 +32,8 @@ mod rearrange;
 mod reduction;
 mod scan;
 mod searching;
+#[cfg(feature = "serde")]
+mod serialization;
 mod sets;
 mod sorting;
 mod statistics;
@@ -60,8 +62,8 @@ pub use scan::Scan;
 pub use searching::Side;
 pub use sets::Unique;
 pub use typed::{
-    Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, IntElement,
-    Item, ItemOrValue, NumElement, OrderedElement, Parts, RealElement, Reducible, UniqueValues,
+    Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, IntElement, Item,
+    ItemOrValue, NumElement, OrderedElement, Parts, RealElement, Reducible, UniqueValues,
 };
 pub use weighted::lexsort;
 

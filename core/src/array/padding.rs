@@ -57,7 +57,8 @@ impl UsmArray {
                 "give (0, 0) for an axis that is not padded",
             ));
         }
-        let too_many = || Error::overflow("pad_width", format!("{widths:?}"), "fewer elements", "pad by less");
+        let too_many =
+            || Error::overflow("pad_width", format!("{widths:?}"), "fewer elements", "pad by less");
         let extents = self.shape().iter().zip(widths).map(|(&extent, &(before, after))| {
             let most = isize::MAX.unsigned_abs();
             extent.checked_add(before)?.checked_add(after).filter(|&extent| extent <= most)
@@ -181,7 +182,12 @@ impl UsmArray {
         };
         let dtype = result_type(&[self.dtype, row.dtype], &[], self.device().dtype_support())?;
         if dtype == Dtype::Bool {
-            return Err(Error::dtype("x1", "bool for a convolution", "numbers", "convert with `astype` first"));
+            return Err(Error::dtype(
+                "x1",
+                "bool for a convolution",
+                "numbers",
+                "convert with `astype` first",
+            ));
         }
         let (long, short) = (self.astype(dtype)?, row.astype(dtype)?);
         let before = (m - 1) - start;
@@ -217,7 +223,8 @@ impl UsmArray {
             let out = Self::builder(x.shape()).dtype(dtype).buffer(kind).order(Order::C).queue(&x.queue);
             return out.filled(zero);
         };
-        let coefficient = |number: usize| self.slice(&[SliceItem::Index(number.cast_signed())])?.astype(dtype);
+        let coefficient =
+            |number: usize| self.slice(&[SliceItem::Index(number.cast_signed())])?.astype(dtype);
         let x = x.astype(dtype)?;
         let mut value = coefficient(0)?;
         if last == 0 {

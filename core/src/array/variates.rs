@@ -69,7 +69,12 @@ impl Generator {
     ///
     /// # Errors
     /// [`Error::Value`] for a scale that is negative or not finite; as for [`uniform_as`](Self::uniform_as).
-    pub fn exponential_as(&mut self, shape: impl AsRef<[usize]>, dtype: Dtype, scale: f64) -> Result<UsmArray> {
+    pub fn exponential_as(
+        &mut self,
+        shape: impl AsRef<[usize]>,
+        dtype: Dtype,
+        scale: f64,
+    ) -> Result<UsmArray> {
         let numbers = self.exponential_block(shape.as_ref(), dtype, scale);
         let len = numbers.as_ref().map_or(0, UsmArray::len);
         self.advance(len, numbers)
@@ -112,7 +117,12 @@ impl Generator {
         let shape = shape.as_ref();
         let float = self.float(dtype)?;
         if !scale.is_finite() || scale < 0.0 {
-            return Err(Error::value("scale", scale, "a finite number, 0 or more", "scale numbers afterwards"));
+            return Err(Error::value(
+                "scale",
+                scale,
+                "a finite number, 0 or more",
+                "scale numbers afterwards",
+            ));
         }
         let largest = float.finfo()?.max;
         let numbers = self.drawn(&GAMMA, shape, float, float, &[("alpha", alpha.into(), largest)]);
@@ -188,7 +198,8 @@ impl Generator {
         };
         let positive = match &weights {
             Some(weights) if !replace => {
-                usize::try_from(weights.count_nonzero(None, false)?.item()?.get::<i64>().unwrap_or(0)).unwrap_or(0)
+                usize::try_from(weights.count_nonzero(None, false)?.item()?.get::<i64>().unwrap_or(0))
+                    .unwrap_or(0)
             }
             _ => n,
         };
@@ -272,9 +283,9 @@ impl Generator {
             }
         }
         let numbers = UsmArray::empty(&queue, shape, out, kind)?;
-        let rows = parameters.iter().map(|(name, parameter, most)| {
-            row(&queue, kind, (name, parameter), float, *most, shape)
-        });
+        let rows = parameters
+            .iter()
+            .map(|(name, parameter, most)| row(&queue, kind, (name, parameter), float, *most, shape));
         let rows = rows.collect::<Result<Vec<_>>>()?;
         if numbers.is_empty() {
             return Ok(numbers);
@@ -301,7 +312,12 @@ fn row(
         if (0.0..=most).contains(&value) {
             return Ok(());
         }
-        Err(Error::value(name, value, format!("numbers from 0 to {most}"), "check the parameters of the distribution"))
+        Err(Error::value(
+            name,
+            value,
+            format!("numbers from 0 to {most}"),
+            "check the parameters of the distribution",
+        ))
     };
     let number = |value: Weak| {
         let value = value.to_c128();

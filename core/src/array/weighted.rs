@@ -84,7 +84,9 @@ impl UsmArray {
         common_queue(&[("x", &self.queue), ("weights", &weights.queue)])?;
         let weights = match (weights.ndim(), axes) {
             _ if weights.shape() == self.shape() => weights.clone(),
-            (1, Some(&[axis])) if weights.len() == self.shape()[normalize_axis("axis", axis, self.ndim())?] => {
+            (1, Some(&[axis]))
+                if weights.len() == self.shape()[normalize_axis("axis", axis, self.ndim())?] =>
+            {
                 let place = normalize_axis("axis", axis, self.ndim())?;
                 let mut shape: Vec<isize> = vec![1; self.ndim()];
                 shape[place] = -1;
@@ -105,7 +107,8 @@ impl UsmArray {
         let (x, w) = (self.astype_step(computed)?, weights.astype_step(computed)?);
         let products = interim(Op::Multiply, &[(&x).into(), (&w).into()])?;
         let sum = products.reduce_as(Reduction::Sum, axes, keepdims, Some(computed))?;
-        let total = w.broadcast_to(self.shape())?.reduce_as(Reduction::Sum, axes, keepdims, Some(computed))?;
+        let total =
+            w.broadcast_to(self.shape())?.reduce_as(Reduction::Sum, axes, keepdims, Some(computed))?;
         Ok((sum.binary(Op::Divide, &total)?.astype(dtype)?, total.astype(dtype)?))
     }
 

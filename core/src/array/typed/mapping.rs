@@ -103,7 +103,11 @@ impl<T: Element> ItemOrValue<'_, T> {
 
 impl<'t, T: Element> Item<'t, T> {
     /// An operation with this element as the first operand.
-    pub(super) fn step<U: Element, const N: usize>(self, op: Op, others: [ItemOrValue<'t, T>; N]) -> Item<'t, U> {
+    pub(super) fn step<U: Element, const N: usize>(
+        self,
+        op: Op,
+        others: [ItemOrValue<'t, T>; N],
+    ) -> Item<'t, U> {
         let mut operands = smallvec::SmallVec::<[Place; 3]>::new();
         operands.push(Place::Node(self.node));
         operands.extend(others.into_iter().map(ItemOrValue::place));
@@ -253,11 +257,7 @@ impl<T: Element> Array<T> {
         crate::runtime::common_queue(&[("x1", self.queue()), ("x2", other.queue())])?;
         let all = broadcast_arrays(&[&self.inner, &other.inner])?;
         recorded([all[0].clone(), all[1].clone()], |&[tape]| {
-            f(
-                Item { tape, node: 0, element: PhantomData },
-                Item { tape, node: 1, element: PhantomData },
-            )
-            .node
+            f(Item { tape, node: 0, element: PhantomData }, Item { tape, node: 1, element: PhantomData }).node
         })
     }
 
@@ -288,7 +288,8 @@ impl<T: Element> Array<T> {
         let (first, second) = (x.view()?, y.view()?);
         let values = heap::collect("elements", first.iter().zip(second.iter()).map(|(&x, &y)| f(x, y)))?;
         drop((first, second));
-        UsmArray::from_slice(self.queue(), &shape, &values, self.usm_kind().combine(other.usm_kind()))?.try_into()
+        UsmArray::from_slice(self.queue(), &shape, &values, self.usm_kind().combine(other.usm_kind()))?
+            .try_into()
     }
 
     /// Puts what a closure of Rust makes of each element in its place, in row-major order.

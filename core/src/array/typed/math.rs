@@ -1,8 +1,8 @@
 //! Elementwise functions: arithmetic beyond the operators, comparisons, logic, selection and conversion.
 
 use super::{
-    Array, ArrayOrValue, FieldElement, FloatElement, Item, ItemOrValue, NumElement, OrderedElement, RealElement, demand,
-    elementwise,
+    Array, ArrayOrValue, FieldElement, FloatElement, Item, ItemOrValue, NumElement, OrderedElement,
+    RealElement, demand, elementwise,
 };
 use crate::dtype::Element;
 use crate::error::Result;

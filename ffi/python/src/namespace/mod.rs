@@ -15,6 +15,7 @@ mod random;
 mod reduction;
 pub(crate) mod sequence;
 mod sorting;
+mod sums;
 mod types;
 
 use pyo3::exceptions::PyValueError;
@@ -51,6 +52,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     indexing::register(module)?;
     sorting::register(module)?;
     numeric::register(module)?;
+    sums::register(module)?;
     linear_algebra::register(module)?;
     fourier::register(module)?;
     random::register(module)?;

@@ -5,7 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
-use stridewise::{Dims, Dtype, DtypeKind, IndexMode, Op, Queue, Reduction, Scalar, UsmArray, UsmKind, Weak, broadcast_shapes};
+use stridewise::{
+    Dims, Dtype, DtypeKind, IndexMode, Op, Queue, Reduction, Scalar, UsmArray, UsmKind, Weak,
+    broadcast_shapes,
+};
 
 use super::placement::{kind_of, named_queue};
 use super::sequence;
