@@ -1,7 +1,7 @@
 //! Closures over arrays, parts of arrays, and single elements.
 
 use stridewise::prelude::*;
-use stridewise::{Device, Error, Item, Padding, UsmKind, Weak, ix};
+use stridewise::{Item, Weak};
 
 #[test]
 fn closures_over_the_algebra_are_what_operators_are() -> Result<()> {
