@@ -7,7 +7,7 @@ use super::{ArrayOrScalar, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::kernel::{
-    Argument, AtomicOp, Coordinate, KernelBuilder, Level, MemoryOrder, MemoryScope, Operand,
+    Argument, AtomicOp, Coordinate, Fence, KernelBuilder, Level, MemoryOrder, MemoryScope, NdRange, Operand,
 };
 use crate::layout::{Layout, Order, SliceItem};
 use crate::ops::Op;
@@ -63,6 +63,45 @@ static ATOMIC: ByDtype = ByDtype::new(|dtype| {
     k.end()?;
     k.finish()
 });
+
+/// Counts places, each group in local memory before all of them add up: where there are few places, sums of all items at one would wait
+/// for each other.
+static COUNTS: ByDtype = ByDtype::new(|dtype| {
+    let mut k = KernelBuilder::new("count", 1)?;
+    let counts = k.global("counts", dtype, 1, true)?;
+    let places = k.global("places", Dtype::I64, 1, false)?;
+    let own = k.local_argument("own", Dtype::U32, 1)?;
+    let (item, items) =
+        (k.index(Level::Local, Coordinate::Id(0))?, k.index(Level::Local, Coordinate::Range(0))?);
+    let (first, all) =
+        (k.index(Level::Global, Coordinate::Id(0))?, k.index(Level::Global, Coordinate::Range(0))?);
+    let (bins, len) = (k.extent(counts, 0)?, k.extent(places, 0)?);
+    let bin = k.for_(item, bins, items)?;
+    k.store(own, [bin], 0)?;
+    k.end()?;
+    k.barrier(Fence::LOCAL);
+    let i = k.for_(first, len, all)?;
+    let place = k.load(places, [i])?;
+    k.atomic(AtomicOp::Add, own, [place], Some(1.into()), (MemoryOrder::Relaxed, MemoryScope::WorkGroup))?;
+    k.end()?;
+    k.barrier(Fence::LOCAL);
+    let bin = k.for_(item, bins, items)?;
+    let count = k.load(own, [bin])?;
+    let counted = k.binary(Op::Greater, count, 0)?;
+    k.if_(counted)?;
+    let count = k.cast(count, dtype)?;
+    let relaxed = (MemoryOrder::Relaxed, MemoryScope::Device);
+    k.atomic(AtomicOp::Add, counts, [bin], Some(count.into()), relaxed)?;
+    k.end()?;
+    k.end()?;
+    k.finish()
+});
+
+/// Places that a group counts in local memory at most, which takes 8 KiB.
+const LOCAL_COUNTS: usize = 2048;
+/// Items of a group that counts, and how many elements each has before there is another group.
+const GROUP: usize = 256;
+const EACH: usize = 16;
 
 /// Items of a kernel that shares its elements out, at most.
 const ITEMS: usize = 1 << 14;
@@ -133,6 +172,24 @@ impl UsmArray {
                 &flat.reshape(&self.shape().iter().map(|extent| extent.cast_signed()).collect::<Vec<_>>())?,
             )?;
         }
+        Ok(())
+    }
+
+    /// Counts how often each number below the length of `self`, which has one dimension of zeros, occurs among places that are below it.
+    pub(super) fn count_at(&self, places: &Self) -> Result<()> {
+        let limits = &self.device().info().limits;
+        if places.is_empty() {
+            return Ok(());
+        }
+        if self.len() > LOCAL_COUNTS || limits.local_memory_bytes < (LOCAL_COUNTS * size_of::<u32>()) as u64 {
+            let one = Self::full(&self.queue, &[], Scalar::I8(1).cast(self.dtype), self.usm_kind())?;
+            return self.add_at_places(places, &one.broadcast_to(&[places.len()])?);
+        }
+        let group = GROUP.min(limits.max_work_group_size);
+        let groups = places.len().div_ceil(group * EACH).min(ITEMS / group);
+        let range = NdRange::in_groups(&[groups * group], &[group]);
+        let arguments = [Argument::Array(self), Argument::Array(places), Argument::Local(vec![self.len()])];
+        COUNTS.get(self.dtype)?.launch(&self.queue, range, &arguments, &[])?;
         Ok(())
     }
 

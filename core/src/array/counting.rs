@@ -131,8 +131,7 @@ impl UsmArray {
         // Where there are no such sums of 64 bits, none of 32 overflows but of more elements than those devices hold.
         let dtype = if wide { Dtype::I64 } else { Dtype::U32 };
         let counts = Self::zeros(&self.queue, &[len], dtype, self.usm_kind())?;
-        let one = Self::full(&self.queue, &[], Scalar::I8(1).cast(dtype), self.usm_kind())?;
-        counts.add_at_places(self, &one.broadcast_to(&[self.len()])?)?;
+        counts.count_at(self)?;
         counts.astype(Dtype::I64)
     }
 

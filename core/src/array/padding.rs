@@ -77,6 +77,9 @@ impl UsmArray {
             out.slice(&own.collect::<Vec<_>>())?.assign(self)?;
             return Ok(out);
         }
+        if widths.iter().all(|&width| width == (0, 0)) {
+            return self.copy();
+        }
         let mut padded = self.clone();
         for (axis, &(before, after)) in widths.iter().enumerate().filter(|(_, width)| **width != (0, 0)) {
             let extent = self.shape()[axis];
@@ -90,9 +93,6 @@ impl UsmArray {
             }
             let places = self.places_beyond(extent, before, extents[axis], padding)?;
             padded = padded.take(&places, Some(axis.cast_signed()), IndexMode::Clip)?;
-        }
-        if padded.elements.is_ready() && widths.iter().all(|&width| width == (0, 0)) {
-            return padded.copy();
         }
         Ok(padded)
     }
