@@ -98,7 +98,7 @@ fn coming_from_numpy_sums() -> Result<()> {
     let sums = Array::<f32>::zeros([2])?;
     sums.add_at(ix![&i], &v)?;
     assert_eq!(sums.to_vec()?, [4.0, 3.0]);
-    assert_eq!(Array::einsum("ij,kj->ik", &[&a, &b])?.to_vec()?, a.matmul(&b.t())?.to_vec()?);
+    assert_eq!(Array::einsum("ij,kj->ik", &[&a, &b])?.to_vec()?, a.matmul(&b.t()).to_vec()?);
     assert_eq!(a.pad(&[(1, 1), (1, 1)], Padding::Edge)?.shape(), [4, 5]);
     let (x, y) = (array![1.0, 2.0, 3.0], array![0.0, 1.0]);
     assert_eq!(x.convolve(&y, Overlap::Same)?.to_vec()?, [0.0, 1.0, 2.0]);

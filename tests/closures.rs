@@ -107,7 +107,7 @@ fn the_typed_forms() -> Result<()> {
     sums.add_at(ix![1], 0.5)?;
     assert_eq!(sums.to_vec()?, [1.0, 0.5, 110.0]);
     let (a, b) = (array![[1.0, 2.0], [3.0, 4.0]], array![5.0, 6.0]);
-    assert_eq!(Array::einsum("ij,j->i", &[&a, &b])?.to_vec()?, a.matmul(&b)?.to_vec()?);
+    assert_eq!(Array::einsum("ij,j->i", &[&a, &b])?.to_vec()?, a.matmul(&b).to_vec()?);
     assert_eq!(b.pad(&[(1, 0)], Padding::Constant(Weak::Int(7)))?.to_vec()?, [7.0, 5.0, 6.0]);
     assert_eq!(array![1.0, 0.0, -1.0].polyval(&b)?.to_vec()?, [24.0, 35.0]);
     assert_eq!(b.average(&array![1.0, 3.0])?, 5.75);
