@@ -365,7 +365,7 @@ def test_seeds():
         ("integers", (0, 300), {"dtype": "uint8"}, ValueError, "high"),
         ("integers", (0, 3), {"dtype": "bool"}, ValueError, "high"),
         ("integers", (0, 3), {"dtype": "float32"}, TypeError, "dtype"),
-        ("integers", (0.5,), {}, TypeError, ""),
+        ("integers", (0.5,), {}, TypeError, "integer"),
         ("random", (-1,), {}, ValueError, "size"),
         ("random", (3,), {"dtype": "int32"}, TypeError, "dtype"),
         ("random", (3,), {"usm_type": "nowhere"}, ValueError, "nowhere"),
