@@ -177,8 +177,9 @@ pub use stridewise_macros::{device_function, kernel};
 pub mod prelude {
     pub use stridewise_core::{
         Array, Complex, Device, Dtype, Ellipsis, Error, Event, Generator, IndexMode, Indexing, NewAxis, Op,
-        Order, QuantileMethod, Queue, Reduction, Result, Scan, Side, UsmArray, UsmKind, array, bf16,
-        broadcast_arrays, concat, elementwise, f16, ix, meshgrid, s, stack, where_,
+        Order, Overlap, Padding, QuantileMethod, Queue, Reduction, Result, Scan, Side, UsmArray, UsmKind,
+        array, bf16, broadcast_arrays, concat, einsum, elementwise, f16, ix, lexsort, meshgrid, s, stack,
+        where_,
     };
     pub use stridewise_core::{
         BitsElement, Element, FieldElement, FloatElement, IntElement, NumElement, OrderedElement,

@@ -19,6 +19,7 @@ mod elementwise;
 mod expectations;
 mod forms;
 mod fusion;
+mod gathered;
 mod indexing;
 mod joining;
 mod kernels;
@@ -83,6 +84,7 @@ fn main() {
         casts::cases(),
         promotion::cases(),
         fusion::cases(),
+        gathered::cases(),
         overlap::cases(),
         joining::cases(),
         kernels::cases(),

@@ -12,7 +12,7 @@ use crate::{matrix, opencl, python};
 const OLDEST_TOOLCHAIN: &str = "1.89";
 /// The features that the tests are built with: all, those for tests too.
 pub(crate) const FEATURES: &str =
-    "stridewise/hwloc,stridewise/ndarray,stridewise/approx,stridewise-faults/injection";
+    "stridewise/hwloc,stridewise/ndarray,stridewise/approx,stridewise/serde,stridewise-faults/injection";
 /// What is tested without features: chosen alike by every step, so that they share a build.
 const PLAIN: &str = "--package stridewise --package stridewise-c";
 /// Cargo's arguments for the tests whose threads a checker orders: without the crates that have locks and threads of the

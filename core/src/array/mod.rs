@@ -1,5 +1,6 @@
 //! Arrays: a view of USM memory, or of work that is recorded and not yet run.
 
+mod accumulating;
 mod addressing;
 mod axis_order;
 mod build;
@@ -9,10 +10,13 @@ mod concat;
 mod counting;
 mod creation;
 mod display;
+mod draws;
+mod einsum;
 mod elementwise;
 mod functions;
 mod indexing;
 mod interpolation;
+mod kernels;
 mod launch;
 mod linalg;
 mod masks;
@@ -21,29 +25,36 @@ mod nan;
 mod ndarray;
 #[cfg(feature = "npy")]
 mod npy;
+mod padding;
 mod quantiles;
 mod random;
 mod rearrange;
 mod reduction;
 mod scan;
 mod searching;
+#[cfg(feature = "serde")]
+mod serialization;
 mod sets;
 mod sorting;
 mod statistics;
 mod transfer;
 mod typed;
+mod variates;
 mod views;
+mod weighted;
 
 pub use addressing::IndexMode;
 pub use build::{Buffer, UsmArrayBuilder};
 pub use concat::{concat, stack};
 pub use counting::Bins;
 pub use creation::{Indexing, meshgrid};
+pub use einsum::einsum;
 pub use elementwise::{elementwise, where_};
 pub use indexing::Index;
 pub use interpolation::Spacing;
 pub use launch::Argument;
 pub use linalg::Contracted;
+pub use padding::{Overlap, Padding};
 pub use quantiles::QuantileMethod;
 pub use random::Generator;
 pub use rearrange::broadcast_arrays;
@@ -52,8 +63,9 @@ pub use scan::Scan;
 pub use searching::Side;
 pub use sets::Unique;
 pub use typed::{
-    Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, IntElement,
-    NumElement, OrderedElement, RealElement, Reducible, UniqueValues,
+    Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, IntElement, Item,
+    ItemOrValue, NumElement, OrderedElement, Parts, RealElement, Reducible, UniqueValues,
 };
+pub use weighted::lexsort;
 
 pub use crate::lazy::{ArrayOrScalar, Flags, UsmArray};

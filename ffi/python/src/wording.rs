@@ -23,6 +23,7 @@ const TERMS: &[(&str, &str)] = &[
     (".to_queue(&queue)", ".to_device(queue)"),
     ("with `to_kind` (in Python usm_type=\"shared\", or", "with asarray (usm_type=\"shared\", or"),
     ("`to_queue`", "`to_device`"),
+    ("`alpha` is", "`shape` is"),
     (
         "with `to_vec`, `to_kind(UsmKind::Shared)` or `Memory::copy_to_host`",
         "with asnumpy(x), asarray(x, usm_type=\"shared\") or the memory's copy_to_host()",

@@ -1,8 +1,8 @@
 //! Elementwise functions: arithmetic beyond the operators, comparisons, logic, selection and conversion.
 
 use super::{
-    Array, ArrayOrValue, FieldElement, FloatElement, NumElement, OrderedElement, RealElement, demand,
-    elementwise,
+    Array, ArrayOrValue, FieldElement, FloatElement, Item, ItemOrValue, NumElement, OrderedElement,
+    RealElement, demand, elementwise,
 };
 use crate::dtype::Element;
 use crate::error::Result;
@@ -43,6 +43,14 @@ macro_rules! functions {
                 out: &mut Array<U>,
             ) -> Result<Event> {
                 out.inner.write_elementwise(Op::$Op, &[self.into() $(, $arg.into().into())*], &[])
+            }
+        }
+
+        impl<'t, T: $Class> Item<'t, T> {
+            #[doc = $text]
+            #[must_use]
+            pub fn $name(self $(, $arg: impl Into<ItemOrValue<'t, T>>)*) -> Item<'t, $Out> {
+                self.step(Op::$Op, [$($arg.into()),*])
             }
         }
     )*};

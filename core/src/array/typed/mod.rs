@@ -15,13 +15,16 @@ mod functions;
 mod indexing;
 mod linalg;
 mod manipulate;
+mod mapping;
 mod math;
 mod operators;
+mod parts;
 mod rearrange;
 mod reduce;
 mod scan;
 mod sorting;
 mod statistics;
+mod weighted;
 
 pub use axes::{Axes, Extents};
 pub use classes::{
@@ -29,6 +32,8 @@ pub use classes::{
 };
 pub use create::Creator;
 pub(super) use create::default_kind;
+pub use mapping::{Item, ItemOrValue};
+pub use parts::Parts;
 pub use sorting::UniqueValues;
 
 use std::marker::PhantomData;
@@ -324,17 +329,20 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// [`Error::OutOfBounds`] for an index outside, [`Error::Axis`] where there are not as many numbers as dimensions.
     pub fn get(&self, index: impl Extents) -> Result<T> {
-        let index = index.numbers();
+        typed_item(&self.inner.slice(&self.element_at(&index.numbers())?)?)
+    }
+
+    /// The items of an index that selects one element.
+    fn element_at(&self, index: &[isize]) -> Result<Vec<SliceItem>> {
         if index.len() != self.ndim() {
             return Err(Error::axis(
                 "index",
-                format!("{:?} ({} numbers)", &index[..], index.len()),
+                format!("{index:?} ({} numbers)", index.len()),
                 format!("one number per dimension of shape {:?} ({})", self.shape(), self.ndim()),
                 "select a part of the array with `slice`",
             ));
         }
-        let items: Vec<SliceItem> = index.iter().map(|&i| SliceItem::Index(i)).collect();
-        typed_item(&self.inner.slice(&items)?)
+        Ok(index.iter().map(|&i| SliceItem::Index(i)).collect())
     }
 }
 

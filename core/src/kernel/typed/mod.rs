@@ -23,7 +23,7 @@ pub use instances::Instances;
 pub use item::Item;
 pub use objects::{ConstantArray, Global, Indices, Local, Private};
 
-use super::diagnostic::Position;
+use crate::diagnostic::Position;
 use super::form::{Value, Variable};
 use super::{Kernel, KernelBuilder};
 use crate::dtype::Element;
