@@ -38,7 +38,7 @@ struct Way {
 }
 
 /// What a waiter can do about an event.
-enum Step {
+enum Action {
     /// Nothing: it is terminal.
     Over,
     /// Run this, for this pool.
@@ -125,13 +125,13 @@ impl HostEvent {
         way.device.started().cloned()
     }
 
-    fn step(&self, patience: Patience) -> Step {
+    fn action(&self, patience: Patience) -> Action {
         if self.signal.status().is_terminal() {
-            return Step::Over;
+            return Action::Over;
         }
         let pool = {
             let way = self.way();
-            let Some(way) = way.as_ref() else { return Step::Elsewhere };
+            let Some(way) = way.as_ref() else { return Action::Elsewhere };
             if !way.behind.is_empty() {
                 let open =
                     |event: &&Arc<dyn Event>| host(event.as_ref()).is_some() && !event.status().is_terminal();
@@ -139,12 +139,12 @@ impl HostEvent {
                     .behind
                     .iter()
                     .find(open)
-                    .map_or(Step::Elsewhere, |event| Step::Behind(Arc::clone(event)));
+                    .map_or(Action::Elsewhere, |event| Action::Behind(Arc::clone(event)));
             }
             way.device.started().filter(|_| patience.has(way.estimate)).cloned()
         };
-        pool.and_then(|pool| pool.take(self.command()).map(|job| Step::Run(job, pool)))
-            .unwrap_or(Step::Elsewhere)
+        pool.and_then(|pool| pool.take(self.command()).map(|job| Action::Run(job, pool)))
+            .unwrap_or(Action::Elsewhere)
     }
 
     /// Runs what the event needs and nobody has begun. At the end it is terminal, or in other hands.
@@ -152,22 +152,22 @@ impl HostEvent {
         // From the event to what it waits for, and so on.
         let mut chain: SmallVec<[Arc<dyn Event>; 8]> = SmallVec::new();
         loop {
-            let step = match chain.last() {
-                Some(last) => host(last.as_ref()).map_or(Step::Elsewhere, |last| last.step(patience)),
-                None => self.step(patience),
+            let action = match chain.last() {
+                Some(last) => host(last.as_ref()).map_or(Action::Elsewhere, |last| last.action(patience)),
+                None => self.action(patience),
             };
-            match step {
-                Step::Over => {
+            match action {
+                Action::Over => {
                     if chain.pop().is_none() {
                         return;
                     }
                 }
-                Step::Run(job, pool) => {
+                Action::Run(job, pool) => {
                     job.run();
                     pool.leave();
                 }
-                Step::Behind(event) => chain.push(event),
-                Step::Elsewhere => return,
+                Action::Behind(event) => chain.push(event),
+                Action::Elsewhere => return,
             }
         }
     }

@@ -209,7 +209,7 @@ fn launch(plans: &[LaunchPlan], tuning: &Tuning) -> Result<()> {
         }
     }
     let whole = Tuning { threads: 1, ..*tuning };
-    kernels::try_share(fork_join::order(), small.len(), tuning.threads, &|part| run(small[part], &whole))
+    kernels::try_share(fork_join::direction(), small.len(), tuning.threads, &|part| run(small[part], &whole))
 }
 
 fn launch_stages(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> Result<()> {

@@ -38,48 +38,48 @@ pub(crate) const NO_COMMAND: usize = 0;
 
 /// What a thread computes for: the pool that shares its work, and a number of the command.
 #[derive(Clone)]
-struct Place {
+struct Scope {
     pool: Arc<Pool>,
     command: usize,
 }
 
 thread_local! {
-    static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
+    static SCOPE: RefCell<Option<Scope>> = const { RefCell::new(None) };
 }
 
-fn place() -> Option<Place> {
+fn scope() -> Option<Scope> {
     // An error means that the thread is ending: it computes alone.
-    PLACE.try_with(|place| place.borrow().clone()).ok().flatten()
+    SCOPE.try_with(|scope| scope.borrow().clone()).ok().flatten()
 }
 
 /// Runs a computation whose forks the threads of a pool share. `command` is a number that
 /// [`Pool::join`](Pool::join) finds its forks by.
 pub(crate) fn within<R>(pool: &Arc<Pool>, command: usize, work: impl FnOnce() -> R) -> R {
     /// Puts back what was before, also when `work` panics.
-    struct Restore(Option<Place>);
+    struct Restore(Option<Scope>);
     impl Drop for Restore {
         fn drop(&mut self) {
             let before = self.0.take();
-            let _ = PLACE.try_with(|place| *place.borrow_mut() = before);
+            let _ = SCOPE.try_with(|scope| *scope.borrow_mut() = before);
         }
     }
-    let new = Place { pool: Arc::clone(pool), command };
-    let _restore = Restore(PLACE.try_with(|place| place.borrow_mut().replace(new)).ok().flatten());
+    let new = Scope { pool: Arc::clone(pool), command };
+    let _restore = Restore(SCOPE.try_with(|scope| scope.borrow_mut().replace(new)).ok().flatten());
     work()
 }
 
 /// The way a thread goes through its parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Order {
+pub(crate) enum Direction {
     Forwards,
     Backwards,
 }
 
 /// The order for the next fork: another than the last fork's.
-pub(crate) fn order() -> Order {
-    let order = |place: &Place| place.pool.order();
-    let next = PLACE.try_with(|place| place.borrow().as_ref().map(order));
-    next.ok().flatten().unwrap_or(Order::Forwards)
+pub(crate) fn direction() -> Direction {
+    let direction = |scope: &Scope| scope.pool.direction();
+    let next = SCOPE.try_with(|scope| scope.borrow().as_ref().map(direction));
+    next.ok().flatten().unwrap_or(Direction::Forwards)
 }
 
 /// Calls `run` once for each of the numbers below `parts`, on up to `threads` threads. Parts run in any order; when this
@@ -88,17 +88,17 @@ pub(crate) fn order() -> Order {
 /// # Panics
 /// With the panic of a part, once all that were begun are over; the others are left out.
 pub(crate) fn share(parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
-    share_in(order(), parts, threads, run);
+    share_in(direction(), parts, threads, run);
 }
 
 /// [`share`] in an order that the caller knows.
-pub(crate) fn share_in(order: Order, parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
+pub(crate) fn share_in(direction: Direction, parts: usize, threads: usize, run: &(dyn Fn(usize) + Sync)) {
     if parts > 1
         && threads > 1
         && let Ok(count) = u32::try_from(parts)
-        && let Some(place) = place()
+        && let Some(scope) = scope()
     {
-        return fork(place, order, count, threads, run);
+        return fork(scope, direction, count, threads, run);
     }
     (0..parts).for_each(run);
 }
@@ -120,7 +120,7 @@ fn run_once(work: &Mutex<Option<impl FnOnce()>>) {
     }
 }
 
-fn fork(place: Place, order: Order, parts: u32, threads: usize, run: &(dyn Fn(usize) + Sync)) {
+fn fork(scope: Scope, direction: Direction, parts: u32, threads: usize, run: &(dyn Fn(usize) + Sync)) {
     let fork = Arc::new(Fork {
         // SAFETY: pointers to the same type but for a lifetime, which a pointer does not promise.
         run: unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const Part>(run) },
@@ -130,16 +130,16 @@ fn fork(place: Place, order: Order, parts: u32, threads: usize, run: &(dyn Fn(us
         done: AtomicU32::new(0),
         failed: AtomicBool::new(false),
         panic: Mutex::default(),
-        place,
+        scope,
         owner: thread::current(),
         cpu: topology::current_cpu(),
-        order,
+        direction,
     });
     routes::take(Route::Shared);
-    fork.place.pool.went(order);
-    fork.place.pool.publish(&fork);
+    fork.scope.pool.went(direction);
+    fork.scope.pool.publish(&fork);
     fork.work(true);
-    fork.place.pool.retire(&fork);
+    fork.scope.pool.retire(&fork);
     fork.finish();
 }
 
@@ -209,12 +209,12 @@ pub(crate) struct Fork {
     failed: AtomicBool,
     /// The first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
-    place: Place,
+    scope: Scope,
     owner: Thread,
     /// Where the owner was when it began.
     cpu: Option<usize>,
     /// The way that each thread goes.
-    order: Order,
+    direction: Direction,
 }
 
 // SAFETY: all but `run` is; and `run` is called by reference, which its `Sync` allows from any thread, by those only who
@@ -226,7 +226,7 @@ unsafe impl Sync for Fork {}
 impl Fork {
     /// The number of the command that this is a fork of.
     pub(crate) fn command(&self) -> usize {
-        self.place.command
+        self.scope.command
     }
 
     /// The processor that the owner was on when it began.
@@ -246,15 +246,15 @@ impl Fork {
 
     /// Runs parts until none is left, on a thread that is not the owner: a worker of the pool, or one that waits.
     pub(crate) fn help(&self) {
-        within(&self.place.pool, self.place.command, || self.work(false));
+        within(&self.scope.pool, self.scope.command, || self.work(false));
     }
 
     /// The claim that the calling thread begins with, if nobody has it.
     fn home(&self, owner: bool) -> usize {
-        let (pool, parts) = (&self.place.pool, u64::from(self.parts));
+        let (pool, parts) = (&self.scope.pool, u64::from(self.parts));
         let (seat, seats) = pool.seat().unwrap_or((usize::from(!owner), 2));
         // Of claims that are counted from the last part on, a thread's first is of the last of its parts.
-        let seat = if self.order == Order::Backwards { seats - 1 - seat } else { seat };
+        let seat = if self.direction == Direction::Backwards { seats - 1 - seat } else { seat };
         (parts * seat as u64 / seats as u64) as usize
     }
 
@@ -262,7 +262,8 @@ impl Fork {
         let mut from = self.home(owner);
         while let Some(claim) = self.claims.claim(from) {
             from = (claim + 1) % self.parts as usize;
-            let part = if self.order == Order::Backwards { self.parts as usize - 1 - claim } else { claim };
+            let part =
+                if self.direction == Direction::Backwards { self.parts as usize - 1 - claim } else { claim };
             // SAFETY: the closure is alive. Each part is claimed once, and counted as over below, after its run, by who
             // claimed it; until all are, `fork`, whose caller lends the closure, does not return (`finish`, and nothing
             // before it panics). A thread without a claim touches nothing but the fork, which it owns a share of.
@@ -485,7 +486,7 @@ mod tests {
             let payload = outcome.expect_err("a part panicked");
             assert_eq!(payload.downcast_ref::<usize>(), Some(&(round % 50)));
             assert_eq!(running.load(Ordering::SeqCst), 1, "all but the one that panicked are over");
-            assert!(place().is_none());
+            assert!(scope().is_none());
         }
         let sum = AtomicUsize::new(0);
         within(&pool, 1, || {

@@ -13,7 +13,7 @@ use stridewise_core::backend::primitives::{Instant, Mutex, MutexGuard, hint};
 use stridewise_core::backend::start_thread;
 use stridewise_core::{Error, Result};
 
-use super::{Fork, Order};
+use super::{Direction, Fork};
 use crate::topology;
 
 /// Address space for a worker's stack, kernel tiles included; only touched pages cost memory.
@@ -95,7 +95,7 @@ enum Phase {
 }
 
 /// What a worker found.
-enum Work {
+enum Found {
     Job(Box<dyn Job>),
     Fork(Arc<Fork>),
 }
@@ -330,8 +330,8 @@ impl Pool {
 
     /// What the workers of other processors than one do.
     fn elsewhere(&self, phases: &[Phase], cpu: Option<usize>) -> impl Iterator<Item = Phase> {
-        let apart = move |&(worker, _): &(usize, &Phase)| !self.is_at(worker, cpu);
-        phases.iter().enumerate().filter(apart).map(|(_, phase)| *phase)
+        let is_elsewhere = move |&(worker, _): &(usize, &Phase)| !self.is_at(worker, cpu);
+        phases.iter().enumerate().filter(is_elsewhere).map(|(_, phase)| *phase)
     }
 
     fn wake(&self, workers: &[usize]) {
@@ -367,13 +367,13 @@ impl Pool {
             }
             if let Some(work) = self.pick(&mut state) {
                 state.phases[index] = Phase::Working;
-                let others = usize::from(matches!(&work, Work::Fork(fork) if fork.is_open()));
+                let others = usize::from(matches!(&work, Found::Fork(fork) if fork.is_open()));
                 let calls = self.calls(&mut state, 2 * others);
                 drop(state);
                 self.wake(&calls);
                 match work {
-                    Work::Job(job) => job.run(),
-                    Work::Fork(fork) => fork.help(),
+                    Found::Job(job) => job.run(),
+                    Found::Fork(fork) => fork.help(),
                 }
                 state = self.lock();
                 state.busy -= 1;
@@ -423,27 +423,27 @@ impl Pool {
 
     /// Parts of what is under way before commands that are not; but where workers are bound, not those of a thread on the same
     /// processor, which that one runs sooner alone.
-    fn pick(&self, state: &mut State) -> Option<Work> {
+    fn pick(&self, state: &mut State) -> Option<Found> {
         if state.busy >= self.threads {
             return None;
         }
         let here = self.here();
-        let apart = |fork: &&Arc<Fork>| fork.is_open() && (here.is_none() || fork.cpu() != here);
-        let fork = state.forks.iter().find(apart).inspect(|fork| fork.joined()).map(Arc::clone);
-        let work = fork.map(Work::Fork).or_else(|| state.ready.pop_front().map(Work::Job))?;
+        let can_help = |fork: &&Arc<Fork>| fork.is_open() && (here.is_none() || fork.cpu() != here);
+        let fork = state.forks.iter().find(can_help).inspect(|fork| fork.joined()).map(Arc::clone);
+        let work = fork.map(Found::Fork).or_else(|| state.ready.pop_front().map(Found::Job))?;
         state.busy += 1;
         Some(work)
     }
 
     /// The order for the next fork: another than the last fork's.
-    pub(crate) fn order(&self) -> Order {
-        if self.backwards.load(Ordering::Relaxed) { Order::Forwards } else { Order::Backwards }
+    pub(crate) fn direction(&self) -> Direction {
+        if self.backwards.load(Ordering::Relaxed) { Direction::Forwards } else { Direction::Backwards }
     }
 
     /// Remembers the order of a fork. Of two threads that fork at once both may go the same way, which costs no more than
     /// what the caches would have saved.
-    pub(crate) fn went(&self, order: Order) {
-        self.backwards.store(order == Order::Backwards, Ordering::Relaxed);
+    pub(crate) fn went(&self, direction: Direction) {
+        self.backwards.store(direction == Direction::Backwards, Ordering::Relaxed);
     }
 
     /// Which of the pool's processors the calling thread is on, and how many there are, where workers are bound to theirs.

@@ -41,7 +41,7 @@ impl Dense {
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     /// Where it lies.
-    Direct,
+    Contiguous,
     /// One element for all, which the function is told.
     Same,
     /// The block is the same each time.
@@ -72,7 +72,7 @@ pub(super) unsafe fn run(
         match () {
             () if told & SAME == 0 && told & SECONDS != 0 => Way::Gathered(2 * size),
             () if told & SAME == 0 && told & REVERSED != 0 => Way::Gathered(-size),
-            () if told & SAME == 0 => Way::Direct,
+            () if told & SAME == 0 => Way::Contiguous,
             () if dense.own & SAME << k != 0 => Way::Same,
             () => Way::Filled,
         }
@@ -99,7 +99,7 @@ pub(super) unsafe fn run(
         while at < len {
             let count = part.min(len - at);
             let source = |k: usize| match ways[k] {
-                Way::Direct => src[k].wrapping_add(at * sizes[k]),
+                Way::Contiguous => src[k].wrapping_add(at * sizes[k]),
                 Way::Same => src[k],
                 Way::Filled => buffers[k].cast_const(),
                 Way::Gathered(along) => {

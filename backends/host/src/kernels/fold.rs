@@ -13,7 +13,7 @@ use stridewise_core::ops::Float;
 use super::entry::{Kernel, VECTOR_BYTES, WideKernel};
 use super::map::{Apply, LaneFn};
 use super::plain::Plain;
-use super::read::{Elements, Read, ReadAny};
+use super::read::{Read, ReadAny, Values};
 use super::stream;
 use crate::simd::Lane;
 
@@ -204,7 +204,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
                 i += Self::VECTORS * V::LEN;
             }
             if i < len {
-                fold_rest::<V, W, Elements>(&mut sums, neutral, [row, row], i, len);
+                fold_rest::<V, W, Values>(&mut sums, neutral, [row, row], i, len);
             }
         }
         halved::<V, W>(sums, Self::VECTORS)

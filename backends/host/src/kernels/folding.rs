@@ -10,7 +10,7 @@ use super::fold::{FoldPlain, FoldWide, ManyRows, ManyWide, RowPlain, RowWide};
 use super::index_fold::FoldExtremeWide;
 use super::map::{ByNum, ByReal};
 use super::plain::{Plain, Truth};
-use super::read::Elements;
+use super::read::Values;
 use super::step::{resolve, unsigned};
 use crate::simd::Isa;
 
@@ -46,7 +46,7 @@ fn find(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
     let wrapping = unsigned(dtype);
     macro_rules! of {
         (num $O:ty) => {
-            of!(wide ByNum<$O>, FoldWide<ByNum<$O>, Elements>).or_else(|| {
+            of!(wide ByNum<$O>, FoldWide<ByNum<$O>, Values>).or_else(|| {
                 Some(match dtype {
                     Dtype::C64 => of!(Complex<f32>, ByNum<$O>, 32),
                     Dtype::C128 => of!(Complex<f64>, ByNum<$O>, 16),

@@ -10,7 +10,7 @@ use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
 use super::fold::{AHEAD, FIRST, FoldLanes, LAST};
 use super::map::LaneFn;
 use super::plain::{Plain, Truth};
-use super::read::{Elements, Read};
+use super::read::{Read, Values};
 use crate::simd::{Isa, Lane};
 
 /// Keeps the better of two rows of values and its index. `dst`: the values; sources: the indices (also written), the
@@ -126,7 +126,7 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Kernel for
                 let mut k = 0;
                 while k < EXTREMES {
                     if flags & AHEAD != 0 {
-                        <Elements as Read<V>>::fetch([src; 2], i, k);
+                        <Values as Read<V>>::fetch([src; 2], i, k);
                     }
                     let x = Self::seen(V::load(src.add(i + k * V::LEN)));
                     found[k] = Self::better(found[k], x);
@@ -194,7 +194,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, const MAX: bool> Kernel for Fold
                     return;
                 }
             }
-            FoldLanes::<V, T, W, Elements>::run(dst, src, flags, len);
+            FoldLanes::<V, T, W, Values>::run(dst, src, flags, len);
         }
     }
 }

@@ -43,9 +43,9 @@ pub(super) trait Read<V: Lane> {
 }
 
 /// The elements of the first source.
-pub(super) struct Elements;
+pub(super) struct Values;
 
-impl<V: Lane> Read<V> for Elements {
+impl<V: Lane> Read<V> for Values {
     #[inline(always)]
     unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
         // SAFETY: the caller's contract.
@@ -82,8 +82,8 @@ struct Products;
 impl<V: Lane> Read<V> for Products {
     #[inline(always)]
     fn fetch(from: [*const V::Elem; 2], i: usize, k: usize) {
-        <Elements as Read<V>>::fetch([from[0]; 2], i, k);
-        <Elements as Read<V>>::fetch([from[1]; 2], i, k);
+        <Values as Read<V>>::fetch([from[0]; 2], i, k);
+        <Values as Read<V>>::fetch([from[1]; 2], i, k);
     }
     #[inline(always)]
     unsafe fn vector([a, b]: [*const V::Elem; 2], i: usize) -> V {
@@ -141,7 +141,7 @@ impl<V: Lane> Read<V> for Seconds {
 pub(super) trait ReadAny {
     type Of<V: Lane>: Read<V>;
 }
-impl ReadAny for Elements {
+impl ReadAny for Values {
     type Of<V: Lane> = Self;
 }
 impl ReadAny for Products {

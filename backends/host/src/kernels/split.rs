@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use stridewise_core::{Error, Result};
 
-use crate::fork_join::{self, Order};
+use crate::fork_join::{self, Direction};
 
 /// A part has at least about this much work, in bytes moved.
 const PART_BYTES: usize = 64 << 10;
@@ -44,7 +44,7 @@ pub(super) fn try_ranges(
 ) -> Result<()> {
     match parts(total, row, bytes, grain, threads) {
         None => run(0, total),
-        Some((parts, range)) => try_share(fork_join::order(), parts, threads, &|index| {
+        Some((parts, range)) => try_share(fork_join::direction(), parts, threads, &|index| {
             range(index).map_or(Ok(()), |(start, end)| run(start, end))
         }),
     }
@@ -52,13 +52,13 @@ pub(super) fn try_ranges(
 
 /// [`fork_join::share_in`] of parts that may fail: those that nobody has begun are left out then.
 pub(crate) fn try_share(
-    order: Order,
+    direction: Direction,
     parts: usize,
     threads: usize,
     run: &(dyn Fn(usize) -> Result<()> + Sync),
 ) -> Result<()> {
     let failure: OnceLock<Error> = OnceLock::new();
-    fork_join::share_in(order, parts, threads, &|part| {
+    fork_join::share_in(direction, parts, threads, &|part| {
         if failure.get().is_none()
             && let Err(error) = run(part)
         {

@@ -25,7 +25,7 @@ pub(super) struct Resolved {
     /// overlap and fall back to one element at a time.
     pub(super) lanes: bool,
     /// Whether it reads every second element, or elements in reverse, where flags ask for it.
-    pub(super) apart: bool,
+    pub(super) strided: bool,
 }
 
 /// Arms of a match over the integers, or over a dtype and its scalar.
@@ -61,7 +61,7 @@ macro_rules! plain {
         }
     };
     (@ $self:ident, $Kernel:ident, $P:ty, $W:ty, $K:ident) => {
-        Some(Resolved { run: entry::<$Kernel<$P, $W, $K>>($self.isa), lanes: false, apart: false })
+        Some(Resolved { run: entry::<$Kernel<$P, $W, $K>>($self.isa), lanes: false, strided: false })
     };
 }
 
@@ -108,13 +108,13 @@ pub(super) fn unsigned(dtype: Dtype) -> Dtype {
 
 impl Resolve {
     fn lanes(run: Option<StepFn>) -> Option<Resolved> {
-        run.map(|run| Resolved { run, lanes: true, apart: true })
+        run.map(|run| Resolved { run, lanes: true, strided: true })
     }
     fn function(run: Option<StepFn>) -> Option<Resolved> {
-        run.map(|run| Resolved { run, lanes: true, apart: false })
+        run.map(|run| Resolved { run, lanes: true, strided: false })
     }
     fn test(run: Option<StepFn>) -> Option<Resolved> {
-        run.map(|run| Resolved { run, lanes: false, apart: false })
+        run.map(|run| Resolved { run, lanes: false, strided: false })
     }
 }
 
@@ -176,10 +176,10 @@ impl Visitor for Resolve {
     }
 
     fn cast(self) -> Self::Out {
-        Some(Resolved { run: cast::convert(self.dtype, self.out, self.isa), lanes: false, apart: false })
+        Some(Resolved { run: cast::convert(self.dtype, self.out, self.isa), lanes: false, strided: false })
     }
     fn copy(self) -> Self::Out {
-        Some(Resolved { run: copy(self.dtype.size(), self.isa), lanes: true, apart: false })
+        Some(Resolved { run: copy(self.dtype.size(), self.isa), lanes: true, strided: false })
     }
     fn select(self) -> Self::Out {
         // As vectors of floats of the size; complex64 is aligned to its parts, so a scalar of it is no float64.
@@ -190,7 +190,7 @@ impl Visitor for Resolve {
             _ => None,
         };
         if let Some(run) = floats.and_then(|d| wide_entry::<LaneChooses>(self.isa, d)) {
-            return Some(Resolved { run, lanes: true, apart: false });
+            return Some(Resolved { run, lanes: true, strided: false });
         }
         let run = match (self.dtype, self.dtype.size()) {
             // Complex numbers are aligned to their parts.
@@ -199,7 +199,7 @@ impl Visitor for Resolve {
             (_, 2) => entry::<Choose<u16>>(self.isa),
             _ => entry::<Choose<[u64; 2]>>(self.isa),
         };
-        Some(Resolved { run, lanes: false, apart: false })
+        Some(Resolved { run, lanes: false, strided: false })
     }
 }
 

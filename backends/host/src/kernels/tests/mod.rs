@@ -2,10 +2,10 @@
 
 mod contractions;
 mod deviations;
-mod direct;
+mod fused;
 mod gathers;
+mod immediate;
 mod indices;
-mod joined;
 mod maps;
 mod random;
 mod reductions;

@@ -2,7 +2,7 @@
 
 use stridewise_core::{Arg, Dtype, Family, Op, Program, ProgramBuilder, Scalar};
 
-use super::super::joined::doings;
+use super::super::fused::lowered;
 use super::random::{compare, strides};
 use super::{Array, Rng, canonical, execute, indices, plan};
 use crate::simd::Isa;
@@ -32,7 +32,7 @@ fn pair(dtype: Dtype, first: Op, second: Op, k: usize, other: usize, kept: usize
     // Some with an operand that is one element for all, at either place.
     let operands = [[x, y], [two, x], [x, two]][(k + other + kept) % 3];
     let result = p.push(first, &operands[..first.arity()]).unwrap();
-    // Another array, one of the operands, a constant, the results of steps that may be joined as well, the result itself.
+    // Another array, one of the operands, a constant, the results of steps that may be fused as well, the result itself.
     let other: Arg = match other {
         0 => z,
         1 => x,
@@ -112,10 +112,10 @@ fn a_function_of_a_step() {
                     execute(&plan, isa, 1, 0);
                     outputs.swap_remove(0)
                 });
-                let [joined, apart] = &mut results;
+                let [fused, apart] = &mut results;
                 for index in indices(dims) {
-                    let (joined, apart) = (canonical(joined.get(&index)), canonical(apart.get(&index)));
-                    assert_eq!(joined, apart, "{dtype} at {index:?} of {dims:?} on {}", isa.name());
+                    let (fused, apart) = (canonical(fused.get(&index)), canonical(apart.get(&index)));
+                    assert_eq!(fused, apart, "{dtype} at {index:?} of {dims:?} on {}", isa.name());
                 }
             }
         }
@@ -130,9 +130,9 @@ fn passes(uniform: &[usize], build: impl Fn(&mut ProgramBuilder, [Arg; 4]) -> Ar
     p.output(result).unwrap();
     let program = p.finish().unwrap();
     let steps = program.steps().len();
-    doings(&program, steps, Isa::best(), |i| uniform.contains(&i))
+    lowered(&program, steps, Isa::best(), |i| uniform.contains(&i))
         .iter()
-        .filter(|doing| !doing.joined)
+        .filter(|step_done| !step_done.fused)
         .count()
 }
 

@@ -83,7 +83,7 @@ impl<W: LaneFn<K>, const K: usize> LaneFn<K> for Root<W> {
 
 /// Which operand of the second step the first one's result is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum Position {
     First,
     Second,
     /// The first one, where the second one is such a result, too, of one operand with itself.
@@ -96,40 +96,40 @@ enum Place {
 
 /// Two steps that are done in one pass, and perhaps the root of their result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Join {
-    place: Place,
+struct Pair {
+    position: Position,
     first: Op,
     second: Op,
     root: bool,
 }
 
-macro_rules! joins {
+macro_rules! pairs {
     (
-        { $($place:ident $first:ident: $($second:ident)*;)* }
+        { $($position:ident $first:ident: $($second:ident)*;)* }
         functions { $($outer:ident $inside:ident: $($function:ident)*;)* }
         root { $($inner:ident $product:ident: $($sum:ident)*;)* }
     ) => {
-        impl Join {
+        impl Pair {
             /// Whether there is a function for it.
             fn exists(self) -> bool {
-                match (self.place, self.first, self.second, self.root) {
-                    $((Place::$place, Op::$first, $(Op::$second)|*, false) => true,)*
-                    $((Place::$outer, Op::$inside, $(Op::$function)|*, false) => true,)*
-                    $((Place::$inner, Op::$product, $(Op::$sum)|*, true) => true,)*
+                match (self.position, self.first, self.second, self.root) {
+                    $((Position::$position, Op::$first, $(Op::$second)|*, false) => true,)*
+                    $((Position::$outer, Op::$inside, $(Op::$function)|*, false) => true,)*
+                    $((Position::$inner, Op::$product, $(Op::$sum)|*, true) => true,)*
                     _ => false,
                 }
             }
 
             /// The function.
             fn resolve(self, isa: Isa, dtype: Dtype) -> Option<Resolved> {
-                match (self.place, self.first, self.second, self.root) {
-                    $($((Place::$place, Op::$first, Op::$second, false) => {
-                        lanes::<$place<$first, $second>, _>(isa, dtype)
+                match (self.position, self.first, self.second, self.root) {
+                    $($((Position::$position, Op::$first, Op::$second, false) => {
+                        lanes::<$position<$first, $second>, _>(isa, dtype)
                     })*)*
-                    $($((Place::$outer, Op::$inside, Op::$function, false) => {
+                    $($((Position::$outer, Op::$inside, Op::$function, false) => {
                         function::<$outer<$inside, $function>, _>(isa, dtype)
                     })*)*
-                    $($((Place::$inner, Op::$product, Op::$sum, true) => {
+                    $($((Position::$inner, Op::$product, Op::$sum, true) => {
                         lanes::<Root<$inner<$product, $sum>>, _>(isa, dtype)
                     })*)*
                     _ => None,
@@ -139,7 +139,7 @@ macro_rules! joins {
     };
 }
 // A result that is the second operand of a sum or a product counts as the first one.
-joins! {
+pairs! {
     {
         First Add: Add Subtract Multiply Divide;
         First Subtract: Add Subtract Multiply Divide;
@@ -162,7 +162,7 @@ joins! {
 }
 
 fn lanes<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtype) -> Option<Resolved> {
-    pair_entry::<LaneMaps<W, K>>(isa, dtype).map(|run| Resolved { run, lanes: true, apart: true })
+    pair_entry::<LaneMaps<W, K>>(isa, dtype).map(|run| Resolved { run, lanes: true, strided: true })
 }
 
 /// [`LaneFunction`] for every vector.
@@ -172,29 +172,29 @@ impl<W: LaneFn<K>, const K: usize> WideKernel for Functions<W, K> {
 }
 
 fn function<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtype) -> Option<Resolved> {
-    pair_entry::<Functions<W, K>>(isa, dtype).map(|run| Resolved { run, lanes: true, apart: false })
+    pair_entry::<Functions<W, K>>(isa, dtype).map(|run| Resolved { run, lanes: true, strided: false })
 }
 
 fn commutes(op: Op) -> bool {
     matches!(op, Op::Add | Op::Multiply)
 }
 
-/// A step of a program as it is done.
+/// A step of a program as it is done: lowered.
 #[derive(Clone)]
-pub(super) struct Doing<'a> {
+pub(super) struct Lowered<'a> {
     step: &'a Step,
-    join: Option<Join>,
+    pair: Option<Pair>,
     args: SmallVec<[Arg; 3]>,
     /// Whether the step that needs its result does it.
-    pub(super) joined: bool,
+    pub(super) fused: bool,
     /// Whether all operands are one element for all, so that one is the result for the whole tile.
     pub(super) once: bool,
 }
 
-impl Doing<'_> {
+impl Lowered<'_> {
     /// What is read.
     pub(super) fn operands(&self) -> &[Arg] {
-        if self.joined { &[] } else { &self.args }
+        if self.fused { &[] } else { &self.args }
     }
 
     /// Bytes of a result.
@@ -205,21 +205,21 @@ impl Doing<'_> {
     /// The function.
     pub(super) fn resolve(&self, isa: Isa) -> Option<Resolved> {
         let Step { op, dtype, out, .. } = *self.step;
-        match self.join {
+        match self.pair {
             None => resolve(op, dtype, out, isa),
-            Some(join) => join.resolve(isa, dtype),
+            Some(pair) => pair.resolve(isa, dtype),
         }
     }
 }
 
 /// The steps of a program, of which the first `computed` are done one after another. `uniform`: whether an input is one
 /// element for all.
-pub(super) fn doings<'a>(
+pub(super) fn lowered<'a>(
     program: &'a Program,
     computed: usize,
     isa: Isa,
     uniform: impl Fn(usize) -> bool,
-) -> SmallVec<[Doing<'a>; 6]> {
+) -> SmallVec<[Lowered<'a>; 6]> {
     let steps = program.steps();
     let mut uses = [0_u8; MAX_STEPS];
     let args = steps.iter().flat_map(Step::operands).chain(program.outputs());
@@ -228,32 +228,32 @@ pub(super) fn doings<'a>(
             uses[usize::from(s)] = uses[usize::from(s)].saturating_add(1);
         }
     }
-    let mut doings: SmallVec<[Doing<'a>; 6]> = SmallVec::new();
+    let mut lowered: SmallVec<[Lowered<'a>; 6]> = SmallVec::new();
     for (s, step) in steps.iter().enumerate() {
         let is_same = |arg: &Arg| match *arg {
             Arg::Input(i) => uniform(usize::from(i)),
             Arg::Const(_) => true,
-            Arg::Step(s) => doings[usize::from(s)].once,
+            Arg::Step(s) => lowered[usize::from(s)].once,
         };
-        let joined = if has_pairs(isa) && s < computed && matches!(step.dtype, Dtype::F32 | Dtype::F64) {
-            (0..step.operands().len()).find_map(|k| join(step, k, &doings, &uses, is_same))
+        let fused = if has_pairs(isa) && s < computed && matches!(step.dtype, Dtype::F32 | Dtype::F64) {
+            (0..step.operands().len()).find_map(|k| fuse(step, k, &lowered, &uses, is_same))
         } else {
             None
         };
         let once = step.operands().iter().all(is_same);
-        let mut doing = Doing { step, join: None, args: step.operands().into(), joined: false, once };
-        if let Some(Joined { join, parts, args }) = joined {
-            parts.iter().for_each(|&part| doings[part].joined = true);
-            (doing.join, doing.args) = (Some(join), args);
+        let mut step_done = Lowered { step, pair: None, args: step.operands().into(), fused: false, once };
+        if let Some(Fused { pair, parts, args }) = fused {
+            parts.iter().for_each(|&part| lowered[part].fused = true);
+            (step_done.pair, step_done.args) = (Some(pair), args);
         }
-        doings.push(doing);
+        lowered.push(step_done);
     }
-    doings
+    lowered
 }
 
 /// A step that is done together with others.
-struct Joined {
-    join: Join,
+struct Fused {
+    pair: Pair,
     /// The others: one or two.
     parts: SmallVec<[usize; 2]>,
     /// What all of them read.
@@ -261,27 +261,27 @@ struct Joined {
 }
 
 /// How a step is done together with the one that its operand `k` is the result of.
-fn join(
+fn fuse(
     step: &Step,
     k: usize,
-    doings: &[Doing<'_>],
+    lowered: &[Lowered<'_>],
     uses: &[u8],
     is_same: impl Fn(&Arg) -> bool,
-) -> Option<Joined> {
-    let join = |place, first| Join { place, first, second: step.op, root: false };
+) -> Option<Fused> {
+    let pair = |position, first| Pair { position, first, second: step.op, root: false };
     if k == 0
-        && let [Some((p, x)), Some((q, y))] = [0, 1].map(|k| square(step, k, doings, uses))
-        && let join = join(Place::Squares, Op::Multiply)
-        && join.exists()
+        && let [Some((p, x)), Some((q, y))] = [0, 1].map(|k| square(step, k, lowered, uses))
+        && let pair = pair(Position::Squares, Op::Multiply)
+        && pair.exists()
     {
         // Two steps: the result of one would be needed twice.
         let (parts, args) = (SmallVec::from_slice(&[p, q]), SmallVec::from_slice(&[x, y]));
-        return Some(Joined { join, parts, args });
+        return Some(Fused { pair, parts, args });
     }
-    let p = part(step, k, doings, uses)?;
-    let before = &doings[p];
-    let (join, args) = match before.join {
-        Some(join) if step.op == Op::Sqrt && !join.root => (Join { root: true, ..join }, before.args.clone()),
+    let p = part(step, k, lowered, uses)?;
+    let before = &lowered[p];
+    let (pair, args) = match before.pair {
+        Some(pair) if step.op == Op::Sqrt && !pair.root => (Pair { root: true, ..pair }, before.args.clone()),
         Some(_) => return None,
         None => {
             let (first, mut args) = operation(before.step);
@@ -289,36 +289,36 @@ fn join(
             if commutes(first) && is_same(&args[0]) {
                 args.swap(0, 1);
             }
-            let place = match *step.operands() {
-                [_] if args.len() == 1 => Place::Alone,
-                [_] => Place::Only,
+            let position = match *step.operands() {
+                [_] if args.len() == 1 => Position::Alone,
+                [_] => Position::Only,
                 [_, other] if k == 0 => {
                     args.push(other);
-                    Place::First
+                    Position::First
                 }
                 [other, _] => {
                     args.push(other);
-                    if commutes(step.op) { Place::First } else { Place::Second }
+                    if commutes(step.op) { Position::First } else { Position::Second }
                 }
                 _ => return None,
             };
-            (join(place, first), args)
+            (pair(position, first), args)
         }
     };
-    join.exists().then(|| Joined { join, parts: SmallVec::from_slice(&[p]), args })
+    pair.exists().then(|| Fused { pair, parts: SmallVec::from_slice(&[p]), args })
 }
 
 /// The step that a step's operand `k` is the result of, where nothing else needs that and it is of the same kind.
-fn part(step: &Step, k: usize, doings: &[Doing<'_>], uses: &[u8]) -> Option<usize> {
+fn part(step: &Step, k: usize, lowered: &[Lowered<'_>], uses: &[u8]) -> Option<usize> {
     let &Arg::Step(p) = step.operands().get(k)? else { return None };
     let p = usize::from(p);
-    (uses[p] == 1 && !doings[p].once && doings[p].step.dtype == step.dtype).then_some(p)
+    (uses[p] == 1 && !lowered[p].once && lowered[p].step.dtype == step.dtype).then_some(p)
 }
 
 /// As [`part`], where that step is the product of something with itself; and this.
-fn square(step: &Step, k: usize, doings: &[Doing<'_>], uses: &[u8]) -> Option<(usize, Arg)> {
-    let p = part(step, k, doings, uses).filter(|&p| doings[p].join.is_none())?;
-    match operation(doings[p].step) {
+fn square(step: &Step, k: usize, lowered: &[Lowered<'_>], uses: &[u8]) -> Option<(usize, Arg)> {
+    let p = part(step, k, lowered, uses).filter(|&p| lowered[p].pair.is_none())?;
+    match operation(lowered[p].step) {
         (Op::Multiply, args) if args[0] == args[1] => Some((p, args[0])),
         _ => None,
     }

@@ -9,7 +9,7 @@ use super::code::SLOT_BYTES;
 use super::fold::{Accumulators, FIRST, LAST, ROWS};
 use super::folding::{Folding, folding};
 use super::pack::{self, Walk};
-use super::plane::{FEW, Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
+use super::partials::{FEW, Kind, Partials, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
 use super::read::{products, seconds, widening};
 use super::space::SHORT_ROW;
 use super::tile::Scratch;
@@ -43,7 +43,7 @@ pub(crate) enum Sharing {
 /// The function of an operation on a dtype, with results of another, over elements that lie one after another.
 pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, tuning: &Tuning) -> Option<Elements> {
     // A step's function has the same contract; the flag beyond those of its sources is not set.
-    let step::Resolved { run, apart, .. } = step::resolve(op, dtype, out, tuning.isa)?;
+    let step::Resolved { run, strided, .. } = step::resolve(op, dtype, out, tuning.isa)?;
     // A test writes next to nothing.
     let computing = if out == Dtype::Bool { 0 } else { step_ps(op, dtype) };
     let picoseconds = op.arity() * READ_PS * dtype.size() + computing;
@@ -52,7 +52,7 @@ pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, tuning: &Tuning) -> 
     let near = tuning.last_cache_bytes / (op.arity() * dtype.size() + out.size());
     Some(Elements {
         run,
-        apart,
+        apart: strided,
         most,
         alone: helping::ALONE_NS as usize * 1000 / picoseconds,
         waited: most.max(near.min(WAITED_NS * 1000 / picoseconds)),
@@ -257,19 +257,19 @@ pub(crate) unsafe fn fold_elements(
         (true, false) => (ROW_BYTES / size, SEGMENT_ROWS),
     };
     let late = fold.is_index() && !rows;
-    let planes = Planes { kind, acc, rows, len: width.min(outputs), late };
+    let partials = Partials { kind, acc, rows, len: width.min(outputs), late };
     // One for each level of the tree.
     let levels = len.div_ceil(segment).next_power_of_two().trailing_zeros() as usize + 1;
     let line = |bytes: usize| bytes.next_multiple_of(64);
-    let room = line(levels * planes.bytes());
+    let room = line(levels * partials.bytes());
     let converted = room + if gathered { line(GATHERED_BYTES.max(len.min(SEGMENT) * size)) } else { 0 };
     let values = converted + if converts { line(elements * size) } else { 0 };
     let bytes = values + if narrow.is_some() { line(outputs * acc.size()) } else { 0 };
     // Without memory for them, a plan says so.
     let Ok(mut scratch) = Scratch::take(bytes.next_multiple_of(SLOT_BYTES)) else { return false };
-    let plane = scratch.ptr();
-    let [room, converted, values] = [room, converted, values].map(|at| plane.wrapping_add(at));
-    // SAFETY: the caller's contract; planes, gathered and converted elements and values have parts of the scratch memory of
+    let partial = scratch.ptr();
+    let [room, converted, values] = [room, converted, values].map(|at| partial.wrapping_add(at));
+    // SAFETY: the caller's contract; partials, gathered and converted elements and values have parts of the scratch memory of
     // their own, as long as each needs.
     unsafe {
         let mut src = src;
@@ -278,7 +278,7 @@ pub(crate) unsafe fn fold_elements(
             src = converted;
         }
         let to = if narrow.is_some() { values } else { dst };
-        let work = Work { planes, extents, segment, src, factors, tuning, size, gathered, plane, room };
+        let work = Work { partials, extents, segment, src, factors, tuning, size, gathered, partial, room };
         if work.all(to).is_err() {
             return false;
         }
@@ -325,7 +325,7 @@ unsafe fn fold_run(
 
 /// A fold, and memory to compute it in.
 struct Work<'a> {
-    planes: Planes,
+    partials: Partials,
     extents: FoldExtents,
     /// Points, or rows, of a segment.
     segment: usize,
@@ -336,13 +336,13 @@ struct Work<'a> {
     size: usize,
     /// Whether elements of an output, or of a row, lie apart and are brought together.
     gathered: bool,
-    /// Planes, as many as the tree has levels.
-    plane: *mut u8,
+    /// Partials, as many as the tree has levels.
+    partial: *mut u8,
     /// Where elements are brought together.
     room: *mut u8,
 }
 
-// SAFETY: addresses only. What threads share only reads at them, and has planes of its own (`fold_tree`): rooms are written to
+// SAFETY: addresses only. What threads share only reads at them, and has partials of its own (`fold_tree`): rooms are written to
 // by one thread alone.
 unsafe impl Sync for Work<'_> {}
 
@@ -362,15 +362,15 @@ impl Work<'_> {
     /// Folds everything.
     ///
     /// # Errors
-    /// There is no memory for the planes of several threads.
+    /// There is no memory for the partials of several threads.
     ///
     /// # Safety
     /// The contract of [`fold_elements`] holds, and the memory is there.
     unsafe fn all(&self, dst: *mut u8) -> Result<()> {
         // SAFETY: the same contract.
         unsafe {
-            match &self.planes.kind {
-                _ if self.planes.rows => self.rows(dst),
+            match &self.partials.kind {
+                _ if self.partials.rows => self.rows(dst),
                 Kind::Value(folding) if self.extents.results() > 1 && self.extents.len <= SEGMENT => {
                     self.many(folding, dst);
                     Ok(())
@@ -416,9 +416,9 @@ impl Work<'_> {
     /// # Safety
     /// As for [`all`](Self::all).
     unsafe fn one(&self, output: usize, dst: *mut u8) -> Result<()> {
-        let planes = &self.planes;
+        let partials = &self.partials;
         let points = |segment| self.points(segment);
-        // SAFETY: the caller's contract; there is a plane for each level of the tree, and `run` is given a segment's points.
+        // SAFETY: the caller's contract; there is a partial for each level of the tree, and `run` is given a segment's points.
         unsafe {
             let leaf = |segment: usize, acc: *mut u8| {
                 let (at, end) = (points(segment), points(segment + 1));
@@ -426,39 +426,39 @@ impl Work<'_> {
                 // There is one result.
                 let factor = self.factors.map_or(value, |factors| factors.wrapping_add(at * self.size));
                 let run = Run { at, first: true, last: true, points: end - at, ahead: false };
-                planes.run(acc, [value, factor], &run, run.points);
+                partials.run(acc, [value, factor], &run, run.points);
             };
             self.fold_tree(1, &leaf)?;
-            planes.locate(self.plane, |at| {
+            partials.locate(self.partial, |at| {
                 let len = SEGMENT.min(self.extents.len - at);
                 (self.run(output, at, len, self.room), len)
             });
-            let (result, size) = planes.result();
-            std::ptr::copy_nonoverlapping(self.plane.add(result), dst.add(output * size), size);
+            let (result, size) = partials.result();
+            std::ptr::copy_nonoverlapping(self.partial.add(result), dst.add(output * size), size);
         }
         Ok(())
     }
 
-    /// Folds all segments of `len` outputs into the first plane, by several threads where nothing is gathered.
+    /// Folds all segments of `len` outputs into the first partial, by several threads where nothing is gathered.
     ///
     /// # Errors
     /// As for [`all`](Self::all).
     ///
     /// # Safety
-    /// As for [`all`](Self::all); `leaf` folds a segment of these outputs into a plane.
+    /// As for [`all`](Self::all); `leaf` folds a segment of these outputs into a partial.
     unsafe fn fold_tree(&self, len: usize, leaf: &(impl Fn(usize, *mut u8) + Sync)) -> Result<()> {
-        let (planes, segments) = (&self.planes, self.extents.len.div_ceil(self.segment));
-        // SAFETY: the caller's contract; there is a plane for each level of the tree, and of that of a part.
+        let (partials, segments) = (&self.partials, self.extents.len.div_ceil(self.segment));
+        // SAFETY: the caller's contract; there is a partial for each level of the tree, and of that of a part.
         unsafe {
-            let tree = planes.tree(len, |segment| self.points(segment));
+            let tree = partials.tree(len, |segment| self.points(segment));
             if !self.gathered && tree.is_shared(segments, self.tuning.threads) {
-                tree.share(segments, self.plane, self.tuning.threads, &|part, acc| {
-                    let mut spare = Scratch::take(part.len() * planes.bytes())?;
+                tree.share(segments, self.partial, self.tuning.threads, &|part, acc| {
+                    let mut spare = Scratch::take(part.len() * partials.bytes())?;
                     tree.fold(part, acc, spare.ptr(), &mut &*leaf);
                     Ok(())
                 })
             } else {
-                tree.fold(0..segments, self.plane, self.plane.add(planes.bytes()), &mut &*leaf);
+                tree.fold(0..segments, self.partial, self.partial.add(partials.bytes()), &mut &*leaf);
                 Ok(())
             }
         }
@@ -487,16 +487,16 @@ impl Work<'_> {
     /// # Safety
     /// As for [`all`](Self::all).
     unsafe fn rows(&self, dst: *mut u8) -> Result<()> {
-        let (planes, inner) = (&self.planes, self.extents.inner);
+        let (partials, inner) = (&self.partials, self.extents.inner);
         let points = |segment| self.points(segment);
         let outputs = self.extents.results();
         // An index is folded row by row.
-        let most = if planes.is_index() { 1 } else { ROWS };
+        let most = if partials.is_index() { 1 } else { ROWS };
         let mut output = 0;
         while output < outputs {
             let left = if self.gathered { outputs - output } else { inner - output % inner };
-            let width = planes.len.min(left);
-            // SAFETY: the caller's contract; there is a plane for each level of the tree, and room for as many rows.
+            let width = partials.len.min(left);
+            // SAFETY: the caller's contract; there is a partial for each level of the tree, and room for as many rows.
             unsafe {
                 let leaf = |segment: usize, acc: *mut u8| {
                     let range = points(segment)..points(segment + 1);
@@ -512,13 +512,13 @@ impl Work<'_> {
                                 self.room.wrapping_add(k * width * self.size),
                             );
                         }
-                        planes.rows(acc, &rows[..count], row, range.clone(), width);
+                        partials.rows(acc, &rows[..count], row, range.clone(), width);
                         row += count;
                     }
                 };
                 self.fold_tree(width, &leaf)?;
-                let (result, size) = planes.result();
-                std::ptr::copy_nonoverlapping(self.plane.add(result), dst.add(output * size), width * size);
+                let (result, size) = partials.result();
+                std::ptr::copy_nonoverlapping(self.partial.add(result), dst.add(output * size), width * size);
             }
             output += width;
         }

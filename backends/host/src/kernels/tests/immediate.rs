@@ -79,9 +79,9 @@ fn check_program(
         let family = Family::Reduce { fold, reduced: 1, finish: None, stored: None };
         let launch = plan(program.clone(), family, &dims, &mut inputs, &mut outputs);
         execute(&launch, isa, if rng.below(4) == 0 { 3 } else { 1 }, 1 << 25);
-        let mut direct = Array::dense(&[extents.results() + 1], folded, rng);
-        let behind = direct.get(&[extents.results()]);
-        let dst = direct.operand().ptr.as_ptr();
+        let mut immediate = Array::dense(&[extents.results() + 1], folded, rng);
+        let behind = immediate.get(&[extents.results()]);
+        let dst = immediate.operand().ptr.as_ptr();
         let mut sources = inputs.iter_mut().map(|input| input.operand().ptr.as_ptr().cast_const());
         let src = (sources.next().unwrap(), sources.next());
         // SAFETY: the arrays have as many elements, and nothing else uses them.
@@ -90,15 +90,15 @@ fn check_program(
         let did = if rng.below(3) == 0 { shared(|| fold_on(3)) } else { fold_on(1) };
         assert!(did, "{fold:?} of {from} as {to}, {extents:?}");
         for (n, index) in indices(&[outer, inner]).iter().enumerate() {
-            let (found, want) = (direct.get(&[n]), outputs[0].get(&[index[0], index[1], 0]));
+            let (found, want) = (immediate.get(&[n]), outputs[0].get(&[index[0], index[1], 0]));
             assert!(
                 canonical(found) == canonical(want),
                 "{fold:?} of {from} as {to}, {extents:?} at {index:?} on {}: {found:?}, not {want:?}",
                 isa.name()
             );
         }
-        assert_eq!(canonical(direct.get(&[extents.results()])), canonical(behind), "{extents:?}");
-        let results: Vec<_> = (0..extents.results()).map(|n| canonical(direct.get(&[n]))).collect();
+        assert_eq!(canonical(immediate.get(&[extents.results()])), canonical(behind), "{extents:?}");
+        let results: Vec<_> = (0..extents.results()).map(|n| canonical(immediate.get(&[n]))).collect();
         let same = *lowest.get_or_insert_with(|| results.clone()) == results;
         assert!(same, "{fold:?} of {from} as {to}, {extents:?} differs on {}", isa.name());
     }

@@ -1,6 +1,6 @@
-//! Planes of accumulators: what has been folded of one or several outputs so far.
+//! Partial results: what has been folded of one or several outputs so far.
 //!
-//! A plane has parts, each with a number for every output: values; values and their indices; or summaries, see
+//! A partial has parts, each with a number for every output: values; values and their indices; or summaries, see
 //! [`deviation`](super::deviation).
 
 use std::ops::Range;
@@ -56,14 +56,14 @@ impl Kind {
     }
 }
 
-/// What the planes of a reduction have in common.
-pub(super) struct Planes {
+/// What the partials of a reduction have in common.
+pub(super) struct Partials {
     pub(super) kind: Kind,
     /// Dtype of the accumulators.
     pub(super) acc: Dtype,
     /// Whether whole rows are folded, of an element for each output.
     pub(super) rows: bool,
-    /// Outputs of a plane.
+    /// Outputs of a partial.
     pub(super) len: usize,
     /// Whether a segment is one run, and an index that of its first point with all bits flipped, until the best is looked for
     /// once, at the end.
@@ -84,7 +84,7 @@ pub(super) struct Run {
     pub(super) ahead: bool,
 }
 
-impl Planes {
+impl Partials {
     pub(super) fn is_index(&self) -> bool {
         matches!(self.kind, Kind::Index(..))
     }
@@ -95,26 +95,26 @@ impl Planes {
         if self.rows { part } else { part.max(ACC_BYTES) }
     }
 
-    /// Bytes of a plane.
+    /// Bytes of a partial.
     pub(super) fn bytes(&self) -> usize {
         let further = match self.kind {
             Kind::Value(_) => 0,
             Kind::Index(..) => (self.len * 8).next_multiple_of(64),
             Kind::Deviation(_) => 2 * self.part(),
         };
-        // Not a power of two, so that planes do not fall on the same lines of the cache.
+        // Not a power of two, so that partials do not fall on the same lines of the cache.
         self.part() + further + 64
     }
 
-    /// Bytes from a plane's start to the results, and of one result.
+    /// Bytes from a partial's start to the results, and of one result.
     pub(super) fn result(&self) -> (usize, usize) {
         if self.is_index() { (self.part(), 8) } else { (0, self.acc.size()) }
     }
 
-    /// Combines two planes of `len` outputs into the first, whose points come first; of so many points each.
+    /// Combines two partials of `len` outputs into the first, whose points come first; of so many points each.
     ///
     /// # Safety
-    /// Both are planes of as many outputs at least.
+    /// Both are partials of as many outputs at least.
     pub(super) unsafe fn combine(&self, acc: *mut u8, other: *const u8, points: [usize; 2], len: usize) {
         // SAFETY: for all of this function: the caller's contract.
         unsafe {
@@ -132,10 +132,10 @@ impl Planes {
         }
     }
 
-    /// The tree of these planes alone, of `len` outputs; `points` counts those before a segment.
+    /// The tree of these partials alone, of `len` outputs; `points` counts those before a segment.
     ///
     /// # Safety
-    /// Whatever it is given are planes.
+    /// Whatever it is given are partials.
     pub(super) unsafe fn tree<P: Fn(usize) -> usize + Copy>(
         &self,
         len: usize,
@@ -146,15 +146,15 @@ impl Planes {
         Tree { bytes: self.bytes(), points, combine }
     }
 
-    /// Folds a run of `len` values into a plane of one output. `other`: the second factors, where a value's fold is one of
+    /// Folds a run of `len` values into a partial of one output. `other`: the second factors, where a value's fold is one of
     /// products; else the values.
     ///
     /// # Safety
-    /// The values are readable; `acc` is a plane.
+    /// The values are readable; `acc` is a partial.
     pub(super) unsafe fn run(&self, acc: *mut u8, [value, other]: [*const u8; 2], run: &Run, len: usize) {
         let ahead = if run.ahead { AHEAD } else { 0 };
         let flags = ahead | if run.first { FIRST } else { 0 } | if run.last { LAST } else { 0 };
-        // SAFETY: for all of this function: the caller's contract; a plane has room for the fold's accumulators.
+        // SAFETY: for all of this function: the caller's contract; a partial has room for the fold's accumulators.
         unsafe {
             match &self.kind {
                 Kind::Value(f) => (f.run)(acc, value, f.identity.as_ptr().cast(), other, flags, len),
@@ -195,25 +195,25 @@ impl Planes {
     /// segment lie, by its first point, and how many there are.
     ///
     /// # Safety
-    /// The plane is what the segments of one output came to, and the elements are readable.
-    pub(super) unsafe fn locate(&self, plane: *mut u8, segment: impl FnOnce(usize) -> (*const u8, usize)) {
+    /// The partial is what the segments of one output came to, and the elements are readable.
+    pub(super) unsafe fn locate(&self, partial: *mut u8, segment: impl FnOnce(usize) -> (*const u8, usize)) {
         let Kind::Index(_, i) = &self.kind else { return };
-        let index = plane.wrapping_add(self.part()).cast::<i64>();
-        // SAFETY: the caller's contract; the plane has an index.
+        let index = partial.wrapping_add(self.part()).cast::<i64>();
+        // SAFETY: the caller's contract; the partial has an index.
         unsafe {
             let start = (!*index).cast_unsigned() as usize;
             let (src, len) = segment(start);
             let mut found = 0_u64;
-            (i.find)((&raw mut found).cast(), src, plane, plane, 0, len);
+            (i.find)((&raw mut found).cast(), src, partial, partial, 0, len);
             *index = (start + found as usize).cast_signed() as i64;
         }
     }
 
-    /// Folds rows of a segment, [`ROWS`] or fewer, one for an index fold, into a plane of as many outputs as they are long.
+    /// Folds rows of a segment, [`ROWS`] or fewer, one for an index fold, into a partial of as many outputs as they are long.
     /// The first is number `row` of all, and the segment has those of a range.
     ///
     /// # Safety
-    /// `len` elements are readable of each row; `acc` is a plane of as many outputs at least.
+    /// `len` elements are readable of each row; `acc` is a partial of as many outputs at least.
     pub(super) unsafe fn rows(
         &self,
         acc: *mut u8,
@@ -259,13 +259,13 @@ impl Planes {
     }
 }
 
-/// How segments are folded: a tree, whose halves are folded each into a plane, which then are combined.
+/// How segments are folded: a tree, whose halves are folded each into a partial, which then are combined.
 pub(super) struct Tree<P, C> {
-    /// Bytes of a plane.
+    /// Bytes of a partial.
     pub(super) bytes: usize,
     /// Counts the points before a segment.
     pub(super) points: P,
-    /// Combines two planes into the first; of so many points each.
+    /// Combines two partials into the first; of so many points each.
     pub(super) combine: C,
 }
 
@@ -275,8 +275,8 @@ const SEGMENTS_PER_TASK: usize = 4;
 pub(super) const TASKS: usize = 4;
 
 impl<P: Fn(usize) -> usize, C: Fn(*mut u8, *const u8, [usize; 2])> Tree<P, C> {
-    /// Folds segments into a plane, by this thread. `spare`: the first of as many planes as the tree has levels, but for one;
-    /// `leaf` folds a segment into a plane.
+    /// Folds segments into a partial, by this thread. `spare`: the first of as many partials as the tree has levels, but for one;
+    /// `leaf` folds a segment into a partial.
     pub(super) fn fold(
         &self,
         segments: Range<usize>,
@@ -296,14 +296,14 @@ impl<P: Fn(usize) -> usize, C: Fn(*mut u8, *const u8, [usize; 2])> Tree<P, C> {
         threads > 1 && segments > SEGMENTS_PER_TASK
     }
 
-    /// Like [`fold`](Self::fold), all of so many segments, by several threads: each takes subtrees, whose planes are combined here
-    /// in the tree's order. `fold` folds a subtree into a plane.
+    /// Like [`fold`](Self::fold), all of so many segments, by several threads: each takes subtrees, whose partials are combined here
+    /// in the tree's order. `fold` folds a subtree into a partial.
     ///
     /// # Errors
-    /// There is no memory for the planes; the first failure of `fold`.
+    /// There is no memory for the partials; the first failure of `fold`.
     ///
     /// # Safety
-    /// `acc` is a plane, which nothing else uses.
+    /// `acc` is a partial, which nothing else uses.
     pub(super) unsafe fn share(
         &self,
         segments: usize,
@@ -319,18 +319,18 @@ impl<P: Fn(usize) -> usize, C: Fn(*mut u8, *const u8, [usize; 2])> Tree<P, C> {
             acc
         });
         let mut scratch = Scratch::take((parts.len() * bytes).next_multiple_of(SLOT_BYTES))?;
-        let planes = Address(scratch.ptr());
-        let run = |part: usize| fold(parts[part].clone(), planes.at(part * bytes));
-        split::try_share(fork_join::order(), parts.len(), threads, &run)?;
+        let partials = Address(scratch.ptr());
+        let run = |part: usize| fold(parts[part].clone(), partials.at(part * bytes));
+        split::try_share(fork_join::direction(), parts.len(), threads, &run)?;
         let mut next = 0..parts.len();
-        let folded = &mut |_, _| planes.at(next.next().unwrap_or(0) * bytes);
+        let folded = &mut |_, _| partials.at(next.next().unwrap_or(0) * bytes);
         let whole = self.visit(most, 0..segments, acc, acc, folded);
-        // SAFETY: the caller's contract, and one of the planes of the scratch memory.
+        // SAFETY: the caller's contract, and one of the partials of the scratch memory.
         unsafe { std::ptr::copy_nonoverlapping(whole, acc, bytes) };
         Ok(())
     }
 
-    /// The plane that segments are folded to, by `leaf` where they are no more than `most`: it is told where it may fold them to,
+    /// The partial that segments are folded to, by `leaf` where they are no more than `most`: it is told where it may fold them to,
     /// and tells where it has.
     fn visit(
         &self,
