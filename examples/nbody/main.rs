@@ -6,7 +6,7 @@
 //! ```
 
 mod kernel;
-#[path = "../picture.rs"]
+#[path = "../picture/mod.rs"]
 mod picture;
 
 use std::error::Error;

@@ -214,7 +214,7 @@ mod tests {
         let files = || fs::read_dir(cache.folder.as_ref().unwrap()).unwrap().count();
         let mut most = 0;
         for number in 0..2000 {
-            cache.store(&format!("text {number}"), &[7; 100]);
+            cache.store(format!("text {number}"), &[7; 100]);
             most = most.max(files());
         }
         // 140 files fit; the rest is what chance allows between two looks.

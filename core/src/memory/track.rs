@@ -438,7 +438,6 @@ impl Track {
 #[cfg(all(test, unix, not(miri)))]
 mod tests {
     use super::*;
-    use crate::backend;
 
     /// What a function returns in a process that is forked, or the signal that ended it there.
     fn in_forked_process(child: impl FnOnce() -> bool) -> bool {
@@ -449,7 +448,7 @@ mod tests {
             assert!(process >= 0, "no more processes");
             if process == 0 {
                 libc::alarm(60);
-                sync::arrive();
+                crate::sync::arrive();
                 resume_forked();
                 let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
                 libc::_exit(if outcome.unwrap_or(false) { 0 } else { 1 });
@@ -473,7 +472,7 @@ mod tests {
                 waits
             };
             let [read] = &conflicts(8..16, Mode::Read)[..] else { return false };
-            assert!(read.event.wait().is_err_and(|error| sync::is_left_behind(&error)));
+            assert!(read.event.wait().is_err_and(|error| crate::sync::is_left_behind(&error)));
             // What overwrites it, in parts and then as a whole.
             assert!(conflicts(0..64, Mode::Write).is_empty());
             let event: Arc<dyn Event> = Arc::new(Signal::completed("test", None));
@@ -537,7 +536,7 @@ mod tests {
             });
             called
                 && !signal.complete(Ok(()), None)
-                && signal.wait().is_err_and(|error| sync::is_left_behind(&error))
+                && signal.wait().is_err_and(|error| crate::sync::is_left_behind(&error))
                 && signal.error().is_some()
         }));
         assert!(signal.complete(Ok(()), None) && signal.wait().is_ok());

@@ -23,9 +23,9 @@ pub use instances::Instances;
 pub use item::Item;
 pub use objects::{ConstantArray, Global, Indices, Local, Private};
 
-use crate::diagnostic::Position;
 use super::form::{Value, Variable};
 use super::{Kernel, KernelBuilder};
+use crate::diagnostic::Position;
 use crate::dtype::Element;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
