@@ -45,7 +45,8 @@ const HOUSES: &[House] = &[
             &["backend", "routes"],
             &["memory", "runtime"],
             &["lazy"],
-            &["array"],
+            // Faces of kernels for those who have arrays. What backends take of `kernel::source` goes through `kernel` yet.
+            &["array", "kernel::source", "kernel::typed", "memory::source"],
         ],
     },
     House {

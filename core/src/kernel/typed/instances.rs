@@ -3,9 +3,9 @@
 use std::any::TypeId;
 use std::sync::PoisonError;
 
-use crate::backend::sync::RwLock;
 use crate::error::Result;
 use crate::kernel::Kernel;
+use crate::sync::RwLock;
 
 /// Kernels by their generic arguments: as many as the program's text has.
 pub struct Instances(RwLock<Vec<(TypeId, Kernel)>>);
