@@ -166,7 +166,7 @@
 //! # Ok::<(), stridewise::Error>(())
 //! ```
 //!
-//! And then: `.npy` files ([`Array::save_npy`], with the feature `npy`), kernels of one's own ([`kernel`]), and the pages of
+//! And then: `.npy` files ([`Array::save_npy`], with the feature `npy`), kernels of one's own ([`kernel`](mod@kernel)), and the pages of
 //! themes, each with an example, in the sections of [`Array`]. Tables for those who come from NumPy, dpnp or ndarray are in
 //! the README.
 
