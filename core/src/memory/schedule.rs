@@ -156,6 +156,9 @@ unsafe fn submit(
         bytes = bytes.saturating_add(access.region.range().len());
     }
     let is_open = backlog::is_open(queue, &waits);
+    for track in &mut tracks {
+        track.reserve(accesses.len())?;
+    }
     settle(queue, &mut waits)?;
     let Some(command) = command.take() else { unreachable!("a command is submitted once") };
 

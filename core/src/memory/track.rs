@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use crate::backend::{Dependency, Event, EventStatus, Signal, Wait};
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout};
+use crate::memory::heap;
 use crate::sync::primitives::atomic::{AtomicU8, AtomicU16, Ordering};
 use crate::sync::primitives::{hint, thread};
 use crate::sync::{Home, Locked, left_behind};
@@ -59,6 +60,8 @@ pub(crate) enum Mode {
     Write,
 }
 
+/// A first list of so few accesses is small.
+const FEW_ACCESSES: usize = 64;
 /// Accesses below which the list is not searched for finished ones.
 const SEARCH_LEN: usize = 4;
 
@@ -396,6 +399,17 @@ impl Track {
         }
         if !complete {
             lists.accesses.push(Recorded { region, mode, event: Arc::clone(event) });
+        }
+    }
+
+    /// Finds room for so many more accesses, so that [`record`](Self::record) has it.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`] where there is none.
+    pub(crate) fn reserve(&mut self, more: usize) -> Result<()> {
+        match &mut self.0 {
+            None if more <= FEW_ACCESSES => Ok(()),
+            lists => heap::reserve("accesses", &mut lists.get_or_insert_default().accesses, more),
         }
     }
 
