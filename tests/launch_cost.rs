@@ -41,7 +41,7 @@ fn cost(name: &str, mut launch: impl FnMut() -> Result<Event>) {
 }
 
 #[test]
-#[ignore = "it prints times, and judges none"]
+#[ignore = "it prints times, and judges none: run with cargo test --release --test launch_cost -- --ignored --nocapture"]
 fn launches() {
     let queue = Device::select("host").unwrap().queue().unwrap();
     let mut x = Array::<f32>::on(&queue).zeros([16]).unwrap();

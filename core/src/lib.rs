@@ -11,6 +11,7 @@ pub mod memory;
 pub mod ops;
 #[doc(hidden)]
 pub mod routes;
+#[doc(hidden)]
 pub mod sync;
 
 mod array;

@@ -145,8 +145,12 @@ unsafe fn submit(
     let mut waits: Vec<Wait> = Vec::new();
     add_depends(&mut waits, depends);
     let mut bytes = 0_usize;
+    // How many accesses each track is to record.
+    let mut counts: SmallVec<[usize; 6]> = heap::small("counts", allocations.iter().map(|_| 0))?;
     for access in accesses {
-        let track = &tracks[position(access)];
+        let position = position(access);
+        counts[position] += 1;
+        let track = &tracks[position];
         access.allocation.check_access(access.mode)?;
         if track.check_host_views(&access.region, access.mode)? == Views::Ending {
             batch.ending = Some(Arc::clone(&access.allocation));
@@ -156,8 +160,8 @@ unsafe fn submit(
         bytes = bytes.saturating_add(access.region.range().len());
     }
     let is_open = backlog::is_open(queue, &waits);
-    for track in &mut tracks {
-        track.reserve(accesses.len())?;
+    for (track, count) in tracks.iter_mut().zip(counts) {
+        track.reserve(count)?;
     }
     settle(queue, &mut waits)?;
     let Some(command) = command.take() else { unreachable!("a command is submitted once") };
