@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
-use stridewise::{Dtype, IndexMode, Op, UsmArray, Weak};
+use stridewise::{Dims, Dtype, IndexMode, Op, UsmArray, Weak};
 
 use self::arguments::{Place, check, len_of, number_of, placed, shape_of};
 use super::sequence;
@@ -33,6 +33,19 @@ impl PyGenerator {
     /// The engine's generator at the place of so many numbers, which belong to the caller from now on.
     fn reserve(&self, len: usize, place: &Place) -> stridewise::Generator {
         self.lock().reserve(len).on(&place.queue).kind(place.kind)
+    }
+
+    /// Where numbers go and in what shape, by a method's arguments and its parameters, and the generator at the place of so many.
+    fn prepare(
+        &self,
+        place: [Argument<'_, '_>; 5],
+        size: Argument<'_, '_>,
+        parameters: &[&Operand<'_>],
+    ) -> Result<(Place, Dims, stridewise::Generator)> {
+        let place = Place::read(place, parameters)?;
+        let shape = shape_of(size, parameters)?;
+        let generator = self.reserve(len_of(&shape), &place);
+        Ok((place, shape, generator))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, stridewise::Generator> {
@@ -101,9 +114,8 @@ impl PyGenerator {
         sycl_queue: Argument<'_, '_>,
         queue: Argument<'_, '_>,
     ) -> Result<PyArray> {
-        let place = Place::read([dtype, device, usm_type, sycl_queue, queue], &[])?;
-        let shape = shape_of(size, &[])?;
-        let mut generator = self.reserve(len_of(&shape), &place);
+        let (place, shape, mut generator) =
+            self.prepare([dtype, device, usm_type, sycl_queue, queue], size, &[])?;
         Ok(py.detach(|| generator.uniform_as(&shape, place.float(), 0.0, 1.0))?.into())
     }
 
@@ -133,9 +145,8 @@ impl PyGenerator {
     ) -> Result<PyArray> {
         let low = low.unwrap_or(Operand::Weak(Weak::Float(0.0)));
         let high = high.unwrap_or(Operand::Weak(Weak::Float(1.0)));
-        let place = Place::read([dtype, device, usm_type, sycl_queue, queue], &[&low, &high])?;
-        let shape = shape_of(size, &[&low, &high])?;
-        let mut generator = self.reserve(len_of(&shape), &place);
+        let (place, shape, mut generator) =
+            self.prepare([dtype, device, usm_type, sycl_queue, queue], size, &[&low, &high])?;
         if let (Some(low), Some(high)) = (number_of(&low), number_of(&high)) {
             return Ok(py.detach(|| generator.uniform_as(&shape, place.float(), low, high))?.into());
         }
@@ -195,9 +206,8 @@ impl PyGenerator {
         let scale = scale.unwrap_or(Operand::Weak(Weak::Float(1.0)));
         check(py, "loc", &loc, f64::NEG_INFINITY)?;
         check(py, "scale", &scale, 0.0)?;
-        let place = Place::read([dtype, device, usm_type, sycl_queue, queue], &[&loc, &scale])?;
-        let shape = shape_of(size, &[&loc, &scale])?;
-        let mut generator = self.reserve(len_of(&shape), &place);
+        let (place, shape, mut generator) =
+            self.prepare([dtype, device, usm_type, sycl_queue, queue], size, &[&loc, &scale])?;
         if let (Some(mean), Some(deviation)) = (number_of(&loc), number_of(&scale)) {
             return Ok(py.detach(|| generator.normal_as(&shape, place.float(), mean, deviation))?.into());
         }
@@ -246,9 +256,8 @@ impl PyGenerator {
     ) -> Result<PyArray> {
         let scale = scale.unwrap_or(Operand::Weak(Weak::Float(1.0)));
         check(py, "scale", &scale, 0.0)?;
-        let place = Place::read([dtype, device, usm_type, sycl_queue, queue], &[&scale])?;
-        let shape = shape_of(size, &[&scale])?;
-        let mut generator = self.reserve(len_of(&shape), &place);
+        let (place, shape, mut generator) =
+            self.prepare([dtype, device, usm_type, sycl_queue, queue], size, &[&scale])?;
         let size = number_of(&scale).unwrap_or(1.0);
         let standard = py.detach(|| generator.exponential_as(&shape, place.float(), size))?;
         match scale {
@@ -302,9 +311,8 @@ impl PyGenerator {
     ) -> Result<PyArray> {
         let scale = scale.unwrap_or(Operand::Weak(Weak::Float(1.0)));
         check(py, "scale", &scale, 0.0)?;
-        let place = Place::read([dtype, device, usm_type, sycl_queue, queue], &[&shape, &scale])?;
-        let extents = shape_of(size, &[&shape, &scale])?;
-        let mut generator = self.reserve(len_of(&extents), &place);
+        let (place, extents, mut generator) =
+            self.prepare([dtype, device, usm_type, sycl_queue, queue], size, &[&shape, &scale])?;
         let (alpha, size) = (shape.get(), number_of(&scale).unwrap_or(1.0));
         let numbers = py.detach(|| generator.gamma_as(&extents, place.float(), alpha, size))?;
         match scale {
@@ -375,9 +383,8 @@ impl PyGenerator {
         queue: Argument<'_, '_>,
     ) -> Result<PyArray> {
         let lam = lam.unwrap_or(Operand::Weak(Weak::Float(1.0)));
-        let place = Place::read([None, device, usm_type, sycl_queue, queue], &[&lam])?;
-        let shape = shape_of(size, &[&lam])?;
-        let mut generator = self.reserve(len_of(&shape), &place);
+        let (_, shape, mut generator) =
+            self.prepare([None, device, usm_type, sycl_queue, queue], size, &[&lam])?;
         let lam = lam.get();
         Ok(py.detach(|| generator.poisson(&shape, lam))?.into_untyped().into())
     }
@@ -399,9 +406,8 @@ impl PyGenerator {
         sycl_queue: Argument<'_, '_>,
         queue: Argument<'_, '_>,
     ) -> Result<PyArray> {
-        let place = Place::read([None, device, usm_type, sycl_queue, queue], &[&n, &p])?;
-        let shape = shape_of(size, &[&n, &p])?;
-        let mut generator = self.reserve(len_of(&shape), &place);
+        let (_, shape, mut generator) =
+            self.prepare([None, device, usm_type, sycl_queue, queue], size, &[&n, &p])?;
         let (n, p) = (n.get(), p.get());
         Ok(py.detach(|| generator.binomial(&shape, n, p))?.into_untyped().into())
     }
