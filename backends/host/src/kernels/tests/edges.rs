@@ -98,7 +98,8 @@ fn functions_touch_their_operands_alone() {
                     .map(|k| {
                         // A value first, and with every other form behind it, is what most rounds have.
                         let stride = if k == 0 && round % 4 < 2 { 0 } else { rng.pick(&[0, 1, 1, 2, -1]) };
-                        let input = Edge { memory: &fences[k], dtype: program.inputs()[k], stride, len, at_end };
+                        let input =
+                            Edge { memory: &fences[k], dtype: program.inputs()[k], stride, len, at_end };
                         (0..len).for_each(|i| input.write(i, value(input.dtype, &mut rng)));
                         input
                     })
