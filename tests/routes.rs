@@ -75,6 +75,7 @@ fn work_takes_its_road() {
     medium(&mut report, &queue);
     large(&mut report, &queue);
     products(&mut report, &queue);
+    additions(&mut report, &queue);
     other_commands(&mut report, &queue);
     assert!(report.0.is_empty(), "{} roads have changed:\n{}", report.0.len(), report.0.join("\n"));
 }
@@ -220,6 +221,46 @@ fn large(report: &mut Report, queue: &Queue) {
     report.roads("8 Mi: cumulative sum", &[(Submission, 1), (Pool, 1)], Perhaps, || {
         a.cumulative_sum(0)?.wait()
     });
+}
+
+/// The roads of `a + b`, of which ARCHITECTURE.md speaks: five, whatever the operands are.
+fn additions(report: &mut Report, queue: &Queue) {
+    const ROADS: [Route; 5] = [Dense, Gathered, General, Inline, Pool];
+    // How it comes to a road, and whether that is shared.
+    const ON_THE_WAY: [Route; 3] = [Recorded, Submission, Shared];
+    let mut seen = std::collections::BTreeSet::new();
+    for side in [1, 4, 30, 128, 300, 2048] {
+        let square = matrix(queue, side, side);
+        let wide = matrix(queue, side, 2 * side).slice(s![.., ..;2]).unwrap();
+        let reversed = square.slice(s![..;-1, ..;-1]).unwrap();
+        let (row, column) = (square.slice(s![0, ..]).unwrap(), square.slice(s![.., 0, NewAxis]).unwrap());
+        let forms = [square.clone(), square.t(), wide, reversed, row, column];
+        for (x, a) in forms.iter().enumerate() {
+            for (y, b) in forms.iter().enumerate() {
+                for waited in [false, true] {
+                    let before: Vec<_> = Route::ALL.iter().map(|&route| taken(route)).collect();
+                    let sum = a + b;
+                    if waited {
+                        sum.wait().unwrap();
+                    }
+                    let after = Route::ALL.iter().map(|&route| taken(route));
+                    let used = std::iter::zip(Route::ALL, std::iter::zip(before, after));
+                    let used = used.filter(|(_, (before, after))| before != after).map(|(&route, _)| route);
+                    let used: Vec<_> = used.filter(|route| !ON_THE_WAY.contains(route)).collect();
+                    let known = used.iter().all(|route| ROADS.contains(route));
+                    if !known || used.len() > 1 || (waited && used.is_empty()) {
+                        report.0.push(format!("{side} by {side}: form {x} + form {y}: {used:?}"));
+                    }
+                    seen.extend(used);
+                    sum.wait().unwrap();
+                }
+            }
+        }
+    }
+    let missing: Vec<_> = ROADS.iter().filter(|road| !seen.contains(road)).collect();
+    if !missing.is_empty() {
+        report.0.push(format!("no addition took {missing:?}"));
+    }
 }
 
 fn products(report: &mut Report, queue: &Queue) {
