@@ -54,6 +54,18 @@ pub(crate) fn kernels_on(runtime: &Runtime) -> Result<(), String> {
     crate::run_to_end(&mut command)
 }
 
+/// Builds and runs the C program that launches a kernel from a source, on a runtime.
+///
+/// # Errors
+/// The test failed.
+pub(crate) fn c_kernel_on(runtime: &Runtime) -> Result<(), String> {
+    let mut command = crate::cargo();
+    // The build of the step `tests-c`.
+    command.args(crate::test::tests_c().split_whitespace()).arg("a_kernel_from_a_source");
+    command.env(VENDORS, runtime.vendor()?);
+    crate::run_to_end(&mut command)
+}
+
 fn on_devices(filter: Option<&str>, runtime: Option<&Runtime>) -> Result<(), String> {
     let mut command = crate::cargo();
     // The build of the step `tests`.

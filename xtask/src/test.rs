@@ -189,6 +189,11 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .slow()
         .needs("c-compiler"),
+        Step::call("kernel-c", "a kernel from a source, launched by a C program, on PoCL", || {
+            matrix::c_kernel_on(&opencl::POCL)
+        })
+        .slow()
+        .needs("pocl"),
         Step::cargo(
             "corpora",
             "the inputs that the fuzzer has found and the repository keeps",

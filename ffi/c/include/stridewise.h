@@ -156,6 +156,21 @@ enum {
 // An operand's kind: `real` and `imaginary`.
 #define SW_OPERAND_COMPLEX 5
 
+// An argument's kind: the address of the first element of a contiguous array.
+#define SW_ARGUMENT_ARRAY 1
+
+// An argument's kind: the address of `bytes` bytes of memory from `offset` on.
+#define SW_ARGUMENT_MEMORY 2
+
+// An argument's kind: the value of `dtype` at `value`.
+#define SW_ARGUMENT_SCALAR 3
+
+// An argument's kind: `bytes` bytes at `value`, a value of any type.
+#define SW_ARGUMENT_BYTES 4
+
+// An argument's kind: `bytes` bytes of memory that the items of each work-group share.
+#define SW_ARGUMENT_LOCAL 5
+
 // Of sw_queue_create: every command also waits for the one before it.
 #define SW_QUEUE_IN_ORDER 1
 
@@ -244,6 +259,12 @@ typedef struct sw_device sw_device;
 // The completion of a command.
 typedef struct sw_event sw_event;
 
+// A kernel of a bundle, for the device that it was compiled for.
+typedef struct sw_kernel sw_kernel;
+
+// The kernels of one source, compiled for one device.
+typedef struct sw_kernel_bundle sw_kernel_bundle;
+
 // An allocation of bytes that host and device share (USM), and the queue that works on it by default.
 typedef struct sw_memory sw_memory;
 
@@ -312,6 +333,41 @@ typedef struct sw_profile {
   // When it was done.
   uint64_t ended;
 } sw_profile;
+
+// What is known of a kernel.
+typedef struct sw_kernel_info {
+  // Number of arguments.
+  size_t num_args;
+  // Items of a work-group, at most.
+  size_t work_group_size;
+  // What the size of a work-group is best a multiple of.
+  size_t preferred_work_group_size_multiple;
+  // Bytes of memory of each item.
+  uint64_t private_mem_size;
+  // Bytes of memory of each work-group that the kernel itself declares.
+  uint64_t local_mem_size;
+} sw_kernel_info;
+
+// An argument of a launch; made by sw_argument_array, sw_argument_memory, sw_argument_scalar, sw_argument_bytes and
+// sw_argument_local.
+typedef struct sw_argument {
+  // Which of the fields count: SW_ARGUMENT_ARRAY, …
+  int32_t kind;
+  // Whether the kernel only reads the array or the memory, whatever its parameter says.
+  bool read_only;
+  // The array.
+  const struct sw_array *array;
+  // The memory.
+  const struct sw_memory *memory;
+  // Bytes from the start of the memory.
+  size_t offset;
+  // Bytes of memory, of the value, or of local memory.
+  size_t bytes;
+  // The type of the value.
+  sw_dtype dtype;
+  // The value; read during the call.
+  const void *value;
+} sw_argument;
 
 // Frees memory that was handed in: called once, with the memory's address and the context that came with it, when nothing
 // needs the memory any more. Any thread may call it; it must not wait for work of this library.
@@ -522,6 +578,52 @@ enum sw_status sw_event_profile(const struct sw_event *event, struct sw_profile 
 // Frees the handle; the command goes on.
 enum sw_status sw_event_free(struct sw_event *event);
 
+// Compiles a text of OpenCL C for a queue's device. `options`, which may be null, are those of clBuildProgram. A device that
+// takes no sources answers with SW_ERROR_UNSUPPORTED; a compiler's complaints are the text of sw_last_error, after
+// SW_ERROR_COMPILATION.
+enum sw_status sw_kernel_bundle_from_source(const struct sw_queue *queue,
+                                            const char *source,
+                                            const char *options,
+                                            struct sw_kernel_bundle **bundle);
+
+// As sw_kernel_bundle_from_source, of a module of SPIR-V of so many bytes.
+enum sw_status sw_kernel_bundle_from_spirv(const struct sw_queue *queue,
+                                           const void *code,
+                                           size_t bytes,
+                                           const char *options,
+                                           struct sw_kernel_bundle **bundle);
+
+// The kernel of a name.
+enum sw_status sw_kernel_bundle_kernel(const struct sw_kernel_bundle *bundle,
+                                       const char *name,
+                                       struct sw_kernel **kernel);
+
+// Frees the handle; kernels of the bundle stay.
+enum sw_status sw_kernel_bundle_free(struct sw_kernel_bundle *bundle);
+
+// What is known of a kernel.
+enum sw_status sw_kernel_get_info(const struct sw_kernel *kernel, struct sw_kernel_info *info);
+
+// Launches a kernel over `ndim` extents of work-items, 1 to 3, the last of which is OpenCL's dimension 0, in work-groups of
+// as many extents, or of the runtime's choice where `group` is null; behind what accesses the arguments now, and behind the
+// events of `depends`. Arguments count as read and written, unless their parameter (const, constant) or they themselves say
+// that they are only read. `event`, if not null, becomes the event of the work.
+//
+// The kernel is trusted: it may access no memory but its arguments', within their bounds, and has to end.
+enum sw_status sw_kernel_launch(const struct sw_kernel *kernel,
+                                const struct sw_queue *queue,
+                                size_t ndim,
+                                const int64_t *global,
+                                const int64_t *group,
+                                const struct sw_argument *arguments,
+                                size_t count,
+                                struct sw_event *const *depends,
+                                size_t depends_count,
+                                struct sw_event **event);
+
+// Frees the handle; launches go on.
+enum sw_status sw_kernel_free(struct sw_kernel *kernel);
+
 // Allocates memory of arbitrary contents. `alignment` is a power of two in bytes, or 0 for what suits every dtype.
 enum sw_status sw_memory_create(const struct sw_queue *queue,
                                 sw_usm_kind kind,
@@ -709,6 +811,42 @@ static inline sw_operand sw_real(double value) {
 static inline sw_operand sw_complex(double real, double imaginary) {
   sw_operand operand = {SW_OPERAND_COMPLEX, NULL, 0, real, imaginary};
   return operand;
+}
+
+// A contiguous array as an argument of a kernel.
+static inline sw_argument sw_argument_array(const sw_array *array) {
+  sw_argument argument = {SW_ARGUMENT_ARRAY, false, array, NULL, 0, 0, (sw_dtype)0, NULL};
+  return argument;
+}
+
+// Bytes of memory as an argument of a kernel.
+static inline sw_argument sw_argument_memory(const sw_memory *memory, size_t offset, size_t bytes) {
+  sw_argument argument = {SW_ARGUMENT_MEMORY, false, NULL, memory, offset, bytes, (sw_dtype)0, NULL};
+  return argument;
+}
+
+// The value of a dtype at an address as an argument of a kernel.
+static inline sw_argument sw_argument_scalar(sw_dtype dtype, const void *value) {
+  sw_argument argument = {SW_ARGUMENT_SCALAR, false, NULL, NULL, 0, 0, dtype, value};
+  return argument;
+}
+
+// A value of any type, of so many bytes, as an argument of a kernel.
+static inline sw_argument sw_argument_bytes(const void *value, size_t bytes) {
+  sw_argument argument = {SW_ARGUMENT_BYTES, false, NULL, NULL, 0, bytes, (sw_dtype)0, value};
+  return argument;
+}
+
+// So many bytes of local memory as an argument of a kernel.
+static inline sw_argument sw_argument_local(size_t bytes) {
+  sw_argument argument = {SW_ARGUMENT_LOCAL, false, NULL, NULL, 0, bytes, (sw_dtype)0, NULL};
+  return argument;
+}
+
+// The same argument, which the kernel only reads, whatever its parameter says.
+static inline sw_argument sw_argument_only_read(sw_argument argument) {
+  argument.read_only = true;
+  return argument;
 }
 
 // x[index]

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use stridewise::kernel::{KernelBundle, SourceKernel};
 use stridewise::memory::heap;
 use stridewise::{Device, Error, Event, Queue, UsmArray, UsmMemory};
 
@@ -11,6 +12,7 @@ use crate::array::sw_array;
 use crate::caller::Out;
 use crate::device::sw_device;
 use crate::event::sw_event;
+use crate::kernel::{sw_kernel, sw_kernel_bundle};
 use crate::memory::sw_memory;
 use crate::queue::sw_queue;
 use crate::status::Failure;
@@ -33,6 +35,10 @@ pub enum Object {
     Memory(Arc<UsmMemory>),
     /// An array.
     Array(Arc<UsmArray>),
+    /// The kernels of a source.
+    Bundle(Arc<KernelBundle>),
+    /// A kernel.
+    Kernel(Arc<SourceKernel>),
 }
 
 struct Slot {
@@ -87,6 +93,8 @@ handles! {
     sw_event Event, Event "an event";
     sw_memory UsmMemory, Memory "memory";
     sw_array UsmArray, Array "an array";
+    sw_kernel_bundle KernelBundle, Bundle "a bundle of kernels";
+    sw_kernel SourceKernel, Kernel "a kernel";
 }
 
 fn refuse<H: Handle>(argument: &str, value: &str) -> Failure {

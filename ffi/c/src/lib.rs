@@ -27,6 +27,7 @@ pub mod device;
 pub mod dlpack;
 pub mod event;
 pub mod handle;
+pub mod kernel;
 pub mod memory;
 pub mod queue;
 pub mod status;

@@ -161,6 +161,42 @@ int main(void) {
   EXPECT(SW_ERROR_UNSUPPORTED, sw_event_profile(event, &profile));
   HANDLES(sw_event, freed_event, sw_event_free(wrong));
 
+  // Kernels from sources, of which the host takes none.
+  sw_kernel_bundle *bundle = NULL;
+  sw_kernel *kernel = NULL, *const no_kernel = NULL;
+  sw_kernel_info kernel_info;
+  const int64_t extents[] = {4};
+  HANDLES(sw_queue, freed_queue, sw_kernel_bundle_from_source(wrong, "kernel void f() {}", NULL, &bundle));
+  EXPECT(SW_ERROR_UNSUPPORTED, sw_kernel_bundle_from_source(queue, "kernel void f() {}", NULL, &bundle));
+  NONE(bundle);
+  VALUE(sw_kernel_bundle_from_source(queue, NULL, NULL, &bundle));
+  VALUE(sw_kernel_bundle_from_source(queue, "\xff", NULL, &bundle));
+  VALUE(sw_kernel_bundle_from_source(queue, "", NULL, NULL));
+  HANDLES(sw_queue, freed_queue, sw_kernel_bundle_from_spirv(wrong, host, sizeof host, NULL, &bundle));
+  VALUE(sw_kernel_bundle_from_spirv(queue, host, sizeof host, NULL, &bundle));
+  VALUE(sw_kernel_bundle_from_spirv(queue, NULL, 20, NULL, &bundle));
+  NONE(bundle);
+  HANDLES(sw_kernel_bundle, NULL, sw_kernel_bundle_kernel(wrong, "f", &kernel));
+  NONE(kernel);
+  HANDLES(sw_kernel_bundle, NULL, sw_kernel_bundle_free(wrong));
+  HANDLES(sw_kernel, NULL, sw_kernel_get_info(wrong, &kernel_info));
+  VALUE(sw_kernel_get_info(no_kernel, NULL));
+  HANDLES(sw_kernel, NULL, sw_kernel_launch(wrong, queue, 1, extents, NULL, NULL, 0, NULL, 0, &made));
+  NONE(made);
+  const sw_argument unknown = {99, false, NULL, NULL, 0, 0, SW_INT32, NULL};
+  VALUE(sw_kernel_launch(no_kernel, queue, 1, extents, NULL, &unknown, 1, NULL, 0, &made));
+  VALUE(sw_kernel_launch(no_kernel, queue, 1, extents, NULL, NULL, 1, NULL, 0, &made));
+  const sw_argument no_memory = sw_argument_memory(NULL, 0, 8), no_bytes = sw_argument_bytes(NULL, 8);
+  EXPECT(SW_ERROR_HANDLE, sw_kernel_launch(no_kernel, queue, 1, extents, NULL, &no_memory, 1, NULL, 0, &made));
+  VALUE(sw_kernel_launch(no_kernel, queue, 1, extents, NULL, &no_bytes, 1, NULL, 0, &made));
+  const sw_argument local = sw_argument_local(8);
+  EXPECT(SW_ERROR_HANDLE, sw_kernel_launch(no_kernel, queue, 1, extents, NULL, &local, 1, NULL, 0, &made));
+  const sw_argument nowhere = sw_argument_scalar(SW_INT32, NULL);
+  VALUE(sw_kernel_launch(no_kernel, queue, 1, extents, NULL, &nowhere, 1, NULL, 0, &made));
+  const sw_argument lost = sw_argument_only_read(sw_argument_array(freed_array));
+  EXPECT(SW_ERROR_HANDLE, sw_kernel_launch(no_kernel, queue, 1, extents, NULL, &lost, 1, NULL, 0, &made));
+  HANDLES(sw_kernel, NULL, sw_kernel_free(wrong));
+
   // Memory.
   sw_memory *none = NULL;
   HANDLES(sw_queue, freed_queue, sw_memory_create(wrong, SW_USM_HOST, 8, 0, &none));

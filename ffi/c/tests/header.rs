@@ -55,6 +55,42 @@ static inline sw_operand sw_complex(double real, double imaginary) {
   return operand;
 }
 
+// A contiguous array as an argument of a kernel.
+static inline sw_argument sw_argument_array(const sw_array *array) {
+  sw_argument argument = {SW_ARGUMENT_ARRAY, false, array, NULL, 0, 0, (sw_dtype)0, NULL};
+  return argument;
+}
+
+// Bytes of memory as an argument of a kernel.
+static inline sw_argument sw_argument_memory(const sw_memory *memory, size_t offset, size_t bytes) {
+  sw_argument argument = {SW_ARGUMENT_MEMORY, false, NULL, memory, offset, bytes, (sw_dtype)0, NULL};
+  return argument;
+}
+
+// The value of a dtype at an address as an argument of a kernel.
+static inline sw_argument sw_argument_scalar(sw_dtype dtype, const void *value) {
+  sw_argument argument = {SW_ARGUMENT_SCALAR, false, NULL, NULL, 0, 0, dtype, value};
+  return argument;
+}
+
+// A value of any type, of so many bytes, as an argument of a kernel.
+static inline sw_argument sw_argument_bytes(const void *value, size_t bytes) {
+  sw_argument argument = {SW_ARGUMENT_BYTES, false, NULL, NULL, 0, bytes, (sw_dtype)0, value};
+  return argument;
+}
+
+// So many bytes of local memory as an argument of a kernel.
+static inline sw_argument sw_argument_local(size_t bytes) {
+  sw_argument argument = {SW_ARGUMENT_LOCAL, false, NULL, NULL, 0, bytes, (sw_dtype)0, NULL};
+  return argument;
+}
+
+// The same argument, which the kernel only reads, whatever its parameter says.
+static inline sw_argument sw_argument_only_read(sw_argument argument) {
+  argument.read_only = true;
+  return argument;
+}
+
 // x[index]
 static inline sw_slice sw_index(int64_t index) {
   sw_slice item = {SW_SLICE_INDEX, index, 0, 0};

@@ -95,6 +95,17 @@ fn a_buffer_goes_in_and_comes_back() {
 }
 
 #[test]
+fn a_kernel_from_a_source_is_launched_where_a_device_compiles_it() {
+    let program = build("examples/kernel.c", Link::Shared);
+    let said = |device: &str| String::from_utf8(run(&program, &[Path::new(device)]).stdout).unwrap();
+    assert!(said("host").starts_with("no sources: "));
+    match Device::select("opencl") {
+        Ok(_) => assert_eq!(said("opencl"), "20 21 22 23 24 25 26 27 \n"),
+        Err(_) => assert!(said("opencl").starts_with("no such device: ")),
+    }
+}
+
+#[test]
 fn the_hillshade_is_that_of_the_example_in_rust() {
     let program = build("examples/hillshade.c", Link::Shared);
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shade.npy");

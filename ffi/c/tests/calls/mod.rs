@@ -15,6 +15,7 @@ use stridewise_c::compute::*;
 use stridewise_c::device::*;
 use stridewise_c::dlpack::*;
 use stridewise_c::event::*;
+use stridewise_c::kernel::*;
 use stridewise_c::memory::*;
 use stridewise_c::queue::*;
 use stridewise_c::status::sw_status::{self, SW_ERROR_HANDLE, SW_ERROR_OTHER, SW_ERROR_PANIC, SW_OK};

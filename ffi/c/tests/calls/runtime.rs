@@ -94,6 +94,15 @@ impl Calls {
         }
     }
 
+    /// An argument of a launch, of any kind.
+    fn argument(&mut self) -> sw_argument {
+        let (array, memory) = (any(&mut self.rng, &self.arrays).0, any(&mut self.rng, &self.memories).0);
+        let (kind, dtype) = (self.rng.below(8) as i32, self.dtype());
+        let (offset, bytes) = (self.rng.below(64), self.rng.below(16));
+        let value = std::ptr::from_ref(&[0_u64; 2]).cast();
+        sw_argument { kind, read_only: self.rng.chance(50), array, memory, offset, bytes, dtype, value }
+    }
+
     /// What things are.
     pub(super) fn describe(&mut self) {
         let (device, live) = any(&mut self.rng, &self.devices);
@@ -113,6 +122,30 @@ impl Calls {
             }
             let status = sw_op_arity(op, &raw mut arity);
             self.done(status, true, false);
+            // No host compiles sources, so that no handle of a kernel is live.
+            let (queue, live) = any(&mut self.rng, &self.queues);
+            let (mut bundle, mut kernel, mut event) = (null_mut(), null_mut(), null_mut());
+            let status =
+                sw_kernel_bundle_from_source(queue, c"kernel void f() {}".as_ptr(), null(), &raw mut bundle);
+            assert!(!self.done(status, live, false) && bundle.is_null(), "a host compiled a source");
+            let bits = std::ptr::without_provenance_mut::<c_void>(self.rng.next() as usize);
+            let status = sw_kernel_bundle_kernel(bits.cast(), c"f".as_ptr(), &raw mut kernel);
+            self.done(status, false, true);
+            let (items, argument) = ([4_i64], self.argument());
+            let status = sw_kernel_launch(
+                bits.cast(),
+                queue,
+                1,
+                items.as_ptr(),
+                null(),
+                &raw const argument,
+                1,
+                null(),
+                0,
+                &raw mut event,
+            );
+            assert!(!self.done(status, false, false) && event.is_null(), "no kernel was launched");
+            self.done(sw_kernel_free(bits.cast()), false, true);
             // A null where a result is to be.
             let (array, live) = any(&mut self.rng, &self.arrays);
             let status = sw_array_copy(array, null_mut());
