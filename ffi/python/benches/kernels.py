@@ -22,6 +22,9 @@ from stridewise.kernel_api import LocalAccessor, NdRange, Range, call_kernel_asy
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests"))
 import test_kernel_examples as ours  # noqa: E402
 
+# Tiles of 256 items; the kernels read these when they are compiled.
+ours.TILE = ours.SIDE = 16
+
 ROUNDS = 7
 RNG = np.random.default_rng(41)
 
@@ -345,7 +348,7 @@ class CuPy:
       int i = blockIdx.x * 256 + threadIdx.x, j = threadIdx.x;
       tile[j] = a[i]; __syncthreads(); a[i] += tile[255 - j];
     }
-    #define TILE 8
+    #define TILE 16
     __global__ void matmul(const double *a, const double *b, double *c, int m, int k, int n) {
       __shared__ double at[TILE][TILE], bt[TILE][TILE];
       int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x, i = threadIdx.y, j = threadIdx.x;
@@ -399,9 +402,9 @@ class CuPy:
     }
     __constant__ float weights[25];
     __global__ void convolution(const float *image, float *out, int rows, int columns) {
-      __shared__ float tile[12][12];
-      int row = blockIdx.y * 8 + threadIdx.y, column = blockIdx.x * 8 + threadIdx.x, top = blockIdx.y * 8 - 2, left = blockIdx.x * 8 - 2;
-      for (int y = threadIdx.y; y < 12; y += 8) for (int x = threadIdx.x; x < 12; x += 8)
+      __shared__ float tile[20][20];
+      int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x, top = blockIdx.y * 16 - 2, left = blockIdx.x * 16 - 2;
+      for (int y = threadIdx.y; y < 20; y += 16) for (int x = threadIdx.x; x < 20; x += 16)
         tile[y][x] = image[min(max(top + y, 0), rows - 1) * columns + min(max(left + x, 0), columns - 1)];
       __syncthreads();
       float total = 0;
@@ -510,7 +513,7 @@ class CuPy:
                 self.call("reverse", (size // 256,), (256,), *arrays)
             case "matmul":
                 m, k, n = size
-                self.call("matmul", (tiles(n, 8), tiles(m, 8)), (8, 8), *arrays, m, k, n)
+                self.call("matmul", (tiles(n, 16), tiles(m, 16)), (16, 16), *arrays, m, k, n)
             case "reduction":
                 self.call("reduction", (64,), (256,), *arrays, size)
             case "scan":
@@ -521,7 +524,7 @@ class CuPy:
                 if "convolution" not in self.kernel:
                     at = self.module.get_global("weights")
                     self.cupy.ndarray(25, dtype=np.float32, memptr=at)[:] = self.cupy.asarray(ours.WEIGHTS.ravel())
-                self.call("convolution", (size // 8, size // 8), (8, 8), *arrays, size, size)
+                self.call("convolution", (size // 16, size // 16), (16, 16), *arrays, size, size)
             case "jacobi":
                 a, b = arrays
                 n = size[0]

@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 use stridewise_core::Dtype;
 
 use super::code::{Arg, Indices, Rmw, Update};
-use super::frame::{Affine, Bits, Frame, Held, LANES};
+use super::frame::{Affine, Bits, Frame, Held, LANES, Mask};
 use crate::kernels;
+use crate::kernels::lanes::{self, Axis, Offsets};
 use crate::simd::Isa;
 
 /// Where a memory object is.
@@ -37,29 +38,26 @@ impl Place {
     }
 }
 
-/// Bytes from an object's start to each lane's element, and whether its indices are in range; the nearest element counts
-/// where they are not.
-struct Offsets {
-    bytes: [isize; LANES],
-    inside: [bool; LANES],
-}
-
-fn offsets(frame: &mut Frame, place: &Place, indices: &Indices) -> Offsets {
-    let mut offsets = Offsets { bytes: [0; LANES], inside: [true; LANES] };
+/// Where each lane's element is.
+fn offsets(frame: &mut Frame, place: &Place, indices: &Indices, isa: Isa) -> Offsets {
+    let mut offsets = Offsets { bytes: [0; LANES], outside: [0; LANES] };
+    let len = frame.len;
     for (axis, &index) in indices.iter().enumerate() {
-        let lanes = frame.integers(index);
-        let last = place.shape[axis] as i64 - 1;
-        let stride = place.strides[axis];
-        let all = offsets.bytes.iter_mut().zip(&mut offsets.inside).zip(lanes);
-        for ((bytes, inside), index) in all.take(frame.len) {
-            let nearest = index.min(last).max(0);
-            *inside &= nearest == index;
-            *bytes += nearest as isize * stride;
+        let of = Axis { last: place.shape[axis] as i64 - 1, stride: place.strides[axis] as i64 };
+        let mut add = |numbers: *const u8, size| {
+            // SAFETY: a slot has memory for each lane's element, and so has an array of as many numbers as lanes.
+            unsafe { lanes::along(isa, &mut offsets, numbers, size, &of, len) };
+        };
+        match frame.source(index) {
+            (numbers, false) if matches!(index.dtype, Dtype::I32 | Dtype::I64) => {
+                add(numbers, index.dtype.size());
+            }
+            _ => add(frame.integers(index).as_ptr().cast(), size_of::<i64>()),
         }
     }
     if place.lane != 0 {
         for (lane, bytes) in offsets.bytes.iter_mut().enumerate() {
-            *bytes += (lane * place.lane) as isize;
+            *bytes += (lane * place.lane) as i64;
         }
     }
     offsets
@@ -70,7 +68,7 @@ fn along(frame: &Frame, place: &Place, indices: &Indices) -> Option<Affine> {
     let mut bytes = Affine { base: 0, steps: [0; 3] };
     for (axis, &index) in indices.iter().enumerate() {
         let (affine, low, high) = frame.affine(index)?;
-        if low < 0 || high >= place.shape[axis] as i128 {
+        if low < 0 || high >= place.shape[axis] as i64 {
             return None;
         }
         let stride = place.strides[axis] as i64;
@@ -101,9 +99,15 @@ unsafe fn copy(to: *mut u8, from: *const u8, size: usize) {
 ///
 /// # Safety
 /// The elements of the place are readable, and no other thread writes them meanwhile, but as the kernel itself does.
-pub(super) unsafe fn load(frame: &mut Frame, place: &Place, dst: Arg, indices: &Indices, isa: Isa) {
+pub(super) unsafe fn load(
+    frame: &mut Frame,
+    place: &Place,
+    dst: usize,
+    (indices, stays): (&Indices, bool),
+    isa: Isa,
+) {
     if place.is_empty() {
-        frame.slots[dst.slot].held = Held::Same(Bits([0; 16]));
+        frame.slots[dst].held = Held::Same(Bits([0; 16]));
         return;
     }
     let start = place.at(frame);
@@ -112,90 +116,147 @@ pub(super) unsafe fn load(frame: &mut Frame, place: &Place, dst: Arg, indices: &
             let mut bits = Bits([0; 16]);
             // SAFETY: `along`: the element is in range.
             unsafe { copy(bits.0.as_mut_ptr(), start.wrapping_offset(bytes.base as isize), place.size) };
-            frame.slots[dst.slot].held = Held::Same(bits);
+            frame.slots[dst].held = Held::Same(bits);
             return;
         }
-        let to = frame.memory_of(dst.slot);
+        let to = frame.memory_of(dst);
         let step = bytes.steps[2] as isize + place.lane as isize;
-        for row in &frame.rows {
-            let from = start.wrapping_offset(bytes.at(row.id) as isize).wrapping_add(row.lane * place.lane);
-            // SAFETY: `along`: all elements of the row are in range; its lanes have room in the slot, which is no object.
-            unsafe {
-                let to = to.add(row.lane * place.size);
-                if step == place.size as isize {
-                    std::ptr::copy_nonoverlapping(from, to, row.len * place.size);
-                } else {
-                    kernels::gather_elements(isa, to, from, &[(row.len, step)], place.size);
-                }
+        let whole = frame.as_one_row(bytes.steps);
+        let rows = whole.as_ref().map_or(&frame.rows[..], std::slice::from_ref);
+        if stays
+            && step == place.size as isize
+            && let [row] = rows
+            && row.len == frame.len
+        {
+            let from = start.wrapping_offset(bytes.at(row.id) as isize);
+            // What functions are given is aligned; no dtype asks for more.
+            if from.addr().is_multiple_of(place.size.min(8)) {
+                frame.slots[dst].held = Held::There(from);
+                return;
             }
         }
-        frame.slots[dst.slot].held = Held::Lanes;
+        for row in rows {
+            let from = start.wrapping_offset(bytes.at(row.id) as isize).wrapping_add(row.lane * place.lane);
+            // SAFETY: `along`: all elements of the row are in range; its lanes have room in the slot, which is no object.
+            unsafe { load_row(isa, to.add(row.lane * place.size), from, step, place.size, row.len) };
+        }
+        frame.slots[dst].held = Held::Lanes;
         return;
     }
-    let offsets = offsets(frame, place, indices);
-    let (to, len) = (frame.memory_of(dst.slot), frame.len);
-    macro_rules! gather {
-        ($size:expr) => {
-            for (lane, &bytes) in offsets.bytes.iter().enumerate().take(len) {
-                // SAFETY: the offset is that of an element in range, whatever the index was; the slot has room for the lane.
-                unsafe { copy(to.add(lane * $size), start.wrapping_offset(bytes), $size) };
-            }
-        };
+    let offsets = offsets(frame, place, indices, isa);
+    let (to, len) = (frame.memory_of(dst), frame.len);
+    // SAFETY: each offset is that of an element in range, whatever the index was; the slot has room for each lane.
+    unsafe { lanes::gather_at(isa, to, start, &offsets, place.size, len) };
+    frame.slots[dst].held = Held::Lanes;
+}
+
+/// Loads a row of elements that are `step` bytes apart.
+///
+/// # Safety
+/// They are readable, and there is room for them at `to`, apart from them. The processor has the instruction set.
+#[inline]
+unsafe fn load_row(isa: Isa, to: *mut u8, from: *const u8, step: isize, size: usize, len: usize) {
+    /// From here on a call is worth it.
+    const CALLED: usize = 32;
+    // SAFETY: for all of this function: the caller's contract.
+    unsafe {
+        if step == size as isize && len >= CALLED {
+            std::ptr::copy_nonoverlapping(from, to, len * size);
+            return;
+        }
+        if len >= CALLED {
+            kernels::gather_elements(isa, to, from, &[(len, step)], size);
+            return;
+        }
+        macro_rules! each {
+            ($ty:ty) => {{
+                let (from, to) = (from.cast::<$ty>(), to.cast::<$ty>());
+                if step == 0 {
+                    let element = from.read_unaligned();
+                    (0..len).for_each(|i| to.add(i).write_unaligned(element));
+                } else if step == size as isize {
+                    (0..len).for_each(|i| to.add(i).write_unaligned(from.add(i).read_unaligned()));
+                } else {
+                    let at = |i| from.wrapping_byte_offset(i as isize * step);
+                    (0..len).for_each(|i| to.add(i).write_unaligned(at(i).read_unaligned()));
+                }
+            }};
+        }
+        match size {
+            1 => each!(u8),
+            2 => each!(u16),
+            4 => each!(u32),
+            8 => each!(u64),
+            _ => each!(u128),
+        }
     }
-    match place.size {
-        1 => gather!(1),
-        2 => gather!(2),
-        4 => gather!(4),
-        8 => gather!(8),
-        _ => gather!(16),
-    }
-    frame.slots[dst.slot].held = Held::Lanes;
 }
 
 /// Stores, in the order of lanes.
 ///
 /// # Safety
 /// The elements of the place are writable, and no other thread accesses them meanwhile, but as the kernel itself does.
-pub(super) unsafe fn store(frame: &mut Frame, place: &Place, indices: &Indices, value: Arg) {
+pub(super) unsafe fn store(frame: &mut Frame, place: &Place, indices: &Indices, value: Arg, isa: Isa) {
     if place.is_empty() {
         return;
     }
     let start = place.at(frame);
     let (from, same) = frame.source(value);
-    let step_from = if same { 0 } else { place.size };
-    if frame.all()
-        && let Some(bytes) = along(frame, place, indices)
-    {
-        let step = bytes.steps[2] as isize + place.lane as isize;
-        for row in &frame.rows {
-            let to = start.wrapping_offset(bytes.at(row.id) as isize).wrapping_add(row.lane * place.lane);
-            let from = from.wrapping_add(row.lane * step_from);
-            // SAFETY: `along`: all elements of the row are in range; the value is there for each of its lanes.
-            unsafe {
-                if step == place.size as isize && !same {
-                    std::ptr::copy_nonoverlapping(from, to, row.len * place.size);
-                } else {
-                    for i in 0..row.len {
-                        let to = to.wrapping_offset(i as isize * step);
-                        copy(to, from.wrapping_add(i * step_from), place.size);
-                    }
-                }
-            }
-        }
+    let (size, step_from) = (place.size, if same { 0 } else { place.size });
+    let active = frame.active;
+    let Some(bytes) = along(frame, place, indices) else {
+        let offsets = offsets(frame, place, indices, isa);
+        let inside = active.without(Mask::of_bytes(&offsets.outside[..frame.len]));
+        // SAFETY: the offsets are those of elements in range; the value is there for each lane.
+        unsafe { store_at(start, (from, step_from), size, inside, |lane| offsets.bytes[lane] as isize) };
         return;
-    }
-    let offsets = offsets(frame, place, indices);
-    for lane in 0..frame.len {
-        if frame.active.lanes[lane] && offsets.inside[lane] {
-            // SAFETY: the indices are in range; the value is there for the lane.
-            unsafe {
-                copy(
-                    start.wrapping_offset(offsets.bytes[lane]),
-                    from.wrapping_add(lane * step_from),
-                    place.size,
-                );
-            }
+    };
+    let step = bytes.steps[2] as isize + place.lane as isize;
+    let whole = frame.as_one_row(bytes.steps).filter(|_| place.lane == 0);
+    for row in whole.as_ref().map_or(&frame.rows[..], std::slice::from_ref) {
+        let first = bytes.at(row.id) as isize + (row.lane * place.lane) as isize;
+        if frame.all() && step == size as isize && !same {
+            let (to, from) = (start.wrapping_offset(first), from.wrapping_add(row.lane * size));
+            // SAFETY: `along`: all elements of the row are in range; the value is there for each of its lanes.
+            unsafe { load_row(isa, to, from, step, size, row.len) };
+        } else {
+            let lanes = active.and(Mask::range(row.lane..row.lane + row.len));
+            let offset = |lane| first + (lane - row.lane) as isize * step;
+            // SAFETY: as above.
+            unsafe { store_at(start, (from, step_from), size, lanes, offset) };
         }
+    }
+}
+
+/// Stores each lane's element at an offset.
+///
+/// # Safety
+/// Offsets from `start` are those of writable elements; the values are so many bytes apart.
+#[inline]
+unsafe fn store_at(
+    start: *mut u8,
+    (from, step): (*const u8, usize),
+    size: usize,
+    lanes: Mask,
+    offset: impl Fn(usize) -> isize,
+) {
+    macro_rules! each {
+        ($ty:ty) => {
+            lanes.for_each(|lane| {
+                // SAFETY: the caller's contract.
+                unsafe {
+                    let value = from.add(lane * step).cast::<$ty>().read_unaligned();
+                    start.wrapping_offset(offset(lane)).cast::<$ty>().write_unaligned(value);
+                }
+            })
+        };
+    }
+    match size {
+        1 => each!(u8),
+        2 => each!(u16),
+        4 => each!(u32),
+        8 => each!(u64),
+        _ => each!(u128),
     }
 }
 
@@ -203,7 +264,7 @@ pub(super) unsafe fn store(frame: &mut Frame, place: &Place, indices: &Indices, 
 ///
 /// # Safety
 /// As for [`store`]; other threads access the elements by atomic accesses only.
-pub(super) unsafe fn atomic(frame: &mut Frame, place: &Place, rmw: &Rmw) {
+pub(super) unsafe fn atomic(frame: &mut Frame, place: &Place, rmw: &Rmw, isa: Isa) {
     let size = place.size;
     if place.is_empty() {
         if let Some(result) = rmw.result {
@@ -212,23 +273,26 @@ pub(super) unsafe fn atomic(frame: &mut Frame, place: &Place, rmw: &Rmw) {
         return;
     }
     let start = place.at(frame);
-    let offsets = offsets(frame, place, &rmw.indices);
-    for lane in 0..frame.len {
-        if !frame.active.lanes[lane] {
-            continue;
-        }
+    let offsets = offsets(frame, place, &rmw.indices, isa);
+    let inside = frame.active.without(Mask::of_bytes(&offsets.outside[..frame.len]));
+    if let (Update::Sum(_), None, Some(operand), false) = (rmw.update, rmw.result, rmw.operand, place.global)
+    {
+        // SAFETY: the caller's contract; the elements of local and private memory are this thread's.
+        unsafe { add_all(frame, start, &offsets, inside, operand) };
+        return;
+    }
+    for lane in frame.active.lanes() {
         let operand = rmw.operand.map_or(Bits([0; 16]), |operand| frame.value(operand, lane));
         let expected = match rmw.update {
             Update::Where(expected) => frame.value(expected, lane),
             _ => Bits([0; 16]),
         };
-        let inside = offsets.inside[lane];
         let update = |before: Bits| match rmw.update {
-            _ if !inside => None,
+            _ if !inside.has(lane) => None,
             Update::Nothing => None,
             Update::Operand => Some(operand),
             Update::Where(_) => (before == expected).then_some(operand),
-            Update::By(run) => {
+            Update::By(run) | Update::Sum(run) => {
                 let mut after = Bits([0; 16]);
                 let (a, b) = (before.0.as_ptr(), operand.0.as_ptr());
                 // SAFETY: one element each, aligned for any dtype, apart from each other.
@@ -236,7 +300,7 @@ pub(super) unsafe fn atomic(frame: &mut Frame, place: &Place, rmw: &Rmw) {
                 Some(after)
             }
         };
-        let element = start.wrapping_offset(offsets.bytes[lane]);
+        let element = start.wrapping_offset(offsets.bytes[lane] as isize);
         // SAFETY: the element is in range (or the nearest one), aligned to its dtype, which has 4 or 8 bytes.
         let before = unsafe { exchange(element, size, place.global, update) };
         if let Some(result) = rmw.result {
@@ -245,6 +309,33 @@ pub(super) unsafe fn atomic(frame: &mut Frame, place: &Place, rmw: &Rmw) {
     }
     if let Some(result) = rmw.result {
         frame.slots[result.slot].held = Held::Lanes;
+    }
+}
+
+/// Adds each lane's operand to its element, in the order of lanes.
+///
+/// # Safety
+/// The elements, of 4 or 8 bytes, are aligned and this thread's.
+unsafe fn add_all(frame: &mut Frame, start: *mut u8, offsets: &Offsets, lanes: Mask, operand: Arg) {
+    let (from, same) = frame.source(operand);
+    macro_rules! add {
+        ($ty:ty, $sum:expr) => {
+            lanes.for_each(|lane| {
+                // SAFETY: the caller's contract; the operand is there for the lane, or one for all.
+                unsafe {
+                    let operand = *from.cast::<$ty>().add(if same { 0 } else { lane });
+                    let element = start.wrapping_offset(offsets.bytes[lane] as isize).cast::<$ty>();
+                    *element = $sum(*element, operand);
+                }
+            })
+        };
+    }
+    match operand.dtype {
+        Dtype::F32 => add!(f32, |a: f32, b: f32| a + b),
+        Dtype::F64 => add!(f64, |a: f64, b: f64| a + b),
+        // Signs do not matter to a sum that wraps.
+        other if other.size() == 4 => add!(u32, u32::wrapping_add),
+        _ => add!(u64, u64::wrapping_add),
     }
 }
 

@@ -59,10 +59,12 @@ pub(super) enum Kind {
         object: Object,
         axis: usize,
     },
+    /// `stays`: nothing writes to the object as long as the value is needed.
     Load {
         dst: usize,
         object: Object,
         indices: Indices,
+        stays: bool,
     },
     Collective {
         dst: usize,
@@ -126,6 +128,8 @@ pub(super) enum Update {
     Operand,
     Where(Arg),
     By(ElementsFn),
+    /// The sum with the operand, which this function makes.
+    Sum(ElementsFn),
 }
 
 /// A collective.
@@ -336,8 +340,8 @@ impl Compiler<'_> {
                 Kind::Extent { dst: self.define(value), object: *object, axis: usize::from(*axis) }
             }
             Expression::Load { object, indices } => {
-                let indices = self.args(indices);
-                Kind::Load { dst: self.define(value), object: *object, indices }
+                let (indices, stays) = (self.args(indices), self.is_read_only(value, rest));
+                Kind::Load { dst: self.define(value), object: *object, indices, stays }
             }
             Expression::Collective { collective, operand } => {
                 let operand = self.arg(*operand);
@@ -385,13 +389,32 @@ impl Compiler<'_> {
         false
     }
 
+    /// Whether nothing is done before a value is needed for the last time but to compute and load others: it may be read where it
+    /// was loaded from.
+    fn is_read_only(&self, value: Value, rest: &[Statement]) -> bool {
+        for (position, statement) in rest.iter().enumerate() {
+            let StatementKind::Let { expression, .. } = &statement.kind else { return false };
+            if matches!(expression, Expression::Collective { .. }) {
+                return false;
+            }
+            if self.kernel.ends_at(self.count + position).contains(&value) {
+                return true;
+            }
+        }
+        false
+    }
+
     fn atomic(&mut self, atomic: &Atomic) -> Option<Kind> {
         let dtype = self.kernel.form().object(atomic.object).dtype;
         let update = match atomic.op {
             AtomicOp::Load => Update::Nothing,
             AtomicOp::Store | AtomicOp::Exchange => Update::Operand,
             AtomicOp::CompareExchange { expected } => Update::Where(self.arg(expected)),
-            op => Update::By(self.function(op.combines()?, dtype, dtype)?),
+            op => {
+                let by = op.combines()?;
+                let run = self.function(by, dtype, dtype)?;
+                if by == Op::Add { Update::Sum(run) } else { Update::By(run) }
+            }
         };
         let indices = self.args(&atomic.indices);
         let operand = atomic.operand.map(|operand| self.arg(operand));

@@ -7,10 +7,11 @@ use stridewise_core::kernel::Space;
 use stridewise_core::{Dtype, Error, Result, Scalar};
 
 use super::code::{Arg, Code};
+use crate::kernels::lanes;
 
 /// Lanes of a frame, at most. Enough that what an operation costs besides its lanes counts little, and few enough that what a
 /// kernel needs of slots at a time stays in the first cache.
-pub(super) const LANES: usize = 256;
+pub(super) const LANES: usize = lanes::LANES;
 
 /// One value in memory, as aligned as any dtype wants it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,18 @@ impl Bits {
             Dtype::U32 => read!(u32),
             Dtype::U64 => read!(u64),
             _ => read!(u8),
+        }
+    }
+
+    /// [`integer`](Self::integer), where it is an `i64`.
+    pub(super) fn number(self, dtype: Dtype) -> Option<i64> {
+        let bytes = self.0;
+        let word = [bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]];
+        match dtype {
+            Dtype::I64 => Some(i64::from_ne_bytes(word)),
+            Dtype::U64 => i64::try_from(u64::from_ne_bytes(word)).ok(),
+            // Those of fewer bits always are.
+            other => Some(self.integer(other) as i64),
         }
     }
 
@@ -80,6 +93,8 @@ pub(super) enum Held {
     Affine(Affine, bool),
     /// A value for each lane, in the slot's memory.
     Lanes,
+    /// A value for each lane, one after another in an object, which nothing writes as long as they are needed.
+    There(*const u8),
 }
 
 pub(super) struct Slot {
@@ -88,52 +103,126 @@ pub(super) struct Slot {
     pub(super) held: Held,
 }
 
-/// Lanes that take part.
-#[derive(Clone)]
+/// Words of a mask.
+const WORDS: usize = LANES / 64;
+
+/// Lanes that take part, a bit for each.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mask {
-    pub(super) lanes: [bool; LANES],
+    words: [u64; WORDS],
     pub(super) count: usize,
 }
 
 impl Mask {
-    pub(super) const NONE: Self = Self { lanes: [false; LANES], count: 0 };
+    pub(super) const NONE: Self = Self { words: [0; WORDS], count: 0 };
 
-    /// The lanes below a number.
-    pub(super) fn first(len: usize) -> Self {
-        let mut mask = Self::NONE;
-        mask.lanes[..len].fill(true);
-        mask.count = len;
-        mask
+    fn of(words: [u64; WORDS]) -> Self {
+        let count = words.iter().map(|word| word.count_ones() as usize).sum();
+        Self { words, count }
     }
 
-    /// Lanes of two masks, combined one by one.
-    pub(super) fn with(&self, other: &[bool; LANES], combine: impl Fn(bool, bool) -> bool) -> Self {
-        let mut mask = Self::NONE;
-        let mut count = 0_usize;
-        for (lane, (&a, &b)) in mask.lanes.iter_mut().zip(self.lanes.iter().zip(other)) {
-            *lane = combine(a, b);
-            count += usize::from(*lane);
+    /// The lanes of a range.
+    pub(super) fn range(lanes: Range<usize>) -> Self {
+        let below = |end: usize, word: usize| match end.saturating_sub(word * 64) {
+            bits @ 0..64 => (1_u64 << bits) - 1,
+            _ => u64::MAX,
+        };
+        Self::of(std::array::from_fn(|word| below(lanes.end, word) & !below(lanes.start, word)))
+    }
+
+    /// The lanes of which something is true.
+    pub(super) fn of_lanes(takes_part: impl Fn(usize) -> bool) -> Self {
+        Self::of(std::array::from_fn(|word| {
+            (0..64).fold(0, |bits, bit| bits | u64::from(takes_part(word * 64 + bit)) << bit)
+        }))
+    }
+
+    /// The lanes of a slice, in which each byte that is not 0 stands for one that takes part; those beyond do not.
+    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
+        let mut words = [0; WORDS];
+        for (number, eight) in bytes.chunks(8).enumerate() {
+            let mut all = [0; 8];
+            all[..eight.len()].copy_from_slice(eight);
+            let ones = ones(u64::from_le_bytes(all));
+            // The product has bit `i` of its last byte from byte `i`: 8 i + 7 (8 - i) = 56 + i, and no two terms meet.
+            let bits = ones.wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            words[number / 8] |= bits << (number % 8 * 8);
         }
-        mask.count = count;
-        mask
+        Self::of(words)
     }
 
-    pub(super) fn without(&self, other: &Self) -> Self {
-        if other.count == 0 { self.clone() } else { self.with(&other.lanes, |a, b| a & !b) }
-    }
-
-    pub(super) fn join(&self, other: &Self) -> Self {
-        match (self.count, other.count) {
-            (_, 0) => self.clone(),
-            (0, _) => other.clone(),
-            _ => self.with(&other.lanes, |a, b| a | b),
+    /// A byte for each lane, 1 where it takes part.
+    pub(super) fn to_bytes(self) -> [u8; LANES] {
+        let mut bytes = [0; LANES];
+        for (number, eight) in bytes.chunks_exact_mut(8).enumerate() {
+            let bits = self.words[number / 8] >> (number % 8 * 8) & 0xff;
+            // Each byte keeps the bit of its number.
+            let spread = bits.wrapping_mul(0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
+            eight.copy_from_slice(&ones(spread).to_le_bytes());
         }
+        bytes
+    }
+
+    /// Whether a lane takes part.
+    pub(super) fn has(&self, lane: usize) -> bool {
+        self.words[lane / 64] >> (lane % 64) & 1 == 1
+    }
+
+    /// The lanes, from the first on.
+    pub(super) fn lanes(self) -> impl Iterator<Item = usize> {
+        self.words.into_iter().enumerate().flat_map(|(number, mut word)| {
+            std::iter::from_fn(move || {
+                let bit = word.trailing_zeros() as usize;
+                (word != 0).then(|| {
+                    word &= word - 1;
+                    number * 64 + bit
+                })
+            })
+        })
+    }
+
+    /// Calls a function with each lane, from the first on.
+    #[inline(always)]
+    pub(super) fn for_each(self, mut call: impl FnMut(usize)) {
+        for (number, word) in self.words.into_iter().enumerate() {
+            match word {
+                u64::MAX => (number * 64..number * 64 + 64).for_each(&mut call),
+                mut rest => {
+                    while rest != 0 {
+                        call(number * 64 + rest.trailing_zeros() as usize);
+                        rest &= rest - 1;
+                    }
+                }
+            }
+        }
+    }
+
+    fn zip(self, other: Self, combine: impl Fn(u64, u64) -> u64) -> Self {
+        Self::of(std::array::from_fn(|word| combine(self.words[word], other.words[word])))
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        self.zip(other, |a, b| a & b)
+    }
+
+    pub(super) fn without(self, other: Self) -> Self {
+        self.zip(other, |a, b| a & !b)
+    }
+
+    pub(super) fn join(self, other: Self) -> Self {
+        self.zip(other, |a, b| a | b)
     }
 
     /// Takes the mask and leaves none.
     pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::NONE)
     }
+}
+
+/// 1 in each byte that is not 0.
+const fn ones(bytes: u64) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    (((bytes & LOW) + LOW) | bytes) >> 7 & 0x0101_0101_0101_0101
 }
 
 /// Lanes whose items are neighbours along the last axis.
@@ -242,16 +331,25 @@ impl Frame {
         self.returned = Mask::NONE;
         self.continued = Mask::NONE;
         self.len = next;
-        self.active = Mask::first(next);
+        self.active = Mask::range(0..next);
         if !prefix {
-            self.active = Mask::NONE;
-            for row in &self.rows {
-                self.active.lanes[row.lane..row.lane + row.len].fill(true);
-                self.active.count += row.len;
-            }
+            let rows = self.rows.iter().map(|row| Mask::range(row.lane..row.lane + row.len));
+            self.active = rows.fold(Mask::NONE, Mask::join);
         }
         let private = self.private / 64;
         self.memory[private..].fill(Line::ZEROS);
+    }
+
+    /// All rows as one, where numbers with such steps go on from each row to the next as they do within one.
+    pub(super) fn as_one_row(&self, steps: [i64; 3]) -> Option<Row> {
+        let [first, second, rest @ ..] = &self.rows[..] else { return None };
+        let next = |a: &Row, b: &Row| {
+            let ahead: i64 = (0..3).map(|axis| steps[axis].wrapping_mul(b.id[axis] - a.id[axis])).sum();
+            b.lane == a.lane + a.len && ahead == steps[2].wrapping_mul(a.len as i64)
+        };
+        let rows = [first, second].into_iter().chain(rest);
+        let all = rows.clone().zip(rows.skip(1)).all(|(a, b)| next(a, b));
+        all.then_some(Row { len: self.len - first.lane, ..*first })
     }
 
     /// The local linear id of a lane's item.
@@ -275,7 +373,7 @@ impl Frame {
 
     /// The first lane that takes part; there is one.
     pub(super) fn first_active(&self) -> usize {
-        if self.all() { 0 } else { self.active.lanes.iter().position(|&lane| lane).unwrap_or(0) }
+        self.active.lanes().next().unwrap_or(0)
     }
 
     /// Where the memory of a slot is.
@@ -305,6 +403,7 @@ impl Frame {
                 (self.memory_of(arg.slot), false)
             }
             Held::Lanes => (self.memory_of(arg.slot), false),
+            Held::There(at) => (at, false),
         }
     }
 
@@ -321,6 +420,11 @@ impl Frame {
                 }
             }
             Held::Affine(affine, false) => self.write_affine(arg, affine),
+            Held::There(from) => {
+                let (to, bytes) = (self.memory_of(arg.slot), self.len * arg.dtype.size());
+                // SAFETY: the lanes are in an object, which is no slot, and the slot has room for them.
+                unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+            }
             Held::Affine(_, true) | Held::Lanes => {}
         }
         self.slots[arg.slot].held = Held::Lanes;
@@ -376,41 +480,38 @@ impl Frame {
     }
 
     /// What a slot holds as numbers that follow the local ids, and their bounds; `None` where it is something else, or
-    /// they wrap.
-    pub(super) fn affine(&self, arg: Arg) -> Option<(Affine, i128, i128)> {
-        if !arg.dtype.kind().is_integer() {
-            return None;
-        }
+    /// they wrap, or are beyond an `i64`.
+    pub(super) fn affine(&self, arg: Arg) -> Option<(Affine, i64, i64)> {
+        let (least, most) = bounds(arg.dtype)?;
         match self.slots[arg.slot].held {
             Held::Same(bits) => {
-                let value = bits.integer(arg.dtype);
-                Some((Affine { base: value as i64, steps: [0; 3] }, value, value))
+                let value = bits.number(arg.dtype)?;
+                Some((Affine { base: value, steps: [0; 3] }, value, value))
             }
             Held::Affine(affine, _) => {
-                let start = Bits::wrapped(affine.base, arg.dtype).integer(arg.dtype);
+                let start = Bits::wrapped(affine.base, arg.dtype).number(arg.dtype)?;
                 let (mut low, mut high) = (start, start);
-                for axis in 0..3 {
-                    let step = i128::from(affine.steps[axis]);
-                    let (a, b) = (step * i128::from(self.low[axis]), step * i128::from(self.high[axis]));
-                    low += a.min(b);
-                    high += a.max(b);
+                for (axis, &step) in affine.steps.iter().enumerate().filter(|(_, step)| **step != 0) {
+                    let (a, b) = (step.checked_mul(self.low[axis])?, step.checked_mul(self.high[axis])?);
+                    low = low.checked_add(a.min(b))?;
+                    high = high.checked_add(a.max(b))?;
                 }
-                let range = arg.dtype.iinfo().ok()?;
-                (range.min <= low && high <= range.max).then_some((affine, low, high))
+                (least <= low && high <= most).then_some((affine, low, high))
             }
-            Held::Lanes => None,
+            Held::Lanes | Held::There(_) => None,
         }
     }
 
-    /// The lanes of a slot of truth values.
-    pub(super) fn truth(&mut self, slot: usize) -> [bool; LANES] {
+    /// The lanes of a slot of truth values that are true.
+    pub(super) fn truth(&mut self, slot: usize) -> Mask {
         let (from, same) = self.source(Arg { slot, dtype: Dtype::Bool });
-        let mut lanes = [false; LANES];
-        for (lane, truth) in lanes.iter_mut().enumerate().take(self.len) {
-            // SAFETY: the slot has memory for each lane's byte, or one byte for all.
-            *truth = unsafe { *from.add(if same { 0 } else { lane }) } != 0;
+        // SAFETY: the slot has memory for each lane's byte, or one byte for all.
+        let bytes = unsafe { std::slice::from_raw_parts(from, if same { 1 } else { self.len }) };
+        match (same, bytes.first()) {
+            (true, Some(0)) => Mask::NONE,
+            (true, _) => Mask::range(0..self.len),
+            (false, _) => Mask::of_bytes(bytes),
         }
-        lanes
     }
 
     /// The lanes of integers as `int64`; those beyond become its largest one.
@@ -439,6 +540,21 @@ impl Frame {
         }
         lanes
     }
+}
+
+/// The least and the largest number of a dtype of integers, as far as they are `i64`.
+pub(super) const fn bounds(dtype: Dtype) -> Option<(i64, i64)> {
+    Some(match dtype {
+        Dtype::I8 => (i8::MIN as i64, i8::MAX as i64),
+        Dtype::I16 => (i16::MIN as i64, i16::MAX as i64),
+        Dtype::I32 => (i32::MIN as i64, i32::MAX as i64),
+        Dtype::I64 => (i64::MIN, i64::MAX),
+        Dtype::U8 => (0, u8::MAX as i64),
+        Dtype::U16 => (0, u16::MAX as i64),
+        Dtype::U32 => (0, u32::MAX as i64),
+        Dtype::U64 => (0, i64::MAX),
+        _ => return None,
+    })
 }
 
 impl Affine {

@@ -229,10 +229,10 @@ impl Group<'_> {
             }
             Kind::Barrier(fence) => self.all_come(frames, *fence, &step.at)?,
             Kind::If { condition, then, otherwise } => {
-                let all: Masks = frames.iter().map(|frame| frame.active.clone()).collect();
+                let all: Masks = frames.iter().map(|frame| frame.active).collect();
                 frames.iter_mut().for_each(|frame| narrow(frame, *condition));
                 let no: Masks =
-                    frames.iter().zip(&all).map(|(frame, all)| all.without(&frame.active)).collect();
+                    frames.iter().zip(&all).map(|(frame, all)| all.without(frame.active)).collect();
                 if any(frames) {
                     self.together(frames, then)?;
                 }
@@ -241,7 +241,7 @@ impl Group<'_> {
                 if any(frames) {
                     self.together(frames, otherwise)?;
                 }
-                frames.iter_mut().zip(yes).for_each(|(frame, yes)| frame.active = frame.active.join(&yes));
+                frames.iter_mut().zip(yes).for_each(|(frame, yes)| frame.active = frame.active.join(yes));
             }
             Kind::While { head, condition, body } => {
                 let saved = enter(frames);
@@ -274,8 +274,7 @@ impl Group<'_> {
                 exit(frames, saved);
             }
             Kind::Call(body) => {
-                let saved: Vec<_> =
-                    frames.iter_mut().map(|f| (f.active.clone(), f.returned.take())).collect();
+                let saved: Vec<_> = frames.iter_mut().map(|f| (f.active, f.returned.take())).collect();
                 self.together(frames, body)?;
                 for (frame, (active, returned)) in frames.iter_mut().zip(saved) {
                     (frame.active, frame.returned) = (active, returned);
@@ -293,7 +292,7 @@ impl Group<'_> {
         let here: usize = frames.iter().map(|frame| frame.active.count).sum();
         let lanes = |row: &frame::Row| row.lane..row.lane + row.len;
         let missing = frames.iter().find_map(|frame| {
-            let lane = frame.rows.iter().flat_map(lanes).find(|&lane| !frame.active.lanes[lane])?;
+            let lane = frame.rows.iter().flat_map(lanes).find(|&lane| !frame.active.has(lane))?;
             Some(self.item(frame, lane))
         });
         if let Some(item) = missing {
@@ -311,7 +310,7 @@ impl Group<'_> {
             let expected = said(frames, bound);
             for frame in frames.iter_mut() {
                 for lane in 0..frame.len {
-                    if frame.active.lanes[lane] && frame.value(bound, lane) != expected {
+                    if frame.active.has(lane) && frame.value(bound, lane) != expected {
                         let item = self.item(frame, lane);
                         return Err(watch.borrow().divergent(1, all, item, at));
                     }
@@ -330,12 +329,12 @@ type Masks = SmallVec<[frame::Mask; 1]>;
 type Saved = SmallVec<[(frame::Mask, frame::Mask); 1]>;
 
 fn enter(frames: &mut [Frame]) -> Saved {
-    frames.iter_mut().map(|frame| (frame.active.clone(), frame.continued.take())).collect()
+    frames.iter_mut().map(|frame| (frame.active, frame.continued.take())).collect()
 }
 
 fn go_on(frames: &mut [Frame]) {
     for frame in frames {
-        frame.active = frame.active.join(&frame.continued.take());
+        frame.active = frame.active.join(frame.continued.take());
     }
 }
 
@@ -379,7 +378,7 @@ fn collect(frames: &mut [Frame], dst: usize, collective: Together, operand: code
             let mut found = first.value(operand, lane);
             for frame in frames.iter_mut() {
                 let last = frame.len.min(usize::try_from(from + 1).unwrap_or(usize::MAX));
-                if let Some(lane) = (0..last).rev().find(|&lane| frame.active.lanes[lane]) {
+                if let Some(lane) = (0..last).rev().find(|&lane| frame.active.has(lane)) {
                     found = frame.value(operand, lane);
                 }
                 from -= frame.width() as i128;
@@ -392,7 +391,7 @@ fn collect(frames: &mut [Frame], dst: usize, collective: Together, operand: code
         Together::Reduce(run) => {
             for frame in frames.iter_mut() {
                 for lane in 0..frame.len {
-                    if frame.active.lanes[lane] {
+                    if frame.active.has(lane) {
                         let value = frame.value(operand, lane);
                         so_far = Some(so_far.map_or(value, |sum| fold(run, sum, value)));
                     }
@@ -403,7 +402,7 @@ fn collect(frames: &mut [Frame], dst: usize, collective: Together, operand: code
         Together::Inclusive(run) | Together::Exclusive(run, _) => {
             for frame in frames.iter_mut() {
                 for lane in 0..frame.len {
-                    if !frame.active.lanes[lane] {
+                    if !frame.active.has(lane) {
                         continue;
                     }
                     let value = frame.value(operand, lane);

@@ -12,7 +12,7 @@ use stridewise_core::{Dtype, Op};
 
 use super::access::{self, Place, arg};
 use super::code::{Arg, Block, Indices, Kind, Step, Update};
-use super::frame::{Affine, Bits, Frame, Held, LANES, Mask};
+use super::frame::{Affine, Bits, Frame, Held, LANES, Mask, bounds};
 use crate::simd::Isa;
 
 /// Rounds after which a loop that counts nothing is taken to be endless: minutes of one that does nothing.
@@ -61,7 +61,7 @@ impl Group<'_> {
         let Some(watch) = self.watch else { return Ok(()) };
         let lanes: SmallVec<[[i64; LANES]; 1]> = indices.iter().map(|&index| frame.integers(index)).collect();
         let mut watch = watch.borrow_mut();
-        for lane in (0..frame.len).filter(|&lane| frame.active.lanes[lane]) {
+        for lane in frame.active.lanes() {
             let indices: SmallVec<[i128; 4]> = lanes.iter().map(|index| index[lane].into()).collect();
             watch.access(self.item(frame, lane), object, &indices, access, at)?;
         }
@@ -95,18 +95,18 @@ impl Group<'_> {
                 let extent = self.places[object.number()].shape[*axis] as i64;
                 frame.slots[*dst].held = Held::Same(Bits::wrapped(extent, Dtype::I64));
             }
-            Kind::Load { dst, object, indices } => {
+            Kind::Load { dst, object, indices, stays } => {
                 self.touch(frame, *object, indices, Access::Read, &step.at)?;
                 let place = &self.places[object.number()];
                 // The slot is as large as an element; what dtype it has does not matter.
                 // SAFETY: the launch's contract (`run_kernel`): its arrays are accessible while it runs.
-                unsafe { access::load(frame, place, arg(*dst, Dtype::Bool), indices, self.isa) };
+                unsafe { access::load(frame, place, *dst, (indices, *stays), self.isa) };
             }
             Kind::Set { variable, value, moves, choose } => set(frame, *variable, *value, *moves, *choose),
             Kind::Store { object, indices, value } => {
                 self.touch(frame, *object, indices, Access::Write, &step.at)?;
                 // SAFETY: as for a load; arrays that a kernel stores to are writable.
-                unsafe { access::store(frame, &self.places[object.number()], indices, *value) };
+                unsafe { access::store(frame, &self.places[object.number()], indices, *value, self.isa) };
             }
             Kind::Atomic(rmw) => {
                 let access = match rmw.update {
@@ -116,7 +116,7 @@ impl Group<'_> {
                 };
                 self.touch(frame, rmw.object, &rmw.indices, access, &step.at)?;
                 // SAFETY: as for a store.
-                unsafe { access::atomic(frame, &self.places[rmw.object.number()], rmw) };
+                unsafe { access::atomic(frame, &self.places[rmw.object.number()], rmw, self.isa) };
             }
             Kind::Fence(order) => {
                 if *order != MemoryOrder::Relaxed {
@@ -125,7 +125,7 @@ impl Group<'_> {
             }
             Kind::If { condition, then, otherwise } => self.branch(frame, *condition, then, otherwise)?,
             Kind::While { head, condition, body } => {
-                let (entry, continued) = (frame.active.clone(), frame.continued.take());
+                let (entry, continued) = (frame.active, frame.continued.take());
                 let mut rounds = 0;
                 loop {
                     self.block(frame, head)?;
@@ -134,23 +134,23 @@ impl Group<'_> {
                         break;
                     }
                     self.block(frame, body)?;
-                    frame.active = frame.active.join(&frame.continued.take());
+                    frame.active = frame.active.join(frame.continued.take());
                     self.round(&mut rounds, frame, &step.at)?;
                 }
                 leave(frame, entry, continued);
             }
             Kind::For { counter, bounds, body } => self.count(frame, *counter, *bounds, body)?,
             Kind::Break => frame.active = Mask::NONE,
-            Kind::Continue => frame.continued = frame.continued.join(&frame.active.take()),
-            Kind::Return => frame.returned = frame.returned.join(&frame.active.take()),
+            Kind::Continue => frame.continued = frame.continued.join(frame.active.take()),
+            Kind::Return => frame.returned = frame.returned.join(frame.active.take()),
             Kind::Call(body) => {
-                let (entry, returned) = (frame.active.clone(), frame.returned.take());
+                let (entry, returned) = (frame.active, frame.returned.take());
                 self.block(frame, body)?;
                 (frame.active, frame.returned) = (entry, returned);
             }
             Kind::Assert { condition, message } => {
                 let truth = frame.truth(*condition);
-                let lane = (0..frame.len).find(|&lane| frame.active.lanes[lane] && !truth[lane]);
+                let lane = frame.active.without(truth).lanes().next();
                 if let (Some(lane), Some(watch)) = (lane, self.watch) {
                     return Err(watch.borrow().assertion(self.item(frame, lane), message, &step.at));
                 }
@@ -166,69 +166,97 @@ impl Group<'_> {
             return self.block(frame, if bits.0[0] != 0 { then } else { otherwise });
         }
         let truth = frame.truth(condition);
-        let yes = frame.active.with(&truth, |active, truth| active & truth);
+        let yes = frame.active.and(truth);
         match yes.count {
             0 => return self.block(frame, otherwise),
             count if count == frame.active.count => return self.block(frame, then),
             _ => {}
         }
-        let no = frame.active.with(&truth, |active, truth| active & !truth);
+        let no = frame.active.without(truth);
         frame.active = yes;
         self.block(frame, then)?;
         let after = std::mem::replace(&mut frame.active, no);
         self.block(frame, otherwise)?;
-        frame.active = frame.active.join(&after);
+        frame.active = frame.active.join(after);
         Ok(())
     }
 
     fn count(&self, frame: &mut Frame, counter: Arg, bounds: [Arg; 3], body: &Block) -> Done {
-        let (entry, continued) = (frame.active.clone(), frame.continued.take());
-        let [start, end, step] = bounds;
+        let (entry, continued) = (frame.active, frame.continued.take());
+        let [start, _, step] = bounds;
         let is_same = |frame: &Frame, arg: Arg| matches!(frame.slots[arg.slot].held, Held::Same(_));
         if bounds.iter().all(|&bound| is_same(frame, bound)) {
             let [start, end, step] = bounds.map(|bound| frame.value(bound, 0).integer(bound.dtype));
-            for round in 0..count_rounds(start, end, step) {
-                let value = (start + round * step) as i64;
+            let rounds = count_rounds(start, end, step);
+            let (mut round, mut value) = (0, start as i64);
+            while round < rounds && frame.active.count > 0 {
                 frame.slots[counter.slot].held = Held::Same(Bits::wrapped(value, counter.dtype));
                 self.block(frame, body)?;
-                frame.active = frame.active.join(&frame.continued.take());
-                if frame.active.count == 0 {
-                    break;
-                }
+                frame.active = frame.active.join(frame.continued.take());
+                (round, value) = (round + 1, value.wrapping_add(step as i64));
             }
-        } else {
-            let mut rounds = [0; LANES];
-            for (lane, rounds) in rounds.iter_mut().enumerate().take(frame.len) {
-                let [start, end, step] =
-                    [start, end, step].map(|bound| frame.value(bound, lane).integer(bound.dtype));
-                *rounds = count_rounds(start, end, step);
+            leave(frame, entry, continued);
+            return Ok(());
+        }
+        // Rounds that all lanes have, and, where they differ, those of each.
+        let mut each = [0; LANES];
+        let least = self.rounds_of_lanes(frame, bounds, &mut each);
+        let first = match frame.slots[start.slot].held {
+            Held::Lanes | Held::There(_) => None,
+            _ if !is_same(frame, step) => None,
+            _ => frame.affine(start).map(|(affine, ..)| affine),
+        };
+        let by = frame.value(step, 0).integer(step.dtype) as i64;
+        for round in 0.. {
+            if round >= least {
+                let more = Mask::of_lanes(|lane| lane < frame.len && round < each[lane]);
+                frame.active = frame.active.and(more);
             }
-            let follows = is_same(frame, start) && is_same(frame, step);
-            for round in 0.. {
-                let more: [bool; LANES] = std::array::from_fn(|lane| round < rounds[lane]);
-                frame.active = frame.active.with(&more, |active, more| active & more);
-                if frame.active.count == 0 {
-                    break;
-                }
+            if frame.active.count == 0 {
+                break;
+            }
+            if let Some(first) = first {
+                // Numbers that follow the local ids go on doing so.
+                let base = first.base.wrapping_add((round as i64).wrapping_mul(by));
+                frame.slots[counter.slot].held = match first.steps {
+                    [0, 0, 0] => Held::Same(Bits::wrapped(base, counter.dtype)),
+                    steps => Held::Affine(Affine { base, steps }, false),
+                };
+            } else {
                 for lane in 0..frame.len {
                     let [start, step] =
                         [start, step].map(|bound| frame.value(bound, lane).integer(bound.dtype));
                     let bits = Bits::wrapped((start + round * step) as i64, counter.dtype);
-                    if follows {
-                        frame.slots[counter.slot].held = Held::Same(bits);
-                        break;
-                    }
                     frame.set_value(counter, lane, bits);
                 }
-                if !follows {
-                    frame.slots[counter.slot].held = Held::Lanes;
-                }
-                self.block(frame, body)?;
-                frame.active = frame.active.join(&frame.continued.take());
+                frame.slots[counter.slot].held = Held::Lanes;
             }
+            self.block(frame, body)?;
+            frame.active = frame.active.join(frame.continued.take());
         }
         leave(frame, entry, continued);
         Ok(())
+    }
+
+    /// The rounds of each lane's loop, and how many all of them have.
+    fn rounds_of_lanes(&self, frame: &mut Frame, bounds: [Arg; 3], each: &mut [i128; LANES]) -> i128 {
+        // Of bounds that follow the local ids, the ends say how many rounds there are at least and at most.
+        if let [Some((_, low, high)), Some((_, end_low, end_high)), Some((_, step, last_step))] =
+            bounds.map(|bound| frame.affine(bound))
+            && step == last_step
+        {
+            let count = |start: i64, end: i64| count_rounds(start.into(), end.into(), step.into());
+            let (a, b) = (count(low, end_high), count(high, end_low));
+            if a == b {
+                each.fill(a);
+                return a;
+            }
+        }
+        for (lane, rounds) in each.iter_mut().enumerate().take(frame.len) {
+            let [start, end, step] = bounds.map(|bound| frame.value(bound, lane).integer(bound.dtype));
+            *rounds = count_rounds(start, end, step);
+        }
+        each[..frame.len].iter().copied().min().unwrap_or(0)
     }
 
     fn index(&self, level: Level, coordinate: Coordinate) -> Held {
@@ -262,12 +290,20 @@ impl Group<'_> {
 /// Rounds of a loop, as of Python's `range`.
 pub(super) fn count_rounds(start: i128, end: i128, step: i128) -> i128 {
     let (distance, stride) = if step < 0 { (start - end, -step) } else { (end - start, step) };
-    if distance <= 0 || stride == 0 { 0 } else { (distance - 1) / stride + 1 }
+    if distance <= 0 || stride == 0 {
+        return 0;
+    }
+    // A division of 128 bits takes long.
+    match (u64::try_from(distance - 1), u64::try_from(stride)) {
+        (Ok(distance), Ok(1)) => i128::from(distance) + 1,
+        (Ok(distance), Ok(stride)) => i128::from(distance / stride) + 1,
+        _ => (distance - 1) / stride + 1,
+    }
 }
 
 /// Goes on behind a loop, with those that came to it and have not returned.
 pub(super) fn leave(frame: &mut Frame, entry: Mask, continued: Mask) {
-    frame.active = entry.without(&frame.returned);
+    frame.active = entry.without(frame.returned);
     frame.continued = continued;
 }
 
@@ -278,8 +314,7 @@ pub(super) fn narrow(frame: &mut Frame, condition: usize) {
         Held::Same(_) => {}
         _ if frame.active.count == 0 => {}
         _ => {
-            let truth = frame.truth(condition);
-            frame.active = frame.active.with(&truth, |active, truth| active & truth);
+            frame.active = frame.active.and(frame.truth(condition));
         }
     }
 }
@@ -297,13 +332,14 @@ fn copy(frame: &mut Frame, dst: Arg, src: Arg) {
         return;
     }
     let held = frame.slots[src.slot].held;
-    if let Held::Lanes = held {
-        let (from, to) = (frame.memory_of(src.slot), frame.memory_of(dst.slot));
-        // SAFETY: both slots have memory for as many elements of this dtype, and are apart.
+    if let Held::Lanes | Held::There(_) = held {
+        let ((from, _), to) = (frame.source(src), frame.memory_of(dst.slot));
+        // SAFETY: as many elements of this dtype are there, and the other slot has memory for them, apart from them.
         unsafe { std::ptr::copy_nonoverlapping(from, to, frame.len * src.dtype.size()) };
     }
     frame.slots[dst.slot].held = match held {
         Held::Affine(affine, _) => Held::Affine(affine, false),
+        Held::There(_) => Held::Lanes,
         held => held,
     };
 }
@@ -324,7 +360,8 @@ fn set(frame: &mut Frame, variable: Arg, value: usize, moves: bool, choose: Elem
     frame.spread(variable);
     let (from, same) = frame.source(value);
     let to = frame.memory_of(variable.slot);
-    let mask = frame.active.lanes.as_ptr().cast::<u8>();
+    let bytes = frame.active.to_bytes();
+    let mask = bytes.as_ptr();
     let flags = if same { SAME << 1 } else { 0 };
     // SAFETY: the mask has a byte for each lane, slots have memory for each lane's element, or one element for all where the
     // flag says so; the target is exactly one source.
@@ -344,7 +381,7 @@ fn apply(
         match frame.slots[operand.slot].held {
             Held::Same(_) => {}
             Held::Affine(..) => follows = true,
-            Held::Lanes => lanes = true,
+            Held::Lanes | Held::There(_) => lanes = true,
         }
     }
     if follows
@@ -382,7 +419,7 @@ fn affine(frame: &Frame, op: Op, (dtype, out): (Dtype, Dtype), args: &[Arg]) -> 
     let numbers = |position: usize| match frame.slots[args[position].slot].held {
         Held::Same(bits) => Some(Affine { base: bits.integer(dtype) as i64, steps: [0; 3] }),
         Held::Affine(affine, _) => Some(affine),
-        Held::Lanes => None,
+        Held::Lanes | Held::There(_) => None,
     };
     let integers = dtype.kind().is_integer();
     let result = match op {
@@ -398,8 +435,8 @@ fn affine(frame: &Frame, op: Op, (dtype, out): (Dtype, Dtype), args: &[Arg]) -> 
         // Where no number wraps, in either dtype.
         Op::Cast if integers && out.kind().is_integer() => {
             let (affine, low, high) = frame.affine(args[0])?;
-            let range = out.iinfo().ok()?;
-            if low < range.min || high > range.max {
+            let (least, most) = bounds(out)?;
+            if low < least || high > most {
                 return None;
             }
             let base = Bits::wrapped(affine.base, dtype).integer(dtype) as i64;

@@ -21,6 +21,7 @@ mod half_map;
 mod immediate;
 mod index_fold;
 mod integer;
+pub(crate) mod lanes;
 mod map;
 mod order;
 mod pack;
