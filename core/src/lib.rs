@@ -50,7 +50,7 @@ pub use promotion::{
     Casting, DtypeSupport, FloatInfo, IntInfo, Weak, can_cast, comparison_type, promote_types, result_type,
 };
 pub use runtime::{
-    Context, Device, Event, EventFuture, Filter, FilterTerm, Queue, WeakDevice, default_device, devices,
+    Context, Device, Event, EventFuture, Filter, FilterTerm, Queue, WeakDevice, common_queue, default_device, devices,
     drain, exit_patience, get_execution_queue,
 };
 pub use scalar::Scalar;

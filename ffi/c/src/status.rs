@@ -53,6 +53,8 @@ pub enum sw_status {
     SW_ERROR_OTHER = 18,
     /// The library itself failed; please report it.
     SW_ERROR_PANIC = 19,
+    /// A matrix cannot be decomposed: it is singular or not positive definite, or an iteration does not converge.
+    SW_ERROR_DECOMPOSITION = 20,
 }
 
 /// What a call can fail with.
@@ -88,6 +90,7 @@ impl Failure {
                 Error::Unsupported(_) => sw_status::SW_ERROR_UNSUPPORTED,
                 Error::Task(_) => sw_status::SW_ERROR_TASK,
                 Error::Runtime(_) => sw_status::SW_ERROR_RUNTIME,
+                Error::Decomposition(_) => sw_status::SW_ERROR_DECOMPOSITION,
                 Error::Io(_) => sw_status::SW_ERROR_IO,
                 Error::ExecutionPlacement(_) => sw_status::SW_ERROR_EXECUTION_PLACEMENT,
                 Error::Dependency(_) => sw_status::SW_ERROR_DEPENDENCY,
@@ -179,7 +182,7 @@ names! {
     SW_OK SW_ERROR_HANDLE SW_ERROR_VALUE SW_ERROR_SHAPE SW_ERROR_AXIS SW_ERROR_OUT_OF_BOUNDS SW_ERROR_OVERFLOW
     SW_ERROR_DTYPE SW_ERROR_ALLOC SW_ERROR_HOST_ACCESS SW_ERROR_BORROW SW_ERROR_DEVICE_SELECTION SW_ERROR_UNSUPPORTED
     SW_ERROR_TASK SW_ERROR_RUNTIME SW_ERROR_IO SW_ERROR_EXECUTION_PLACEMENT SW_ERROR_DEPENDENCY SW_ERROR_OTHER
-    SW_ERROR_PANIC
+    SW_ERROR_PANIC SW_ERROR_DECOMPOSITION
 }
 
 #[cfg(test)]
