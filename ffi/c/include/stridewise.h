@@ -216,6 +216,8 @@ typedef enum sw_status {
   SW_ERROR_OTHER = 18,
   // The library itself failed; please report it.
   SW_ERROR_PANIC = 19,
+  // A matrix cannot be decomposed: it is singular or not positive definite, or an iteration does not converge.
+  SW_ERROR_DECOMPOSITION = 20,
 } sw_status;
 
 // Where a command is on its way.

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use stridewise::UsmArray;
-use stridewise::fft::{self, Norm, Points};
+use stridewise::fft::{self as transforms, Norm, Points};
 
 use super::axes::axes_of;
 use super::placement::queue_of;
@@ -37,7 +37,7 @@ macro_rules! along_an_axis {
         ) -> Result<PyArray> {
             let (n, norm) = (n.map(|n| super::count("n", n)).transpose()?, norm_of(norm)?);
             let x: &UsmArray = &x.array();
-            Ok(py.detach(|| fft::$name(x, n, axis, norm))?.into())
+            Ok(py.detach(|| transforms::$name(x, n, axis, norm))?.into())
         }
     )*};
 }
@@ -66,7 +66,7 @@ macro_rules! along_axes {
             let (s, axes, norm) = (numbers(s)?, axes_of("axes", axes)?, norm_of(norm)?);
             let points = Points { s: s.as_deref(), axes: axes.as_deref() };
             let x: &UsmArray = &x.array();
-            Ok(py.detach(|| fft::$name(x, points, norm))?.into())
+            Ok(py.detach(|| transforms::$name(x, points, norm))?.into())
         }
     )*};
 }
@@ -78,7 +78,7 @@ macro_rules! shifts {
         #[pyfunction]
         fn $name(py: Python<'_>, x: PyRef<'_, PyArray>, axes: Option<&Bound<'_, PyAny>>) -> Result<PyArray> {
             let (x, axes): (&UsmArray, _) = (&x.array(), axes_of("axes", axes)?);
-            Ok(py.detach(|| fft::$name(x, axes.as_deref()))?.into())
+            Ok(py.detach(|| transforms::$name(x, axes.as_deref()))?.into())
         }
     )*};
 }
@@ -98,7 +98,7 @@ macro_rules! frequencies {
             let support = queue.device().dtype_support();
             let dtype = dtype::optional(dtype, support)?.unwrap_or(support.default_float());
             let kind = stridewise::UsmKind::Device;
-            Ok(fft::$name(&queue, super::count("n", n)?, d, dtype, kind)?.into())
+            Ok(transforms::$name(&queue, super::count("n", n)?, d, dtype, kind)?.into())
         }
     )*};
 }
