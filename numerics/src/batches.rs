@@ -81,9 +81,8 @@ pub(crate) fn each<O: Cells, S>(
         return (0..count).try_for_each(|number| run(&mut scratch, &mut cells, number));
     }
     let bounds = |part: usize| (count as u128 * part as u128 / parts as u128) as usize;
-    let shares: Vec<Mutex<Option<O>>> = (0..parts)
-        .map(|part| Mutex::new(Some(cells.split(bounds(part + 1) - bounds(part)))))
-        .collect();
+    let shares: Vec<Mutex<Option<O>>> =
+        (0..parts).map(|part| Mutex::new(Some(cells.split(bounds(part + 1) - bounds(part))))).collect();
     let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
     device.backend().share(parts, true, &|range| {
         let mut own = None;
@@ -133,12 +132,19 @@ mod tests {
         for count in [0, 1, 7, 1000] {
             let (mut a, mut b) = (vec![0; count * 3], vec![0; count]);
             let cells = (Rows::new(&mut a, 3), Rows::new(&mut b, 1));
-            each(&device(), count, 1e6, cells, || Ok(0), |calls, (a, b), number| {
-                *calls += 1;
-                a.next().fill(number);
-                b.next()[0] = number + 1;
-                Ok(())
-            })
+            each(
+                &device(),
+                count,
+                1e6,
+                cells,
+                || Ok(0),
+                |calls, (a, b), number| {
+                    *calls += 1;
+                    a.next().fill(number);
+                    b.next()[0] = number + 1;
+                    Ok(())
+                },
+            )
             .unwrap();
             assert!(a.iter().enumerate().all(|(i, &value)| value == i / 3));
             assert!(b.iter().enumerate().all(|(i, &value)| value == i + 1));
@@ -149,9 +155,16 @@ mod tests {
     fn the_first_failure_is_told() {
         let wrong = |number: usize| Error::value("x", number, "another", "none");
         for bad in [0, 3, 998] {
-            let outcome = each(&device(), 1000, 1e6, (), || Ok(()), |(), (), number| {
-                if number >= bad { Err(wrong(number)) } else { Ok(()) }
-            });
+            let outcome = each(
+                &device(),
+                1000,
+                1e6,
+                (),
+                || Ok(()),
+                |(), (), number| {
+                    if number >= bad { Err(wrong(number)) } else { Ok(()) }
+                },
+            );
             assert_eq!(outcome.unwrap_err().to_string(), wrong(bad).to_string());
         }
     }

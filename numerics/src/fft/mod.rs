@@ -170,7 +170,12 @@ impl Points<'_> {
     }
 }
 
-fn complex_along(x: &UsmArray, pairs: &[(isize, Option<usize>)], norm: Norm, inverse: bool) -> Result<UsmArray> {
+fn complex_along(
+    x: &UsmArray,
+    pairs: &[(isize, Option<usize>)],
+    norm: Norm,
+    inverse: bool,
+) -> Result<UsmArray> {
     pairs.iter().rev().try_fold(x.clone(), |x, &(axis, n)| complex(&x, n, axis, norm, inverse))
 }
 
@@ -194,7 +199,11 @@ pub fn ifftn<A: NumericArray>(x: &A, points: Points<'_>, norm: Norm) -> Result<A
 
 /// Complex numbers, also where there was no axis to go along.
 fn of_complex(x: UsmArray) -> Result<UsmArray> {
-    if x.dtype().kind() == DtypeKind::Complex { Ok(x) } else { x.astype(crate::place::complex(crate::place::dtypes(&x).0)) }
+    if x.dtype().kind() == DtypeKind::Complex {
+        Ok(x)
+    } else {
+        x.astype(crate::place::complex(crate::place::dtypes(&x).0))
+    }
 }
 
 /// The [`rfft`] along the last of several axes, and the [`fft`] along the others.

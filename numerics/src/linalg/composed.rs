@@ -1,8 +1,8 @@
 //! What is put together from decompositions and operations on arrays.
 
 use stridewise_core::{
-    Dtype, Error, Op, Reduction, Result, Scalar, UsmArray, Weak, broadcast_shapes, common_queue,
-    result_type, where_,
+    Dtype, Error, Op, Reduction, Result, Scalar, UsmArray, Weak, broadcast_shapes, common_queue, result_type,
+    where_,
 };
 
 use super::stack::Stack;
@@ -149,8 +149,18 @@ fn power(x: &UsmArray, n: i64) -> Result<UsmArray> {
     let square = x.ndim() >= 2 && x.shape()[x.ndim() - 1] == x.shape()[x.ndim() - 2];
     if !square {
         return Err(match x.ndim() < 2 {
-            true => Error::axis("x", format!("of shape {:?}", x.shape()), "at least two dimensions", "add dimensions with `expand_dims`"),
-            false => Error::shape("x", format!("of shape {:?}", x.shape()), "square matrices as the last two dimensions", "select a square part"),
+            true => Error::axis(
+                "x",
+                format!("of shape {:?}", x.shape()),
+                "at least two dimensions",
+                "add dimensions with `expand_dims`",
+            ),
+            false => Error::shape(
+                "x",
+                format!("of shape {:?}", x.shape()),
+                "square matrices as the last two dimensions",
+                "select a square part",
+            ),
         });
     }
     let mut base = if n < 0 { lu::inv(x, false)? } else { x.clone() };
@@ -200,7 +210,12 @@ pub fn kron<A: NumericArray>(a: &A, b: &A) -> Result<A> {
         .map(|pair| pair[0].checked_mul(pair[1]).and_then(|extent| isize::try_from(extent).ok()))
         .collect();
     let Some(shape) = merged else {
-        return Err(Error::overflow("b", format!("of shape {:?}", b.shape()), "a product that fits the machine", "use smaller arrays"));
+        return Err(Error::overflow(
+            "b",
+            format!("of shape {:?}", b.shape()),
+            "a product that fits the machine",
+            "use smaller arrays",
+        ));
     };
     A::from_untyped(product.reshape(&shape)?)
 }

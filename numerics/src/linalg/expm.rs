@@ -17,9 +17,20 @@ use crate::place::{self, Wide};
 
 /// The coefficients of the approximant of degree 13: of the numerator, and with alternating signs of the denominator.
 const PADE: [f64; 14] = [
-    64_764_752_532_480_000.0, 32_382_376_266_240_000.0, 7_771_770_303_897_600.0, 1_187_353_796_428_800.0,
-    129_060_195_264_000.0, 10_559_470_521_600.0, 670_442_572_800.0, 33_522_128_640.0, 1_323_241_920.0, 40_840_800.0,
-    960_960.0, 16_380.0, 182.0, 1.0,
+    64_764_752_532_480_000.0,
+    32_382_376_266_240_000.0,
+    7_771_770_303_897_600.0,
+    1_187_353_796_428_800.0,
+    129_060_195_264_000.0,
+    10_559_470_521_600.0,
+    670_442_572_800.0,
+    33_522_128_640.0,
+    1_323_241_920.0,
+    40_840_800.0,
+    960_960.0,
+    16_380.0,
+    182.0,
+    1.0,
 ];
 /// Up to this norm the approximant is exact to double precision.
 const NORM: f64 = 5.371_920_351_148_152;
@@ -68,7 +79,13 @@ fn product<T: Field>(n: usize, out: &mut [T], a: &[T], b: &[T]) {
 }
 
 /// The sum of powers times coefficients, and of the identity times another.
-fn polynomial<T: Field>(n: usize, out: &mut [T], powers: &[Vec<T>; 3], coefficients: [f64; 3], identity: f64) {
+fn polynomial<T: Field>(
+    n: usize,
+    out: &mut [T],
+    powers: &[Vec<T>; 3],
+    coefficients: [f64; 3],
+    identity: f64,
+) {
     let factors = coefficients.map(|c| number::<T>(c));
     for (i, element) in out.iter_mut().enumerate() {
         *element = factors[0] * powers[0][i] + factors[1] * powers[1][i] + factors[2] * powers[2][i];
@@ -83,7 +100,9 @@ fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) 
     let n = scratch.n;
     let Scratch { a, powers, sum, odd, even, order, places, memory, .. } = scratch;
     let column = |j: usize| matrix[j..].iter().step_by(n).map(|element| element.wide().norm()).sum::<f64>();
-    let norm = (0..n).map(column).fold(0.0, |most: f64, next| if next > most || next.is_nan() { next } else { most });
+    let norm = (0..n)
+        .map(column)
+        .fold(0.0, |most: f64, next| if next > most || next.is_nan() { next } else { most });
     if !norm.is_finite() {
         out.fill(number(f64::NAN));
         return;

@@ -47,9 +47,8 @@ impl<T: Field> Lu<T> {
         let mut factors = MatMut::from_column_major_slice_mut(&mut self.factors, self.rows, self.columns);
         factors.copy_from(MatRef::from_row_major_slice(matrix, self.rows, self.columns));
         let stack = MemStack::new(&mut self.memory);
-        let (info, _) = factor::lu_in_place(
-            factors, &mut self.order, &mut self.places, ALONE, stack, Default::default(),
-        );
+        let (info, _) =
+            factor::lu_in_place(factors, &mut self.order, &mut self.places, ALONE, stack, Default::default());
         self.odd = info.transposition_count % 2 == 1;
     }
 

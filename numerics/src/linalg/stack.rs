@@ -31,7 +31,8 @@ impl<'a> Stack<'a> {
         };
         place::check(argument, x)?;
         let (dtype, out) = place::dtypes(x);
-        let (outer, rows, columns) = (Dims::from(&x.shape()[..outer]), x.shape()[outer], x.shape()[outer + 1]);
+        let (outer, rows, columns) =
+            (Dims::from(&x.shape()[..outer]), x.shape()[outer], x.shape()[outer + 1]);
         let count = outer.iter().product();
         Ok(Self { argument, x, dtype, out, outer, count, rows, columns })
     }
@@ -95,13 +96,24 @@ impl<'a> Stack<'a> {
     }
 
     /// What cannot be computed of the matrix of a number, and what to do.
-    pub(crate) fn refuse(&self, number: usize, why: &str, expected: &'static str, help: &'static str) -> Error {
+    pub(crate) fn refuse(
+        &self,
+        number: usize,
+        why: &str,
+        expected: &'static str,
+        help: &'static str,
+    ) -> Error {
         let mut rest = number;
-        let mut place: Vec<usize> = self.outer.iter().rev().map(|&extent| {
-            let index = rest % extent;
-            rest /= extent;
-            index
-        }).collect();
+        let mut place: Vec<usize> = self
+            .outer
+            .iter()
+            .rev()
+            .map(|&extent| {
+                let index = rest % extent;
+                rest /= extent;
+                index
+            })
+            .collect();
         place.reverse();
         let value = if place.is_empty() { why.to_owned() } else { format!("{why}, the matrix at {place:?}") };
         Error::decomposition(self.argument, value, expected, help)

@@ -5,39 +5,39 @@ use stridewise_core::{Dtype, DtypeKind, Op, Order, SliceItem, UsmArray, UsmKind,
 
 stridewise_core::register_driver!(stridewise_host::driver);
 
-pub type C = Complex<f64>;
-pub const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
-pub const LAYOUTS: usize = 5;
+pub(crate) type C = Complex<f64>;
+pub(crate) const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
+pub(crate) const LAYOUTS: usize = 5;
 
 /// The distance from 1 to the next number.
-pub fn eps(dtype: Dtype) -> f64 {
+pub(crate) fn eps(dtype: Dtype) -> f64 {
     if matches!(dtype, Dtype::F64 | Dtype::C128) { f64::EPSILON } else { f64::from(f32::EPSILON) }
 }
 
 /// A sequence of numbers that look random.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
     /// A number between -1 and 1.
-    pub fn number(&mut self) -> f64 {
+    pub(crate) fn number(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }
-    pub fn element(&mut self, dtype: Dtype) -> C {
+    pub(crate) fn element(&mut self, dtype: Dtype) -> C {
         let re = self.number();
         C::new(re, if dtype.kind() == DtypeKind::Complex { self.number() } else { 0.0 })
     }
-    pub fn elements(&mut self, dtype: Dtype, count: usize) -> Vec<C> {
+    pub(crate) fn elements(&mut self, dtype: Dtype, count: usize) -> Vec<C> {
         (0..count).map(|_| self.element(dtype)).collect()
     }
 }
 
 /// An array of a dtype of numbers in row-major order.
-pub fn array(shape: &[usize], values: &[C], dtype: Dtype) -> UsmArray {
+pub(crate) fn array(shape: &[usize], values: &[C], dtype: Dtype) -> UsmArray {
     let queue = default_device().unwrap().queue().unwrap();
     let x = UsmArray::from_slice(&queue, shape, values, UsmKind::Shared).unwrap();
     match dtype.kind() {
@@ -47,7 +47,7 @@ pub fn array(shape: &[usize], values: &[C], dtype: Dtype) -> UsmArray {
 }
 
 /// The same elements in another layout: as they are, in column-major order, backwards, every second of more, in device memory.
-pub fn lay(x: &UsmArray, layout: usize) -> UsmArray {
+pub(crate) fn lay(x: &UsmArray, layout: usize) -> UsmArray {
     let back = |x: &UsmArray| x.flip(None).unwrap();
     let twice = |x: &UsmArray| {
         let all = SliceItem::Slice { start: None, stop: None, step: 2 };
@@ -63,51 +63,53 @@ pub fn lay(x: &UsmArray, layout: usize) -> UsmArray {
 }
 
 /// The elements, in row-major order.
-pub fn values(x: &UsmArray) -> Vec<C> {
+pub(crate) fn values(x: &UsmArray) -> Vec<C> {
     x.astype(Dtype::C128).unwrap().to_vec::<C>().unwrap()
 }
 
 /// A matrix.
 #[derive(Clone, Debug)]
-pub struct M {
-    pub rows: usize,
-    pub columns: usize,
-    pub data: Vec<C>,
+pub(crate) struct M {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) data: Vec<C>,
 }
 
 impl M {
-    pub fn new(rows: usize, columns: usize, at: impl Fn(usize, usize) -> C) -> Self {
+    pub(crate) fn new(rows: usize, columns: usize, at: impl Fn(usize, usize) -> C) -> Self {
         let data = (0..rows * columns).map(|i| at(i / columns, i % columns)).collect();
         Self { rows, columns, data }
     }
-    pub fn identity(n: usize) -> Self {
+    pub(crate) fn identity(n: usize) -> Self {
         Self::new(n, n, |i, j| C::new(f64::from(i == j), 0.0))
     }
     /// A matrix with these numbers on its diagonal.
-    pub fn diagonal(rows: usize, columns: usize, numbers: &[C]) -> Self {
+    pub(crate) fn diagonal(rows: usize, columns: usize, numbers: &[C]) -> Self {
         Self::new(rows, columns, |i, j| if i == j { numbers[i] } else { C::ZERO })
     }
-    pub fn at(&self, i: usize, j: usize) -> C {
+    pub(crate) fn at(&self, i: usize, j: usize) -> C {
         self.data[i * self.columns + j]
     }
-    pub fn times(&self, other: &Self) -> Self {
+    pub(crate) fn times(&self, other: &Self) -> Self {
         assert_eq!(self.columns, other.rows);
-        Self::new(self.rows, other.columns, |i, j| (0..self.columns).map(|k| self.at(i, k) * other.at(k, j)).sum())
+        Self::new(self.rows, other.columns, |i, j| {
+            (0..self.columns).map(|k| self.at(i, k) * other.at(k, j)).sum()
+        })
     }
-    pub fn adjoint(&self) -> Self {
+    pub(crate) fn adjoint(&self) -> Self {
         Self::new(self.columns, self.rows, |i, j| self.at(j, i).conj())
     }
-    pub fn minus(&self, other: &Self) -> Self {
+    pub(crate) fn minus(&self, other: &Self) -> Self {
         assert_eq!((self.rows, self.columns), (other.rows, other.columns));
         Self::new(self.rows, self.columns, |i, j| self.at(i, j) - other.at(i, j))
     }
-    pub fn norm(&self) -> f64 {
+    pub(crate) fn norm(&self) -> f64 {
         self.data.iter().map(Complex::norm_sqr).sum::<f64>().sqrt()
     }
 }
 
 /// The matrices of a stack.
-pub fn matrices(x: &UsmArray) -> Vec<M> {
+pub(crate) fn matrices(x: &UsmArray) -> Vec<M> {
     let (rows, columns) = (x.shape()[x.ndim() - 2], x.shape()[x.ndim() - 1]);
     let count: usize = x.shape()[..x.ndim() - 2].iter().product();
     let values = values(x);

@@ -1,10 +1,6 @@
 //! Transforms against sums as the definition has them.
 
-#![cfg(feature = "fft")]
-
-mod common;
-
-use common::{C, DTYPES, LAYOUTS, Random, array, eps, lay, values};
+use crate::common::{C, DTYPES, LAYOUTS, Random, array, eps, lay, values};
 use stridewise_core::{Dtype, DtypeKind, Error, UsmArray, UsmKind, default_device};
 use stridewise_numerics::fft::{self, Norm, Points};
 
@@ -62,10 +58,15 @@ fn transforms_are_their_sums() {
                     for n in [None, Some(1), Some(5), Some(extent + 4)] {
                         let own = x.shape()[(axis + 3) as usize % 3];
                         let points = n.unwrap_or(own);
-                        let of = |part: &dyn Fn(&[C]) -> Vec<C>| rows(&x, axis).iter().map(|row| part(row)).collect::<Vec<_>>();
+                        let of = |part: &dyn Fn(&[C]) -> Vec<C>| {
+                            rows(&x, axis).iter().map(|row| part(row)).collect::<Vec<_>>()
+                        };
                         let forward = fft::fft(&x, n, axis, norm).unwrap();
                         near(&forward, axis, &of(&|row| sums(row, points, false, norm)), "fft");
-                        assert_eq!(forward.dtype(), if eps(dtype) == f64::EPSILON { Dtype::C128 } else { Dtype::C64 });
+                        assert_eq!(
+                            forward.dtype(),
+                            if eps(dtype) == f64::EPSILON { Dtype::C128 } else { Dtype::C64 }
+                        );
                         assert_eq!(forward.usm_kind(), x.usm_kind());
                         let inverse = fft::ifft(&x, n, axis, norm).unwrap();
                         near(&inverse, axis, &of(&|row| sums(row, points, true, norm)), "ifft");
@@ -135,7 +136,8 @@ fn many_and_long_rows() {
             let there = fft::rfft(&x, None, -1, Norm::Ortho).unwrap();
             let back = fft::irfft(&there, Some(shape[1]), -1, Norm::Ortho).unwrap();
             near(&back, -1, &rows(&x, -1), "back");
-            let whole = fft::ifft(&fft::fft(&x, None, 0, Norm::Forward).unwrap(), None, 0, Norm::Forward).unwrap();
+            let whole =
+                fft::ifft(&fft::fft(&x, None, 0, Norm::Forward).unwrap(), None, 0, Norm::Forward).unwrap();
             near(&whole, -1, &rows(&x, -1), "back along the other axis");
         }
     }
@@ -173,6 +175,12 @@ fn empty_and_wrong_arguments() {
     for n in [1 << 40, usize::MAX / 2] {
         assert!(matches!(fft::fft(&one, Some(n), -1, Norm::Backward), Err(Error::Alloc(_))));
     }
-    assert_eq!(fft::fft(&one.astype(Dtype::I8).unwrap(), None, -1, Norm::Backward).unwrap().dtype(), Dtype::C128);
-    assert_eq!(fft::fft(&one.astype(Dtype::F16).unwrap(), None, -1, Norm::Backward).unwrap().dtype(), Dtype::C64);
+    assert_eq!(
+        fft::fft(&one.astype(Dtype::I8).unwrap(), None, -1, Norm::Backward).unwrap().dtype(),
+        Dtype::C128
+    );
+    assert_eq!(
+        fft::fft(&one.astype(Dtype::F16).unwrap(), None, -1, Norm::Backward).unwrap().dtype(),
+        Dtype::C64
+    );
 }

@@ -1,10 +1,6 @@
 //! Decompositions by their residuals, of matrices of many kinds, dtypes and layouts.
 
-#![cfg(feature = "linalg")]
-
-mod common;
-
-use common::{C, DTYPES, LAYOUTS, M, Random, array, eps, lay, matrices, values};
+use crate::common::{C, DTYPES, LAYOUTS, M, Random, array, eps, lay, matrices, values};
 use stridewise_core::{Dtype, Error, UsmArray};
 use stridewise_numerics::linalg::{self, MatrixNorm, QrMode, Tolerance};
 
@@ -150,7 +146,8 @@ fn svd_is_orthonormal_and_sorted() {
 fn symmetric(x: &UsmArray, positive: bool) -> UsmArray {
     let parts = matrices(x).into_iter().map(|a| {
         let b = a.adjoint();
-        let c = if positive { a.times(&b) } else { M::new(a.rows, a.columns, |i, j| a.at(i, j) + b.at(i, j)) };
+        let c =
+            if positive { a.times(&b) } else { M::new(a.rows, a.columns, |i, j| a.at(i, j) + b.at(i, j)) };
         M::new(a.rows, a.columns, |i, j| c.at(i, j) + C::new(f64::from(positive && i == j) * 0.5, 0.0)).data
     });
     array(x.shape(), &parts.flatten().collect::<Vec<C>>(), x.dtype())
@@ -161,7 +158,10 @@ fn eigh_is_orthonormal_and_sorted() {
     each(&squares(), &KINDS, |x, _| {
         let x = &symmetric(x, false);
         let parts = linalg::eigh(x).unwrap();
-        assert_eq!((parts.eigenvalues.dtype(), parts.eigenvectors.dtype()), (x.dtype().real_part(), x.dtype()));
+        assert_eq!(
+            (parts.eigenvalues.dtype(), parts.eigenvectors.dtype()),
+            (x.dtype().real_part(), x.dtype())
+        );
         let (w, v) = (values(&parts.eigenvalues), matrices(&parts.eigenvectors));
         let only = values(&linalg::eigvalsh(x).unwrap());
         for (number, a) in matrices(x).iter().enumerate() {
@@ -264,7 +264,10 @@ fn stacks_of_solutions_are_broadcast() {
     // A vector is one for each matrix.
     let c = array(&[4], &random.elements(dtype, 4), dtype);
     assert_eq!(linalg::solve(&a, &c).unwrap().shape(), [3, 1, 4]);
-    for wrong in [array(&[5], &random.elements(dtype, 5), dtype), array(&[4, 4, 1], &random.elements(dtype, 16), dtype)] {
+    for wrong in [
+        array(&[5], &random.elements(dtype, 5), dtype),
+        array(&[4, 4, 1], &random.elements(dtype, 16), dtype),
+    ] {
         assert!(matches!(linalg::solve(&a, &wrong), Err(Error::Shape(_))));
     }
     // Dtypes are promoted.
@@ -322,7 +325,8 @@ fn determinants_agree_with_a_product() {
             matrices(&linalg::lu(x).unwrap().u).iter().zip(matrices(&linalg::lu(x).unwrap().p)).enumerate()
         {
             let n = u.rows;
-            let mut order: Vec<usize> = (0..n).map(|j| (0..n).position(|i| p.at(i, j).re == 1.0).unwrap()).collect();
+            let mut order: Vec<usize> =
+                (0..n).map(|j| (0..n).position(|i| p.at(i, j).re == 1.0).unwrap()).collect();
             let mut swaps = 0;
             for i in 0..n {
                 while order[i] != i {
@@ -331,7 +335,8 @@ fn determinants_agree_with_a_product() {
                     swaps += 1;
                 }
             }
-            let product: C = (0..n).map(|i| u.at(i, i)).product::<C>() * if swaps % 2 == 1 { -1.0 } else { 1.0 };
+            let product: C =
+                (0..n).map(|i| u.at(i, i)).product::<C>() * if swaps % 2 == 1 { -1.0 } else { 1.0 };
             small((det[number] - product).norm(), x, product.norm(), "determinant");
             let told = sign[number] * log[number].re.exp();
             small((told - product).norm(), x, product.norm() * 10.0, "sign and logarithm");
@@ -373,7 +378,9 @@ fn tolerances_are_numbers_or_one_for_each_matrix() {
     let numbers = [1.0, 1e-3, 1e-6].map(|size| C::new(size, 0.0));
     let one = M::diagonal(3, 3, &numbers).data;
     let x = array(&[2, 3, 3], &[one.clone(), one].concat(), Dtype::F64);
-    let rank = |tolerance: Tolerance<'_>| values(&linalg::matrix_rank(&x, tolerance).unwrap()).iter().map(|r| r.re).collect::<Vec<_>>();
+    let rank = |tolerance: Tolerance<'_>| {
+        values(&linalg::matrix_rank(&x, tolerance).unwrap()).iter().map(|r| r.re).collect::<Vec<_>>()
+    };
     assert_eq!(rank(Tolerance::Rounding), [3.0, 3.0]);
     assert_eq!(rank(1e-4.into()), [2.0, 2.0]);
     let each = array(&[2], &[C::new(1e-2, 0.0), C::new(1e-9, 0.0)], Dtype::F64);
@@ -423,7 +430,10 @@ fn exponentials_by_eigenvalues() {
     });
     let turn = array(&[2, 2], &[0.0, -1.0, 1.0, 0.0].map(|x| C::new(x * 100.0, 0.0)), Dtype::F64);
     let found = matrices(&linalg::expm(&turn).unwrap()).remove(0);
-    assert!((found.at(0, 0).re - 100_f64.cos()).abs() < 1e-12 && (found.at(1, 0).re - 100_f64.sin()).abs() < 1e-12);
+    assert!(
+        (found.at(0, 0).re - 100_f64.cos()).abs() < 1e-12
+            && (found.at(1, 0).re - 100_f64.sin()).abs() < 1e-12
+    );
     let nan = array(&[1, 1], &[C::new(f64::NAN, 0.0)], Dtype::F32);
     assert!(values(&linalg::expm(&nan).unwrap())[0].re.is_nan());
 }
@@ -432,7 +442,10 @@ fn exponentials_by_eigenvalues() {
 fn norms_powers_and_products_of_kronecker() {
     let x = array(&[2, 2], &[1.0, -2.0, 3.0, 4.0].map(|x| C::new(x, 0.0)), Dtype::F64);
     let norm = |norm: MatrixNorm| values(&linalg::matrix_norm(&x, norm, false).unwrap())[0].re;
-    assert_eq!([1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY].map(|order| norm(order.into())), [6.0, 4.0, 7.0, 3.0]);
+    assert_eq!(
+        [1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY].map(|order| norm(order.into())),
+        [6.0, 4.0, 7.0, 3.0]
+    );
     assert!((norm(MatrixNorm::Frobenius) - 30_f64.sqrt()).abs() < 1e-14);
     let (most, least) = (norm(2.0.into()), norm(MatrixNorm::Order(-2.0)));
     assert!((most * least - 10.0).abs() < 1e-13 && (norm(MatrixNorm::Nuclear) - most - least).abs() < 1e-13);
@@ -456,7 +469,10 @@ fn norms_powers_and_products_of_kronecker() {
     let row = array(&[3], &[1.0, 0.0, 2.0].map(|x| C::new(x, 0.0)), Dtype::F64);
     let product = linalg::kron(&x, &row).unwrap();
     assert_eq!(product.shape(), [2, 6]);
-    assert_eq!(values(&product)[..6].iter().map(|x| x.re).collect::<Vec<_>>(), [1.0, 0.0, 2.0, -2.0, 0.0, -4.0]);
+    assert_eq!(
+        values(&product)[..6].iter().map(|x| x.re).collect::<Vec<_>>(),
+        [1.0, 0.0, 2.0, -2.0, 0.0, -4.0]
+    );
 }
 
 #[test]

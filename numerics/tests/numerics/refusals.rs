@@ -1,7 +1,5 @@
 //! An array of a device that the processor does not reach is refused, and nothing is sent to the device for it.
 
-#![cfg(all(feature = "linalg", feature = "fft"))]
-
 use std::sync::Arc;
 
 use stridewise_core::{Device, Dtype, Error, Result, UsmArray, UsmKind};
