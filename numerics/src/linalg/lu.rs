@@ -50,6 +50,44 @@ impl<T: Field> Lu<T> {
         let (info, _) =
             factor::lu_in_place(factors, &mut self.order, &mut self.places, ALONE, stack, Default::default());
         self.odd = info.transposition_count % 2 == 1;
+        // The library divides by a pivot of 0, so that what comes after it is NaN.
+        if self.is_singular() {
+            self.factor_singular(matrix);
+        }
+    }
+
+    /// Factors a matrix with a column that is zero from the diagonal on: such a column is left as it is.
+    fn factor_singular(&mut self, matrix: &[T]) {
+        let (m, n) = (self.rows, self.columns);
+        for (place, element) in self.factors.iter_mut().enumerate() {
+            *element = matrix[place % m * n + place / m];
+        }
+        self.order.iter_mut().enumerate().for_each(|(row, from)| *from = row);
+        self.odd = false;
+        for column in 0..m.min(n) {
+            let size = |row: usize| self.at(row, column).wide().norm();
+            let pivot = (column..m).fold(column, |most, row| if size(row) > size(most) { row } else { most });
+            if pivot != column {
+                (0..n).for_each(|j| self.factors.swap(j * m + pivot, j * m + column));
+                self.order.swap(pivot, column);
+                self.odd = !self.odd;
+            }
+            let divisor = self.at(column, column);
+            if divisor.wide() == Complex::ZERO {
+                continue;
+            }
+            for row in column + 1..m {
+                let factor = T::narrow(self.at(row, column).wide() / divisor.wide());
+                self.factors[column * m + row] = factor;
+                for j in column + 1..n {
+                    let product = factor * self.at(column, j);
+                    self.factors[j * m + row] = self.at(row, j) - product;
+                }
+            }
+        }
+        for (place, &row) in self.order.iter().enumerate() {
+            self.places[row] = place;
+        }
     }
 
     fn at(&self, row: usize, column: usize) -> T {

@@ -61,6 +61,9 @@ fn singular(x: &UsmArray, full: Option<bool>) -> Result<(UsmArray, UsmArray, Usm
             }
             let mut columns = MatMut::from_column_major_slice_mut(&mut *copy, m, n);
             columns.copy_from(MatRef::from_row_major_slice(matrix, m, n));
+            // The library leaves some elements of full bases as they are, which have to be zeros.
+            left_basis.fill(T::default());
+            right_basis.fill(T::default());
             let bases = full.is_some();
             svd::svd(
                 columns.as_ref(),
