@@ -190,7 +190,8 @@ fn eig_has_vectors_of_length_one() {
             let n = a.rows;
             let (w, v) = (&w[number * n..][..n], &v[number]);
             let residual = a.times(v).minus(&v.times(&M::diagonal(n, n, w)));
-            small(residual.norm(), x, a.norm() * 5.0, "eigenvectors");
+            // The iteration for any matrix is less exact than those for symmetric ones.
+            small(residual.norm(), x, a.norm() * 10.0, "eigenvectors");
             for j in 0..n {
                 let length = (0..n).map(|i| v.at(i, j).norm_sqr()).sum::<f64>().sqrt();
                 small((length - 1.0).abs(), x, 1.0, "length");
@@ -346,7 +347,11 @@ fn determinants_agree_with_a_product() {
             }
             let product: C =
                 (0..n).map(|i| u.at(i, i)).product::<C>() * if swaps % 2 == 1 { -1.0 } else { 1.0 };
-            // Those that single precision does not have are 0.
+            // Of single precision, those that it does not have are 0 or infinite.
+            if eps(x.dtype()) > f64::EPSILON && product.norm() > f64::from(f32::MAX) {
+                assert!(!det[number].is_finite(), "{:?} {}", x.shape(), x.dtype());
+                continue;
+            }
             let least = if eps(x.dtype()) == f64::EPSILON { 0.0 } else { f64::from(f32::MIN_POSITIVE) };
             small((det[number] - product).norm() - least, x, product.norm(), "determinant");
             let told = sign[number] * log[number].re.exp();
