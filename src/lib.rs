@@ -1,13 +1,174 @@
-//! Stridewise: a CPU-first SIMD array engine with USM memory, queues, and pluggable accelerator backends.
+//! Arrays that say where their memory lives, which queue works on it and which event makes it ready, computed by SIMD
+//! kernels on the processor, with accelerators as backends.
 //!
 //! ```
 //! use stridewise::prelude::*;
 //!
 //! let a = Array::<f32>::linspace(0.0, 1.0, 1_000_000)?;
-//! let b = (&a * &a + 1.0).sqrt();           // recorded, fused, run as one pass
+//! let b = (&a * &a + 1.0).sqrt(); // recorded, then run as one pass
 //! println!("{:?} on {}: mean {:.6}", b.shape(), b.device(), b.mean()?);
 //! # Ok::<(), stridewise::Error>(())
 //! ```
+//!
+//! # The model
+//!
+//! **Arrays.** An [`Array<T>`](Array) is a view of memory: a shape, signed strides and an offset in elements. Clones, slices
+//! and transposes share the memory; [`copy`](Array::copy) does not. Its sibling [`UsmArray`] knows its dtype at run time
+//! and promotes where operands differ. Up to 32 dimensions, elements of integers, floats of 16 to 64 bits, complex numbers
+//! and `bool`.
+//!
+//! **Memory** is *unified shared memory* of one of three kinds ([`UsmKind`]): host, device or shared. Host code reads host
+//! and shared memory in place, and gets device memory by a copy only. A result's kind follows its operands': device over
+//! shared over host. Freed memory goes to a pool and is reused.
+//!
+//! **Queues.** Every array belongs to a [`Queue`] of a [`Device`], and compute follows data: operands must be of one queue,
+//! and so is the result. Work is ordered by what it reads and writes, on overlapping elements, and by nothing else; so two
+//! independent computations on one queue may run at the same time, and a read always sees the writes before it. Memory
+//! lives as long as the work that uses it.
+//!
+//! **Recording.** Elementwise operations on more than a few elements do not run, they are recorded. What needs elements (a
+//! read, most reductions, a write in place, a wait) runs what was recorded as one pass over memory, and intermediates that
+//! nobody holds are never stored. Nothing of this changes a result: fused and unfused work give the same bits on the host.
+//! [`Queue::flush`] submits what is recorded without waiting.
+//!
+//! **Devices.** The host is a device; OpenCL devices are found at run time. The default one is the first GPU, or else the
+//! host; a filter string such as `"host"`, `"gpu"` or `"opencl:gpu:0"` selects another ([`Device::select`]), as does the
+//! environment variable `STRIDEWISE_DEVICE`.
+//!
+//! **Failures.** Operators and functions named after mathematics panic with the error's message, as they return arrays; each
+//! has a twin named `try_…`. Everything else returns a [`Result`] whose [`Error`] names the argument, its value, what was
+//! expected and how to mend it.
+//!
+//! # A first day
+//!
+//! 1. Make arrays: from literals, numbers, data of the program, or random.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let grid = array![[1.0_f32, 2.0], [3.0, 4.0]];
+//! let zeros = Array::<f64>::zeros([2, 3])?;
+//! let places = Array::<i64>::arange(0, 10, 2)?;
+//! let data = Array::from_vec([2, 2], vec![1_u8, 2, 3, 4])?;
+//! let noise = Generator::new(7).normal([100], 0.0_f32, 1.0)?;
+//! assert_eq!((grid.ndim(), zeros.len(), places.len(), data.shape(), noise.len()), (2, 6, 5, &[2, 2][..], 100));
+//! # Ok::<(), stridewise::Error>(())
+//! ```
+//!
+//! 2. Compute: operators take arrays by reference and numbers; shapes are broadcast.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let a = array![[1.0_f32, 2.0], [3.0, 4.0]];
+//! let row = array![10.0_f32, 20.0];
+//! let b = 2.0 * &a + &row;
+//! assert_eq!(b.to_vec()?, [12.0, 24.0, 16.0, 28.0]);
+//! assert_eq!(a.square().sqrt().to_vec()?, a.to_vec()?);
+//! # Ok::<(), stridewise::Error>(())
+//! ```
+//!
+//! 3. Look at parts, as views.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let a = Array::<i32>::arange(0, 12, 1)?.reshape([3, 4])?;
+//! assert_eq!(a.slice(s![1.., ..;-2])?.to_vec()?, [7, 5, 11, 9]);
+//! assert_eq!((a.t().shape(), a.get([2, -1])?), (&[4, 3][..], 11));
+//! println!("{a}");
+//! # Ok::<(), stridewise::Error>(())
+//! ```
+//!
+//! 4. Reduce, over everything or along axes.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let a = array![[1.0_f64, 2.0], [3.0, 6.0]];
+//! assert_eq!((a.sum()?, a.max()?, a.mean_axis(0)?.to_vec()?), (12.0, 6.0, vec![2.0, 4.0]));
+//! # Ok::<(), stridewise::Error>(())
+//! ```
+//!
+//! 5. Choose elements, by conditions and by places.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let a = array![3, -1, 4, -1, 5];
+//! let negative = a.less(0);
+//! assert_eq!(a.masked(&negative)?.to_vec()?, [-1, -1]);
+//! assert_eq!(negative.where_(&array![0], &a).to_vec()?, [3, 0, 4, 0, 5]);
+//! assert_eq!(a.index(ix![&array![4, 0]])?.to_vec()?, [5, 3]);
+//! # Ok::<(), stridewise::Error>(())
+//! ```
+//!
+//! 6. Change in place: through an operator, a view, or a result that is given.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let mut a = array![[1.0_f32, 2.0], [3.0, 4.0]];
+//! a += 1.0;
+//! a.slice(s![0])?.fill(0.0)?; // writes to `a`
+//! let mut out = Array::<f32>::zeros([2, 2])?;
+//! a.mul_into(&a, &mut out)?;
+//! assert_eq!(out.to_vec()?, [0.0, 0.0, 16.0, 25.0]);
+//! # Ok::<(), stridewise::Error>(())
+//! ```
+//!
+//! 7. Exchange elements with the program: a copy, or the memory itself. A view waits for the work that it conflicts with.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let mut a = Array::from_vec([3], vec![1.0_f32, 2.0, 3.0])?;
+//! let copied: Vec<f32> = a.to_vec()?;
+//! assert_eq!(copied, [1.0, 2.0, 3.0]);
+//! let total: f32 = a.view()?.iter().sum(); // no copy
+//! a.view_mut()?.for_each_mut(|x| *x /= total);
+//! assert_eq!(a.sum()?, 1.0);
+//! # Ok::<(), stridewise::Error>(())
+//! ```
+//!
+//! 8. Choose the device, the queue and the kind of memory; move arrays between them.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let queue = Device::select("host")?.queue()?;
+//! let a = Array::<f32>::on(&queue).kind(UsmKind::Device).ones([4])?;
+//! assert_eq!((a.device().filter_string(), a.usm_kind()), ("host:cpu:0".into(), UsmKind::Device));
+//! assert!(a.view().is_err()); // device memory is not shown to host code
+//! assert_eq!(a.to_vec()?, [1.0; 4]); // but copied
+//! let wherever = a.to_device(&stridewise::default_device()?)?;
+//! assert_eq!(wherever.sum()?, 4.0);
+//! # Ok::<(), stridewise::Error>(())
+//! ```
+//!
+//! 9. Follow work: an event waits, tells its state, calls back, or is awaited in any executor.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let a = Array::<f64>::ones([1000, 1000])?;
+//! let b = (&a * 3.0).sqrt();
+//! let ready = b.event()?; // submits what is recorded
+//! ready.wait()?;
+//! a.queue().wait()?; // everything on the queue
+//! assert!(!b.is_pending());
+//! # Ok::<(), stridewise::Error>(())
+//! ```
+//!
+//! 10. Handle failures, and dtypes that only the data knows.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let (a, b) = (array![1.0_f32, 2.0], array![1.0_f32, 2.0, 3.0]);
+//! let error = a.try_add(&b).err().expect("these shapes do not broadcast");
+//! assert!(matches!(error, Error::Shape(_)), "{error}");
+//!
+//! let integers: UsmArray = array![1_i32, 2].into();
+//! let sum = integers.binary(Op::Add, a.as_untyped())?; // int32 and float32 promote
+//! assert_eq!(sum.dtype(), Dtype::F64);
+//! assert_eq!(Array::<f64>::try_from(sum)?.to_vec()?, [2.0, 4.0]);
+//! # Ok::<(), stridewise::Error>(())
+//! ```
+//!
+//! And then: `.npy` files ([`Array::save_npy`], with the feature `npy`), kernels of one's own ([`kernel`](mod@kernel)), and the pages of
+//! themes, each with an example, in the sections of [`Array`]. Tables for those who come from NumPy, dpnp or ndarray are in
+//! the README.
 
 pub use stridewise_core::*;
 #[cfg(any(feature = "linalg", feature = "fft"))]
@@ -16,13 +177,15 @@ pub use stridewise_numerics::NumericArray;
 pub use stridewise_numerics::fft;
 #[cfg(feature = "linalg")]
 pub use stridewise_numerics::linalg;
+pub use stridewise_macros::{device_function, kernel};
 
 /// What programs with arrays use, for `use stridewise::prelude::*`.
 pub mod prelude {
     pub use stridewise_core::{
         Array, Complex, Device, Dtype, Ellipsis, Error, Event, Generator, IndexMode, Indexing, NewAxis, Op,
-        Order, QuantileMethod, Queue, Reduction, Result, Scan, Side, UsmArray, UsmKind, array, bf16,
-        broadcast_arrays, concat, elementwise, f16, ix, meshgrid, s, stack, where_,
+        Order, Overlap, Padding, QuantileMethod, Queue, Reduction, Result, Scan, Side, UsmArray, UsmKind,
+        array, bf16, broadcast_arrays, concat, einsum, elementwise, f16, ix, lexsort, meshgrid, s, stack,
+        where_,
     };
     pub use stridewise_core::{
         BitsElement, Element, FieldElement, FloatElement, IntElement, NumElement, OrderedElement,
@@ -64,3 +227,26 @@ pub fn link_drivers() {}
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+// The examples of themes stand on `Array`'s pages, which are core's. They need a device, so they are run here.
+#[cfg(doctest)]
+mod examples {
+    macro_rules! run {
+        ($($Theme:ident $file:literal)*) => {
+            $(
+                #[doc = include_str!(concat!("../core/src/array/typed/examples/", $file))]
+                struct $Theme;
+            )*
+        };
+    }
+    run! {
+        Indexing "indexing.md"
+        Math "math.md"
+        Products "products.md"
+        Random "random.md"
+        Reductions "reductions.md"
+        Scans "scans.md"
+        Sorting "sorting.md"
+        Statistics "statistics.md"
+    }
+}

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use stridewise::backend::{Advice, Aspect, Partition, QueueProperties};
+use stridewise::kernel::{Argument, Global, Item};
 use stridewise::{
-    ArrayOrScalar, Context, Contracted, Device, Dtype, Error, Generator, IndexMode, Indexing, Op, Order,
-    Queue, Reduction, Scalar, Scan, Side, UsmArray, UsmKind, UsmMemory, UsmPtr, Weak, bf16, broadcast_shapes,
-    concat, elementwise, f16, ix, meshgrid, s, stack, where_,
+    Array, ArrayOrScalar, Context, Contracted, Device, Dtype, Error, Generator, IndexMode, Indexing, Op,
+    Order, Queue, Reduction, Scalar, Scan, Side, UsmArray, UsmKind, UsmMemory, UsmPtr, Weak, bf16,
+    broadcast_shapes, concat, elementwise, f16, ix, meshgrid, s, stack, where_,
 };
 use stridewise_null::{NullConfig, NullDevice};
 
@@ -548,6 +549,50 @@ fn devices_that_lack_a_dtype() {
     assert_eq!(ints.reduce(Reduction::Mean, None, false).unwrap().dtype(), Dtype::F32);
     assert_eq!(empty(Dtype::Bf16).unwrap().dtype(), Dtype::Bf16);
     drop(null);
+}
+
+#[stridewise::kernel]
+fn doubled<T: stridewise::NumElement>(item: Item<1>, x: &mut Global<T>) {
+    let i = item.global_id(0);
+    x[i] += x[i];
+}
+
+#[test]
+fn devices_that_lack_kernels() {
+    let without = NullConfig { kernels: false, ..NullConfig::default() };
+    let queue = Device::from_backend(Arc::new(NullDevice::new(without))).queue().unwrap();
+    let mut x = Array::<f32>::on(&queue).kind(UsmKind::Device).zeros([4]).unwrap();
+    refused!(doubled(&queue, [4], &mut x), Unsupported: "kernel", "kernels of users", "another device");
+    let arguments = [(&x).into()];
+    let checked = doubled::kernel::<f32>().unwrap().launch_checked(&queue, [4], &arguments, &[]);
+    refused!(checked, Unsupported: "kernel", "kernels of users", "another device");
+    // One that computes in what the device does not have.
+    let (_null, q) = lacking(&[Aspect::Fp64]);
+    let half = doubled::kernel::<f64>().unwrap();
+    refused!(half.launch(&q, [4], &arguments, &[]), Dtype: "kernel", "float64", "null:accelerator:0", "use float32");
+}
+
+#[test]
+fn arguments_of_kernels() {
+    let queue = queue();
+    let kernel = doubled::kernel::<f32>().unwrap();
+    let launch = |arguments: &[Argument<'_>]| kernel.launch(&queue, [4], arguments, &[]);
+    let (floats, ints) = (Array::<f32>::on(&queue).zeros([4]).unwrap(), ints(&queue, &[4]));
+    refused!(launch(&[]), Value: "arguments", "0", "1 arguments for kernel `doubled`");
+    refused!(launch(&[(&floats).into(), 1.into()]), Value: "arguments", "2", "1 arguments");
+    refused!(launch(&[(&ints).into()]), Dtype: "x", "int32", "float32", "astype");
+    refused!(launch(&[2.5.into()]), Value: "x", "2.5", "an array of 1 dimensions");
+    refused!(launch(&[Argument::Local(vec![3])]), Value: "x", "an array of 1 dimensions");
+    let square = floats.reshape([2, 2]).unwrap();
+    refused!(launch(&[(&square).into()]), Axis: "x", "2 dimensions", "reshape it");
+    let mut lent = floats.slice(s![..]).unwrap();
+    lent.set_writable(false);
+    refused!(doubled(&queue, [4], &mut lent), Borrow: "x", "read-only", "copy it first");
+    refused!(kernel.launch(&queue, [4, 1], &[(&floats).into()], &[]), Axis: "nd_range", "1 dimensions");
+    let mut elsewhere = Array::<f32>::on(&Queue::select("host").unwrap()).zeros([4]).unwrap();
+    let error = doubled(&queue, [4], &mut elsewhere).unwrap_err();
+    assert!(matches!(error, Error::ExecutionPlacement(_)), "{error}");
+    assert_eq!(floats.to_vec().unwrap(), [0.0; 4]);
 }
 
 #[test]

@@ -91,6 +91,26 @@ fn coming_from_numpy_reductions_and_places() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn coming_from_numpy_sums() -> Result<()> {
+    let (a, b) = (sample(), sample());
+    let (i, v) = (array![1_i64, 1, 0], array![1.0_f32, 2.0, 4.0]);
+    let sums = Array::<f32>::zeros([2])?;
+    sums.add_at(ix![&i], &v)?;
+    assert_eq!(sums.to_vec()?, [4.0, 3.0]);
+    assert_eq!(Array::einsum("ij,kj->ik", &[&a, &b])?.to_vec()?, a.matmul(&b.t()).to_vec()?);
+    assert_eq!(a.pad(&[(1, 1), (1, 1)], Padding::Edge)?.shape(), [4, 5]);
+    let (x, y) = (array![1.0, 2.0, 3.0], array![0.0, 1.0]);
+    assert_eq!(x.convolve(&y, Overlap::Same)?.to_vec()?, [0.0, 1.0, 2.0]);
+    assert_eq!(x.average(&array![0.0, 1.0, 3.0])?, 2.75);
+    assert_eq!(a.cov(1.0)?.shape(), [2, 2]);
+    assert_eq!(Array::lexsort(&[&x, &array![1.0, 1.0, 0.0]], -1)?.to_vec()?, [2, 0, 1]);
+    let mut r = Generator::new(7);
+    assert_eq!(r.normal([5], 0.0, 1.0)?.shape(), [5]);
+    assert!(r.poisson([5], 4.0)?.min()? >= 0);
+    Ok(())
+}
+
 #[cfg(feature = "npy")]
 #[test]
 fn coming_from_numpy_files() -> Result<()> {
@@ -110,6 +130,13 @@ fn coming_from_ndarray() -> Result<()> {
     assert_eq!((shared.get([1, 2])?, copy.get([1, 2])?), (7.0, 25.0));
     assert_eq!((&copy * 2.0).sum_axis(0)?.to_vec()?, [18.0, 34.0, 58.0]);
     assert_eq!(copy.mean()?, 55.0 / 6.0);
+    assert_eq!(copy.map(|x| x * x + 1.0).to_vec()?, copy.map_elements(|x| x * x + 1.0)?.to_vec()?);
+    for row in a.rows()? {
+        row.fill(1.0)?;
+    }
+    assert_eq!(a.axis_iter(0)?.len(), 2);
+    a.set([1, 2], 7.0)?;
+    assert_eq!(a.to_vec()?, [1.0, 1.0, 1.0, 1.0, 1.0, 7.0]);
     let view = copy.view()?;
     assert_eq!(view.iter().count(), 6);
     assert_eq!(view.as_slice().map(<[f32]>::len), Some(6));

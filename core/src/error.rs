@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::backend::is_left_behind;
+use crate::diagnostic::Diagnostic;
+use crate::sync::is_left_behind;
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -72,7 +73,7 @@ macro_rules! define_errors {
             ExecutionPlacement(Arc<ExecutionPlacementError>),
             /// A kernel breaks a rule, in its form or, in checked mode, by what it does.
             #[error("kernel: {0}")]
-            Kernel(Arc<crate::kernel::Diagnostic>),
+            Kernel(Arc<Diagnostic>),
             /// A task that this one depends on failed; nothing was executed.
             #[error("a task that this one depends on failed: {0}")]
             Dependency(Arc<Error>),
@@ -131,6 +132,8 @@ define_errors! {
     Runtime runtime "the device's runtime: {0}";
     /// A matrix cannot be decomposed: it is singular or not positive definite, or an iteration does not converge.
     Decomposition decomposition "decomposition: {0}";
+    /// A source of kernels does not compile.
+    Compilation compilation "compilation: {0}";
     /// Reading or writing a file failed, or its contents are not what they should be.
     Io io "input/output: {0}";
 }
@@ -150,7 +153,7 @@ impl Error {
 
     /// The error of a kernel that breaks a rule. Not a `From`, which would leave the type of many an error open elsewhere.
     #[must_use]
-    pub fn kernel(broken: crate::kernel::Diagnostic) -> Self {
+    pub fn kernel(broken: Diagnostic) -> Self {
         Self::Kernel(Arc::new(broken))
     }
 

@@ -1,4 +1,4 @@
-//! Tests under every order of threads that a checker thinks of: see [`primitives`](crate::backend::primitives).
+//! Tests under every order of threads that a checker thinks of: see [`primitives`](crate::sync::primitives).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,7 +28,7 @@ pub fn explore(test: impl Fn() + Send + Sync + 'static) {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let test = Arc::new(move || {
-        crate::backend::sync::restart();
+        crate::sync::restart();
         test();
     });
     let run = |scheduler: Box<dyn Scheduler + Send>| {

@@ -11,8 +11,11 @@ pub mod memory;
 pub mod ops;
 #[doc(hidden)]
 pub mod routes;
+#[doc(hidden)]
+pub mod sync;
 
 mod array;
+mod diagnostic;
 mod dtype;
 mod error;
 mod lazy;
@@ -27,9 +30,10 @@ mod scalar;
 pub use ::ndarray;
 pub use array::{
     Array, ArrayOrScalar, ArrayOrValue, Axes, Bins, BitsElement, Buffer, Contracted, Creator, Extents,
-    FieldElement, Flags, FloatElement, Generator, Index, IndexMode, Indexing, IntElement, NumElement,
-    OrderedElement, QuantileMethod, RealElement, Reducible, Reduction, Scan, Side, Spacing, Unique,
-    UniqueValues, UsmArray, UsmArrayBuilder, broadcast_arrays, concat, elementwise, meshgrid, stack, where_,
+    FieldElement, Flags, FloatElement, Generator, Index, IndexMode, Indexing, IntElement, Item, ItemOrValue,
+    NumElement, OrderedElement, Overlap, Padding, Parts, QuantileMethod, RealElement, Reducible, Reduction,
+    Scan, Side, Spacing, Unique, UniqueValues, UsmArray, UsmArrayBuilder, broadcast_arrays, concat, einsum,
+    elementwise, lexsort, meshgrid, stack, where_,
 };
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::dtype::Dtype;
-use crate::memory::UsmPtr;
+use crate::memory::pointer::UsmPtr;
 use crate::ops::Op;
 use crate::program::{Fold, Program};
 

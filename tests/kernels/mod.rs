@@ -3,6 +3,13 @@
 
 mod grouped;
 mod items;
+// Those that examples draw pictures with stand there.
+#[path = "../../examples/kmeans/kernel.rs"]
+pub(crate) mod kmeans;
+#[path = "../../examples/mandelbrot/kernel.rs"]
+pub(crate) mod mandelbrot;
+#[path = "../../examples/nbody/kernel.rs"]
+pub(crate) mod nbody;
 
 use stridewise::kernel::oracle::Elements;
 use stridewise::kernel::{Kernel, NdRange};
@@ -117,7 +124,7 @@ fn product() -> Result<Example> {
             elements(&[inner, columns], &b),
             elements(&[rows, columns], &vec![-1_f32; rows * columns]),
         ],
-        launches: vec![Launch { kernel: grouped::tiled_product(tile)?, range, arguments }],
+        launches: vec![Launch { kernel: grouped::tiled_product::kernel::<4>()?, range, arguments }],
         tolerance: 0.0,
     })
 }
@@ -133,7 +140,7 @@ fn reduction() -> Result<Example> {
         name: "block_reduction",
         expected: vec![(1, scalars(&(0..groups).map(of).collect::<Vec<f32>>()))],
         arrays: vec![elements(&[n], &values), elements(&[groups], &vec![-1_f32; groups])],
-        launches: vec![Launch { kernel: grouped::block_reduction()?, range, arguments }],
+        launches: vec![Launch { kernel: grouped::block_reduction::kernel()?, range, arguments }],
         tolerance: 0.0,
     })
 }
@@ -155,7 +162,11 @@ fn scan() -> Result<Example> {
         name: "blelloch_scan",
         arrays: vec![elements(&[n], &values), elements(&[n / size], &vec![0_u32; n / size])],
         expected: vec![(0, scalars(&sums)), (1, scalars(&totals))],
-        launches: vec![Launch { kernel: grouped::blelloch()?, range: grouped(&[n], &[size]), arguments }],
+        launches: vec![Launch {
+            kernel: grouped::blelloch::kernel()?,
+            range: grouped(&[n], &[size]),
+            arguments,
+        }],
         tolerance: 0.0,
     })
 }
@@ -171,15 +182,15 @@ fn histogram() -> Result<Example> {
         name: "histogram",
         arrays: vec![elements(&[n], &data), elements(&[bins], &vec![0_u32; bins])],
         expected: vec![(1, scalars(&counts))],
-        launches: vec![Launch { kernel: grouped::histogram(bins)?, range, arguments }],
+        launches: vec![Launch { kernel: grouped::histogram::kernel::<16>()?, range, arguments }],
         tolerance: 0.0,
     })
 }
 
 fn convolution() -> Result<Example> {
-    let (rows, columns, tile, radius) = (11, 13, 4, 1);
+    let (rows, columns, tile) = (11, 13, grouped::TILE);
     let image = noise(rows * columns);
-    let weights = [0.0625_f32, 0.125, 0.0625, 0.125, 0.25, 0.125, 0.0625, 0.125, 0.0625];
+    let weights = grouped::WEIGHTS.as_flattened();
     let at = |row: isize, column: isize| {
         let inside = (0..rows as isize).contains(&row) && (0..columns as isize).contains(&column);
         if inside { f64::from(image[row as usize * columns + column as usize]) } else { 0.0 }
@@ -199,7 +210,7 @@ fn convolution() -> Result<Example> {
             elements(&[rows, columns], &vec![-1_f32; rows * columns]),
         ],
         launches: vec![Launch {
-            kernel: grouped::convolution(tile, radius, &weights)?,
+            kernel: grouped::convolution::kernel()?,
             range,
             arguments: vec![Array(0), Array(1)],
         }],
@@ -255,7 +266,7 @@ fn bodies() -> Result<Example> {
     Ok(Example {
         name: "n_body",
         arrays: vec![elements(&[n, 3], &place), elements(&[n, 3], &vec![0_f32; 3 * n])],
-        launches: vec![Launch { kernel: grouped::bodies(size)?, range, arguments }],
+        launches: vec![Launch { kernel: nbody::bodies::kernel::<16>()?, range, arguments }],
         expected: vec![(1, scalars(&pull))],
         tolerance: 1e-3,
     })
@@ -295,7 +306,11 @@ fn options() -> Result<Example> {
             elements(&[n], &vec![0_f32; n]),
             elements(&[n], &vec![0_f32; n]),
         ],
-        launches: vec![Launch { kernel: items::black_scholes()?, range: [n].into(), arguments }],
+        launches: vec![Launch {
+            kernel: items::black_scholes::kernel::<f32>()?,
+            range: [n].into(),
+            arguments,
+        }],
         expected: vec![(3, scalars(&calls)), (4, scalars(&puts))],
         tolerance: 1e-4,
     })
@@ -313,11 +328,17 @@ fn mandelbrot() -> Result<Example> {
         }
         rounds
     };
-    let arguments = vec![Array(0), Given::Scalar(Scalar::I32(most)), Given::Scalar(Scalar::F32(0.1875))];
+    let number = |x: f32| Given::Scalar(Scalar::F32(x));
+    let arguments =
+        vec![Given::Scalar(Scalar::I32(most)), number(-2.25), number(-1.125), number(0.1875), Array(0)];
     Ok(Example {
         name: "mandelbrot",
         arrays: vec![elements(&[rows, columns], &vec![-1_i32; rows * columns])],
-        launches: vec![Launch { kernel: items::mandelbrot()?, range: [rows, columns].into(), arguments }],
+        launches: vec![Launch {
+            kernel: mandelbrot::mandelbrot::kernel::<f32>()?,
+            range: [rows, columns].into(),
+            arguments,
+        }],
         expected: vec![(0, scalars(&(0..rows * columns).map(escape).collect::<Vec<i32>>()))],
         tolerance: 0.0,
     })
@@ -329,7 +350,7 @@ fn sort() -> Result<Example> {
     let mut sorted = values.clone();
     sorted.sort_unstable();
     // Within groups by local memory; where partners lie further apart, a launch for each step.
-    let (in_group, step) = (grouped::bitonic_group(size)?, items::bitonic_step()?);
+    let (in_group, step) = (grouped::bitonic_group::kernel::<16>()?, items::bitonic_step::kernel()?);
     let range = || grouped(&[n], &[size]);
     let number = |x: usize| Given::Scalar(Scalar::I64(x as i64));
     let mut launches = Vec::new();
@@ -377,13 +398,13 @@ fn means() -> Result<Example> {
             (0..2).for_each(|a| centres[2 * c + a] = sums[2 * c + a] / counts[c].max(1) as f32);
         }
     }
-    let (assign, update) = (grouped::assign(k)?, items::centres()?);
+    let (assign, update) = (kmeans::assign::kernel()?, kmeans::centres::kernel()?);
     let mut launches = Vec::new();
     for _ in 0..rounds {
         launches.push(Launch {
             kernel: assign.clone(),
             range: grouped(&[n.next_multiple_of(size)], &[size]),
-            arguments: vec![Array(0), Array(1), Array(2), Array(3), Array(4)],
+            arguments: vec![Array(0), Array(1), Array(2), Array(3), Array(4), Local(2 * k), Local(k)],
         });
         let arguments = vec![Array(1), Array(3), Array(4)];
         launches.push(Launch { kernel: update.clone(), range: [k].into(), arguments });

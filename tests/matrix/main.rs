@@ -19,6 +19,7 @@ mod elementwise;
 mod expectations;
 mod forms;
 mod fusion;
+mod gathered;
 mod indexing;
 mod joining;
 mod kernels;
@@ -38,6 +39,7 @@ mod scans;
 mod selftest;
 mod slicing;
 mod sorting;
+mod sources;
 mod special;
 mod statistics;
 mod threads;
@@ -82,9 +84,11 @@ fn main() {
         casts::cases(),
         promotion::cases(),
         fusion::cases(),
+        gathered::cases(),
         overlap::cases(),
         joining::cases(),
         kernels::cases(),
+        sources::cases(),
         views::cases(),
         slicing::cases(),
         reductions::cases(),

@@ -1,8 +1,8 @@
 //! What is done all the time, and what must be left of it: nothing.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use stridewise::backend::{Partition, QueueProperties};
@@ -24,8 +24,6 @@ pub(crate) struct Load {
 struct State {
     rng: Rng,
     turn: u64,
-    /// Devices of the host, some of which are parts.
-    parts: Vec<Device>,
 }
 
 /// Every sort of work, each with a thread of its own.
@@ -41,6 +39,10 @@ pub(crate) const LOADS: &[Load] = &[
 pub(crate) struct World {
     host: Device,
     opencl: Vec<Device>,
+    /// Devices of the host for drops, some of which are parts, with pools of their own.
+    parts: Mutex<Vec<Device>>,
+    /// Whether loads are to pause.
+    pub(crate) pausing: AtomicBool,
     counts: Arc<Counts>,
     done: BTreeMap<&'static str, AtomicU64>,
     /// Objects of OpenCL that were there when the beginning was over.
@@ -54,6 +56,8 @@ impl World {
                 stridewise_host::device_with(None, 2).expect("the host has two threads"),
             ),
             opencl: devices().into_iter().filter(|device| device.info().backend == "opencl").collect(),
+            parts: Mutex::default(),
+            pausing: AtomicBool::new(false),
             counts: Arc::default(),
             done: LOADS.iter().map(|load| (load.name, AtomicU64::new(0))).collect(),
             handles: AtomicU64::new(0),
@@ -87,22 +91,29 @@ impl World {
         )
     }
 
+    fn parts(&self) -> MutexGuard<'_, Vec<Device>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until nothing is under way, while no load works, and says what is left that must not be. In the `beginning`
     /// kernels are compiled, which are kept.
     pub(crate) fn settle(&self, beginning: bool) -> Vec<String> {
-        let all = || std::iter::once(&self.host).chain(&self.opencl);
+        let parts = self.parts();
+        let all = || std::iter::once(&self.host).chain(&self.opencl).chain(&*parts);
+        // A thread that ends work may be about to give its memory to the pool, so that pools are emptied until they are.
         let quiet = || {
-            all().all(|device| device.pool_statistics().live_bytes == 0)
-                && self.counts.deleted.load(Ordering::SeqCst) == self.counts.adopted.load(Ordering::SeqCst)
+            all().all(|device| {
+                device.trim_pool(0);
+                // A device forgets what is over when it is asked what is under way.
+                device.under_way().commands == 0 && device.pool_statistics().reserved_bytes == 0
+            }) && self.counts.deleted.load(Ordering::SeqCst) == self.counts.adopted.load(Ordering::SeqCst)
         };
         let begin = Instant::now();
         while !quiet() && begin.elapsed() < Duration::from_secs(60) {
-            all().for_each(|device| device.trim_pool(0));
             std::thread::sleep(Duration::from_millis(1));
         }
         let mut left = Vec::new();
         for device in all() {
-            device.trim_pool(0);
             let statistics = device.pool_statistics();
             if (statistics.live_bytes, statistics.cached_bytes, statistics.reserved_bytes) != (0, 0, 0) {
                 left.push(format!("memory of {device}: {statistics:?}"));
@@ -131,9 +142,13 @@ impl World {
 impl Load {
     /// Works as long as a function of how much was done says so.
     pub(crate) fn work(&self, world: &World, goes_on: impl Fn(u64) -> bool, gate: &RwLock<()>) {
-        let mut state = State { rng: Rng::new(self.goal), turn: 0, parts: Vec::new() };
+        let mut state = State { rng: Rng::new(self.goal), turn: 0 };
         let done = &world.done[self.name];
         while goes_on(done.load(Ordering::Relaxed)) {
+            if world.pausing.load(Ordering::SeqCst) {
+                // What this thread keeps for its next small results is given back by itself alone.
+                world.host.trim_pool(0);
+            }
             let _working = gate.read().unwrap_or_else(PoisonError::into_inner);
             done.fetch_add((self.some)(world, &mut state), Ordering::Relaxed);
             state.turn += 1;
@@ -190,10 +205,11 @@ fn recorded(world: &World, state: &mut State) -> u64 {
 fn drops(world: &World, state: &mut State) -> u64 {
     if state.turn.is_multiple_of(200) {
         // Parts of a device are left with work pending, too. Their memory is gone with them.
-        state.parts = world.host.create_sub_devices(&Partition::Equally(1)).unwrap();
-        state.parts.extend([world.host.clone(), world.host.clone()]);
+        let mut parts = world.host.create_sub_devices(&Partition::Equally(1)).unwrap();
+        parts.extend([world.host.clone(), world.host.clone()]);
+        *world.parts() = parts;
     }
-    round(&mut state.rng, &state.parts, &world.counts);
+    round(&mut state.rng, &world.parts(), &world.counts);
     1
 }
 

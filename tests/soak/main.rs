@@ -117,7 +117,8 @@ impl Run {
     }
 
     fn look(&self, world: &World) -> Look {
-        let _pause = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        world.pausing.store(true, Ordering::SeqCst);
+        let pause = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         let left = world.settle(self.begin.elapsed() <= self.time / BEGINNING);
         // In a run of seconds nobody waits for that.
         let threads = fewest_threads(if self.time > 10 * ENDING { ENDING } else { Duration::ZERO });
@@ -135,6 +136,8 @@ impl Run {
             world.statistics()
         );
         look.left.iter().for_each(|left| println!("          LEFT: {left}"));
+        world.pausing.store(false, Ordering::SeqCst);
+        drop(pause);
         look
     }
 }

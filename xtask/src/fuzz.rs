@@ -13,7 +13,7 @@ use crate::{opencl, packages};
 const PACKAGE: &str = "stridewise-fuzz";
 /// What the fuzzer sees the inside of: which ways an input takes, and what is compared with what. Kernels are not among it:
 /// they are tens of thousands of copies of the same loops, and inputs would be kept for each.
-const WATCHED: &[&str] = &["stridewise-core", "stridewise-exchange", "stridewise-c", PACKAGE, "npyz"];
+const WATCHED: &[&str] = &["stridewise-core", "stridewise-exchange", "stridewise-c", PACKAGE];
 /// Flags of the compiler for that, as the fuzzer wants them.
 const COVERAGE: &[&str] = &[
     "-Cpasses=sancov-module",

@@ -10,6 +10,7 @@ mod dependencies;
 mod devices;
 mod fuzz;
 mod install_c;
+mod layers;
 mod matrix;
 mod opencl;
 mod packages;
@@ -46,6 +47,7 @@ const COMMANDS: &[Command] = &[
     devices::COMMAND,
     python::COMMAND,
     install_c::COMMAND,
+    layers::COMMAND,
 ];
 
 fn main() -> ExitCode {

@@ -63,9 +63,9 @@ pub(crate) const OCLGRIND: Runtime = Runtime {
     install: || install(&[LOADER, "oclgrind"]),
     by_hand: "Debian, Ubuntu: ocl-icd-libopencl1 oclgrind; Fedora: ocl-icd oclgrind",
     // A test takes seconds. What a kernel reaches depends on the form of its plan, which the cases of one dtype go
-    // through; special values change none of it.
+    // through; special values change none of it. It takes no threads, see below.
     tests: "/f32/opencl:",
-    skipped: &["special::", "reduce_special::"],
+    skipped: &["special::", "reduce_special::", "sources::threads"],
     sample: 48,
     // It ends with an assertion of its own.
     concurrent: false,

@@ -12,7 +12,7 @@ use crate::{matrix, opencl, python};
 const OLDEST_TOOLCHAIN: &str = "1.89";
 /// The features that the tests are built with: all, those for tests too.
 pub(crate) const FEATURES: &str =
-    "stridewise/hwloc,stridewise/ndarray,stridewise/approx,stridewise-faults/injection";
+    "stridewise/hwloc,stridewise/ndarray,stridewise/approx,stridewise/serde,stridewise-faults/injection";
 /// What is tested without features: chosen alike by every step, so that they share a build.
 const PLAIN: &str = "--package stridewise --package stridewise-c";
 /// Cargo's arguments for the tests whose threads a checker orders: without the crates that have locks and threads of the
@@ -25,6 +25,17 @@ const INTERLEAVINGS: &str = "test --locked --package stridewise-core --package s
 pub(crate) fn tests_c() -> String {
     format!("test --locked {PLAIN} --lib --test header --test programs --test sequences")
 }
+
+/// The crates that are published, in the order in which they are: each behind those that it needs.
+const CRATES: &[&str] = &[
+    "stridewise-core",
+    "stridewise-host",
+    "stridewise-opencl",
+    "stridewise-null",
+    "stridewise",
+    "stridewise-exchange",
+    "stridewise-c",
+];
 
 /// Files without which no package is published.
 const PUBLISHED: &[&str] = &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"];
@@ -80,7 +91,7 @@ fn steps() -> Result<Vec<Step>, String> {
         // `tests-plain`.
         Step::cargo("plain-build", "a build without features needs no system package", "check --locked")
             .with("PKG_CONFIG", "pkg-config-must-not-be-needed"),
-        Step::call("package", "the licences and the README are part of what is published", package),
+        Step::call("package", "the licences and the README are part of every crate that is published", package),
         Step::cargo(
             "lints",
             "clippy, without features",
@@ -362,22 +373,28 @@ fn fetch() -> Result<(), String> {
 
 /// Asks cargo for the files of the packages.
 fn package() -> Result<(), String> {
-    let output = crate::cargo()
-        .args(["package", "--list", "--allow-dirty", "--offline", "--package", "stridewise"])
-        .output()
-        .map_err(|error| format!("cargo package could not be started: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo package --list: {}", String::from_utf8_lossy(&output.stderr)));
+    for package in CRATES {
+        let output = crate::cargo()
+            .args(["package", "--list", "--allow-dirty", "--offline", "--package", package])
+            .output()
+            .map_err(|error| format!("cargo package could not be started: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("cargo package --list: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+        let listing = String::from_utf8_lossy(&output.stdout).replace('\\', "/");
+        let listed: BTreeSet<&str> = listing.lines().map(str::trim).collect();
+        let missing: Vec<&str> = PUBLISHED.iter().filter(|file| !listed.contains(*file)).copied().collect();
+        if !missing.is_empty() {
+            return Err(format!("the package {package} lacks {}", missing.join(", ")));
+        }
+        // Cargo adds one such file itself.
+        let hidden = |file: &&&str| file.starts_with('.') && **file != ".cargo_vcs_info.json";
+        if let Some(file) = listed.iter().find(hidden) {
+            return Err(format!("the package {package} has {file}, which is of use in the repository alone"));
+        }
+        println!("{package}: {} files, all of {} among them", listed.len(), PUBLISHED.join(", "));
     }
-    let listing = String::from_utf8_lossy(&output.stdout).replace('\\', "/");
-    let listed: BTreeSet<&str> = listing.lines().map(str::trim).collect();
-    let missing: Vec<&str> = PUBLISHED.iter().filter(|file| !listed.contains(*file)).copied().collect();
-    if missing.is_empty() {
-        println!("{} files, all of {} among them", listed.len(), PUBLISHED.join(", "));
-        Ok(())
-    } else {
-        Err(format!("the package lacks {}", missing.join(", ")))
-    }
+    Ok(())
 }
 
 /// Checks the library and its backends with the oldest toolchain.

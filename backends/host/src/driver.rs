@@ -62,7 +62,7 @@ pub fn device_with(isa: Option<&str>, threads: usize) -> Result<Arc<dyn Device>>
 /// of the pool that wait for an event of the device run what it needs, but never jobs of others.
 ///
 /// A thread that handed its work over wakes a sleeping one of rayon's for that, which takes longer than to wake the engine's
-/// own (`ARCHITECTURE.md` has figures).
+/// own (`docs/decisions/workers-are-plain-threads.md` has figures).
 #[must_use]
 pub fn device_on(pool: &Arc<ThreadPool>) -> Arc<dyn Device> {
     let threads = pool.current_num_threads();

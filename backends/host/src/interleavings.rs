@@ -11,9 +11,8 @@ use stridewise_core::backend::{Command, Dependency, QueueProperties, Wait};
 use stridewise_core::interleavings::explore;
 use stridewise_core::memory::UsmKind;
 
-use crate::company::Stream;
-use crate::pool::Pool;
-use crate::team::{NO_COMMAND, both, share, within};
+use crate::fork_join::helping::Stream;
+use crate::fork_join::{NO_COMMAND, Pool, both, share, within};
 
 /// Counters of parts.
 fn counters(parts: usize) -> Vec<AtomicUsize> {

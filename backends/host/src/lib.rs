@@ -11,25 +11,18 @@
 //! `STRIDEWISE_GUARD=1`) host code that touches it nevertheless dies with a message, as it would beside a real
 //! accelerator.
 
-mod blocking;
-mod company;
 mod device;
 mod driver;
-mod event;
+mod fork_join;
 mod guard;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
 mod interpreter;
 mod kernels;
+#[doc(hidden)]
 pub mod limit;
 mod memory;
-mod pool;
-mod queue;
-// The lanes have operations that no kernel uses so far.
-#[allow(dead_code)]
 mod simd;
-mod task;
-mod team;
 mod topology;
 
 pub use driver::{device_on, device_with, driver};

@@ -192,39 +192,63 @@ struct Part<'a> {
     written: Vec<&'a mut [f32]>,
 }
 
+/// Where a part lies.
+#[derive(Clone, Copy)]
+struct Addresses {
+    read: [*const f32; 4],
+    written: [*mut f32; 2],
+    len: usize,
+}
+
 fn pass(isa: Isa, traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
+    let mut lens = part.read.iter().map(|read| read.len()).chain(part.written.iter().map(|to| to.len()));
+    let len = lens.next().unwrap_or(0);
+    let parts = (part.read.len(), part.written.len());
+    assert!(lens.all(|other| other == len) && parts == traffic.parts());
+    let mut at = Addresses { read: [std::ptr::null(); 4], written: [std::ptr::null_mut(); 2], len };
+    for (to, read) in at.read.iter_mut().zip(&part.read) {
+        *to = read.as_ptr();
+    }
+    for (to, written) in at.written.iter_mut().zip(&mut part.written) {
+        *to = written.as_mut_ptr();
+    }
+    let part = at;
     match isa {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level was detected (`Isa::best`).
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+        // SAFETY: this level was detected (`Isa::best`), and the arrays were borrowed.
         Isa::Avx512 => unsafe { avx512(traffic, streaming, part) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level was detected (`Isa::best`).
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+        // SAFETY: this level was detected (`Isa::best`), and the arrays were borrowed.
         Isa::Avx2 => unsafe { avx2(traffic, streaming, part) },
-        // SAFETY: the target's own level.
+        // SAFETY: the target's own level, and the arrays were borrowed.
         _ => unsafe { loops::<simd::base::F32>(traffic, streaming, part) },
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+/// # Safety
+/// The contract of [`loops`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn avx512(traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
-    // SAFETY: this function's level.
+unsafe fn avx512(traffic: Traffic, streaming: bool, part: Addresses) -> f32 {
+    // SAFETY: this function's level, and the caller's contract.
     unsafe { loops::<simd::avx512::F32>(traffic, streaming, part) }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+/// # Safety
+/// The contract of [`loops`].
 #[target_feature(enable = "avx2,fma")]
-fn avx2(traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
-    // SAFETY: this function's level.
+unsafe fn avx2(traffic: Traffic, streaming: bool, part: Addresses) -> f32 {
+    // SAFETY: this function's level, and the caller's contract.
     unsafe { loops::<simd::avx2::F32>(traffic, streaming, part) }
 }
 
 /// The loop of a traffic.
 ///
 /// # Safety
-/// The processor has the level of `V`.
+/// The processor has the level of `V`, and the arrays that the traffic has are there, those that are written nowhere else used.
 #[inline(always)]
-unsafe fn loops<V: Lane<Elem = f32>>(traffic: Traffic, streaming: bool, part: &mut Part<'_>) -> f32 {
+unsafe fn loops<V: Lane<Elem = f32>>(traffic: Traffic, streaming: bool, part: Addresses) -> f32 {
     // SAFETY: the caller's contract.
     unsafe {
         match traffic {
@@ -243,43 +267,41 @@ unsafe fn loops<V: Lane<Elem = f32>>(traffic: Traffic, streaming: bool, part: &m
 /// Writes sums of what is read; of what is only read, the sum is returned.
 ///
 /// # Safety
-/// The processor has the level of `V`.
+/// The processor has the level of `V`, and so many arrays are there.
 #[inline(always)]
 unsafe fn mix<V: Lane<Elem = f32>, const R: usize, const W: usize>(
     streaming: bool,
-    part: &mut Part<'_>,
+    Addresses { read, written, len }: Addresses,
 ) -> f32 {
-    let mut lens = part.read.iter().map(|read| read.len()).chain(part.written.iter().map(|to| to.len()));
-    let len = lens.next().unwrap_or(0);
-    assert!(lens.all(|other| other == len) && part.read.len() == R && part.written.len() == W);
-    let read: [*const f32; R] = std::array::from_fn(|k| part.read[k].as_ptr());
-    let written: [*mut f32; W] = std::array::from_fn(|k| part.written[k].as_mut_ptr());
     // SAFETY: the caller's contract; each vector begins below `len`, which all arrays have, and is no longer than what is
     // left there. Those that are streamed are whole, and a number of vectors from an aligned beginning (`Part`).
     unsafe {
         let mut sums = [V::splat(0.0); VECTORS];
         let mut i = 0;
         while i + VECTORS * V::LEN <= len {
-            for (k, sum) in sums.iter_mut().enumerate() {
-                let at = i + k * V::LEN;
-                *sum = match streaming {
-                    true => step::<V, R, W, true>(*sum, read, written, at, V::LEN),
-                    false => step::<V, R, W, false>(*sum, read, written, at, V::LEN),
-                };
+            let mut k = 0;
+            while k < VECTORS {
+                sums[k] = step::<V, R, W>(sums[k], read, written, i + k * V::LEN, V::LEN, streaming);
+                k += 1;
             }
             i += VECTORS * V::LEN;
         }
         while i < len {
             let count = V::LEN.min(len - i);
-            sums[0] = step::<V, R, W, false>(sums[0], read, written, i, count);
+            sums[0] = step::<V, R, W>(sums[0], read, written, i, count, false);
             i += count;
         }
         #[cfg(target_arch = "x86_64")]
         if streaming {
             std::arch::x86_64::_mm_sfence();
         }
+        let mut k = 1;
+        while k < VECTORS {
+            sums[0] = sums[0] + sums[k];
+            k += 1;
+        }
         let mut total = [0.0; VECTOR_BYTES / size_of::<f32>()];
-        sums[1..].iter().fold(sums[0], |total, &sum| total + sum).store(total.as_mut_ptr());
+        sums[0].store(total.as_mut_ptr());
         total.iter().sum()
     }
 }
@@ -289,22 +311,28 @@ unsafe fn mix<V: Lane<Elem = f32>, const R: usize, const W: usize>(
 /// # Safety
 /// The processor has the level of `V`; so many elements are there in every array, a whole aligned vector where it is streamed.
 #[inline(always)]
-unsafe fn step<V: Lane<Elem = f32>, const R: usize, const W: usize, const STREAM: bool>(
+unsafe fn step<V: Lane<Elem = f32>, const R: usize, const W: usize>(
     sum: V,
-    read: [*const f32; R],
-    written: [*mut f32; W],
+    read: [*const f32; 4],
+    written: [*mut f32; 2],
     at: usize,
     count: usize,
+    streaming: bool,
 ) -> V {
     // SAFETY: the caller's contract.
     unsafe {
         let mut value = if W == 0 { sum } else { V::splat(1.0) };
-        for (k, from) in read.into_iter().enumerate() {
-            let next = V::load_some(from.add(at), count);
+        let mut k = 0;
+        while k < R {
+            let next = V::load_some(read[k].add(at), count);
             value = if W > 0 && k == 0 { next } else { value + next };
+            k += 1;
         }
-        for to in written {
-            if STREAM {
+        let mut k = 0;
+        while k < W {
+            let to = written[k];
+            k += 1;
+            if streaming {
                 value.stream(to.add(at));
             } else {
                 value.store_some(to.add(at), count);

@@ -37,6 +37,8 @@ pub struct NullConfig {
     pub all_kinds: bool,
     /// The allocation that fails: 0 for the first. It fails once.
     pub fail_allocation: Option<usize>,
+    /// Whether it takes the kernels that users write.
+    pub kernels: bool,
 }
 
 impl Default for NullConfig {
@@ -49,7 +51,7 @@ impl Default for NullConfig {
             Aspect::UsmDeviceAllocations,
             Aspect::QueueProfiling,
         ];
-        Self { aspects, all_kinds: false, fail_allocation: None }
+        Self { aspects, all_kinds: false, fail_allocation: None, kernels: true }
     }
 }
 
@@ -88,6 +90,7 @@ pub struct NullDevice(Arc<Shared>);
 struct Shared {
     info: DeviceInfo,
     fail_allocation: Option<usize>,
+    kernels: bool,
     state: Mutex<State>,
 }
 
@@ -195,7 +198,7 @@ impl NullDevice {
     /// Makes a device.
     #[must_use]
     pub fn new(config: NullConfig) -> Self {
-        let NullConfig { mut aspects, all_kinds, fail_allocation } = config;
+        let NullConfig { mut aspects, all_kinds, fail_allocation, kernels } = config;
         let others = [Aspect::UsmHostAllocations, Aspect::UsmSharedAllocations];
         aspects.retain(|aspect| !others.contains(aspect) && *aspect != Aspect::UsmDeviceAllocations);
         aspects.push(Aspect::UsmDeviceAllocations);
@@ -224,7 +227,7 @@ impl NullDevice {
             usm: [other, UsmSupport::Native, other],
             topology: Topology::default(),
         };
-        Self(Arc::new(Shared { info, fail_allocation, state: Mutex::default() }))
+        Self(Arc::new(Shared { info, fail_allocation, kernels, state: Mutex::default() }))
     }
 
     /// Everything submitted so far.
@@ -364,6 +367,9 @@ impl Device for NullDevice {
     }
 
     fn supports_kernel(&self, _kernel: &Kernel, _checked: bool) -> Support {
+        if !self.0.kernels {
+            return Support::No("kernels of users".to_owned());
+        }
         Support::Native // It executes this one as little as any other command; core has asked for its dtypes.
     }
 

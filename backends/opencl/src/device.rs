@@ -9,11 +9,12 @@ use opencl3::error_codes::{
 };
 use opencl3::memory as mem;
 use opencl3::types::{cl_device_id, cl_kernel, cl_platform_id};
+use stridewise_core::backend::sync::Section;
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
     RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport, check_end,
 };
-use stridewise_core::kernel::Kernel;
+use stridewise_core::kernel::{CompiledKernel, Kernel, Source};
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
 
@@ -21,7 +22,7 @@ use crate::DRIVER;
 use crate::emit::accuracy;
 use crate::error::{failed, is_loss};
 use crate::handle::{CommandQueue, Context, MemoryObject, home};
-use crate::kernels::{self, Call, Target};
+use crate::kernels::{self, Target};
 use crate::memory::{Memory, Tier, Unified};
 use crate::program::Programs;
 use crate::queue::{ClQueue, NativeQueue, Scratch};
@@ -71,6 +72,10 @@ pub(crate) struct Shared {
     /// The device, if it is a part of another: the reference to it.
     _part: Option<DevicePart>,
     id: cl::Device,
+    /// Whether the runtime takes SPIR-V.
+    pub(crate) spirv: bool,
+    /// Where parts of buffers may begin: at multiples of it.
+    pub(crate) base_align: usize,
 }
 
 impl Shared {
@@ -142,8 +147,7 @@ impl Shared {
     }
 
     /// Why the runtime does not take a kernel with its range: limits by name, where it is beyond one of them.
-    pub(crate) fn refused(&self, kernel: cl_kernel, call: &Call<'_>, code: i32) -> Error {
-        let Call { global, local, .. } = call;
+    pub(crate) fn refused(&self, kernel: cl_kernel, global: &[usize], local: &[usize], code: i32) -> Error {
         let limit = |name| opencl3::kernel::get_kernel_work_group_info(kernel, self.id.id(), name).ok();
         let group = limit(opencl3::kernel::CL_KERNEL_WORK_GROUP_SIZE).map_or(usize::MAX, usize::from);
         let used = limit(opencl3::kernel::CL_KERNEL_LOCAL_MEM_SIZE).map_or(0, u64::from);
@@ -337,11 +341,12 @@ impl OpenClDevice {
             driver_version,
             name,
         };
+        let sub_groups = info.has(Aspect::SubGroups);
         let identity =
             format!("{}\n{}\n{}\n{}", info.name, info.driver_version, text(id.version()), text(id.vendor()));
         let shared = Arc::new(Shared {
             memory: Memory::new(tier, context.raw(), id.id(), info.limits.global_memory_bytes),
-            programs: Programs::new(context.raw(), id, &target, &identity, kernels),
+            programs: Programs::new(context.raw(), id, &target, &identity, sub_groups, kernels),
             scratch: Scratch::default(),
             transfers: Transfers::default(),
             worker: Worker::start()?,
@@ -350,6 +355,9 @@ impl OpenClDevice {
             lost: OnceLock::new(),
             context,
             _part: part,
+            spirv: text(id.il_version()).contains("SPIR-V"),
+            // In bits.
+            base_align: (known(id.mem_base_addr_align())? as usize / 8).max(1),
             id,
             target,
         });
@@ -374,6 +382,16 @@ impl Device for OpenClDevice {
 
     fn supports_kernel(&self, kernel: &Kernel, checked: bool) -> Support {
         kernels::user::supports(kernel, &self.shared.target, checked)
+    }
+
+    fn supports_source(&self, source: Source<'_>) -> Support {
+        crate::source::supports(&self.shared, source)
+    }
+
+    fn compile(&self, source: Source<'_>, options: &str) -> Result<Vec<CompiledKernel>> {
+        let _section = Section::enter();
+        self.shared.usable()?;
+        self.shared.programs.bundle(source, options)
     }
 
     fn supports(&self, plan: &LaunchPlan) -> Support {

@@ -39,7 +39,8 @@ impl Disk {
     }
 
     /// The binary that was stored for a text.
-    pub(crate) fn load(&self, source: &str) -> Option<Vec<u8>> {
+    pub(crate) fn load(&self, source: impl AsRef<[u8]>) -> Option<Vec<u8>> {
+        let source = source.as_ref();
         let mut file = File::open(self.path(source)?).ok()?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).ok()?;
@@ -51,15 +52,16 @@ impl Disk {
             return None;
         }
         let rest = field(rest, self.identity.as_bytes())?;
-        let binary = field(rest, source.as_bytes())?;
+        let binary = field(rest, source)?;
         Some(binary.to_vec())
     }
 
     /// Stores a text's binary. A failure only costs the next process a compilation.
-    pub(crate) fn store(&self, source: &str, binary: &[u8]) {
+    pub(crate) fn store(&self, source: impl AsRef<[u8]>, binary: &[u8]) {
+        let source = source.as_ref();
         let Some(path) = self.path(source) else { return };
         let mut payload = Vec::with_capacity(binary.len() + source.len() + self.identity.len() + 16);
-        for text in [self.identity.as_bytes(), source.as_bytes()] {
+        for text in [self.identity.as_bytes(), source] {
             payload.extend_from_slice(&(text.len() as u64).to_le_bytes());
             payload.extend_from_slice(text);
         }
@@ -74,7 +76,7 @@ impl Disk {
         if written.and_then(|()| fs::rename(&beside, &path)).is_err() {
             let _ = fs::remove_file(&beside);
         }
-        if checksum(source.as_bytes()).is_multiple_of(FILES_PER_SWEEP) {
+        if checksum(source).is_multiple_of(FILES_PER_SWEEP) {
             self.sweep(folder);
         }
     }
@@ -104,7 +106,8 @@ impl Disk {
         }
     }
 
-    fn path(&self, source: &str) -> Option<PathBuf> {
+    fn path(&self, source: impl AsRef<[u8]>) -> Option<PathBuf> {
+        let source = source.as_ref();
         let mut hashes = [0; 2];
         for (salt, hash) in hashes.iter_mut().enumerate() {
             // Not a promise of the standard library across versions: another hash is another file.
@@ -211,7 +214,7 @@ mod tests {
         let files = || fs::read_dir(cache.folder.as_ref().unwrap()).unwrap().count();
         let mut most = 0;
         for number in 0..2000 {
-            cache.store(&format!("text {number}"), &[7; 100]);
+            cache.store(format!("text {number}"), &[7; 100]);
             most = most.max(files());
         }
         // 140 files fit; the rest is what chance allows between two looks.

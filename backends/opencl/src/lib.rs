@@ -15,6 +15,7 @@ mod device;
 mod disk;
 mod driver;
 mod emit;
+mod enqueue;
 mod error;
 mod event;
 mod handle;
@@ -23,6 +24,7 @@ mod memory;
 mod program;
 mod queue;
 mod recent;
+mod source;
 mod transfer;
 mod worker;
 

@@ -23,6 +23,7 @@ use opencl3::types::{
     CL_BLOCKING, CL_NON_BLOCKING, cl_command_queue, cl_context, cl_device_id, cl_event, cl_int, cl_kernel,
     cl_platform_id, cl_uint,
 };
+use smallvec::SmallVec;
 use stridewise_core::backend::{RawAllocation, UsmSupport};
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Error, Result};
@@ -158,6 +159,14 @@ enum Place {
 }
 #[allow(non_camel_case_types)]
 type mem_object = opencl3::types::cl_mem;
+
+/// What a parameter that is a pointer gets.
+pub(crate) enum Pointer {
+    /// An address.
+    Address(*mut c_void),
+    /// A memory object.
+    Object(mem_object),
+}
 
 /// The memory of one device.
 pub(crate) struct Memory {
@@ -331,6 +340,67 @@ impl Memory {
             Origin::Pointer(_) => Place::Pointer(ptr.as_ptr().cast()),
         })
         .unwrap_or(pointer)
+    }
+
+    /// What a kernel whose parameters are pointers gets for memory of so many bytes from an address on: of a buffer, a part of just
+    /// these, for constant memory is scarce, which is kept in `parts`. `None` where no part may begin there.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    pub(crate) fn pointer(
+        &self,
+        ptr: UsmPtr,
+        bytes: usize,
+        align: usize,
+        parts: &mut SmallVec<[MemoryObject; 4]>,
+    ) -> Result<Option<Pointer>> {
+        match self.place(ptr) {
+            Place::Pointer(pointer) => Ok(Some(Pointer::Address(pointer))),
+            Place::Object(_, offset) if offset % align != 0 => Ok(None),
+            Place::Object(object, origin) => {
+                let region = mem::cl_buffer_region { origin, size: bytes.max(1) };
+                // SAFETY: the object is live, the region is inside of it and outlives the call.
+                let raw = unsafe {
+                    mem::create_sub_buffer(
+                        object,
+                        mem::CL_MEM_READ_WRITE,
+                        mem::CL_BUFFER_CREATE_TYPE_REGION,
+                        (&raw const region).cast(),
+                    )
+                };
+                let raw = raw.map_err(|code| failed("clCreateSubBuffer", format!("{bytes} bytes"), code))?;
+                parts.push(MemoryObject::new(raw));
+                Ok(Some(Pointer::Object(raw)))
+            }
+        }
+    }
+
+    /// Sets an argument of a kernel whose parameter is a pointer.
+    ///
+    /// # Safety
+    /// The kernel is live and no other thread sets its arguments; the memory is live.
+    pub(crate) unsafe fn set_pointer(
+        &self,
+        kernel: cl_kernel,
+        index: cl_uint,
+        pointer: &Pointer,
+    ) -> Result<(), i32> {
+        use opencl3::kernel as k;
+        // SAFETY: the kernel and the memory are as the caller says; an object's handle has the size that is said.
+        unsafe {
+            match (pointer, self.tier) {
+                (Pointer::Object(object), _) => {
+                    k::set_kernel_arg(kernel, index, size_of::<mem_object>(), (&raw const *object).cast())
+                }
+                (Pointer::Address(address), Tier::Unified(entry)) => {
+                    match (entry.set_argument)(kernel, index, *address) {
+                        0 => Ok(()),
+                        code => Err(code),
+                    }
+                }
+                (Pointer::Address(address), _) => k::set_kernel_arg_svm_pointer(kernel, index, *address),
+            }
+        }
     }
 
     /// Sets a memory argument of a kernel, which takes one parameter, or two where the device has buffers; returns the

@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use opencl3::command_queue as cq;
-use opencl3::error_codes::{CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE};
+use opencl3::error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE;
 use opencl3::event as ev;
-use opencl3::kernel::set_kernel_arg;
 use opencl3::types::cl_event;
 use smallvec::SmallVec;
 use stridewise_core::backend::sync::Section;
@@ -17,15 +16,13 @@ use stridewise_core::backend::{
     Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Submitted, Wait,
     start_thread, when_all,
 };
-use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Error, LaunchPlan, Result};
+use stridewise_core::memory::UsmKind;
+use stridewise_core::{Error, Result};
 
 use crate::device::Shared;
-use crate::error::failed;
-use crate::event::{ClEvent, Native, execution_status};
+use crate::enqueue::{compile_and_enqueue, enqueue_compiled};
+use crate::event::{ClEvent, execution_status};
 use crate::handle::{CommandQueue, EventObject};
-use crate::kernels::{self, Argument, Call};
-use crate::memory::wait_list;
 use crate::transfer;
 use crate::worker::Job;
 
@@ -65,7 +62,7 @@ impl NativeQueue {
     }
 
     /// Numbers a command without an event that has been enqueued.
-    fn issue(&self) -> u64 {
+    pub(crate) fn issue(&self) -> u64 {
         self.issued.fetch_add(1, Ordering::AcqRel) + 1
     }
 
@@ -114,7 +111,7 @@ impl NativeQueue {
         status
     }
 
-    fn touch(&self) {
+    pub(crate) fn touch(&self) {
         self.dirty.store(true, Ordering::Release);
     }
 
@@ -143,15 +140,29 @@ impl NativeQueue {
 #[derive(Default)]
 pub(crate) struct Scratch(Mutex<Vec<ScratchBlock>>);
 
-struct ScratchBlock {
-    memory: RawAllocation,
+pub(crate) struct ScratchBlock {
+    pub(crate) memory: RawAllocation,
     /// The end of the command that uses it.
     last: Option<EventObject>,
 }
 
+impl ScratchBlock {
+    /// A command uses it, whose end this is.
+    pub(crate) fn used_by(&mut self, command: Option<&EventObject>) {
+        self.last = command.and_then(|last| {
+            let share = last.share().ok();
+            if share.is_none() {
+                // Without a reference, nobody could tell when the block is free: it is when this returns.
+                let _ = ev::wait_for_events(&[last.raw()]);
+            }
+            share
+        });
+    }
+}
+
 impl Scratch {
     /// A block of at least so many bytes that no command uses.
-    fn take(&self, device: &Shared, bytes: usize) -> Result<ScratchBlock> {
+    pub(crate) fn take(&self, device: &Shared, bytes: usize) -> Result<ScratchBlock> {
         let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let free = blocks.iter().position(|block| {
             let ended =
@@ -167,7 +178,7 @@ impl Scratch {
         Ok(ScratchBlock { memory, last: None })
     }
 
-    fn put(&self, block: ScratchBlock) {
+    pub(crate) fn put(&self, block: ScratchBlock) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(block);
     }
 
@@ -301,6 +312,22 @@ impl ClQueue {
         event
     }
 
+    /// What the thread that submitted a command does without the locks under which it did: compiles what is missing of the
+    /// command's kernels, and gives it to the runtime. What comes behind it meanwhile is held back.
+    fn compile_first(
+        &self,
+        event: &Arc<ClEvent>,
+        command: Command,
+        waits: Waits,
+        eventful: bool,
+    ) -> impl FnOnce() + Send + 'static {
+        let (device, queue, event) = (Arc::clone(&self.device), Arc::clone(&self.native), Arc::clone(event));
+        move || {
+            let _section = Section::enter();
+            enqueue_held(&device, &queue, &event, &command, &waits, eventful);
+        }
+    }
+
     /// As [`hold`](Self::hold), for work of a thread of its own: everything is waited for first.
     fn run_on_thread(
         &self,
@@ -349,6 +376,7 @@ impl Queue for ClQueue {
         let plain = !self.properties.in_order && !self.properties.profiling;
         let orders = matches!(command, Command::Barrier | Command::Advise { .. });
         let done = orders && plain && waits.are_over();
+        let mut rest = None;
         let event = match transfer::plan(&self.device, command) {
             _ if done => {
                 let event = ClEvent::held(&self.device, self.properties.profiling);
@@ -357,9 +385,15 @@ impl Queue for ClQueue {
             }
             transfer::Plan::Thread(task) => self.run_on_thread(waits, task),
             transfer::Plan::Native(command) if waits.held.is_empty() && !failed => {
-                let native =
-                    enqueue(&self.device, &self.native, &command, &waits.raw(&self.device), eventful)?;
-                ClEvent::enqueued(&self.device, self.properties.profiling, native)
+                let raw = waits.raw(&self.device);
+                match enqueue_compiled(&self.device, &self.native, &command, &raw, eventful)? {
+                    Some(native) => ClEvent::enqueued(&self.device, self.properties.profiling, native),
+                    None => {
+                        let event = ClEvent::held(&self.device, self.properties.profiling);
+                        rest = Some(self.compile_first(&event, command, waits, eventful));
+                        event
+                    }
+                }
             }
             transfer::Plan::Native(command) => {
                 if failed {
@@ -367,10 +401,7 @@ impl Queue for ClQueue {
                 }
                 let (device, queue) = (Arc::clone(&self.device), Arc::clone(&self.native));
                 self.hold(waits, move |event, waits| {
-                    match enqueue(&device, &queue, &command, &waits.raw(&device), eventful) {
-                        Ok(native) => event.enqueue(native),
-                        Err(error) => event.complete(Err(error), None),
-                    }
+                    enqueue_held(&device, &queue, event, &command, waits, eventful)
                 })
             }
         };
@@ -386,8 +417,11 @@ impl Queue for ClQueue {
             }
             state.held.push(Arc::downgrade(&event));
         }
-        // The runtime has it, or the worker will: this thread has nothing left to do.
-        Ok(Submitted::taken(event))
+        // The runtime has it, or the worker will, or this thread compiles first.
+        Ok(match rest {
+            None => Submitted::taken(event),
+            Some(rest) => Submitted::with_rest(event, rest),
+        })
     }
 
     fn flush(&self) -> Result<()> {
@@ -407,194 +441,19 @@ impl Queue for ClQueue {
     }
 }
 
-/// Gives a command to the runtime; where it need not have an event, one that is a single kernel has none.
-fn enqueue(
+/// Gives a command that was held back to the runtime.
+fn enqueue_held(
     device: &Arc<Shared>,
     queue: &Arc<NativeQueue>,
+    event: &ClEvent,
     command: &Command,
-    waits: &[cl_event],
+    waits: &Waits,
     eventful: bool,
-) -> Result<Native> {
-    // What was held back may come late.
-    device.usable()?;
-    let mut native = Native::new(queue);
-    match command {
-        Command::Launch(plans) => launch(device, &mut native, plans, waits, eventful)?,
-        Command::Kernel(launch) => {
-            let work = kernels::user::work(launch, &device.target)?;
-            match run(device, &native.queue, &work.call(), None, waits, eventful)? {
-                Some(event) => native.parts.push(event),
-                None => native.ticket = native.queue.issue(),
-            }
-        }
-        &Command::Copy { dst, src, bytes } => {
-            // SAFETY: the ranges are valid until the event is complete (the contract of `Queue::submit`).
-            let event = unsafe { device.memory.enqueue_copy(&queue.object, dst, src, bytes, waits) }?;
-            native.parts.push(event);
-        }
-        Command::Fill { dst, bytes, pattern, pattern_bytes } => {
-            let pattern = &pattern[..*pattern_bytes];
-            // SAFETY: as for a copy; the pattern's length divides the range's (the contract of `Command::Fill`).
-            let event = unsafe { device.memory.enqueue_fill(&queue.object, *dst, *bytes, pattern, waits) }?;
-            native.parts.push(event);
-        }
-        // A hint: memory of these runtimes goes where it is used when it is used.
-        Command::Barrier | Command::Advise { .. } => native.parts.push(marker(queue, waits)?),
-        other => {
-            return Err(Error::unsupported(
-                "command",
-                format!("{other:?}"),
-                "a launch, copy, fill, barrier or host task",
-                "use a device of another driver, or a later version of this one",
-            ));
-        }
-    }
-    queue.touch();
-    if device.target.cpu {
-        // A runtime on the processor may sit on its commands until then, and flushing costs nothing there.
-        queue.flush();
-    }
-    Ok(native)
-}
-
-/// A command that is complete when its waits are.
-fn marker(queue: &NativeQueue, waits: &[cl_event]) -> Result<EventObject> {
-    let (count, list) = wait_list(waits);
-    // SAFETY: the queue is live, the waits are live events of its context.
-    let event = unsafe { cq::enqueue_marker_with_wait_list(queue.object.raw(), count, list) };
-    event.map(EventObject::new).map_err(|code| failed("clEnqueueMarkerWithWaitList", "a barrier", code))
-}
-
-/// Enqueues the kernels of several plans, and what joins them. A failure means that nothing of it is under way.
-fn launch(
-    device: &Shared,
-    native: &mut Native,
-    plans: &[LaunchPlan],
-    waits: &[cl_event],
-    eventful: bool,
-) -> Result<()> {
-    let outcome = enqueue_plans(device, native, plans, waits, eventful);
-    if outcome.is_err() {
-        abandon(native);
-    }
-    outcome
-}
-
-fn enqueue_plans(
-    device: &Shared,
-    native: &mut Native,
-    plans: &[LaunchPlan],
-    waits: &[cl_event],
-    eventful: bool,
-) -> Result<()> {
-    let mut ends: SmallVec<[cl_event; 4]> = SmallVec::new();
-    for (number, plan) in plans.iter().enumerate() {
-        let work = kernels::work(plan, &device.target)?;
-        if let (1, [stage], false) = (plans.len(), work.stages.as_slice(), eventful || work.scratch_bytes > 0)
-        {
-            run(device, &native.queue, &stage.call(), None, waits, false)?;
-            native.ticket = native.queue.issue();
-            return Ok(());
-        }
-        let mut scratch = match work.scratch_bytes {
-            0 => None,
-            bytes => Some(device.scratch.take(device, bytes)?),
-        };
-        let mut previous: SmallVec<[cl_event; 8]> = waits.into();
-        if number + 1 == plans.len() {
-            // The last one is the end of all.
-            previous.extend_from_slice(&ends);
-        }
-        let memory = scratch.as_ref().map(|block| block.memory.ptr);
-        let stages = work.stages.iter().try_for_each(|stage| {
-            let event = run(device, &native.queue, &stage.call(), memory, &previous, true)?;
-            previous.clear();
-            previous.extend(event.as_ref().map(EventObject::raw));
-            native.parts.extend(event);
-            Ok(())
-        });
-        if let Some(mut block) = scratch.take() {
-            block.last = native.parts.last().and_then(|last| {
-                let share = last.share().ok();
-                if share.is_none() {
-                    // Without a reference, nobody could tell when the block is free: it is when this returns.
-                    let _ = ev::wait_for_events(&[last.raw()]);
-                }
-                share
-            });
-            device.scratch.put(block);
-        }
-        stages?;
-        ends.extend(native.parts.last().map(EventObject::raw));
-    }
-    Ok(())
-}
-
-/// Waits for what was enqueued of a command that then failed, so that the failure means that nothing is under way.
-fn abandon(native: &Native) {
-    native.queue.touch();
-    native.queue.flush();
-    for part in &native.parts {
-        // What becomes of it is of no more interest.
-        let _ = ev::wait_for_events(&[part.raw()]);
-    }
-}
-
-/// Enqueues one kernel.
-fn run(
-    device: &Shared,
-    queue: &NativeQueue,
-    call: &Call<'_>,
-    scratch: Option<UsmPtr>,
-    waits: &[cl_event],
-    eventful: bool,
-) -> Result<Option<EventObject>> {
-    let kernel = device.programs.get(call.key, call.source)?;
-    let object = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
-    let raw = object.raw();
-    let mut index = 0;
-    let set = call.arguments.iter().try_for_each(|argument| {
-        let bytes = match argument {
-            Argument::Memory(ptr) => {
-                // SAFETY: the kernel is live and locked; its text has a pointer here, made from the same list.
-                index = unsafe { device.memory.set_argument(raw, index, *ptr) }?;
-                return Ok(());
-            }
-            Argument::Scratch(offset) => {
-                let start = scratch.unwrap_or(UsmPtr::NULL).byte_offset(offset.cast_signed());
-                // SAFETY: as above; the block has as many bytes as the work asked for.
-                index = unsafe { device.memory.set_argument(raw, index, start) }?;
-                return Ok(());
-            }
-            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr()),
-            Argument::Local(bytes) => (*bytes, std::ptr::null()),
-        };
-        // SAFETY: as above; the value has as many bytes as the parameter's type.
-        unsafe { set_kernel_arg(raw, index, bytes.0, bytes.1.cast()) }?;
-        index += 1;
-        Ok(())
-    });
-    set.map_err(|code| failed("clSetKernelArg", format!("parameter {index} of a kernel"), code))?;
-    let (count, list) = wait_list(waits);
-    let mut event: cl_event = std::ptr::null_mut();
-    let wanted = if eventful { &raw mut event } else { std::ptr::null_mut() };
-    // The wrapper in cl3 always asks for an event.
-    let status = cl3::load_library().as_ref().ok().and_then(|runtime| {
-        // All arguments are set; the kernel touches only what its plan names (the contract of `LaunchPlan`).
-        runtime.clEnqueueNDRangeKernel(
-            queue.object.raw(),
-            raw,
-            call.global.len() as u32,
-            std::ptr::null(),
-            call.global.as_ptr(),
-            call.local.as_ptr(),
-            count,
-            list,
-            wanted,
-        )
-    });
-    match status.unwrap_or(DLOPEN_FUNCTION_NOT_AVAILABLE) {
-        CL_SUCCESS => Ok(eventful.then(|| EventObject::new(event))),
-        code => Err(device.refused(raw, call, code)),
+) {
+    // It may come late.
+    let usable = device.usable();
+    match usable.and_then(|()| compile_and_enqueue(device, queue, command, &waits.raw(device), eventful)) {
+        Ok(native) => event.enqueue(native),
+        Err(error) => event.complete(Err(error), None),
     }
 }

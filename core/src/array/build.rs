@@ -1,10 +1,11 @@
 //! The constructor of `usm_ndarray`, with dpctl's arguments.
 
-use super::{UsmArray, direct};
+use super::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
 use crate::lazy::Elements;
+use crate::lazy::immediate;
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind, UsmMemory};
 use crate::runtime::Queue;
 use crate::scalar::Scalar;
@@ -76,7 +77,7 @@ impl UsmArray {
 
     /// Fills an array in whose memory is nothing but its elements with a value, which is converted to the dtype.
     pub(super) fn fill(&self, value: Scalar) -> Result<()> {
-        if !self.is_empty() && !direct::assign(&value.into(), self) {
+        if !self.is_empty() && !immediate::assign(&value.into(), self) {
             self.queue.fill(&self.usm_data()?, 0, value.cast(self.dtype), self.len(), &[])?;
         }
         Ok(())

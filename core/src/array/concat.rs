@@ -2,9 +2,10 @@
 
 use std::borrow::Borrow;
 
-use super::{UsmArray, direct};
+use super::UsmArray;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, normalize_axis};
+use crate::lazy::immediate;
 use crate::lazy::{Part, concat_parts};
 use crate::memory::{UsmKind, heap};
 use crate::promotion::result_type;
@@ -57,7 +58,7 @@ pub fn concat(arrays: &[&UsmArray], axis: Option<isize>) -> Result<UsmArray> {
         dtype = result_type(&dtypes, &[], queue.device().dtype_support())?;
     }
     let kind = arrays.iter().map(|a| a.usm_kind()).fold(UsmKind::Host, UsmKind::combine);
-    if let Some(elements) = direct::join(arrays, axis, dtype, kind, &queue)? {
+    if let Some(elements) = immediate::join(arrays, axis, dtype, kind, &queue)? {
         return Ok(UsmArray::of(elements, Layout::contiguous(&shape, Order::C)?, dtype, queue));
     }
     let out = UsmArray::builder(&shape).dtype(dtype).buffer(kind).queue(&queue).build()?;
@@ -96,7 +97,7 @@ fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<Even
 
 /// Copies arrays to others of their shape, which do not overlap, as one submission.
 pub(super) fn copy_parts<A: Borrow<UsmArray>>(queue: &Queue, parts: &[(A, UsmArray)]) -> Result<Event> {
-    if direct::assign_all(parts) {
+    if immediate::assign_all(parts) {
         return Ok(Event::ready());
     }
     let part = |(from, to): &(A, UsmArray)| {

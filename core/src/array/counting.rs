@@ -1,6 +1,6 @@
 //! How many elements fall where: by places, and between edges.
 
-use super::elementwise::indices;
+use super::elementwise::interim;
 use super::{ArrayOrScalar, Reduction, Side, UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
@@ -47,6 +47,49 @@ impl UsmArray {
     /// [`Error::Shape`] for several dimensions, [`Error::Dtype`] for other than integers and `bool`, [`Error::Value`] for a
     /// negative number, [`Error::Alloc`] where there is no memory for so many.
     pub fn bincount(&self, minlength: usize) -> Result<Self> {
+        match self.numbers_to_count(minlength)? {
+            Some((places, len)) => places.count_places(len),
+            None => Self::zeros(&self.queue, &[minlength], Dtype::I64, self.usm_kind()),
+        }
+    }
+
+    /// The sum of the weights of each number from 0 on, in the order in which the weights lie: as [`bincount`](Self::bincount), with a
+    /// weight for each element in the place of 1. In the device's default floating dtype, or the weights' complex one.
+    ///
+    /// # Errors
+    /// As for [`bincount`](Self::bincount); [`Error::Shape`] where there are not as many weights as numbers,
+    /// [`Error::ExecutionPlacement`].
+    pub fn bincount_weighted(&self, weights: &Self, minlength: usize) -> Result<Self> {
+        let weights = self.weights(weights, "bincount")?;
+        let weights = match weights.dtype.kind() {
+            DtypeKind::Complex => weights,
+            _ => weights.astype(self.device().dtype_support().default_float())?,
+        };
+        let (places, len) = match self.numbers_to_count(minlength)? {
+            Some(numbers) => numbers,
+            None => (Self::empty(&self.queue, &[0], Dtype::I64, self.usm_kind())?, minlength),
+        };
+        let sums = Self::zeros(&self.queue, &[len], weights.dtype, self.usm_kind())?;
+        sums.add_at_places(&places, &weights)?;
+        Ok(sums)
+    }
+
+    /// Weights, one for each element.
+    fn weights(&self, weights: &Self, name: &str) -> Result<Self> {
+        common_queue(&[("x", &self.queue), ("weights", &weights.queue)])?;
+        if weights.shape() == self.shape() {
+            return Ok(weights.clone());
+        }
+        Err(Error::shape(
+            "weights",
+            format!("of shape {:?}", weights.shape()),
+            format!("a weight for each element for `{name}`, of shape {:?}", self.shape()),
+            "broadcast the weights first",
+        ))
+    }
+
+    /// The numbers of a [`bincount`](Self::bincount), checked, and how many there are to count; `None` for no elements.
+    fn numbers_to_count(&self, minlength: usize) -> Result<Option<(Self, usize)>> {
         self.check_row("x", "bincount")?;
         if self.dtype.kind().is_inexact() {
             return Err(Error::dtype(
@@ -57,7 +100,7 @@ impl UsmArray {
             ));
         }
         if self.is_empty() {
-            return Self::zeros(&self.queue, &[minlength], Dtype::I64, self.usm_kind());
+            return Ok(None);
         }
         let x = if self.dtype == Dtype::Bool { self.astype(Dtype::U8)? } else { self.clone() };
         let extreme = |reduction| Ok::<_, Error>(x.reduce_all(reduction)?.weak().to_c128().re);
@@ -78,19 +121,18 @@ impl UsmArray {
             let help = "count between edges with `histogram`";
             return Err(Error::overflow("x", largest, format!("numbers below {most}"), help));
         }
-        let len = (largest as usize + 1).max(minlength);
-        let sorted = x.sort(0, false)?;
-        // A number's first place among the sorted ones; that of the next is behind its last.
-        let numbers = indices(&self.queue, self.usm_kind(), &[len], 0, &[1])?.astype(x.dtype)?;
-        let starts = if x.dtype.iinfo()?.max < len as i128 {
-            // Numbers that the dtype does not have are behind all.
-            let wide = sorted.astype(Dtype::I64)?;
-            wide.searchsorted(&indices(&self.queue, self.usm_kind(), &[len], 0, &[1])?, Side::Left, None)?
-        } else {
-            sorted.searchsorted(&numbers, Side::Left, None)?
-        };
-        let end = Self::full(&self.queue, &[1], Scalar::I64(self.len() as i64), self.usm_kind())?;
-        starts.diff(0, 1, None, Some(&end))
+        Ok(Some((x.astype(Dtype::I64)?, (largest as usize + 1).max(minlength))))
+    }
+
+    /// How often each number below a length occurs among numbers that are all below it, as `int64`. Each is counted by an atomic
+    /// sum, so that the order does not matter.
+    fn count_places(&self, len: usize) -> Result<Self> {
+        let wide = self.device().info().aspects.contains(&crate::backend::Aspect::Atomic64);
+        // Where there are no such sums of 64 bits, none of 32 overflows but of more elements than those devices hold.
+        let dtype = if wide { Dtype::I64 } else { Dtype::U32 };
+        let counts = Self::zeros(&self.queue, &[len], dtype, self.usm_kind())?;
+        counts.count_at(self)?;
+        counts.astype(Dtype::I64)
     }
 
     /// For each number, the place of the bin between edges that it falls in, 0 before all and as many as there are edges
@@ -134,6 +176,35 @@ impl UsmArray {
     /// [`Error::Value`] for no bins, a range that is not finite or decreases, elements that are not finite without a range,
     /// and edges that decrease; [`Error::Shape`] for fewer than two edges; [`Error::Dtype`] for complex numbers.
     pub fn histogram(&self, bins: Bins<'_>) -> Result<(Self, Self)> {
+        let (places, edges) = self.bins_of(bins)?;
+        let counts = places.count_places(edges.len())?;
+        Ok((counts.slice(&to(-1))?, edges))
+    }
+
+    /// The sum of the weights of the elements in each bin, in the weights' dtype and in the order in which they lie, and the edges of
+    /// the bins; see [`histogram`](Self::histogram).
+    ///
+    /// # Errors
+    /// As for [`histogram`](Self::histogram); [`Error::Shape`] where there is not a weight for each element, [`Error::Dtype`] for
+    /// weights of `bool`, [`Error::ExecutionPlacement`].
+    pub fn histogram_weighted(&self, bins: Bins<'_>, weights: &Self) -> Result<(Self, Self)> {
+        let weights = self.weights(weights, "histogram")?;
+        if weights.dtype == Dtype::Bool {
+            return Err(Error::dtype(
+                "weights",
+                "bool",
+                "numbers",
+                "select with `masked`, or convert with `astype`",
+            ));
+        }
+        let (places, edges) = self.bins_of(bins)?;
+        let sums = Self::zeros(&self.queue, &[edges.len()], weights.dtype, self.usm_kind())?;
+        sums.add_at_places(&places, &weights.reshape(&[-1])?)?;
+        Ok((sums.slice(&to(-1))?, edges))
+    }
+
+    /// The bin of each element in row-major order, or behind the last one where it is in none, and the edges of the bins.
+    fn bins_of(&self, bins: Bins<'_>) -> Result<(Self, Self)> {
         self.check_real("histogram")?;
         let x = if self.dtype == Dtype::Bool { self.astype(Dtype::U8)? } else { self.clone() };
         let edges = match bins {
@@ -160,10 +231,19 @@ impl UsmArray {
             }
             Bins::Count(count, range) => x.even_edges(count, range)?,
         };
-        let sorted = x.reshape(&[-1])?.sort(0, false)?;
-        let places = sorted.searchsorted(&edges.slice(&to(-1))?, Side::Left, None)?;
-        let end = sorted.searchsorted(&edges.slice(&from(-1))?, Side::Right, None)?;
-        Ok((places.diff(0, 1, None, Some(&end))?, edges))
+        let x = x.reshape(&[-1])?;
+        let last = Scalar::I64(edges.len() as i64 - 2);
+        let behind = edges.searchsorted(&x, Side::Right, None)?;
+        let place = interim(Op::Subtract, &[(&behind).into(), Scalar::I64(1).into()])?;
+        // The last edge belongs to the last bin, and what is beyond the edges to none.
+        let place = interim(Op::Minimum, &[(&place).into(), last.into()])?;
+        let (low, high) = (edges.slice(&[SliceItem::Index(0)])?, edges.slice(&[SliceItem::Index(-1)])?);
+        let above = interim(Op::GreaterEqual, &[(&x).into(), (&low).into()])?;
+        let below = interim(Op::LessEqual, &[(&x).into(), (&high).into()])?;
+        let inside = interim(Op::BitwiseAnd, &[(&above).into(), (&below).into()])?;
+        let none = Scalar::I64(edges.len() as i64 - 1);
+        let places = elementwise(Op::Where, &[(&inside).into(), (&place).into(), none.into()])?;
+        Ok((places, edges))
     }
 
     /// The edges of bins of one width.

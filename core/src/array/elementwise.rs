@@ -2,43 +2,17 @@
 
 use smallvec::SmallVec;
 
-use super::{UsmArray, axis_order, direct};
+use super::{ArrayOrScalar, UsmArray, axis_order};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, broadcast_shapes};
+use crate::lazy::immediate;
 use crate::lazy::{self, Elements, Node, Recorded, Source, Target};
 use crate::memory::UsmKind;
 use crate::ops::Op;
 use crate::promotion::{Casting, Weak, can_cast, comparison_type, result_type};
 use crate::runtime::{Event, Queue, common_queue};
 use crate::scalar::Scalar;
-
-/// An operand of an elementwise operation.
-#[derive(Clone, Debug)]
-pub enum ArrayOrScalar<'a> {
-    /// An array.
-    Array(&'a UsmArray),
-    /// A Rust scalar, which takes the arrays' dtype (NEP 50, "weak").
-    Weak(Weak),
-    /// A value of a dtype, which takes part in promotion as an array of no dimensions does.
-    Scalar(Scalar),
-}
-
-impl<'a> From<&'a UsmArray> for ArrayOrScalar<'a> {
-    fn from(array: &'a UsmArray) -> Self {
-        Self::Array(array)
-    }
-}
-impl From<Scalar> for ArrayOrScalar<'_> {
-    fn from(value: Scalar) -> Self {
-        Self::Scalar(value)
-    }
-}
-impl From<Weak> for ArrayOrScalar<'_> {
-    fn from(value: Weak) -> Self {
-        Self::Weak(value)
-    }
-}
 
 /// Names of operands for errors.
 const NAMES: [&str; 3] = ["x1", "x2", "x3"];
@@ -52,7 +26,7 @@ const NAMES: [&str; 3] = ["x1", "x2", "x3"];
 /// [`Error::Dtype`] where the operation is not defined for the dtype or a scalar does not fit it, [`Error::Value`] for a
 /// wrong number of operands or no array among them.
 pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
-    match direct::elementwise_alike(op, operands)? {
+    match immediate::elementwise_alike(op, operands)? {
         Some(fresh) => Ok(fresh.array()),
         None => elementwise_apart(op, operands),
     }
@@ -69,10 +43,10 @@ pub(super) fn elementwise_apart(op: Op, operands: &[ArrayOrScalar<'_>]) -> Resul
 
 /// As [`elementwise`], of operands whose axes are in order.
 pub(super) fn elementwise_as_they_lie(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
-    if let Some(fresh) = direct::elementwise_gathered(op, operands)? {
+    if let Some(fresh) = immediate::elementwise_gathered(op, operands)? {
         return Ok(fresh.array());
     }
-    match direct::elementwise(op, operands)? {
+    match immediate::elementwise(op, operands)? {
         Some(array) => Ok(array),
         None => record(op, operands),
     }
@@ -287,7 +261,7 @@ impl UsmArray {
         if dtype == self.dtype {
             return Ok(self.clone());
         }
-        self.in_axis_order(|array| match direct::cast(array, dtype)? {
+        self.in_axis_order(|array| match immediate::cast(array, dtype)? {
             Some(array) => Ok(array),
             None => array.converted(dtype, Node::record),
         })
@@ -362,7 +336,7 @@ impl UsmArray {
     pub fn assign<'a>(&self, source: impl Into<ArrayOrScalar<'a>>) -> Result<Event> {
         let source = source.into();
         // Where the caller sees it: to hand on an event of nothing would take a fifth of a small copy's time.
-        if direct::assign(&source, self) { Ok(Event::ready()) } else { self.assign_recorded(source) }
+        if immediate::assign(&source, self) { Ok(Event::ready()) } else { self.assign_recorded(source) }
     }
 
     /// [`assign`](Self::assign) by a submission.
@@ -399,7 +373,7 @@ impl UsmArray {
         operands: &[ArrayOrScalar<'_>],
         depends: &[Event],
     ) -> Result<Event> {
-        if depends.is_empty() && direct::write(op, operands, self) {
+        if depends.is_empty() && immediate::write(op, operands, self) {
             return Ok(Event::ready());
         }
         let (recorded, queue, _) = prepare(op, operands)?;

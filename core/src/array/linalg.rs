@@ -2,10 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::{Reduction, UsmArray, direct, stack};
+use super::{Reduction, UsmArray, stack};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, SliceItem, broadcast_shapes, normalize_axes, normalize_axis};
+use crate::lazy::immediate;
 use crate::lazy::{self, Elements, Folding, Recorded, Source};
 use crate::ops::Op;
 use crate::program::Fold;
@@ -70,7 +71,7 @@ impl Factors {
         let (last, fold) = (shape.len() - 1, Fold::Op(Op::Add));
         // One small sum: at once. Products have the same sum whether they were stored or not.
         if shape[..last].iter().all(|&extent| extent == 1)
-            && let Some(products) = direct::elementwise(Op::Multiply, &[x1.into(), x2.into()])?
+            && let Some(products) = immediate::elementwise(Op::Multiply, &[x1.into(), x2.into()])?
         {
             return products.fold(dtype, fold, None, &[last], false)?.astype(self.out);
         }
@@ -205,7 +206,7 @@ impl UsmArray {
     pub fn vecdot(&self, other: &Self, axis: isize) -> Result<Self> {
         // Vectors have this axis.
         if matches!(axis, -1 | 0)
-            && let Some(dot) = direct::dot(self, other)?
+            && let Some(dot) = immediate::dot(self, other)?
         {
             return Ok(dot);
         }

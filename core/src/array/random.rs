@@ -6,6 +6,7 @@ use super::{Array, ArrayOrScalar, FloatElement, IntElement, UsmArray, elementwis
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, normalize_axis};
+use crate::memory::UsmKind;
 use crate::ops::{self, Op};
 use crate::runtime::{Queue, common_queue};
 use crate::scalar::Scalar;
@@ -16,28 +17,24 @@ use crate::scalar::Scalar;
 /// One call is one block of the stream: element `i`, in row-major order, of an array of `n` elements that is made when
 /// the counter is `c` is computed from place `c + i` alone, and the counter is `c + n` afterwards. So the numbers depend
 /// on the order and the sizes of the calls, and on nothing else. There are 2⁶⁴ places; the counter wraps.
-///
-/// ```no_run
-/// use stridewise_core::Generator;
-/// let mut random = Generator::new(42);
-/// let noise = random.normal([480, 640], 0.0_f32, 1.0)?;
-/// let dice = random.integers([10], 1_u8, 7)?;
-/// # Ok::<(), stridewise_core::Error>(())
-/// ```
+#[cfg_attr(not(doctest), doc = include_str!("typed/examples/random.md"))]
 #[derive(Clone, Debug)]
 pub struct Generator {
-    seed: u64,
-    counter: u64,
+    pub(super) seed: u64,
+    pub(super) counter: u64,
+    /// How many generators were spawned.
+    pub(super) spawned: u64,
     queue: Option<Queue>,
+    kind: Option<UsmKind>,
 }
 
 /// 2⁻³², 2⁻⁵³ and the like.
-fn scale(bits: u32) -> Scalar {
+pub(super) fn scale(bits: u32) -> Scalar {
     Scalar::F64(0.5_f64.powi(bits.cast_signed()))
 }
 
 /// Bits moved down in an array of `uint64`.
-fn down(x: &UsmArray, count: u64) -> Result<UsmArray> {
+pub(super) fn down(x: &UsmArray, count: u64) -> Result<UsmArray> {
     x.binary(Op::BitwiseRightShift, Scalar::U64(count))
 }
 
@@ -49,7 +46,7 @@ impl Generator {
     /// The start of the stream of a seed, on the default queue.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { seed, counter: 0, queue: None }
+        Self { seed, counter: 0, spawned: 0, queue: None, kind: None }
     }
 
     /// The generator with its arrays on a queue.
@@ -57,6 +54,19 @@ impl Generator {
     pub fn on(mut self, queue: &Queue) -> Self {
         self.queue = Some(queue.clone());
         self
+    }
+
+    /// The generator with its arrays in memory of a kind; else it is shared where the device has that of its own.
+    #[must_use]
+    pub fn kind(mut self, kind: UsmKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// The seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The place in the stream of the next number.
@@ -70,26 +80,30 @@ impl Generator {
         self.counter = counter;
     }
 
-    fn queue(&self) -> Result<Queue> {
+    pub(super) fn queue(&self) -> Result<Queue> {
         self.queue.clone().map_or_else(Queue::default_queue, Ok)
     }
 
+    pub(super) fn kind_on(&self, queue: &Queue) -> UsmKind {
+        self.kind.unwrap_or_else(|| default_kind(queue))
+    }
+
     /// The places of a call's elements, as `uint64`.
-    fn places(&self, shape: &[usize]) -> Result<UsmArray> {
+    pub(super) fn places(&self, shape: &[usize]) -> Result<UsmArray> {
         let queue = self.queue()?;
         let steps = Layout::contiguous(shape, Order::C)?;
-        let places = elementwise::indices(&queue, default_kind(&queue), shape, 0, steps.strides())?;
+        let places = elementwise::indices(&queue, self.kind_on(&queue), shape, 0, steps.strides())?;
         places.astype(Dtype::U64)?.binary(Op::Add, Scalar::U64(self.counter))
     }
 
     /// Random words of `uint64` at places. The streams of a seed are independent of each other.
-    fn words(&self, places: &UsmArray, stream: u64) -> Result<UsmArray> {
+    pub(super) fn words(&self, places: &UsmArray, stream: u64) -> Result<UsmArray> {
         let number = |value: u64| ArrayOrScalar::Scalar(Scalar::U64(value));
         elementwise(Op::Philox, &[places.into(), number(stream), number(self.seed)])
     }
 
     /// Moves on behind a call.
-    fn advance<T>(&mut self, len: usize, outcome: Result<T>) -> Result<T> {
+    pub(super) fn advance<T>(&mut self, len: usize, outcome: Result<T>) -> Result<T> {
         if outcome.is_ok() {
             self.counter = self.counter.wrapping_add(len as u64);
         }
@@ -207,7 +221,7 @@ impl Generator {
     }
 
     /// The dtype in which numbers of a real floating dtype are computed.
-    fn float(&self, dtype: Dtype) -> Result<Dtype> {
+    pub(super) fn float(&self, dtype: Dtype) -> Result<Dtype> {
         if dtype.kind() != DtypeKind::Float {
             return Err(Error::dtype(
                 "dtype",

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{UsmArray, direct, elementwise};
+use super::{UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, all_axes, normalize_axes_into};
+use crate::lazy::immediate;
 use crate::lazy::{self, Elements, Folding};
 use crate::memory::allocation::Allocation;
 use crate::ops::{Op, apply};
@@ -192,7 +193,7 @@ impl UsmArray {
             return self.fold(accumulator, fold, None, axes, keepdims);
         }
         let terms = terms(count, accumulator);
-        match direct::fold(self, accumulator, fold, None, axes, false)? {
+        match immediate::fold(self, accumulator, fold, None, axes, false)? {
             // To make a program for the division of a few sums would take longer than that.
             Some(memory) => {
                 let sum = self.folded(memory, accumulator, axes, keepdims);
@@ -217,7 +218,7 @@ impl UsmArray {
     /// something stands against that.
     fn reduce_all_at_once(&self, reduction: Reduction) -> Option<Scalar> {
         let (accumulator, out) = self.folded_at_once(reduction)?;
-        let value = direct::fold_all(self, accumulator, reduction.fold())?;
+        let value = immediate::fold_all(self, accumulator, reduction.fold())?;
         match reduction {
             Reduction::Mean => Some(apply(Op::Divide, &[value, terms(self.len(), accumulator)])?.cast(out)),
             _ => Some(value),
@@ -233,7 +234,7 @@ impl UsmArray {
         if out != T::DTYPE || !takes || (mean && accumulator != out) {
             return None;
         }
-        let value = direct::fold_all_as::<T>(self, accumulator, reduction.fold())?;
+        let value = immediate::fold_all_as::<T>(self, accumulator, reduction.fold())?;
         if !mean {
             return Some(value);
         }
@@ -271,7 +272,7 @@ impl UsmArray {
         axes: &[usize],
         keepdims: bool,
     ) -> Result<Self> {
-        match direct::fold(self, accumulator, fold, finish.as_ref(), axes, false)? {
+        match immediate::fold(self, accumulator, fold, finish.as_ref(), axes, false)? {
             Some(memory) => {
                 Ok(self.folded(memory, fold.finished(accumulator, finish.as_ref()), axes, keepdims))
             }

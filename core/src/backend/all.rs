@@ -3,8 +3,8 @@
 use std::sync::{Arc, PoisonError};
 
 use super::Event;
-use super::primitives::Mutex;
-use super::primitives::atomic::{AtomicUsize, Ordering};
+use crate::sync::primitives::Mutex;
+use crate::sync::primitives::atomic::{AtomicUsize, Ordering};
 
 /// Calls `then` once all events are terminal: at once if they are, else on the thread that completes the last one.
 /// Like every completion callback, it must not block.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::memory::UsmKind;
+use crate::memory::pointer::UsmKind;
 
 /// The sort of a device (SYCL 2020, `info::device_type`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::primitives::thread;
-use super::sync::{self, Mutex, Section};
 use super::{Event, EventStatus, Signal, when_all};
 use crate::error::{Error, Result};
 use crate::interleavings::explore;
+use crate::sync::primitives::thread;
+use crate::sync::{self, Mutex, Section};
 
 /// A counter, and a callback that counts and sees that the event has ended.
 fn counting(signal: &Arc<Signal>) -> (Arc<AtomicUsize>, Box<dyn FnOnce() + Send>) {

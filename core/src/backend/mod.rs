@@ -33,12 +33,7 @@ mod info;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
 mod interrupt;
-mod locks;
-pub mod primitives;
-mod process;
 mod signal;
-pub mod sync;
-mod thread;
 
 pub use all::when_all;
 pub use backlog::Backlog;
@@ -47,12 +42,12 @@ pub use info::{
 };
 pub use interrupt::{Interrupt, set_interrupt};
 pub(crate) use interrupt::{interrupt, wait};
-pub use locks::assert_unlocked;
-pub(crate) use locks::{Deferring, Locked, defer};
-pub use process::{Home, PerProcess, check_end};
-pub(crate) use process::{arrive, end, is_left_behind, left_behind};
 pub use signal::Signal;
-pub use thread::{start_scoped_thread, start_thread};
+
+/// What a backend's threads meet by.
+pub use crate::sync::{
+    self, Home, PerProcess, assert_unlocked, check_end, primitives, start_scoped_thread, start_thread,
+};
 
 use std::any::Any;
 use std::fmt;
@@ -62,8 +57,8 @@ use std::time::{Duration, Instant};
 
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, KernelLaunch};
-use crate::memory::{UsmKind, UsmPtr};
+use crate::kernel::{CompiledKernel, Kernel, KernelLaunch, Source, SourceLaunch};
+use crate::memory::pointer::{UsmKind, UsmPtr};
 use crate::ops::Op;
 use crate::plan::LaunchPlan;
 use crate::program::Fold;
@@ -186,6 +181,19 @@ pub trait Device: Send + Sync {
     fn supports(&self, plan: &LaunchPlan) -> Support;
     /// Whether it can run a kernel that a user wrote, watched ([`Watch`](crate::kernel::Watch)) or not.
     fn supports_kernel(&self, kernel: &Kernel, checked: bool) -> Support;
+    /// Whether it compiles kernels from such a source.
+    fn supports_source(&self, source: Source<'_>) -> Support {
+        Support::No(format!("{}, which the backend `{}` does not take", source.form(), self.info().backend))
+    }
+    /// Compiles the kernels of a source that it takes. Called without a lock of core; takes seconds perhaps.
+    ///
+    /// # Errors
+    /// [`Error::Compilation`] with the compiler's log; what the runtime reports.
+    fn compile(&self, source: Source<'_>, options: &str) -> Result<Vec<CompiledKernel>> {
+        let _ = options;
+        let help = "ask `supports_source` first";
+        Err(Error::unsupported("source", source.form(), "a form that the device takes", help))
+    }
     /// How far the result of an operation on a dtype may be from the exact one, in units in the last place, where the
     /// device computes it by functions of its own: 0 for exact and correctly rounded results; of complex numbers, in
     /// units of the greater part. `None` where it computes by the engine's own functions.
@@ -409,6 +417,8 @@ pub enum Command {
     Stages(Vec<Vec<LaunchPlan>>),
     /// A kernel that a user wrote.
     Kernel(Box<KernelLaunch>),
+    /// A kernel from a source that this device has compiled.
+    SourceKernel(Box<SourceLaunch>),
     /// Copies bytes between memory of this driver, or between it and host memory; the ranges do not overlap.
     Copy {
         /// Where to.
@@ -450,6 +460,7 @@ impl fmt::Debug for Command {
             Self::Launch(plans) => f.debug_tuple("Launch").field(plans).finish(),
             Self::Stages(stages) => f.debug_tuple("Stages").field(stages).finish(),
             Self::Kernel(launch) => write!(f, "Kernel({:?} over {})", launch.kernel, launch.space),
+            Self::SourceKernel(launch) => write!(f, "SourceKernel({launch:?})"),
             Self::Copy { dst, src, bytes } => write!(f, "Copy({bytes} bytes {src:?} → {dst:?})"),
             Self::Fill { dst, bytes, .. } => write!(f, "Fill({bytes} bytes at {dst:?})"),
             Self::Advise { ptr, bytes, advice } => write!(f, "Advise({advice:?}, {bytes} bytes at {ptr:?})"),

@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::primitives::atomic::{AtomicU8, Ordering};
-use super::primitives::{Condvar, Instant, Mutex, MutexGuard, thread};
-use super::process::{Home, left_behind};
 use super::{Event, EventStatus, Profile, SignalHandle};
 use crate::error::{Error, Result};
+use crate::sync::primitives::atomic::{AtomicU8, Ordering};
+use crate::sync::primitives::{Condvar, Instant, Mutex, MutexGuard, thread};
+use crate::sync::{Home, left_behind};
 
 /// How long a waiter spins before it sleeps: waking a sleeping thread costs 20 to 26 µs, so shorter work is best
 /// waited for awake.

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::diagnostic::{Diagnostic, Position, Rule};
 use super::form::{Block, Coordinate, Expression, Form, Level, Memory, Statement, StatementKind, Value};
 use super::sync::Collective;
+use crate::diagnostic::{Diagnostic, Position, Rule};
 use crate::ops::Op;
 use crate::scalar::Scalar;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::diagnostic::Position;
 use super::sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
+use crate::diagnostic::Position;
 use crate::dtype::Dtype;
 use crate::ops::Op;
 use crate::scalar::Scalar;

@@ -1,7 +1,7 @@
 //! Kernels that users write: what one item does, launched over an index space of items in groups.
 //!
 //! A kernel is data, as programs are: a structured [`Form`] that a [`KernelBuilder`] makes, statement by statement, each
-//! with its place in the source. [`Kernel::new`] verifies it, once and for all targets; what they share of analyses comes
+//! with its place in the source; the attribute `kernel` calls it for what a function says. [`Kernel::new`] verifies it, once and for all targets; what they share of analyses comes
 //! with it. [`oracle`] runs kernels one item at a time, as the rules say, and watches that items keep them.
 //!
 //! **Items and groups.** The index space has up to three dimensions, the last one the fastest. Items of a group share local
@@ -16,18 +16,23 @@
 //! different groups have no barrier between them. No item may wait for another one but by a barrier or collective. Checked mode
 //! ([`Kernel::launch_checked`], [`Watch`]) names who breaks a rule, and the line.
 //!
+//! **Sources.** A [`KernelBundle`] has kernels in other systems' forms, OpenCL C and SPIR-V, on devices that compile these. Nobody
+//! checks what they do.
+//!
 //! **Arithmetic** is that of the engine's operations ([`Op`](crate::Op)), so `exp` in a kernel is `exp` of arrays.
 
 mod builder;
-mod diagnostic;
+
 mod flow;
 mod form;
 mod launch;
 mod liveness;
 pub mod oracle;
+mod source;
 mod space;
 mod sync;
 mod text;
+pub mod typed;
 mod verify;
 mod watch;
 
@@ -39,23 +44,29 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
+pub use crate::array::Argument;
+pub use crate::diagnostic::{Diagnostic, Position, Rule};
 pub use builder::{KernelBuilder, Operand};
-pub use diagnostic::{Diagnostic, Position, Rule};
 pub use flow::Class;
 pub use form::{
     Block, Coordinate, Expression, Form, Level, MAX_DEPTH, MAX_OBJECT_LEN, MAX_SPACE_DIMS, Memory, Object,
     ObjectInfo, Parameter, Statement, StatementKind, Value, Variable, VariableInfo,
 };
-pub(crate) use launch::Bound;
-pub use launch::{Argument, KernelArgument, KernelLaunch};
+pub use launch::{KernelArgument, KernelLaunch};
+pub use source::{
+    CompiledKernel, KernelBundle, ParameterSpace, Source, SourceArgument, SourceKernel, SourceKernelInfo,
+    SourceLaunch, SourceParameter, SourceValue,
+};
 pub use space::{NdRange, Space};
 pub use sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
+pub use typed::{Global, Item, Local, Private};
 pub use watch::{Access, ENDLESS, Watch};
 
 use smallvec::SmallVec;
 
-use crate::backend::sync::RwLock;
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
+use crate::sync::RwLock;
 
 /// A verified kernel, with what is known of it. Cheap to clone.
 #[derive(Clone)]
@@ -73,6 +84,8 @@ struct Verified {
     reads: Vec<bool>,
     writes: Vec<bool>,
     grouped: bool,
+    /// What it computes and stores in, each once.
+    dtypes: SmallVec<[Dtype; 8]>,
     /// What backends have made of it, by what it depends on beside the kernel.
     prepared: RwLock<SmallVec<[(u64, Prepared); 1]>>,
 }
@@ -108,9 +121,17 @@ impl Kernel {
                 _ => {}
             }
         });
+        let mut dtypes = SmallVec::new();
+        let objects = form.objects.iter().map(|object| object.dtype);
+        let variables = form.variables.iter().map(|variable| variable.dtype);
+        for dtype in form.values.iter().copied().chain(objects).chain(variables) {
+            if !dtypes.contains(&dtype) {
+                dtypes.push(dtype);
+            }
+        }
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         let prepared = RwLock::default();
-        Ok(Self(Arc::new(Verified { number, form, classes, ends, reads, writes, grouped, prepared })))
+        Ok(Self(Arc::new(Verified { number, form, classes, ends, reads, writes, grouped, dtypes, prepared })))
     }
 
     /// The form.
@@ -145,6 +166,10 @@ impl Kernel {
         }
         list.push((key, Arc::clone(&made) as Prepared));
         Some(made)
+    }
+    /// What it computes and stores in, each once.
+    pub(crate) fn dtypes(&self) -> &[Dtype] {
+        &self.0.dtypes
     }
     /// The name in the source.
     #[must_use]

@@ -40,6 +40,11 @@ impl NdRange {
     pub fn partial(self) -> Self {
         Self { partial: true, ..self }
     }
+
+    /// The extents of all items and, where they are said, of a group.
+    pub(super) fn extents(&self) -> (&[usize], Option<&[usize]>) {
+        (&self.global, self.group.as_deref())
+    }
 }
 
 impl<const N: usize> From<[usize; N]> for NdRange {

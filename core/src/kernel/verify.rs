@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::diagnostic::{Diagnostic, Position, Rule};
 use super::form::{
     Block, Coordinate, Expression, Form, MAX_DEPTH, MAX_OBJECT_LEN, MAX_SPACE_DIMS, Memory, Object,
     Parameter, Statement, StatementKind, Value, Variable,
 };
 use super::sync::{Atomic, AtomicOp, Collective};
+use crate::diagnostic::{Diagnostic, Position, Rule};
 use crate::dtype::Dtype;
 use crate::ops::Op;
 

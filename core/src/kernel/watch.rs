@@ -4,11 +4,11 @@
 use std::fmt;
 
 use super::Kernel;
-use super::diagnostic::{Diagnostic, Position, Rule};
 use super::form::{Memory, Object};
 use super::space::Space;
-use super::sync::Fence;
+use super::sync::{AtomicOp, Fence};
 use super::text::List;
+use crate::diagnostic::{Diagnostic, Position, Rule};
 
 /// Rounds of a loop that counts nothing, or steps of an item, from one barrier to the next, after which checked mode takes it
 /// to go on for ever.
@@ -23,23 +23,37 @@ pub enum Access {
     Write,
     /// It is read atomically.
     AtomicRead,
-    /// It is read and written, or written, atomically.
+    /// It is read and written atomically.
+    AtomicUpdate,
+    /// It is written atomically, whatever it was.
     AtomicWrite,
 }
 
 impl Access {
+    /// What an atomic access is.
+    #[must_use]
+    pub const fn of(op: AtomicOp) -> Self {
+        match op {
+            AtomicOp::Load => Self::AtomicRead,
+            AtomicOp::Store => Self::AtomicWrite,
+            _ => Self::AtomicUpdate,
+        }
+    }
     const fn verb(self) -> &'static str {
         match self {
             Self::Read => "reads",
             Self::Write => "writes",
-            Self::AtomicRead | Self::AtomicWrite => "accesses atomically",
+            Self::AtomicRead | Self::AtomicUpdate | Self::AtomicWrite => "accesses atomically",
         }
     }
     const fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::AtomicWrite)
+        matches!(self, Self::Write | Self::AtomicUpdate | Self::AtomicWrite)
     }
     const fn is_atomic(self) -> bool {
-        matches!(self, Self::AtomicRead | Self::AtomicWrite)
+        matches!(self, Self::AtomicRead | Self::AtomicUpdate | Self::AtomicWrite)
+    }
+    const fn reads(self) -> bool {
+        !matches!(self, Self::Write | Self::AtomicWrite)
     }
 }
 
@@ -176,7 +190,7 @@ impl Watch {
         if !local && !global {
             return Ok(());
         }
-        if local && access != Access::Write && !shadow.written[element] {
+        if local && access.reads() && !shadow.written[element] {
             let item = tuple(self.space, item);
             let message = format!("item {item} reads {}, which no item of its group has written", name());
             return Err(Diagnostic::new(Rule::UninitialisedLocal, at, message));

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::expression::{Emission, settle};
 use super::fold::{self, Folding};
 use super::plan::{self, Input, Placed};
-use super::{Node, Recorded, Work};
+use super::{Node, Recorded, Work, for_each_node};
 use crate::backend::Support;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -354,10 +354,10 @@ fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed, batch: &mut Ba
 /// Flushes what other queues have recorded on an allocation. Done before the own queue's lock is taken: no thread holds
 /// two.
 pub(super) fn flush_foreign_readers(queue: &Queue, allocation: &Arc<Allocation>) -> Result<()> {
-    allocation
-        .pending_reads
-        .0
-        .for_each_pending(|node| if node.queue == *queue { Ok(()) } else { node.queue.pending().flush() })
+    allocation.pending_reads.for_each_pending(|work| match work.queue() {
+        own if *own == *queue => Ok(()),
+        other => other.pending().flush(),
+    })
 }
 
 /// Flushes what a queue has recorded where some of it, of which `counts` is true, reads an allocation. The caller holds the
@@ -369,12 +369,12 @@ pub(super) fn flush_own_readers(
     batch: &mut Batch<'_>,
 ) -> Result<bool> {
     let mut found = false;
-    allocation.pending_reads.0.for_each_pending(|node| {
+    for_each_node(&allocation.pending_reads, |node| {
         found |= node.queue == *queue && counts(node);
         Ok(())
     })?;
     if found {
-        queue.pending().0.for_each_pending(|node| match counts(node) {
+        for_each_node(queue.pending(), |node| match counts(node) {
             true => flush_locked(node, batch).map(drop),
             false => Ok(()),
         })?;

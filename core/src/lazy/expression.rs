@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
+use super::UsmArray;
 use super::evaluate::{Evaluated, flush_locked, flush_own_readers};
 use super::plan::{Input, Placed};
 use super::{Node, Recorded, Source, Work};
-use crate::array::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;

@@ -5,22 +5,19 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::evaluate::{Evaluated, evaluate_fold, reduce, submit};
-use super::{Elements, Node, Recorded, Work};
-use crate::array::{UsmArray, direct};
+use super::{Elements, Node, Recorded, UsmArray, Work, for_each_node, immediate};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Dims;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
+use crate::memory::immediate::WAITING_BYTES;
 use crate::memory::schedule::Batch;
 use crate::ops;
 use crate::program::{Fold, Program};
 use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
 use crate::scalar::Scalar;
-
-/// Arrays of fewer bytes are reduced at once: they are read from a cache the second time.
-pub(crate) const WAITING_BYTES: usize = 1 << 20;
 
 /// How a reduction folds, over which axes, and what is done with each folded value.
 #[derive(Clone)]
@@ -68,12 +65,11 @@ pub(crate) fn fold(queue: &Queue, kind: UsmKind, recorded: Recorded, folding: Fo
         return Ok(Elements::Memory(reduce(queue, &recorded, &folding, kind)?.into()));
     };
     // A failure is reported to who needs the result: it stays recorded.
-    let _ = queue.pending().0.for_each_pending(|node| {
-        match node.is_fold() && !node.folds(array, &folding.axes) {
+    let _ =
+        for_each_node(queue.pending(), |node| match node.is_fold() && !node.folds(array, &folding.axes) {
             true => node.flush().map(drop),
             false => Ok(()),
-        }
-    });
+        });
     let node = Node::new(queue, kind, Work::Fold(recorded, folding), [0, 1]);
     node.register();
     Ok(Elements::Recorded(node))
@@ -130,7 +126,7 @@ pub(super) fn is_single(node: &Arc<Node>) -> Result<bool> {
 pub(super) fn at_once(recorded: &Recorded, folding: &Folding) -> Result<Option<Arc<Allocation>>> {
     // What is recorded is an array in memory, perhaps to be converted.
     let Some(array) = large(recorded) else { return Ok(None) };
-    direct::fold(array, recorded.out, folding.fold, folding.finish.as_deref(), &folding.axes, true)
+    immediate::fold(array, recorded.out, folding.fold, folding.finish.as_deref(), &folding.axes, true)
 }
 
 /// A pending reduction and those like it of the same queue.
@@ -141,7 +137,7 @@ fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
         _ => return Ok(found),
     };
     let Some(array) = array else { return Ok(found) };
-    array.elements().memory()?.pending_reads.0.for_each_pending(|other| {
+    for_each_node(&array.elements().memory()?.pending_reads, |other| {
         // Another queue's work is not looked into: its flush lock is not held.
         let like = other.is_fold() && other.queue == node.queue && !Arc::ptr_eq(other, node);
         if like && other.folds(&array, &axes) {

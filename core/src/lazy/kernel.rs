@@ -2,14 +2,27 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
+use super::UsmArray;
 use super::evaluate::{flush_foreign_readers, flush_readers};
 use super::plan::Placed;
 use crate::backend::Support;
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::kernel::{Bound, Kernel, KernelArgument, KernelLaunch, Space};
+use crate::kernel::{Kernel, KernelArgument, KernelLaunch, Object, Space};
+use crate::memory::allocation::Allocation;
 use crate::memory::schedule::{self, Access, Batch};
 use crate::memory::track::Mode;
 use crate::runtime::{Event, Queue};
+use crate::scalar::Scalar;
+
+/// An argument that fits its parameter.
+pub(crate) enum Bound<'a> {
+    Array(Object, &'a UsmArray),
+    Scalar(Scalar),
+    Local(Dtype, SmallVec<[usize; 4]>),
+}
 
 /// Submits a launch behind whatever accesses its memory now, and behind the events named. What is written of an array need
 /// not be all of it, so what was written before counts as read.
@@ -56,14 +69,7 @@ pub(crate) fn launch_kernel(
             }
         });
     }
-    for allocation in &written {
-        flush_foreign_readers(queue, allocation)?;
-    }
-    let event = Batch::run(queue, |batch| {
-        let _lock = queue.flush_lock();
-        for allocation in &written {
-            flush_readers(queue, allocation, batch)?;
-        }
+    submit_behind(queue, &written, exported, depends, |batch| {
         if space.is_empty() {
             return match depends {
                 [] => Ok(Event::ready()),
@@ -72,6 +78,29 @@ pub(crate) fn launch_kernel(
         }
         let launch = KernelLaunch { kernel: kernel.clone(), space, arguments: arguments.clone(), checked };
         schedule::launch_kernel(queue, launch, &accesses, depends, batch)
+    })
+}
+
+/// Submits a command that writes parts of allocations behind recorded work that reads them.
+///
+/// # Errors
+/// What the submission of recorded work, or of the command, reports.
+pub(crate) fn submit_behind(
+    queue: &Queue,
+    written: &[Arc<Allocation>],
+    exported: bool,
+    depends: &[Event],
+    mut submit: impl FnMut(&mut Batch<'_>) -> Result<Event>,
+) -> Result<Event> {
+    for allocation in written {
+        flush_foreign_readers(queue, allocation)?;
+    }
+    let event = Batch::run(queue, |batch| {
+        let _lock = queue.flush_lock();
+        for allocation in written {
+            flush_readers(queue, allocation, batch)?;
+        }
+        submit(batch)
     })?;
     if exported {
         schedule::complete(&event, depends)?;

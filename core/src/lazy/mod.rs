@@ -21,27 +21,30 @@
 mod evaluate;
 mod expression;
 mod fold;
+pub(crate) mod immediate;
 mod kernel;
 mod pass;
 mod plan;
+mod usm_array;
 
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
-pub(crate) use fold::{Folding, WAITING_BYTES, fold};
-pub(crate) use kernel::launch_kernel;
+pub(crate) use fold::{Folding, fold};
+pub(crate) use kernel::{Bound, launch_kernel, submit_behind};
 pub(crate) use pass::{Pass, Walk};
+pub use usm_array::{ArrayOrScalar, Flags, UsmArray};
 
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
 use smallvec::SmallVec;
 
-use crate::array::{UsmArray, direct};
-use crate::backend::sync::{Mutex, MutexGuard};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::memory::allocation::Allocation;
-use crate::memory::direct::MAX_OPERANDS;
+use crate::memory::immediate::MAX_OPERANDS;
+use crate::memory::pending::{Pending, PendingList};
 use crate::memory::schedule::Batch;
 use crate::memory::track::wait_while;
 use crate::memory::{Alone, Memory, UsmKind};
@@ -49,6 +52,7 @@ use crate::ops::Op;
 use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
 use crate::scalar::Scalar;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Operations that a recorded expression has at most before its operands are flushed.
 const MAX_RECORDED_STEPS: usize = 16;
@@ -159,7 +163,7 @@ pub(crate) struct Node {
     leaves: usize,
     /// Recorded nodes that read this one and were recorded before it had memory; then they are the allocation's. The
     /// memory is set under this lock, so that none falls between.
-    readers: PendingNodes,
+    readers: PendingList,
     /// Whether a reduction has already computed this pending node on the way, without keeping it: the next one keeps it.
     peeked: AtomicBool,
     /// Whether a thread tries to compute it at once.
@@ -308,7 +312,7 @@ impl Node {
             queue: queue.clone(),
             steps,
             leaves,
-            readers: PendingNodes::default(),
+            readers: PendingList::default(),
             peeked: AtomicBool::new(false),
             computing: AtomicBool::new(false),
         })
@@ -320,12 +324,12 @@ impl Node {
         if let Some(work) = &*self.work() {
             for array in work.recorded().arrays() {
                 match array.elements() {
-                    Elements::Memory(memory) => memory.pending_reads.0.push(self),
+                    Elements::Memory(memory) => memory.pending_reads.push(self),
                     Elements::Recorded(operand) => operand.add_reader(self),
                 }
             }
         }
-        self.queue.pending().0.push(self);
+        self.queue.pending().push(self);
     }
 
     /// The memory, after a flush where there is none yet.
@@ -343,16 +347,11 @@ impl Node {
         })
     }
 
-    /// Whether it has been run, so that there is memory.
-    fn is_ready(&self) -> bool {
-        self.memory.get().is_some()
-    }
-
     /// Gives the node memory. Its recorded readers become the memory's.
     fn publish(&self, memory: Arc<Allocation>) {
         let mut readers = self.readers.lock();
         for reader in readers.drain(..) {
-            memory.pending_reads.0.push_weak(reader);
+            memory.pending_reads.push_weak(reader);
         }
         // A node is flushed once, under its queue's flush lock.
         let _ = self.memory.set(memory);
@@ -363,10 +362,10 @@ impl Node {
         let mut readers = self.readers.lock();
         let settled = match self.memory.get() {
             Some(memory) => {
-                memory.pending_reads.0.push(reader);
+                memory.pending_reads.push(reader);
                 Vec::new()
             }
-            None => PendingNodes::add(&mut readers, Arc::downgrade(reader)),
+            None => PendingList::add(&mut readers, Arc::downgrade(reader) as Weak<dyn Pending>),
         };
         drop(readers);
         drop(settled);
@@ -426,7 +425,7 @@ impl Node {
             _ => return Ok(false),
         };
         let memory = match &work {
-            Work::Map(recorded) => direct::recorded(&self.queue, recorded, self.kind)?,
+            Work::Map(recorded) => immediate::recorded(&self.queue, recorded, self.kind)?,
             Work::Fold(recorded, folding) if fold::is_single(self)? => fold::at_once(recorded, folding)?,
             Work::Fold(..) => None,
         };
@@ -440,107 +439,24 @@ impl Node {
     }
 }
 
-/// Recorded nodes, held weakly.
-#[derive(Default)]
-struct PendingNodes {
-    nodes: Mutex<Vec<Weak<Node>>>,
-    /// Whether the list has any, for who asks without the lock.
-    any: AtomicBool,
-}
-
-/// The recorded nodes of a queue.
-#[derive(Default)]
-pub(crate) struct PendingWork(PendingNodes);
-/// The recorded nodes that read an allocation.
-#[derive(Default)]
-pub(crate) struct PendingReads(PendingNodes);
-
-impl PendingNodes {
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Node>>> {
-        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+impl Pending for Node {
+    fn is_ready(&self) -> bool {
+        self.memory.get().is_some()
     }
-
-    fn push(&self, node: &Arc<Node>) {
-        self.push_weak(Arc::downgrade(node));
+    fn queue(&self) -> &Queue {
+        &self.queue
     }
-
-    fn push_weak(&self, node: Weak<Node>) {
-        let mut nodes = self.lock();
-        let settled = Self::add(&mut nodes, node);
-        self.any.store(true, Ordering::Release);
-        drop(nodes);
-        drop(settled);
-    }
-
-    /// Adds to a locked list. What is returned is to be dropped when the list is unlocked.
-    fn add(nodes: &mut Vec<Weak<Node>>, node: Weak<Node>) -> Vec<Arc<Node>> {
-        // Amortised: what is settled goes before the list grows.
-        let settled = if nodes.len() == nodes.capacity() { Self::prune(nodes) } else { Vec::new() };
-        nodes.push(node);
-        settled
-    }
-
-    /// Forgets what is gone or has memory. The references looked at are returned, to be dropped when the list is
-    /// unlocked: the last one of a node ends the node.
-    fn prune(nodes: &mut Vec<Weak<Node>>) -> Vec<Arc<Node>> {
-        let mut seen = Vec::new();
-        nodes.retain(|node| {
-            node.upgrade().is_some_and(|node| {
-                let pending = !node.is_ready();
-                seen.push(node);
-                pending
-            })
-        });
-        seen
-    }
-
-    /// A snapshot, latest first.
-    fn snapshot(&self) -> Vec<Weak<Node>> {
-        let mut nodes = self.lock();
-        let settled = Self::prune(&mut nodes);
-        self.any.store(!nodes.is_empty(), Ordering::Release);
-        let snapshot = nodes.iter().rev().cloned().collect();
-        drop(nodes);
-        drop(settled);
-        snapshot
-    }
-
-    /// Calls a function with every node that is still pending, latest first. One at a time is held, so that the others
-    /// can still be seen to be held by nobody.
-    fn for_each_pending(&self, mut f: impl FnMut(&Arc<Node>) -> Result<()>) -> Result<()> {
-        let mut outcome = Ok(());
-        for weak in self.snapshot() {
-            if let Some(node) = weak.upgrade().filter(|node| !node.is_ready()) {
-                outcome = outcome.and(f(&node));
-            }
-        }
-        outcome
+    fn submit(self: Arc<Self>) -> Result<()> {
+        Node::flush(&self).map(drop)
     }
 }
 
-impl PendingWork {
-    /// Submits all recorded work of a queue. Later nodes go first: they take earlier ones into their pass.
-    ///
-    /// # Errors
-    /// The first failure; what failed stays recorded.
-    pub(crate) fn flush(&self) -> Result<()> {
-        self.0.for_each_pending(|node| node.flush().map(drop))
-    }
-}
-
-impl PendingReads {
-    /// Whether there is none.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.0.any.load(Ordering::Acquire)
-    }
-
-    /// Submits recorded work that reads an allocation, and with it everything recorded on the same queue, so that what
-    /// can be one pass is.
-    ///
-    /// # Errors
-    /// The first failure; what failed stays recorded.
-    pub(crate) fn flush(&self) -> Result<()> {
-        self.0.for_each_pending(|node| node.queue.pending().flush())
-    }
+/// Calls a function with every node of a list that is still pending, latest first. One at a time is held, so that the others
+/// can still be seen to be held by nobody.
+fn for_each_node(list: &PendingList, mut f: impl FnMut(&Arc<Node>) -> Result<()>) -> Result<()> {
+    list.for_each_pending(|work| {
+        let any: Arc<dyn Any + Send + Sync> = work;
+        // Nothing else is recorded.
+        any.downcast::<Node>().map_or(Ok(()), |node| f(&node))
+    })
 }

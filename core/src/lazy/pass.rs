@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::UsmArray;
 use super::evaluate::{self, flush_foreign_readers};
 use super::plan::{self, Placed};
-use crate::array::UsmArray;
 use crate::error::Result;
 use crate::layout::Strides;
 use crate::memory::heap;

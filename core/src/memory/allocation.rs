@@ -4,18 +4,19 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
+use super::pending::PendingList;
 use super::pool::Block;
 use super::registry::{self, SET_ASIDE};
 use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked, wait_while};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
-use crate::backend::primitives::Mutex;
-use crate::backend::primitives::atomic::{AtomicU8, Ordering, fence};
-use crate::backend::{Aspect, RawAllocation, assert_unlocked, defer, when_all};
+use crate::backend::{Aspect, RawAllocation, when_all};
 use crate::error::{Error, Result};
 use crate::fault::{self, Site};
 use crate::layout::{self, Layout};
-use crate::lazy::PendingReads;
 use crate::runtime::Device;
+use crate::sync::primitives::Mutex;
+use crate::sync::primitives::atomic::{AtomicU8, Ordering, fence};
+use crate::sync::{assert_unlocked, defer};
 
 /// Frees foreign memory; called once, when the last owner is gone and no work is pending. It must not block.
 pub type Deleter = Box<dyn FnOnce() + Send>;
@@ -62,7 +63,7 @@ pub(crate) struct Allocation {
     owner: Owner,
     track: Tracked,
     /// Recorded work that has not been submitted and reads this memory.
-    pub(crate) pending_reads: PendingReads,
+    pub(crate) pending_reads: PendingList,
     /// What others may do with it and know of it; 0 for most.
     marks: AtomicU8,
 }
@@ -166,7 +167,7 @@ impl Allocation {
             device: device.clone(),
             owner,
             track: Tracked::default(),
-            pending_reads: PendingReads::default(),
+            pending_reads: PendingList::default(),
             marks: AtomicU8::new(marks),
         })
     }

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::backend::sync::{Mutex, MutexGuard};
-use crate::backend::{Backlog, Event, Home, Wait, assert_unlocked, is_left_behind, wait};
+use crate::backend::{Backlog, Event, Wait, wait};
 use crate::runtime::Queue;
+use crate::sync::{Home, assert_unlocked, is_left_behind};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Commands above which the list is searched for ended ones, or twice what the last search left.
 const PRUNE_LEN: usize = 32;

@@ -37,7 +37,7 @@ impl Loan {
         }
         allocation.check_access(mode)?;
         if mode == Mode::Write {
-            allocation.pending_reads.flush()?;
+            allocation.pending_reads.flush_queues()?;
         }
         // Memory that is mapped comes and goes by ranges of bytes, with what lies between the elements.
         let device = allocation.device();

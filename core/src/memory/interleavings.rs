@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::track::{Mode, Refusal, Region, Tracked, pause, resume};
-use crate::backend::primitives::thread;
 use crate::backend::{Event, Signal};
 use crate::interleavings::explore;
+use crate::sync::primitives::thread;
 
 /// Bytes of the allocation.
 const BYTES: usize = 64;

@@ -5,20 +5,21 @@
 //! - `registry`: which address belongs to which allocation;
 //! - `allocation` and `spare`: one allocation and its end, which for a small one is a thread's next allocation;
 //! - `track` and `schedule`: which work must wait for which; `backlog`: how much of it there may be;
-//! - `direct`: small work on the calling thread;
+//! - `immediate`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
 //! - `heap`: vectors of the host's own memory, whose allocation may fail;
 //! - `process`: what the system calls when the process ends or forks;
+//! - `source`: launches of kernels whose accesses nobody checks;
 //! - `usm`: the public memory object.
 
 pub mod heap;
 
 pub(crate) mod allocation;
 pub(crate) mod backlog;
-pub(crate) mod direct;
 pub(crate) mod handle;
 pub(crate) mod host;
+pub(crate) mod immediate;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
 pub(crate) mod pool;
@@ -27,7 +28,9 @@ pub(crate) mod registry;
 pub(crate) mod schedule;
 pub(crate) mod track;
 
-mod pointer;
+pub(crate) mod pending;
+pub(crate) mod pointer;
+mod source;
 mod spare;
 mod usm;
 

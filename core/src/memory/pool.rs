@@ -11,10 +11,10 @@ use smallvec::SmallVec;
 
 use super::registry::Chunk;
 use super::{UsmKind, UsmPtr, heap, spare};
-use crate::backend::sync::{Mutex, MutexGuard};
 use crate::backend::{self, Event, RawAllocation};
 use crate::error::{Error, Result};
 use crate::runtime::WeakDevice;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Alignment of every block: a cache line, and the widest vector.
 pub const BLOCK_ALIGN_BYTES: usize = 64;

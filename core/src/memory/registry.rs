@@ -10,10 +10,10 @@ use std::sync::{Arc, PoisonError, Weak};
 use super::allocation::Allocation;
 use super::{PointerKind, UsmPtr, heap};
 use crate::backend::RawAllocation;
-use crate::backend::primitives::atomic::{AtomicUsize, Ordering};
-use crate::backend::sync::RwLock;
 use crate::error::{Error, Result};
 use crate::runtime::{Device, WeakDevice};
+use crate::sync::RwLock;
+use crate::sync::primitives::atomic::{AtomicUsize, Ordering};
 
 /// The engine's own memory.
 static CHUNKS: RwLock<BTreeMap<usize, Arc<Chunk>>> = RwLock::new(BTreeMap::new());

@@ -13,12 +13,13 @@ use smallvec::SmallVec;
 use super::allocation::Allocation;
 use super::track::{LockedTrack, Mode, Region, Views};
 use super::{backlog, heap};
-use crate::backend::{self, Command, Dependency, EventStatus, Rest, Submitted, Wait, assert_unlocked};
+use crate::backend::{self, Command, Dependency, EventStatus, Rest, Submitted, Wait};
 use crate::error::{Error, Result};
-use crate::kernel::{KernelArgument, KernelLaunch};
+use crate::kernel::{KernelArgument, KernelLaunch, SourceLaunch};
 use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
 use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
+use crate::sync::assert_unlocked;
 
 /// One access of a command.
 #[derive(Clone)]
@@ -144,8 +145,12 @@ unsafe fn submit(
     let mut waits: Vec<Wait> = Vec::new();
     add_depends(&mut waits, depends);
     let mut bytes = 0_usize;
+    // How many accesses each track is to record.
+    let mut counts: SmallVec<[usize; 6]> = heap::small("counts", allocations.iter().map(|_| 0))?;
     for access in accesses {
-        let track = &tracks[position(access)];
+        let position = position(access);
+        counts[position] += 1;
+        let track = &tracks[position];
         access.allocation.check_access(access.mode)?;
         if track.check_host_views(&access.region, access.mode)? == Views::Ending {
             batch.ending = Some(Arc::clone(&access.allocation));
@@ -155,6 +160,9 @@ unsafe fn submit(
         bytes = bytes.saturating_add(access.region.range().len());
     }
     let is_open = backlog::is_open(queue, &waits);
+    for (track, count) in tracks.iter_mut().zip(counts) {
+        track.reserve(count)?;
+    }
     settle(queue, &mut waits)?;
     let Some(command) = command.take() else { unreachable!("a command is submitted once") };
 
@@ -262,6 +270,21 @@ pub(crate) fn launch_kernel(
     // SAFETY: the loop above: each array that the kernel reads or writes lies in an access of that mode, and by the contract
     // of a kernel's form no index leads out of its array. Arguments fit their parameters (`Kernel::launch`).
     unsafe { submit(queue, &mut Some(Command::Kernel(Box::new(launch))), accesses, depends, batch) }
+}
+
+/// As [`launch`], of a kernel from a source.
+///
+/// # Safety
+/// The kernel touches no memory but that of `accesses`, within their regions and modes; its arguments fit its parameters.
+pub(crate) unsafe fn launch_source(
+    queue: &Queue,
+    launch: SourceLaunch,
+    accesses: &[Access],
+    depends: &[Event],
+    batch: &mut Batch<'_>,
+) -> Result<Event> {
+    // SAFETY: the caller's promise is the same.
+    unsafe { submit(queue, &mut Some(Command::SourceKernel(Box::new(launch))), accesses, depends, batch) }
 }
 
 /// The defect that a command reaches memory that nobody knows of.

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use super::UsmKind;
 use super::allocation::Allocation;
-use crate::backend::primitives::atomic::{Ordering, fence};
-use crate::backend::primitives::thread_local;
 use crate::runtime::Device;
+use crate::sync::primitives::atomic::{Ordering, fence};
+use crate::sync::primitives::thread_local;
 
 /// Bytes of an allocation that is kept, at most.
 const SPARE_BYTES: usize = 16 << 10;

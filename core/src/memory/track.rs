@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::backend::primitives::atomic::{AtomicU8, AtomicU16, Ordering};
-use crate::backend::primitives::{hint, thread};
-use crate::backend::sync::{Mutex, MutexGuard};
-use crate::backend::{Dependency, Event, EventStatus, Home, Locked, Signal, Wait, left_behind};
+use crate::backend::{Dependency, Event, EventStatus, Signal, Wait};
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout};
+use crate::memory::heap;
+use crate::sync::primitives::atomic::{AtomicU8, AtomicU16, Ordering};
+use crate::sync::primitives::{hint, thread};
+use crate::sync::{Home, Locked, left_behind};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Part of an allocation: its byte range, and the exact elements where they are not dense in it.
 #[derive(Clone, Debug)]
@@ -58,6 +60,8 @@ pub(crate) enum Mode {
     Write,
 }
 
+/// A first list of so few accesses is small.
+const FEW_ACCESSES: usize = 64;
 /// Accesses below which the list is not searched for finished ones.
 const SEARCH_LEN: usize = 4;
 
@@ -398,6 +402,17 @@ impl Track {
         }
     }
 
+    /// Finds room for so many more accesses, so that [`record`](Self::record) has it.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`] where there is none.
+    pub(crate) fn reserve(&mut self, more: usize) -> Result<()> {
+        match &mut self.0 {
+            None if more <= FEW_ACCESSES => Ok(()),
+            lists => heap::reserve("accesses", &mut lists.get_or_insert_default().accesses, more),
+        }
+    }
+
     /// The events of all accesses that are not terminal.
     pub(crate) fn unfinished(&self) -> SmallVec<[Arc<dyn Event>; 2]> {
         let events = self.accesses().iter().map(|a| &a.event).filter(|e| !e.status().is_terminal());
@@ -437,7 +452,6 @@ impl Track {
 #[cfg(all(test, unix, not(miri)))]
 mod tests {
     use super::*;
-    use crate::backend;
 
     /// What a function returns in a process that is forked, or the signal that ended it there.
     fn in_forked_process(child: impl FnOnce() -> bool) -> bool {
@@ -448,7 +462,7 @@ mod tests {
             assert!(process >= 0, "no more processes");
             if process == 0 {
                 libc::alarm(60);
-                backend::arrive();
+                crate::sync::arrive();
                 resume_forked();
                 let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
                 libc::_exit(if outcome.unwrap_or(false) { 0 } else { 1 });
@@ -472,7 +486,7 @@ mod tests {
                 waits
             };
             let [read] = &conflicts(8..16, Mode::Read)[..] else { return false };
-            assert!(read.event.wait().is_err_and(|error| backend::is_left_behind(&error)));
+            assert!(read.event.wait().is_err_and(|error| crate::sync::is_left_behind(&error)));
             // What overwrites it, in parts and then as a whole.
             assert!(conflicts(0..64, Mode::Write).is_empty());
             let event: Arc<dyn Event> = Arc::new(Signal::completed("test", None));
@@ -536,7 +550,7 @@ mod tests {
             });
             called
                 && !signal.complete(Ok(()), None)
-                && signal.wait().is_err_and(|error| backend::is_left_behind(&error))
+                && signal.wait().is_err_and(|error| crate::sync::is_left_behind(&error))
                 && signal.error().is_some()
         }));
         assert!(signal.complete(Ok(()), None) && signal.wait().is_ok());

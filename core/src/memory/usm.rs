@@ -168,7 +168,7 @@ impl UsmMemory {
     pub fn export(&self) -> Result<UsmPtr> {
         self.allocation.mark_exported();
         self.allocation.hand_out();
-        self.allocation.pending_reads.flush()?;
+        self.allocation.pending_reads.flush_queues()?;
         let unfinished = self.allocation.track().unfinished();
         for event in unfinished {
             // A read that fails leaves the contents as they are; of writes, the last ones are asked for below.
@@ -220,7 +220,7 @@ impl UsmMemory {
         if self.host_reads_directly() {
             return host::write_bytes(&self.allocation, offset, data);
         }
-        self.allocation.pending_reads.flush()?;
+        self.allocation.pending_reads.flush_queues()?;
         let dst = self.ptr().byte_offset(offset.cast_signed());
         let src = UsmPtr::new(data.as_ptr().cast_mut());
         let accesses = vec![self.access(offset, data.len(), Mode::Write)];
@@ -365,7 +365,7 @@ impl Queue {
         bytes: usize,
         depends: &[Event],
     ) -> Result<Event> {
-        dst.allocation.pending_reads.flush()?;
+        dst.allocation.pending_reads.flush_queues()?;
         let at = |memory: &UsmMemory, offset: usize| memory.ptr().byte_offset(offset as isize);
         let command = Command::Copy { dst: at(dst, dst_offset), src: at(src, src_offset), bytes };
         let accesses =
@@ -408,7 +408,7 @@ impl Queue {
         if bytes == 0 {
             return self.submit_barrier(depends);
         }
-        memory.allocation.pending_reads.flush()?;
+        memory.allocation.pending_reads.flush_queues()?;
         let dst = memory.ptr().byte_offset(offset as isize);
         let command = Command::Fill { dst, bytes, pattern: value.to_bytes(), pattern_bytes: size };
         let accesses = vec![memory.access(offset, bytes, Mode::Write)];

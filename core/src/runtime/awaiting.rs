@@ -11,9 +11,10 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use super::Event;
-use crate::backend::sync::{Mutex, MutexGuard};
-use crate::backend::{self, assert_unlocked};
+use crate::backend;
 use crate::error::Result;
+use crate::sync::assert_unlocked;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Who awaits an event, by the event's address and by the future's number.
 ///

@@ -7,8 +7,8 @@ use std::sync::{Arc, PoisonError, Weak};
 use super::queue::WeakQueue;
 use super::{Device, Queue};
 use crate::backend::QueueProperties;
-use crate::backend::sync::Mutex;
 use crate::error::{Error, Result};
+use crate::sync::Mutex;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 

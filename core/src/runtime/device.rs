@@ -6,10 +6,8 @@ use std::sync::{Arc, LazyLock, OnceLock, PoisonError, Weak};
 
 use super::context::WeakContext;
 use super::{Context, Filter, FilterTerm, Queue, process};
-use crate::backend::primitives::thread::Builder;
-use crate::backend::sync::{Mutex, Section};
 use crate::backend::{
-    self, Aspect, Backlog, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration, start_thread,
+    self, Aspect, Backlog, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration,
 };
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -19,6 +17,9 @@ use crate::memory::handle::{Handle, Shared};
 use crate::memory::pool::Pool;
 use crate::ops::Op;
 use crate::promotion::DtypeSupport;
+use crate::sync::primitives::thread::Builder;
+use crate::sync::start_thread;
+use crate::sync::{Mutex, Section};
 
 /// Environment variable that names the default device by a filter string.
 const DEFAULT_DEVICE_VARIABLE: &str = "STRIDEWISE_DEVICE";

@@ -8,9 +8,9 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Device, WeakDevice};
-use crate::backend::sync::{self, Mutex};
-use crate::backend::{self, Event};
+use crate::backend::Event;
 use crate::memory::{process, track};
+use crate::sync::{self, Mutex};
 
 /// How long the end of the process, or a fork, waits for what is under way.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -120,7 +120,7 @@ fn after_fork() {
 
 /// In the new process.
 fn forked() {
-    backend::arrive();
+    sync::arrive();
     track::resume_forked();
     sync::open_forked();
 }
@@ -130,7 +130,7 @@ fn at_exit() {
     drain_until(deadline);
     sync::close(deadline);
     // Whoever comes now is told so.
-    backend::end();
+    sync::end();
     sync::open();
     settle(deadline);
 }

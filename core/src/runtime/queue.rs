@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
 use super::{Context, Device, Event, default_device};
-use crate::backend::sync::{Mutex, MutexGuard, Section};
-use crate::backend::{self, Deferring, Locked, QueueProperties};
+use crate::backend::{self, QueueProperties};
 use crate::error::{Error, Result};
-use crate::lazy::PendingWork;
 use crate::memory::handle::{Handle, Shared};
+use crate::memory::pending::PendingList;
 use crate::memory::schedule;
+use crate::sync::{Deferring, Locked};
+use crate::sync::{Mutex, MutexGuard, Section};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -30,7 +31,7 @@ struct Inner {
     properties: QueueProperties,
     backend: Arc<dyn backend::Queue>,
     /// Recorded work of arrays of this queue that has not been submitted.
-    pending: PendingWork,
+    pending: PendingList,
     /// Held while recorded work is turned into a plan and submitted.
     flush: Mutex<()>,
 }
@@ -112,7 +113,7 @@ impl Queue {
             device: device.clone(),
             properties,
             backend,
-            pending: PendingWork::default(),
+            pending: PendingList::default(),
             flush: Mutex::default(),
         })))
     }
@@ -170,7 +171,7 @@ impl Queue {
             }
         }
         flushed.and(self.0.backend.finish())?;
-        if left { Err(backend::left_behind()) } else { Ok(()) }
+        if left { Err(crate::sync::left_behind()) } else { Ok(()) }
     }
 
     /// A command that is complete when the events named are, or, where none is named, when everything submitted so far
@@ -198,7 +199,7 @@ impl Queue {
     pub(crate) fn backend(&self) -> &dyn backend::Queue {
         &*self.0.backend
     }
-    pub(crate) fn pending(&self) -> &PendingWork {
+    pub(crate) fn pending(&self) -> &PendingList {
         &self.0.pending
     }
     pub(crate) fn flush_lock(&self) -> FlushLock<'_> {

@@ -216,8 +216,12 @@ typedef enum sw_status {
   SW_ERROR_OTHER = 18,
   // The library itself failed; please report it.
   SW_ERROR_PANIC = 19,
+  // A kernel breaks a rule.
+  SW_ERROR_KERNEL = 20,
+  // A source of kernels does not compile.
+  SW_ERROR_COMPILATION = 21,
   // A matrix cannot be decomposed: it is singular or not positive definite, or an iteration does not converge.
-  SW_ERROR_DECOMPOSITION = 20,
+  SW_ERROR_DECOMPOSITION = 22,
 } sw_status;
 
 // Where a command is on its way.

@@ -53,8 +53,12 @@ pub enum sw_status {
     SW_ERROR_OTHER = 18,
     /// The library itself failed; please report it.
     SW_ERROR_PANIC = 19,
+    /// A kernel breaks a rule.
+    SW_ERROR_KERNEL = 20,
+    /// A source of kernels does not compile.
+    SW_ERROR_COMPILATION = 21,
     /// A matrix cannot be decomposed: it is singular or not positive definite, or an iteration does not converge.
-    SW_ERROR_DECOMPOSITION = 20,
+    SW_ERROR_DECOMPOSITION = 22,
 }
 
 /// What a call can fail with.
@@ -92,6 +96,8 @@ impl Failure {
                 Error::Runtime(_) => sw_status::SW_ERROR_RUNTIME,
                 Error::Decomposition(_) => sw_status::SW_ERROR_DECOMPOSITION,
                 Error::Io(_) => sw_status::SW_ERROR_IO,
+                Error::Kernel(_) => sw_status::SW_ERROR_KERNEL,
+                Error::Compilation(_) => sw_status::SW_ERROR_COMPILATION,
                 Error::ExecutionPlacement(_) => sw_status::SW_ERROR_EXECUTION_PLACEMENT,
                 Error::Dependency(_) => sw_status::SW_ERROR_DEPENDENCY,
                 _ => sw_status::SW_ERROR_OTHER,
@@ -182,7 +188,7 @@ names! {
     SW_OK SW_ERROR_HANDLE SW_ERROR_VALUE SW_ERROR_SHAPE SW_ERROR_AXIS SW_ERROR_OUT_OF_BOUNDS SW_ERROR_OVERFLOW
     SW_ERROR_DTYPE SW_ERROR_ALLOC SW_ERROR_HOST_ACCESS SW_ERROR_BORROW SW_ERROR_DEVICE_SELECTION SW_ERROR_UNSUPPORTED
     SW_ERROR_TASK SW_ERROR_RUNTIME SW_ERROR_IO SW_ERROR_EXECUTION_PLACEMENT SW_ERROR_DEPENDENCY SW_ERROR_OTHER
-    SW_ERROR_PANIC SW_ERROR_DECOMPOSITION
+    SW_ERROR_PANIC SW_ERROR_KERNEL SW_ERROR_COMPILATION SW_ERROR_DECOMPOSITION
 }
 
 #[cfg(test)]
@@ -200,6 +206,17 @@ mod tests {
         // SAFETY: the text of this thread's last failure, read at once.
         let text = unsafe { CStr::from_ptr(sw_last_error()) };
         assert!(text.to_str().unwrap().contains("for the test, 7"));
+    }
+
+    #[test]
+    fn kernels_that_are_refused_have_statuses_of_their_own() {
+        let error = Error::compilation("source", "a text", "one that compiles", "see the log");
+        assert_eq!(Failure::from(error).status(), sw_status::SW_ERROR_COMPILATION);
+        let mut k = stridewise::kernel::KernelBuilder::new("k", 1).unwrap();
+        // Nothing to end.
+        let broken = k.end().unwrap_err();
+        assert!(matches!(broken, Error::Kernel(_)), "{broken}");
+        assert_eq!(Failure::from(broken).status(), sw_status::SW_ERROR_KERNEL);
     }
 
     #[test]

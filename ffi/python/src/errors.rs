@@ -55,6 +55,13 @@ pyo3::create_exception!(
      and where: rule, message, help, filename, lineno, column (from 1 on) and length."
 );
 
+pyo3::create_exception!(
+    stridewise,
+    CompilationError,
+    PyValueError,
+    "A source of kernels does not compile; the message has the compiler's log."
+);
+
 /// An index or an axis out of range, which NumPy's users catch as either of two exceptions.
 static BOUNDS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -111,6 +118,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         Error::HostAccess(_) => HostAccessError::new_err(text),
         Error::DeviceSelection(_) => DeviceSelectionError::new_err(text),
         Error::Unsupported(_) => PyNotImplementedError::new_err(text),
+        Error::Compilation(_) => CompilationError::new_err(text),
         Error::Io(_) => PyOSError::new_err(text),
         Error::ExecutionPlacement(_) => ExecutionPlacementError::new_err(text),
         Error::Runtime(_) => DeviceRuntimeError::new_err(text),
@@ -166,6 +174,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DeviceSelectionError", py.get_type::<DeviceSelectionError>())?;
     module.add("TaskError", py.get_type::<TaskError>())?;
     module.add("DeviceRuntimeError", py.get_type::<DeviceRuntimeError>())?;
+    module.add("CompilationError", py.get_type::<CompilationError>())?;
     module.add("KernelError", py.get_type::<KernelError>())?;
     module.add("HostAccessError", py.get_type::<HostAccessError>())
 }

@@ -2,6 +2,11 @@
 
 /// What is said in Rust, and in Python.
 const TERMS: &[(&str, &str)] = &[
+    ("a number of a certain dtype is a `Scalar`", "a number of a certain dtype is one of ctypes or NumPy's"),
+    (
+        ", or write the kernel for the engine (`kernel::KernelBuilder`)",
+        ", or write the kernel as a function of Python's (`stridewise.kernel`)",
+    ),
     ("`self`", "`x`"),
     ("`items`", "the key"),
     ("`first`", "`axis1`"),
@@ -18,6 +23,7 @@ const TERMS: &[(&str, &str)] = &[
     (".to_queue(&queue)", ".to_device(queue)"),
     ("with `to_kind` (in Python usm_type=\"shared\", or", "with asarray (usm_type=\"shared\", or"),
     ("`to_queue`", "`to_device`"),
+    ("`alpha` is", "`shape` is"),
     (
         "with `to_vec`, `to_kind(UsmKind::Shared)` or `Memory::copy_to_host`",
         "with asnumpy(x), asarray(x, usm_type=\"shared\") or the memory's copy_to_host()",

@@ -51,12 +51,12 @@ def test_names_of_the_module():
     assert special <= set(stub("__init__.pyi"))
 
 
-@pytest.mark.parametrize("module", ["linalg", "fft", "kernel_api", "dppy"])
+@pytest.mark.parametrize("module", ["linalg", "fft", "random", "kernel_api", "dppy", "program"])
 def test_names_of_extensions(module):
     assert public(stub(f"{module}.pyi")) == set(getattr(sw, module).__all__)
 
 
-@pytest.mark.parametrize("module", ["stridewise.kernel_api", "stridewise.dppy", "stridewise._kernel.launcher"])
+@pytest.mark.parametrize("module", ["stridewise.kernel_api", "stridewise.dppy", "stridewise.random", "stridewise._kernel.launcher"])
 def test_examples_in_documentation(module):
     module = importlib.import_module(module)
     failed, count = doctest.testmod(module)
@@ -90,7 +90,7 @@ def test_signatures_of_functions():
 
 def test_documentation():
     for module, names in [(sw, public(dir(sw))), (sw.linalg, sw.linalg.__all__), (sw.fft, sw.fft.__all__),
-                          (sw.kernel_api, sw.kernel_api.__all__), (sw.dppy, sw.dppy.__all__)]:  # fmt: skip
+                          (sw.kernel_api, sw.kernel_api.__all__), (sw.dppy, sw.dppy.__all__), (sw.program, sw.program.__all__)]:  # fmt: skip
         for name in names:
             if callable(getattr(module, name)):
                 assert getattr(module, name).__doc__, name

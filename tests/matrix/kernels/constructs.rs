@@ -2,12 +2,13 @@
 
 use stridewise::kernel::oracle::Checks;
 use stridewise::kernel::{
-    AtomicOp, Collective, Coordinate::*, Kernel, KernelBuilder, Level::*, MemoryOrder, MemoryScope, NdRange,
-    Operand,
+    AtomicOp, Collective, Coordinate::*, Global, Item, Kernel, KernelBuilder, Level, Local, MemoryOrder,
+    MemoryScope, NdRange, Operand,
 };
 use stridewise::{Complex, Dtype, Op, Queue, Result, Scalar, bf16, f16};
 
 use crate::cell::Check;
+use crate::known;
 
 use super::{Given, array, given, same_as_oracle, shaped};
 
@@ -25,7 +26,7 @@ fn every_dtype_is_loaded_computed_and_stored(queue: &Queue) -> Check {
             let a = k.global("a", dtype, 1, false)?;
             let b = k.global("b", dtype, 1, true)?;
             let v = k.variable("v", dtype)?;
-            let i = k.index(Global, Id(0))?;
+            let i = k.index(Level::Global, Id(0))?;
             let back = k.binary(Op::Subtract, 299, i)?;
             let (x, y) = (k.load(a, [i])?, k.load(a, [back])?);
             let op = if dtype == Dtype::Bool { Op::BitwiseXor } else { Op::Add };
@@ -63,7 +64,7 @@ fn every_dtype_is_loaded_computed_and_stored(queue: &Queue) -> Check {
 fn functions_are_those_of_arrays_to_the_bit(queue: &Queue) -> Check {
     let kernel = build(1, |k| {
         let a = k.global("a", Dtype::F32, 1, true)?;
-        let i = k.index(Global, Id(0))?;
+        let i = k.index(Level::Global, Id(0))?;
         let x = k.load(a, [i])?;
         let (e, s) = (k.unary(Op::Exp, x)?, k.unary(Op::Sin, x)?);
         let y = k.binary(Op::Hypot, e, s)?;
@@ -90,9 +91,9 @@ fn ids_of_every_shape_of_groups(queue: &Queue) -> Check {
     ] {
         let kernel = build(3, |k| {
             let out = k.global("out", Dtype::I64, 2, true)?;
-            let row = k.index(Global, LinearId)?;
+            let row = k.index(Level::Global, LinearId)?;
             let mut column = 0;
-            for level in [Global, Local, Group] {
+            for level in [Level::Global, Level::Local, Level::Group] {
                 for coordinate in [Id(0), Id(1), Id(2), Range(0), Range(1), Range(2), LinearId] {
                     let x = k.index(level, coordinate)?;
                     k.store(out, [Operand::from(row), column.into()], x)?;
@@ -113,7 +114,7 @@ fn integers_that_follow_the_ids_wrap_as_they_should(queue: &Queue) -> Check {
     for dtype in [Dtype::I8, Dtype::U8, Dtype::I16, Dtype::U32, Dtype::I32, Dtype::U64] {
         let kernel = build(1, |k| {
             let out = k.global("out", Dtype::I64, 2, true)?;
-            let i = k.index(Global, Id(0))?;
+            let i = k.index(Level::Global, Id(0))?;
             let small = k.cast(i, dtype)?;
             let three = k.cast(3, dtype)?;
             let many = k.binary(Op::Multiply, small, three)?;
@@ -139,7 +140,7 @@ fn no_index_leads_out_of_an_array(queue: &Queue) -> Check {
         let b = k.global("b", Dtype::I32, 2, true)?;
         let counts = k.global("counts", Dtype::I32, 1, true)?;
         let far = k.scalar("far", Dtype::I64)?;
-        let i = k.index(Global, Id(0))?;
+        let i = k.index(Level::Global, Id(0))?;
         let row = k.binary(Op::Subtract, i, 5)?;
         let away = k.binary(Op::Multiply, i, far)?;
         let x = k.load(a, [row, away])?;
@@ -161,7 +162,7 @@ fn no_index_leads_out_of_an_array(queue: &Queue) -> Check {
     let kernel = build(1, |k| {
         let a = k.global("a", Dtype::F32, 1, true)?;
         let b = k.global("b", Dtype::F32, 1, true)?;
-        let i = k.index(Global, Id(0))?;
+        let i = k.index(Level::Global, Id(0))?;
         let x = k.load(a, [i])?;
         k.store(b, [i], x)?;
         k.store(a, [i], x)
@@ -176,9 +177,9 @@ fn collectives_of_groups_of_any_size(queue: &Queue) -> Check {
         let a = k.global("a", Dtype::F32, 1, false)?;
         let out = k.global("out", Dtype::F32, 2, true)?;
         let flags = k.global("flags", Dtype::Bool, 2, true)?;
-        let i = k.index(Global, Id(0))?;
+        let i = k.index(Level::Global, Id(0))?;
         let x = k.load(a, [i])?;
-        let last = k.index(Local, Range(0))?;
+        let last = k.index(Level::Local, Range(0))?;
         let from = k.binary(Op::FloorDivide, last, 2)?;
         let all = [
             Collective::Reduce(Op::Add),
@@ -231,7 +232,7 @@ fn atomics_of_every_kind(queue: &Queue) -> Check {
             let kernel = build(1, |k| {
                 let a = k.global("a", dtype, 1, true)?;
                 let old = k.global("old", dtype, 1, true)?;
-                let i = k.index(Global, Id(0))?;
+                let i = k.index(Level::Global, Id(0))?;
                 let bin = k.binary(Op::Remainder, i, 3)?;
                 let operand = k.binary(Op::Add, i, 5)?;
                 let before = k.atomic(op, a, [bin], Some(operand.into()), at)?;
@@ -274,41 +275,29 @@ fn atomics_of_every_kind(queue: &Queue) -> Check {
 
 /// Escape times: a loop that items leave after different numbers of rounds.
 fn items_leave_loops_one_by_one(queue: &Queue) -> Check {
-    let kernel = build(2, |k| {
-        let out = k.global("out", Dtype::I32, 2, true)?;
-        let (row, column) = (k.index(Global, Id(0))?, k.index(Global, Id(1))?);
-        let vars = ["x", "y"].map(|name| k.variable(name, Dtype::F32));
-        let [x, y] = [vars[0].clone()?, vars[1].clone()?];
-        let count = k.variable("count", Dtype::I32)?;
-        let (r, c) = (k.cast(row, Dtype::F32)?, k.cast(column, Dtype::F32)?);
-        let (r, c) = (k.binary(Op::Multiply, r, 0.1)?, k.binary(Op::Multiply, c, 0.05)?);
-        let (cy, cx) = (k.binary(Op::Subtract, r, 1.25)?, k.binary(Op::Subtract, c, 2.25)?);
-        k.set(x, 0)?;
-        k.set(y, 0)?;
-        k.set(count, 0)?;
-        let round = k.for_(Scalar::I32(0), Scalar::I32(40), Scalar::I32(1))?;
-        let (xx, yy) = (k.binary(Op::Multiply, x, x)?, k.binary(Op::Multiply, y, y)?);
-        let size = k.binary(Op::Add, xx, yy)?;
-        let out_there = k.binary(Op::Greater, size, 4)?;
-        k.if_(out_there)?;
-        k.break_();
-        k.end()?;
-        let xy = k.binary(Op::Multiply, x, y)?;
-        let twice = k.binary(Op::Multiply, xy, 2)?;
-        let next_y = k.binary(Op::Add, twice, cy)?;
-        let difference = k.binary(Op::Subtract, xx, yy)?;
-        let next_x = k.binary(Op::Add, difference, cx)?;
-        k.set(x, next_x)?;
-        k.set(y, next_y)?;
-        let rounds = k.binary(Op::Add, round, 1)?;
-        k.set(count, rounds)?;
-        k.end()?;
-        k.store(out, [row, column], count)
-    });
+    let kernel = known::mandelbrot::mandelbrot::kernel::<f32>()?;
+    let number = |x: f32| Given::Scalar(Scalar::F32(x));
     let out = shaped(given([-1_i32; 25 * 60]), &[25, 60]);
-    let found = same_as_oracle(queue, &kernel, &[25, 60].into(), &[out], Checks::ALL)?;
+    let arguments = [Given::Scalar(Scalar::I32(40)), number(-2.25), number(-1.25), number(0.075), out];
+    let found = same_as_oracle(queue, &kernel, &[25, 60].into(), &arguments, Checks::ALL)?;
     assert!(found[0].contains(&Scalar::I32(40)) && found[0].contains(&Scalar::I32(2)));
     Ok(())
+}
+
+#[stridewise::kernel]
+fn stored(item: Item<1>, out: &mut Global<u32>) {
+    let own: Local<u32> = Local::new([8]);
+    let l = item.local_id(0);
+    own[l].atomic_store(l as u32);
+    item.barrier();
+    out[item.global_id(0)] = own[l ^ 1].fetch_max(3);
+}
+
+/// Local memory that atomic stores alone have written is written.
+fn atomic_stores_write_local_memory(queue: &Queue) -> Check {
+    let kernel = stored::kernel()?;
+    let range = NdRange::in_groups(&[16], &[8]);
+    same_as_oracle(queue, &kernel, &range, &[given([9_u32; 16])], Checks::ALL).map(drop)
 }
 
 /// A kernel's test on a queue's device.
@@ -324,4 +313,5 @@ pub(super) const CONSTRUCTS: &[(&str, Construct)] = &[
     ("collectives_of_groups_of_any_size", collectives_of_groups_of_any_size),
     ("atomics_of_every_kind", atomics_of_every_kind),
     ("items_leave_loops_one_by_one", items_leave_loops_one_by_one),
+    ("atomic_stores_write_local_memory", atomic_stores_write_local_memory),
 ];

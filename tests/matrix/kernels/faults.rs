@@ -1,8 +1,11 @@
 //! Seeded faults: each barrier, atomic access, index and bound of the well-known kernels is broken, one by one, and checked mode
 //! names every one.
+//!
+//! A bound is an integer compared with what is the same for the whole group, the smaller one of two, or the end of a loop. Not
+//! those of loops with barriers: a `while` would have no end, and of tiles one more is empty, as every access has its own guard.
 
-use stridewise::kernel::{Expression, Form, Kernel, Rule, Statement, StatementKind, Value};
-use stridewise::{Error, Queue, Scalar};
+use stridewise::kernel::{Class, Expression, Form, Kernel, Rule, Statement, StatementKind, Value};
+use stridewise::{Dtype, Error, Op, Queue, Scalar};
 
 use super::examples;
 use crate::cell::{Check, Stop, ensure, wrong};
@@ -19,13 +22,41 @@ enum Fault {
     Far,
     /// The same, before the first.
     Negative,
+    /// A bound that is further by one, or by one step.
+    Bound,
 }
 
-const FAULTS: [Fault; 4] = [Fault::Barrier, Fault::Atomic, Fault::Far, Fault::Negative];
+const FAULTS: [Fault; 5] = [Fault::Barrier, Fault::Atomic, Fault::Far, Fault::Negative, Fault::Bound];
+
+/// Whether a statement is a bound.
+fn is_bound(kernel: &Kernel, statement: &StatementKind) -> bool {
+    match statement {
+        StatementKind::Let { expression: Expression::Apply { op, operands }, .. } => {
+            let is_index = |&value: &Value| kernel.form().dtype(value) == Dtype::I64;
+            let is_limit = |&value: &Value| kernel.class(value) == Class::Uniform;
+            let limits = operands.iter().filter(|value| is_limit(value)).count();
+            let compares = match op {
+                Op::Less | Op::Greater | Op::GreaterEqual => limits == 1,
+                Op::Minimum => limits > 0,
+                _ => false,
+            };
+            compares && operands.iter().all(is_index)
+        }
+        StatementKind::For { .. } => !statement.has_barrier(),
+        _ => false,
+    }
+}
 
 /// The form with the n-th place of a kind broken, if there are so many, and the line.
-fn broken(form: &Form, fault: Fault, number: usize) -> Option<(Form, u32)> {
-    let mut form = form.clone();
+fn broken(kernel: &Kernel, fault: Fault, number: usize) -> Option<(Form, u32)> {
+    let mut form = kernel.form().clone();
+    // What the conditions of `while` are computed by.
+    let mut conditions = Vec::new();
+    kernel.form().for_each_statement(|statement| {
+        if let StatementKind::While { head, .. } = &statement.kind {
+            conditions.extend(head.iter().filter_map(|statement| statement.kind.defines()));
+        }
+    });
     let mut values = form.values.clone();
     let (mut left, mut line) = (number, 0);
     let mut body = std::mem::take(&mut form.body);
@@ -38,6 +69,9 @@ fn broken(form: &Form, fault: Fault, number: usize) -> Option<(Form, u32)> {
                 StatementKind::Let { expression: Expression::Load { .. }, .. },
                 Fault::Far | Fault::Negative,
             ) => true,
+            (kind, Fault::Bound) => {
+                is_bound(kernel, kind) && kind.defines().is_none_or(|value| !conditions.contains(&value))
+            }
             _ => false,
         };
         if !applies {
@@ -106,6 +140,45 @@ fn seed(
             ];
             block.splice(at..=at, steps.map(|kind| Statement { kind, at: place.clone() }));
         }
+        Fault::Bound => {
+            let one = fresh(values, Dtype::I64);
+            let further = fresh(values, Dtype::I64);
+            let constant = Statement {
+                kind: StatementKind::Let { value: one, expression: Expression::Constant(Scalar::I64(1)) },
+                at: place.clone(),
+            };
+            let moved = |op, from, by| Statement {
+                kind: StatementKind::Let {
+                    value: further,
+                    expression: Expression::Apply { op, operands: [from, by].into_iter().collect() },
+                },
+                at: place.clone(),
+            };
+            match &mut block[at].kind {
+                StatementKind::For { end, step, .. } => {
+                    let (from, by) = (*end, *step);
+                    *end = further;
+                    block.insert(at, moved(Op::Add, from, by));
+                }
+                StatementKind::Let { value, expression: Expression::Apply { op, operands } } => match *op {
+                    Op::Less => *op = Op::LessEqual,
+                    Op::Greater => *op = Op::GreaterEqual,
+                    Op::GreaterEqual => {
+                        let limit = std::mem::replace(&mut operands[1], further);
+                        block.splice(at..at, [constant, moved(Op::Subtract, limit, one)]);
+                    }
+                    _ => {
+                        // What took the smaller one takes one more.
+                        let smaller = std::mem::replace(value, further);
+                        let sum = [further, one].into_iter().collect();
+                        let expression = Expression::Apply { op: Op::Add, operands: sum };
+                        let kind = StatementKind::Let { value: smaller, expression };
+                        block.splice(at + 1..at + 1, [constant, Statement { kind, at: place }]);
+                    }
+                },
+                _ => {}
+            }
+        }
         Fault::Far | Fault::Negative => {
             let away = if let Fault::Far = fault { Scalar::I64(1 << 40) } else { Scalar::I64(-1) };
             let index = fresh(values, stridewise::Dtype::I64);
@@ -135,7 +208,7 @@ pub(super) fn all_are_named(example: &mut Example, queue: &Queue) -> Check<usize
         seen.push(kernel.number());
         for fault in FAULTS {
             for number in 0.. {
-                let Some((form, line)) = broken(kernel.form(), fault, number) else { break };
+                let Some((form, line)) = broken(kernel, fault, number) else { break };
                 let name = format!("{} of {}: {fault:?} {number}, line {line}", kernel.name(), example.name);
                 let mutant = Kernel::new(form)?;
                 for (launch, original) in example.launches.iter_mut().zip(&kernels) {
@@ -146,6 +219,7 @@ pub(super) fn all_are_named(example: &mut Example, queue: &Queue) -> Check<usize
                     Fault::Barrier => &[Rule::Race, Rule::UninitialisedLocal],
                     Fault::Atomic => &[Rule::Race],
                     Fault::Far | Fault::Negative => &[Rule::OutOfBounds],
+                    Fault::Bound => &[Rule::OutOfBounds, Rule::Race],
                 };
                 match examples::run(example, queue, true) {
                     Err(Error::Kernel(found)) => {
@@ -153,7 +227,7 @@ pub(super) fn all_are_named(example: &mut Example, queue: &Queue) -> Check<usize
                         let places: Vec<u32> = std::iter::once(found.at.line)
                             .chain(found.notes.iter().map(|n| n.0.line))
                             .collect();
-                        let exact = !matches!(fault, Fault::Barrier);
+                        let exact = !matches!(fault, Fault::Barrier | Fault::Bound);
                         ensure!(!exact || places.contains(&line), "{name}: {found}");
                         named += 1;
                     }

@@ -4,6 +4,7 @@
 mod constructs;
 mod examples;
 mod faults;
+mod limits;
 mod random;
 
 use libtest_mimic::{Failed, Trial};
@@ -24,6 +25,12 @@ pub(crate) fn cases() -> Vec<Case> {
     for &(name, run) in constructs::CONSTRUCTS {
         cases.push(Case::new(format!("kernels::{name}/f32"), move |device| run(&queue(device)?)));
     }
+    cases.push(Case::new("kernels::too_large_a_launch/f32", |device| {
+        limits::too_large_a_launch(&queue(device)?)
+    }));
+    cases.push(Case::new("kernels::checked_mode_or_an_error/f32", |device| {
+        limits::checked_mode_or_an_error(&queue(device)?)
+    }));
     for (number, name) in known::NAMES.into_iter().enumerate() {
         let example = move || known::examples().map(|mut all| all.swap_remove(number));
         cases.push(Case::new(format!("kernels::{name}/f32"), move |device| {

@@ -26,8 +26,8 @@ use code::{Block, Code, Kind, Step, Together};
 use frame::{Bits, Frame, Held, LANES, Shared};
 use run::{Done, Group, count_rounds, leave, narrow};
 
+use crate::fork_join;
 use crate::kernels::Tuning;
-use crate::team;
 
 /// Rough time of a step of an item, in picoseconds, and how often a loop is taken to go round.
 const STEP_PS: u64 = 300;
@@ -82,7 +82,7 @@ pub(crate) unsafe fn run_kernel(launch: &KernelLaunch, tuning: &Tuning) -> Resul
     // Who watches has to see all groups, in an order.
     let parts = if tuning.threads > 1 && !launch.checked { groups.min(tuning.threads * PARTS) } else { 1 };
     let failure = Mutex::new(None);
-    team::share(parts, tuning.threads, &|part| {
+    fork_join::share(parts, tuning.threads, &|part| {
         let run = || {
             let mut machine = Machine::new(launch, &code, tuning)?;
             (groups * part / parts..groups * (part + 1) / parts).try_for_each(|group| machine.run(group))

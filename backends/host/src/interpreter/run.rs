@@ -109,8 +109,11 @@ impl Group<'_> {
                 unsafe { access::store(frame, &self.places[object.number()], indices, *value) };
             }
             Kind::Atomic(rmw) => {
-                let reads = matches!(rmw.update, Update::Nothing);
-                let access = if reads { Access::AtomicRead } else { Access::AtomicWrite };
+                let access = match rmw.update {
+                    Update::Nothing => Access::AtomicRead,
+                    Update::Operand if rmw.result.is_none() => Access::AtomicWrite,
+                    _ => Access::AtomicUpdate,
+                };
                 self.touch(frame, rmw.object, &rmw.indices, access, &step.at)?;
                 // SAFETY: as for a store.
                 unsafe { access::atomic(frame, &self.places[rmw.object.number()], rmw) };

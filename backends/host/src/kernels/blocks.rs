@@ -41,7 +41,7 @@ impl Dense {
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     /// Where it lies.
-    Direct,
+    Contiguous,
     /// One element for all, which the function is told.
     Same,
     /// The block is the same each time.
@@ -55,7 +55,16 @@ enum Way {
 /// # Safety
 /// The contract of [`Kernel::run`], for any flags.
 #[inline(never)]
-pub(super) unsafe fn run(dense: &Dense, dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
+pub(super) unsafe fn run(
+    dense: &Dense,
+    dst: *mut u8,
+    a: *const u8,
+    b: *const u8,
+    c: *const u8,
+    flags: u32,
+    len: usize,
+) {
+    let src = [a, b, c];
     let [size, sizes @ ..] = dense.sizes.map(usize::from);
     let past = flags & STREAM != 0 && dense.own & STREAM == 0;
     let way = |k: usize| {
@@ -63,7 +72,7 @@ pub(super) unsafe fn run(dense: &Dense, dst: *mut u8, src: [*const u8; 3], flags
         match () {
             () if told & SAME == 0 && told & SECONDS != 0 => Way::Gathered(2 * size),
             () if told & SAME == 0 && told & REVERSED != 0 => Way::Gathered(-size),
-            () if told & SAME == 0 => Way::Direct,
+            () if told & SAME == 0 => Way::Contiguous,
             () if dense.own & SAME << k != 0 => Way::Same,
             () => Way::Filled,
         }
@@ -90,7 +99,7 @@ pub(super) unsafe fn run(dense: &Dense, dst: *mut u8, src: [*const u8; 3], flags
         while at < len {
             let count = part.min(len - at);
             let source = |k: usize| match ways[k] {
-                Way::Direct => src[k].wrapping_add(at * sizes[k]),
+                Way::Contiguous => src[k].wrapping_add(at * sizes[k]),
                 Way::Same => src[k],
                 Way::Filled => buffers[k].cast_const(),
                 Way::Gathered(along) => {

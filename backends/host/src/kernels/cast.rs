@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use stridewise_core::{Complex, Dtype, bf16, f16, for_each_dtype};
 
 use super::entry::{HalfKernel, Kernel, StepFn, entry, half_entry, sizes};
+use super::step::unsigned;
 use crate::simd::{HalfLane, Isa, Lane};
 
 /// A `bool` in memory: any byte but 0 is true.
@@ -223,9 +224,11 @@ impl<S: To<D> + Copy, D: Copy> Kernel for Convert<S, D> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _flags: u32, len: usize) {
         let (dst, src) = (dst.cast::<D>(), src.cast::<S>());
-        for i in 0..len {
+        let mut i = 0;
+        while i < len {
             // SAFETY: `Kernel::run`'s contract; `i` is below `len`.
             unsafe { *dst.add(i) = (*src.add(i)).to() };
+            i += 1;
         }
     }
 }
@@ -281,9 +284,28 @@ macro_rules! memory {
     };
 }
 
+/// The conversion to one dtype; between integers see [`between_integers`].
+macro_rules! target {
+    (Signed Signed $($rest:tt)*) => {
+        None
+    };
+    (Signed Unsigned $($rest:tt)*) => {
+        None
+    };
+    (Unsigned Signed $($rest:tt)*) => {
+        None
+    };
+    (Unsigned Unsigned $($rest:tt)*) => {
+        None
+    };
+    ($from:ident $to:ident $S:ty, $D:ty, $isa:expr) => {
+        Some(entry::<Convert<$S, $D>>($isa))
+    };
+}
+
 macro_rules! targets {
-    (($to:expr, $isa:expr, $S:ty) $($variant:ident, $ty:ty, $name:literal, $kind:ident, $code:literal;)*) => {
-        match $to { $(Dtype::$variant => entry::<Convert<$S, memory!($variant $ty)>>($isa),)* }
+    (($to:expr, $isa:expr, $from:ident, $S:ty) $($variant:ident, $ty:ty, $name:literal, $kind:ident, $code:literal;)*) => {
+        match $to { $(Dtype::$variant => target!($from $kind $S, memory!($variant $ty), $isa),)* }
     };
 }
 
@@ -291,16 +313,43 @@ macro_rules! sources {
     ($($variant:ident, $ty:ty, $name:literal, $kind:ident, $code:literal;)*) => {
         /// The conversion element by element, of which the compiler makes vector code where it can.
         fn plain(from: Dtype, to: Dtype, isa: Isa) -> StepFn {
-            match from {
+            let found = match from {
                 $(Dtype::$variant => {
                     type S = memory!($variant $ty);
-                    for_each_dtype!(targets [(to, isa, S)])
+                    for_each_dtype!(targets [(to, isa, $kind, S)])
                 })*
-            }
+            };
+            found.unwrap_or_else(|| between_integers(from, to, isa))
         }
     };
 }
 for_each_dtype!(sources);
+
+/// The conversion of an integer, which wraps: what comes out has the same bits with a sign and without, and so it has for what goes
+/// in, unless it becomes wider.
+fn between_integers(from: Dtype, to: Dtype, isa: Isa) -> StepFn {
+    use Dtype::{I8, I16, I32, U8, U16, U32, U64};
+    let to = unsigned(to);
+    let from = if to.size() > from.size() { from } else { unsigned(from) };
+    macro_rules! of {
+        ($($From:ident $S:ty: $($To:ident $D:ty)*;)*) => {
+            match (from, to) {
+                $($(($From, $To) => entry::<Convert<$S, $D>>(isa),)*)*
+                // What is no integer is none of these.
+                _ => entry::<Convert<u64, u64>>(isa),
+            }
+        };
+    }
+    of! {
+        I8 i8: U16 u16 U32 u32 U64 u64;
+        I16 i16: U32 u32 U64 u64;
+        I32 i32: U64 u64;
+        U8 u8: U8 u8 U16 u16 U32 u32 U64 u64;
+        U16 u16: U8 u8 U16 u16 U32 u32 U64 u64;
+        U32 u32: U8 u8 U16 u16 U32 u32 U64 u64;
+        U64 u64: U8 u8 U16 u16 U32 u32;
+    }
+}
 
 #[cfg(test)]
 mod tests {

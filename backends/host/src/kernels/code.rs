@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use stridewise_core::{Arg, Dtype, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Op, Program};
 
 use super::entry::{REVERSED, SECONDS, STREAM, StepFn};
-use super::joined::{Doing, doings};
+use super::fused::{Lowered, lowered};
 use super::space::MAX_OPERANDS;
 use super::step::{copy, resolve};
 use super::stream;
@@ -27,7 +27,7 @@ const FEW_OPERANDS: usize = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Access {
     /// Element after element: used where it is.
-    Direct,
+    Contiguous,
     /// One element for the whole tile.
     Uniform,
     /// Every second element, or element after element backwards: an input is used where it is by functions that can read it so;
@@ -43,7 +43,7 @@ impl Access {
     /// What tells a function how its source of this number lies.
     fn flags(self, source: usize) -> u32 {
         match self {
-            Self::Direct | Self::Packed => 0,
+            Self::Contiguous | Self::Packed => 0,
             Self::Uniform => 1 << source,
             Self::Seconds => SECONDS << source,
             Self::Reversed => REVERSED << source,
@@ -167,15 +167,16 @@ impl Code {
 
         let computed =
             if matches!(target, Target::Operands) { steps.len().checked_sub(1)? } else { steps.len() };
-        let doings = doings(program, computed, |i| inputs[i] == Access::Uniform);
+        let lowered = lowered(program, computed, isa, |i| inputs[i] == Access::Uniform);
 
         // What lies apart is read so by all of its steps or by none.
         let mut inputs: SmallVec<[Access; 8]> = SmallVec::from_slice(inputs);
         for (i, access) in inputs.iter_mut().enumerate() {
-            let reads = |doing: &Doing<'_>| doing.operands().contains(&Arg::Input(small(i)));
-            let mut readers = doings.iter().enumerate().filter(|(_, doing)| reads(doing));
+            let reads = |step_done: &Lowered<'_>| step_done.operands().contains(&Arg::Input(small(i)));
+            let mut readers = lowered.iter().enumerate().filter(|(_, step_done)| reads(step_done));
             if matches!(access, Access::Seconds | Access::Reversed)
-                && !readers.all(|(s, doing)| s < computed && doing.resolve(isa).is_some_and(|f| f.apart))
+                && !readers
+                    .all(|(s, step_done)| s < computed && step_done.resolve(isa).is_some_and(|f| f.strided))
             {
                 *access = Access::Packed;
             }
@@ -184,8 +185,8 @@ impl Code {
         // The step that reads a value last; beyond the last step for what is needed at the end.
         let mut input_until = [None; MAX_INPUTS];
         let mut step_until = [0; MAX_STEPS];
-        for (s, doing) in doings.iter().enumerate() {
-            for &arg in doing.operands() {
+        for (s, step_done) in lowered.iter().enumerate() {
+            for &arg in step_done.operands() {
                 match arg {
                     Arg::Input(i) => input_until[usize::from(i)] = Some(s),
                     Arg::Step(i) => step_until[usize::from(i)] = s,
@@ -217,40 +218,40 @@ impl Code {
         }
 
         let value_size = if let Target::Value(dtype) = target { dtype.size() } else { 0 };
-        let (doings, last) = doings.split_at(computed);
+        let (lowered, last) = lowered.split_at(computed);
         let mut step_slot = [0; MAX_STEPS];
         let mut done = [false; MAX_OUTPUTS];
         let wanted = |s: usize, done: &[bool; MAX_OUTPUTS]| {
             let is = |(o, &a): (usize, &Arg)| a == Arg::Step(small(s)) && !done[o];
             program.outputs().iter().enumerate().any(is)
         };
-        for (s, doing) in doings.iter().enumerate().filter(|(_, doing)| !doing.joined) {
-            let resolved = doing.resolve(isa)?;
-            let mut call = Call { once: doing.once, ..Call::new(resolved.run) };
-            for (k, &arg) in doing.operands().iter().enumerate() {
-                let one = |same| if same { Access::Uniform } else { Access::Direct };
+        for (s, step_done) in lowered.iter().enumerate().filter(|(_, step_done)| !step_done.fused) {
+            let resolved = step_done.resolve(isa)?;
+            let mut call = Call { once: step_done.once, ..Call::new(resolved.run) };
+            for (k, &arg) in step_done.operands().iter().enumerate() {
+                let one = |same| if same { Access::Uniform } else { Access::Contiguous };
                 let (slot, access) = match arg {
                     Arg::Input(i) => (input_slot[usize::from(i)], inputs[usize::from(i)]),
                     Arg::Const(i) => (first_const + i, Access::Uniform),
-                    Arg::Step(i) => (step_slot[usize::from(i)], one(doings[usize::from(i)].once)),
+                    Arg::Step(i) => (step_slot[usize::from(i)], one(lowered[usize::from(i)].once)),
                 };
                 call.src[k] = slot;
                 call.flags |= access.flags(k);
             }
-            for k in doing.operands().len()..3 {
+            for k in step_done.operands().len()..3 {
                 call.src[k] = call.src[0];
             }
             if call.once {
                 call.flags = 0;
             }
 
-            let mut direct = None;
+            let mut output = None;
             if let Target::Outputs { access, alias, stream } = target
                 && !call.once
             {
-                direct = program.outputs().iter().enumerate().position(|(o, &arg)| {
-                    let reads = |doing: &Doing<'_>| {
-                        doing
+                output = program.outputs().iter().enumerate().position(|(o, &arg)| {
+                    let reads = |step_done: &Lowered<'_>| {
+                        step_done
                             .operands()
                             .iter()
                             .any(|&a| matches!(a, Arg::Input(i) if alias(usize::from(i), o)))
@@ -258,23 +259,23 @@ impl Code {
                     let last =
                         step_until[s] <= s && program.outputs().iter().filter(|&&a| a == arg).count() == 1;
                     arg == Arg::Step(small(s))
-                        && access[o] == Access::Direct
-                        && !doings[s + 1..].iter().any(reads)
-                        && if *stream { last } else { resolved.lanes || !reads(doing) }
+                        && access[o] == Access::Contiguous
+                        && !lowered[s + 1..].iter().any(reads)
+                        && if *stream { last } else { resolved.lanes || !reads(step_done) }
                 });
-                match direct {
+                match output {
                     Some(_) if *stream => call.flags |= STREAM,
                     _ => {}
                 }
             }
-            call.dst = match direct {
+            call.dst = match output {
                 Some(o) => {
                     done[o] = true;
                     code.inputs + small(o)
                 }
                 None => {
                     if !call.once {
-                        widest = widest.max(doing.size());
+                        widest = widest.max(step_done.size());
                     }
                     tiles.take()
                 }
@@ -284,9 +285,9 @@ impl Code {
 
             // Tiles that nothing needs any more; a result that nothing needs at all is among them. The place of a packed
             // input may be a row among others (see `Tiles::panel`), so nothing wider goes there.
-            let later = doings[s + 1..].iter().map(Doing::size);
+            let later = lowered[s + 1..].iter().map(Lowered::size);
             let widest_later = later.chain([value_size]).max().unwrap_or(0);
-            for (k, &arg) in doing.operands().iter().enumerate() {
+            for (k, &arg) in step_done.operands().iter().enumerate() {
                 let slot = call.src[k];
                 let dead = match arg {
                     Arg::Input(i) => {
@@ -306,14 +307,14 @@ impl Code {
             Target::Outputs { access, stream, .. } => {
                 for (o, &arg) in program.outputs().iter().enumerate() {
                     let (false, Arg::Step(s)) = (done[o], arg) else { continue };
-                    let (from, same) = (step_slot[usize::from(s)], doings[usize::from(s)].once);
+                    let (from, same) = (step_slot[usize::from(s)], lowered[usize::from(s)].once);
                     let size = program.output_dtype(o).size();
                     let past = *stream && !same;
                     let flags = u32::from(same) | if past { STREAM } else { 0 };
                     let run = copy(size, isa);
                     let mut call =
                         Call { dst: code.inputs + small(o), src: [from; 3], flags, ..Call::new(run) };
-                    if access[o] == Access::Direct {
+                    if access[o] == Access::Contiguous {
                         code.calls.push(call);
                         if past {
                             code.tile_len = code.tile_len.min(stream::most(size));
@@ -330,7 +331,7 @@ impl Code {
             }
             Target::Value(dtype) => {
                 let Some(&Arg::Step(s)) = program.outputs().first() else { return None };
-                let (mut from, same) = (step_slot[usize::from(s)], doings[usize::from(s)].once);
+                let (mut from, same) = (step_slot[usize::from(s)], lowered[usize::from(s)].once);
                 let out = program.output_dtype(0);
                 if out != *dtype {
                     let run = resolve(Op::Cast, out, *dtype, isa)?.run;
@@ -354,7 +355,7 @@ impl Code {
                     Arg::Input(i) if inputs[usize::from(i)] != Access::Uniform => {
                         Some(input_slot[usize::from(i)])
                     }
-                    Arg::Step(s) if !doings[usize::from(s)].once => Some(step_slot[usize::from(s)]),
+                    Arg::Step(s) if !lowered[usize::from(s)].once => Some(step_slot[usize::from(s)]),
                     _ => None,
                 };
                 (code.value, code.other) = (slot(first)?, Some(slot(second)?));

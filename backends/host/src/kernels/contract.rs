@@ -10,8 +10,8 @@ use stridewise_core::{Arg, Complex, Dtype, Family, Fold, LaunchPlan, Op, Result}
 
 use super::space::{Space, View};
 use super::{Address, Tuning, integer, split};
+use crate::fork_join;
 use crate::simd::Isa;
-use crate::team;
 
 /// Views of a space.
 const A: usize = 0;
@@ -165,7 +165,7 @@ impl Product {
         let (rows, columns) = self.parts(tuning.threads);
         let at = at.map(Address);
         let cut = |len: usize, parts: usize, part: usize| (len * part / parts, len * (part + 1) / parts);
-        team::share(rows * columns, tuning.threads, &|part| {
+        fork_join::share(rows * columns, tuning.threads, &|part| {
             let (m, n) = (cut(self.m.len, rows, part % rows), cut(self.n.len, columns, part / rows));
             let at = [A, B, OUT].map(|view| {
                 let ahead = m.0.cast_signed() * self.m.steps[view] + n.0.cast_signed() * self.n.steps[view];

@@ -16,7 +16,7 @@ use stridewise_core::ops::Float;
 
 use super::entry::{Kernel, StepFn, WideKernel, wide_entry};
 use super::fold::{ACC_BYTES, AHEAD, FIRST, LAST};
-use super::read::{Elements, Read};
+use super::read::{Read, Values};
 use crate::simd::{Isa, Lane};
 
 /// Bytes of the sums of a run, of either kind: half of a processor's vector registers hold both.
@@ -34,7 +34,7 @@ pub(super) const ROW_SHIFT: u32 = 3;
 /// What a call is told besides the elements.
 #[repr(C)]
 pub(super) struct Terms {
-    /// Bytes between the parts of a plane: `m`, `t` and `k`; [`SUM_BYTES`] at least.
+    /// Bytes between the parts of a partial: `m`, `t` and `k`; [`SUM_BYTES`] at least.
     pub(super) part: usize,
     /// Values of a segment; where two summaries are joined, the share of the second in the values of both.
     pub(super) count: f64,
@@ -66,7 +66,7 @@ fn without<V: Float>(q: V, s: V, t: V) -> V {
     V::select(rest.less(zero), zero, rest)
 }
 
-/// Summarises a run of a segment. `dst`: a plane; sources: the elements, the [`Terms`]. Flags: as for a fold by an
+/// Summarises a run of a segment. `dst`: a partial; sources: the elements, the [`Terms`]. Flags: as for a fold by an
 /// operation. A call without [`LAST`] has a multiple of the sums' number as its length.
 struct RunLanes<V, T>(PhantomData<(V, T)>);
 
@@ -88,7 +88,6 @@ impl<V: Lane<Elem = T>, T: Float> RunLanes<V, T> {
     /// # Safety
     /// They are readable.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // The bounds are constants of the vector type; the arrays are longer.
     unsafe fn add<const SQUARES: bool>(
         src: *const T,
         len: usize,
@@ -103,15 +102,17 @@ impl<V: Lane<Elem = T>, T: Float> RunLanes<V, T> {
             let reference = V::splat(k);
             let mut i = 0;
             while i + Self::ALL <= len {
-                for j in 0..Self::VECTORS {
+                let mut j = 0;
+                while j < Self::VECTORS {
                     if ahead {
-                        <Elements as Read<V>>::fetch([src; 2], i, j);
+                        <Values as Read<V>>::fetch([src; 2], i, j);
                     }
                     let d = V::load(src.add(i + j * V::LEN)) - reference;
                     sums[j] = sums[j] + d;
                     if SQUARES {
                         squares[j] = squares[j] + d * d;
                     }
+                    j += 1;
                 }
                 i += Self::ALL;
             }
@@ -119,16 +120,20 @@ impl<V: Lane<Elem = T>, T: Float> RunLanes<V, T> {
                 // What is missing deviates by nothing.
                 let mut buffer = Sums([0; SUM_BYTES]);
                 let end = (&raw mut buffer).cast::<T>();
-                for j in 0..Self::VECTORS {
+                let mut j = 0;
+                while j < Self::VECTORS {
                     reference.store(end.add(j * V::LEN));
+                    j += 1;
                 }
                 std::ptr::copy_nonoverlapping(src.add(i), end, len - i);
-                for j in 0..Self::VECTORS {
+                let mut j = 0;
+                while j < Self::VECTORS {
                     let d = V::load(end.add(j * V::LEN)) - reference;
                     sums[j] = sums[j] + d;
                     if SQUARES {
                         squares[j] = squares[j] + d * d;
                     }
+                    j += 1;
                 }
             }
         }
@@ -136,12 +141,13 @@ impl<V: Lane<Elem = T>, T: Float> RunLanes<V, T> {
 
     /// The sum of sums, pairwise, in the same order whatever the width of vectors.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // As above.
     fn total(mut sums: [V; MOST]) -> T {
         let mut half = Self::VECTORS / 2;
         while half > 0 {
-            for j in 0..half {
+            let mut j = 0;
+            while j < half {
                 sums[j] = sums[j] + sums[j + half];
+                j += 1;
             }
             half /= 2;
         }
@@ -152,8 +158,10 @@ impl<V: Lane<Elem = T>, T: Float> RunLanes<V, T> {
             sums[0].store(values);
             let mut half = V::LEN / 2;
             while half > 0 {
-                for j in 0..half {
+                let mut j = 0;
+                while j < half {
                     *values.add(j) = *values.add(j) + *values.add(j + half);
+                    j += 1;
                 }
                 half /= 2;
             }
@@ -162,16 +170,21 @@ impl<V: Lane<Elem = T>, T: Float> RunLanes<V, T> {
     }
 }
 
+/// The parts of a partial, so many bytes apart.
+#[inline(always)]
+fn partials<T>(start: *mut u8, part: usize) -> [*mut T; 3] {
+    [start.cast(), start.wrapping_add(part).cast(), start.wrapping_add(2 * part).cast()]
+}
+
 impl<V: Lane<Elem = T>, T: Float> Kernel for RunLanes<V, T> {
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // As above.
     unsafe fn run(dst: *mut u8, [src, terms, _]: [*const u8; 3], flags: u32, len: usize) {
         let src = src.cast::<T>();
-        // SAFETY: for all of this function: the first two parts of the plane have room for the sums, the third for an
+        // SAFETY: for all of this function: the first two parts of the partial have room for the sums, the third for an
         // element; `len` elements are readable.
         unsafe {
             let terms = &*terms.cast::<Terms>();
-            let [m, t, k] = [0, 1, 2].map(|part| dst.add(part * terms.part).cast::<T>());
+            let [m, t, k] = partials::<T>(dst, terms.part);
             let zero = V::splat((*src).lit(0.0));
             let (mut sums, mut squares) = ([zero; MOST], [zero; MOST]);
             if flags & FIRST != 0 {
@@ -183,16 +196,20 @@ impl<V: Lane<Elem = T>, T: Float> Kernel for RunLanes<V, T> {
                 *k = T::select(mean.is_finite(), mean, first);
                 sums = [zero; MOST];
             } else {
-                for j in 0..Self::VECTORS {
+                let mut j = 0;
+                while j < Self::VECTORS {
                     sums[j] = V::load(t.add(j * V::LEN));
                     squares[j] = V::load(m.add(j * V::LEN));
+                    j += 1;
                 }
             }
             Self::add::<true>(src, len, flags & AHEAD != 0, *k, &mut sums, &mut squares);
             if flags & LAST == 0 {
-                for j in 0..Self::VECTORS {
+                let mut j = 0;
+                while j < Self::VECTORS {
                     sums[j].store(t.add(j * V::LEN));
                     squares[j].store(m.add(j * V::LEN));
+                    j += 1;
                 }
                 return;
             }
@@ -203,7 +220,7 @@ impl<V: Lane<Elem = T>, T: Float> Kernel for RunLanes<V, T> {
     }
 }
 
-/// Summarises the columns of rows. `dst`: a plane; sources: the addresses of rows, the [`Terms`]. Flags: whether the first
+/// Summarises the columns of rows. `dst`: a partial; sources: the addresses of rows, the [`Terms`]. Flags: whether the first
 /// row begins the segment, whether the last ends it, [`RECENTRE`] and the number of rows, [`ROW_SHIFT`] bits up.
 struct RowLanes<V, T>(PhantomData<(V, T)>);
 
@@ -216,9 +233,8 @@ impl<V: Lane<Elem = T>, T: Float> RowLanes<V, T> {
     /// # Safety
     /// As for the kernel; the columns are there.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
     unsafe fn columns<const N: usize>(
-        plane: [*mut T; 3],
+        partial: [*mut T; 3],
         rows: *const *const T,
         terms: &Terms,
         flags: u32,
@@ -230,24 +246,35 @@ impl<V: Lane<Elem = T>, T: Float> RowLanes<V, T> {
             let mut k = [V::load_some((*rows).add(at), part); N];
             let zero = k[0].lit(0.0);
             let (mut sums, mut squares) = ([zero; N], [zero; N]);
-            for j in 0..N {
+            let mut j = 0;
+            while j < N {
                 if flags & FIRST != 0 {
                     k[j] = V::load_some((*rows).add(at + j * V::LEN), part);
                 } else {
-                    let [m, t, reference] = [0, 1, 2].map(|which| plane[which].add(at + j * V::LEN));
+                    let [m, t, reference] = [
+                        partial[0].add(at + j * V::LEN),
+                        partial[1].add(at + j * V::LEN),
+                        partial[2].add(at + j * V::LEN),
+                    ];
                     (squares[j], sums[j], k[j]) =
                         (V::load_some(m, part), V::load_some(t, part), V::load_some(reference, part));
                 }
+                j += 1;
             }
-            for r in 0..(flags >> ROW_SHIFT) as usize {
+            let mut r = 0;
+            while r < (flags >> ROW_SHIFT) as usize {
                 let row = *rows.add(r);
-                for j in 0..N {
+                let mut j = 0;
+                while j < N {
                     let d = V::load_some(row.add(at + j * V::LEN), part) - k[j];
                     sums[j] = sums[j] + d;
                     squares[j] = squares[j] + d * d;
+                    j += 1;
                 }
+                r += 1;
             }
-            for j in 0..N {
+            let mut j = 0;
+            while j < N {
                 if flags & RECENTRE != 0 {
                     let seen = zero.lit(FIRST_ROWS as f64);
                     let mean = k[j] + sums[j] / seen;
@@ -262,11 +289,12 @@ impl<V: Lane<Elem = T>, T: Float> RowLanes<V, T> {
                     squares[j] = without(squares[j], sums[j], offset);
                     sums[j] = offset;
                 }
-                squares[j].store_some(plane[0].add(at + j * V::LEN), part);
-                sums[j].store_some(plane[1].add(at + j * V::LEN), part);
+                squares[j].store_some(partial[0].add(at + j * V::LEN), part);
+                sums[j].store_some(partial[1].add(at + j * V::LEN), part);
                 if flags & (FIRST | RECENTRE) != 0 {
-                    k[j].store_some(plane[2].add(at + j * V::LEN), part);
+                    k[j].store_some(partial[2].add(at + j * V::LEN), part);
                 }
+                j += 1;
             }
         }
     }
@@ -276,37 +304,37 @@ impl<V: Lane<Elem = T>, T: Float> Kernel for RowLanes<V, T> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [rows, terms, _]: [*const u8; 3], flags: u32, len: usize) {
         let rows = rows.cast::<*const T>();
-        // SAFETY: for all of this function: `len` elements are readable of each row and writable of each part of the plane;
+        // SAFETY: for all of this function: `len` elements are readable of each row and writable of each part of the partial;
         // whole vectors end at or below `len`, parts are shorter.
         unsafe {
             let terms = &*terms.cast::<Terms>();
-            let plane = [0, 1, 2].map(|part| dst.add(part * terms.part).cast::<T>());
+            let partial = partials::<T>(dst, terms.part);
             let mut i = 0;
             while i + Self::BLOCK * V::LEN <= len {
-                Self::columns::<4>(plane, rows, terms, flags, i, V::LEN);
+                Self::columns::<4>(partial, rows, terms, flags, i, V::LEN);
                 i += Self::BLOCK * V::LEN;
             }
             while i < len {
                 let part = (len - i).min(V::LEN);
-                Self::columns::<1>(plane, rows, terms, flags, i, part);
+                Self::columns::<1>(partial, rows, terms, flags, i, part);
                 i += part;
             }
         }
     }
 }
 
-/// Joins two planes of summaries into the first. `dst`: the first; sources: the second, the [`Terms`].
+/// Joins two partial results into the first. `dst`: the first; sources: the second, the [`Terms`].
 struct JoinLanes<V, T>(PhantomData<(V, T)>);
 
 impl<V: Lane<Elem = T>, T: Float> Kernel for JoinLanes<V, T> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [other, terms, _]: [*const u8; 3], _flags: u32, len: usize) {
-        // SAFETY: for all of this function: `len` elements of each part of both planes; whole vectors end at or below `len`,
+        // SAFETY: for all of this function: `len` elements of each part of both partials; whole vectors end at or below `len`,
         // parts are shorter.
         unsafe {
             let terms = &*terms.cast::<Terms>();
-            let first = [0, 1, 2].map(|part| dst.add(part * terms.part).cast::<T>());
-            let second = [0, 1, 2].map(|part| other.add(part * terms.part).cast::<T>());
+            let first = partials::<T>(dst, terms.part);
+            let second = partials::<T>(other.cast_mut(), terms.part);
             let mut i = 0;
             while i < len {
                 let part = (len - i).min(V::LEN);
@@ -344,7 +372,7 @@ impl WideKernel for JoinWide {
     type At<V: Lane<Elem = T>, T: Float> = JoinLanes<V, T>;
 }
 
-/// What the fold needs: the summary of a run, of the columns of rows, and of two planes of summaries.
+/// What the fold needs: the summary of a run, of the columns of rows, and of two partial results.
 #[derive(Clone, Copy)]
 pub(super) struct Deviating {
     /// See [`RunLanes`].

@@ -105,15 +105,13 @@ macro_rules! level {
             pub(super) unsafe fn enter<K: Kernel>(
                 dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize,
             ) {
-                let src = [a, b, c];
                 // SAFETY: the caller's contract is the body's, with its own flags.
                 unsafe {
-                    match K::SIZES {
-                        Some(_) if flags & !K::OWN != 0 => {
-                            blocks::run(const { &Dense::of::<K>(enter::<K>, simd::Isa::$isa) }, dst, src, flags, len)
-                        }
-                        _ => K::run(dst, src, flags, len),
+                    if const { K::SIZES.is_some() } && flags & !K::OWN != 0 {
+                        let dense = const { &Dense::of::<K>(enter::<K>, simd::Isa::$isa) };
+                        return blocks::run(dense, dst, a, b, c, flags, len);
                     }
+                    K::run(dst, [a, b, c], flags, len);
                 }
             }
 
@@ -132,17 +130,17 @@ macro_rules! level {
     };
 }
 level!(base Scalar);
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
 level!(avx2 Avx2 "avx2,fma,f16c");
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 level!(avx512 Avx512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c");
 
 /// A kernel's entry point of a level.
 pub(super) fn entry<K: Kernel>(isa: Isa) -> StepFn {
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => avx512::enter::<K>,
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => avx2::enter::<K>,
         _ => base::enter::<K>,
     }
@@ -157,9 +155,9 @@ pub(super) trait LevelKernel {
 /// The entry point of a level's own kernel.
 pub(super) fn level_entry<K: LevelKernel>(isa: Isa) -> StepFn {
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => avx512::enter::<K::At<avx512::Level>>,
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => avx2::enter::<K::At<avx2::Level>>,
         _ => base::enter::<K::At<base::Level>>,
     }
@@ -179,9 +177,9 @@ pub(super) fn lane_entry<K: LaneKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn
         };
     }
     Some(match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => of!(avx512),
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => of!(avx2),
         _ => of!(base),
     })
@@ -202,32 +200,53 @@ pub(super) fn function_entry<W: LaneFn<K>, const K: usize>(isa: Isa, dtype: Dtyp
         };
     }
     Some(match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => of!(avx512),
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => of!(avx2),
         _ => of!(base),
     })
 }
 
+/// The entry point of a [`WideKernel`] of a level.
+macro_rules! wide {
+    ($level:ident, $K:ident, $dtype:ident) => {
+        match $dtype {
+            Dtype::F32 => Some($level::enter::<$K::At<simd::$level::F32, f32>>),
+            Dtype::F64 => Some($level::enter::<$K::At<simd::$level::F64, f64>>),
+            _ => None,
+        }
+    };
+}
+
 /// As [`lane_entry`] for kernels that only handle bits or wide accumulators: `float32` and `float64` alone.
 pub(super) fn wide_entry<K: WideKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn> {
-    macro_rules! of {
-        ($level:ident) => {
-            match dtype {
-                Dtype::F32 => $level::enter::<K::At<simd::$level::F32, f32>>,
-                Dtype::F64 => $level::enter::<K::At<simd::$level::F64, f64>>,
-                _ => return None,
-            }
-        };
+    match isa {
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+        Isa::Avx512 => wide!(avx512, K, dtype),
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+        Isa::Avx2 => wide!(avx2, K, dtype),
+        _ => wide!(base, K, dtype),
     }
-    Some(match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => of!(avx512),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => of!(avx2),
-        _ => of!(base),
-    })
+}
+
+/// Whether a level has functions for two steps at once: of several that a build has, all but the lowest.
+pub(super) fn has_pairs(isa: Isa) -> bool {
+    !cfg!(all(target_arch = "x86_64", feature = "avx2")) || isa != Isa::Scalar
+}
+
+/// [`wide_entry`] of those levels that [`has_pairs`].
+pub(super) fn pair_entry<K: WideKernel>(isa: Isa, dtype: Dtype) -> Option<StepFn> {
+    match isa {
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+        Isa::Avx512 => wide!(avx512, K, dtype),
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+        Isa::Avx2 => wide!(avx2, K, dtype),
+        #[cfg(not(all(target_arch = "x86_64", feature = "avx2")))]
+        _ => wide!(base, K, dtype),
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+        _ => None,
+    }
 }
 
 /// A kernel for vectors of `float16`.
@@ -239,9 +258,9 @@ pub(super) trait HalfKernel {
 /// The entry point over a level's vectors of `float16`; `None` where the processor has no instructions for their conversion.
 pub(super) fn half_entry<K: HalfKernel>(isa: Isa) -> Option<StepFn> {
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => Some(avx512::enter::<K::At<simd::avx512::F16>>),
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => Some(avx2::enter::<K::At<simd::avx2::F16>>),
         _ => None,
     }
@@ -256,9 +275,9 @@ pub(super) trait BytesKernel {
 /// The entry point over a level's vectors of bytes.
 pub(super) fn bytes_entry<K: BytesKernel>(isa: Isa) -> StepFn {
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         Isa::Avx512 => avx512::enter::<K::At<simd::avx512::U8>>,
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         Isa::Avx2 => avx2::enter::<K::At<simd::avx2::U8>>,
         _ => base::enter::<K::At<simd::base::U8>>,
     }

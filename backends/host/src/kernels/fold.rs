@@ -2,6 +2,9 @@
 //!
 //! A run of elements is folded into [`ACC_BYTES`] of accumulators, element `i` into accumulator `i` modulo their number,
 //! and these pairwise into one: the same order of operations whatever the width of vectors.
+//!
+//! Loops here count by hand: the calls that ranges and iterators are made of would have to be taken away again in each of
+//! hundreds of copies.
 
 use std::marker::PhantomData;
 
@@ -10,7 +13,7 @@ use stridewise_core::ops::Float;
 use super::entry::{Kernel, VECTOR_BYTES, WideKernel};
 use super::map::{Apply, LaneFn};
 use super::plain::Plain;
-use super::read::{Elements, Read, ReadAny};
+use super::read::{Read, ReadAny, Values};
 use super::stream;
 use crate::simd::Lane;
 
@@ -34,7 +37,6 @@ pub(super) struct FoldLanes<V, T, W, R>(PhantomData<(V, T, W, R)>);
 /// # Safety
 /// They are readable at the sources.
 #[inline(always)]
-#[allow(clippy::needless_range_loop)] // The bound is a constant of the vector type; the array is longer.
 unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read<V>>(
     sums: &mut [V; MOST],
     neutral: V,
@@ -49,7 +51,8 @@ unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read<V>>(
         there.copy_from_slice(&[1; VECTOR_BYTES]);
         lanes
     };
-    for k in 0..ACC_BYTES / size_of::<V::Elem>() / V::LEN {
+    let mut k = 0;
+    while k < ACC_BYTES / size_of::<V::Elem>() / V::LEN {
         let at = i + k * V::LEN;
         // SAFETY: the caller's contract: whole vectors end at or below `len`. Of the table, bytes from `VECTOR_BYTES` less a
         // part of a vector on are taken, as many as it has lanes, at most `VECTOR_BYTES`.
@@ -62,6 +65,7 @@ unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read<V>>(
                 sums[k] = W::f([sums[k], V::select(there, R::part(from, at, part), neutral)]);
             }
         }
+        k += 1;
     }
 }
 
@@ -70,8 +74,10 @@ unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read<V>>(
 fn halved<V: Lane, W: LaneFn<2>>(mut sums: [V; MOST], used: usize) -> V {
     let mut half = ACC_BYTES / size_of::<V::Elem>() / V::LEN / 2;
     while half > 0 {
-        for k in 0..half.min(used.saturating_sub(half)) {
+        let mut k = 0;
+        while k < half.min(used.saturating_sub(half)) {
             sums[k] = W::f([sums[k], sums[k + half]]);
+            k += 1;
         }
         half /= 2;
     }
@@ -94,7 +100,6 @@ impl Accumulators {
 /// Vectors of accumulators at most: of four `float32`, or one scalar each where a target has no vectors.
 const MOST: usize = ACC_BYTES / 4;
 
-#[allow(clippy::needless_range_loop)] // The bounds are constants of the vector type; the array is longer.
 impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes<V, T, W, R> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, identity, other]: [*const u8; 3], flags: u32, len: usize) {
@@ -107,17 +112,21 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes
             let neutral = V::splat(*identity.cast::<T>());
             let mut sums = [neutral; MOST];
             if flags & FIRST == 0 {
-                for k in 0..vectors {
+                let mut k = 0;
+                while k < vectors {
                     sums[k] = V::load(acc.add(k * V::LEN));
+                    k += 1;
                 }
             }
             let mut i = 0;
             while i + all + R::BEHIND <= len {
-                for k in 0..vectors {
+                let mut k = 0;
+                while k < vectors {
                     if flags & AHEAD != 0 {
                         R::fetch(from, i, k);
                     }
                     sums[k] = W::f([sums[k], R::vector(from, i + k * V::LEN)]);
+                    k += 1;
                 }
                 i += all;
             }
@@ -125,8 +134,10 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes
                 fold_rest::<V, W, R>(&mut sums, neutral, from, i, len);
             }
             if flags & LAST == 0 {
-                for k in 0..vectors {
+                let mut k = 0;
+                while k < vectors {
                     sums[k].store(acc.add(k * V::LEN));
+                    k += 1;
                 }
                 return;
             }
@@ -135,8 +146,10 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, R: Read<V>> Kernel for FoldLanes
             halved::<V, W>(sums, vectors).store(values);
             let mut half = V::LEN / 2;
             while half > 0 {
-                for k in 0..half {
+                let mut k = 0;
+                while k < half {
                     *values.add(k) = W::f([*values.add(k), *values.add(k + half)]);
+                    k += 1;
                 }
                 half /= 2;
             }
@@ -161,12 +174,13 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
     /// # Safety
     /// They are readable.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Indices are constants once unrolled.
     unsafe fn few<const K: usize>(neutral: V, row: *const T) -> V {
         let mut sums = [neutral; MOST];
-        for k in 0..K.min(Self::VECTORS) {
+        let mut k = 0;
+        while k < K.min(Self::VECTORS) {
             // SAFETY: the caller's contract.
             sums[k] = unsafe { V::load(row.add(k * V::LEN)) };
+            k += 1;
         }
         halved::<V, W>(sums, K)
     }
@@ -176,20 +190,21 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
     /// # Safety
     /// `len` elements are readable.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // The bound is a constant of the vector type; the array is longer.
     unsafe fn many(neutral: V, row: *const T, len: usize) -> V {
         let mut sums = [neutral; MOST];
         let mut i = 0;
         // SAFETY: the caller's contract; whole vectors end at or below `len`.
         unsafe {
             while i + Self::VECTORS * V::LEN <= len {
-                for k in 0..Self::VECTORS {
+                let mut k = 0;
+                while k < Self::VECTORS {
                     sums[k] = W::f([sums[k], V::load(row.add(i + k * V::LEN))]);
+                    k += 1;
                 }
                 i += Self::VECTORS * V::LEN;
             }
             if i < len {
-                fold_rest::<V, W, Elements>(&mut sums, neutral, [row, row], i, len);
+                fold_rest::<V, W, Values>(&mut sums, neutral, [row, row], i, len);
             }
         }
         halved::<V, W>(sums, Self::VECTORS)
@@ -200,33 +215,37 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
     /// # Safety
     /// They are readable, and the values writable.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Indices are constants once unrolled.
     unsafe fn dense<const L: usize>(dst: *mut T, src: *const T, count: usize) {
-        for r in 0..count {
+        let mut r = 0;
+        while r < count {
             // SAFETY: the caller's contract.
             unsafe {
                 let mut x = [*src.add(r * L); L];
-                for i in 1..L {
+                let mut i = 1;
+                while i < L {
                     x[i] = *src.add(r * L + i);
+                    i += 1;
                 }
                 let mut half = L.next_power_of_two() / 2;
                 while half > 0 {
-                    for i in 0..half {
+                    let mut i = 0;
+                    while i < half {
                         if i + half < L {
                             x[i] = W::f([x[i], x[i + half]]);
                         }
+                        i += 1;
                     }
                     half /= 2;
                 }
                 *dst.add(r) = x[0];
             }
+            r += 1;
         }
     }
 }
 
 impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // The bounds are constants of the vector type; the array is longer.
     unsafe fn run(dst: *mut u8, [src, identity, pitch]: [*const u8; 3], flags: u32, len: usize) {
         let (dst, count) = (dst.cast::<T>(), flags as usize);
         let all = ACC_BYTES / size_of::<T>();
@@ -248,7 +267,8 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
             while start < count {
                 let rows = V::LEN.min(count - start);
                 let mut sums = [neutral; VECTOR_BYTES / 4];
-                for r in 0..rows {
+                let mut r = 0;
+                while r < rows {
                     let row = src.wrapping_offset((start + r).cast_signed() * pitch).cast::<T>();
                     sums[r] = match whole {
                         1 => Self::few::<1>(neutral, row),
@@ -256,11 +276,14 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for ManyLanes<V, T, W> {
                         4 => Self::few::<4>(neutral, row),
                         _ => Self::many(neutral, row, len),
                     };
+                    r += 1;
                 }
                 let mut half = V::LEN / 2;
                 while half > 0 {
-                    for k in 0..half {
+                    let mut k = 0;
+                    while k < half {
                         sums[k] = W::f(V::pieces(sums[k], sums[k + half], half));
+                        k += 1;
                     }
                     half /= 2;
                 }
@@ -285,9 +308,11 @@ impl<K: Kernel, M> Kernel for ManyRows<K, M> {
         // SAFETY: `flags` rows of `len` elements; the fold writes one element where it is the first and last call.
         unsafe {
             let pitch = *pitch.cast::<isize>();
-            for r in 0..flags as usize {
+            let mut r = 0;
+            while r < flags as usize {
                 let row = src.wrapping_offset(r.cast_signed() * pitch);
                 K::run(dst.add(r * size_of::<M>()), [row, identity, row], FIRST | LAST, len);
+                r += 1;
             }
         }
     }
@@ -316,15 +341,17 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for
         // SAFETY: for all of this function: `acc` has room for `N` elements, `src` for `len`.
         unsafe {
             let mut sums = [P::get(*src); N];
-            let (mut i, mut used) = (0, N);
+            let (mut i, mut used, mut j) = (0, N, 0);
             if flags & FIRST == 0 {
-                for (j, sum) in sums.iter_mut().enumerate() {
-                    *sum = P::get(*acc.add(j));
+                while j < N {
+                    sums[j] = P::get(*acc.add(j));
+                    j += 1;
                 }
             } else {
                 used = N.min(len);
-                for (j, sum) in sums[..used].iter_mut().enumerate() {
-                    *sum = P::get(*src.add(j));
+                while j < used {
+                    sums[j] = P::get(*src.add(j));
+                    j += 1;
                 }
                 i = used;
             }
@@ -332,24 +359,33 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>, const N: usize> Kernel for
                 if flags & AHEAD != 0 {
                     stream::fetch_behind(src.add(i).cast(), 0..N * size_of::<P::Mem>());
                 }
-                for (j, sum) in sums.iter_mut().enumerate() {
-                    *sum = W::f([*sum, P::get(*src.add(i + j))]);
+                j = 0;
+                while j < N {
+                    sums[j] = W::f([sums[j], P::get(*src.add(i + j))]);
+                    j += 1;
                 }
                 i += N;
             }
-            for (j, sum) in sums[..len - i].iter_mut().enumerate() {
-                *sum = W::f([*sum, P::get(*src.add(i + j))]);
+            let rest = (len - i).min(N);
+            j = 0;
+            while j < rest {
+                sums[j] = W::f([sums[j], P::get(*src.add(i + j))]);
+                j += 1;
             }
             if flags & LAST == 0 {
-                for (j, &sum) in sums.iter().enumerate() {
-                    *acc.add(j) = P::put(sum);
+                j = 0;
+                while j < N {
+                    *acc.add(j) = P::put(sums[j]);
+                    j += 1;
                 }
                 return;
             }
             let mut half = N / 2;
             while half > 0 {
-                for j in 0..half.min(used.saturating_sub(half)) {
+                let mut j = 0;
+                while j < half.min(used.saturating_sub(half)) {
                     sums[j] = W::f([sums[j], sums[j + half]]);
+                    j += 1;
                 }
                 half /= 2;
             }
@@ -366,77 +402,60 @@ pub(super) const ROWS: usize = 8;
 /// use, so that the first row begins them.
 pub(super) struct RowLanes<V, T, W>(PhantomData<(V, T, W)>);
 
-/// Passes over the accumulators for any number of rows, eight, four or one at a time; the order is the same for all.
-macro_rules! passes {
-    ($pass:ident, $acc:ident, $rows:ident, $flags:ident, $len:ident) => {{
-        let (count, mut next) = (($flags / 2) as usize, 0);
-        if $flags & 1 == 1 {
-            if count == ROWS {
-                Self::$pass::<ROWS, true>($acc, $rows, $len);
-                return;
-            }
-            Self::$pass::<1, true>($acc, $rows, $len);
-            next = 1;
-        }
-        while count - next >= 8 {
-            Self::$pass::<8, false>($acc, $rows.add(next), $len);
-            next += 8;
-        }
-        while count - next >= 4 {
-            Self::$pass::<4, false>($acc, $rows.add(next), $len);
-            next += 4;
-        }
-        while next < count {
-            Self::$pass::<1, false>($acc, $rows.add(next), $len);
-            next += 1;
-        }
-    }};
-}
+/// Vectors of accumulators in registers.
+const BLOCK: usize = 4;
 
 impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> RowLanes<V, T, W> {
-    /// Vectors of accumulators in registers.
-    const BLOCK: usize = 4;
-
     /// # Safety
-    /// `N` rows of `len` elements are readable, `len` accumulators writable, and initialised unless `BEGIN`.
+    /// `N` rows of `len` elements are readable, and what they are folded into: the accumulators, or another row. The accumulators
+    /// are writable.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
-    unsafe fn pass<const N: usize, const BEGIN: bool>(acc: *mut T, rows: *const *const T, len: usize) {
+    unsafe fn pass<const N: usize>(acc: *mut T, start: *const T, rows: *const *const T, len: usize) -> usize {
         // SAFETY: for all of this function: the caller's contract; whole vectors end at or below `len`, parts are shorter.
         unsafe {
             let mut from = [*rows; N];
-            for r in 1..N {
+            let mut r = 1;
+            while r < N {
                 from[r] = *rows.add(r);
+                r += 1;
             }
             let mut i = 0;
-            while i + Self::BLOCK * V::LEN <= len {
-                let mut sums = [V::load(from[0].add(i)); 4];
-                for k in 0..Self::BLOCK {
-                    let first = V::load(from[0].add(i + k * V::LEN));
-                    sums[k] = if BEGIN { first } else { W::f([V::load(acc.add(i + k * V::LEN)), first]) };
+            while i + BLOCK * V::LEN <= len {
+                let mut sums = [V::load(start.add(i)); BLOCK];
+                let mut k = 1;
+                while k < BLOCK {
+                    sums[k] = V::load(start.add(i + k * V::LEN));
+                    k += 1;
                 }
-                for r in 1..N {
-                    for k in 0..Self::BLOCK {
+                let mut r = 0;
+                while r < N {
+                    let mut k = 0;
+                    while k < BLOCK {
                         sums[k] = W::f([sums[k], V::load(from[r].add(i + k * V::LEN))]);
+                        k += 1;
                     }
+                    r += 1;
                 }
-                for k in 0..Self::BLOCK {
+                let mut k = 0;
+                while k < BLOCK {
                     sums[k].store(acc.add(i + k * V::LEN));
+                    k += 1;
                 }
-                i += Self::BLOCK * V::LEN;
+                i += BLOCK * V::LEN;
             }
             while i < len {
                 let part = (len - i).min(V::LEN);
-                let load = |p: *const T| V::load_some(p, part);
-                let first = load(from[0].add(i));
-                let mut sum = if BEGIN { first } else { W::f([load(acc.add(i)), first]) };
-                for r in 1..N {
-                    sum = W::f([sum, load(from[r].add(i))]);
+                let mut sum = V::load_some(start.add(i), part);
+                let mut r = 0;
+                while r < N {
+                    sum = W::f([sum, V::load_some(from[r].add(i), part)]);
+                    r += 1;
                 }
                 sum.store_some(acc.add(i), part);
                 i += part;
             }
         }
+        N
     }
 }
 
@@ -444,8 +463,27 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for RowLanes<V, T, W> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [rows, ..]: [*const u8; 3], flags: u32, len: usize) {
         let (acc, rows) = (dst.cast::<T>(), rows.cast::<*const T>());
+        let (count, mut next, mut start) = ((flags / 2) as usize, 0, acc.cast_const());
         // SAFETY: the contract above is the passes'.
-        unsafe { passes!(pass, acc, rows, flags, len) }
+        unsafe {
+            if flags & 1 == 1 {
+                // The first row takes the place of the accumulators.
+                (start, next) = (*rows, 1);
+                if count == 1 {
+                    std::ptr::copy_nonoverlapping(start, acc, len);
+                }
+            }
+            while next < count {
+                let rows = rows.add(next);
+                next += match count - next {
+                    8.. => Self::pass::<8>(acc, start, rows, len),
+                    7 => Self::pass::<7>(acc, start, rows, len),
+                    4.. => Self::pass::<4>(acc, start, rows, len),
+                    _ => Self::pass::<1>(acc, start, rows, len),
+                };
+                start = acc;
+            }
+        }
     }
 }
 
@@ -458,51 +496,38 @@ impl<W: LaneFn<2>> WideKernel for RowWide<W> {
 pub(super) struct RowPlain<P, W>(PhantomData<(P, W)>);
 
 impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> RowPlain<P, W> {
+    /// The compiler makes vector code of this loop for as many rows as it is willing to compare the addresses of.
+    ///
     /// # Safety
-    /// As for [`RowLanes::pass`].
+    /// `N` rows of `len` elements are readable, `len` accumulators writable, and initialised unless `BEGIN`.
     #[inline(always)]
     unsafe fn pass<const N: usize, const BEGIN: bool>(
         acc: *mut P::Mem,
         rows: *const *const P::Mem,
         len: usize,
-    ) {
-        // SAFETY: for both: the same contract.
-        unsafe {
-            if N == ROWS {
-                Self::few::<{ ROWS / 2 }, BEGIN>(acc, rows, len);
-                Self::few::<{ ROWS / 2 }, false>(acc, rows.add(ROWS / 2), len);
-            } else {
-                Self::few::<N, BEGIN>(acc, rows, len);
-            }
-        }
-    }
-
-    /// The compiler makes vector code of this loop for as many rows as it is willing to compare the addresses of.
-    ///
-    /// # Safety
-    /// As for [`RowLanes::pass`].
-    #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // The bounds are constants of the kernel, so that loops unroll.
-    unsafe fn few<const N: usize, const BEGIN: bool>(
-        acc: *mut P::Mem,
-        rows: *const *const P::Mem,
-        len: usize,
-    ) {
+    ) -> usize {
         // SAFETY: for all of this function: the caller's contract; elements are below `len`.
         unsafe {
             let mut from = [*rows; N];
-            for r in 1..N {
+            let mut r = 1;
+            while r < N {
                 from[r] = *rows.add(r);
+                r += 1;
             }
-            for i in 0..len {
+            let mut i = 0;
+            while i < len {
                 let first = P::get(*from[0].add(i));
                 let mut sum = if BEGIN { first } else { W::f([P::get(*acc.add(i)), first]) };
-                for row in &from[1..] {
-                    sum = W::f([sum, P::get(*row.add(i))]);
+                let mut r = 1;
+                while r < N {
+                    sum = W::f([sum, P::get(*from[r].add(i))]);
+                    r += 1;
                 }
                 *acc.add(i) = P::put(sum);
+                i += 1;
             }
         }
+        N
     }
 }
 
@@ -510,7 +535,23 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> Kernel for RowPlain<P, W> 
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [rows, ..]: [*const u8; 3], flags: u32, len: usize) {
         let (acc, rows) = (dst.cast::<P::Mem>(), rows.cast::<*const P::Mem>());
+        let (count, mut next) = ((flags / 2) as usize, 0);
         // SAFETY: the contract above is the passes'.
-        unsafe { passes!(pass, acc, rows, flags, len) }
+        unsafe {
+            if flags & 1 == 1 {
+                if count >= 4 {
+                    next = Self::pass::<4, true>(acc, rows, len);
+                } else {
+                    next = Self::pass::<1, true>(acc, rows, len);
+                }
+            }
+            while next < count {
+                let rows = rows.add(next);
+                next += match count - next {
+                    4.. => Self::pass::<4, false>(acc, rows, len),
+                    _ => Self::pass::<1, false>(acc, rows, len),
+                };
+            }
+        }
     }
 }

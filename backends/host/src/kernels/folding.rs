@@ -10,8 +10,8 @@ use super::fold::{FoldPlain, FoldWide, ManyRows, ManyWide, RowPlain, RowWide};
 use super::index_fold::FoldExtremeWide;
 use super::map::{ByNum, ByReal};
 use super::plain::{Plain, Truth};
-use super::read::Elements;
-use super::step::resolve;
+use super::read::Values;
+use super::step::{resolve, unsigned};
 use crate::simd::Isa;
 
 /// What a fold needs: the fold of a run, of rows into a row of accumulators, of many short
@@ -42,13 +42,15 @@ pub(super) fn folding(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
 fn find(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
     let combine = resolve(op, dtype, dtype, isa)?.run;
     let identity = identity(op, dtype)?.to_bytes();
+    // Sums and products have the same bits with a sign and without.
+    let wrapping = unsigned(dtype);
     macro_rules! of {
         (num $O:ty) => {
-            of!(wide ByNum<$O>, FoldWide<ByNum<$O>, Elements>).or_else(|| {
+            of!(wide ByNum<$O>, FoldWide<ByNum<$O>, Values>).or_else(|| {
                 Some(match dtype {
                     Dtype::C64 => of!(Complex<f32>, ByNum<$O>, 32),
                     Dtype::C128 => of!(Complex<f64>, ByNum<$O>, 16),
-                    _ => return of!(integers ByNum<$O>),
+                    _ => return of!(unsigned ByNum<$O>),
                 })
             })
         };
@@ -58,6 +60,15 @@ fn find(op: Op, dtype: Dtype, isa: Isa) -> Option<Folding> {
                     Dtype::Bool => of!(Truth, ByReal<$O>, 256),
                     _ => return of!(integers ByReal<$O>),
                 })
+            })
+        };
+        (unsigned $W:ty) => {
+            Some(match wrapping {
+                Dtype::U8 => of!(u8, $W, 256),
+                Dtype::U16 => of!(u16, $W, 128),
+                Dtype::U32 => of!(u32, $W, 64),
+                Dtype::U64 => of!(u64, $W, 32),
+                _ => return None,
             })
         };
         (integers $W:ty) => {

@@ -10,7 +10,7 @@ use super::entry::{Kernel, StepFn, VECTOR_BYTES, WideKernel, entry, wide_entry};
 use super::fold::{AHEAD, FIRST, FoldLanes, LAST};
 use super::map::LaneFn;
 use super::plain::{Plain, Truth};
-use super::read::{Elements, Read};
+use super::read::{Read, Values};
 use crate::simd::{Isa, Lane};
 
 /// Keeps the better of two rows of values and its index. `dst`: the values; sources: the indices (also written), the
@@ -25,7 +25,8 @@ impl<P: Plain<Value: Real + Alg<Mask = bool>>, const MAX: bool> Kernel for Bette
         // SAFETY: for all of this function: `len` elements of each, one index where the flag says so.
         unsafe {
             let one = *other_index;
-            for i in 0..len {
+            let mut i = 0;
+            while i < len {
                 let (old, new) = (*best.add(i), *other.add(i));
                 let (a, b) = (P::get(old), P::get(new));
                 let nan = !b.equal(b) & a.equal(a);
@@ -33,6 +34,7 @@ impl<P: Plain<Value: Real + Alg<Mask = bool>>, const MAX: bool> Kernel for Bette
                 let at = if flags & 4 != 0 { one } else { *other_index.add(i) };
                 *best.add(i) = if better { new } else { old };
                 *index.add(i) = if better { at } else { *index.add(i) };
+                i += 1;
             }
         }
     }
@@ -99,7 +101,6 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Extreme<V,
 
 impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Kernel for Extreme<V, T, MAX, SIGNS> {
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // The bounds are constants, so that loops unroll.
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], flags: u32, len: usize) {
         let src = src.cast::<T>();
         // SAFETY: for all of this function: `len` elements at `src`; whole vectors end at or below `len`; the buffers have
@@ -109,9 +110,11 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Kernel for
             let nan = first.lit(f64::NAN);
             let mut best = first;
             if len < V::LEN {
-                for i in 1..len {
+                let mut i = 1;
+                while i < len {
                     let x = Self::seen(*src.add(i));
                     best = T::select(x.equal(x), Self::better_of_two(best, x), nan);
+                    i += 1;
                 }
                 *dst.cast::<T>() = best;
                 return;
@@ -120,13 +123,15 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Kernel for
             let mut ordered = found[0].equal(found[0]);
             let mut i = 0;
             while i + EXTREMES * V::LEN <= len {
-                for k in 0..EXTREMES {
+                let mut k = 0;
+                while k < EXTREMES {
                     if flags & AHEAD != 0 {
-                        <Elements as Read<V>>::fetch([src; 2], i, k);
+                        <Values as Read<V>>::fetch([src; 2], i, k);
                     }
                     let x = Self::seen(V::load(src.add(i + k * V::LEN)));
                     found[k] = Self::better(found[k], x);
                     ordered = ordered & x.equal(x);
+                    k += 1;
                 }
                 i += EXTREMES * V::LEN;
             }
@@ -137,14 +142,18 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Kernel for
                 ordered = ordered & x.equal(x);
                 i += V::LEN;
             }
-            for k in 1..EXTREMES {
+            let mut k = 1;
+            while k < EXTREMES {
                 found[0] = Self::better(found[0], found[k]);
+                k += 1;
             }
             let (mut values, mut bytes) = ([first; VECTOR_BYTES / 4], [1_u8; VECTOR_BYTES / 4]);
             found[0].store(values.as_mut_ptr());
             V::mask_to_bytes(ordered, bytes.as_mut_ptr(), V::LEN);
-            for k in 0..V::LEN {
+            let mut k = 0;
+            while k < V::LEN {
                 best = Self::better_of_two(best, values[k]);
+                k += 1;
             }
             *dst.cast::<T>() = if bytes.contains(&0) { nan } else { best };
         }
@@ -185,7 +194,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>, const MAX: bool> Kernel for Fold
                     return;
                 }
             }
-            FoldLanes::<V, T, W, Elements>::run(dst, src, flags, len);
+            FoldLanes::<V, T, W, Values>::run(dst, src, flags, len);
         }
     }
 }

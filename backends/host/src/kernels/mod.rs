@@ -1,7 +1,7 @@
 //! The host's kernels: maps, reductions and the other families of plans over strided memory, copies and fills.
 //!
 //! [`step`](self::step) finds the function for an operation, dtype and instruction set; [`code`](self::code) compiles a
-//! program to a list of such functions over slots, some for two steps at once ([`joined`](self::joined));
+//! program to a list of such functions over slots, some for two steps at once ([`fused`](self::fused));
 //! [`tile`](self::tile) runs the list tile by tile; [`reduction`](self::reduction) folds what it computes, and
 //! [`reduce`](self::reduce) walks the segments of one or several reductions; [`split`](self::split) divides the work
 //! between threads; [`stages`](self::stages) takes rows through several plans at a time.
@@ -11,21 +11,21 @@ mod cast;
 mod code;
 mod contract;
 mod deviation;
-mod direct;
 mod entry;
 mod family;
 mod fold;
 mod folding;
+mod fused;
 mod gather;
 mod half_map;
+mod immediate;
 mod index_fold;
 mod integer;
-mod joined;
 mod map;
 mod order;
 mod pack;
+mod partials;
 mod plain;
-mod plane;
 mod read;
 mod reduce;
 mod reduction;
@@ -50,7 +50,7 @@ use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_
 
 use crate::simd::Isa;
 
-pub(crate) use direct::{Sharing, elements_fn, fold_elements, gather_elements, shares_fold};
+pub(crate) use immediate::{Sharing, elements_fn, fold_elements, gather_elements, shares_fold};
 pub(crate) use split::try_share;
 pub(crate) use stages::by_rows;
 
@@ -116,7 +116,7 @@ fn step_ps(op: Op, dtype: Dtype) -> usize {
 }
 
 /// Runs a plan to the end. With one thread it runs on the calling one; else those of the pool that the caller computes for
-/// (`team::within`) share the work.
+/// (`fork_join::within`) share the work.
 ///
 /// # Errors
 /// [`Error::Alloc`](stridewise_core::Error::Alloc) where there is no memory for what is computed on the way; some of the outputs

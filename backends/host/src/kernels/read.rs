@@ -43,9 +43,9 @@ pub(super) trait Read<V: Lane> {
 }
 
 /// The elements of the first source.
-pub(super) struct Elements;
+pub(super) struct Values;
 
-impl<V: Lane> Read<V> for Elements {
+impl<V: Lane> Read<V> for Values {
     #[inline(always)]
     unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
         // SAFETY: the caller's contract.
@@ -82,7 +82,8 @@ struct Products;
 impl<V: Lane> Read<V> for Products {
     #[inline(always)]
     fn fetch(from: [*const V::Elem; 2], i: usize, k: usize) {
-        from.iter().for_each(|&src| <Elements as Read<V>>::fetch([src; 2], i, k));
+        <Values as Read<V>>::fetch([from[0]; 2], i, k);
+        <Values as Read<V>>::fetch([from[1]; 2], i, k);
     }
     #[inline(always)]
     unsafe fn vector([a, b]: [*const V::Elem; 2], i: usize) -> V {
@@ -93,8 +94,8 @@ impl<V: Lane> Read<V> for Products {
     unsafe fn part([a, b]: [*const V::Elem; 2], i: usize, len: usize) -> V {
         // SAFETY: the caller's contract.
         unsafe {
-            let [a, b] = [a, b].map(|from| V::load_part(from.add(i), len));
-            <ByNum<define::Multiply> as LaneFn<2>>::f([a, b])
+            let product = [V::load_part(a.add(i), len), V::load_part(b.add(i), len)];
+            <ByNum<define::Multiply> as LaneFn<2>>::f(product)
         }
     }
 }
@@ -140,7 +141,7 @@ impl<V: Lane> Read<V> for Seconds {
 pub(super) trait ReadAny {
     type Of<V: Lane>: Read<V>;
 }
-impl ReadAny for Elements {
+impl ReadAny for Values {
     type Of<V: Lane> = Self;
 }
 impl ReadAny for Products {

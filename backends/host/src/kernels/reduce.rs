@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use stridewise_core::{Family, LaunchPlan, Result};
 
 use super::code::SLOT_BYTES;
-use super::plane::{SEGMENT_ROWS, TASKS, Tree};
+use super::partials::{SEGMENT_ROWS, TASKS, Tree};
 use super::reduction::{Place, Reduction, Room};
 use super::tile::Scratch;
 use super::{Tuning, split};
@@ -55,8 +55,8 @@ pub(super) unsafe fn reduce(plans: &[LaunchPlan], tuning: &Tuning) -> Result<()>
 pub(super) struct Together {
     /// Not on the stack, where a few of kilobytes each are most of what the engine needs of it.
     all: Vec<Reduction>,
-    /// Bytes of a plane for all of them.
-    plane: usize,
+    /// Bytes of a partial for all of them.
+    partial: usize,
     /// Bytes that they read at each point.
     bytes: usize,
 }
@@ -64,8 +64,8 @@ pub(super) struct Together {
 /// Memory of one thread.
 struct Worker {
     rooms: SmallVec<[Room; 1]>,
-    /// Where the planes of accumulators begin, behind the rooms.
-    planes: *mut u8,
+    /// Where the partial results begin, behind the rooms.
+    partials: *mut u8,
     /// Keeps both.
     _scratch: Scratch,
 }
@@ -95,13 +95,13 @@ impl Together {
             let points = if first.rows { SEGMENT_ROWS } else { first.folded() };
             width = width.min(NEAR_BYTES / (points * bytes).max(1));
         }
-        let mut plane = 0;
+        let mut partial = 0;
         for reduction in &mut all {
             reduction.narrow_to(width);
-            reduction.plane_at = plane;
-            plane += reduction.planes.bytes();
+            reduction.partial_at = partial;
+            partial += reduction.partials.bytes();
         }
-        Self { all, plane, bytes }
+        Self { all, partial, bytes }
     }
 
     /// What all of them have in common, each can tell.
@@ -120,7 +120,7 @@ impl Together {
         let (one, kept) = (self.one(), self.one().kept());
         let (outputs, row) = (kept.len(), if kept.across { 1 } else { kept.row() });
         // Narrow columns of a wide row would read every page by several threads, a little each.
-        let grain = if one.rows { COLUMN_BYTES / one.planes.acc.size() } else { 1 };
+        let grain = if one.rows { COLUMN_BYTES / one.partials.acc.size() } else { 1 };
         let enough = if one.rows { threads * grain } else { threads * 4 };
         // Rows are read faster than columns of them, where there are so many that what the threads come to is soon combined.
         let many = one.rows && one.folded() >= ROWS_PER_PLANE * threads * threads * TASKS;
@@ -138,10 +138,10 @@ impl Together {
     }
 
     fn worker(&self) -> Result<Worker> {
-        // One plane per level of the tree, and one for the result.
-        let planes = usize::BITS as usize - self.one().segments.leading_zeros() as usize + 3;
+        // One partial per level of the tree, and one for the result.
+        let partials = usize::BITS as usize - self.one().segments.leading_zeros() as usize + 3;
         let rooms: usize = self.all.iter().map(Reduction::room_bytes).sum();
-        let mut scratch = Scratch::take((rooms + planes * self.plane).next_multiple_of(SLOT_BYTES))?;
+        let mut scratch = Scratch::take((rooms + partials * self.partial).next_multiple_of(SLOT_BYTES))?;
         let mut at = scratch.ptr();
         let room = |reduction: &Reduction| {
             let room = reduction.room(at);
@@ -149,7 +149,7 @@ impl Together {
             room
         };
         let rooms = self.all.iter().map(room).collect();
-        Ok(Worker { rooms, planes: at, _scratch: scratch })
+        Ok(Worker { rooms, partials: at, _scratch: scratch })
     }
 
     /// Computes the outputs `start..end`, in row-major order of the kept dimensions.
@@ -162,7 +162,7 @@ impl Together {
     pub(super) unsafe fn outputs(&self, start: usize, end: usize, threads: usize) -> Result<()> {
         let mut worker = self.worker()?;
         let (one, kept) = (self.one(), self.one().kept());
-        let result = worker.planes;
+        let result = worker.partials;
         let mut at = start;
         while at < end {
             let cursor = kept.seek(at);
@@ -170,7 +170,7 @@ impl Together {
             if !kept.across {
                 len = len.min(kept.left(&cursor));
             }
-            // SAFETY: planes and rooms are disjoint parts of the scratch memory, sized by `worker`, the rooms for as many
+            // SAFETY: partials and rooms are disjoint parts of the scratch memory, sized by `worker`, the rooms for as many
             // outputs; the rest is the caller's contract.
             unsafe {
                 if one.rows {
@@ -180,16 +180,16 @@ impl Together {
                         let place = Place { cursor: &kept.seek(at + o), len: 1 };
                         self.fold(&mut worker, &place, threads)?;
                         for (reduction, room) in self.all.iter().zip(&mut worker.rooms) {
-                            reduction.take(room, &place, result.wrapping_add(reduction.plane_at), o);
+                            reduction.take(room, &place, result.wrapping_add(reduction.partial_at), o);
                         }
                     }
                 }
                 for (reduction, room) in self.all.iter().zip(&mut worker.rooms) {
-                    let plane = result.wrapping_add(reduction.plane_at);
+                    let partial = result.wrapping_add(reduction.partial_at);
                     if !one.rows && one.segments == 1 {
-                        reduction.values(room, plane, at, len);
+                        reduction.values(room, partial, at, len);
                     }
-                    reduction.finish(room, plane, at, len);
+                    reduction.finish(room, partial, at, len);
                 }
             }
             at += len;
@@ -197,7 +197,7 @@ impl Together {
         Ok(())
     }
 
-    /// Folds all segments of a place into the first of the worker's planes.
+    /// Folds all segments of a place into the first of the worker's partials.
     ///
     /// # Errors
     /// As for [`reduce`].
@@ -205,45 +205,45 @@ impl Together {
     /// # Safety
     /// As for [`outputs`](Self::outputs).
     unsafe fn fold(&self, worker: &mut Worker, place: &Place<'_>, threads: usize) -> Result<()> {
-        let (segments, result) = (self.one().segments, worker.planes);
+        let (segments, result) = (self.one().segments, worker.partials);
         let tree = Tree {
-            bytes: self.plane,
+            bytes: self.partial,
             points: |segment| self.one().points(segment),
-            // SAFETY: the tree has planes of this place.
+            // SAFETY: the tree has partials of this place.
             combine: |acc, other, points| unsafe { self.combine(acc, other, points, place.len) },
         };
         let fold = |worker: &mut Worker, segments, acc, spare| {
             tree.fold(segments, acc, spare, &mut |segment, acc| {
                 for (reduction, room) in self.all.iter().zip(&mut worker.rooms) {
-                    // SAFETY: the caller's contract; a worker has a plane for each level of the tree.
-                    unsafe { reduction.leaf(room, place, segment, acc.wrapping_add(reduction.plane_at)) };
+                    // SAFETY: the caller's contract; a worker has a partial for each level of the tree.
+                    unsafe { reduction.leaf(room, place, segment, acc.wrapping_add(reduction.partial_at)) };
                 }
             });
         };
         if tree.is_shared(segments, threads) {
             let fold = |segments, acc| {
                 let mut worker = self.worker()?;
-                let spare = worker.planes;
+                let spare = worker.partials;
                 fold(&mut worker, segments, acc, spare);
                 Ok(())
             };
-            // SAFETY: the worker's own plane.
+            // SAFETY: the worker's own partial.
             unsafe { tree.share(segments, result, threads, &fold) }
         } else {
-            fold(worker, 0..segments, result, result.wrapping_add(self.plane));
+            fold(worker, 0..segments, result, result.wrapping_add(self.partial));
             Ok(())
         }
     }
 
-    /// Combines two planes of `len` outputs into the first, whose points come first; of so many points each.
+    /// Combines two partials of `len` outputs into the first, whose points come first; of so many points each.
     ///
     /// # Safety
-    /// Both are planes.
+    /// Both are partials.
     unsafe fn combine(&self, acc: *mut u8, other: *const u8, points: [usize; 2], len: usize) {
-        for Reduction { planes, plane_at, .. } in &self.all {
+        for Reduction { partials, partial_at, .. } in &self.all {
             // SAFETY: the caller's contract.
             unsafe {
-                planes.combine(acc.wrapping_add(*plane_at), other.wrapping_add(*plane_at), points, len);
+                partials.combine(acc.wrapping_add(*partial_at), other.wrapping_add(*partial_at), points, len);
             }
         }
     }

@@ -10,7 +10,7 @@ use super::code::{Access, Code, Slots, TILE_BYTES, Target};
 use super::entry::StepFn;
 use super::fold::{ACC_BYTES, ROWS};
 use super::folding::Folding;
-use super::plane::{Kind, Planes, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
+use super::partials::{Kind, Partials, ROW_BYTES, Run, SEGMENT, SEGMENT_ROWS, by_rows};
 use super::read::{input_alone, products, seconds, widening};
 use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
@@ -27,9 +27,9 @@ pub(super) struct Reduction {
     /// Whether tiles run along kept dimensions.
     pub(super) rows: bool,
     /// Accumulators.
-    pub(super) planes: Planes,
-    /// Bytes from the start of a plane for all reductions that are folded together to this one's.
-    pub(super) plane_at: usize,
+    pub(super) partials: Partials,
+    /// Bytes from the start of a partial for all reductions that are folded together to this one's.
+    pub(super) partial_at: usize,
     /// Segments of one output.
     pub(super) segments: usize,
     /// Points of a row of folded dimensions, where tiles run along these: segments end where rows do.
@@ -38,7 +38,7 @@ pub(super) struct Reduction {
     per_row: usize,
     /// Outputs that are folded together at most.
     width: usize,
-    /// The input in which an index is looked for once, at the end; see [`Planes::late`].
+    /// The input in which an index is looked for once, at the end; see [`Partials::late`].
     late: Option<usize>,
     /// Whether elements are folded from where they lie in memory, in no cache.
     ahead: bool,
@@ -82,7 +82,7 @@ impl Cut {
             && matches!(fold, Fold::Op(_))
             && matches!(acc, Dtype::F32 | Dtype::F64)
             && along.dims.len() == 1
-            && along.access(0) == Access::Direct;
+            && along.access(0) == Access::Contiguous;
         let rows = !dense && by_rows([outputs, points], [step(kept), step(along)], kept.row());
         Self { rows, row: if along.across { points } else { along.row() } }
     }
@@ -193,7 +193,7 @@ impl Reduction {
                 (folding.run, folding.many) = (run, many);
                 element = (from, Some(Program::convert(from, from)));
                 if from == acc {
-                    access[0] = Access::Direct;
+                    access[0] = Access::Contiguous;
                 }
             } else if from == value && acc != value {
                 element.1 = Some(Program::convert(value, acc));
@@ -228,7 +228,7 @@ impl Reduction {
             alias: &|_, _| false,
             stream: false,
         };
-        let post = Code::compile(post_program, tuning.isa, &[Access::Direct], &target)?;
+        let post = Code::compile(post_program, tuning.isa, &[Access::Contiguous], &target)?;
         let narrow = match &kind {
             Kind::Value(_) | Kind::Deviation(_) if acc != value => {
                 Some(resolve(Op::Cast, acc, value, tuning.isa)?.run)
@@ -252,15 +252,15 @@ impl Reduction {
         let moved: usize = inputs.filter_map(View::moved).sum();
         let footprint = outputs.saturating_mul(points).saturating_mul(moved);
         let ahead = !rows && lane.code.hands_on() && footprint > tuning.last_cache_bytes;
-        let itself = lane.code.input_itself().filter(|&input| lane.space.access(input) == Access::Direct);
+        let itself = lane.code.input_itself().filter(|&input| lane.space.access(input) == Access::Contiguous);
         let late = itself.filter(|_| matches!(kind, Kind::Index(..)) && !rows && !lane.space.across);
-        let planes = Planes { kind, acc, rows, len: if rows { width } else { 1 }, late: late.is_some() };
+        let partials = Partials { kind, acc, rows, len: if rows { width } else { 1 }, late: late.is_some() };
         Some(Self {
             lane,
             other,
             rows,
-            planes,
-            plane_at: 0,
+            partials,
+            partial_at: 0,
             segments,
             row,
             per_row,
@@ -298,7 +298,7 @@ impl Reduction {
     pub(super) fn narrow_to(&mut self, width: usize) {
         self.width = self.width.min(width).max(1);
         if self.rows {
-            self.planes.len = self.width;
+            self.partials.len = self.width;
         }
     }
 
@@ -335,7 +335,7 @@ impl Reduction {
 
     /// The fold and the input, where an output's points are one segment that lies element after element.
     fn short(&self) -> Option<(&Folding, usize)> {
-        match &self.planes.kind {
+        match &self.partials.kind {
             Kind::Value(f) if self.segments == 1 && self.lane.space.dims.len() <= 1 => {
                 Some(f).zip(self.lane.code.input_itself())
             }
@@ -343,20 +343,20 @@ impl Reduction {
         }
     }
 
-    /// Folds `len` outputs from one on, each of which is one segment, to values in the room; `plane` has room for one.
+    /// Folds `len` outputs from one on, each of which is one segment, to values in the room; `partial` has room for one.
     ///
     /// # Safety
     /// As for [`segment`](Self::segment), for all of these outputs, which are no more than [`width`](Self::width).
-    pub(super) unsafe fn values(&self, room: &mut Room, plane: *mut u8, start: usize, len: usize) {
+    pub(super) unsafe fn values(&self, room: &mut Room, partial: *mut u8, start: usize, len: usize) {
         let kept = self.kept();
-        let (_, size) = self.planes.result();
+        let (_, size) = self.partials.result();
         let Some((f, input)) = self.short() else {
             for o in 0..len {
                 let place = Place { cursor: &kept.seek(start + o), len: 1 };
                 // SAFETY: the caller's contract; there is one segment.
                 unsafe {
-                    self.segment(&mut room.slots, &place, 0, plane);
-                    self.take(room, &place, plane, o);
+                    self.segment(&mut room.slots, &place, 0, partial);
+                    self.take(room, &place, partial, o);
                 }
             }
             return;
@@ -377,30 +377,30 @@ impl Reduction {
         }
     }
 
-    /// Takes what one output came to from a plane, as value number `o` in the room.
+    /// Takes what one output came to from a partial, as value number `o` in the room.
     ///
     /// # Safety
-    /// As for [`segment`](Self::segment); the plane has the result of the place's whole tree, and `o` is below
+    /// As for [`segment`](Self::segment); the partial has the result of the place's whole tree, and `o` is below
     /// [`width`](Self::width).
-    pub(super) unsafe fn take(&self, room: &mut Room, place: &Place<'_>, plane: *mut u8, o: usize) {
-        let (at, size) = self.planes.result();
+    pub(super) unsafe fn take(&self, room: &mut Room, place: &Place<'_>, partial: *mut u8, o: usize) {
+        let (at, size) = self.partials.result();
         // SAFETY: the caller's contract.
         unsafe {
-            self.locate(place, plane);
-            std::ptr::copy_nonoverlapping(plane.add(at), room.values.add(o * size), size);
+            self.locate(place, partial);
+            std::ptr::copy_nonoverlapping(partial.add(at), room.values.add(o * size), size);
         }
     }
 
     /// Applies the finish to the folded values of `len` outputs from one on, which are in a row, and writes them. They are in
-    /// the room, or, of rows, in a plane.
+    /// the room, or, of rows, in a partial.
     ///
     /// # Safety
     /// As for [`segment`](Self::segment); the outputs are this call's to write.
-    pub(super) unsafe fn finish(&self, room: &mut Room, plane: *mut u8, start: usize, len: usize) {
+    pub(super) unsafe fn finish(&self, room: &mut Room, partial: *mut u8, start: usize, len: usize) {
         let kept = self.kept();
         let output = self.lane.code.operands();
         let cursor = kept.seek(start);
-        let mut from = if self.rows { plane.wrapping_add(self.planes.result().0) } else { room.values };
+        let mut from = if self.rows { partial.wrapping_add(self.partials.result().0) } else { room.values };
         if let Some(narrow) = self.narrow {
             // SAFETY: the values and the narrowed ones are disjoint, and there is room for `len` of each.
             unsafe { narrow(room.narrowed, from, from, from, 0, len) };
@@ -419,7 +419,7 @@ impl Reduction {
         }
     }
 
-    /// Folds one segment of a place into a plane.
+    /// Folds one segment of a place into a partial.
     ///
     /// # Safety
     /// As for [`segment`](Self::segment).
@@ -436,14 +436,14 @@ impl Reduction {
     /// Finds the place of the best value in its segment, where it is looked for at the end.
     ///
     /// # Safety
-    /// As for [`segment`](Self::segment); `plane` has the result of a place's whole tree.
-    unsafe fn locate(&self, place: &Place<'_>, plane: *mut u8) {
+    /// As for [`segment`](Self::segment); `partial` has the result of a place's whole tree.
+    unsafe fn locate(&self, place: &Place<'_>, partial: *mut u8) {
         let Some(input) = self.late else { return };
         let space = &self.lane.space;
-        // SAFETY: the plane has the first point of a segment; the segment's elements are readable one after the other, and the
+        // SAFETY: the partial has the first point of a segment; the segment's elements are readable one after the other, and the
         // value is among them.
         unsafe {
-            self.planes.locate(plane, |start| {
+            self.partials.locate(partial, |start| {
                 let src = place.cursor.at[input].wrapping_add(space.seek(start).at[input].addr());
                 (src.cast_const(), SEGMENT.min(space.row() - start % space.row()))
             });
@@ -453,7 +453,7 @@ impl Reduction {
     /// Folds one segment of a place's points, tiles running along folded dimensions.
     ///
     /// # Safety
-    /// The contract of [`run`](super::run); the place is one of the plan, `slots` are prepared, and `acc` is a plane.
+    /// The contract of [`run`](super::run); the place is one of the plan, `slots` are prepared, and `acc` is a partial.
     unsafe fn segment(&self, slots: &mut Slots, place: &Place<'_>, segment: usize, acc: *mut u8) {
         let Tiles { code, space, .. } = &self.lane;
         let (start, end) = (self.points(segment), self.points(segment + 1));
@@ -474,7 +474,7 @@ impl Reduction {
                 let value = [value(code.value), value(code.other.unwrap_or(code.value))];
                 let (first, last) = (at == start, at + len == end);
                 let run = Run { at, first, last, points: end - start, ahead: self.ahead };
-                self.planes.run(acc, value, &run, len);
+                self.partials.run(acc, value, &run, len);
             }
             at += len;
             if at < end {
@@ -500,7 +500,7 @@ impl Reduction {
         let start = segment * SEGMENT_ROWS;
         let end = (start + SEGMENT_ROWS).min(self.other.len());
         let mut offsets = self.other.seek(start);
-        if let (false, Some(input)) = (self.planes.is_index(), code.input_itself()) {
+        if let (false, Some(input)) = (self.partials.is_index(), code.input_itself()) {
             let mut row = start;
             while row < end {
                 let count = ROWS.min(end - row);
@@ -512,7 +512,7 @@ impl Reduction {
                     }
                 }
                 // SAFETY: the caller's contract.
-                unsafe { self.planes.rows(acc, &rows[..count], row, start..end, len) };
+                unsafe { self.partials.rows(acc, &rows[..count], row, start..end, len) };
                 row += count;
             }
             return;
@@ -527,7 +527,7 @@ impl Reduction {
                 self.lane.load(&cursor, slots, len);
                 code.run(slots, len);
                 let value = slots.0[usize::from(code.value)].cast_const();
-                self.planes.rows(acc, &[value], row, start..end, len);
+                self.partials.rows(acc, &[value], row, start..end, len);
             }
             if row + 1 < end {
                 self.other.advance(&mut offsets, 1);

@@ -125,7 +125,7 @@ struct Worker {
     post: Slots,
     values: *mut u8,
     /// Two more tiles of values, one after the other.
-    planes: *mut u8,
+    partials: *mut u8,
     /// Keeps the memory.
     _scratch: Scratch,
 }
@@ -201,7 +201,7 @@ impl Scan {
         let access: SmallVec<[Access; 8]> = (0..inputs).map(|v| lane.access(v)).collect();
         let code = Code::compile(program, tuning.isa, &access, &Target::Value(acc))?;
         let target = Target::Outputs { access: &[lane.access(inputs)], alias: &|_, _| false, stream: false };
-        let post = Code::compile(&Program::convert(acc, value), tuning.isa, &[Access::Direct], &target)?;
+        let post = Code::compile(&Program::convert(acc, value), tuning.isa, &[Access::Contiguous], &target)?;
         let width = (TILE_BYTES / acc.size()).min(code.tile_len).min(post.tile_len);
         let whole = op == Op::Multiply && matches!(acc.kind(), DtypeKind::Float | DtypeKind::Complex);
         Some(Self {
@@ -224,8 +224,8 @@ impl Scan {
         self.lane.code.prepare(&mut slots, start);
         self.post.prepare(&mut post_slots, start.wrapping_add(code));
         let values = start.wrapping_add(code + post);
-        let planes = values.wrapping_add(SLOT_BYTES);
-        Ok(Worker { slots, post: post_slots, values, planes, _scratch: scratch })
+        let partials = values.wrapping_add(SLOT_BYTES);
+        Ok(Worker { slots, post: post_slots, values, partials, _scratch: scratch })
     }
 
     /// Number of blocks of a row.
@@ -371,7 +371,7 @@ impl Scan {
         let mut worker = self.worker()?;
         let views = space.views.len();
         // What is before the block, and what the block comes to so far.
-        let (before, local) = (worker.planes, worker.planes.wrapping_add(SLOT_BYTES));
+        let (before, local) = (worker.partials, worker.partials.wrapping_add(SLOT_BYTES));
         let size = self.acc.size();
         let mut at = start;
         while at < end {
@@ -386,7 +386,7 @@ impl Scan {
                 for (k, at) in cursor.at[..views].iter_mut().enumerate() {
                     *at = base.at[k].wrapping_add(offsets.at[k].addr());
                 }
-                // SAFETY: the caller's contract; each plane holds `width` values.
+                // SAFETY: the caller's contract; each partial holds `width` values.
                 unsafe {
                     let elements = self.tile(&mut worker, &cursor, len);
                     if row % self.block == 0 {

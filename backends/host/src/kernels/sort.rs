@@ -14,7 +14,7 @@ use super::order::Order;
 use super::pack::with_size;
 use super::space::{Cursor, Space, View};
 use super::{Tuning, split};
-use crate::team;
+use crate::fork_join;
 
 /// Rows shorter than this are sorted by comparison, per byte of what distinguishes elements.
 const SHORT_PER_BYTE: usize = 96;
@@ -437,7 +437,7 @@ fn tree<W: Word>(
         let (low, high) = words.split_at_mut(middle);
         let (low_spare, high_spare) = spare.split_at_mut(middle);
         let (low_counts, high_counts) = counts.split_at_mut(parts / 2 * digits_of(bits));
-        team::both(
+        fork_join::both(
             || tree(low, low_spare, low_counts, !over, bits, parts / 2),
             || tree(high, high_spare, high_counts, !over, bits, parts - parts / 2),
         );
@@ -455,7 +455,7 @@ fn merge<'a, W: Word>(mut a: &'a [W], mut b: &'a [W], to: &mut [W], parts: usize
         let cut = a.len() / 2;
         let other = b.partition_point(|w| *w < a[cut]);
         let (low, high) = to.split_at_mut(cut + other);
-        team::both(
+        fork_join::both(
             || merge(&a[..cut], &b[..other], low, parts / 2),
             || merge(&a[cut..], &b[other..], high, parts - parts / 2),
         );

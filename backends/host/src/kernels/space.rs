@@ -55,8 +55,8 @@ impl View {
     /// for what is computed, or read again and again, which takes no memory to speak of.
     pub(super) fn moved(&self) -> Option<usize> {
         let once = !self.index && self.strides.iter().all(|&step| step != 0);
-        let apart = self.strides.iter().map(|step| step.unsigned_abs()).min().unwrap_or(0);
-        once.then(|| apart.clamp(self.size, LINE_BYTES))
+        let nearest = self.strides.iter().map(|step| step.unsigned_abs()).min().unwrap_or(0);
+        once.then(|| nearest.clamp(self.size, LINE_BYTES))
     }
 }
 
@@ -175,7 +175,7 @@ impl Space {
         if v.index {
             return Access::Packed;
         }
-        let Some(&inner) = v.strides.last() else { return Access::Direct };
+        let Some(&inner) = v.strides.last() else { return Access::Contiguous };
         if self.across {
             let mut dense = v.size.cast_signed();
             let mut contiguous = true;
@@ -184,14 +184,14 @@ impl Space {
                 dense = dense.wrapping_mul(extent.cast_signed());
             }
             return match contiguous {
-                true => Access::Direct,
+                true => Access::Contiguous,
                 false if v.strides.iter().all(|&s| s == 0) => Access::Uniform,
                 false => Access::Packed,
             };
         }
         match inner {
             0 => Access::Uniform,
-            s if s == v.size.cast_signed() => Access::Direct,
+            s if s == v.size.cast_signed() => Access::Contiguous,
             _ => Access::Packed,
         }
     }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use stridewise_core::{Error, Result};
 
-use crate::team::{self, Order};
+use crate::fork_join::{self, Direction};
 
 /// A part has at least about this much work, in bytes moved.
 const PART_BYTES: usize = 64 << 10;
@@ -25,7 +25,7 @@ pub(super) fn ranges(
 ) {
     match parts(total, row, bytes, grain, threads) {
         None => run(0, total),
-        Some((parts, range)) => team::share(parts, threads, &|index| {
+        Some((parts, range)) => fork_join::share(parts, threads, &|index| {
             if let Some((start, end)) = range(index) {
                 run(start, end);
             }
@@ -44,21 +44,21 @@ pub(super) fn try_ranges(
 ) -> Result<()> {
     match parts(total, row, bytes, grain, threads) {
         None => run(0, total),
-        Some((parts, range)) => try_share(team::order(), parts, threads, &|index| {
+        Some((parts, range)) => try_share(fork_join::direction(), parts, threads, &|index| {
             range(index).map_or(Ok(()), |(start, end)| run(start, end))
         }),
     }
 }
 
-/// [`team::share_in`] of parts that may fail: those that nobody has begun are left out then.
+/// [`fork_join::share_in`] of parts that may fail: those that nobody has begun are left out then.
 pub(crate) fn try_share(
-    order: Order,
+    direction: Direction,
     parts: usize,
     threads: usize,
     run: &(dyn Fn(usize) -> Result<()> + Sync),
 ) -> Result<()> {
     let failure: OnceLock<Error> = OnceLock::new();
-    team::share_in(order, parts, threads, &|part| {
+    fork_join::share_in(direction, parts, threads, &|part| {
         if failure.get().is_none()
             && let Err(error) = run(part)
         {
@@ -115,7 +115,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::pool::Pool;
+    use crate::fork_join::Pool;
 
     #[test]
     fn parts_make_up_the_whole() {
@@ -129,7 +129,7 @@ mod tests {
             (1_234_567, 11, 4),
         ] {
             let seen = Mutex::new(Vec::new());
-            team::within(&pool, 0, || {
+            fork_join::within(&pool, 0, || {
                 ranges(total, row, bytes, GRAIN, 2, &|a, b| seen.lock().unwrap().push((a, b)));
             });
             let mut seen = seen.into_inner().unwrap();

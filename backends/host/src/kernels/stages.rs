@@ -10,7 +10,7 @@ use super::reduce::Together;
 use super::space::Space;
 use super::tile::Map;
 use super::{Tuning, contract, groups, split};
-use crate::team::{self, Order};
+use crate::fork_join::{self, Direction};
 
 /// Bytes of rows that go through all stages at a time, about half of a core's second-level cache.
 const NEAR_BYTES: usize = 512 << 10;
@@ -42,14 +42,14 @@ pub(crate) unsafe fn by_rows(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> Res
     };
     // While the last stage writes past the caches, the memory would only be written, and while the first one reads, only be
     // read. A thread mostly goes on with the next part.
-    let order = team::order();
+    let direction = fork_join::direction();
     if let Some(Pass::Map(map)) = passes.iter_mut().flatten().next_back() {
         let LaunchPlan { inputs, program, .. } = &stages[0][0];
         let pitch = inputs[0].strides[0].unsigned_abs() * program.inputs()[0].size();
         let part = (rows / parts * pitch).cast_signed();
-        map.fetch_ahead(inputs[0].ptr.as_ptr(), if order == Order::Backwards { -part } else { part });
+        map.fetch_ahead(inputs[0].ptr.as_ptr(), if direction == Direction::Backwards { -part } else { part });
     }
-    split::try_share(order, parts, tuning.threads, &|part| {
+    split::try_share(direction, parts, tuning.threads, &|part| {
         let row = |part: usize| rows * part / parts;
         passes.iter().flatten().try_for_each(|pass| {
             // SAFETY: the caller's contract; `rows` has found that a row of a stage reads the same row of earlier ones.
@@ -135,9 +135,9 @@ fn rows(stages: &[Vec<LaunchPlan>]) -> Option<(usize, usize)> {
                 let size = plan.program.inputs()[number].size();
                 let reach = reach(input, &plan.dims, size);
                 let same_row = |(output, bytes, range): &(Operand, usize, Range<usize>)| {
-                    let apart = range.end <= reach.start || reach.end <= range.start;
+                    let disjoint = range.end <= reach.start || reach.end <= range.start;
                     let place = (output.ptr, *bytes, output.strides[0]);
-                    apart || (place == (input.ptr, size, input.strides[0]) && has_rows(input, &plan.dims))
+                    disjoint || (place == (input.ptr, size, input.strides[0]) && has_rows(input, &plan.dims))
                 };
                 if !written.iter().all(same_row) {
                     return None;

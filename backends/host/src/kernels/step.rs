@@ -25,31 +25,7 @@ pub(super) struct Resolved {
     /// overlap and fall back to one element at a time.
     pub(super) lanes: bool,
     /// Whether it reads every second element, or elements in reverse, where flags ask for it.
-    pub(super) apart: bool,
-}
-
-/// The function for an operation on operands of a dtype; `None` where the operation does not take the dtype.
-pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Resolved> {
-    if !op.allows(dtype) {
-        return None;
-    }
-    match (op, dtype) {
-        // The one function that knows its format: not float32's.
-        (Op::Nextafter, Dtype::F16 | Dtype::Bf16) => {
-            Resolve::lanes(lane_entry::<LaneMaps<ByFloat<define::Nextafter>, 2>>(isa, dtype))
-        }
-        // One instruction, whatever its class.
-        (Op::Sqrt, Dtype::F32 | Dtype::F64) => {
-            Resolve::lanes(wide_entry::<LaneMaps<ByAnalytic<define::Sqrt>, 1>>(isa, dtype))
-        }
-        _ => op.visit(Resolve { dtype, out, isa }),
-    }
-}
-
-struct Resolve {
-    dtype: Dtype,
-    out: Dtype,
-    isa: Isa,
+    pub(super) strided: bool,
 }
 
 /// Arms of a match over the integers, or over a dtype and its scalar.
@@ -85,12 +61,42 @@ macro_rules! plain {
         }
     };
     (@ $self:ident, $Kernel:ident, $P:ty, $W:ty, $K:ident) => {
-        Some(Resolved { run: entry::<$Kernel<$P, $W, $K>>($self.isa), lanes: false, apart: false })
+        Some(Resolved { run: entry::<$Kernel<$P, $W, $K>>($self.isa), lanes: false, strided: false })
     };
 }
 
+/// The function for an operation on operands of a dtype; `None` where the operation does not take the dtype.
+pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Resolved> {
+    if !op.allows(dtype) {
+        return None;
+    }
+    let resolve = Resolve { dtype, out, isa };
+    const ONE: usize = 1;
+    match (op, dtype) {
+        // All others of its class give the same bits with a sign and without.
+        (Op::Sign, Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64) => {
+            plain!(resolve, PlainMap, ByNum<define::Sign>, ONE, I8 i8, I16 i16, I32 i32, I64 i64)
+        }
+        // The one function that knows its format: not float32's.
+        (Op::Nextafter, Dtype::F16 | Dtype::Bf16) => {
+            Resolve::lanes(lane_entry::<LaneMaps<ByFloat<define::Nextafter>, 2>>(isa, dtype))
+        }
+        // One instruction, whatever its class.
+        (Op::Sqrt, Dtype::F32 | Dtype::F64) => {
+            Resolve::lanes(wide_entry::<LaneMaps<ByAnalytic<define::Sqrt>, 1>>(isa, dtype))
+        }
+        _ => op.visit(resolve),
+    }
+}
+
+struct Resolve {
+    dtype: Dtype,
+    out: Dtype,
+    isa: Isa,
+}
+
 /// The unsigned integer of a signed one's width, for what only sees bits; any other dtype itself.
-fn unsigned(dtype: Dtype) -> Dtype {
+pub(super) fn unsigned(dtype: Dtype) -> Dtype {
     match dtype {
         Dtype::I8 => Dtype::U8,
         Dtype::I16 => Dtype::U16,
@@ -102,22 +108,23 @@ fn unsigned(dtype: Dtype) -> Dtype {
 
 impl Resolve {
     fn lanes(run: Option<StepFn>) -> Option<Resolved> {
-        run.map(|run| Resolved { run, lanes: true, apart: true })
+        run.map(|run| Resolved { run, lanes: true, strided: true })
     }
     fn function(run: Option<StepFn>) -> Option<Resolved> {
-        run.map(|run| Resolved { run, lanes: true, apart: false })
+        run.map(|run| Resolved { run, lanes: true, strided: false })
     }
     fn test(run: Option<StepFn>) -> Option<Resolved> {
-        run.map(|run| Resolved { run, lanes: false, apart: false })
+        run.map(|run| Resolved { run, lanes: false, strided: false })
     }
 }
 
 impl Visitor for Resolve {
     type Out = Option<Resolved>;
 
-    fn num<O: NumOp<K>, const K: usize>(self) -> Self::Out {
+    fn num<O: NumOp<K>, const K: usize>(mut self) -> Self::Out {
+        self.dtype = unsigned(self.dtype);
         Self::lanes(lane_entry::<LaneMaps<ByNum<O>, K>>(self.isa, self.dtype))
-            .or_else(|| plain!(self, PlainMap, ByNum<O>, K, integers C64 Complex<f32>, C128 Complex<f64>))
+            .or_else(|| plain!(self, PlainMap, ByNum<O>, K, unsigned C64 Complex<f32>, C128 Complex<f64>))
     }
     fn num_fn<O: NumFn<K>, const K: usize>(self) -> Self::Out {
         Self::function(function_entry::<ByNumFn<O>, K>(self.isa, self.dtype))
@@ -169,10 +176,10 @@ impl Visitor for Resolve {
     }
 
     fn cast(self) -> Self::Out {
-        Some(Resolved { run: cast::convert(self.dtype, self.out, self.isa), lanes: false, apart: false })
+        Some(Resolved { run: cast::convert(self.dtype, self.out, self.isa), lanes: false, strided: false })
     }
     fn copy(self) -> Self::Out {
-        Some(Resolved { run: copy(self.dtype.size(), self.isa), lanes: true, apart: false })
+        Some(Resolved { run: copy(self.dtype.size(), self.isa), lanes: true, strided: false })
     }
     fn select(self) -> Self::Out {
         // As vectors of floats of the size; complex64 is aligned to its parts, so a scalar of it is no float64.
@@ -183,7 +190,7 @@ impl Visitor for Resolve {
             _ => None,
         };
         if let Some(run) = floats.and_then(|d| wide_entry::<LaneChooses>(self.isa, d)) {
-            return Some(Resolved { run, lanes: true, apart: false });
+            return Some(Resolved { run, lanes: true, strided: false });
         }
         let run = match (self.dtype, self.dtype.size()) {
             // Complex numbers are aligned to their parts.
@@ -192,7 +199,7 @@ impl Visitor for Resolve {
             (_, 2) => entry::<Choose<u16>>(self.isa),
             _ => entry::<Choose<[u64; 2]>>(self.isa),
         };
-        Some(Resolved { run, lanes: false, apart: false })
+        Some(Resolved { run, lanes: false, strided: false })
     }
 }
 

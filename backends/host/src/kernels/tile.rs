@@ -404,7 +404,8 @@ impl Map {
             let parts = (INPUT_PARTS * read_once).next_power_of_two();
             code.shorten(if gathered { MOST_PARTS } else { parts.clamp(INPUT_PARTS, MOST_PARTS) });
         }
-        let far = |&input: &usize| space.views[input].moved().is_some() && access[input] == Access::Direct;
+        let far =
+            |&input: &usize| space.views[input].moved().is_some() && access[input] == Access::Contiguous;
         let from_memory = read_once == 1 || footprint / FROM_MEMORY > tuning.last_cache_bytes;
         let ahead = match stream && code.has_steps() && from_memory {
             true => (0..inputs).filter(far).map(|input| Ahead { input, distance: 0 }).collect(),
@@ -419,7 +420,9 @@ impl Map {
         let Tiles { code, space, ahead } = &mut self.tiles;
         let read = |&input: &usize| {
             let view = &space.views[input];
-            view.ptr.cast_const() == from && view.moved().is_some() && space.access(input) == Access::Direct
+            view.ptr.cast_const() == from
+                && view.moved().is_some()
+                && space.access(input) == Access::Contiguous
         };
         if let Some(input) = (0..code.first_output()).find(read).filter(|_| code.streams) {
             code.tile_len = code.tile_len.min(FETCHED_BYTES / space.views[input].size);

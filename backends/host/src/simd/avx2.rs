@@ -32,7 +32,7 @@ macro_rules! lanes {
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, and: $and:ident,
      andnot: $andnot:ident, or: $or:ident, xor: $xor:ident, movemask: $movemask:ident, widen: $widen:ident;
-     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $pieces:ident, $reversed:ident;
+     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $pieces:ident;
      $seconds:ident, $halved:expr, $joined:ident, $even:expr; $($bits:tt)*) => {
         mask_type!($mask, $reg, and: |a, b| level!($and(a, b)), or: |a, b| level!($or(a, b)),
             xor: |a, b| level!($xor(a, b)), not: |a| level!($xor(a, $from(_mm256_set1_epi32(-1)))));
@@ -97,10 +97,6 @@ macro_rules! lanes {
             #[inline(always)]
             fn pieces(a: Self, b: Self, half: usize) -> [Self; 2] {
                 $pieces(a.0, b.0, half).map(Self)
-            }
-            #[inline(always)]
-            fn reversed(self) -> Self {
-                Self($reversed(self.0))
             }
             // min and max give their second operand where either is NaN.
             #[inline(always)]
@@ -272,18 +268,6 @@ fn pieces_f64(a: __m256d, b: __m256d, half: usize) -> [__m256d; 2] {
     })
 }
 
-/// See [`Lane::reversed`].
-#[inline(always)]
-fn reversed_f32(a: __m256) -> __m256 {
-    level!(_mm256_permutevar8x32_ps(a, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0)))
-}
-
-/// See [`Lane::reversed`].
-#[inline(always)]
-fn reversed_f64(a: __m256d) -> __m256d {
-    level!(_mm256_permute4x64_pd::<0b00_01_10_11>(a))
-}
-
 seconds! {
     #[target_feature(enable = "avx2")]
     fn seconds_f64(f64, __m256d, ymm_reg);
@@ -301,9 +285,9 @@ div: _mm256_div_ps, fma: _mm256_fmadd_ps, sqrt: _mm256_sqrt_ps, round: _mm256_ro
 cmp: _mm256_cmp_ps, blend: _mm256_blendv_ps, set: _mm256_set1_ps, load: _mm256_loadu_ps,
 load_part: _mm256_maskload_ps, store: _mm256_storeu_ps, store_part: _mm256_maskstore_ps,
 stream: _mm256_stream_ps, and: _mm256_and_ps, andnot: _mm256_andnot_ps, or: _mm256_or_ps, xor: _mm256_xor_ps,
-movemask: _mm256_movemask_ps, widen: _mm256_cvtepi8_epi32; _mm256_cmpeq_epi32, _mm256_castsi256_ps, lookup_f32, lookup32_f32, pieces_f32, reversed_f32;
+movemask: _mm256_movemask_ps, widen: _mm256_cvtepi8_epi32; _mm256_cmpeq_epi32, _mm256_castsi256_ps, lookup_f32, lookup32_f32, pieces_f32;
 seconds_f32, _mm256_shuffle_ps::<0b10_00_10_00>, joined_f32, _mm256_set1_epi64x(0xffff_ffff);
-to: _mm256_castps_si256, set: _mm256_set1_epi32, add: _mm256_add_epi32, sub: _mm256_sub_epi32,
+to: _mm256_castps_si256, set: _mm256_set1_epi32, add: _mm256_add_epi32,
 sll: _mm256_sll_epi32, srl: _mm256_srl_epi32, }
 
 lanes! { F64, f64, i64, __m256d, Mask64, 4, add: _mm256_add_pd, sub: _mm256_sub_pd, mul: _mm256_mul_pd,
@@ -311,9 +295,9 @@ div: _mm256_div_pd, fma: _mm256_fmadd_pd, sqrt: _mm256_sqrt_pd, round: _mm256_ro
 cmp: _mm256_cmp_pd, blend: _mm256_blendv_pd, set: _mm256_set1_pd, load: _mm256_loadu_pd,
 load_part: _mm256_maskload_pd, store: _mm256_storeu_pd, store_part: _mm256_maskstore_pd,
 stream: _mm256_stream_pd, and: _mm256_and_pd, andnot: _mm256_andnot_pd, or: _mm256_or_pd, xor: _mm256_xor_pd,
-movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd, lookup_f64, lookup32_f64, pieces_f64, reversed_f64;
+movemask: _mm256_movemask_pd, widen: _mm256_cvtepi8_epi64; _mm256_cmpeq_epi64, _mm256_castsi256_pd, lookup_f64, lookup32_f64, pieces_f64;
 seconds_f64, _mm256_unpacklo_pd, joined_f64, _mm256_setr_epi64x(-1, 0, -1, 0);
-to: _mm256_castpd_si256, set: _mm256_set1_epi64x, add: _mm256_add_epi64, sub: _mm256_sub_epi64,
+to: _mm256_castpd_si256, set: _mm256_set1_epi64x, add: _mm256_add_epi64,
 sll: _mm256_sll_epi64, srl: _mm256_srl_epi64, }
 
 impl Single for F32 {

@@ -30,7 +30,7 @@ macro_rules! lanes {
      cmp: $cmp:ident, blend: $blend:ident, set: $set:ident, load: $load:ident, load_part: $load_part:ident,
      store: $store:ident, store_part: $store_part:ident, stream: $stream:ident, scale: $scale:ident,
      and: $and:ident, or: $or:ident, xor: $xor:ident, mask_mov: $mask_mov:ident;
-     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $evens:ident, $seconds:ident, $pieces:ident, $reversed:ident;
+     $equal_bits:ident, $from:ident, $lookup:ident, $lookup32:ident, $evens:ident, $seconds:ident, $pieces:ident;
      $($bits:tt)*) => {
         float_lane!($name, $elem, $mask,
             add: |a, b| level!($add(a, b)), sub: |a, b| level!($sub(a, b)), mul: |a, b| level!($mul(a, b)),
@@ -87,10 +87,6 @@ macro_rules! lanes {
             #[inline(always)]
             fn pieces(a: Self, b: Self, half: usize) -> [Self; 2] {
                 $pieces(a.0, b.0, half).map(Self)
-            }
-            #[inline(always)]
-            fn reversed(self) -> Self {
-                Self($reversed(self.0))
             }
             // min and max give their second operand where either is NaN.
             #[inline(always)]
@@ -231,18 +227,6 @@ fn pieces_f64(a: __m512d, b: __m512d, half: usize) -> [__m512d; 2] {
     })
 }
 
-/// See [`Lane::reversed`].
-#[inline(always)]
-fn reversed_f32(a: __m512) -> __m512 {
-    level!(_mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), a))
-}
-
-/// See [`Lane::reversed`].
-#[inline(always)]
-fn reversed_f64(a: __m512d) -> __m512d {
-    level!(_mm512_permutexvar_pd(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), a))
-}
-
 /// As [`even_f32`].
 #[inline(always)]
 fn even_f64() -> __m512i {
@@ -267,8 +251,8 @@ max: _mm512_max_ps, cmp: _mm512_cmp_ps_mask, blend: _mm512_mask_blend_ps, set: _
 load: _mm512_loadu_ps, load_part: _mm512_maskz_loadu_ps, store: _mm512_storeu_ps,
 store_part: _mm512_mask_storeu_ps, stream: _mm512_stream_ps, scale: _mm512_scalef_ps,
 and: _mm512_and_ps, or: _mm512_or_ps, xor: _mm512_xor_ps, mask_mov: _mm512_mask_mov_ps;
-_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps, lookup_f32, lookup32_f32, evens_f32, seconds_f32, pieces_f32, reversed_f32; to: _mm512_castps_si512, set: _mm512_set1_epi32,
-add: _mm512_add_epi32, sub: _mm512_sub_epi32, sll: _mm512_sll_epi32, srl: _mm512_srl_epi32, }
+_mm512_cmpeq_epi32_mask, _mm512_castsi512_ps, lookup_f32, lookup32_f32, evens_f32, seconds_f32, pieces_f32; to: _mm512_castps_si512, set: _mm512_set1_epi32,
+add: _mm512_add_epi32, sll: _mm512_sll_epi32, srl: _mm512_srl_epi32, }
 
 lanes! { F64, f64, i64, __m512d, __mmask8, 8, add: _mm512_add_pd, sub: _mm512_sub_pd, mul: _mm512_mul_pd,
 div: _mm512_div_pd, fma: _mm512_fmadd_pd, sqrt: _mm512_sqrt_pd, round: _mm512_roundscale_pd, abs: _mm512_abs_pd, min: _mm512_min_pd,
@@ -276,8 +260,8 @@ max: _mm512_max_pd, cmp: _mm512_cmp_pd_mask, blend: _mm512_mask_blend_pd, set: _
 load: _mm512_loadu_pd, load_part: _mm512_maskz_loadu_pd, store: _mm512_storeu_pd,
 store_part: _mm512_mask_storeu_pd, stream: _mm512_stream_pd, scale: _mm512_scalef_pd,
 and: _mm512_and_pd, or: _mm512_or_pd, xor: _mm512_xor_pd, mask_mov: _mm512_mask_mov_pd;
-_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd, lookup_f64, lookup32_f64, evens_f64, seconds_f64, pieces_f64, reversed_f64; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
-add: _mm512_add_epi64, sub: _mm512_sub_epi64, sll: _mm512_sll_epi64, srl: _mm512_srl_epi64, }
+_mm512_cmpeq_epi64_mask, _mm512_castsi512_pd, lookup_f64, lookup32_f64, evens_f64, seconds_f64, pieces_f64; to: _mm512_castpd_si512, set: _mm512_set1_epi64,
+add: _mm512_add_epi64, sll: _mm512_sll_epi64, srl: _mm512_srl_epi64, }
 
 impl Single for F32 {
     type Double = F64;

@@ -112,12 +112,6 @@ macro_rules! lanes {
                 [0, 1].map(|odd| Self($reg::from(std::array::from_fn::<$elem, $len, _>(|i| lane(i, odd)))))
             }
             #[inline(always)]
-            fn reversed(self) -> Self {
-                let mut lanes = self.0.to_array();
-                lanes.reverse();
-                Self($reg::from(lanes))
-            }
-            #[inline(always)]
             fn raised(self, x: Self) -> Self {
                 Self(self.0.simd_lt(x.0).bitselect(x.0, self.0))
             }
@@ -172,10 +166,6 @@ macro_rules! lanes {
             #[inline(always)]
             fn bits_add(a: $bits, b: $bits) -> $bits {
                 a + b
-            }
-            #[inline(always)]
-            fn bits_sub(a: $bits, b: $bits) -> $bits {
-                a - b
             }
             #[inline(always)]
             fn bits_shl(a: $bits, count: u32) -> $bits {
@@ -275,8 +265,8 @@ impl Single for F32 {
 }
 
 /// `a·b + c` rounded once, without fused hardware: the product is exact in f64, and rounding the sum there changes nothing
-/// unless it then lies in the middle between two numbers of f32.
-#[inline(always)]
+/// unless it then lies in the middle between two numbers of f32. A function with a polynomial has a dozen of these, so it is called.
+#[inline(never)]
 fn fma_f32(a: f32x4, b: f32x4, c: f32x4) -> f32x4 {
     /// The bits of a double below the last place of f32, and those of the middle between two numbers.
     const BELOW: u32 = (1 << 29) - 1;
@@ -331,18 +321,30 @@ fn fma_f64(a: f64x2, b: f64x2, c: f64x2) -> f64x2 {
     f64x2::from([a[0].mul_add(b[0], c[0]), a[1].mul_add(b[1], c[1])])
 }
 
+/// The conversions of four f16, and of four bf16 that are rounded: tens of instructions each, so they are called.
+#[inline(never)]
+fn from_f16(bits: [u16; 4]) -> f32x4 {
+    f32x4::from(bits.map(|v| half::f16::from_bits(v).to_f32()))
+}
+#[inline(never)]
+fn to_f16(values: f32x4) -> [u16; 4] {
+    values.to_array().map(|v| half::f16::from_f32(v).to_bits())
+}
+#[inline(never)]
+fn to_bf16(values: f32x4) -> [u16; 4] {
+    values.to_array().map(|v| half::bf16::from_f32(v).to_bits())
+}
+
 impl HalfMemory for F32 {
     #[inline(always)]
     unsafe fn load_f16(p: *const u16) -> Self {
         // SAFETY: the caller's contract.
-        let bits = unsafe { p.cast::<[u16; 4]>().read_unaligned() };
-        Self(f32x4::from(bits.map(|v| half::f16::from_bits(v).to_f32())))
+        Self(from_f16(unsafe { p.cast::<[u16; 4]>().read_unaligned() }))
     }
     #[inline(always)]
     unsafe fn store_f16(self, p: *mut u16) {
-        let bits = self.0.to_array().map(|v| half::f16::from_f32(v).to_bits());
         // SAFETY: the caller's contract.
-        unsafe { p.cast::<[u16; 4]>().write_unaligned(bits) };
+        unsafe { p.cast::<[u16; 4]>().write_unaligned(to_f16(self.0)) };
     }
     #[inline(always)]
     unsafe fn load_bf16(p: *const u16) -> Self {
@@ -352,9 +354,8 @@ impl HalfMemory for F32 {
     }
     #[inline(always)]
     unsafe fn store_bf16(self, p: *mut u16) {
-        let bits = self.0.to_array().map(|v| half::bf16::from_f32(v).to_bits());
         // SAFETY: the caller's contract.
-        unsafe { p.cast::<[u16; 4]>().write_unaligned(bits) };
+        unsafe { p.cast::<[u16; 4]>().write_unaligned(to_bf16(self.0)) };
     }
     #[inline(always)]
     unsafe fn stream_f16(self, p: *mut u16) {

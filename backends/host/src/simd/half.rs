@@ -119,10 +119,6 @@ macro_rules! half_lane {
                 V::pieces(a.0, b.0, half).map(Self)
             }
             #[inline(always)]
-            fn reversed(self) -> Self {
-                Self(self.0.reversed())
-            }
-            #[inline(always)]
             fn raised(self, x: Self) -> Self {
                 Self(self.0.raised(x.0))
             }

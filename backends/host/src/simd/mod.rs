@@ -1,14 +1,14 @@
 //! Vectors of floats at each instruction-set level, and the vector mathematics over them.
 //!
 //! A level is a module with the lanes `F32`, `F64`, `F16` and `Bf16`: [`base`] works on every target, `avx2` and
-//! `avx512` on x86-64 processors that have them. Every level runs the same sequence of operations with the same
-//! roundings, so that results are equal in every bit whichever level runs (but for the payload and the sign of a NaN).
+//! `avx512` on x86-64 processors that have them, in builds with the features of these names. Every level runs the same
+//! sequence of operations with the same roundings, so that results are equal in every bit whichever level runs (but for the payload and the sign of a NaN).
 
 use stridewise_core::ops::Float;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
 pub(crate) mod avx2;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 pub(crate) mod avx512;
 pub(crate) mod base;
 mod half;
@@ -16,7 +16,7 @@ mod lane;
 mod math;
 #[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(feature = "avx2", not(target_feature = "avx"))))]
 mod x86;
 
 pub(crate) use half::HalfLane;
@@ -42,25 +42,13 @@ impl Isa {
         Self::available().last().copied().unwrap_or(Isa::Scalar)
     }
 
-    /// The levels that this processor has, lowest first.
+    /// The levels that this build and this processor have, lowest first.
     pub(crate) fn available() -> &'static [Isa] {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let v3 = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("fma")
-                && is_x86_feature_detected!("f16c");
-            let v4 = v3
-                && is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            match (v3, v4) {
-                (_, true) => return &Self::LEVELS,
-                (true, false) => return &Self::LEVELS[..2],
-                _ => {}
-            }
+        match (has_avx2(), has_avx512()) {
+            (true, true) => &Self::LEVELS,
+            (true, false) => &Self::LEVELS[..2],
+            _ => &Self::LEVELS[..1],
         }
-        &Self::LEVELS[..1]
     }
 
     /// `scalar`, `avx2` or `avx512`.
@@ -71,6 +59,27 @@ impl Isa {
             Isa::Avx512 => "avx512",
         }
     }
+}
+
+/// Whether this build and this processor have AVX2, FMA and F16C.
+fn has_avx2() -> bool {
+    #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+    return is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("f16c");
+    #[cfg(not(all(target_arch = "x86_64", feature = "avx2")))]
+    return false;
+}
+
+/// Whether this build and this processor have AVX-512 F, BW, DQ and VL.
+fn has_avx512() -> bool {
+    #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+    return is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    #[cfg(not(all(target_arch = "x86_64", feature = "avx512")))]
+    return false;
 }
 
 /// A vector of floats. A value must exist only inside the `#[target_feature]` entry points of its level: that is the
@@ -149,8 +158,6 @@ pub(crate) trait Lane: Float {
     /// Of two vectors cut into pieces of `half` lanes, a power of two below [`LEN`](Self::LEN): the first, third, … piece of
     /// each in turns, and the others.
     fn pieces(a: Self, b: Self, half: usize) -> [Self; 2];
-    /// The lanes in reverse.
-    fn reversed(self) -> Self;
     /// The larger one; `self` where either is NaN.
     fn raised(self, x: Self) -> Self;
     /// The smaller one; `self` where either is NaN.
@@ -206,7 +213,6 @@ trait FloatBits: Lane<Elem: math::Row> {
     fn bits_or(a: Self::Bits, b: Self::Bits) -> Self::Bits;
     fn bits_xor(a: Self::Bits, b: Self::Bits) -> Self::Bits;
     fn bits_add(a: Self::Bits, b: Self::Bits) -> Self::Bits;
-    fn bits_sub(a: Self::Bits, b: Self::Bits) -> Self::Bits;
     fn bits_shl(a: Self::Bits, count: u32) -> Self::Bits;
     /// Shifts zeros in.
     fn bits_shr(a: Self::Bits, count: u32) -> Self::Bits;

@@ -1,6 +1,7 @@
 //! What the x86-64 levels share: the wrapper of their intrinsics, and the parts written alike with other names.
 
 /// An expression of intrinsics of the level.
+#[cfg(feature = "avx2")]
 macro_rules! level {
     ($($e:tt)*) => {{
         // SAFETY: values of a level's types exist only inside functions that enable its target features (the rule of
@@ -10,6 +11,7 @@ macro_rules! level {
         unsafe { $($e)* }
     }};
 }
+#[cfg(feature = "avx2")]
 pub(super) use level;
 
 /// The function that loads every other element, for [`Lane::load_seconds`](super::Lane::load_seconds): instructions that load
@@ -51,8 +53,9 @@ macro_rules! seconds {
 pub(super) use seconds;
 
 /// The integer side of a lane and its arrays, alike but for the names of the intrinsics.
+#[cfg(feature = "avx2")]
 macro_rules! float_bits {
-    ($bits:ty, $elem:ty, $int:ty, to: $to:ident, set: $set:ident, add: $add:ident, sub: $sub:ident,
+    ($bits:ty, $elem:ty, $int:ty, to: $to:ident, set: $set:ident, add: $add:ident,
      sll: $sll:ident, srl: $srl:ident, from: $from:ident, and: $and:ident, or: $or:ident, xor: $xor:ident,
      min: $min:ident, max: $max:ident) => {
         type Bits = $bits;
@@ -85,10 +88,6 @@ macro_rules! float_bits {
             level!($add(a, b))
         }
         #[inline(always)]
-        fn bits_sub(a: $bits, b: $bits) -> $bits {
-            level!($sub(a, b))
-        }
-        #[inline(always)]
         fn bits_shl(a: $bits, count: u32) -> $bits {
             level!($sll(a, _mm_cvtsi32_si128(count as i32)))
         }
@@ -119,9 +118,11 @@ macro_rules! float_bits {
         }
     };
 }
+#[cfg(feature = "avx2")]
 pub(super) use float_bits;
 
 /// The bytes of a level and their sums, alike but for the names of the intrinsics.
+#[cfg(feature = "avx2")]
 macro_rules! byte_sums {
     ($len:literal, load: $load:ident, store: $store:ident, set: $set:ident, zero: $zero:ident, xor: $xor:ident,
      min: $min:ident, sad: $sad:ident, add: $add:ident) => {
@@ -156,4 +157,5 @@ macro_rules! byte_sums {
         }
     };
 }
+#[cfg(feature = "avx2")]
 pub(super) use byte_sums;

@@ -184,7 +184,7 @@ fn assertions() {
 }
 
 #[test]
-#[ignore = "the limit is reached after minutes"]
+#[ignore = "the limit is reached after minutes: run with cargo test --release -p stridewise-host --test kernels -- --ignored"]
 fn an_endless_loop_ends_in_an_error() {
     let kernel = build(|k| {
         k.while_()?;

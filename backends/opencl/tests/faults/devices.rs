@@ -123,7 +123,10 @@ fn work_that_is_pending_when_the_device_is_lost_fails() {
             // What comes now is refused.
             for error in [
                 a.try_add(&a).and_then(|b| b.event()).map(drop).unwrap_err(),
-                a.to_kind(UsmKind::Device).and_then(|a| a.fill(1.0)).map(drop).unwrap_err(),
+                a.to_kind(UsmKind::Device)
+                    .and_then(|a| a.fill(1.0).map(drop).and_then(|()| a.to_vec()))
+                    .map(drop)
+                    .unwrap_err(),
                 queue.wait().unwrap_err(),
                 Queue::new(&device, QueueProperties::default()).map(drop).unwrap_err(),
             ] {

@@ -52,6 +52,7 @@ impl<T: IntElement> Array<T> {
     }
 }
 
+#[cfg_attr(not(doctest), doc = include_str!("examples/statistics.md"))]
 impl<T: RealElement + Reducible> Array<T> {
     /// For each number, the place of the bin between edges that it falls in.
     ///

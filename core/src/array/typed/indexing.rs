@@ -10,6 +10,7 @@ fn typed_all<T: Element>(arrays: Vec<UsmArray>) -> Result<Vec<Array<T>>> {
     arrays.into_iter().map(Array::try_from).collect()
 }
 
+#[cfg_attr(not(doctest), doc = include_str!("examples/indexing.md"))]
 impl<T: Element> Array<T> {
     /// The elements that an index of slices and arrays selects, by NumPy's rules; see [`ix!`](crate::ix) and
     /// [`UsmArray::index`].

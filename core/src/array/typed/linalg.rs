@@ -38,6 +38,7 @@ products! {
     cross try_cross (axis: isize) "The cross product of vectors of three elements along an axis.";
 }
 
+#[cfg_attr(not(doctest), doc = include_str!("examples/products.md"))]
 impl<T: NumElement> Array<T> {
     /// The sum of products over pairs of axes: a number of them, or lists.
     ///

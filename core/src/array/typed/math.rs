@@ -1,8 +1,8 @@
 //! Elementwise functions: arithmetic beyond the operators, comparisons, logic, selection and conversion.
 
 use super::{
-    Array, ArrayOrValue, FieldElement, FloatElement, NumElement, OrderedElement, RealElement, demand,
-    elementwise,
+    Array, ArrayOrValue, FieldElement, FloatElement, Item, ItemOrValue, NumElement, OrderedElement,
+    RealElement, demand, elementwise,
 };
 use crate::dtype::Element;
 use crate::error::Result;
@@ -43,6 +43,14 @@ macro_rules! functions {
                 out: &mut Array<U>,
             ) -> Result<Event> {
                 out.inner.write_elementwise(Op::$Op, &[self.into() $(, $arg.into().into())*], &[])
+            }
+        }
+
+        impl<'t, T: $Class> Item<'t, T> {
+            #[doc = $text]
+            #[must_use]
+            pub fn $name(self $(, $arg: impl Into<ItemOrValue<'t, T>>)*) -> Item<'t, $Out> {
+                self.step(Op::$Op, [$($arg.into()),*])
             }
         }
     )*};
@@ -111,6 +119,7 @@ functions! {
     Element -> bool: logical_not try_logical_not logical_not_into () LogicalNot "Whether elements are zero.";
 }
 
+#[cfg_attr(not(doctest), doc = include_str!("examples/math.md"))]
 impl<T: Element> Array<T> {
     /// The elements converted to another type: integers wrap, floats round to nearest, floats to integers truncate and
     /// saturate (NaN is 0), all but zero is `true`, complex to real drops the imaginary part. This array where the type is

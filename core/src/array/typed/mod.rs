@@ -2,6 +2,8 @@
 //!
 //! One rule for failures: elementwise operations – operators and the methods named after functions – panic with the
 //! message of the error and have twins named `try_…` that return it; everything else returns a `Result`.
+//!
+//! Each theme's examples are in `examples/`, as they need a device: the crate `stridewise`, which has devices, runs them.
 
 #[cfg(feature = "approx")]
 mod approx;
@@ -13,13 +15,16 @@ mod functions;
 mod indexing;
 mod linalg;
 mod manipulate;
+mod mapping;
 mod math;
 mod operators;
+mod parts;
 mod rearrange;
 mod reduce;
 mod scan;
 mod sorting;
 mod statistics;
+mod weighted;
 
 pub use axes::{Axes, Extents};
 pub use classes::{
@@ -27,15 +32,18 @@ pub use classes::{
 };
 pub use create::Creator;
 pub(super) use create::default_kind;
+pub use mapping::{Item, ItemOrValue};
+pub use parts::Parts;
 pub use sorting::UniqueValues;
 
 use std::marker::PhantomData;
 
 use super::elementwise::elementwise_apart;
-use super::{ArrayOrScalar, Flags, UsmArray, direct};
+use super::{ArrayOrScalar, Flags, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, SliceItem};
+use crate::lazy::immediate;
 use crate::memory::{HostView, HostViewMut, UsmKind, UsmMemory};
 use crate::ops::Op;
 use crate::runtime::{Context, Device, Event, Queue};
@@ -142,7 +150,7 @@ impl<T: Element> TryFrom<UsmArray> for Array<T> {
 /// # Errors
 /// As for [`elementwise`](crate::elementwise); [`Error::Dtype`] where the results are of another type.
 fn elementwise<T: Element>(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Array<T>> {
-    match direct::elementwise_alike(op, operands)? {
+    match immediate::elementwise_alike(op, operands)? {
         // It is made in its place: to move it takes as long as to compute it.
         Some(fresh) if fresh.dtype() == T::DTYPE => Ok(Array { inner: fresh.array(), element: PhantomData }),
         Some(fresh) => fresh.array().try_into(),
@@ -321,17 +329,20 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// [`Error::OutOfBounds`] for an index outside, [`Error::Axis`] where there are not as many numbers as dimensions.
     pub fn get(&self, index: impl Extents) -> Result<T> {
-        let index = index.numbers();
+        typed_item(&self.inner.slice(&self.element_at(&index.numbers())?)?)
+    }
+
+    /// The items of an index that selects one element.
+    fn element_at(&self, index: &[isize]) -> Result<Vec<SliceItem>> {
         if index.len() != self.ndim() {
             return Err(Error::axis(
                 "index",
-                format!("{:?} ({} numbers)", &index[..], index.len()),
+                format!("{index:?} ({} numbers)", index.len()),
                 format!("one number per dimension of shape {:?} ({})", self.shape(), self.ndim()),
                 "select a part of the array with `slice`",
             ));
         }
-        let items: Vec<SliceItem> = index.iter().map(|&i| SliceItem::Index(i)).collect();
-        typed_item(&self.inner.slice(&items)?)
+        Ok(index.iter().map(|&i| SliceItem::Index(i)).collect())
     }
 }
 

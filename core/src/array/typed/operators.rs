@@ -6,9 +6,10 @@ use std::ops::{
 };
 
 use super::{Array, ArrayOrValue, BitsElement, FieldElement, IntElement, NumElement, demand, elementwise};
-use crate::array::{ArrayOrScalar, direct};
+use crate::array::ArrayOrScalar;
 use crate::dtype::Element;
 use crate::error::Result;
+use crate::lazy::immediate;
 use crate::ops::Op;
 use crate::runtime::Event;
 
@@ -40,7 +41,7 @@ fn give_left<'a, T: Element>(
     right: impl Into<ArrayOrScalar<'a>>,
 ) -> Result<Array<T>> {
     let right = right.into();
-    match direct::reuse(op, [None, Some(&right)], &mut left.inner) {
+    match immediate::reuse(op, [None, Some(&right)], &mut left.inner) {
         true => Ok(left),
         false => combined(op, &left, right),
     }
@@ -53,7 +54,7 @@ fn give_right<'a, T: Element>(
     mut right: Array<T>,
 ) -> Result<Array<T>> {
     let left = left.into();
-    match direct::reuse(op, [Some(&left), None], &mut right.inner) {
+    match immediate::reuse(op, [Some(&left), None], &mut right.inner) {
         true => Ok(right),
         false => combined(op, left, &right),
     }
@@ -61,7 +62,7 @@ fn give_right<'a, T: Element>(
 
 /// As [`give_left`], of both operands.
 fn give_both<T: Element>(op: Op, mut left: Array<T>, right: Array<T>) -> Result<Array<T>> {
-    match direct::reuse(op, [None, Some(&(&right).into())], &mut left.inner) {
+    match immediate::reuse(op, [None, Some(&(&right).into())], &mut left.inner) {
         true => Ok(left),
         false => give_right(op, &left, right),
     }
@@ -230,7 +231,7 @@ macro_rules! unary_operators {
             type Output = Array<T>;
             #[track_caller]
             fn $name(mut self) -> Array<T> {
-                match direct::reuse(Op::$Op, [None], &mut self.inner) {
+                match immediate::reuse(Op::$Op, [None], &mut self.inner) {
                     true => self,
                     false => demand(self.$try_name()),
                 }

@@ -8,6 +8,7 @@ use crate::array::Reduction;
 use crate::dtype::Element;
 use crate::error::Result;
 
+#[cfg_attr(not(doctest), doc = include_str!("examples/reductions.md"))]
 impl<T: Element> Array<T> {
     fn reduce<U: Element>(&self, reduction: Reduction, axes: impl Axes, keepdims: bool) -> Result<Array<U>> {
         let axes = axes.of(self.ndim());

@@ -36,6 +36,7 @@ scans! {
         "`ln Σ eˣ` of elements, without overflow on the way,";
 }
 
+#[cfg_attr(not(doctest), doc = include_str!("examples/scans.md"))]
 impl<T: Element> Array<T> {
     /// A running fold along an axis of the elements converted to another type.
     ///

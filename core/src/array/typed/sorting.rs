@@ -19,6 +19,7 @@ pub struct UniqueValues<T: Element> {
     pub counts: Array<i64>,
 }
 
+#[cfg_attr(not(doctest), doc = include_str!("examples/sorting.md"))]
 impl<T: Element> Array<T> {
     /// A sorted copy along an axis. Equal elements keep their order; NaN comes last; complex numbers are ordered by their
     /// real, then their imaginary part.

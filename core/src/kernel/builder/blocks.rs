@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::super::diagnostic::{Diagnostic, Position, Rule};
 use super::super::form::{Block, MAX_DEPTH, Statement, StatementKind, Value, Variable};
 use super::{KernelBuilder, Operand};
+use crate::diagnostic::{Diagnostic, Position, Rule};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::promotion::{DtypeSupport, Weak, result_type};

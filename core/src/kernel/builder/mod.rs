@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 use blocks::Frame;
 
 use super::Kernel;
-use super::diagnostic::{Diagnostic, Position, Rule};
 use super::form::{
     Coordinate, Expression, Form, Level, MAX_SPACE_DIMS, Memory, Object, ObjectInfo, Parameter, Statement,
     StatementKind, Value, Variable, VariableInfo,
 };
 use super::sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
+use crate::diagnostic::{Diagnostic, Position, Rule};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::ops::Op;
@@ -200,6 +200,27 @@ impl KernelBuilder {
         }
         let memory = Memory::Constant { shape: shape.to_vec(), elements: elements.into() };
         self.object(name, dtype, memory)
+    }
+
+    /// The constant array of a name and of elements, which is added where there is none.
+    ///
+    /// # Errors
+    /// As for [`constant_array`](Self::constant_array).
+    #[track_caller]
+    pub(super) fn shared_constant(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        elements: &[Scalar],
+    ) -> Result<Object> {
+        let same = |info: &ObjectInfo| match &info.memory {
+            Memory::Constant { shape: s, elements: e } => info.name == name && s == shape && **e == *elements,
+            _ => false,
+        };
+        match self.form.objects.iter().position(same) {
+            Some(number) => Ok(Object(self.number(number)?)),
+            None => self.constant_array(name, shape, elements),
+        }
     }
 
     /// Adds a variable.

@@ -1,6 +1,5 @@
 //! One item.
 
-use super::super::diagnostic::{Diagnostic, Position, Rule};
 use super::super::form::{
     Coordinate, Expression, Form, Level, Memory, Object, Parameter, Statement, StatementKind, Value,
 };
@@ -10,6 +9,7 @@ use super::super::watch::{Access, Watch, tuple};
 use super::code::Step;
 use super::memory::Cells;
 use super::{Argument, Group};
+use crate::diagnostic::{Diagnostic, Position, Rule};
 use crate::ops::{self, Op};
 use crate::scalar::Scalar;
 
@@ -261,8 +261,7 @@ impl Item {
             _ => None,
         };
         let op = atomic.op;
-        let access = if op == AtomicOp::Load { Access::AtomicRead } else { Access::AtomicWrite };
-        self.access(place, atomic.object, &atomic.indices, access, memory, |before| {
+        self.access(place, atomic.object, &atomic.indices, Access::of(op), memory, |before| {
             match (op.combines(), expected) {
                 (Some(op), _) => ops::apply(op, &[before, operand?]),
                 (None, Some(expected)) if expected.to_bytes() != before.to_bytes() => None,

@@ -9,12 +9,12 @@ use code::{Code, Step};
 use item::{Item, Stop};
 use memory::Cells;
 
-use super::diagnostic::{Diagnostic, Rule};
 use super::form::{Expression, Memory, Parameter, StatementKind};
 use super::space::Space;
 use super::sync::{Collective, Fence};
 use super::watch::{self, ENDLESS, Watch};
 use super::{Kernel, NdRange};
+use crate::diagnostic::{Diagnostic, Rule};
 use crate::error::{Error, Result};
 use crate::ops;
 use crate::scalar::Scalar;

@@ -7,12 +7,20 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
-from . import dppy as dppy, fft as fft, kernel_api as kernel_api, linalg as linalg
+from . import (
+    dppy as dppy,
+    fft as fft,
+    kernel_api as kernel_api,
+    linalg as linalg,
+    program as program,
+    random as random,
+)
 from .kernel_api import kernel as kernel
 
 __version__: Final[_str]
 _fft: Any
 _linalg: Any
+_random: Any
 __array_api_version__: Final[_str]
 
 @final
@@ -69,6 +77,8 @@ class _Memory:
     @property
     def usm_type(self) -> _str: ...
     def with_queue(self, /, queue: Queue | None) -> _Memory: ...
+
+class CompilationError(ValueError): ...
 
 @final
 class Context:
@@ -232,6 +242,10 @@ class Flags:
 class HostAccessError(BufferError): ...
 
 @final
+class LocalAccessor:
+    def __new__(cls, dtype: Any, shape: Any) -> LocalAccessor: ...
+
+@final
 class MemoryUSMDevice(_Memory):
     def __new__(
         cls,
@@ -335,6 +349,9 @@ class Queue:
     def submit(
         self, /, kernel: Any, args: Sequence[Any], gS: Any, lS: Any = None, dEvents: Any = None
     ) -> Event: ...
+    def submit_async(
+        self, /, kernel: Any, args: Sequence[Any], gS: Any, lS: Any = None, dEvents: Any = None
+    ) -> Event: ...
     def submit_barrier(self, /, depends: Sequence[Event] | None = None) -> Event: ...
     @property
     def sycl_context(self) -> Context: ...
@@ -342,7 +359,21 @@ class Queue:
     def sycl_device(self) -> Device: ...
     def wait(self, /) -> None: ...
 
+@final
+class RawKernelArg:
+    def __new__(cls, buffer: Any) -> RawKernelArg: ...
+    @staticmethod
+    def is_available() -> _bool: ...
+
 class TaskError(RuntimeError): ...
+
+@final
+class WorkGroupMemory:
+    def __new__(cls, *args: Any) -> WorkGroupMemory: ...
+    @staticmethod
+    def is_available() -> _bool: ...
+    @property
+    def nbytes(self) -> _int: ...
 
 @final
 class Timer:
@@ -580,6 +611,7 @@ def add(
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
+def add_at(x: usm_ndarray, indices: Any, values: usm_ndarray | _complex, /) -> None: ...
 def all(
     x: usm_ndarray,
     /,
@@ -633,6 +665,7 @@ def argmin(
     keepdims: _bool = False,
     out: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
+def argpartition(x: usm_ndarray, kth: _int, /, axis: _int | None = -1) -> usm_ndarray: ...
 def argsort(x: usm_ndarray, /, *, axis: _int = -1, descending: _bool = False, stable: _bool = True) -> usm_ndarray: ...
 def as_usm_memory(obj: Any) -> _Memory: ...
 def asarray(
@@ -671,7 +704,22 @@ def atan2(
 ) -> usm_ndarray: ...
 def atanh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 bfloat16: Final[_dtype]
-def bincount(x: usm_ndarray, /, *, minlength: _int = 0) -> usm_ndarray: ...
+def average(
+    x: usm_ndarray,
+    /,
+    *,
+    axis: _int | Sequence[_int] | None = None,
+    weights: usm_ndarray | Sequence[_float] | None = None,
+    returned: _bool = False,
+    keepdims: _bool = False,
+) -> Any: ...
+def bincount(
+    x: usm_ndarray,
+    /,
+    *,
+    weights: usm_ndarray | Sequence[_float] | None = None,
+    minlength: _int = 0,
+) -> usm_ndarray: ...
 def bitwise_and(
     x1: usm_ndarray | _complex,
     x2: usm_ndarray | _complex,
@@ -739,6 +787,7 @@ complex128: Final[_dtype]
 complex64: Final[_dtype]
 def concat(arrays: Iterable[usm_ndarray], /, *, axis: _int | None = 0) -> usm_ndarray: ...
 def conj(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def convolve(x1: usm_ndarray, x2: usm_ndarray, /, mode: _str = "full") -> usm_ndarray: ...
 def copy(
     x: usm_ndarray,
     /,
@@ -757,6 +806,8 @@ def copysign(
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
+def corrcoef(x: usm_ndarray, y: usm_ndarray | None = None, *, rowvar: _bool = True) -> usm_ndarray: ...
+def correlate(x1: usm_ndarray, x2: usm_ndarray, /, mode: _str = "valid") -> usm_ndarray: ...
 def cos(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def cosh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def count_nonzero(
@@ -766,6 +817,14 @@ def count_nonzero(
     axis: _int | Sequence[_int] | None = None,
     keepdims: _bool = False,
     out: usm_ndarray | None = None,
+) -> usm_ndarray: ...
+def cov(
+    m: usm_ndarray,
+    y: usm_ndarray | None = None,
+    *,
+    rowvar: _bool = True,
+    bias: _bool = False,
+    ddof: _float | None = None,
 ) -> usm_ndarray: ...
 def cumulative_logsumexp(
     x: usm_ndarray,
@@ -814,6 +873,7 @@ def divide(
     order: _str = "K",
 ) -> usm_ndarray: ...
 e: Final[_float]
+def einsum(subscripts: _str, /, *operands: usm_ndarray) -> usm_ndarray: ...
 def empty(
     shape: _int | Sequence[_int],
     *,
@@ -942,6 +1002,7 @@ def histogram(
     bins: usm_ndarray | _int | Sequence[_float] = 10,
     *,
     range: tuple[_float, _float] | None = None,
+    weights: usm_ndarray | Sequence[_float] | None = None,
     density: _bool = False,
 ) -> tuple[usm_ndarray, usm_ndarray]: ...
 def hypot(
@@ -983,6 +1044,8 @@ def isfinite(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, or
 def isin(x1: usm_ndarray | _complex, x2: usm_ndarray | _complex, /, *, invert: _bool = False) -> usm_ndarray: ...
 def isinf(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def isnan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def isneginf(x: usm_ndarray, /) -> usm_ndarray: ...
+def isposinf(x: usm_ndarray, /) -> usm_ndarray: ...
 def lerp(x1: usm_ndarray, x2: usm_ndarray | _complex, weight: usm_ndarray | _complex, /) -> usm_ndarray: ...
 def less(
     x1: usm_ndarray | _complex,
@@ -1000,6 +1063,7 @@ def less_equal(
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
+def lexsort(keys: usm_ndarray | Sequence[usm_ndarray], /, axis: _int = ...) -> usm_ndarray: ...
 def linspace(
     start: usm_ndarray | _complex,
     stop: usm_ndarray | _complex,
@@ -1245,6 +1309,14 @@ def ones_like(
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
+def pad(
+    x: usm_ndarray,
+    pad_width: _int | Sequence[_int] | Sequence[Sequence[_int]],
+    /,
+    mode: _str = "constant",
+    *,
+    constant_values: _complex = 0,
+) -> usm_ndarray: ...
 def percentile(
     x: usm_ndarray,
     q: usm_ndarray | _float | Sequence[_float],
@@ -1257,6 +1329,7 @@ def percentile(
 def permute_dims(x: usm_ndarray, /, axes: Sequence[_int]) -> usm_ndarray: ...
 pi: Final[_float]
 def place(x: usm_ndarray, mask: usm_ndarray, vals: usm_ndarray, /) -> None: ...
+def polyval(p: usm_ndarray | Sequence[_complex], x: usm_ndarray, /) -> usm_ndarray: ...
 def positive(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def pow(
     x1: usm_ndarray | _complex,

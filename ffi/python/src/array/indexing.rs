@@ -257,3 +257,11 @@ impl PyParts {
         Ok(Some(self.array.slice(&[SliceItem::Index(next.cast_signed())])?.into()))
     }
 }
+
+/// The items of a key, for functions that take one.
+pub(crate) fn items_of(key: &Bound<'_, PyAny>, array: &UsmArray) -> Result<Vec<Index>> {
+    Ok(match Key::read(key, array)? {
+        Key::Basic(items) => items.into_iter().map(Index::Slice).collect(),
+        Key::Advanced(items) => items,
+    })
+}

@@ -1,10 +1,11 @@
-//! Kernels that users write in Python: the builder that the reader of their source calls, and launches. What a kernel may say
+//! Kernels that users write, in Python or (`source.rs`) in forms of other systems: the builder that the reader of their source calls, and launches. What a kernel may say
 //! is the reader's (`stridewise/_kernel/`), every rule of kernels is the engine's.
 
 mod builder;
 pub(crate) mod diagnostic;
 pub(crate) mod launch;
 pub(crate) mod range;
+pub(crate) mod source;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -33,6 +34,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("_Range", module.py().get_type::<range::PyRange>())?;
     module.add("_NdRange", module.py().get_type::<range::PyNdRange>())?;
     module.add("_LocalAccessor", module.py().get_type::<range::PyLocalAccessor>())?;
+    source::register(module)?;
     module.add_function(wrap_pyfunction!(_operations, module)?)?;
     module.add_function(wrap_pyfunction!(diagnostic::_kernel_error, module)?)
 }

@@ -12,9 +12,11 @@ mod manipulation;
 mod numeric;
 mod output;
 pub(crate) mod placement;
+mod random;
 mod reduction;
 pub(crate) mod sequence;
 mod sorting;
+mod sums;
 mod types;
 
 use pyo3::exceptions::PyValueError;
@@ -51,8 +53,10 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     indexing::register(module)?;
     sorting::register(module)?;
     numeric::register(module)?;
+    sums::register(module)?;
     linear_algebra::register(module)?;
     fourier::register(module)?;
+    random::register(module)?;
     types::register(module)?;
     inspection::register(module)
 }

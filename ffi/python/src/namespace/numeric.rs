@@ -227,15 +227,35 @@ quantiles! {
         none." "from 0 to 100";
 }
 
-/// How often each number from 0 on occurs, as int64, up to the largest, and of minlength numbers at least.
+/// How often each number from 0 on occurs, as int64, up to the largest, and of minlength numbers at least; with weights, one for each
+/// element, the sums of the weights in their order, in the default floating dtype.
 ///
-/// Raises ValueError for several dimensions and for negative numbers, TypeError for other than integers and bool, MemoryError
+/// Raises ValueError for several dimensions, for negative numbers and where there are not as many weights, TypeError for other than integers and bool, MemoryError
 /// where there is no memory for so many.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, minlength=0))]
-fn bincount(py: Python<'_>, x: PyRef<'_, PyArray>, minlength: isize) -> Result<PyArray> {
+#[pyo3(signature = (x, /, *, weights=None, minlength=0))]
+fn bincount(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    weights: Argument<'_, '_>,
+    minlength: isize,
+) -> Result<PyArray> {
     let (x, minlength): (&UsmArray, _) = (&x.array(), super::count("minlength", minlength)?);
-    Ok(py.detach(|| x.bincount(minlength))?.into())
+    let weights = weights_of(weights, x)?;
+    let counted = || match &weights {
+        Some(weights) => x.bincount_weighted(weights, minlength),
+        None => x.bincount(minlength),
+    };
+    Ok(py.detach(counted)?.into())
+}
+
+/// Weights: an array, or numbers beside one.
+fn weights_of(weights: Argument<'_, '_>, beside: &UsmArray) -> Result<Option<UsmArray>> {
+    let Some(weights) = weights.filter(|weights| !weights.is_none()) else { return Ok(None) };
+    Ok(Some(match weights.cast::<PyArray>() {
+        Ok(weights) => weights.get().array().clone(),
+        Err(_) => sequence::array_of(weights, None, beside.queue(), beside.usm_kind())?,
+    }))
 }
 
 /// For each number, the place of the bin between edges that it falls in: 0 before all, and as many as there are edges behind
@@ -252,21 +272,26 @@ fn digitize(py: Python<'_>, x: PyRef<'_, PyArray>, bins: PyRef<'_, PyArray>, rig
 /// How many elements fall into each bin, as int64, and the edges of the bins: a tuple.
 ///
 /// bins: how many of one width, from the smallest element to the largest, or over range; or their edges, an array, list or
-/// tuple. The last bin has both of its edges, the others the lower one. density: counts over the number of all and the bins'
-/// widths instead.
+/// tuple. The last bin has both of its edges, the others the lower one. weights: one for each element, whose sums in their dtype and
+/// order take the place of counts. density: counts or sums over that of all and the bins' widths instead.
 ///
 /// Raises ValueError for no bins, edges that decrease, a range or, without one, elements that are not finite, TypeError for
 /// complex numbers.
 #[pyfunction]
-#[pyo3(signature = (x, /, bins=None, *, range=None, density=false), text_signature = "(x, /, bins=10, *, range=None, density=False)")]
+#[pyo3(
+    signature = (x, /, bins=None, *, range=None, weights=None, density=false),
+    text_signature = "(x, /, bins=10, *, range=None, weights=None, density=False)"
+)]
 fn histogram(
     py: Python<'_>,
     x: PyRef<'_, PyArray>,
     bins: Argument<'_, '_>,
     range: Option<(f64, f64)>,
+    weights: Argument<'_, '_>,
     density: bool,
 ) -> Result<(PyArray, PyArray)> {
     let x: &UsmArray = &x.array();
+    let weights = weights_of(weights, x)?;
     let listed = |edges: &Bound<'_, PyAny>| sequence::array_of(edges, None, x.queue(), x.usm_kind());
     let edges = match bins {
         None => None,
@@ -282,7 +307,10 @@ fn histogram(
     };
     let counted = || {
         let bins = edges.as_ref().map_or(Bins::Count(count, range), Bins::Edges);
-        let (counts, edges) = x.histogram(bins)?;
+        let (counts, edges) = match &weights {
+            Some(weights) => x.histogram_weighted(bins, weights)?,
+            None => x.histogram(bins)?,
+        };
         let counts = if density { UsmArray::density(&counts, &edges)? } else { counts };
         Ok::<_, stridewise::Error>((counts, edges))
     };

@@ -17,6 +17,7 @@ use crate::dtype;
 use crate::errors::{Fault, Result, shown};
 use crate::kernel::launch::{Mode, PyLauncher};
 use crate::kernel::range::space;
+use crate::kernel::source::{self, PySourceKernel};
 use crate::memory::span::Span;
 use crate::objects;
 use crate::protocol::sycl;
@@ -243,11 +244,14 @@ impl PyQueue {
         Ok(PyEvent(py.detach(|| self.0.submit_barrier(&depends))?))
     }
 
-    /// Submits a kernel of `stridewise.kernel` with the arguments in `args` over `gS` items, in groups of `lS` of them if that is
-    /// given, behind the events in `dEvents`. Both are extents along one to three axes. The names are those of dpctl.
+    /// Submits a kernel of `stridewise.kernel` or `stridewise.program` with the arguments in `args` over `gS` items, in groups of
+    /// `lS` of them if that is given, behind the events in `dEvents`. Both are extents along one to three axes, of which the last
+    /// one is OpenCL's dimension 0. The names are those of dpctl. Arguments of a kernel from a source are contiguous arrays, USM
+    /// memory, numbers of Python's, NumPy's and ctypes, LocalAccessor, WorkGroupMemory and RawKernelArg; memory counts as written
+    /// unless its parameter is `const`.
     ///
-    /// Returns an Event. Raises TypeError for what is no kernel (sources of OpenCL C and SPIR-V are not taken), and as
-    /// `Kernel.launch` does.
+    /// Returns an Event. Raises TypeError for what is no kernel or argument, ValueError for arguments that do not fit the
+    /// parameters, and as `Kernel.launch` does.
     #[pyo3(signature = (kernel, args, gS, lS=None, dEvents=None))]
     #[expect(non_snake_case, reason = "names of dpctl's arguments")]
     fn submit(
@@ -258,9 +262,14 @@ impl PyQueue {
         lS: Option<&Bound<'_, PyAny>>,
         dEvents: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
+        if let Ok(source) = kernel.cast::<PySourceKernel>() {
+            let arguments = objects::values(args, Ok)?;
+            let (space, depends) = (source::space(gS, lS)?, events_of(dEvents)?);
+            return source.get().submit(kernel.py(), &self.0, space, &arguments, &depends);
+        }
         let Ok(launcher) = kernel.cast::<PyLauncher>() else {
             return Err(Fault::Python(PyTypeError::new_err(format!(
-                "`kernel` is {}; expected a kernel; help: decorate a function by `stridewise.kernel`",
+                "`kernel` is {}; expected a kernel; help: decorate a function by `stridewise.kernel`, or take one from a bundle of `stridewise.program`",
                 shown(kernel)
             ))));
         };
@@ -268,6 +277,20 @@ impl PyQueue {
         let mode = Mode { wait: false, check: false };
         let queue = Some(self.0.clone());
         PyLauncher::launch(launcher, space(gS, lS)?, &arguments, &events_of(dEvents)?, queue, mode)
+    }
+
+    /// As `submit`, which does not wait either.
+    #[pyo3(signature = (kernel, args, gS, lS=None, dEvents=None))]
+    #[expect(non_snake_case, reason = "names of dpctl's arguments")]
+    fn submit_async(
+        &self,
+        kernel: &Bound<'_, PyAny>,
+        args: &Bound<'_, PyAny>,
+        gS: &Bound<'_, PyAny>,
+        lS: Option<&Bound<'_, PyAny>>,
+        dEvents: Option<&Bound<'_, PyAny>>,
+    ) -> Result<PyEvent> {
+        self.submit(kernel, args, gS, lS, dEvents)
     }
 
     /// Copies `count` bytes (without it, as many as both have) from the start of `src` to the start of `dest`, after the

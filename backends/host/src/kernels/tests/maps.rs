@@ -368,7 +368,7 @@ fn operands_that_lie_apart() {
     let (mut functions, flags) = (0, [0, 1, SECONDS, REVERSED]);
     for (&op, dtype) in Op::ALL.iter().flat_map(|op| FLOATS.map(|dtype| (op, dtype))) {
         let found = Isa::available().iter().filter_map(|&isa| Some((isa, resolve(op, dtype, dtype, isa)?)));
-        for (isa, function) in found.filter(|(_, function)| function.apart) {
+        for (isa, function) in found.filter(|(_, function)| function.strided) {
             functions += 1;
             for lies in 1..4_usize.pow(op.arity() as u32) {
                 let lies: Vec<_> = (0..op.arity()).map(|k| lies >> (2 * k) & 3).collect();

@@ -2,10 +2,10 @@
 
 mod contractions;
 mod deviations;
-mod direct;
+mod fused;
 mod gathers;
+mod immediate;
 mod indices;
-mod joined;
 mod maps;
 mod random;
 mod reductions;
@@ -20,9 +20,8 @@ use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Complex, Dtype, Family, LaunchPlan, Op, Operand, Program, Scalar, bf16, f16};
 
 use super::{Tuning, run_group, supports};
-use crate::pool::{Pool, Workers};
+use crate::fork_join::{self, Pool, Workers};
 use crate::simd::Isa;
-use crate::team;
 
 /// A small generator of reproducible numbers (splitmix64).
 pub(super) struct Rng(pub(super) u64);
@@ -246,7 +245,7 @@ pub(super) fn indices(dims: &[usize]) -> Vec<SmallVec<[usize; 4]>> {
 /// Runs something whose forks four workers share.
 pub(super) fn shared<R>(work: impl FnOnce() -> R) -> R {
     static POOL: OnceLock<Workers> = OnceLock::new();
-    team::within(POOL.get_or_init(|| Pool::start(4, None).unwrap()), 0, work)
+    fork_join::within(POOL.get_or_init(|| Pool::start(4, None).unwrap()), 0, work)
 }
 
 pub(super) fn execute(plan: &LaunchPlan, isa: Isa, threads: usize, last_cache_bytes: usize) {

@@ -63,21 +63,6 @@ impl<V: FloatBits> Pair<V> {
         Self::sum(self.head, b.head).with(self.tail + b.tail).renewed()
     }
 
-    /// `self · b`; relative error 2⁻²ᵖ⁺³.
-    #[inline(always)]
-    pub(super) fn times(self, b: Self) -> Self {
-        let product = Self::product(self.head, b.head);
-        let cross = self.head.mul_add(b.tail, self.tail * b.head);
-        product.with(cross).renewed()
-    }
-
-    /// `self · b` for a float; relative error 2⁻²ᵖ⁺².
-    #[inline(always)]
-    pub(super) fn times_float(self, b: V) -> Self {
-        let product = Self::product(self.head, b);
-        Pair { head: product.head, tail: self.tail.mul_add(b, product.tail) }.renewed()
-    }
-
     /// `self / b`; relative error 2⁻²ᵖ⁺⁴.
     #[inline(always)]
     pub(super) fn over(self, b: Self) -> Self {

@@ -186,13 +186,6 @@ fn split_plain<D: FloatBits<Elem = f64>>(x: D) -> (D, D) {
     split_normal(x, x.lit(F64.unit + F64.bias))
 }
 
-/// Natural logarithm of a positive number that came from f32, with a relative error of 2⁻³⁷.
-#[inline(always)]
-pub(super) fn log_plain<D: FloatBits<Elem = f64>>(x: D) -> D {
-    let (k, f) = split_plain(x);
-    k * x.lit(std::f64::consts::LN_2) + near_plain(f, SINGLE)
-}
-
 /// Logarithm to base 2.
 #[inline(always)]
 pub(super) fn log2_plain<D: FloatBits<Elem = f64>>(x: D) -> D {

@@ -11,9 +11,11 @@ mod table;
 use stridewise_core::ops::{Float, Real};
 use stridewise_core::{bf16, f16};
 
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+use super::avx2;
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+use super::avx512;
 use super::{Isa, Lane, base};
-#[cfg(target_arch = "x86_64")]
-use super::{avx2, avx512};
 
 /// Makes the operations: each is a type, so that every kernel of the tests is a function of its own, of moderate size.
 macro_rules! operations {
@@ -253,9 +255,9 @@ macro_rules! level {
     };
 }
 level!(at_base, base,);
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
 level!(at_avx2, avx2, #[target_feature(enable = "avx2,fma,f16c")]);
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 level!(at_avx512, avx512, #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]);
 
 /// A dtype whose lanes can be run at a level by name.
@@ -279,9 +281,9 @@ macro_rules! kind {
                 // SAFETY: the processor has the level, and the lengths agree.
                 unsafe {
                     match isa {
-                        #[cfg(target_arch = "x86_64")]
+                        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
                         Isa::Avx2 => at_avx2::$map(fun, x, out),
-                        #[cfg(target_arch = "x86_64")]
+                        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
                         Isa::Avx512 => at_avx512::$map(fun, x, out),
                         _ => at_base::$map(fun, x, out),
                     }
@@ -293,9 +295,9 @@ macro_rules! kind {
                 // SAFETY: the processor has the level, and the lengths agree.
                 unsafe {
                     match isa {
-                        #[cfg(target_arch = "x86_64")]
+                        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
                         Isa::Avx2 => at_avx2::$choose(test, x, y, bytes, out),
-                        #[cfg(target_arch = "x86_64")]
+                        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
                         Isa::Avx512 => at_avx512::$choose(test, x, y, bytes, out),
                         _ => at_base::$choose(test, x, y, bytes, out),
                     }
@@ -308,9 +310,9 @@ macro_rules! kind {
                 // SAFETY: the processor has the level; 64 bytes are the greatest alignment of a vector.
                 unsafe {
                     match isa {
-                        #[cfg(target_arch = "x86_64")]
+                        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
                         Isa::Avx2 => at_avx2::$flood(value, out),
-                        #[cfg(target_arch = "x86_64")]
+                        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
                         Isa::Avx512 => at_avx512::$flood(value, out),
                         _ => at_base::$flood(value, out),
                     }

@@ -1,0 +1,358 @@
+//! Partial results: what has been folded of one or several outputs so far.
+//!
+//! A partial has parts, each with a number for every output: values; values and their indices; or summaries, see
+//! [`deviation`](super::deviation).
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+use stridewise_core::{Dtype, Fold, Op, Result};
+
+use super::code::SLOT_BYTES;
+use super::deviation::{self, Deviating, FIRST_ROWS, RECENTRE, ROW_SHIFT, Terms, deviating};
+use super::fold::{ACC_BYTES, AHEAD, Accumulators, FIRST, LAST, ROWS};
+use super::folding::{Folding, folding};
+use super::index_fold::{Indexing, indexing};
+use super::tile::Scratch;
+use super::{Address, split};
+use crate::fork_join;
+use crate::simd::Isa;
+
+/// Points of a segment where one output is folded after the other.
+pub(super) const SEGMENT: usize = 8192;
+/// Rows of a segment where rows of outputs are folded.
+pub(super) const SEGMENT_ROWS: usize = 64;
+/// Bytes of a row's accumulators.
+pub(super) const ROW_BYTES: usize = 16 << 10;
+/// Folding fewer points than this is done by rows of outputs.
+pub(super) const FEW: usize = 32;
+/// Rows of outputs shorter than this are not worth folding.
+const SHORT: usize = 16;
+
+/// Whether rows of outputs are folded, instead of one output after the other, which decides on the order of the points: by
+/// the numbers of outputs and points, how far apart two neighbours of either are, and the length of a row of outputs. It is
+/// the latter, whatever this says, where the points of floats lie one after another.
+pub(super) fn by_rows([outputs, points]: [usize; 2], [kept, along]: [usize; 2], row: usize) -> bool {
+    outputs > 1 && ((points < FEW && outputs > points) || (along > kept && row >= SHORT))
+}
+
+/// How values are combined.
+pub(super) enum Kind {
+    Value(Folding),
+    Index(Folding, Indexing),
+    Deviation(Deviating),
+}
+
+impl Kind {
+    /// For a fold of accumulators of a dtype.
+    pub(super) fn new(fold: Fold, acc: Dtype, isa: Isa) -> Option<Self> {
+        Some(match fold {
+            Fold::Op(op) => Self::Value(folding(op, acc, isa)?),
+            Fold::ArgMin => Self::Index(folding(Op::Minimum, acc, isa)?, indexing(false, acc, isa)?),
+            Fold::ArgMax => Self::Index(folding(Op::Maximum, acc, isa)?, indexing(true, acc, isa)?),
+            Fold::Deviations => Self::Deviation(deviating(acc, isa)?),
+            _ => return None,
+        })
+    }
+}
+
+/// What the partials of a reduction have in common.
+pub(super) struct Partials {
+    pub(super) kind: Kind,
+    /// Dtype of the accumulators.
+    pub(super) acc: Dtype,
+    /// Whether whole rows are folded, of an element for each output.
+    pub(super) rows: bool,
+    /// Outputs of a partial.
+    pub(super) len: usize,
+    /// Whether a segment is one run, and an index that of its first point with all bits flipped, until the best is looked for
+    /// once, at the end.
+    pub(super) late: bool,
+}
+
+/// Where a run of values stands in a segment of one output's points.
+pub(super) struct Run {
+    /// Number of its first point.
+    pub(super) at: usize,
+    /// Whether it begins the segment.
+    pub(super) first: bool,
+    /// Whether it ends the segment.
+    pub(super) last: bool,
+    /// Points of the segment.
+    pub(super) points: usize,
+    /// Whether the values are elements that are in no cache, and others follow.
+    pub(super) ahead: bool,
+}
+
+impl Partials {
+    pub(super) fn is_index(&self) -> bool {
+        matches!(self.kind, Kind::Index(..))
+    }
+
+    /// Bytes from one part to the next. The fold of a run needs room for all its accumulators.
+    fn part(&self) -> usize {
+        let part = (self.len * self.acc.size()).next_multiple_of(64);
+        if self.rows { part } else { part.max(ACC_BYTES) }
+    }
+
+    /// Bytes of a partial.
+    pub(super) fn bytes(&self) -> usize {
+        let further = match self.kind {
+            Kind::Value(_) => 0,
+            Kind::Index(..) => (self.len * 8).next_multiple_of(64),
+            Kind::Deviation(_) => 2 * self.part(),
+        };
+        // Not a power of two, so that partials do not fall on the same lines of the cache.
+        self.part() + further + 64
+    }
+
+    /// Bytes from a partial's start to the results, and of one result.
+    pub(super) fn result(&self) -> (usize, usize) {
+        if self.is_index() { (self.part(), 8) } else { (0, self.acc.size()) }
+    }
+
+    /// Combines two partials of `len` outputs into the first, whose points come first; of so many points each.
+    ///
+    /// # Safety
+    /// Both are partials of as many outputs at least.
+    pub(super) unsafe fn combine(&self, acc: *mut u8, other: *const u8, points: [usize; 2], len: usize) {
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            match &self.kind {
+                Kind::Value(f) => (f.combine)(acc, acc, other, other, 0, len),
+                Kind::Index(_, i) => {
+                    let at = self.part();
+                    (i.better)(acc, acc.wrapping_add(at), other, other.wrapping_add(at), 0, len);
+                }
+                Kind::Deviation(d) => {
+                    let terms = Terms::join(self.part(), points[0], points[1]);
+                    (d.join)(acc, other, (&raw const terms).cast(), other, 0, len);
+                }
+            }
+        }
+    }
+
+    /// The tree of these partials alone, of `len` outputs; `points` counts those before a segment.
+    ///
+    /// # Safety
+    /// Whatever it is given are partials.
+    pub(super) unsafe fn tree<P: Fn(usize) -> usize + Copy>(
+        &self,
+        len: usize,
+        points: P,
+    ) -> Tree<P, impl Fn(*mut u8, *const u8, [usize; 2])> {
+        // SAFETY: the caller's contract.
+        let combine = move |acc, other, points| unsafe { self.combine(acc, other, points, len) };
+        Tree { bytes: self.bytes(), points, combine }
+    }
+
+    /// Folds a run of `len` values into a partial of one output. `other`: the second factors, where a value's fold is one of
+    /// products; else the values.
+    ///
+    /// # Safety
+    /// The values are readable; `acc` is a partial.
+    pub(super) unsafe fn run(&self, acc: *mut u8, [value, other]: [*const u8; 2], run: &Run, len: usize) {
+        let ahead = if run.ahead { AHEAD } else { 0 };
+        let flags = ahead | if run.first { FIRST } else { 0 } | if run.last { LAST } else { 0 };
+        // SAFETY: for all of this function: the caller's contract; a partial has room for the fold's accumulators.
+        unsafe {
+            match &self.kind {
+                Kind::Value(f) => (f.run)(acc, value, f.identity.as_ptr().cast(), other, flags, len),
+                Kind::Index(f, i) => {
+                    let mut best = Accumulators::new();
+                    let best = best.as_mut_ptr();
+                    let extreme = i.extreme.unwrap_or(f.run);
+                    extreme(best, value, f.identity.as_ptr().cast(), value, FIRST | LAST | ahead, len);
+                    let index = acc.wrapping_add(self.part()).cast::<i64>();
+                    if self.late {
+                        std::ptr::copy_nonoverlapping(best, acc, self.acc.size());
+                        *index = !(run.at.cast_signed() as i64);
+                        return;
+                    }
+                    if run.first {
+                        std::ptr::copy_nonoverlapping(best, acc, self.acc.size());
+                        *index = -1;
+                    } else {
+                        // Where the run's best wins, the index becomes −1, and is then looked for.
+                        let unknown = -1_i64;
+                        (i.better)(acc, index.cast(), best, (&raw const unknown).cast(), 0, 1);
+                    }
+                    if *index == -1 {
+                        let mut found = 0_u64;
+                        (i.find)((&raw mut found).cast(), value, best, best, 0, len);
+                        *index = (run.at + found as usize).cast_signed() as i64;
+                    }
+                }
+                Kind::Deviation(d) => {
+                    let terms = Terms::segment(self.part(), run.points);
+                    (d.run)(acc, value, (&raw const terms).cast(), value, flags, len);
+                }
+            }
+        }
+    }
+
+    /// Finds the index of an output's best value, where it is looked for at the end. `segment` tells where the elements of a
+    /// segment lie, by its first point, and how many there are.
+    ///
+    /// # Safety
+    /// The partial is what the segments of one output came to, and the elements are readable.
+    pub(super) unsafe fn locate(&self, partial: *mut u8, segment: impl FnOnce(usize) -> (*const u8, usize)) {
+        let Kind::Index(_, i) = &self.kind else { return };
+        let index = partial.wrapping_add(self.part()).cast::<i64>();
+        // SAFETY: the caller's contract; the partial has an index.
+        unsafe {
+            let start = (!*index).cast_unsigned() as usize;
+            let (src, len) = segment(start);
+            let mut found = 0_u64;
+            (i.find)((&raw mut found).cast(), src, partial, partial, 0, len);
+            *index = (start + found as usize).cast_signed() as i64;
+        }
+    }
+
+    /// Folds rows of a segment, [`ROWS`] or fewer, one for an index fold, into a partial of as many outputs as they are long.
+    /// The first is number `row` of all, and the segment has those of a range.
+    ///
+    /// # Safety
+    /// `len` elements are readable of each row; `acc` is a partial of as many outputs at least.
+    pub(super) unsafe fn rows(
+        &self,
+        acc: *mut u8,
+        rows: &[*const u8],
+        row: usize,
+        segment: Range<usize>,
+        len: usize,
+    ) {
+        debug_assert!(rows.len() <= ROWS, "too many rows");
+        let (count, first) = (rows.len(), row == segment.start);
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            match &self.kind {
+                Kind::Value(f) => {
+                    let flags = 2 * count as u32 + u32::from(first);
+                    (f.rows)(acc, rows.as_ptr().cast(), acc, acc, flags, len);
+                }
+                Kind::Index(_, i) => {
+                    let index = acc.wrapping_add(self.part());
+                    if first {
+                        std::ptr::copy_nonoverlapping(rows[0], acc, len * self.acc.size());
+                        for o in 0..len {
+                            *index.cast::<i64>().add(o) = row as i64;
+                        }
+                    } else {
+                        let row = row as i64;
+                        (i.better)(acc, index, rows[0], (&raw const row).cast(), 4, len);
+                    }
+                }
+                Kind::Deviation(d) => {
+                    let seen = row + count - segment.start;
+                    let mut flags = (count as u32) << ROW_SHIFT;
+                    for (set, flag) in
+                        [(first, FIRST), (row + count == segment.end, LAST), (seen == FIRST_ROWS, RECENTRE)]
+                    {
+                        flags |= if set { flag } else { 0 };
+                    }
+                    let terms = Terms::segment(self.part(), segment.len());
+                    (d.rows)(acc, rows.as_ptr().cast(), (&raw const terms).cast(), acc, flags, len);
+                }
+            }
+        }
+    }
+}
+
+/// How segments are folded: a tree, whose halves are folded each into a partial, which then are combined.
+pub(super) struct Tree<P, C> {
+    /// Bytes of a partial.
+    pub(super) bytes: usize,
+    /// Counts the points before a segment.
+    pub(super) points: P,
+    /// Combines two partials into the first; of so many points each.
+    pub(super) combine: C,
+}
+
+/// Segments that one thread folds at least.
+const SEGMENTS_PER_TASK: usize = 4;
+/// Parts per thread that a tree is cut into at most.
+pub(super) const TASKS: usize = 4;
+
+impl<P: Fn(usize) -> usize, C: Fn(*mut u8, *const u8, [usize; 2])> Tree<P, C> {
+    /// Folds segments into a partial, by this thread. `spare`: the first of as many partials as the tree has levels, but for one;
+    /// `leaf` folds a segment into a partial.
+    pub(super) fn fold(
+        &self,
+        segments: Range<usize>,
+        acc: *mut u8,
+        spare: *mut u8,
+        leaf: &mut impl FnMut(usize, *mut u8),
+    ) {
+        let leaf = &mut |segments: Range<usize>, acc| {
+            leaf(segments.start, acc);
+            acc
+        };
+        self.visit(1, segments, acc, spare, leaf);
+    }
+
+    /// Whether so many segments are worth sharing.
+    pub(super) fn is_shared(&self, segments: usize, threads: usize) -> bool {
+        threads > 1 && segments > SEGMENTS_PER_TASK
+    }
+
+    /// Like [`fold`](Self::fold), all of so many segments, by several threads: each takes subtrees, whose partials are combined here
+    /// in the tree's order. `fold` folds a subtree into a partial.
+    ///
+    /// # Errors
+    /// There is no memory for the partials; the first failure of `fold`.
+    ///
+    /// # Safety
+    /// `acc` is a partial, which nothing else uses.
+    pub(super) unsafe fn share(
+        &self,
+        segments: usize,
+        acc: *mut u8,
+        threads: usize,
+        fold: &(dyn Fn(Range<usize>, *mut u8) -> Result<()> + Sync),
+    ) -> Result<()> {
+        let (most, bytes) = (SEGMENTS_PER_TASK.max(segments / (threads * TASKS)), self.bytes);
+        let mut parts = SmallVec::<[Range<usize>; 32]>::new();
+        let only_parts = Tree { bytes, points: |_| 0, combine: |_, _, _| () };
+        only_parts.visit(most, 0..segments, acc, acc, &mut |part, acc| {
+            parts.push(part);
+            acc
+        });
+        let mut scratch = Scratch::take((parts.len() * bytes).next_multiple_of(SLOT_BYTES))?;
+        let partials = Address(scratch.ptr());
+        let run = |part: usize| fold(parts[part].clone(), partials.at(part * bytes));
+        split::try_share(fork_join::direction(), parts.len(), threads, &run)?;
+        let mut next = 0..parts.len();
+        let folded = &mut |_, _| partials.at(next.next().unwrap_or(0) * bytes);
+        let whole = self.visit(most, 0..segments, acc, acc, folded);
+        // SAFETY: the caller's contract, and one of the partials of the scratch memory.
+        unsafe { std::ptr::copy_nonoverlapping(whole, acc, bytes) };
+        Ok(())
+    }
+
+    /// The partial that segments are folded to, by `leaf` where they are no more than `most`: it is told where it may fold them to,
+    /// and tells where it has.
+    fn visit(
+        &self,
+        most: usize,
+        segments: Range<usize>,
+        acc: *mut u8,
+        spare: *mut u8,
+        leaf: &mut impl FnMut(Range<usize>, *mut u8) -> *mut u8,
+    ) -> *mut u8 {
+        let Range { start, end } = segments;
+        if end - start <= most {
+            return leaf(segments, acc);
+        }
+        let middle = start + (end - start).next_power_of_two() / 2;
+        // A half has a level less, and the first is over before the second begins.
+        let first = self.visit(most, start..middle, acc, spare, leaf);
+        let second = self.visit(most, middle..end, spare, spare.wrapping_add(self.bytes), leaf);
+        let [start, middle, end] = [start, middle, end].map(&self.points);
+        (self.combine)(first, second, [middle - start, end - middle]);
+        first
+    }
+}
+
+// Rows are given in multiples of what the reference is the mean of, or one by one.
+const _: () = assert!(ROWS == deviation::FIRST_ROWS);

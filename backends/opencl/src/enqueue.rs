@@ -1,0 +1,313 @@
+//! Commands as the runtime's commands: kernels with their arguments, copies, fills, markers.
+
+use std::sync::{Arc, PoisonError};
+
+use opencl3::command_queue as cq;
+use opencl3::error_codes::{CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE};
+use opencl3::event as ev;
+use opencl3::kernel::set_kernel_arg;
+use opencl3::types::{cl_event, cl_kernel};
+use smallvec::SmallVec;
+use stridewise_core::backend::Command;
+use stridewise_core::memory::{UsmPtr, heap};
+use stridewise_core::{Error, Result};
+
+use crate::device::Shared;
+use crate::error::failed;
+use crate::event::Native;
+use crate::handle::EventObject;
+use crate::kernels::{self, Argument, Call, Key, Work};
+use crate::memory::wait_list;
+use crate::program::Kernel;
+use crate::queue::NativeQueue;
+
+/// A command with all that it needs compiled.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, on the stack, where a box would cost an allocation"
+)]
+enum Ready<'a> {
+    Plans(Vec<(Work<'a>, Kernels)>),
+    User(kernels::user::Work<'a>, Arc<Kernel>),
+    Other(&'a Command),
+}
+
+/// The kernels of a plan's stages.
+type Kernels = SmallVec<[Arc<Kernel>; 2]>;
+
+/// Where a command's kernels come from.
+type Find<'a> = dyn Fn(&Key, &dyn Fn() -> String) -> Result<Option<Arc<Kernel>>> + 'a;
+
+/// A command with its kernels; `None` where one of them is not found.
+fn ready<'a>(device: &'a Shared, command: &'a Command, find: &Find<'_>) -> Result<Option<Ready<'a>>> {
+    Ok(match command {
+        Command::Launch(plans) => {
+            let mut all = heap::with_capacity("plans", plans.len())?;
+            for plan in plans {
+                let work = kernels::work(plan, &device.target)?;
+                let mut found = Kernels::new();
+                for stage in &work.stages {
+                    let Some(kernel) = find(&stage.key, &*stage.source)? else { return Ok(None) };
+                    found.push(kernel);
+                }
+                all.push((work, found));
+            }
+            Some(Ready::Plans(all))
+        }
+        Command::Kernel(launch) => {
+            let work = kernels::user::work(launch, &device.target)?;
+            let call = work.call();
+            find(call.key, call.source)?.map(|kernel| Ready::User(work, kernel))
+        }
+        other => Some(Ready::Other(other)),
+    })
+}
+
+/// Gives a command to the runtime whose kernels are compiled: `None` where one of them is not, and nothing was done.
+pub(crate) fn enqueue_compiled(
+    device: &Arc<Shared>,
+    queue: &Arc<NativeQueue>,
+    command: &Command,
+    waits: &[cl_event],
+    eventful: bool,
+) -> Result<Option<Native>> {
+    let ready = ready(device, command, &|key, _| Ok(device.programs.known(key)))?;
+    ready.map(|ready| enqueue(device, queue, &ready, waits, eventful)).transpose()
+}
+
+/// Gives a command to the runtime, and compiles what is missing of its kernels first.
+pub(crate) fn compile_and_enqueue(
+    device: &Arc<Shared>,
+    queue: &Arc<NativeQueue>,
+    command: &Command,
+    waits: &[cl_event],
+    eventful: bool,
+) -> Result<Native> {
+    match ready(device, command, &|key, source| device.programs.get(key, source).map(Some))? {
+        Some(ready) => enqueue(device, queue, &ready, waits, eventful),
+        None => unreachable!("what is not found is compiled"),
+    }
+}
+
+/// Gives a command to the runtime; where it need not have an event, one that is a single kernel has none.
+fn enqueue(
+    device: &Arc<Shared>,
+    queue: &Arc<NativeQueue>,
+    command: &Ready<'_>,
+    waits: &[cl_event],
+    eventful: bool,
+) -> Result<Native> {
+    let mut native = Native::new(queue);
+    let command = match command {
+        Ready::Plans(plans) => {
+            launch(device, &mut native, plans, waits, eventful)?;
+            return Ok(enqueued(device, native));
+        }
+        Ready::User(work, kernel) => {
+            match run(device, &native.queue, kernel, &work.call(), None, waits, eventful)? {
+                Some(event) => native.parts.push(event),
+                None => native.ticket = native.queue.issue(),
+            }
+            return Ok(enqueued(device, native));
+        }
+        Ready::Other(command) => *command,
+    };
+    match command {
+        Command::SourceKernel(launch) => {
+            crate::source::enqueue(device, &mut native, launch, waits, eventful)?
+        }
+        &Command::Copy { dst, src, bytes } => {
+            // SAFETY: the ranges are valid until the event is complete (the contract of `Queue::submit`).
+            let event = unsafe { device.memory.enqueue_copy(&queue.object, dst, src, bytes, waits) }?;
+            native.parts.push(event);
+        }
+        Command::Fill { dst, bytes, pattern, pattern_bytes } => {
+            let pattern = &pattern[..*pattern_bytes];
+            // SAFETY: as for a copy; the pattern's length divides the range's (the contract of `Command::Fill`).
+            let event = unsafe { device.memory.enqueue_fill(&queue.object, *dst, *bytes, pattern, waits) }?;
+            native.parts.push(event);
+        }
+        // A hint: memory of these runtimes goes where it is used when it is used.
+        Command::Barrier | Command::Advise { .. } => native.parts.push(marker(queue, waits)?),
+        other => {
+            return Err(Error::unsupported(
+                "command",
+                format!("{other:?}"),
+                "a launch, copy, fill, barrier or host task",
+                "use a device of another driver, or a later version of this one",
+            ));
+        }
+    }
+    Ok(enqueued(device, native))
+}
+
+/// A command that was enqueued.
+fn enqueued(device: &Shared, native: Native) -> Native {
+    native.queue.touch();
+    if device.target.cpu {
+        // A runtime on the processor may sit on its commands until then, and flushing costs nothing there.
+        native.queue.flush();
+    }
+    native
+}
+
+/// A command that is complete when its waits are.
+fn marker(queue: &NativeQueue, waits: &[cl_event]) -> Result<EventObject> {
+    let (count, list) = wait_list(waits);
+    // SAFETY: the queue is live, the waits are live events of its context.
+    let event = unsafe { cq::enqueue_marker_with_wait_list(queue.object.raw(), count, list) };
+    event.map(EventObject::new).map_err(|code| failed("clEnqueueMarkerWithWaitList", "a barrier", code))
+}
+
+/// Enqueues the kernels of several plans, and what joins them. A failure means that nothing of it is under way.
+fn launch(
+    device: &Shared,
+    native: &mut Native,
+    plans: &[(Work<'_>, Kernels)],
+    waits: &[cl_event],
+    eventful: bool,
+) -> Result<()> {
+    let outcome = enqueue_plans(device, native, plans, waits, eventful);
+    if outcome.is_err() {
+        abandon(native);
+    }
+    outcome
+}
+
+fn enqueue_plans(
+    device: &Shared,
+    native: &mut Native,
+    plans: &[(Work<'_>, Kernels)],
+    waits: &[cl_event],
+    eventful: bool,
+) -> Result<()> {
+    let mut ends: SmallVec<[cl_event; 4]> = SmallVec::new();
+    for (number, (work, kernels)) in plans.iter().enumerate() {
+        if let (1, [stage], false) = (plans.len(), work.stages.as_slice(), eventful || work.scratch_bytes > 0)
+        {
+            run(device, &native.queue, &kernels[0], &stage.call(), None, waits, false)?;
+            native.ticket = native.queue.issue();
+            return Ok(());
+        }
+        let mut scratch = match work.scratch_bytes {
+            0 => None,
+            bytes => Some(device.scratch.take(device, bytes)?),
+        };
+        let mut previous: SmallVec<[cl_event; 8]> = waits.into();
+        if number + 1 == plans.len() {
+            // The last one is the end of all.
+            previous.extend_from_slice(&ends);
+        }
+        let memory = scratch.as_ref().map(|block| block.memory.ptr);
+        let stages = work.stages.iter().zip(kernels).try_for_each(|(stage, kernel)| {
+            let event = run(device, &native.queue, kernel, &stage.call(), memory, &previous, true)?;
+            previous.clear();
+            previous.extend(event.as_ref().map(EventObject::raw));
+            native.parts.extend(event);
+            Ok(())
+        });
+        if let Some(mut block) = scratch.take() {
+            block.used_by(native.parts.last());
+            device.scratch.put(block);
+        }
+        stages?;
+        ends.extend(native.parts.last().map(EventObject::raw));
+    }
+    Ok(())
+}
+
+/// Waits for what was enqueued of a command that then failed, so that the failure means that nothing is under way.
+pub(crate) fn abandon(native: &Native) {
+    native.queue.touch();
+    native.queue.flush();
+    for part in &native.parts {
+        // What becomes of it is of no more interest.
+        let _ = ev::wait_for_events(&[part.raw()]);
+    }
+}
+
+/// Enqueues one kernel.
+fn run(
+    device: &Shared,
+    queue: &NativeQueue,
+    kernel: &Kernel,
+    call: &Call<'_>,
+    scratch: Option<UsmPtr>,
+    waits: &[cl_event],
+    eventful: bool,
+) -> Result<Option<EventObject>> {
+    let object = kernel.object.lock().unwrap_or_else(PoisonError::into_inner);
+    let raw = object.raw();
+    let mut index = 0;
+    let set = call.arguments.iter().try_for_each(|argument| {
+        let bytes = match argument {
+            Argument::Memory(ptr) => {
+                // SAFETY: the kernel is live and locked; its text has a pointer here, made from the same list.
+                index = unsafe { device.memory.set_argument(raw, index, *ptr) }?;
+                return Ok(());
+            }
+            Argument::Scratch(offset) => {
+                let start = scratch.unwrap_or(UsmPtr::NULL).byte_offset(offset.cast_signed());
+                // SAFETY: as above; the block has as many bytes as the work asked for.
+                index = unsafe { device.memory.set_argument(raw, index, start) }?;
+                return Ok(());
+            }
+            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr()),
+            Argument::Local(bytes) => (*bytes, std::ptr::null()),
+        };
+        // SAFETY: as above; the value has as many bytes as the parameter's type.
+        unsafe { set_value(raw, index, bytes.0, bytes.1) }?;
+        index += 1;
+        Ok(())
+    });
+    set.map_err(|code| failed("clSetKernelArg", format!("parameter {index} of a kernel"), code))?;
+    enqueue_kernel(device, queue, raw, call.global, Some(call.local), waits, eventful)
+}
+
+/// Sets an argument of a kernel that is a value or, without one, so many bytes of local memory.
+///
+/// # Safety
+/// The kernel is live and no other thread sets its arguments; the value has as many bytes.
+pub(crate) unsafe fn set_value(
+    kernel: cl_kernel,
+    index: u32,
+    bytes: usize,
+    value: *const u8,
+) -> Result<(), i32> {
+    // SAFETY: the caller's promise is the same.
+    unsafe { set_kernel_arg(kernel, index, bytes, value.cast()) }
+}
+
+/// Enqueues a kernel, locked, whose arguments are set, in groups of so many items or as the runtime chooses.
+pub(crate) fn enqueue_kernel(
+    device: &Shared,
+    queue: &NativeQueue,
+    raw: cl_kernel,
+    global: &[usize],
+    local: Option<&[usize]>,
+    waits: &[cl_event],
+    eventful: bool,
+) -> Result<Option<EventObject>> {
+    let (count, list) = wait_list(waits);
+    let mut event: cl_event = std::ptr::null_mut();
+    let wanted = if eventful { &raw mut event } else { std::ptr::null_mut() };
+    // The wrapper in cl3 always asks for an event.
+    let status = cl3::load_library().as_ref().ok().and_then(|runtime| {
+        // All arguments are set; the kernel touches only what its plan names (the contract of `LaunchPlan`).
+        runtime.clEnqueueNDRangeKernel(
+            queue.object.raw(),
+            raw,
+            global.len() as u32,
+            std::ptr::null(),
+            global.as_ptr(),
+            local.map_or(std::ptr::null(), <[usize]>::as_ptr),
+            count,
+            list,
+            wanted,
+        )
+    });
+    match status.unwrap_or(DLOPEN_FUNCTION_NOT_AVAILABLE) {
+        CL_SUCCESS => Ok(eventful.then(|| EventObject::new(event))),
+        code => Err(device.refused(raw, global, local.unwrap_or_default(), code)),
+    }
+}

@@ -1,0 +1,73 @@
+//! The attribute macros of Stridewise: `kernel` makes a kernel of a function, `device_function` a function that kernels call.
+//!
+//! A function is read as syntax and written again as calls of `stridewise::kernel::typed`, whose functions rustc checks at the
+//! tokens that the user wrote. What has no counterpart in a kernel is an error of the macro, which says what to write instead.
+
+mod body;
+mod expression;
+mod signature;
+#[cfg(test)]
+mod tests;
+
+use proc_macro::TokenStream;
+
+/// Makes a kernel of a function, which every item of an index space runs.
+///
+/// The function becomes one that launches the kernel: its first two parameters are the queue and the index space
+/// (`impl Into<NdRange>`), the others those that were written, but for the item. `name::kernel()` beside it is the
+/// `Kernel` itself. It is built and verified on the first call, once for each list of generic arguments.
+///
+/// ```
+/// use stridewise_core::kernel::oracle::{self, Argument, Checks, Elements};
+/// use stridewise_core::kernel::{Global, Item};
+/// use stridewise_core::{NumElement, Scalar};
+///
+/// #[stridewise_macros::kernel(crate = stridewise_core)]
+/// fn axpy<T: NumElement>(item: Item<1>, a: T, x: &Global<T>, y: &mut Global<T>) {
+///     let i = item.global_id(0);
+///     y[i] += a * x[i];
+/// }
+///
+/// // In a program the attribute is `#[stridewise::kernel]`, and
+/// // `axpy(&queue, [n], 2.0, &x, &mut y)?` launches it. Here it runs by the rules themselves.
+/// let numbers = |x: [f32; 3]| Argument::Array(Elements { shape: vec![3], elements: x.map(Scalar::F32).to_vec() });
+/// let mut arguments = [Argument::Scalar(Scalar::F32(2.0)), numbers([1.0, 2.0, 3.0]), numbers([5.0; 3])];
+/// oracle::run(&axpy::kernel::<f32>()?, &[3].into(), &mut arguments, Checks::ALL)?;
+/// assert_eq!(arguments[2], numbers([7.0, 9.0, 11.0]));
+/// # Ok::<(), stridewise_core::Error>(())
+/// ```
+///
+/// # Parameters
+/// - `item: Item<D>`, the first one: the item, in an index space of `D` dimensions (`item.global_id(axis)`,
+///   `item.barrier()`, `item.reduce_sum(x)` and others).
+/// - `x: &Global<T>`, `y: &mut Global<T, 2>`: an array that is read, or written as well, of so many dimensions (1, where that is
+///   left out); the caller gives `&Array<T>`, `&mut Array<T>`.
+/// - `tile: &mut Local<T>`: memory of the group; the caller gives the extents, `[usize; 1]`.
+/// - `a: f32`: a number.
+///
+/// # Statements
+/// `let`, `let mut`, assignments, `if` and `else` (also as values), `while`, `loop`, `for i in a..b` (with `.step_by(n)` or
+/// `.rev()`), `break`, `continue`, `return`, blocks, `const` items, `assert!` (checked mode says where it does not hold).
+///
+/// # Expressions
+/// Operators and `as`, as in Rust; integers wrap. `a[i]`, `a[[i, j]]` or `a[i][j]`, and `a[[i, j, k]]` are elements; indices are
+/// integers of any type. `a[i].fetch_add(x)` and its kin, `swap`, `compare_exchange(expected, new)`, `atomic_load()` and
+/// `atomic_store(x)` are atomic accesses, relaxed unless an order and a scope follow. `let tile: Local<f32, 2> =
+/// Local::new([16, 16]);` is memory of the group, `let mut sums = [0.0; 4];` an array of the item's own. Constants around the
+/// function, and its `const` parameters, are taken in; constant arrays may be indexed. Functions of numbers are those of
+/// `Expr`, under the names of Rust's standard library; others are functions with the attribute `device_function`.
+#[proc_macro_attribute]
+pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    signature::kernel(attribute.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a function that kernels, and other such functions, call: its body takes the place of the call.
+///
+/// Parameters are as those of a `kernel`; arrays may be those of an item's own too (`&mut Private<f32>`), and the item need not
+/// be the first one, or there. It returns nothing or one number, and does not call itself.
+#[proc_macro_attribute]
+pub fn device_function(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    signature::device_function(attribute.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}

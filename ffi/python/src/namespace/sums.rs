@@ -1,0 +1,316 @@
+//! Sums at places and of products, padding, orders by several keys, weighted means: functions that NumPy has beside the standard's.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use stridewise::memory::heap;
+use stridewise::{Dtype, Overlap, Padding, Reduction, UsmArray, Weak};
+
+use super::axes::{arrays_of, axes_of};
+use super::sequence;
+use crate::array::PyArray;
+use crate::array::construct::integers;
+use crate::array::indexing::items_of;
+use crate::array::operand::{Operand, number};
+use crate::errors::{Fault, Result, shown};
+
+/// An argument that may be missing.
+type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+/// Adds values, an array or a number, which broadcast to x[indices], to those elements of x, in place: each as often as the
+/// indices name it, in their row-major order, on every device. What indexing takes is taken: places, slices, arrays, masks.
+///
+/// Raises TypeError for bool and for values of a richer kind than x, OutOfBoundsError for places out of range, ValueError where
+/// the values do not broadcast or x is read-only.
+#[pyfunction]
+#[pyo3(signature = (x, indices, values, /))]
+fn add_at(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    indices: &Bound<'_, PyAny>,
+    values: Operand<'_>,
+) -> Result<()> {
+    let x: &UsmArray = &x.array();
+    let items = items_of(indices, x)?;
+    let values = values.get();
+    py.detach(|| x.add_at(&items, values))?;
+    Ok(())
+}
+
+/// Sums of products by Einstein's notation: a letter for each axis of each operand, and behind "->" those of the result; without
+/// it, the letters that occur once, in alphabetical order. What the result does not name is summed, "..." stands for axes that are
+/// not named.
+///
+/// Operands are multiplied from the left to the right; each product is summed over what nothing later names, as matmul sums.
+///
+/// Raises ValueError for a notation that is none or extents that differ, TypeError for bool.
+#[pyfunction]
+#[pyo3(signature = (subscripts, /, *operands))]
+fn einsum(py: Python<'_>, subscripts: &str, operands: &Bound<'_, PyTuple>) -> Result<PyArray> {
+    let arrays = arrays_of(operands)?;
+    let operands = heap::collect("operands", &arrays)?;
+    Ok(py.detach(|| stridewise::einsum(subscripts, &operands))?.into())
+}
+
+/// Pairs of numbers, one for each axis: of one number, of one pair, or of as many.
+fn widths_of(width: &Bound<'_, PyAny>, ndim: usize) -> Result<Vec<(usize, usize)>> {
+    let pair = |numbers: &[isize]| -> Result<(usize, usize)> {
+        let counted = |number: isize| super::count("pad_width", number);
+        match *numbers {
+            [both] => Ok((counted(both)?, counted(both)?)),
+            [before, after] => Ok((counted(before)?, counted(after)?)),
+            _ => Err(Fault::Python(PyValueError::new_err(format!(
+                "`pad_width` has {} numbers; expected a number, a pair, or a pair for each axis",
+                numbers.len()
+            )))),
+        }
+    };
+    let nested = match width.try_iter() {
+        Ok(mut items) => match items.next() {
+            Some(first) => first?.try_iter().is_ok(),
+            None => false,
+        },
+        Err(_) => false,
+    };
+    if !nested {
+        let numbers = integers("pad_width", width)?;
+        if numbers.is_empty() && ndim == 0 {
+            return Ok(Vec::new());
+        }
+        return Ok(vec![pair(&numbers)?; ndim]);
+    }
+    let pairs = width.try_iter()?.map(|item| pair(&integers("pad_width", &item?)?));
+    let pairs = pairs.collect::<Result<Vec<_>>>()?;
+    Ok(if pairs.len() == 1 { vec![pairs[0]; ndim] } else { pairs })
+}
+
+/// The array with elements before and behind its own along each axis.
+///
+/// pad_width: how many: a number, a pair (before, after), or a pair for each axis. mode: "constant", constant_values; "edge", the
+/// element at the edge; "reflect" and "symmetric", the elements from the edge on, mirrored at the element or at the edge; "wrap", those
+/// from the other edge on.
+///
+/// Raises ValueError for negative numbers, pairs that are not as many as axes, another mode, or an axis without elements that is not
+/// padded by a constant; OverflowError or TypeError for a constant that the dtype does not hold.
+#[pyfunction]
+#[pyo3(
+    signature = (x, pad_width, /, mode="constant", *, constant_values=None),
+    text_signature = "(x, pad_width, /, mode=\"constant\", *, constant_values=0)"
+)]
+fn pad(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    pad_width: &Bound<'_, PyAny>,
+    mode: &str,
+    constant_values: Argument<'_, '_>,
+) -> Result<PyArray> {
+    let x: &UsmArray = &x.array();
+    let value = match constant_values {
+        None if x.dtype() == Dtype::Bool => Weak::Bool(false),
+        None => Weak::Int(0),
+        Some(value) => match number(value)? {
+            Some(value) => value,
+            None => {
+                return Err(Fault::Python(PyTypeError::new_err(format!(
+                    "`constant_values` is {}; expected a number",
+                    shown(value)
+                ))));
+            }
+        },
+    };
+    let padding = match mode {
+        "constant" => Padding::Constant(value),
+        "edge" => Padding::Edge,
+        "reflect" => Padding::Reflect,
+        "symmetric" => Padding::Symmetric,
+        "wrap" => Padding::Wrap,
+        other => {
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "`mode` is {other:?}; expected \"constant\", \"edge\", \"reflect\", \"symmetric\" or \"wrap\""
+            ))));
+        }
+    };
+    let widths = widths_of(pad_width, x.ndim())?;
+    Ok(py.detach(|| x.pad(&widths, padding))?.into())
+}
+
+fn overlap_of(mode: &str) -> Result<Overlap> {
+    match mode {
+        "full" => Ok(Overlap::Full),
+        "same" => Ok(Overlap::Same),
+        "valid" => Ok(Overlap::Valid),
+        other => Err(Fault::Python(PyValueError::new_err(format!(
+            "`mode` is {other:?}; expected \"full\", \"same\" or \"valid\""
+        )))),
+    }
+}
+
+/// The discrete convolution of two arrays of one dimension. mode: "full", all sums with at least one product; "same", as many as the
+/// longer one has elements; "valid", those of all elements of the shorter one. As many products as one's elements times the other's.
+///
+/// Raises ValueError for other than one dimension, no elements or another mode, TypeError for bool.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, /, mode="full"))]
+fn convolve(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, mode: &str) -> Result<PyArray> {
+    let (x1, x2, overlap): (&UsmArray, &UsmArray, _) = (&x1.array(), &x2.array(), overlap_of(mode)?);
+    Ok(py.detach(|| x1.convolve(x2, overlap))?.into())
+}
+
+/// The cross-correlation of two arrays of one dimension: element k is the sum of x1[n + k] * conj(x2[n]). Arguments and errors as
+/// for `convolve`.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, /, mode="valid"))]
+fn correlate(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, mode: &str) -> Result<PyArray> {
+    let (x1, x2, overlap): (&UsmArray, &UsmArray, _) = (&x1.array(), &x2.array(), overlap_of(mode)?);
+    Ok(py.detach(|| x1.correlate(x2, overlap))?.into())
+}
+
+/// The values at x of the polynomial with the coefficients p, an array or list from the highest power on, by Horner's method.
+///
+/// Raises ValueError where p has not one dimension.
+#[pyfunction]
+#[pyo3(signature = (p, x, /))]
+fn polyval(py: Python<'_>, p: &Bound<'_, PyAny>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
+    let x: &UsmArray = &x.array();
+    let p = match p.cast::<PyArray>() {
+        Ok(p) => p.get().array().clone(),
+        Err(_) => sequence::array_of(p, None, x.queue(), x.usm_kind())?,
+    };
+    Ok(py.detach(|| p.polyval(x))?.into())
+}
+
+/// The places, as int64, that bring arrays of one shape into order along an axis: by the last one; where its elements are equal, by
+/// the one before; and so on. Equal elements keep their order. keys: a sequence of arrays, or an array of them along its first axis.
+///
+/// Raises ValueError for no keys or different shapes, OutOfBoundsError for an axis out of range.
+#[pyfunction]
+#[pyo3(signature = (keys, /, axis=-1))]
+fn lexsort(py: Python<'_>, keys: &Bound<'_, PyAny>, axis: isize) -> Result<PyArray> {
+    let arrays = arrays_of(keys)?;
+    let keys = heap::collect("keys", &arrays)?;
+    Ok(py.detach(|| stridewise::lexsort(&keys, axis))?.into())
+}
+
+/// The places, as int64, of an order in which the element kth along an axis stands where a sort puts it, with no larger one before and
+/// no smaller one behind it. It is the order of a sort. axis: None for the flattened array.
+///
+/// Raises OutOfBoundsError for a place or an axis out of range.
+#[pyfunction]
+#[pyo3(signature = (x, kth, /, axis=Some(-1)), text_signature = "(x, kth, /, axis=-1)")]
+fn argpartition(py: Python<'_>, x: PyRef<'_, PyArray>, kth: isize, axis: Option<isize>) -> Result<PyArray> {
+    let x: &UsmArray = &x.array();
+    let order = || match axis {
+        Some(axis) => x.argpartition(kth, axis),
+        None => x.reshape(&[-1])?.argpartition(kth, 0),
+    };
+    Ok(py.detach(order)?.into())
+}
+
+/// The mean over axes, with weights where they are given: of the shape of x, or of one dimension along a single axis. returned:
+/// whether the sums of the weights come with it, as a tuple. Where they are 0, the mean is what dividing by 0 gives.
+///
+/// Raises ValueError for weights of another shape, OutOfBoundsError for an axis out of range or named twice.
+#[pyfunction]
+#[pyo3(
+    signature = (x, /, *, axis=None, weights=None, returned=false, keepdims=false),
+    text_signature = "(x, /, *, axis=None, weights=None, returned=False, keepdims=False)"
+)]
+fn average<'py>(
+    py: Python<'py>,
+    x: PyRef<'py, PyArray>,
+    axis: Argument<'_, 'py>,
+    weights: Argument<'_, 'py>,
+    returned: bool,
+    keepdims: bool,
+) -> Result<Bound<'py, PyAny>> {
+    let x: &UsmArray = &x.array();
+    let axes = axes_of("axis", axis)?;
+    let weights = match weights.filter(|weights| !weights.is_none()) {
+        None => None,
+        Some(weights) => Some(match weights.cast::<PyArray>() {
+            Ok(weights) => weights.get().array().clone(),
+            Err(_) => sequence::array_of(weights, None, x.queue(), x.usm_kind())?,
+        }),
+    };
+    let average = || -> stridewise::Result<(UsmArray, UsmArray)> {
+        if let Some(weights) = &weights {
+            return x.average(weights, axes.as_deref(), keepdims);
+        }
+        let mean = x.reduce(Reduction::Mean, axes.as_deref(), keepdims)?;
+        let count = if mean.is_empty() { 0.0 } else { x.len() as f64 / mean.len() as f64 };
+        let total = mean.full_like(stridewise::Scalar::F64(count).cast(mean.dtype()))?;
+        Ok((mean, total))
+    };
+    let (mean, total) = py.detach(average)?;
+    let mean = Bound::new(py, PyArray::from(mean))?;
+    if !returned {
+        return Ok(mean.into_any());
+    }
+    Ok(PyTuple::new(py, [mean, Bound::new(py, PyArray::from(total))?])?.into_any())
+}
+
+/// How the rows of a matrix, each the observations of a variable, vary together: a matrix of covariances.
+///
+/// y: further variables. rowvar: whether rows are variables, else columns. bias: whether sums are divided by the number of
+/// observations n, and not by n - 1; ddof: by n - ddof, whatever bias says.
+///
+/// Raises ValueError for more than two dimensions, or other numbers of observations.
+#[pyfunction]
+#[pyo3(
+    signature = (m, y=None, *, rowvar=true, bias=false, ddof=None),
+    text_signature = "(m, y=None, *, rowvar=True, bias=False, ddof=None)"
+)]
+fn cov(
+    py: Python<'_>,
+    m: PyRef<'_, PyArray>,
+    y: Option<PyRef<'_, PyArray>>,
+    rowvar: bool,
+    bias: bool,
+    ddof: Option<f64>,
+) -> Result<PyArray> {
+    let m: &UsmArray = &m.array();
+    let other = y.as_ref().map(|y| y.array());
+    let other: Option<&UsmArray> = other.as_deref();
+    let correction = ddof.unwrap_or(if bias { 0.0 } else { 1.0 });
+    Ok(py.detach(|| m.cov(other, !rowvar, correction))?.into())
+}
+
+/// The correlation coefficients of the rows of a matrix: covariances over the roots of both variances. Arguments and errors as for
+/// `cov`.
+#[pyfunction]
+#[pyo3(signature = (x, y=None, *, rowvar=true), text_signature = "(x, y=None, *, rowvar=True)")]
+fn corrcoef(
+    py: Python<'_>,
+    x: PyRef<'_, PyArray>,
+    y: Option<PyRef<'_, PyArray>>,
+    rowvar: bool,
+) -> Result<PyArray> {
+    let x: &UsmArray = &x.array();
+    let other = y.as_ref().map(|y| y.array());
+    let other: Option<&UsmArray> = other.as_deref();
+    Ok(py.detach(|| x.corrcoef(other, !rowvar))?.into())
+}
+
+/// Whether numbers are inf; integers are not. Elementwise, recorded. Raises TypeError for complex numbers.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn isposinf(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
+    let x: &UsmArray = &x.array();
+    Ok(py.detach(|| x.isposinf())?.into())
+}
+
+/// Whether numbers are -inf; integers are not. Elementwise, recorded. Raises TypeError for complex numbers.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn isneginf(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
+    let x: &UsmArray = &x.array();
+    Ok(py.detach(|| x.isneginf())?.into())
+}
+
+/// Adds the functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    super::add_functions!(module:
+        add_at einsum pad convolve correlate polyval lexsort argpartition average cov corrcoef isposinf isneginf
+    );
+    Ok(())
+}
