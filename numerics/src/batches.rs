@@ -1,6 +1,8 @@
 //! Many small computations of one kind, shared out among the threads of a device.
 
+use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Builder};
 
 use stridewise_core::{Device, Error, Result};
 
@@ -8,6 +10,32 @@ use stridewise_core::{Device, Error, Result};
 const WORTH: f64 = 100_000.0;
 /// Parts for each thread: who is early takes one of those who are late.
 const PARTS: usize = 4;
+
+/// The stack that a library may need, with much to spare where nothing was optimised; a thread of tests takes up to 256 KiB.
+const STACK: usize = 1 << 20;
+
+/// Calls `run` where there is enough stack: on this thread, or on one of its own where this one's is smaller, as it may be in
+/// runtimes of others. Overflow would end the process.
+///
+/// # Errors
+/// That of `run`; [`Error::Alloc`] where no thread starts.
+fn roomy<R: Send>(run: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    if stacker::remaining_stack().is_none_or(|left| left >= STACK) {
+        return run();
+    }
+    thread::scope(|scope| {
+        let thread = Builder::new().name("stridewise-numerics".to_owned()).stack_size(2 * STACK);
+        let thread = thread.spawn_scoped(scope, run).map_err(|error| {
+            Error::alloc(
+                "the calling thread",
+                format!("less than {STACK} bytes of stack, and {error}"),
+                "a thread that has as much, or may start one",
+                "call this from a thread with a larger stack",
+            )
+        })?;
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
 
 /// Room for the results of computations, which threads get parts of.
 pub(crate) trait Cells: Send + Sized {
@@ -67,13 +95,25 @@ pub(crate) fn each<O: Cells, S>(
     device: &Device,
     count: usize,
     cost: f64,
-    mut cells: O,
+    cells: O,
     scratch: impl Fn() -> Result<S> + Sync,
     run: impl Fn(&mut S, &mut O, usize) -> Result<()> + Sync,
 ) -> Result<()> {
     if count == 0 {
         return Ok(());
     }
+    roomy(|| shared(device, count, cost, cells, &scratch, &run))
+}
+
+/// [`each`], on this thread and the device's.
+fn shared<O: Cells, S>(
+    device: &Device,
+    count: usize,
+    cost: f64,
+    mut cells: O,
+    scratch: &(impl Fn() -> Result<S> + Sync),
+    run: &(impl Fn(&mut S, &mut O, usize) -> Result<()> + Sync),
+) -> Result<()> {
     let threads = device.info().limits.compute_units.max(1);
     let parts = if count as f64 * cost < WORTH { 1 } else { count.min(PARTS * threads) };
     if parts == 1 {

@@ -44,13 +44,16 @@ pub(crate) trait Field: Element + ComplexField<Real = Self::Part> + Wide {
     /// Of real parts.
     type Part: Element + RealField + Wide + PartialOrd;
     /// Of eigenvalues.
-    type Eigen: Element + Wide;
+    type Eigen: Element + Wide + ComplexField<Real = Self::Part>;
+    /// The power of two of the distance from 1 to the next number.
+    const EPSILON_POWER: i32;
 
     /// Scratch for [`eigen`](Self::eigen) of n rows: that of the library, and numbers of our own.
     fn eigen_scratch(n: usize, vectors: bool) -> StackReq;
     /// How many numbers of our own these are, in squares and rows of n.
     fn eigen_numbers(n: usize, vectors: bool) -> usize;
-    /// Eigenvalues of a matrix and, one for each column of a matrix in row-major order, eigenvectors of length 1.
+    /// Eigenvalues of a matrix and, one for each column of a matrix in row-major order, eigenvectors of any
+    /// length, some of which may have become infinite on the way.
     fn eigen(
         matrix: MatRef<'_, Self>,
         values: &mut [Self::Eigen],
@@ -64,27 +67,12 @@ fn wanted(vectors: bool) -> ComputeEigenvectors {
     if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No }
 }
 
-/// Divides the columns of a matrix by their lengths.
-fn normalize<T: Element + Wide>(matrix: &mut [T], n: usize) {
-    for column in 0..n {
-        let largest = (0..n).map(|row| matrix[row * n + column].wide().norm()).fold(0.0, f64::max);
-        if largest == 0.0 || !largest.is_finite() {
-            continue;
-        }
-        let squares = (0..n).map(|row| (matrix[row * n + column].wide() / largest).norm_sqr());
-        let length = largest * squares.sum::<f64>().sqrt();
-        for row in 0..n {
-            let element = &mut matrix[row * n + column];
-            *element = T::narrow(element.wide() / length);
-        }
-    }
-}
-
 macro_rules! field {
     ($($real:ident)*) => {$(
         impl Field for $real {
             type Part = Self;
             type Eigen = Complex<Self>;
+            const EPSILON_POWER: i32 = 1 - Self::MANTISSA_DIGITS as i32;
 
             fn eigen_scratch(n: usize, vectors: bool) -> StackReq {
                 evd::evd_scratch::<Self>(n, ComputeEigenvectors::No, wanted(vectors), ALONE, Default::default())
@@ -127,7 +115,6 @@ macro_rules! field {
                     }
                     column += if pair { 2 } else { 1 };
                 }
-                normalize(vectors, n);
                 Ok(())
             }
         }
@@ -135,6 +122,7 @@ macro_rules! field {
         impl Field for Complex<$real> {
             type Part = $real;
             type Eigen = Self;
+            const EPSILON_POWER: i32 = 1 - $real::MANTISSA_DIGITS as i32;
 
             fn eigen_scratch(n: usize, vectors: bool) -> StackReq {
                 evd::evd_scratch::<Self>(n, ComputeEigenvectors::No, wanted(vectors), ALONE, Default::default())
@@ -157,8 +145,7 @@ macro_rules! field {
                     for (place, element) in vectors.iter_mut().enumerate() {
                         *element = numbers[place % n * n + place / n];
                     }
-                    normalize(vectors, n);
-                }
+                    }
                 Ok(())
             }
         }

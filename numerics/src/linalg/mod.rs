@@ -37,7 +37,9 @@
 //! [`Error::ExecutionPlacement`]: stridewise_core::Error::ExecutionPlacement
 //! [`Error::Decomposition`]: stridewise_core::Error::Decomposition
 
+mod balance;
 mod composed;
+mod eigen;
 mod expm;
 mod factors;
 mod field;
@@ -149,11 +151,14 @@ pub fn slogdet<A: NumericArray>(x: &A) -> Result<Slogdet<A>> {
 
 /// Eigenvalues and eigenvectors of square matrices, which are complex numbers.
 ///
+/// They are those of a matrix that is within a small multiple of n·ε of `x`, after rows and columns have been scaled to about
+/// the same length: with a diagonal D of powers of two, `D⁻¹·x·D` is what is decomposed.
+///
 /// # Errors
 /// See the [module](self); [`Error::Decomposition`](stridewise_core::Error::Decomposition) for NaN, infinities, and where
 /// the iteration does not converge.
 pub fn eig<A: NumericArray>(x: &A) -> Result<Eig<A>> {
-    let (eigenvalues, eigenvectors) = spectral::eig(x.untyped())?;
+    let (eigenvalues, eigenvectors) = eigen::eig(x.untyped())?;
     Ok(Eig { eigenvalues: A::complex_from(eigenvalues)?, eigenvectors: A::complex_from(eigenvectors)? })
 }
 
@@ -162,7 +167,7 @@ pub fn eig<A: NumericArray>(x: &A) -> Result<Eig<A>> {
 /// # Errors
 /// As for [`eig`].
 pub fn eigvals<A: NumericArray>(x: &A) -> Result<A::Complex> {
-    A::complex_from(spectral::eigvals(x.untyped())?)
+    A::complex_from(eigen::eigvals(x.untyped())?)
 }
 
 /// Eigenvalues and eigenvectors of symmetric or Hermitian matrices, of which only the lower triangle is read.

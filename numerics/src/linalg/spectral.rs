@@ -1,4 +1,4 @@
-//! Singular values, and eigenvalues of symmetric and of any matrices.
+//! Singular values, and eigenvalues of symmetric matrices.
 
 use dyn_stack::MemStack;
 use faer::diag::DiagMut;
@@ -134,43 +134,6 @@ fn symmetric(x: &UsmArray, vectors: bool) -> Result<(UsmArray, UsmArray)> {
     })
 }
 
-/// The eigenvalues of any matrices, and eigenvectors where wanted, else none.
-fn general(x: &UsmArray, vectors: bool) -> Result<(UsmArray, UsmArray)> {
-    let stack = Stack::square("x", x)?;
-    let n = stack.rows;
-    let columns = if vectors { n } else { 0 };
-    let out = place::complex(stack.out);
-    with_field!(stack.dtype, T => {
-        let source = place::read::<T>(x)?;
-        let mut w = stack.room::<<T as Field>::Eigen>(&[n])?;
-        let mut v = stack.room::<<T as Field>::Eigen>(&[n, columns])?;
-        let scratch = || {
-            let memory = match n {
-                0 => dyn_stack::StackReq::EMPTY,
-                _ => T::eigen_scratch(n, vectors),
-            };
-            Ok((zeros::<T>(n * n)?, zeros::<T>(T::eigen_numbers(n, vectors))?, buffer(memory)?))
-        };
-        let cells = (Rows::new(&mut w, n), Rows::new(&mut v, n * columns));
-        let cost = stack.cost(if vectors { 25.0 } else { 10.0 });
-        each(stack.device(), stack.count, cost, cells, scratch, |scratch, cells, number| {
-            let (copy, numbers, memory) = scratch;
-            let matrix = &source[number * n * n..][..n * n];
-            stack.finite(number, matrix)?;
-            let (w, v) = (cells.0.next(), cells.1.next());
-            if n == 0 {
-                return Ok(());
-            }
-            let mut columns = MatMut::from_column_major_slice_mut(&mut *copy, n, n);
-            columns.copy_from(MatRef::from_row_major_slice(matrix, n, n));
-            T::eigen(columns.as_ref(), w, vectors.then_some(v), numbers, MemStack::new(memory))
-                .map_err(|_| stack.diverged(number))
-        })?;
-        let shape = stack.shape(&[n, columns]);
-        Ok((place::write(x, &stack.shape(&[n]), &w, out)?, place::write(x, &shape, &v, out)?))
-    })
-}
-
 /// U, the singular values, and the conjugate transpose of V.
 pub(super) fn svd(x: &UsmArray, full: bool) -> Result<(UsmArray, UsmArray, UsmArray)> {
     let (s, u, vh) = singular(x, Some(full))?;
@@ -184,10 +147,4 @@ pub(super) fn eigh(x: &UsmArray) -> Result<(UsmArray, UsmArray)> {
 }
 pub(super) fn eigvalsh(x: &UsmArray) -> Result<UsmArray> {
     Ok(symmetric(x, false)?.0)
-}
-pub(super) fn eig(x: &UsmArray) -> Result<(UsmArray, UsmArray)> {
-    general(x, true)
-}
-pub(super) fn eigvals(x: &UsmArray) -> Result<UsmArray> {
-    Ok(general(x, false)?.0)
 }

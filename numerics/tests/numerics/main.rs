@@ -7,3 +7,5 @@ mod fft;
 mod linalg;
 #[cfg(all(feature = "linalg", feature = "fft"))]
 mod refusals;
+#[cfg(all(feature = "linalg", feature = "fft"))]
+mod stacks;
