@@ -28,10 +28,10 @@ fn failed(error: &realfft::FftError) -> Error {
 }
 
 impl Transform {
-    fn of<T: Point>(&self, x: &UsmArray) -> Result<UsmArray>
+    fn of<T>(&self, x: &UsmArray) -> Result<UsmArray>
     where
         Complex<T>: Element,
-        T: FftNum + bytemuck::Zeroable,
+        T: Point + FftNum + bytemuck::Zeroable,
         Complex<T>: bytemuck::Zeroable,
     {
         let n = self.points;
@@ -92,7 +92,7 @@ impl Transform {
                     fill(input, &source[row(&source, number)]);
                     // Elements that mirror themselves are real: of others only the real part counts.
                     input[0].im = T::zero();
-                    if n % 2 == 0 {
+                    if n.is_multiple_of(2) {
                         input[n / 2].im = T::zero();
                     }
                     plan.process_with_scratch(input, out, memory).map_err(|error| failed(&error))?;

@@ -91,7 +91,7 @@ fn polynomial<T: Field>(
         *element = factors[0] * powers[0][i] + factors[1] * powers[1][i] + factors[2] * powers[2][i];
     }
     for i in 0..n {
-        out[i * n + i] = out[i * n + i] + number::<T>(identity);
+        out[i * n + i] += number::<T>(identity);
     }
 }
 
@@ -123,14 +123,14 @@ fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) 
     product(n, even, &powers[2], sum);
     polynomial(n, sum, powers, [PADE[3], PADE[5], PADE[7]], PADE[1]);
     for (sum, high) in sum.iter_mut().zip(&*even) {
-        *sum = *sum + *high;
+        *sum += *high;
     }
     product(n, odd, a, sum);
     polynomial(n, sum, powers, [PADE[8], PADE[10], PADE[12]], 0.0);
     product(n, even, &powers[2], sum);
     polynomial(n, sum, powers, [PADE[2], PADE[4], PADE[6]], PADE[0]);
     for (even, low) in even.iter_mut().zip(&*sum) {
-        *even = *even + *low;
+        *even += *low;
     }
     // The quotient of (even + odd) by (even - odd).
     for i in 0..n * n {

@@ -120,9 +120,8 @@ fn transforms_along_axes_are_one_after_another() {
     assert_eq!(fft::fftn(&x, points, Norm::Backward).unwrap().shape(), [8, 4, 2]);
     let last = Points { s: Some(&[Some(2)]), axes: None };
     assert_eq!(fft::fftn(&x, last, Norm::Backward).unwrap().shape(), [3, 4, 2]);
-    for wrong in [Points { s: Some(&[None]), axes: Some(&[0, 1]) }] {
-        assert!(matches!(fft::fftn(&x, wrong, Norm::Backward), Err(Error::Value(_))));
-    }
+    let wrong = Points { s: Some(&[None]), axes: Some(&[0, 1]) };
+    assert!(matches!(fft::fftn(&x, wrong, Norm::Backward), Err(Error::Value(_))));
     let none = Points { s: None, axes: Some(&[]) };
     assert!(matches!(fft::irfftn(&x, none, Norm::Backward), Err(Error::Value(_))));
     assert_eq!(fft::fftn(&x, none, Norm::Backward).unwrap().dtype(), Dtype::C128);
