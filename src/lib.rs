@@ -172,6 +172,12 @@
 
 pub use stridewise_core::*;
 pub use stridewise_macros::{device_function, kernel};
+#[cfg(any(feature = "linalg", feature = "fft"))]
+pub use stridewise_numerics::NumericArray;
+#[cfg(feature = "fft")]
+pub use stridewise_numerics::fft;
+#[cfg(feature = "linalg")]
+pub use stridewise_numerics::linalg;
 
 /// What programs with arrays use, for `use stridewise::prelude::*`.
 pub mod prelude {

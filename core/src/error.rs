@@ -130,6 +130,8 @@ define_errors! {
     Interrupted interrupted "interrupted: {0}";
     /// The runtime of a device reported an error.
     Runtime runtime "the device's runtime: {0}";
+    /// A matrix cannot be decomposed: it is singular or not positive definite, or an iteration does not converge.
+    Decomposition decomposition "decomposition: {0}";
     /// A source of kernels does not compile.
     Compilation compilation "compilation: {0}";
     /// Reading or writing a file failed, or its contents are not what they should be.

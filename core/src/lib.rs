@@ -54,7 +54,7 @@ pub use promotion::{
     Casting, DtypeSupport, FloatInfo, IntInfo, Weak, can_cast, comparison_type, promote_types, result_type,
 };
 pub use runtime::{
-    Context, Device, Event, EventFuture, Filter, FilterTerm, Queue, WeakDevice, default_device, devices,
-    drain, exit_patience, get_execution_queue,
+    Context, Device, Event, EventFuture, Filter, FilterTerm, Queue, WeakDevice, common_queue, default_device,
+    devices, drain, exit_patience, get_execution_queue,
 };
 pub use scalar::Scalar;

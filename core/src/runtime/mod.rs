@@ -15,7 +15,7 @@ pub(crate) use device::OpFunction;
 pub use device::{Device, WeakDevice, default_device, devices};
 pub use event::Event;
 pub use filter::{Filter, FilterTerm};
-pub(crate) use placement::common_queue;
+pub use placement::common_queue;
 pub use placement::get_execution_queue;
 pub use process::{drain, exit_patience};
 pub use queue::Queue;

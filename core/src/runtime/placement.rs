@@ -17,7 +17,7 @@ pub fn get_execution_queue<'a>(queues: impl IntoIterator<Item = &'a Queue>) -> O
 ///
 /// # Errors
 /// [`Error::ExecutionPlacement`] naming both queues where two differ.
-pub(crate) fn common_queue<'a>(operands: &[(&str, &'a Queue)]) -> Result<&'a Queue> {
+pub fn common_queue<'a>(operands: &[(&str, &'a Queue)]) -> Result<&'a Queue> {
     let Some(&(first_name, first)) = operands.first() else {
         return Err(Error::value(
             "arrays",

@@ -235,6 +235,8 @@ typedef enum sw_status {
   SW_ERROR_KERNEL = 20,
   // A source of kernels does not compile.
   SW_ERROR_COMPILATION = 21,
+  // A matrix cannot be decomposed: it is singular or not positive definite, or an iteration does not converge.
+  SW_ERROR_DECOMPOSITION = 22,
 } sw_status;
 
 // Where a command is on its way.

@@ -57,6 +57,8 @@ pub enum sw_status {
     SW_ERROR_KERNEL = 20,
     /// A source of kernels does not compile.
     SW_ERROR_COMPILATION = 21,
+    /// A matrix cannot be decomposed: it is singular or not positive definite, or an iteration does not converge.
+    SW_ERROR_DECOMPOSITION = 22,
 }
 
 /// What a call can fail with.
@@ -92,6 +94,7 @@ impl Failure {
                 Error::Unsupported(_) => sw_status::SW_ERROR_UNSUPPORTED,
                 Error::Task(_) => sw_status::SW_ERROR_TASK,
                 Error::Runtime(_) => sw_status::SW_ERROR_RUNTIME,
+                Error::Decomposition(_) => sw_status::SW_ERROR_DECOMPOSITION,
                 Error::Io(_) => sw_status::SW_ERROR_IO,
                 Error::Kernel(_) => sw_status::SW_ERROR_KERNEL,
                 Error::Compilation(_) => sw_status::SW_ERROR_COMPILATION,
@@ -185,7 +188,7 @@ names! {
     SW_OK SW_ERROR_HANDLE SW_ERROR_VALUE SW_ERROR_SHAPE SW_ERROR_AXIS SW_ERROR_OUT_OF_BOUNDS SW_ERROR_OVERFLOW
     SW_ERROR_DTYPE SW_ERROR_ALLOC SW_ERROR_HOST_ACCESS SW_ERROR_BORROW SW_ERROR_DEVICE_SELECTION SW_ERROR_UNSUPPORTED
     SW_ERROR_TASK SW_ERROR_RUNTIME SW_ERROR_IO SW_ERROR_EXECUTION_PLACEMENT SW_ERROR_DEPENDENCY SW_ERROR_OTHER
-    SW_ERROR_PANIC SW_ERROR_KERNEL SW_ERROR_COMPILATION
+    SW_ERROR_PANIC SW_ERROR_KERNEL SW_ERROR_COMPILATION SW_ERROR_DECOMPOSITION
 }
 
 #[cfg(test)]

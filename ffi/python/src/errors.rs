@@ -43,6 +43,12 @@ pyo3::create_exception!(
 );
 pyo3::create_exception!(
     stridewise,
+    LinAlgError,
+    PyValueError,
+    "A matrix cannot be decomposed: it is singular or not positive definite, or an iteration does not converge."
+);
+pyo3::create_exception!(
+    stridewise,
     KernelError,
     PyValueError,
     "A kernel breaks a rule: of what kernels may say, or, in checked mode, by what its items did. Its attributes say which one \
@@ -101,6 +107,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         Error::Value(_) | Error::Shape(_) | Error::Overflow(_) | Error::Borrow(_) => {
             PyValueError::new_err(text)
         }
+        Error::Decomposition(_) => LinAlgError::new_err(text),
         Error::Kernel(broken) => crate::kernel::diagnostic::exception(broken),
         Error::Axis(_) | Error::OutOfBounds(_) => Python::attach(|py| match BOUNDS.get(py) {
             Some(class) => PyErr::from_type(class.bind(py).clone(), text),

@@ -1,42 +1,44 @@
-"""Linear algebra: the array API's extension `linalg`, as far as products, sums and norms go.
+"""Linear algebra: the array API's extension `linalg`, and what NumPy and SciPy have beside it (cond, expm, kron, lstsq, lu).
 
-Functions that need a decomposition (of LU, QR, Cholesky, eigenvalues or singular values) raise a NotImplementedError that
-names them: NumPy's or SciPy's take `stridewise.asnumpy(x)`.
+Matrices are the last two dimensions of an array; the others make a stack of them. Decompositions are computed on the
+processor, by the threads of the array's device; an array in memory of an accelerator that the processor does not reach is
+refused with a NotImplementedError. float16 and bfloat16 are computed in float32, integers become the default floating dtype.
+
+A matrix that is singular, or of which an iteration does not converge, raises a LinAlgError, which is a ValueError. All
+functions raise a ValueError where matrices have to be square and are not, OutOfBoundsError with fewer than two dimensions.
 """
 
-import math as _math
-
-import stridewise as _sw
+from collections import namedtuple as _namedtuple
 
 from . import _linalg, matmul, matrix_transpose, tensordot, vecdot
 
+LinAlgError = _linalg.LinAlgError
 cross = _linalg.cross
 diagonal = _linalg.diagonal
 outer = _linalg.outer
 trace = _linalg.trace
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
-    "tensordot", "trace", "vecdot", "vector_norm",
+    "EigResult", "EighResult", "LUResult", "LinAlgError", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult",
+    "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "kron", "lstsq",
+    "lu", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet",
+    "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
-def _missing(name):
-    return NotImplementedError(
-        f"unsupported: `linalg.{name}` needs a decomposition; help: use NumPy's or SciPy's on stridewise.asnumpy(x)"
-    )
+def _result(name, fields, text):
+    result = _namedtuple(name, fields, module=__name__)
+    result.__doc__ = text
+    return result
 
 
-
-def _float(x, name):
-    """Norms are of floating-point arrays; others are converted to the default floating dtype of their device."""
-    if not isinstance(x, _sw.usm_ndarray):
-        raise TypeError(f"`x` of linalg.{name} is {type(x).__name__}; expected a usm_ndarray; help: use asarray")
-    if _sw.isdtype(x.dtype, ("real floating", "complex floating")):
-        return x
-    info = _sw.__array_namespace_info__()
-    return _sw.astype(x, info.default_dtypes(device=x.sycl_device)["real floating"])
+EigResult = _result("EigResult", "eigenvalues eigenvectors", "Eigenvalues, and eigenvectors as columns.")
+EighResult = _result("EighResult", "eigenvalues eigenvectors", "Eigenvalues, and eigenvectors as columns.")
+LUResult = _result("LUResult", "P L U", "The order of rows as a matrix, a lower and an upper triangle.")
+LstsqResult = _result("LstsqResult", "x residuals rank s", "Solutions, squared distances, ranks and singular values.")
+QRResult = _result("QRResult", "Q R", "Orthonormal columns, and an upper triangle.")
+SVDResult = _result("SVDResult", "U S Vh", "Orthonormal columns, singular values, and orthonormal rows.")
+SlogdetResult = _result("SlogdetResult", "sign logabsdet", "The sign of a determinant, the logarithm of its magnitude.")
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
@@ -49,132 +51,150 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     Raises OutOfBoundsError for an axis out of range, ValueError where there are no elements to take the largest or smallest
     of.
     """
-    x = _float(x, "vector_norm")
-    if ord == 2:
-        return _sw.reduce_hypot(x, axis=axis, keepdims=keepdims)
-    size = _sw.abs(x)
-    if ord == _math.inf:
-        return _sw.max(size, axis=axis, keepdims=keepdims)
-    if ord == -_math.inf:
-        return _sw.min(size, axis=axis, keepdims=keepdims)
-    if ord == 0:
-        return _sw.astype(_sw.count_nonzero(x, axis=axis, keepdims=keepdims), size.dtype)
-    if ord == 1:
-        return _sw.sum(size, axis=axis, keepdims=keepdims)
-    return _sw.sum(size**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+    return _linalg.vector_norm(x, ord, axis, keepdims)
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     """The norm of the matrices of the last two dimensions.
 
-    ord: "fro" or None, the root of the sum of the squared magnitudes; 1, the largest sum of magnitudes of a column, -1 the
-    smallest; inf and -inf, of a row. 2, -2 and "nuc" need singular values and raise a NotImplementedError. Integers are
-    converted to the default floating dtype; the result is real.
+    ord: "fro" or None, the root of the sum of the squared magnitudes; "nuc", the sum of singular values; 2, the largest
+    singular value, -2 the smallest; 1, the largest sum of magnitudes of a column, -1 the smallest; inf and -inf, of a row.
+    Integers are converted to the default floating dtype; the result is real.
 
-    Raises OutOfBoundsError with fewer than two dimensions, ValueError for another ord.
+    Raises ValueError for another ord, and where there are no elements to take the largest or smallest of.
     """
-    x = _float(x, "matrix_norm")
-    if x.ndim < 2:
-        raise _sw.OutOfBoundsError(f"axis out of range: `x` has shape {x.shape}; expected at least two dimensions")
-    if ord is None or ord == "fro":
-        return _sw.reduce_hypot(x, axis=(-2, -1), keepdims=keepdims)
-    if ord in (2, -2, "nuc"):
-        raise _missing(f"matrix_norm(ord={ord!r})")
-    if ord not in (1, -1, _math.inf, -_math.inf):
-        raise ValueError(f"invalid value: `ord` is {ord!r}; expected \"fro\", \"nuc\", 1, -1, 2, -2, inf or -inf")
-    summed, other = (-2, -1) if ord in (1, -1) else (-1, -2)
-    sums = _sw.sum(_sw.abs(x), axis=summed, keepdims=True)
-    extreme = (_sw.max if ord > 0 else _sw.min)(sums, axis=other, keepdims=True)
-    return extreme if keepdims else _sw.squeeze(extreme, (-2, -1))
+    return _linalg.matrix_norm(x, ord, keepdims)
 
 
 def matrix_power(x, n, /):
-    """The square matrices of the last two dimensions multiplied with themselves, n factors; for n = 0, the identity.
+    """Square matrices multiplied with themselves, n factors; for n = 0, the identity; for a negative n, the inverse.
 
-    Raises ValueError where they are not square, NotImplementedError for a negative n, which needs the inverse.
+    Raises LinAlgError for a singular matrix where n is negative.
     """
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"shape mismatch: `x` has shape {x.shape}; expected square matrices as the last two dimensions")
-    if n < 0:
-        raise _missing(f"matrix_power(n={n})")
-    if n == 0:
-        identity = _sw.eye(x.shape[-1], dtype=x.dtype, sycl_queue=x.sycl_queue, usm_type=x.usm_type)
-        return _sw.copy(_sw.broadcast_to(identity, x.shape), order="C")
-    power = None
-    while True:
-        if n & 1:
-            power = x if power is None else matmul(power, x)
-        n >>= 1
-        if n == 0:
-            return _sw.copy(power) if power is x else power
-        x = matmul(x, x)
+    return _linalg.matrix_power(x, n)
 
 
 def cholesky(x, /, *, upper=False):
-    """Not there: raises NotImplementedError."""
-    raise _missing("cholesky")
+    """The lower triangle L of symmetric or Hermitian positive definite matrices x = L @ L^H; or, upper, U of x = U^H @ U.
+    Only that triangle of x is read.
+
+    Raises LinAlgError where a matrix is not positive definite.
+    """
+    return _linalg.cholesky(x, upper)
+
+
+def cond(x, /, p=None):
+    """The condition number of matrices: the norm times that of the inverse, infinite for singular ones.
+
+    p: the norm, as `ord` of `matrix_norm`; None for 2, the largest singular value over the smallest.
+    """
+    return _linalg.cond(x, p)
 
 
 def det(x, /):
-    """Not there: raises NotImplementedError."""
-    raise _missing("det")
+    """The determinant of square matrices."""
+    return _linalg.det(x)
 
 
 def eig(x, /):
-    """Not there: raises NotImplementedError."""
-    raise _missing("eig")
+    """Eigenvalues and eigenvectors of square matrices, as complex numbers: a named tuple (eigenvalues, eigenvectors), the
+    latter as columns of length 1.
+
+    Raises LinAlgError for NaN, infinities, and where the iteration does not converge.
+    """
+    return EigResult(*_linalg.eig(x))
 
 
 def eigh(x, /):
-    """Not there: raises NotImplementedError."""
-    raise _missing("eigh")
+    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, of which the lower triangle is read: a named tuple
+    (eigenvalues, eigenvectors), the former from the smallest on, the latter as columns. Raises as `eig`.
+    """
+    return EighResult(*_linalg.eigh(x))
 
 
 def eigvals(x, /):
-    """Not there: raises NotImplementedError."""
-    raise _missing("eigvals")
+    """The eigenvalues of square matrices, as complex numbers. Raises as `eig`."""
+    return _linalg.eigvals(x)
 
 
 def eigvalsh(x, /):
-    """Not there: raises NotImplementedError."""
-    raise _missing("eigvalsh")
+    """The eigenvalues of symmetric or Hermitian matrices, of which the lower triangle is read. Raises as `eig`."""
+    return _linalg.eigvalsh(x)
+
+
+def expm(x, /):
+    """The exponential of square matrices; NaN where an element is not finite."""
+    return _linalg.expm(x)
 
 
 def inv(x, /):
-    """Not there: raises NotImplementedError."""
-    raise _missing("inv")
+    """The inverse of square matrices. Raises LinAlgError for a singular one."""
+    return _linalg.inv(x)
+
+
+def kron(x1, x2, /):
+    """The Kronecker product: every element of x1 times x2."""
+    return _linalg.kron(x1, x2)
+
+
+def lstsq(x1, x2, /, *, rtol=None):
+    """The solutions of x1 @ x = x2 that come nearest, by singular values: a named tuple (x, residuals, rank, s) of the
+    solutions, the squared distances for each column of x2, the ranks of x1, and its singular values.
+
+    rtol: as for `matrix_rank`. Raises as `solve` and `svd`.
+    """
+    return LstsqResult(*_linalg.lstsq(x1, x2, rtol))
+
+
+def lu(x, /):
+    """A decomposition into triangles x = P @ L @ U, with the rows ordered by the size of pivots: a named tuple (P, L, U)."""
+    return LUResult(*_linalg.lu(x))
 
 
 def matrix_rank(x, /, *, rtol=None):
-    """Not there: raises NotImplementedError."""
-    raise _missing("matrix_rank")
+    """How many singular values of matrices are greater than rtol times the largest.
+
+    rtol: a number, or an array of one for each matrix; None for the greater extent times the dtype's eps.
+    """
+    return _linalg.matrix_rank(x, rtol)
 
 
 def pinv(x, /, *, rtol=None):
-    """Not there: raises NotImplementedError."""
-    raise _missing("pinv")
+    """The pseudo-inverse of matrices, by singular values. rtol: as for `matrix_rank`. Raises as `svd`."""
+    return _linalg.pinv(x, rtol)
 
 
 def qr(x, /, *, mode="reduced"):
-    """Not there: raises NotImplementedError."""
-    raise _missing("qr")
+    """A decomposition x = Q @ R into orthonormal columns and an upper triangle with real diagonal: a named tuple (Q, R).
+
+    mode: "reduced", as many columns as the lesser extent; "complete", as many as rows. Raises ValueError for another.
+    """
+    return QRResult(*_linalg.qr(x, mode))
 
 
 def slogdet(x, /):
-    """Not there: raises NotImplementedError."""
-    raise _missing("slogdet")
+    """The sign of the determinant of square matrices, and the logarithm of its magnitude: a named tuple (sign, logabsdet)."""
+    return SlogdetResult(*_linalg.slogdet(x))
 
 
 def solve(x1, x2, /):
-    """Not there: raises NotImplementedError."""
-    raise _missing("solve")
+    """The solutions of x1 @ x = x2. x2: a vector, where it has one dimension, or matrices; stacks are broadcast.
+
+    Raises LinAlgError for a singular matrix, ValueError where shapes do not fit.
+    """
+    return _linalg.solve(x1, x2)
 
 
 def svd(x, /, *, full_matrices=True):
-    """Not there: raises NotImplementedError."""
-    raise _missing("svd")
+    """Singular values and vectors, x = U @ diag(S) @ Vh: a named tuple (U, S, Vh), S from the largest on.
+
+    full_matrices: whether U and Vh are square; else they have as many columns and rows as there are singular values.
+
+    Raises LinAlgError for NaN, infinities, and where the iteration does not converge.
+    """
+    return SVDResult(*_linalg.svd(x, full_matrices))
 
 
 def svdvals(x, /):
-    """Not there: raises NotImplementedError."""
-    raise _missing("svdvals")
+    """The singular values of matrices, from the largest on. Raises as `svd`."""
+    return _linalg.svdvals(x)

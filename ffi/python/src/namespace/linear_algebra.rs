@@ -134,6 +134,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let inner = PyModule::new(module.py(), "_linalg")?;
     let inner = &inner;
     super::add_functions!(inner: outer cross diagonal trace);
+    super::decompositions::register(inner)?;
+    inner.add("LinAlgError", module.py().get_type::<crate::errors::LinAlgError>())?;
     module.setattr("_linalg", inner)?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod axes;
 mod creation;
+mod decompositions;
 mod elementwise;
 mod fourier;
 mod indexing;

@@ -1,0 +1,126 @@
+//! Transforms of rows, which the threads of the array's device share.
+
+use rustfft::FftNum;
+use stridewise_core::memory::heap;
+use stridewise_core::{Complex, Dims, Dtype, Element, Error, Result, UsmArray, normalize_axis};
+
+use super::plans::{FACTORS, Plan, Point, Sort};
+use crate::batches::{Rows, each};
+use crate::place;
+
+/// A transform along an axis: of how many points, and what the results are multiplied with.
+pub(super) struct Transform {
+    pub(super) sort: Sort,
+    pub(super) points: usize,
+    pub(super) factor: f64,
+}
+
+/// The elements of a row that there are, and zeros.
+fn fill<T: Copy + Default>(to: &mut [T], from: &[T]) {
+    let kept = from.len().min(to.len());
+    to[..kept].copy_from_slice(&from[..kept]);
+    to[kept..].fill(T::default());
+}
+
+fn failed(error: &realfft::FftError) -> Error {
+    // The lengths are those of the plan.
+    Error::task("x", error, "a transform of as many points as its plan", "report this, with the shape")
+}
+
+impl Transform {
+    fn of<T>(&self, x: &UsmArray) -> Result<UsmArray>
+    where
+        Complex<T>: Element,
+        T: Point + FftNum + bytemuck::Zeroable,
+        Complex<T>: bytemuck::Zeroable,
+    {
+        let n = self.points;
+        let mut shape: Dims = x.shape().into();
+        let Some(extent) = shape.last_mut() else { return Ok(x.clone()) };
+        let given = std::mem::replace(extent, if self.sort == Sort::FromReal { n / 2 + 1 } else { n });
+        let wide = shape[shape.len() - 1];
+        let count = shape[..shape.len() - 1].iter().product();
+        let factor = <T as rustfft::num_traits::FromPrimitive>::from_f64(self.factor).unwrap_or_else(T::one);
+        let cost = 5.0 * n as f64 * (n as f64).log2().max(1.0);
+        let scratch = |len: usize| -> Result<Vec<Complex<T>>> { heap::zeroed(FACTORS, len) };
+        let row = |values: &'_ [Complex<T>], number: usize| -> std::ops::Range<usize> {
+            debug_assert!(values.len() >= (number + 1) * given, "rows of {given}");
+            number * given..(number + 1) * given
+        };
+        match self.sort {
+            Sort::Forward | Sort::Inverse => {
+                let mut values = place::room::<Complex<T>>("n", x, &shape)?;
+                let source = place::read::<Complex<T>>(x)?;
+                let Plan::Complex(plan) = T::plans().get(self.sort, n)? else { return Ok(x.clone()) };
+                let memory = || scratch(plan.get_inplace_scratch_len());
+                each(x.device(), count, cost, Rows::new(&mut values, n), memory, |memory, out, number| {
+                    let out = out.next();
+                    fill(out, &source[row(&source, number)]);
+                    plan.process_with_scratch(out, memory);
+                    if self.factor != 1.0 {
+                        out.iter_mut().for_each(|value| *value = *value * factor);
+                    }
+                    Ok(())
+                })?;
+                place::write(x, &shape, &values, Complex::<T>::DTYPE)
+            }
+            Sort::FromReal => {
+                let mut values = place::room::<Complex<T>>("n", x, &shape)?;
+                let source = place::read::<T>(x)?;
+                let Plan::FromReal(plan) = T::plans().get(self.sort, n)? else { return Ok(x.clone()) };
+                let memory = || Ok((heap::zeroed::<T>(FACTORS, n)?, scratch(plan.get_scratch_len())?));
+                let cells = Rows::new(&mut values, wide);
+                each(x.device(), count, cost / 2.0, cells, memory, |(input, memory), out, number| {
+                    let out = out.next();
+                    fill(input, &source[number * given..][..given]);
+                    plan.process_with_scratch(input, out, memory).map_err(|error| failed(&error))?;
+                    if self.factor != 1.0 {
+                        out.iter_mut().for_each(|value| *value = *value * factor);
+                    }
+                    Ok(())
+                })?;
+                place::write(x, &shape, &values, Complex::<T>::DTYPE)
+            }
+            Sort::ToReal => {
+                let mut values = place::room::<T>("n", x, &shape)?;
+                let source = place::read::<Complex<T>>(x)?;
+                let Plan::ToReal(plan) = T::plans().get(self.sort, n)? else { return Ok(x.clone()) };
+                let memory = || Ok((scratch(n / 2 + 1)?, scratch(plan.get_scratch_len())?));
+                let cells = Rows::new(&mut values, n);
+                each(x.device(), count, cost / 2.0, cells, memory, |(input, memory), out, number| {
+                    let out = out.next();
+                    fill(input, &source[row(&source, number)]);
+                    // Elements that mirror themselves are real: of others only the real part counts.
+                    input[0].im = T::zero();
+                    if n.is_multiple_of(2) {
+                        input[n / 2].im = T::zero();
+                    }
+                    plan.process_with_scratch(input, out, memory).map_err(|error| failed(&error))?;
+                    if self.factor != 1.0 {
+                        out.iter_mut().for_each(|value| *value = *value * factor);
+                    }
+                    Ok(())
+                })?;
+                place::write(x, &shape, &values, T::DTYPE)
+            }
+        }
+    }
+
+    /// The transform along an axis.
+    ///
+    /// # Errors
+    /// [`Error::Axis`], [`Error::Value`] for no points, [`Error::Unsupported`], [`Error::Alloc`]; the failure of the work
+    /// that computes the array.
+    pub(super) fn along(&self, x: &UsmArray, axis: isize) -> Result<UsmArray> {
+        normalize_axis("axis", axis, x.ndim())?;
+        place::check("x", x)?;
+        if self.points == 0 {
+            return Err(Error::value("n", 0, "1 or more points", "name the number of points"));
+        }
+        let last = x.move_axis(axis, -1)?;
+        // A scalar type of double precision, for doubles and for integers where the device has it.
+        let double = place::complex(place::dtypes(x).0) == Dtype::C128;
+        let result = if double { self.of::<f64>(&last)? } else { self.of::<f32>(&last)? };
+        result.move_axis(-1, axis)
+    }
+}

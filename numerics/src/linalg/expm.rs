@@ -1,0 +1,172 @@
+//! The matrix exponential, by scaling and squaring around a Padé approximant (N. J. Higham, "The scaling and squaring method
+//! for the matrix exponential revisited", 2005).
+
+use dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::linalg::lu::partial_pivoting::{factor, solve};
+use faer::linalg::matmul::matmul;
+use faer::perm::PermRef;
+use faer::{Accum, MatMut, MatRef};
+use num_complex::Complex;
+use stridewise_core::memory::heap;
+use stridewise_core::{Result, UsmArray};
+
+use super::field::{ALONE, Field, SCRATCH, buffer, with_field, zeros};
+use super::stack::Stack;
+use crate::batches::{Rows, each};
+use crate::place::{self, Wide};
+
+/// The coefficients of the approximant of degree 13: of the numerator, and with alternating signs of the denominator.
+const PADE: [f64; 14] = [
+    64_764_752_532_480_000.0,
+    32_382_376_266_240_000.0,
+    7_771_770_303_897_600.0,
+    1_187_353_796_428_800.0,
+    129_060_195_264_000.0,
+    10_559_470_521_600.0,
+    670_442_572_800.0,
+    33_522_128_640.0,
+    1_323_241_920.0,
+    40_840_800.0,
+    960_960.0,
+    16_380.0,
+    182.0,
+    1.0,
+];
+/// Up to this norm the approximant is exact to double precision.
+const NORM: f64 = 5.371_920_351_148_152;
+
+/// Square matrices in column-major order.
+struct Scratch<T> {
+    n: usize,
+    a: Vec<T>,
+    powers: [Vec<T>; 3],
+    sum: Vec<T>,
+    odd: Vec<T>,
+    even: Vec<T>,
+    order: Vec<usize>,
+    places: Vec<usize>,
+    memory: MemBuffer,
+}
+
+impl<T: Field> Scratch<T> {
+    fn new(n: usize) -> Result<Self> {
+        let square = || zeros::<T>(n * n);
+        let needed = StackReq::any_of(&[
+            factor::lu_in_place_scratch::<usize, T>(n, n, ALONE, Default::default()),
+            solve::solve_in_place_scratch::<usize, T>(n, n, ALONE),
+        ]);
+        Ok(Self {
+            n,
+            a: square()?,
+            powers: [square()?, square()?, square()?],
+            sum: square()?,
+            odd: square()?,
+            even: square()?,
+            order: heap::zeroed(SCRATCH, n)?,
+            places: heap::zeroed(SCRATCH, n)?,
+            memory: buffer(needed)?,
+        })
+    }
+}
+
+fn number<T: Wide>(value: f64) -> T {
+    T::narrow(Complex::new(value, 0.0))
+}
+
+fn product<T: Field>(n: usize, out: &mut [T], a: &[T], b: &[T]) {
+    let (a, b) = (MatRef::from_column_major_slice(a, n, n), MatRef::from_column_major_slice(b, n, n));
+    matmul(MatMut::from_column_major_slice_mut(out, n, n), Accum::Replace, a, b, number::<T>(1.0), ALONE);
+}
+
+/// The sum of powers times coefficients, and of the identity times another.
+fn polynomial<T: Field>(
+    n: usize,
+    out: &mut [T],
+    powers: &[Vec<T>; 3],
+    coefficients: [f64; 3],
+    identity: f64,
+) {
+    let factors = coefficients.map(|c| number::<T>(c));
+    for (i, element) in out.iter_mut().enumerate() {
+        *element = factors[0] * powers[0][i] + factors[1] * powers[1][i] + factors[2] * powers[2][i];
+    }
+    for i in 0..n {
+        out[i * n + i] += number::<T>(identity);
+    }
+}
+
+/// The exponential of a matrix in row-major order.
+fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) {
+    let n = scratch.n;
+    let Scratch { a, powers, sum, odd, even, order, places, memory, .. } = scratch;
+    let column = |j: usize| matrix[j..].iter().step_by(n).map(|element| element.wide().norm()).sum::<f64>();
+    let norm = (0..n)
+        .map(column)
+        .fold(0.0, |most: f64, next| if next > most || next.is_nan() { next } else { most });
+    if !norm.is_finite() {
+        out.fill(number(f64::NAN));
+        return;
+    }
+    let squarings = if norm > NORM { (norm / NORM).log2().ceil() as i32 } else { 0 };
+    // In two steps, as the power of a large number of squarings is no number of double precision.
+    let (half, rest) = (squarings / 2, squarings - squarings / 2);
+    let scaled = |element: Complex<f64>| element * 0.5_f64.powi(half) * 0.5_f64.powi(rest);
+    for (i, element) in a.iter_mut().enumerate() {
+        *element = T::narrow(scaled(matrix[i % n * n + i / n].wide()));
+    }
+    let [second, fourth, sixth] = powers;
+    product(n, second, a, a);
+    product(n, fourth, second, second);
+    product(n, sixth, fourth, second);
+    // The odd terms, then the even ones.
+    polynomial(n, sum, powers, [PADE[9], PADE[11], PADE[13]], 0.0);
+    product(n, even, &powers[2], sum);
+    polynomial(n, sum, powers, [PADE[3], PADE[5], PADE[7]], PADE[1]);
+    for (sum, high) in sum.iter_mut().zip(&*even) {
+        *sum += *high;
+    }
+    product(n, odd, a, sum);
+    polynomial(n, sum, powers, [PADE[8], PADE[10], PADE[12]], 0.0);
+    product(n, even, &powers[2], sum);
+    polynomial(n, sum, powers, [PADE[2], PADE[4], PADE[6]], PADE[0]);
+    for (even, low) in even.iter_mut().zip(&*sum) {
+        *even += *low;
+    }
+    // The quotient of (even + odd) by (even - odd).
+    for i in 0..n * n {
+        sum[i] = even[i] - odd[i];
+        a[i] = even[i] + odd[i];
+    }
+    let (_, _) = factor::lu_in_place(
+        MatMut::from_column_major_slice_mut(&mut *sum, n, n),
+        order,
+        places,
+        ALONE,
+        MemStack::new(memory),
+        Default::default(),
+    );
+    let factors = MatRef::from_column_major_slice(sum, n, n);
+    let order = PermRef::new_checked(order, places, n);
+    let quotient = MatMut::from_column_major_slice_mut(&mut *a, n, n);
+    solve::solve_in_place(factors, factors, order, quotient, ALONE, MemStack::new(memory));
+    for _ in 0..squarings {
+        product(n, odd, a, a);
+        std::mem::swap(a, odd);
+    }
+    MatMut::from_row_major_slice_mut(out, n, n).copy_from(MatRef::from_column_major_slice(a, n, n));
+}
+
+pub(super) fn expm(x: &UsmArray) -> Result<UsmArray> {
+    let stack = Stack::square("x", x)?;
+    let n = stack.rows;
+    with_field!(stack.dtype, T => {
+        let (source, mut values) = (place::read::<T>(x)?, stack.room::<T>(&[n, n])?);
+        let cells = Rows::new(&mut values, n * n);
+        let scratch = || Scratch::<T>::new(n);
+        each(stack.device(), stack.count, stack.cost(16.0), cells, scratch, |scratch, out, number| {
+            exponential(scratch, &source[number * n * n..][..n * n], out.next());
+            Ok(())
+        })?;
+        stack.array(&[n, n], &values)
+    })
+}

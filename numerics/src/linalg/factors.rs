@@ -1,0 +1,137 @@
+//! Cholesky and QR.
+
+use dyn_stack::{MemStack, StackReq};
+use faer::linalg::cholesky::llt::factor as llt;
+use faer::linalg::householder;
+use faer::linalg::qr::no_pivoting::factor as qr;
+use faer::{Conj, MatMut, MatRef};
+use num_complex::Complex;
+use stridewise_core::{Result, UsmArray};
+
+use super::QrMode;
+use super::field::{ALONE, Field, buffer, with_field, zeros};
+use super::stack::Stack;
+use crate::batches::{Rows, each};
+use crate::place::{self, Wide};
+
+pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
+    let stack = Stack::square("x", x)?;
+    let n = stack.rows;
+    with_field!(stack.dtype, T => {
+        let (source, mut values) = (place::read::<T>(x)?, stack.room::<T>(&[n, n])?);
+        let scratch = || {
+            let needed = llt::cholesky_in_place_scratch::<T>(n, ALONE, Default::default());
+            Ok((zeros::<T>(n * n)?, buffer(needed)?))
+        };
+        let cells = Rows::new(&mut values, n * n);
+        each(stack.device(), stack.count, stack.cost(0.5), cells, scratch, |(factor, memory), out, number| {
+            let matrix = &source[number * n * n..][..n * n];
+            // In column-major order, of which the lower triangle counts: that of the matrix, or of its conjugate transpose.
+            for column in 0..n {
+                for row in column..n {
+                    factor[column * n + row] = match upper {
+                        true => T::narrow(matrix[column * n + row].wide().conj()),
+                        false => matrix[row * n + column],
+                    };
+                }
+            }
+            let lower = MatMut::from_column_major_slice_mut(&mut *factor, n, n);
+            let outcome = llt::cholesky_in_place(
+                lower, Default::default(), ALONE, MemStack::new(memory), Default::default(),
+            );
+            let is_positive = |i: usize| factor[i * n + i].wide().re > 0.0;
+            if outcome.is_err() || !(0..n).all(is_positive) {
+                return Err(stack.refuse(
+                    number,
+                    "a matrix that is not positive definite",
+                    "a positive definite one",
+                    "use `eigh`, or add a multiple of the identity",
+                ));
+            }
+            let out = out.next();
+            for column in 0..n {
+                for row in column..n {
+                    let element = factor[column * n + row];
+                    match upper {
+                        true => out[column * n + row] = T::narrow(element.wide().conj()),
+                        false => out[row * n + column] = element,
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        stack.array(&[n, n], &values)
+    })
+}
+
+/// Makes the diagonal of R real, as the standard has it: what turns a row of R turns a column of Q back.
+fn straighten<T: Field>(q: &mut [T], columns: usize, r: &mut [T], n: usize) {
+    for i in 0..columns.min(r.len() / n.max(1)).min(n) {
+        let pivot = r[i * n + i].wide();
+        if pivot.im == 0.0 {
+            continue;
+        }
+        let turn = pivot.conj() / pivot.norm();
+        for element in &mut r[i * n + i..][..n - i] {
+            *element = T::narrow(element.wide() * turn);
+        }
+        r[i * n + i] = T::narrow(Complex::new(pivot.norm(), 0.0));
+        for element in q[i..].iter_mut().step_by(columns) {
+            *element = T::narrow(element.wide() * turn.conj());
+        }
+    }
+}
+
+pub(super) fn qr(x: &UsmArray, mode: QrMode) -> Result<(UsmArray, UsmArray)> {
+    let stack = Stack::new("x", x)?;
+    let (m, n, least) = (stack.rows, stack.columns, stack.least());
+    let k = if mode == QrMode::Complete { m } else { least };
+    with_field!(stack.dtype, T => {
+        let source = place::read::<T>(x)?;
+        let (mut q, mut r) = (stack.room::<T>(&[m, k])?, stack.room::<T>(&[k, n])?);
+        let block = qr::recommended_block_size::<T>(m, n);
+        let scratch = || {
+            let needed = StackReq::any_of(&[
+                qr::qr_in_place_scratch::<T>(m, n, block, ALONE, Default::default()),
+                householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<T>(m, block, k),
+            ]);
+            Ok((zeros::<T>(m * n)?, zeros::<T>(block * least)?, zeros::<T>(m * k)?, buffer(needed)?))
+        };
+        let cells = (Rows::new(&mut q, m * k), Rows::new(&mut r, k * n));
+        let one = T::narrow(Complex::new(1.0, 0.0));
+        each(stack.device(), stack.count, stack.cost(4.0), cells, scratch, |scratch, cells, number| {
+            let (factors, coefficients, basis, memory) = scratch;
+            let (q, r) = (cells.0.next(), cells.1.next());
+            basis.fill(T::default());
+            for i in 0..k {
+                basis[i * m + i] = one;
+            }
+            if least > 0 {
+                let mut matrix = MatMut::from_column_major_slice_mut(&mut *factors, m, n);
+                matrix.copy_from(MatRef::from_row_major_slice(&source[number * m * n..][..m * n], m, n));
+                let mut turns = MatMut::from_column_major_slice_mut(&mut *coefficients, block, least);
+                qr::qr_in_place(
+                    matrix.as_mut(), turns.as_mut(), ALONE, MemStack::new(memory), Default::default(),
+                );
+                householder::apply_block_householder_sequence_on_the_left_in_place_with_conj(
+                    matrix.as_ref().subcols(0, least),
+                    turns.as_ref(),
+                    Conj::No,
+                    MatMut::from_column_major_slice_mut(&mut *basis, m, k),
+                    ALONE,
+                    MemStack::new(memory),
+                );
+                for row in 0..least {
+                    for column in row..n {
+                        r[row * n + column] = factors[column * m + row];
+                    }
+                }
+            }
+            let basis = MatRef::from_column_major_slice(basis, m, k);
+            MatMut::from_row_major_slice_mut(&mut *q, m, k).copy_from(basis);
+            straighten(q, k, r, n);
+            Ok(())
+        })?;
+        Ok((stack.array(&[m, k], &q)?, stack.array(&[k, n], &r)?))
+    })
+}

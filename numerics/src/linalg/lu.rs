@@ -1,0 +1,329 @@
+//! LU with partial pivoting, and what is computed by it: determinants, solutions, inverses.
+
+use dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::lu::partial_pivoting::{factor, inverse, solve};
+use faer::perm::PermRef;
+use faer::{MatMut, MatRef};
+use num_complex::Complex;
+use stridewise_core::{Dims, Error, Result, UsmArray, broadcast_shapes, common_queue, result_type};
+
+use super::field::{ALONE, Field, buffer, with_field, zeros};
+use super::stack::Stack;
+use crate::batches::{Rows, each};
+use crate::place::{self, Wide};
+
+/// A factored matrix, and the scratch for that.
+struct Lu<T> {
+    rows: usize,
+    columns: usize,
+    /// In column-major order: U, and L but for its diagonal, which is ones.
+    factors: Vec<T>,
+    order: Vec<usize>,
+    places: Vec<usize>,
+    odd: bool,
+    memory: MemBuffer,
+}
+
+impl<T: Field> Lu<T> {
+    /// Scratch for matrices, and `columns` of right-hand sides.
+    fn new(rows: usize, columns: usize, sides: usize) -> Result<Self> {
+        let needed = dyn_stack::StackReq::any_of(&[
+            factor::lu_in_place_scratch::<usize, T>(rows, columns, ALONE, Default::default()),
+            solve::solve_in_place_scratch::<usize, T>(rows, sides, ALONE),
+            inverse::inverse_scratch::<usize, T>(rows, ALONE),
+        ]);
+        Ok(Self {
+            rows,
+            columns,
+            factors: zeros(rows * columns)?,
+            order: stridewise_core::memory::heap::zeroed(super::field::SCRATCH, rows)?,
+            places: stridewise_core::memory::heap::zeroed(super::field::SCRATCH, rows)?,
+            odd: false,
+            memory: buffer(needed)?,
+        })
+    }
+
+    fn factor(&mut self, matrix: &[T]) {
+        let mut factors = MatMut::from_column_major_slice_mut(&mut self.factors, self.rows, self.columns);
+        factors.copy_from(MatRef::from_row_major_slice(matrix, self.rows, self.columns));
+        let stack = MemStack::new(&mut self.memory);
+        let (info, _) =
+            factor::lu_in_place(factors, &mut self.order, &mut self.places, ALONE, stack, Default::default());
+        self.odd = info.transposition_count % 2 == 1;
+        // The library divides by a pivot of 0, so that what comes after it is NaN.
+        if self.is_singular() {
+            self.factor_singular(matrix);
+        }
+    }
+
+    /// Factors a matrix with a column that is zero from the diagonal on: such a column is left as it is.
+    fn factor_singular(&mut self, matrix: &[T]) {
+        let (m, n) = (self.rows, self.columns);
+        for (place, element) in self.factors.iter_mut().enumerate() {
+            *element = matrix[place % m * n + place / m];
+        }
+        self.order.iter_mut().enumerate().for_each(|(row, from)| *from = row);
+        self.odd = false;
+        for column in 0..m.min(n) {
+            let size = |row: usize| self.at(row, column).wide().norm();
+            let pivot = (column..m).fold(column, |most, row| if size(row) > size(most) { row } else { most });
+            if pivot != column {
+                (0..n).for_each(|j| self.factors.swap(j * m + pivot, j * m + column));
+                self.order.swap(pivot, column);
+                self.odd = !self.odd;
+            }
+            let divisor = self.at(column, column);
+            if divisor.wide() == Complex::ZERO {
+                continue;
+            }
+            for row in column + 1..m {
+                let factor = T::narrow(self.at(row, column).wide() / divisor.wide());
+                self.factors[column * m + row] = factor;
+                for j in column + 1..n {
+                    let product = factor * self.at(column, j);
+                    self.factors[j * m + row] = self.at(row, j) - product;
+                }
+            }
+        }
+        for (place, &row) in self.order.iter().enumerate() {
+            self.places[row] = place;
+        }
+    }
+
+    fn at(&self, row: usize, column: usize) -> T {
+        self.factors[column * self.rows + row]
+    }
+
+    fn diagonal(&self) -> impl Iterator<Item = Complex<f64>> {
+        (0..self.rows.min(self.columns)).map(|i| self.at(i, i).wide())
+    }
+
+    /// That of the order of rows in a determinant.
+    fn sign(&self) -> f64 {
+        if self.odd { -1.0 } else { 1.0 }
+    }
+
+    fn is_singular(&self) -> bool {
+        self.diagonal().any(|pivot| pivot == Complex::ZERO)
+    }
+
+    /// The factors, the order of rows, and scratch.
+    fn parts(&mut self) -> (MatRef<'_, T>, PermRef<'_, usize>, &mut MemStack) {
+        (
+            MatRef::from_column_major_slice(&self.factors, self.rows, self.columns),
+            PermRef::new_checked(&self.order, &self.places, self.rows),
+            MemStack::new(&mut self.memory),
+        )
+    }
+}
+
+fn singular(stack: &Stack<'_>, number: usize) -> Error {
+    stack.refuse(number, "a singular matrix", "an invertible one", "use `lstsq` or `pinv`")
+}
+
+/// A product of many factors, without overflow on the way: a number and an exponent of [`STEP`].
+struct Product(Complex<f64>, i32);
+/// A power of two.
+const STEP: f64 = 1.157_920_892_373_162e77;
+
+impl Product {
+    fn of(factors: impl Iterator<Item = Complex<f64>>) -> Self {
+        let scaled = |mut value: Complex<f64>, exponent: &mut i32| {
+            for _ in 0..8 {
+                let size = value.re.abs().max(value.im.abs());
+                if size > STEP && size.is_finite() {
+                    value /= STEP;
+                    *exponent += 1;
+                } else if size < STEP.recip() && size > 0.0 {
+                    value *= STEP;
+                    *exponent -= 1;
+                }
+            }
+            value
+        };
+        let mut exponent = 0;
+        let product = factors.fold(Complex::new(1.0, 0.0), |product, factor| {
+            let factor = scaled(factor, &mut exponent);
+            scaled(product * factor, &mut exponent)
+        });
+        Self(product, exponent)
+    }
+
+    fn value(self) -> Complex<f64> {
+        // More steps than this are infinity or 0 anyway.
+        let steps = self.1.clamp(-16, 16);
+        let step = if steps < 0 { STEP.recip() } else { STEP };
+        (0..steps.abs()).fold(self.0, |value, _| value * step)
+    }
+}
+
+pub(super) fn det(x: &UsmArray) -> Result<UsmArray> {
+    let stack = Stack::square("x", x)?;
+    with_field!(stack.dtype, T => {
+        let (source, mut values) = (place::read::<T>(x)?, stack.room::<T>(&[])?);
+        let n = stack.rows;
+        let cells = Rows::new(&mut values, 1);
+        each(stack.device(), stack.count, stack.cost(1.0), cells, || Lu::<T>::new(n, n, 0), |lu, out, number| {
+            lu.factor(&source[number * n * n..][..n * n]);
+            out.next()[0] = T::narrow(Product::of(lu.diagonal()).value() * lu.sign());
+            Ok(())
+        })?;
+        stack.array(&[], &values)
+    })
+}
+
+pub(super) fn slogdet(x: &UsmArray) -> Result<(UsmArray, UsmArray)> {
+    let stack = Stack::square("x", x)?;
+    with_field!(stack.dtype, T => {
+        let source = place::read::<T>(x)?;
+        let (mut signs, mut logs) = (stack.room::<T>(&[])?, stack.room::<<T as Field>::Part>(&[])?);
+        let n = stack.rows;
+        let cells = (Rows::new(&mut signs, 1), Rows::new(&mut logs, 1));
+        each(stack.device(), stack.count, stack.cost(1.0), cells, || Lu::<T>::new(n, n, 0), |lu, out, number| {
+            lu.factor(&source[number * n * n..][..n * n]);
+            let (mut sign, mut log) = (Complex::new(lu.sign(), 0.0), 0.0);
+            for pivot in lu.diagonal() {
+                let size = pivot.norm();
+                sign = if size == 0.0 { Complex::ZERO } else { sign * (pivot / size) };
+                log += size.ln();
+            }
+            out.0.next()[0] = T::narrow(sign);
+            out.1.next()[0] = <<T as Field>::Part as Wide>::narrow(Complex::new(log, 0.0));
+            Ok(())
+        })?;
+        Ok((stack.array(&[], &signs)?, stack.real(&[], &logs)?))
+    })
+}
+
+/// The inverses; infinite where `lenient` and a matrix is singular.
+pub(super) fn inv(x: &UsmArray, lenient: bool) -> Result<UsmArray> {
+    let stack = Stack::square("x", x)?;
+    let n = stack.rows;
+    with_field!(stack.dtype, T => {
+        let (source, mut values) = (place::read::<T>(x)?, stack.room::<T>(&[n, n])?);
+        let cells = Rows::new(&mut values, n * n);
+        each(stack.device(), stack.count, stack.cost(2.0), cells, || Lu::<T>::new(n, n, n), |lu, out, number| {
+            lu.factor(&source[number * n * n..][..n * n]);
+            let out = out.next();
+            if lu.is_singular() {
+                out.fill(T::narrow(Complex::new(f64::INFINITY, 0.0)));
+                return if lenient { Ok(()) } else { Err(singular(&stack, number)) };
+            }
+            let out = MatMut::from_row_major_slice_mut(out, n, n);
+            let (factors, order, memory) = lu.parts();
+            inverse::inverse(out, factors, factors, order, ALONE, memory);
+            Ok(())
+        })?;
+        stack.array(&[n, n], &values)
+    })
+}
+
+/// Of each place in a shape, in row-major order, the place among the elements of another that broadcasts to it.
+struct Broadcast {
+    /// Extents, and steps among the other's elements, of the dimensions from the last on.
+    dims: Vec<(usize, usize)>,
+}
+
+impl Broadcast {
+    fn new(from: &[usize], to: &[usize]) -> Self {
+        let mut step = 1;
+        let own = from.iter().rev().copied().chain(std::iter::repeat(1));
+        let dims = to.iter().rev().zip(own).map(|(&extent, own)| {
+            let dim = (extent, if own == 1 { 0 } else { step });
+            step *= own;
+            dim
+        });
+        Self { dims: dims.collect() }
+    }
+
+    fn place(&self, mut number: usize) -> usize {
+        let mut place = 0;
+        for &(extent, step) in &self.dims {
+            place += number % extent * step;
+            number /= extent;
+        }
+        place
+    }
+}
+
+pub(super) fn solve(x1: &UsmArray, x2: &UsmArray) -> Result<UsmArray> {
+    common_queue(&[("x1", x1.queue()), ("x2", x2.queue())])?;
+    let mut stack = Stack::square("x1", x1)?;
+    place::check("x2", x2)?;
+    let n = stack.rows;
+    // A single vector is a column; anything else is matrices.
+    let is_vector = x2.ndim() == 1;
+    let sides = if is_vector { x2.expand_dims(&[1])? } else { x2.clone() };
+    let mismatch = |expected: String| {
+        Error::shape("x2", format!("of shape {:?}", x2.shape()), expected, "transpose or reshape it")
+    };
+    if sides.ndim() < 2 || sides.shape()[sides.ndim() - 2] != n {
+        return Err(mismatch(format!("{n} rows, as x1 of shape {:?} has", x1.shape())));
+    }
+    let right = Stack::new("x2", &sides)?;
+    let out = result_type(&[stack.out, right.out], &[], x1.device().dtype_support())?;
+    let shape: Dims = broadcast_shapes(&[&stack.outer, &right.outer])?;
+    let (own, others) = (Broadcast::new(&stack.outer, &shape), Broadcast::new(&right.outer, &shape));
+    let k = right.columns;
+    stack.dtype = result_type(&[stack.dtype, right.dtype], &[], x1.device().dtype_support())?;
+    stack.out = out;
+    let count = shape.iter().product();
+    let inner = [n, k];
+    let full: Dims = shape.iter().chain(&inner).copied().collect();
+    with_field!(stack.dtype, T => {
+        let (source, given) = (place::read::<T>(x1)?, place::read::<T>(&sides)?);
+        let mut values = place::room::<T>("x2", x1, &full)?;
+        let scratch = || Ok((Lu::<T>::new(n, n, k)?, None));
+        let cost = stack.cost(1.0) + 2.0 * n as f64 * n as f64 * k as f64;
+        let cells = Rows::new(&mut values, n * k);
+        each(x1.device(), count, cost, cells, scratch, |(lu, factored), out, number| {
+            let (matrix, side) = (own.place(number), others.place(number));
+            // One matrix for several right-hand sides is factored once.
+            if *factored != Some(matrix) {
+                lu.factor(&source[matrix * n * n..][..n * n]);
+                *factored = Some(matrix);
+                if lu.is_singular() {
+                    return Err(singular(&stack, matrix));
+                }
+            }
+            let out = out.next();
+            out.copy_from_slice(&given[side * n * k..][..n * k]);
+            let (factors, order, memory) = lu.parts();
+            let out = MatMut::from_row_major_slice_mut(out, n, k);
+            solve::solve_in_place(factors, factors, order, out, ALONE, memory);
+            Ok(())
+        })?;
+        let full: &[usize] = if is_vector { &full[..full.len() - 1] } else { &full };
+        place::write(x1, full, &values, out)
+    })
+}
+
+pub(super) fn lu(x: &UsmArray) -> Result<(UsmArray, UsmArray, UsmArray)> {
+    let stack = Stack::new("x", x)?;
+    let (m, n, k) = (stack.rows, stack.columns, stack.least());
+    with_field!(stack.dtype, T => {
+        let source = place::read::<T>(x)?;
+        let (mut p, mut l, mut u) =
+            (stack.room::<T>(&[m, m])?, stack.room::<T>(&[m, k])?, stack.room::<T>(&[k, n])?);
+        let cells = ((Rows::new(&mut p, m * m), Rows::new(&mut l, m * k)), Rows::new(&mut u, k * n));
+        let one = T::narrow(Complex::new(1.0, 0.0));
+        each(stack.device(), stack.count, stack.cost(1.0), cells, || Lu::<T>::new(m, n, 0), |lu, cells, number| {
+            lu.factor(&source[number * m * n..][..m * n]);
+            let ((p, l), u) = (( cells.0.0.next(), cells.0.1.next()), cells.1.next());
+            for row in 0..m {
+                p[lu.order[row] * m + row] = one;
+                for column in 0..k.min(row) {
+                    l[row * k + column] = lu.at(row, column);
+                }
+                if row < k {
+                    l[row * k + row] = one;
+                    for column in row..n {
+                        u[row * n + column] = lu.at(row, column);
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok((stack.array(&[m, m], &p)?, stack.array(&[m, k], &l)?, stack.array(&[k, n], &u)?))
+    })
+}

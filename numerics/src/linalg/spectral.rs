@@ -1,0 +1,150 @@
+//! Singular values, and eigenvalues of symmetric matrices.
+
+use dyn_stack::MemStack;
+use faer::diag::DiagMut;
+use faer::linalg::evd::{self, ComputeEigenvectors};
+use faer::linalg::svd::{self, ComputeSvdVectors};
+use faer::{MatMut, MatRef};
+use num_complex::Complex;
+use stridewise_core::{Result, UsmArray};
+
+use super::field::{ALONE, Field, buffer, with_field, zeros};
+use super::stack::Stack;
+use crate::batches::{Rows, each};
+use crate::place::{self, Wide};
+
+/// The real parts, which is all that there is.
+fn real<T: Field>(from: &[T], to: &mut [T::Part]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = <T::Part as Wide>::narrow(from.wide());
+    }
+}
+
+/// The singular values of matrices, the largest first; U and the conjugate transpose of V with `full` bases of rows and
+/// columns or those that singular values belong to; without vectors where it is `None`.
+fn singular(x: &UsmArray, full: Option<bool>) -> Result<(UsmArray, UsmArray, UsmArray)> {
+    let stack = Stack::new("x", x)?;
+    let (m, n, k) = (stack.rows, stack.columns, stack.least());
+    let (left, right) = match full {
+        None => (0, 0),
+        Some(true) => (m, n),
+        Some(false) => (k, k),
+    };
+    let wanted = match full {
+        None => ComputeSvdVectors::No,
+        Some(true) => ComputeSvdVectors::Full,
+        Some(false) => ComputeSvdVectors::Thin,
+    };
+    with_field!(stack.dtype, T => {
+        let source = place::read::<T>(x)?;
+        let mut s = stack.room::<<T as Field>::Part>(&[k])?;
+        let (mut u, mut vh) = (stack.room::<T>(&[m, left])?, stack.room::<T>(&[right, n])?);
+        let scratch = || {
+            let memory = match k {
+                0 => dyn_stack::StackReq::EMPTY,
+                _ => svd::svd_scratch::<T>(m, n, wanted, wanted, ALONE, Default::default()),
+            };
+            Ok((zeros::<T>(m * n)?, zeros::<T>(k)?, zeros::<T>(m * left)?, zeros::<T>(n * right)?, buffer(memory)?))
+        };
+        let cells = (Rows::new(&mut s, k), (Rows::new(&mut u, m * left), Rows::new(&mut vh, right * n)));
+        let cost = stack.cost(if full.is_some() { 20.0 } else { 5.0 });
+        let one = T::narrow(Complex::new(1.0, 0.0));
+        each(stack.device(), stack.count, cost, cells, scratch, |scratch, cells, number| {
+            let (copy, values, left_basis, right_basis, memory) = scratch;
+            let matrix = &source[number * m * n..][..m * n];
+            stack.finite(number, matrix)?;
+            let (s, (u, vh)) = (cells.0.next(), (cells.1.0.next(), cells.1.1.next()));
+            if k == 0 {
+                (0..left).for_each(|i| u[i * left + i] = one);
+                (0..right).for_each(|i| vh[i * n + i] = one);
+                return Ok(());
+            }
+            let mut columns = MatMut::from_column_major_slice_mut(&mut *copy, m, n);
+            columns.copy_from(MatRef::from_row_major_slice(matrix, m, n));
+            // The library leaves some elements of full bases as they are, which have to be zeros.
+            left_basis.fill(T::default());
+            right_basis.fill(T::default());
+            let bases = full.is_some();
+            svd::svd(
+                columns.as_ref(),
+                DiagMut::from_slice_mut(&mut *values),
+                bases.then(|| MatMut::from_column_major_slice_mut(&mut *left_basis, m, left)),
+                bases.then(|| MatMut::from_column_major_slice_mut(&mut *right_basis, n, right)),
+                ALONE,
+                MemStack::new(memory),
+                Default::default(),
+            )
+            .map_err(|_| stack.diverged(number))?;
+            real(values, s);
+            let basis = MatRef::from_column_major_slice(left_basis, m, left);
+            MatMut::from_row_major_slice_mut(u, m, left).copy_from(basis);
+            // Columns of V one after another are rows of its transpose.
+            for (to, from) in vh.iter_mut().zip(&*right_basis) {
+                *to = T::narrow(from.wide().conj());
+            }
+            Ok(())
+        })?;
+        Ok((stack.real(&[k], &s)?, stack.array(&[m, left], &u)?, stack.array(&[right, n], &vh)?))
+    })
+}
+
+/// The eigenvalues of symmetric or Hermitian matrices, the smallest first, and eigenvectors where wanted, else none.
+fn symmetric(x: &UsmArray, vectors: bool) -> Result<(UsmArray, UsmArray)> {
+    let stack = Stack::square("x", x)?;
+    let n = stack.rows;
+    let columns = if vectors { n } else { 0 };
+    let wanted = if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
+    with_field!(stack.dtype, T => {
+        let source = place::read::<T>(x)?;
+        let (mut s, mut u) = (stack.room::<<T as Field>::Part>(&[n])?, stack.room::<T>(&[n, columns])?);
+        let scratch = || {
+            let memory = match n {
+                0 => dyn_stack::StackReq::EMPTY,
+                _ => evd::self_adjoint_evd_scratch::<T>(n, wanted, ALONE, Default::default()),
+            };
+            Ok((zeros::<T>(n * n)?, zeros::<T>(n)?, zeros::<T>(n * columns)?, buffer(memory)?))
+        };
+        let cells = (Rows::new(&mut s, n), Rows::new(&mut u, n * columns));
+        let cost = stack.cost(if vectors { 9.0 } else { 1.5 });
+        each(stack.device(), stack.count, cost, cells, scratch, |scratch, cells, number| {
+            let (copy, values, basis, memory) = scratch;
+            let matrix = &source[number * n * n..][..n * n];
+            stack.finite(number, matrix)?;
+            let (s, u) = (cells.0.next(), cells.1.next());
+            if n == 0 {
+                return Ok(());
+            }
+            let mut lower = MatMut::from_column_major_slice_mut(&mut *copy, n, n);
+            lower.copy_from(MatRef::from_row_major_slice(matrix, n, n));
+            evd::self_adjoint_evd(
+                lower.as_ref(),
+                DiagMut::from_slice_mut(&mut *values),
+                vectors.then(|| MatMut::from_column_major_slice_mut(&mut *basis, n, n)),
+                ALONE,
+                MemStack::new(memory),
+                Default::default(),
+            )
+            .map_err(|_| stack.diverged(number))?;
+            real(values, s);
+            let basis = MatRef::from_column_major_slice(basis, n, columns);
+            MatMut::from_row_major_slice_mut(u, n, columns).copy_from(basis);
+            Ok(())
+        })?;
+        Ok((stack.real(&[n], &s)?, stack.array(&[n, columns], &u)?))
+    })
+}
+
+/// U, the singular values, and the conjugate transpose of V.
+pub(super) fn svd(x: &UsmArray, full: bool) -> Result<(UsmArray, UsmArray, UsmArray)> {
+    let (s, u, vh) = singular(x, Some(full))?;
+    Ok((u, s, vh))
+}
+pub(super) fn svdvals(x: &UsmArray) -> Result<UsmArray> {
+    Ok(singular(x, None)?.0)
+}
+pub(super) fn eigh(x: &UsmArray) -> Result<(UsmArray, UsmArray)> {
+    symmetric(x, true)
+}
+pub(super) fn eigvalsh(x: &UsmArray) -> Result<UsmArray> {
+    Ok(symmetric(x, false)?.0)
+}
