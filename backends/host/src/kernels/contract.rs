@@ -5,8 +5,6 @@
 //! not depend on the number of threads, as it cuts `k` by the size of the caches alone. Integers, whose sums wrap and so are
 //! the same in any order, have the blocks of [`integer`](super::integer).
 
-use std::ops::Add;
-
 use smallvec::SmallVec;
 use stridewise_core::{Arg, Complex, Dtype, Family, Fold, LaunchPlan, Op, Result};
 
@@ -28,13 +26,6 @@ const PARTS_PER_THREAD: usize = 2;
 /// kernels cut the sums at other places, and the bits would depend on the number of parts.
 const PART_LEN: usize = 32;
 const LONG_PART_LEN: usize = 64;
-/// Elements of a row at least that is added up as it is, times each element of a vector; and what parts of it are multiples of,
-/// so that each element is computed alike whatever the number of parts.
-const ROW: usize = 64;
-/// Rows that are added up to one sum, before sums are added: as long sums lose digits.
-const ROWS: usize = 1024;
-/// Columns of which sums are kept, on the stack; a multiple of [`ROW`].
-const COLUMNS: usize = 512;
 /// Bytes of traffic that a multiplication is worth, one in as many.
 const PER_BYTE: usize = 8;
 
@@ -43,17 +34,6 @@ const PER_BYTE: usize = 8;
 pub(super) struct Side {
     pub(super) len: usize,
     pub(super) steps: [isize; 3],
-}
-
-/// The only row of a vector.
-const ALONE: Side = Side { len: 1, steps: [0; 3] };
-
-impl Side {
-    /// The same of the operands in the other order.
-    fn swapped(self) -> Self {
-        let [a, b, out] = self.steps;
-        Self { steps: [b, a, out], ..self }
-    }
 }
 
 /// A matrix product, for each point of a space.
@@ -94,8 +74,7 @@ pub(super) fn is_contraction(plan: &LaunchPlan, isa: Isa) -> bool {
     recognise(plan, isa).is_some()
 }
 
-/// The matrix products that a reduction is; none where it is anything else, or has but one row or column – unless the other
-/// operand's rows lie so that they are added up as they are.
+/// The matrix products that a reduction is; none where it is anything else, or has but one row or column.
 fn recognise(plan: &LaunchPlan, isa: Isa) -> Option<Product> {
     let Family::Reduce { fold: Fold::Op(Op::Add), finish: None, .. } = &plan.family else { return None };
     let program = &*plan.program;
@@ -137,23 +116,8 @@ fn recognise(plan: &LaunchPlan, isa: Isa) -> Option<Product> {
         Some(side)
     };
     let k = take(&|[a, b, out]| out == 0 && a != 0 && b != 0, true)?;
-    let m = take(&|[a, b, out]| out != 0 && a != 0 && b == 0, false);
-    let n = take(&|[a, b, out]| out != 0 && a == 0 && b != 0, false);
-    let (k, m, n) = match (m, n) {
-        (Some(m), Some(n)) => (k, m, n),
-        (None, Some(n)) => (k, ALONE, n),
-        (Some(m), None) => {
-            space.views.swap(A, B);
-            (k.swapped(), ALONE, m.swapped())
-        }
-        (None, None) => return None,
-    };
-    if m.len == 1 && m.steps == ALONE.steps {
-        let size = dtype.size().cast_signed();
-        if n.len < ROW || [n.steps[B], n.steps[OUT]] != [size; 2] || k.steps[B].abs() <= size {
-            return None;
-        }
-    }
+    let m = take(&|[a, b, out]| out != 0 && a != 0 && b == 0, false)?;
+    let n = take(&|[a, b, out]| out != 0 && a == 0 && b != 0, false)?;
     // Another dimension that is folded, of either operand alone.
     if space.views[OUT].strides.contains(&0) {
         return None;
@@ -192,7 +156,7 @@ impl Product {
 
     /// # Safety
     /// The operands of this product are at the addresses; they are of `T`.
-    unsafe fn float<T: Copy + Add<Output = T> + Send + Sync + 'static>(
+    unsafe fn float<T: Copy + Send + Sync + 'static>(
         &self,
         at: [*mut u8; 3],
         units: (T, T),
@@ -200,59 +164,16 @@ impl Product {
     ) {
         let (rows, columns) = self.parts(tuning.threads);
         let at = at.map(Address);
-        let cut = |len: usize, parts: usize, part: usize| {
-            let grain = if self.m.len == 1 && parts > 1 { ROW } else { 1 };
-            let bound = |part: usize| if part == parts { len } else { len * part / parts / grain * grain };
-            (bound(part), bound(part + 1))
-        };
+        let cut = |len: usize, parts: usize, part: usize| (len * part / parts, len * (part + 1) / parts);
         fork_join::share(rows * columns, tuning.threads, &|part| {
             let (m, n) = (cut(self.m.len, rows, part % rows), cut(self.n.len, columns, part / rows));
             let at = [A, B, OUT].map(|view| {
                 let ahead = m.0.cast_signed() * self.m.steps[view] + n.0.cast_signed() * self.n.steps[view];
                 at[view].at(0).wrapping_offset(ahead)
             });
-            let lens = [m.1 - m.0, n.1 - n.0];
             // SAFETY: the caller's contract, for some of the rows and columns, which no other part writes.
-            unsafe {
-                if self.m.len == 1 && self.k.len > ROWS {
-                    self.sums(at, lens[1], units);
-                } else {
-                    self.block(at, lens, (0, self.k.len), units);
-                }
-            }
+            unsafe { self.block(at, [m.1 - m.0, n.1 - n.0], units) };
         });
-    }
-
-    /// Multiplies a vector with some columns, on this thread: by some rows at a time, whose sums are added.
-    ///
-    /// # Safety
-    /// As for [`block`](Self::block).
-    unsafe fn sums<T: Copy + Add<Output = T> + 'static>(
-        &self,
-        at: [*mut u8; 3],
-        columns: usize,
-        units: (T, T),
-    ) {
-        let out = at[OUT].cast::<T>();
-        let mut room = [units.0; COLUMNS];
-        for first in (0..columns).step_by(COLUMNS) {
-            let len = COLUMNS.min(columns - first);
-            let along = |view: usize| at[view].wrapping_offset(self.n.steps[view] * first.cast_signed());
-            for start in (0..self.k.len).step_by(ROWS) {
-                let rows = (start, self.k.len.min(start + ROWS));
-                let to = if start == 0 { along(OUT) } else { room.as_mut_ptr().cast() };
-                // SAFETY: the caller's contract; the room is that of the columns, which lie one after another.
-                unsafe {
-                    self.block([along(A), along(B), to], [1, len], rows, units);
-                    if start > 0 {
-                        for (i, &sum) in room[..len].iter().enumerate() {
-                            let to = out.add(first + i);
-                            *to = *to + sum;
-                        }
-                    }
-                }
-            }
-        }
     }
 
     /// Into how many parts of rows and of columns one product of floats is divided.
@@ -260,9 +181,6 @@ impl Product {
         let (m, n) = (self.m.len, self.n.len);
         let work = m.saturating_mul(n).saturating_mul(self.k.len);
         let wanted = if threads > 1 { (PARTS_PER_THREAD * threads).min(work / SMALL) } else { 1 };
-        if m == 1 {
-            return (1, wanted.min(n / ROW).max(1));
-        }
         let (mut rows, mut columns) = (1, 1);
         while rows * columns < wanted {
             let (by_rows, by_columns) = ([m / (2 * rows), n / columns], [m / rows, n / (2 * columns)]);
@@ -276,7 +194,7 @@ impl Product {
         (rows, columns)
     }
 
-    /// Multiplies some rows with some columns, on this thread, and sums some of the products.
+    /// Multiplies some rows with some columns, on this thread.
     ///
     /// # Safety
     /// So many rows and columns of this product are at the addresses; they are of `T`.
@@ -284,10 +202,8 @@ impl Product {
         &self,
         at: [*mut u8; 3],
         [rows, columns]: [usize; 2],
-        (first, last): (usize, usize),
         (zero, one): (T, T),
     ) {
-        let ahead = |view: usize| at[view].wrapping_offset(self.k.steps[view] * first.cast_signed());
         let step = |side: &Side, view: usize| side.steps[view] / size_of::<T>().cast_signed();
         let Self { m, n, k, .. } = self;
         // SAFETY: the caller's contract: every element that the steps reach is the plan's; the output overlaps no input.
@@ -295,15 +211,15 @@ impl Product {
             gemm::gemm(
                 rows,
                 columns,
-                last - first,
+                k.len,
                 at[OUT].cast::<T>(),
                 step(n, OUT),
                 step(m, OUT),
                 false,
-                ahead(A).cast::<T>(),
+                at[A].cast::<T>(),
                 step(k, A),
                 step(m, A),
-                ahead(B).cast::<T>(),
+                at[B].cast::<T>(),
                 step(n, B),
                 step(k, B),
                 zero,
