@@ -110,6 +110,7 @@ pub(crate) enum Writer {
     Scatter,
     Search,
     Sort,
+    Digits,
     User,
 }
 
