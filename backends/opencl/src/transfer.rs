@@ -116,9 +116,13 @@ struct End {
 }
 
 impl End {
-    fn new((owner, at): (Option<Arc<Shared>>, UsmPtr)) -> Result<Self> {
+    /// The end of a copy of so many bytes. A long one has a queue of its own, which takes a runtime a while to make.
+    fn new((owner, at): (Option<Arc<Shared>>, UsmPtr), bytes: usize) -> Result<Self> {
         let with_queue = |device: Arc<Shared>| {
-            let queue = device.native_queue(false, false)?;
+            let queue = match bytes >= STAGED_BYTES {
+                true => device.native_queue(false, false)?,
+                false => Arc::clone(device.service()?),
+            };
             Ok((device, queue))
         };
         Ok(Self { device: owner.map(with_queue).transpose()?, at })
@@ -136,7 +140,7 @@ fn copy_staged(
     src: (Option<Arc<Shared>>, UsmPtr),
     bytes: usize,
 ) -> Result<()> {
-    let (to, from) = (End::new(dst)?, End::new(src)?);
+    let (to, from) = (End::new(dst, bytes)?, End::new(src, bytes)?);
     let Some((owner, _)) = from.device.as_ref().or(to.device.as_ref()) else {
         // SAFETY: both ranges are memory of the host, and valid until the command's event is terminal (the contract of
         // `Queue::submit`), which is after this function.
