@@ -9,6 +9,10 @@ use crate::memory::pointer::UsmPtr;
 use crate::ops::Op;
 use crate::program::{Fold, Program};
 
+mod product;
+
+pub use product::{MatrixProduct, ProductSide};
+
 /// Dimensions a plan has at most, after coalescing.
 pub const MAX_PLAN_DIMS: usize = 8;
 

@@ -188,7 +188,7 @@ impl Shared {
     }
 
     /// The queue for maps and for copies that are waited for.
-    pub(crate) fn service(&self) -> Result<&NativeQueue> {
+    pub(crate) fn service(&self) -> Result<&Arc<NativeQueue>> {
         if let Some(queue) = self.service.get() {
             return Ok(queue);
         }
@@ -421,13 +421,13 @@ impl Device for OpenClDevice {
     unsafe fn map(&self, ptr: UsmPtr, bytes: usize, write: bool) -> Result<()> {
         home().check()?;
         // SAFETY: the caller's promise is the same.
-        unsafe { self.shared.memory.map(|| self.shared.service(), ptr, bytes, write) }
+        unsafe { self.shared.memory.map(|| self.shared.service().map(Arc::as_ref), ptr, bytes, write) }
     }
 
     unsafe fn unmap(&self, ptr: UsmPtr, _bytes: usize) -> Result<()> {
         home().check()?;
         // SAFETY: the caller's promise is the same.
-        unsafe { self.shared.memory.unmap(|| self.shared.service(), ptr) }
+        unsafe { self.shared.memory.unmap(|| self.shared.service().map(Arc::as_ref), ptr) }
     }
 
     fn create_queue(&self, properties: QueueProperties) -> Result<Arc<dyn Queue>> {

@@ -9,16 +9,13 @@ use opencl3::memory as mem;
 use opencl3::types::CL_BLOCKING;
 use smallvec::SmallVec;
 use stridewise_core::backend::{Command, start_scoped_thread};
-use stridewise_core::memory::{UsmPtr, heap};
+use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Error, Result};
 
 use crate::device::Shared;
 use crate::error::failed;
 use crate::handle::{EventObject, MemoryObject};
 use crate::queue::NativeQueue;
-
-/// Bytes of a piece that goes from one device to another through memory of the host.
-const PIECE_BYTES: usize = 16 << 20;
 
 /// Every device of this driver, to find whose memory an address is.
 static DEVICES: RwLock<Vec<Weak<Shared>>> = RwLock::new(Vec::new());
@@ -102,47 +99,72 @@ pub(crate) fn plan(device: &Arc<Shared>, command: Command) -> Plan {
                 |owner: &Option<Arc<Shared>>| owner.as_ref().is_none_or(|owner| Arc::ptr_eq(owner, device));
             if own(&to) && own(&from) && (to.is_some() || from.is_some()) {
                 let pageable = to.is_none() || from.is_none();
-                if pageable && bytes >= STAGED_BYTES && device.has_memory_of_its_own() {
-                    let device = Arc::clone(device);
-                    return Plan::Thread(Box::new(move || {
-                        copy_staged(&device, dst, src, bytes, from.is_none())
-                    }));
+                if !(pageable && bytes >= STAGED_BYTES && device.has_memory_of_its_own()) {
+                    return Plan::Native(Command::Copy { dst, src, bytes });
                 }
-                return Plan::Native(Command::Copy { dst, src, bytes });
             }
-            Plan::Thread(Box::new(move || copy_through_host(to, from, dst, src, bytes)))
+            Plan::Thread(Box::new(move || copy_staged((to, dst), (from, src), bytes)))
         }
         other => Plan::Native(other),
     }
 }
 
-/// Copies between memory of the host and of a device, in pieces, each through pinned memory, on several threads.
-fn copy_staged(device: &Arc<Shared>, dst: UsmPtr, src: UsmPtr, bytes: usize, to_device: bool) -> Result<()> {
+/// Where a copy begins or ends: a device's memory with a queue for it, or memory of the host.
+struct End {
+    device: Option<(Arc<Shared>, Arc<NativeQueue>)>,
+    at: UsmPtr,
+}
+
+impl End {
+    /// The end of a copy of so many bytes. A long one has a queue of its own, which takes a runtime a while to make.
+    fn new((owner, at): (Option<Arc<Shared>>, UsmPtr), bytes: usize) -> Result<Self> {
+        let with_queue = |device: Arc<Shared>| {
+            let queue = match bytes >= STAGED_BYTES {
+                true => device.native_queue(false, false)?,
+                false => Arc::clone(device.service()?),
+            };
+            Ok((device, queue))
+        };
+        Ok(Self { device: owner.map(with_queue).transpose()?, at })
+    }
+
+    fn place(&self, done: usize) -> UsmPtr {
+        self.at.byte_offset(done.cast_signed())
+    }
+}
+
+/// Copies between memory of devices and the host, in pieces, each through pinned memory of a device, on several threads:
+/// while one piece is on its way to pinned memory, others are on their way from it.
+fn copy_staged(
+    dst: (Option<Arc<Shared>>, UsmPtr),
+    src: (Option<Arc<Shared>>, UsmPtr),
+    bytes: usize,
+) -> Result<()> {
+    let (to, from) = (End::new(dst, bytes)?, End::new(src, bytes)?);
+    let Some((owner, _)) = from.device.as_ref().or(to.device.as_ref()) else {
+        // SAFETY: both ranges are memory of the host, and valid until the command's event is terminal (the contract of
+        // `Queue::submit`), which is after this function.
+        unsafe { std::ptr::copy_nonoverlapping(from.at.as_ptr(), to.at.as_ptr(), bytes) };
+        return Ok(());
+    };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let lanes = threads.min(LANES).min(bytes.div_ceil(PINNED_BYTES));
-    let queue = device.native_queue(false, false)?;
     let lane = |lane: usize| -> Result<()> {
-        let kept = device.transfers.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let pinned = kept.map_or_else(|| Pinned::new(device), Ok)?;
+        let kept = owner.transfers.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let pinned = kept.map_or_else(|| Pinned::new(owner), Ok)?;
         let mut done = lane * PINNED_BYTES;
         while done < bytes {
             let part = PINNED_BYTES.min(bytes - done);
-            let (dst, src) = (dst.byte_offset(done.cast_signed()), src.byte_offset(done.cast_signed()));
             // SAFETY: the ranges are valid until the command's event is terminal (the contract of `Queue::submit`), which
             // is after this function; this lane alone has the pinned memory, which is long enough; the copies are waited
             // for.
             unsafe {
-                if to_device {
-                    std::ptr::copy_nonoverlapping(src.as_ptr(), pinned.start.as_ptr(), part);
-                    copy_in_queue(device, &queue, dst, pinned.start, part)?;
-                } else {
-                    copy_in_queue(device, &queue, pinned.start, src, part)?;
-                    std::ptr::copy_nonoverlapping(pinned.start.as_ptr(), dst.as_ptr(), part);
-                }
+                copy_now(&from, pinned.start, from.place(done), part)?;
+                copy_now(&to, to.place(done), pinned.start, part)?;
             }
             done += lanes * PINNED_BYTES;
         }
-        device.transfers.0.lock().unwrap_or_else(PoisonError::into_inner).push(pinned);
+        owner.transfers.0.lock().unwrap_or_else(PoisonError::into_inner).push(pinned);
         Ok(())
     };
     std::thread::scope(|scope| {
@@ -161,56 +183,16 @@ fn copy_staged(device: &Arc<Shared>, dst: UsmPtr, src: UsmPtr, bytes: usize, to_
     })
 }
 
-/// Copies between memory of any devices and the host, piece by piece.
-fn copy_through_host(
-    to: Option<Arc<Shared>>,
-    from: Option<Arc<Shared>>,
-    dst: UsmPtr,
-    src: UsmPtr,
-    bytes: usize,
-) -> Result<()> {
-    let mut buffer: Vec<u8> = heap::zeroed("buffer", bytes.min(PIECE_BYTES))?;
-    let piece = UsmPtr::new(buffer.as_mut_ptr());
-    let mut done = 0;
-    while done < bytes {
-        let part = PIECE_BYTES.min(bytes - done);
-        let (dst, src) = (dst.byte_offset(done.cast_signed()), src.byte_offset(done.cast_signed()));
-        // SAFETY: the ranges are valid until the command's event is terminal (the contract of `Queue::submit`), which is
-        // after this function; the buffer has at least `part` bytes and outlives the copies, which are waited for.
-        unsafe {
-            copy_now(from.as_ref(), piece, src, part)?;
-            copy_now(to.as_ref(), dst, piece, part)?;
-        }
-        done += part;
-    }
-    Ok(())
-}
-
-/// Copies between a device's memory, or the host's, and the host's, and waits.
+/// Copies between an end's memory and the host's, and waits.
 ///
 /// # Safety
 /// The ranges are valid and do not overlap.
-unsafe fn copy_now(device: Option<&Arc<Shared>>, dst: UsmPtr, src: UsmPtr, bytes: usize) -> Result<()> {
-    let Some(device) = device else {
+unsafe fn copy_now(end: &End, dst: UsmPtr, src: UsmPtr, bytes: usize) -> Result<()> {
+    let Some((device, queue)) = &end.device else {
         // SAFETY: both ranges are memory of the host, valid by this function's contract.
         unsafe { std::ptr::copy_nonoverlapping(src.as_ptr(), dst.as_ptr(), bytes) };
         return Ok(());
     };
-    // SAFETY: the caller's promise is the same.
-    unsafe { copy_in_queue(device, device.service()?, dst, src, bytes) }
-}
-
-/// Copies to, from or in a device's memory, and waits.
-///
-/// # Safety
-/// As for [`copy_now`].
-unsafe fn copy_in_queue(
-    device: &Shared,
-    queue: &NativeQueue,
-    dst: UsmPtr,
-    src: UsmPtr,
-    bytes: usize,
-) -> Result<()> {
     // SAFETY: the caller's promise is the same; the event is waited for.
     let event = unsafe { device.memory.enqueue_copy(&queue.object, dst, src, bytes, &[]) }?;
     device.finished("clWaitForEvents", opencl3::event::wait_for_events(&[event.raw()]))

@@ -9,9 +9,11 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyInt, PyString, PyTuple};
-use stridewise::{Device, Error, PointerKind, Queue, UsmKind, UsmMemory, UsmPtr, pointer_info};
+use stridewise::{Device, Error, PointerKind, Queue, UsmArray, UsmKind, UsmMemory, UsmPtr, pointer_info};
+use stridewise_exchange::host::host_queue;
 
 use crate::array::PyArray;
+use crate::array::conversion::copy_out;
 use crate::errors::{Fault, Result, shown};
 use crate::namespace::placement::queue_of;
 use crate::protocol;
@@ -236,6 +238,17 @@ fn fresh(kind: UsmKind, bytes: usize, alignment: usize, queue: &Queue) -> stride
         0 => UsmMemory::new(kind, bytes, queue),
         _ => UsmMemory::aligned(kind, bytes, alignment, queue),
     }
+}
+
+/// Memory of the host with the elements of an array in row-major order, for who keeps it and writes to it as it likes. It is
+/// of the pool, whose pages earlier results have touched; new ones would be cleared first, by one thread.
+pub(crate) fn host_copy(py: Python<'_>, array: &UsmArray) -> Result<Py<PyAny>> {
+    let memory = UsmMemory::new(UsmKind::Host, array.bytes(), &host_queue()?)?;
+    let start = memory.export()?;
+    // SAFETY: new memory that the host reaches, of so many bytes, which nobody else has yet.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), array.bytes()) };
+    copy_out(py, array, bytes)?;
+    Ok(object(py, memory)?)
 }
 
 /// Bytes of an allocation, one after the other.

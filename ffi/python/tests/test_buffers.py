@@ -112,6 +112,20 @@ def test_to_numpy_copies(kind, function):
 
 
 @pytest.mark.parametrize("kind", ["device", "shared", "host"])
+def test_large_copies_are_the_callers_own(kind):
+    wanted = np.arange(1 << 18, dtype="f8")
+    x = sw.asarray(wanted, usm_type=kind, copy=True)
+    first, second = sw.asnumpy(x), sw.asnumpy(x)
+    del x
+    first[:] = -1
+    assert first.flags.writeable and not np.shares_memory(first, second)
+    assert (second == wanted).all() and (first == -1).all()
+    del first
+    third = sw.asnumpy(sw.asarray(wanted[::-1], usm_type=kind, copy=True))
+    assert (second == wanted).all() and (third == wanted[::-1]).all()
+
+
+@pytest.mark.parametrize("kind", ["device", "shared", "host"])
 def test_from_numpy_copies(kind):
     theirs = np.arange(6.0).reshape(2, 3).T
     ours = sw.from_numpy(theirs, usm_type=kind)

@@ -1,12 +1,11 @@
 //! Contractions: sums of products whose operands lie as matrices do.
 //!
-//! A matrix product arrives as a reduction: the products of two inputs over dimensions `(…, m, n, k)`, of which the first
-//! input does not move along `n` nor the second along `m`, summed along `k`. Floats go to the `gemm` crate; its results do
-//! not depend on the number of threads, as it cuts `k` by the size of the caches alone. Integers, whose sums wrap and so are
-//! the same in any order, have the blocks of [`integer`](super::integer).
+//! A matrix product arrives as a reduction ([`LaunchPlan::product`]). Floats go to the `gemm` crate; its results do not depend
+//! on the number of threads, as it cuts `k` by the size of the caches alone. Integers, whose sums wrap and so are the same in
+//! any order, have the blocks of [`integer`](super::integer).
 
 use smallvec::SmallVec;
-use stridewise_core::{Arg, Complex, Dtype, Family, Fold, LaunchPlan, Op, Result};
+use stridewise_core::{Complex, Dtype, LaunchPlan, MAX_PLAN_DIMS, ProductSide, Result};
 
 use super::space::{Space, View};
 use super::{Address, Tuning, integer, split};
@@ -74,55 +73,24 @@ pub(super) fn is_contraction(plan: &LaunchPlan, isa: Isa) -> bool {
     recognise(plan, isa).is_some()
 }
 
-/// The matrix products that a reduction is; none where it is anything else, or has but one row or column.
+/// The matrix products that a reduction is and that there are kernels for.
 fn recognise(plan: &LaunchPlan, isa: Isa) -> Option<Product> {
-    let Family::Reduce { fold: Fold::Op(Op::Add), finish: None, .. } = &plan.family else { return None };
-    let program = &*plan.program;
-    let ([step], [Arg::Step(0)], [a, b]) = (program.steps(), program.outputs(), &plan.inputs[..]) else {
-        return None;
+    let product = plan.product().filter(|product| !product.converted)?;
+    let size = product.dtype.size().cast_signed();
+    let bytes =
+        |side: &ProductSide| Side { len: side.len, steps: side.steps.map(|step| step.wrapping_mul(size)) };
+    let batch: SmallVec<[Side; MAX_PLAN_DIMS]> = product.batch.iter().map(bytes).collect();
+    let dims: SmallVec<[usize; MAX_PLAN_DIMS]> = batch.iter().map(|side| side.len).collect();
+    let operands = [&plan.inputs[A], &plan.inputs[B], &plan.outputs[0]];
+    let view = |view: usize| View {
+        ptr: operands[view].ptr.as_ptr(),
+        size: product.dtype.size(),
+        strides: batch.iter().map(|side| side.steps[view]).collect(),
+        index: false,
     };
-    let inputs = [Arg::Input(0), Arg::Input(1)];
-    let both = step.operands() == inputs || step.operands() == [inputs[1], inputs[0]];
-    if step.op != Op::Multiply || !both || program.is_index(0) || program.is_index(1) {
-        return None;
-    }
-    let dtype = step.dtype;
-    if matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16) {
-        return None;
-    }
-    let all = 0..plan.dims.len();
-    let views: SmallVec<[View; 4]> = [a, b, &plan.outputs[0]]
-        .into_iter()
-        .map(|operand| View::new(operand, dtype.size(), all.clone()))
-        .collect();
-    let mut space = Space::new(&plan.dims, views, isa);
-    // Several summed dimensions are one where they lie so in both operands, whatever the order of the plan.
-    space.sort_by(A);
-    space.merge();
-    // The longest dimension of each kind is a side of the matrices; what is left are matrices to do one by one.
-    let mut take = |kind: &dyn Fn([isize; 3]) -> bool, only: bool| {
-        let steps = |space: &Space, d: usize| [A, B, OUT].map(|v| space.views[v].strides[d]);
-        let of_kind: SmallVec<[usize; 8]> =
-            (0..space.dims.len()).filter(|&d| kind(steps(&space, d))).collect();
-        let d = of_kind.iter().copied().max_by_key(|&d| space.dims[d])?;
-        if only && of_kind.len() > 1 {
-            return None;
-        }
-        let side = Side { len: space.dims[d], steps: steps(&space, d) };
-        space.dims.remove(d);
-        for v in &mut space.views {
-            v.strides.remove(d);
-        }
-        Some(side)
-    };
-    let k = take(&|[a, b, out]| out == 0 && a != 0 && b != 0, true)?;
-    let m = take(&|[a, b, out]| out != 0 && a != 0 && b == 0, false)?;
-    let n = take(&|[a, b, out]| out != 0 && a == 0 && b != 0, false)?;
-    // Another dimension that is folded, of either operand alone.
-    if space.views[OUT].strides.contains(&0) {
-        return None;
-    }
-    Some(Product { dtype, m, n, k, batch: space })
+    let views = [A, B, OUT].into_iter().map(view).collect();
+    let [m, n, k] = [&product.m, &product.n, &product.k].map(bytes);
+    Some(Product { dtype: product.dtype, m, n, k, batch: Space::new(&dims, views, isa) })
 }
 
 impl Product {

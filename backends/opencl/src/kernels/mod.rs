@@ -10,6 +10,7 @@ mod gather;
 mod map;
 mod order;
 mod points;
+mod product;
 mod reduce;
 mod scan;
 mod search;
@@ -36,7 +37,10 @@ use crate::emit;
 pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<'a>> {
     match &plan.family {
         Family::Map => map::work(plan, target),
-        Family::Reduce { .. } => reduce::work(plan, target),
+        Family::Reduce { .. } => match product::work(plan, target) {
+            Some(work) => Ok(work),
+            None => reduce::work(plan, target),
+        },
         Family::Scan { .. } => scan::work(plan, target),
         Family::Gather { .. } | Family::Scatter { .. } => gather::work(plan, target),
         Family::Search { .. } => search::work(plan, target),
@@ -101,11 +105,13 @@ pub(crate) enum Writer {
     RowMap,
     TiledMap,
     Reduce,
+    Product,
     Scan,
     Gather,
     Scatter,
     Search,
     Sort,
+    Digits,
     User,
 }
 

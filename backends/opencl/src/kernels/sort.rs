@@ -9,8 +9,12 @@
 //!   the tile is its index plus the number of words of the other run that are less;
 //! - on a processor, a work-item sorts a run by merging in scratch memory, and merges a part of two runs.
 //!
+//! Long rows go by their digits where work-items run side by side: see [`radix`].
+//!
 //! A row that is one block, or one run, takes one kernel that reads elements and writes the result; a longer one as many
 //! as it takes to merge all runs, the last of which writes the result.
+
+mod radix;
 
 use smallvec::SmallVec;
 use stridewise_core::memory::UsmPtr;
@@ -45,46 +49,17 @@ pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
 /// # Errors
 /// As for [`work`].
 pub(super) fn work_of_width<'a>(plan: &'a LaunchPlan, target: &Target, wide: bool) -> Result<Work<'a>> {
-    let (&Family::Sort { descending, indices }, [input], [output]) =
-        (&plan.family, &plan.inputs[..], &plan.outputs[..])
-    else {
-        return Err(Error::unsupported(
-            "plan",
-            format!("{:?}", plan.family),
-            "a sort of one array",
-            "this is a defect of the engine: please report it",
-        ));
-    };
-    let (len, outer) = match plan.dims.split_last() {
-        Some((&len, outer)) => (len, outer),
-        None => (1, &[][..]),
-    };
-    let mut space = Points::new(outer, [&output.strides[..outer.len()], &input.strides[..outer.len()]]);
-    space.merge();
-    let dtype = plan.program.inputs()[0];
-    let step = |strides: &[isize]| strides.last().copied().unwrap_or(0);
-    let sort = Sort {
-        text: Text {
-            dtype,
-            descending,
-            indices,
-            wide,
-            dims: space.dims.len(),
-            word: match Rank::of(dtype) {
-                Rank::Short if !wide => Word::Half,
-                Rank::Pair => Word::Pair,
-                _ => Word::Whole,
-            },
-            target: target.clone(),
-        },
-        len,
-        rows: space.len(),
-        steps: [step(&output.strides), step(&input.strides)],
-        space,
-        dst: output.ptr,
-        src: input.ptr,
-    };
+    let sort = Sort::of(plan, target, wide)?;
     Ok(if target.cpu { sort.runs() } else { sort.blocks() })
+}
+
+/// As [`work_of_width`], by digits whatever the length.
+///
+/// # Errors
+/// As for [`work`].
+#[cfg(test)]
+pub(super) fn digits_of_width<'a>(plan: &'a LaunchPlan, target: &Target, wide: bool) -> Result<Work<'a>> {
+    Ok(Sort::of(plan, target, wide)?.passes())
 }
 
 /// What a kernel does with words.
@@ -206,6 +181,49 @@ struct Batch {
 }
 
 impl Sort {
+    /// What a plan sorts.
+    fn of(plan: &LaunchPlan, target: &Target, wide: bool) -> Result<Self> {
+        let (&Family::Sort { descending, indices }, [input], [output]) =
+            (&plan.family, &plan.inputs[..], &plan.outputs[..])
+        else {
+            return Err(Error::unsupported(
+                "plan",
+                format!("{:?}", plan.family),
+                "a sort of one array",
+                "this is a defect of the engine: please report it",
+            ));
+        };
+        let (len, outer) = match plan.dims.split_last() {
+            Some((&len, outer)) => (len, outer),
+            None => (1, &[][..]),
+        };
+        let mut space = Points::new(outer, [&output.strides[..outer.len()], &input.strides[..outer.len()]]);
+        space.merge();
+        let dtype = plan.program.inputs()[0];
+        let step = |strides: &[isize]| strides.last().copied().unwrap_or(0);
+        Ok(Self {
+            text: Text {
+                dtype,
+                descending,
+                indices,
+                wide,
+                dims: space.dims.len(),
+                word: match Rank::of(dtype) {
+                    Rank::Short if !wide => Word::Half,
+                    Rank::Pair => Word::Pair,
+                    _ => Word::Whole,
+                },
+                target: target.clone(),
+            },
+            len,
+            rows: space.len(),
+            steps: [step(&output.strides), step(&input.strides)],
+            space,
+            dst: output.ptr,
+            src: input.ptr,
+        })
+    }
+
     /// A stage of a batch: the rows' argument, then what the step needs.
     fn stage<'a>(
         &self,
@@ -227,16 +245,12 @@ impl Sort {
             text.dims,
         ];
         of.into_iter().for_each(|number| key.push(number));
-        let dims = self.space.dims.iter().map(|&extent| extent.cast_signed());
-        let head = [self.len, batch.first, batch.rows].map(usize::cast_signed);
-        let rows =
-            head.into_iter().chain(self.steps).chain(dims).chain(self.space.views.iter().flatten().copied());
         let mut arguments: SmallVec<[Argument; 12]> = SmallVec::new();
         arguments.push(Argument::Memory(self.dst));
         arguments.push(Argument::Memory(self.src));
         arguments.push(Argument::Scratch(batch.from));
         arguments.push(Argument::Scratch(batch.to));
-        arguments.push(Argument::longs(rows));
+        arguments.push(self.rows_argument(batch.first, batch.rows));
         arguments.push(Argument::longs(numbers.into_iter().map(usize::cast_signed)));
         arguments.extend(local.map(Argument::Local));
         Stage {
@@ -246,6 +260,14 @@ impl Sort {
             global: [global.max(1) * group, 1],
             local: [group, 1],
         }
+    }
+
+    /// So many rows from the first on, for the parameter `r`.
+    fn rows_argument(&self, first: usize, rows: usize) -> Argument {
+        let dims = self.space.dims.iter().map(|&extent| extent.cast_signed());
+        let head = [self.len, first, rows].map(usize::cast_signed);
+        let views = self.space.views.iter().flatten().copied();
+        Argument::longs(head.into_iter().chain(self.steps).chain(dims).chain(views))
     }
 
     /// The form where work-items run side by side.
@@ -264,6 +286,9 @@ impl Sort {
             let stage = self.stage((Step::Block, true), batch, numbers, Some(words * bytes), (groups, group));
             // The kernel has parameters for words, which it does not use.
             return Work { scratch_bytes: 16, stages: SmallVec::from_iter([stage]) };
+        }
+        if let Some(work) = self.digits(block) {
+            return work;
         }
         let blocks = self.len.div_ceil(block);
         self.batches(block, |sort, batch, width, end| match width {

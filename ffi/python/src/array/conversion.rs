@@ -8,7 +8,10 @@ use stridewise::{Dtype, DtypeKind, Element, Order, Scalar, UsmArray};
 use super::PyArray;
 use crate::errors::{Fault, Result};
 use crate::namespace::placement::queue_of;
-use crate::objects;
+use crate::{memory, objects};
+
+/// Results for NumPy of so many bytes and more are in pooled memory: of smaller ones, clearing is cheap, and the object small.
+const POOLED_BYTES: usize = 1 << 20;
 
 impl PyArray {
     /// The element of an array of one, once it is computed.
@@ -38,7 +41,7 @@ fn nested<'py, T: Element>(py: Python<'py>, shape: &[usize], values: &[T]) -> Py
 }
 
 /// Copies the elements in row-major order to as many bytes of the host.
-pub(super) fn copy_out(py: Python<'_>, array: &UsmArray, bytes: &mut [u8]) -> Result<()> {
+pub(crate) fn copy_out(py: Python<'_>, array: &UsmArray, bytes: &mut [u8]) -> Result<()> {
     if array.is_empty() {
         return Ok(());
     }
@@ -148,8 +151,13 @@ impl PyArray {
             return refused("NumPy, which has no bfloat16", Scalar::I8(0).cast(Dtype::Bf16));
         }
         let numpy = py.import("numpy")?;
-        // A bytearray can be written to, as a fresh array can.
-        let bytes = PyByteArray::new_with(py, array.bytes(), |bytes| Ok(copy_out(py, array, bytes)?))?;
+        // Both can be written to, as a fresh array can.
+        let bytes = match array.bytes() >= POOLED_BYTES {
+            true => memory::host_copy(py, array)?.into_bound(py),
+            false => {
+                PyByteArray::new_with(py, array.bytes(), |bytes| Ok(copy_out(py, array, bytes)?))?.into_any()
+            }
+        };
         let flat = numpy.call_method1("frombuffer", (bytes, array.dtype().typestr()))?;
         let shape = pyo3::types::PyTuple::new(py, array.shape())?;
         let shaped = flat.call_method1("reshape", (shape,))?;

@@ -259,6 +259,7 @@ fn sorted(
     let to = numbers.layout(dims, false);
     let out = if indexed { 8 } else { size };
     let mut dst = Memory::new(to.len * out);
+    let before = dst.clone();
     let mut expected = dst.clone();
     let (&len, rows) = dims.split_last().unwrap();
     for row in indices(rows) {
@@ -287,12 +288,19 @@ fn sorted(
         inputs: SmallVec::from_iter([from.operand(&src, size, dims.len())]),
         outputs: SmallVec::from_iter([to.operand(&dst, out, dims.len())]),
     };
-    let work = sort::work_of_width(&plan, target, wide).unwrap();
-    trial.run(&work, &mut [&mut dst, &mut src]);
-    assert!(
-        dst.bytes() == expected.bytes(),
-        "sort {dtype} {dims:?} descending {descending} indices {indexed} from {from:?} to {to:?}"
-    );
+    let mut works = vec![("sort", sort::work_of_width(&plan, target, wide).unwrap())];
+    // By digits, in rows of several tiles, and with numbers of 64 bits.
+    if !target.cpu && !is_slow() && (len >= 1000 || (dims == [3, 257] && dtype == Dtype::I64)) {
+        works.push(("sort by digits", sort::digits_of_width(&plan, target, wide).unwrap()));
+    }
+    for (name, work) in works {
+        dst.bytes_mut().copy_from_slice(before.bytes());
+        trial.run(&work, &mut [&mut dst, &mut src]);
+        assert!(
+            dst.bytes() == expected.bytes(),
+            "{name} {dtype} {dims:?} descending {descending} indices {indexed} from {from:?} to {to:?}"
+        );
+    }
 }
 
 /// Both forms of the target.

@@ -15,7 +15,8 @@ mod tests;
 mod text;
 
 use smallvec::{SmallVec, smallvec};
-use stridewise_core::{Error, Family, LaunchPlan, Program, Result};
+use stridewise_core::memory::UsmPtr;
+use stridewise_core::{Dtype, Error, Family, LaunchPlan, Program, Result};
 
 use self::load::{Inputs, VECTOR_BYTES, widest};
 use self::numbers::Numbers;
@@ -249,7 +250,6 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
         let base = if program.is_index(k) { operand.ptr.addr().cast_signed() } else { 0 };
         values.extend([units[k], base]);
     }
-    let constants = |program: &Program| program.consts().iter().map(|v| v.dtype().size()).sum::<usize>();
     let mut bytes = constants(program);
     if !form.partial {
         values.extend(kept.strides[program.inputs().len()].iter().copied());
@@ -291,40 +291,72 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>
         return Ok(Work { scratch_bytes: 0, stages });
     }
 
-    // The parts of every output are folded by a second kernel.
-    let parts = grid.parts;
-    let shared = !target.cpu;
-    let mut grid = Grid::shared(target, outputs, parts, 1, outputs > 1);
-    if target.cpu {
-        // Next to each other, and alike, so that a compiler may make vectors of them.
-        let columns = COLUMNS.min(target.max_group).min(outputs.next_power_of_two());
-        grid = Grid { columns: power_below(columns), sharing: 1, columns_first: true, ..grid };
+    let merging = Merging { parts: grid.parts, kept: merged, folding, finish, out };
+    let scratch_bytes = grid.parts * outputs * state;
+    stages.push(merging.stage(output.ptr, target));
+    Ok(Work { scratch_bytes, stages })
+}
+
+/// Whether numbers of so many points and less have 32 bits.
+pub(crate) const fn narrow(points: usize) -> bool {
+    points < WIDE
+}
+
+/// The parts of every output, which are folded by a kernel of their own.
+pub(crate) struct Merging<'a> {
+    pub(crate) parts: usize,
+    /// The outputs, with the strides of the result last. A part has their states in this order in scratch memory.
+    pub(crate) kept: Space,
+    pub(crate) folding: Folding,
+    pub(crate) finish: Option<&'a Program>,
+    pub(crate) out: Dtype,
+}
+
+impl<'a> Merging<'a> {
+    /// The kernel; the result is written to an address.
+    pub(crate) fn stage(self, output: UsmPtr, target: &Target) -> Stage<'a> {
+        let Self { parts, kept: merged, folding, finish, out } = self;
+        let outputs = merged.len();
+        let shared = !target.cpu;
+        let mut grid = Grid::shared(target, outputs, parts, 1, outputs > 1);
+        if target.cpu {
+            // Next to each other, and alike, so that a compiler may make vectors of them.
+            let columns = COLUMNS.min(target.max_group).min(outputs.next_power_of_two());
+            grid = Grid { columns: power_below(columns), sharing: 1, columns_first: true, ..grid };
+        }
+        let (chunk, each) = (parts, 1);
+        grid = Grid { parts: 1, chunk, each, ..grid };
+        let mut values: SmallVec<[isize; 32]> = smallvec![outputs.cast_signed(), parts.cast_signed()];
+        values.extend(grid.bits());
+        values.extend(merged.extents.iter().map(|e| e.cast_signed()));
+        values.extend(merged.strides.last().into_iter().flatten().copied());
+        let numbers = Numbers::new(values, finish.map_or(0, constants), 2);
+        let kept = merged.extents.len();
+        let mut key = Key::new(Writer::Reduce);
+        key.push(1);
+        folding.key(&mut key);
+        numbers.key(&mut key);
+        key.push(kept);
+        key.push(usize::from(finish.is_some()));
+        if let Some(finish) = finish {
+            key.program(finish);
+        }
+        let mut arguments: SmallVec<[Argument; 12]> =
+            smallvec![Argument::Scratch(0), Argument::Memory(output)];
+        arguments.extend(finish.into_iter().flat_map(|f| f.consts().iter().map(Argument::constant)));
+        arguments.extend(numbers.argument());
+        if shared {
+            arguments.push(Argument::Local((grid.group() * folding.state_bytes()).max(16)));
+        }
+        let [global, local] = grid.ranges(outputs);
+        let device = target.clone();
+        let source =
+            Box::new(move || text::merge(&device, &folding, &Ending { finish, out }, &numbers, kept, shared));
+        Stage { key, source, arguments, global, local }
     }
-    let (chunk, each) = (parts, 1);
-    grid = Grid { parts: 1, chunk, each, ..grid };
-    let mut values: SmallVec<[isize; 32]> = smallvec![outputs.cast_signed(), parts.cast_signed()];
-    values.extend(grid.bits());
-    values.extend(merged.extents.iter().map(|e| e.cast_signed()));
-    values.extend(merged.strides[program.inputs().len()].iter().copied());
-    let numbers = Numbers::new(values, finish.map_or(0, constants), 2);
-    let kept = merged.extents.len();
-    let mut key = Key::new(Writer::Reduce);
-    key.push(1);
-    folding.key(&mut key);
-    numbers.key(&mut key);
-    key.push(kept);
-    end(&mut key);
-    let mut arguments: SmallVec<[Argument; 12]> =
-        smallvec![Argument::Scratch(0), Argument::Memory(output.ptr)];
-    arguments.extend(finish.into_iter().flat_map(|f| f.consts().iter().map(Argument::constant)));
-    arguments.extend(numbers.argument());
-    if shared {
-        arguments.push(Argument::Local((grid.group() * state).max(16)));
-    }
-    let [global, local] = grid.ranges(outputs);
-    let device = target.clone();
-    let source =
-        Box::new(move || text::merge(&device, &folding, &Ending { finish, out }, &numbers, kept, shared));
-    stages.push(Stage { key, source, arguments, global, local });
-    Ok(Work { scratch_bytes: parts * outputs * state, stages })
+}
+
+/// Bytes of a program's constants.
+fn constants(program: &Program) -> usize {
+    program.consts().iter().map(|v| v.dtype().size()).sum()
 }

@@ -1,0 +1,111 @@
+//! Reductions that are products of matrices: told here once, for backends with kernels for them.
+
+use smallvec::SmallVec;
+
+use super::{Family, LaunchPlan, MAX_PLAN_DIMS};
+use crate::dtype::Dtype;
+use crate::ops::Op;
+use crate::program::{Arg, Fold};
+
+/// Operands of a product, by the places that they have in [`ProductSide::steps`].
+const A: usize = 0;
+const B: usize = 1;
+const OUT: usize = 2;
+
+/// A dimension of a product: its extent, and elements to step along it in input 0, in input 1 and in the output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProductSide {
+    /// Its extent; at least 2.
+    pub len: usize,
+    /// Elements to step; signed.
+    pub steps: [isize; 3],
+}
+
+/// The matrix products that a reduction is: over `m`, `n` and `k`, for each point of a space of further dimensions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MatrixProduct {
+    /// What elements are multiplied and summed in. The inputs have this dtype, or are [converted](Self::converted) to it.
+    pub dtype: Dtype,
+    /// Whether an input has another dtype.
+    pub converted: bool,
+    /// Rows: of input 0 and the output.
+    pub m: ProductSide,
+    /// Columns: of input 1 and the output.
+    pub n: ProductSide,
+    /// What is summed along.
+    pub k: ProductSide,
+    /// The further dimensions, outermost first.
+    pub batch: SmallVec<[ProductSide; MAX_PLAN_DIMS]>,
+}
+
+impl LaunchPlan {
+    /// The matrix products that a reduction is; `None` where it is anything else, or has but one row or column.
+    ///
+    /// A matrix product arrives as a reduction: the products of two inputs over dimensions `(…, m, n, k)`, of which the
+    /// first input does not move along `n` nor the second along `m`, summed along `k`.
+    #[must_use]
+    pub fn product(&self) -> Option<MatrixProduct> {
+        let Family::Reduce { fold: Fold::Op(Op::Add), finish: None, .. } = &self.family else { return None };
+        let (dtype, converted) = self.factors()?;
+        let mut sides = self.sides();
+        // The longest dimension of each kind is a side of the matrices; what is left are matrices to do one by one.
+        let mut take = |kind: &dyn Fn([isize; 3]) -> bool, only: bool| {
+            let of_kind = || (0..sides.len()).filter(|&d| kind(sides[d].steps));
+            let d = of_kind().max_by_key(|&d| sides[d].len)?;
+            let several = of_kind().count() > 1;
+            (!(only && several)).then(|| sides.remove(d))
+        };
+        let k = take(&|[a, b, out]| out == 0 && a != 0 && b != 0, true)?;
+        let m = take(&|[a, b, out]| out != 0 && a != 0 && b == 0, false)?;
+        let n = take(&|[a, b, out]| out != 0 && a == 0 && b != 0, false)?;
+        // Another dimension that is folded, of either operand alone.
+        let folded = sides.iter().any(|side| side.steps[OUT] == 0);
+        (!folded).then_some(MatrixProduct { dtype, converted, m, n, k, batch: sides })
+    }
+
+    /// What both inputs are multiplied in, and whether either is converted for it, where the program does nothing else.
+    fn factors(&self) -> Option<(Dtype, bool)> {
+        let program = &*self.program;
+        let (&[Arg::Step(last)], [_, _], steps) = (program.outputs(), &self.inputs[..], program.steps())
+        else {
+            return None;
+        };
+        let input = |arg: &Arg| match *arg {
+            Arg::Input(input) if !program.is_index(input.into()) => Some(usize::from(input)),
+            Arg::Step(step) if steps[usize::from(step)].op == Op::Cast => {
+                match steps[usize::from(step)].operands() {
+                    &[Arg::Input(input)] if !program.is_index(input.into()) => Some(usize::from(input)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        let [first, second] = steps[usize::from(last)].operands() else { return None };
+        let both = matches!((input(first)?, input(second)?), (0, 1) | (1, 0));
+        let dtype = steps[usize::from(last)].dtype;
+        // Their sums are rounded at each step.
+        let fits = !matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16);
+        (steps[usize::from(last)].op == Op::Multiply && both && fits)
+            .then(|| (dtype, program.inputs().iter().any(|&input| input != dtype)))
+    }
+
+    /// The dimensions that are not of extent 1, in the order in which the first input has them in memory, and merged: several
+    /// summed dimensions are one where they lie so in both operands, whatever the order of the plan.
+    fn sides(&self) -> SmallVec<[ProductSide; MAX_PLAN_DIMS]> {
+        let operands = [&self.inputs[A], &self.inputs[B], &self.outputs[0]];
+        let side =
+            |d: usize| ProductSide { len: self.dims[d], steps: operands.map(|operand| operand.strides[d]) };
+        let mut all: SmallVec<[ProductSide; MAX_PLAN_DIMS]> =
+            (0..self.dims.len()).map(side).filter(|side| side.len != 1).collect();
+        all.sort_by_key(|side| std::cmp::Reverse(side.steps[A].unsigned_abs()));
+        for d in (1..all.len()).rev() {
+            let (outer, inner) = (all[d - 1], all[d]);
+            let extent = inner.len.cast_signed();
+            if (0..3).all(|x| inner.steps[x].checked_mul(extent) == Some(outer.steps[x])) {
+                all[d - 1] = ProductSide { len: outer.len * inner.len, steps: inner.steps };
+                all.remove(d);
+            }
+        }
+        all
+    }
+}
