@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::process::Command;
+use std::sync::Barrier;
 use std::time::Instant;
 
 use stridewise::{Array, Result, s};
@@ -10,6 +11,8 @@ use crate::measure::Outcome;
 
 /// Elements of each operand, unless others are asked for.
 pub(crate) const ELEMENTS: usize = 16;
+/// Turns of one caller and of several.
+const ROUNDS: usize = 15;
 /// Calls that are counted.
 const COUNTED: u32 = 1000;
 
@@ -97,6 +100,48 @@ pub(crate) fn run(name: &str, elements: usize, calls: u32) -> Outcome<()> {
     repeat(work, &given, &mut out, calls)?;
     let each = started.elapsed() / calls.max(1);
     println!("{name}, {elements} elements: {each:?} each");
+    Ok(())
+}
+
+/// Calls an operation from several threads at once, each on arrays of its own and all on the default queue, and from one of
+/// them alone in turns, and prints how many times as much is done by all of them.
+pub(crate) fn from_threads(name: &str, elements: usize, calls: u32, callers: usize) -> Outcome<()> {
+    let &(_, work) = OPERATIONS.iter().find(|(known, _)| *known == name).ok_or("no such operation")?;
+    let took = |callers: usize| -> Outcome<f64> {
+        let ready = Barrier::new(callers + 1);
+        std::thread::scope(|scope| {
+            let caller = || -> Result<()> {
+                // Who fails comes to the others, too: they wait for all.
+                let warm = || {
+                    let given = Given::new(elements)?;
+                    let mut out = given.a.copy()?;
+                    repeat(work, &given, &mut out, calls / 10)?;
+                    Ok((given, out))
+                };
+                let warm = warm();
+                ready.wait();
+                let (given, mut out) = warm?;
+                repeat(work, &given, &mut out, calls)
+            };
+            let all: Vec<_> = (0..callers).map(|_| scope.spawn(caller)).collect();
+            ready.wait();
+            let started = Instant::now();
+            for caller in all {
+                caller.join().map_err(|_| "a caller panicked")??;
+            }
+            Ok(started.elapsed().as_secs_f64())
+        })
+    };
+    let mut gains = Vec::new();
+    for _ in 0..ROUNDS {
+        let (one, all) = (took(1)?, took(callers)?);
+        gains.push(callers as f64 * one / all);
+    }
+    gains.sort_by(f64::total_cmp);
+    println!(
+        "{name}, {elements} elements: {callers} threads do {:.2} times the work of one",
+        gains[ROUNDS / 2]
+    );
     Ok(())
 }
 

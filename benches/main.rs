@@ -64,6 +64,9 @@ struct Options {
     /// How often `--call` calls.
     #[arg(long, value_name = "N", default_value_t = 100_000, requires = "call")]
     calls: u32,
+    /// Threads that call at once, each on arrays of its own.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "call")]
+    callers: usize,
     /// Take the rows from a file that `--json` wrote; with `--filter`, measure those that it leaves anew.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
@@ -75,7 +78,10 @@ const DEVICE_SIZE: usize = 1 << 28;
 fn main() -> Outcome<()> {
     let options = Options::parse();
     if let Some(operation) = &options.call {
-        return calls::run(operation, options.elements, options.calls);
+        return match options.callers {
+            1 => calls::run(operation, options.elements, options.calls),
+            callers => calls::from_threads(operation, options.elements, options.calls, callers),
+        };
     }
     let known: Vec<Row> = match &options.from {
         Some(path) => serde_json::from_str(&fs::read_to_string(path)?)?,

@@ -3,6 +3,7 @@
 //! A command is a module with a [`Command`] and one entry in [`COMMANDS`]. Everything here is the standard library and
 //! clap: the tasks must start on a machine that has nothing but cargo.
 
+mod api;
 mod bench;
 mod demo;
 #[cfg(test)]
@@ -48,6 +49,7 @@ const COMMANDS: &[Command] = &[
     python::COMMAND,
     install_c::COMMAND,
     layers::COMMAND,
+    api::COMMAND,
 ];
 
 fn main() -> ExitCode {

@@ -111,6 +111,8 @@ fn steps() -> Result<Vec<Step>, String> {
             "doc --locked --workspace --no-deps",
         )
         .with("RUSTDOCFLAGS", "-D warnings"),
+        Step::call("api", "the public names of the crate are those that the repository lists", crate::api::compare)
+            .needs("documentation"),
         Step::call(
             "c-compiler",
             "a C compiler and pkg-config, installed where they are missing",

@@ -40,6 +40,21 @@ fn sorted(ndim: usize, farther: impl Fn(usize, usize) -> Option<bool>) -> Option
     if order.is_sorted() { None } else { Some(order) }
 }
 
+/// Whether no axis steps farther than one before it: operands that are all so have the usual order in common.
+fn outermost_first(array: &UsmArray) -> bool {
+    let mut least = usize::MAX;
+    array.shape().iter().zip(array.strides()).all(|(&extent, &stride)| {
+        let step = stride.unsigned_abs();
+        // Along what is repeated nothing is stepped.
+        let steps = extent != 1 && step != 0;
+        let ordered = !steps || step <= least;
+        if steps {
+            least = step;
+        }
+        ordered
+    })
+}
+
 /// The order that operands have in common, where it is neither row- nor column-major or not theirs as they are; `None` for
 /// the usual ones.
 pub(super) fn joint(operands: &[ArrayOrScalar<'_>]) -> Option<AxisOrder> {
@@ -50,7 +65,7 @@ pub(super) fn joint(operands: &[ArrayOrScalar<'_>]) -> Option<AxisOrder> {
         })
     };
     let usual = |array: &UsmArray| array.layout().is_c_contiguous() || array.layout().is_f_contiguous();
-    if arrays().all(usual) {
+    if arrays().all(outermost_first) || arrays().all(usual) {
         return None;
     }
     let shapes: SmallVec<[&[usize]; 3]> = arrays().map(UsmArray::shape).collect();

@@ -64,11 +64,19 @@ impl DeviceState {
 
     /// Runs work on the calling thread that is too short to wake anybody for. Where it is worth sharing and a worker is awake, that
     /// takes part; and where the thread has gone on with such work for long, one is woken for what comes next.
+    #[inline]
     pub(crate) fn run_here<R>(&self, is_shared: bool, work: impl FnOnce(&Tuning) -> R) -> R {
-        let alone = Tuning { threads: 1, ..self.tuning };
-        if !is_shared || self.tuning.threads <= 1 {
-            return work(&alone);
-        }
+        if is_shared && self.tuning.threads > 1 { self.run_helped(work) } else { work(&self.alone()) }
+    }
+
+    /// The tuning of who computes alone.
+    fn alone(&self) -> Tuning {
+        Tuning { threads: 1, ..self.tuning }
+    }
+
+    /// Runs work on the calling thread and one that is awake, if one is.
+    #[inline(never)]
+    fn run_helped<R>(&self, work: impl FnOnce(&Tuning) -> R) -> R {
         let helped = match self.stream.begins(self.origin.elapsed()) {
             Stage::Disputed => None,
             stage => self.helper(stage == Stage::Long),
@@ -78,7 +86,7 @@ impl DeviceState {
                 // A third thread would gain a sixth of the time at most, and those that wait for it lose as much.
                 fork_join::within(pool, fork_join::NO_COMMAND, || work(&Tuning { threads: 2, ..self.tuning }))
             }
-            None => work(&alone),
+            None => work(&self.alone()),
         };
         self.stream.ends(self.origin.elapsed());
         result

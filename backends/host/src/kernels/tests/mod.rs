@@ -2,6 +2,7 @@
 
 mod contractions;
 mod deviations;
+mod edges;
 mod fused;
 mod gathers;
 mod immediate;
