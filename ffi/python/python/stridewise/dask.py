@@ -24,6 +24,7 @@ workers do with `dask worker --preload stridewise.dask`, or by `client.run(lambd
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import dask.config
@@ -47,7 +48,7 @@ from dask.utils import Dispatch
 
 import stridewise as sw
 
-__all__ = ["StridewiseBackendEntrypoint", "to_stridewise", "to_stridewise_dispatch"]
+__all__ = ["StridewiseBackendEntrypoint", "from_npy", "to_npy", "to_stridewise", "to_stridewise_dispatch"]
 
 to_stridewise_dispatch = Dispatch("to_stridewise_dispatch")
 
@@ -235,6 +236,45 @@ class StridewiseBackendEntrypoint(ArrayBackendEntrypoint):
 
 
 array_creation_dispatch.register_backend("stridewise", StridewiseBackendEntrypoint())
+
+
+class _NpyFile:
+    """An .npy file as what parts are taken of: by each process for itself, so that only its name travels."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = os.path.abspath(path)
+        whole = sw.load(self.path, mmap_mode="r")
+        self.shape, self.ndim, self.dtype = whole.shape, whole.ndim, np.dtype(str(whole.dtype))
+
+    def __getitem__(self, key: Any) -> sw.usm_ndarray:
+        return sw.load(self.path, mmap_mode="r")[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        sw.load(self.path, mmap_mode="r+")[key] = value
+
+
+def from_npy(path: Any, chunks: Any = "auto") -> Any:
+    """A dask array of an .npy file, whose chunks are arrays over the mapped file: read-only, and read when they are worked on,
+    by whichever process works on them; it must find the file under the same name. Raises what `stridewise.load` does."""
+    import dask.array as da
+
+    file = _NpyFile(path)
+    meta = sw.empty((0,) * file.ndim, dtype=str(file.dtype), usm_type="shared")
+    return da.from_array(file, chunks=chunks, asarray=False, inline_array=True, meta=meta)  # type: ignore[arg-type]
+
+
+def to_npy(x: Any, path: Any, *, compute: bool = True) -> Any:
+    """Stores a dask array in a new .npy file, chunk by chunk, where all processes find it under the same name.
+
+    compute: whether to do it now; else what does it, a delayed object, is returned. Raises OSError where the file cannot be
+    made.
+    """
+    import dask.array as da
+
+    if not os.fspath(path).endswith(".npy"):
+        path = os.fspath(path) + ".npy"
+    np.lib.format.open_memmap(path, mode="w+", dtype=np.dtype(str(x.dtype)), shape=x.shape)
+    return da.store(x, _NpyFile(path), lock=False, compute=compute)  # type: ignore[arg-type]
 
 
 def _register_with_distributed() -> None:
