@@ -23,7 +23,8 @@ def shaded(heights):
     """The hillshade of a dask array. `hillshade` repeats the edge of what it is given: the terrain's own edge is that of its
     outer blocks, and where blocks meet, what it has made of theirs is trimmed."""
     meta = sw.empty((0, 0), dtype="float32")
-    return heights.map_overlap(hillshade, *CELL, depth=1, boundary="none", dtype="float32", meta=meta)
+    cells = dict(zip(("cell_x", "cell_y"), CELL))
+    return heights.map_overlap(hillshade, depth=1, boundary="none", dtype="float32", meta=meta, **cells)
 
 
 def main():

@@ -34,9 +34,7 @@ def test_modes_are_those_of_numpy(path, dtype, order):
                 ours[0] = 1
             with pytest.raises(ValueError):
                 ours.usm_data.memset(1)
-            with pytest.raises((BufferError, ValueError)):
-                memoryview(ours).cast("B")[0] = 1
-            assert np.asarray(memoryview(ours)).flags.writeable is False
+            assert memoryview(ours).readonly and not np.asarray(memoryview(ours)).flags.writeable
         else:
             ours[1] = 0
         ours.flush()
@@ -113,7 +111,7 @@ def test_a_file_that_was_cut_off_is_an_error_and_no_signal(path):
         ways = {{
             "sum": lambda x: float(sw.sum(x)), "element": lambda x: float(x[-1]), "list": lambda x: x.tolist(),
             "copy": lambda x: sw.copy(x).wait(), "asnumpy": sw.asnumpy, "buffer": memoryview, "pickle": pickle.dumps,
-            "dlpack": lambda x: x.__dlpack__(), "bytes": lambda x: x.usm_data.tobytes(), "numpy": lambda x: x.__array_interface__,
+            "dlpack": lambda x: x.__dlpack__(max_version=(1, 0)), "bytes": lambda x: x.usm_data.tobytes(), "numpy": lambda x: x.__array_interface__,
             "save": lambda x: sw.save({str(path)!r} + ".npy", x), "small": lambda x: (x[:4] + 1).tolist(),
             "memory": lambda x: sw.as_usm_memory(x[:4]).tobytes(), "print": repr, "flush": lambda x: x.flush(),
             "sort": lambda x: sw.sort(x).wait(), "product": lambda x: sw.vecdot(x, x).wait(),
@@ -197,9 +195,9 @@ def test_more_than_is_looked_at_is_not_read(tmp_path):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         x = sw.memmap({str(path)!r}, "float32", "r+", shape=(1 << 15, 1 << 16))
         x[::4096, 17] = 2
-        assert float(sw.sum(x[:, 17])) == 16
+        assert float(sw.sum(x[::4096, 17])) == 16
         assert x.nbytes == 8 << 30
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        assert grown < 1 << 20, grown
+        assert grown < 1 << 18, grown
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=240)

@@ -173,7 +173,9 @@ def _sizeof(x: sw.usm_ndarray) -> int:
 
 @normalize_token.register(sw.usm_ndarray)
 def _token(x: sw.usm_ndarray) -> Any:
-    # By its elements, as NumPy's arrays have theirs.
+    # By its elements, as NumPy's arrays have theirs; of bfloat16, which NumPy has not, each is one of float32, too.
+    if x.dtype == sw.bfloat16:
+        return normalize_token(("bfloat16", sw.astype(x, sw.float32)))
     return normalize_token((type(x).__qualname__, str(x.dtype), x.usm_type, sw.asnumpy(x)))
 
 
