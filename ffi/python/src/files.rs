@@ -29,7 +29,7 @@ fn mapping_queue(
 
 /// Maps a file as an array in shared memory of the host: nothing is read before it is needed, and nothing is copied.
 ///
-/// filename: a path. dtype: of the elements in the file. mode: "r" reads, and the array is read-only; "c" keeps what is
+/// filename: a path. dtype: of the elements in the file; None: uint8. mode: "r" reads, and the array is read-only; "c" keeps what is
 /// written in memory; "r+" reads and writes a file that is there; "w+" makes a file, of zeros, in place of one that is
 /// there. offset: bytes before the first element. shape: extents, or one extent; None: one axis, with all that is behind
 /// the offset. order: "C" row-major, "F" column-major. device: a Device, a Queue or a filter string; sycl_queue, queue: a
@@ -42,13 +42,9 @@ fn mapping_queue(
 /// none, an offset that is no multiple of the elements' alignment, a rest of the file that is no whole number of elements,
 /// and "w+" without a shape; NotImplementedError for a queue of another device.
 #[pyfunction]
-#[pyo3(
-    signature = (
-        filename, dtype=None, mode="r+", offset=0, shape=None, order="C", *, device=None, sycl_queue=None, queue=None
-    ),
-    text_signature = "(filename, dtype=uint8, mode='r+', offset=0, shape=None, order='C', *, device=None, \
-                      sycl_queue=None, queue=None)"
-)]
+#[pyo3(signature = (
+    filename, dtype=None, mode="r+", offset=0, shape=None, order="C", *, device=None, sycl_queue=None, queue=None
+))]
 #[allow(clippy::too_many_arguments)]
 fn memmap(
     py: Python<'_>,

@@ -1186,7 +1186,7 @@ def median(
 ) -> usm_ndarray: ...
 def memmap(
     filename: Any,
-    dtype: _DTypeLike = ...,
+    dtype: _DTypeLike | None = None,
     mode: _str = "r+",
     offset: _int = 0,
     shape: _int | Sequence[_int] | None = None,

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 import dask.config
 import numpy as np
@@ -284,10 +285,11 @@ def _register_with_distributed() -> None:
         from distributed.protocol import dask_deserialize, dask_serialize
     except ImportError:
         return
+    native: Any = import_module("stridewise._native")
 
     @dask_serialize.register(sw.usm_ndarray)
     def _serialize(x: sw.usm_ndarray, context: Any = None) -> Any:
-        make, arguments = x.__reduce_ex__(5)
+        make, arguments = cast(Any, x.__reduce_ex__(5))
         frame, *rest = arguments
         return {"make": make.__name__, "arguments": tuple(rest)}, [memoryview(frame)]
 
@@ -296,8 +298,8 @@ def _register_with_distributed() -> None:
         frame = frames[0] if len(frames) == 1 else b"".join(frames)
         arguments = header["arguments"]
         if header["make"] == "_from_pickle":
-            return sw._native._from_pickle(bytes(frame), *arguments)
-        return sw._native._from_buffer(frame, *arguments)
+            return native._from_pickle(bytes(frame), *arguments)
+        return native._from_buffer(frame, *arguments)
 
     # Workers that are started from now on.
     modules = dask.config.get("distributed.worker.preload", [])
