@@ -6,6 +6,7 @@ import pathlib
 import runpy
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -24,8 +25,9 @@ FUNCTIONS = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def serial():
-    with dask.config.set(scheduler="threads", num_workers=2):
+def threads():
+    # Of the test's own: threads that stay keep memory for their next small arrays, which other tests count.
+    with ThreadPoolExecutor(2) as pool, dask.config.set(scheduler="threads", pool=pool):
         yield
 
 
