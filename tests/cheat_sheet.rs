@@ -117,6 +117,15 @@ fn coming_from_numpy_files() -> Result<()> {
     let path = std::env::temp_dir().join(format!("stridewise-cheat-sheet-{}.npy", std::process::id()));
     sample().save_npy(&path)?;
     let read = Array::<f32>::load_npy(&path)?;
+    // Files are mapped for the processor.
+    if read.device().filter_string().starts_with("host") {
+        let mapped = Array::<f32>::map_npy(&path, stridewise::MapMode::ReadWrite)?;
+        assert_eq!(mapped.to_vec()?, sample().to_vec()?);
+        mapped.flush_file()?;
+        let start = std::fs::metadata(&path).map_or(0, |file| file.len() - 24);
+        let a = Array::<f32>::map_file(&path, stridewise::MapMode::Read, start, Some(&[2, 3]))?;
+        assert_eq!(a.to_vec()?, sample().to_vec()?);
+    }
     std::fs::remove_file(&path).expect("the file that was just written");
     assert_eq!(read.to_vec()?, sample().to_vec()?);
     Ok(())

@@ -44,7 +44,8 @@ pub use layout::{
     self_overlaps,
 };
 pub use memory::{
-    HostView, HostViewMut, PointerInfo, PointerKind, PoolStatistics, UsmKind, UsmMemory, UsmPtr, pointer_info,
+    HostView, HostViewMut, IpcHandle, MapMode, PointerInfo, PointerKind, PoolStatistics, UsmKind, UsmMemory,
+    UsmPtr, pointer_info,
 };
 pub use num_complex::Complex;
 pub use ops::Op;

@@ -13,8 +13,15 @@ const LEAST: (u32, u32) = (3, 11);
 const TOOLS: &[&str] =
     &["maturin>=1.9,<2", "pytest", "pytest-xdist", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
 /// Packages that its tests exchange memory with: SYCL's, on Intel's runtime for processors, which comes with them, and one
-/// more that follows DLPack.
-const PEERS: &[&str] = &["dpctl", "dpnp", "jax"];
+/// more that follows DLPack; and what works on arrays in several processes, of the versions that the tests were written for.
+const PEERS: &[(&str, &str)] = &[
+    ("dpctl", "dpctl"),
+    ("dpnp", "dpnp"),
+    ("jax", "jax"),
+    ("distributed", "dask[array,distributed]==2026.8.0"),
+    ("zarr", "zarr==3.1.6"),
+    ("joblib", "joblib==1.6.0"),
+];
 /// Bytes that a wheel without debugging information has at most.
 const WHEEL_BYTES: u64 = 15_000_000;
 
@@ -124,11 +131,11 @@ fn ensure_environment() -> Result<(), String> {
 
 /// Installs the peers where they can be had; else the tests that need them are skipped, with their reason.
 fn ensure_peers() {
-    for peer in PEERS {
+    for (peer, requirement) in PEERS {
         if crate::packages::succeeds(python(), ["-c", &format!("import {peer}")]) {
             continue;
         }
-        if let Err(why) = crate::run_to_end(pip().args(["install", "--quiet", peer])) {
+        if let Err(why) = crate::run_to_end(pip().args(["install", "--quiet", requirement])) {
             println!("without {peer}: {why}");
         }
     }

@@ -19,6 +19,7 @@ mod interpolation;
 mod kernels;
 mod launch;
 mod linalg;
+mod mapped;
 mod masks;
 mod nan;
 #[cfg(feature = "ndarray")]

@@ -23,25 +23,25 @@ const CHUNK_BYTES: usize = 1 << 20;
 
 /// What a file says about its elements.
 #[derive(PartialEq, Eq, Debug)]
-struct Header {
-    dtype: Dtype,
+pub(super) struct Header {
+    pub(super) dtype: Dtype,
     /// Whether the most significant byte of a number comes first.
-    big_endian: bool,
-    shape: Vec<usize>,
-    order: Order,
+    pub(super) big_endian: bool,
+    pub(super) shape: Vec<usize>,
+    pub(super) order: Order,
     /// Bytes before the first element.
-    start: u64,
+    pub(super) start: u64,
 }
 
 /// What is wrong with a file, and what was expected.
-struct Fault(String, &'static str);
+pub(super) struct Fault(String, &'static str);
 
 impl Fault {
-    fn of(found: impl ToString, expected: &'static str) -> Self {
+    pub(super) fn of(found: impl ToString, expected: &'static str) -> Self {
         Self(found.to_string(), expected)
     }
 
-    fn at(self, path: &Path) -> Error {
+    pub(super) fn at(self, path: &Path) -> Error {
         Error::io(
             "path",
             format!("{} ({})", path.display(), self.0),
@@ -53,7 +53,7 @@ impl Fault {
 
 impl Header {
     /// Reads a header, up to the first element.
-    fn read(file: &mut impl Read) -> Result<Self, Fault> {
+    pub(super) fn read(file: &mut impl Read) -> Result<Self, Fault> {
         const NPY: &str = "an .npy file of version 1, 2 or 3";
         let mut bytes = vec![0; 8];
         file.read_exact(&mut bytes).map_err(|e| Fault::of(e, NPY))?;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
+use super::mapping::Mapping;
 use super::pending::PendingList;
 use super::pool::Block;
 use super::registry::{self, SET_ASIDE};
@@ -35,6 +36,8 @@ struct Lent {
     place: Place,
     /// The mutex is for sharing only: the deleter is taken out once, in `drop`.
     deleter: Mutex<Option<Deleter>>,
+    /// The file that it is of, where it is one's.
+    mapping: Option<Mapping>,
 }
 
 /// Where memory is that came from elsewhere.
@@ -53,6 +56,8 @@ const READ_ONLY: u8 = 2;
 const HANDED_OUT: u8 = 4;
 /// It is a part of another allocation.
 const PART: u8 = 8;
+/// It is a file's.
+const MAPPED: u8 = 16;
 
 /// One USM allocation. It lives until its last owner is gone *and* the work that was submitted on it is done.
 pub(crate) struct Allocation {
@@ -141,15 +146,29 @@ impl Allocation {
         deleter: Option<Deleter>,
     ) -> Arc<Self> {
         let (place, part) = match whole {
-            Some(whole) => (Place::Part(whole), PART),
+            Some(whole) => {
+                let mapped = whole.marks.load(Ordering::Acquire) & MAPPED;
+                (Place::Part(whole), PART | mapped)
+            }
             None => {
                 let memory = RawAllocation { ptr, bytes, kind };
                 (Place::Elsewhere(registry::register_foreign(memory, device.downgrade())), 0)
             }
         };
-        let lent = Box::new(Lent { place, deleter: Mutex::new(deleter) });
+        let lent = Box::new(Lent { place, deleter: Mutex::new(deleter), mapping: None });
         // Someone else knows the pointer, so nothing may be left pending on it.
         Self::owned(ptr, bytes, kind, device, Owner::Foreign(lent), EXPORTED | part)
+    }
+
+    /// Memory of a file, which is kept mapped until the last owner is gone and no work is pending.
+    pub(super) fn mapped(device: &Device, kind: UsmKind, mapping: Mapping) -> Arc<Self> {
+        let (ptr, bytes) = (mapping.ptr(), mapping.bytes());
+        let memory = RawAllocation { ptr, bytes, kind };
+        let place = Place::Elsewhere(registry::register_foreign(memory, device.downgrade()));
+        let read_only = if mapping.is_writable() { 0 } else { READ_ONLY };
+        let lent = Box::new(Lent { place, deleter: Mutex::new(None), mapping: Some(mapping) });
+        // Other processes know the bytes, so nothing may be left pending on them.
+        Self::owned(ptr, bytes, kind, device, Owner::Foreign(lent), EXPORTED | MAPPED | read_only)
     }
 
     fn owned(
@@ -269,6 +288,23 @@ impl Allocation {
         self.marks.fetch_or(READ_ONLY, Ordering::AcqRel);
     }
 
+    /// The file that the memory is of.
+    pub(super) fn mapping(&self) -> Option<&Mapping> {
+        if !self.marked(MAPPED) {
+            return None;
+        }
+        match &self.whole().map_or(self, |whole| whole).owner {
+            Owner::Foreign(lent) => lent.mapping.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Refuses memory of a file that has become shorter than what was mapped of it.
+    #[inline]
+    pub(super) fn check_file(&self) -> Result<()> {
+        self.mapping().map_or(Ok(()), Mapping::check)
+    }
+
     /// Refuses to write to memory that its lender has lent for reading.
     pub(crate) fn check_access(&self, mode: Mode) -> Result<()> {
         if mode == Mode::Read || !self.is_read_only() {
@@ -301,6 +337,10 @@ impl Allocation {
     /// host view is opened.
     #[inline(always)]
     pub(super) fn hold_idle(&self, mode: Mode) -> std::result::Result<HeldIdle<'_>, Refusal> {
+        // A file is looked at before each access, which those who find the memory busy do.
+        if self.marked(MAPPED) {
+            return Err(Refusal::Busy);
+        }
         self.track.hold_idle(mode)
     }
 
@@ -315,7 +355,7 @@ impl Allocation {
     pub(super) fn becomes_idle(&self) -> bool {
         let mut track = self.track();
         track.forget_settled();
-        track.is_idle()
+        track.is_idle() && !self.marked(MAPPED)
     }
 
     /// Sets an allocation aside for later, of which this is the last reference and nothing is left: as if it had been freed.

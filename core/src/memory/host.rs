@@ -36,6 +36,7 @@ impl Loan {
             ));
         }
         allocation.check_access(mode)?;
+        allocation.check_file()?;
         if mode == Mode::Write {
             allocation.pending_reads.flush_queues()?;
         }

@@ -8,6 +8,7 @@
 //! - `immediate`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
+//! - `mapping`: files as memory; `interprocess`: memory that other processes open;
 //! - `heap`: vectors of the host's own memory, whose allocation may fail;
 //! - `process`: what the system calls when the process ends or forks;
 //! - `source`: launches of kernels whose accesses nobody checks;
@@ -22,6 +23,8 @@ pub(crate) mod host;
 pub(crate) mod immediate;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
+mod interprocess;
+mod mapping;
 pub(crate) mod pool;
 pub(crate) mod process;
 pub(crate) mod registry;
@@ -36,6 +39,8 @@ mod usm;
 
 pub use allocation::Deleter;
 pub use host::{HostView, HostViewMut};
+pub use interprocess::IpcHandle;
+pub use mapping::MapMode;
 pub use pointer::{PointerKind, UsmKind, UsmPtr};
 pub use pool::{BLOCK_ALIGN_BYTES, PoolStatistics};
 pub use registry::{PointerInfo, pointer_info};

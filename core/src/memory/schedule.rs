@@ -130,6 +130,7 @@ unsafe fn submit(
     depends: &[Event],
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
+    accesses.iter().try_for_each(|access| access.allocation.check_file())?;
     // In the order of addresses, so that two submissions cannot lock in opposite orders.
     let mut allocations: SmallVec<[&Arc<Allocation>; 6]> =
         heap::small("accesses", accesses.iter().map(|a| &a.allocation))?;

@@ -166,6 +166,7 @@ impl UsmMemory {
     /// # Errors
     /// The failure of work on the memory.
     pub fn export(&self) -> Result<UsmPtr> {
+        self.allocation.check_file()?;
         self.allocation.mark_exported();
         self.allocation.hand_out();
         self.allocation.pending_reads.flush_queues()?;

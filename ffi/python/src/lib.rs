@@ -6,6 +6,8 @@
 mod array;
 mod dtype;
 mod errors;
+mod files;
+mod interprocess;
 mod kernel;
 mod memory;
 mod namespace;
@@ -26,6 +28,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     runtime::register(module)?;
     memory::register(module)?;
     array::register(module)?;
+    files::register(module)?;
+    interprocess::register(module)?;
     kernel::register(module)?;
     protocol::register(module)?;
     namespace::register(module)?;

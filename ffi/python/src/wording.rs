@@ -32,6 +32,15 @@ const TERMS: &[(&str, &str)] = &[
         "UsmKind::Device, and `to_vec` or `copy_to_host`",
         "usm_type=\"device\", and asnumpy(x) or the memory's copy_to_host()",
     ),
+    ("`load_npy`", "`stridewise.load`"),
+    ("numpy.save or `save_npy`", "numpy.save or stridewise.save"),
+    (
+        "write the file with `save_npy` first, or make one without a header by `map_file`",
+        "write the file with \
+     stridewise.save first, or make one without a header by stridewise.memmap",
+    ),
+    ("map one with `map_file`", "map one with stridewise.memmap"),
+    ("`UsmMemory::interprocess` (in Python IPCMemoryHandle.allocate)", "IPCMemoryHandle.allocate"),
     (
         "allocate less, or free memory: `Device::trim_pool` gives",
         "allocate less, or free memory: Device.trim_pool() gives",

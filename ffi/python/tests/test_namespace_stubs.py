@@ -46,7 +46,8 @@ def test_package_says_that_it_has_types():
 
 
 def test_names_of_the_module():
-    assert public(stub("__init__.pyi")) == public(dir(sw))
+    # Another test may have imported `stridewise.dask`, which nothing else does.
+    assert public(stub("__init__.pyi")) == public(dir(sw)) - {"dask"}
     special = {"__version__", "__array_api_version__", "__array_namespace_info__"}
     assert special <= set(stub("__init__.pyi"))
 

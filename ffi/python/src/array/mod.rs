@@ -104,7 +104,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyArray>()?;
     module.add_class::<PyFlags>()?;
     module.add_class::<indexing::PyParts>()?;
-    module.add_function(wrap_pyfunction!(pickle::_from_pickle, module)?)
+    module.add_function(wrap_pyfunction!(pickle::_from_pickle, module)?)?;
+    module.add_function(wrap_pyfunction!(pickle::_from_buffer, module)?)
 }
 
 #[pymethods]
