@@ -7,6 +7,7 @@ use stridewise::memory::heap;
 use stridewise::{Complex, Dims, Dtype, Element, UsmArray};
 
 use crate::array::PyArray;
+use crate::array::operand::Given;
 use crate::errors::Result;
 
 /// What a transform needs beside its points.
@@ -77,13 +78,7 @@ where
 /// Raises OutOfBoundsError for an axis out of range, ValueError for fewer points than 1.
 #[pyfunction]
 #[pyo3(signature = (x, n, axis, inverse, /))]
-fn transform(
-    py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    n: Option<isize>,
-    axis: isize,
-    inverse: bool,
-) -> Result<PyArray> {
+fn transform(py: Python<'_>, x: Given<'_>, n: Option<isize>, axis: isize, inverse: bool) -> Result<PyArray> {
     let x: &UsmArray = &x.array();
     let place = stridewise::normalize_axis("axis", axis, x.ndim())?;
     let length = n.map_or(Ok(x.shape()[place]), |n| super::count("n", n))?;
