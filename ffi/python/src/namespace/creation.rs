@@ -485,7 +485,7 @@ fn is_as_asked(
 }
 
 /// An array with the elements of another, of a dtype, on a queue, in memory of a kind and in an order.
-fn adapted(
+pub(super) fn adapted(
     array: &UsmArray,
     dtype: Dtype,
     queue: Option<&Queue>,

@@ -98,7 +98,7 @@ pub(crate) fn imported(
     let place = queue.clone().map_or_else(Queue::default_queue, Ok)?;
     let array = protocol::import(object, &Request { queue: Some(&place), copy })?;
     if let Some(array) = &array {
-        if array.context() != place.context() {
+        if copy == Some(true) || array.context() != place.context() {
             kind.get_or_insert(place.device().default_kind());
         }
         *queue = Some(place);

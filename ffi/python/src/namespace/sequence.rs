@@ -9,6 +9,8 @@ use stridewise::{
     Dtype, Element, MAX_NDIM, Queue, UsmArray, UsmKind, Weak, promote_types, result_type, stack,
 };
 
+use super::creation::adapted;
+use super::placement::Lie;
 use crate::array::PyArray;
 use crate::array::operand::{Operand, number};
 use crate::errors::{Fault, Result};
@@ -161,7 +163,7 @@ pub(crate) fn array_placed(
     }
     let array = stacked(0, object, dtype, &place)?;
     // What is put together of arrays has their kind.
-    if array.usm_kind() == kind { Ok(array) } else { Ok(object.py().detach(|| array.to_kind(kind))?) }
+    Ok(object.py().detach(|| adapted(&array, array.dtype(), None, Some(kind), Lie::Kept, None))?)
 }
 
 /// The queue of the first array in a sequence, and the kind of a result of all.
