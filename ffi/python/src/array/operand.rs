@@ -91,6 +91,7 @@ impl Part for Operand<'_> {
             _ => None,
         }
     }
+    #[inline]
     fn numpys(&mut self) -> Option<&mut UsmArray> {
         match self {
             Self::Array(array) => array.numpys(),
@@ -125,7 +126,10 @@ pub(crate) fn gather(parts: &mut [&mut dyn Part]) -> Result<()> {
 }
 
 /// An array of NumPy's on a queue.
-fn beside(array: &UsmArray, queue: &Queue) -> Result<UsmArray> {
+///
+/// # Errors
+/// As for [`gather`].
+pub(crate) fn beside(array: &UsmArray, queue: &Queue) -> Result<UsmArray> {
     if !protocol::works_in_place(queue) {
         return Err(Fault::Python(ExecutionPlacementError::new_err(format!(
             "execution placement: an array of NumPy's, which is in memory of the processor, is beside one on {queue}; \

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use stridewise::{Op, UsmArray, Weak, elementwise};
 
-use super::operand::{Given, Operand, together};
+use super::operand::{Given, Operand, Part, beside, together};
 use super::{Now, PyArray};
 use crate::errors::Result;
 
@@ -31,10 +31,11 @@ impl PyArray {
     }
 
     /// `self = self ∘ other`, in place.
-    fn update<'py>(slf: PyRef<'py, Self>, op: Op, mut other: Operand<'py>) -> Result<()> {
-        let (py, mut own) = (slf.py(), Given::Ours(Now::of(slf)));
-        together!(own, other);
-        let array = own.array();
+    fn update(&self, py: Python<'_>, op: Op, mut other: Operand<'_>) -> Result<()> {
+        let array: &UsmArray = &self.array();
+        if let Some(theirs) = other.numpys() {
+            *theirs = beside(theirs, array.queue())?;
+        }
         let operands = [array.into(), other.get()];
         py.detach(|| array.write_elementwise(op, &operands, &[]))?;
         Ok(())
@@ -54,8 +55,8 @@ macro_rules! operators {
                 fn $reflected<'py>(slf: PyRef<'py, Self>, other: Operand<'py>) -> Result<Self> {
                     Self::combine_reflected(slf, Op::$Op, other)
                 }
-                fn $in_place<'py>(slf: PyRef<'py, Self>, other: Operand<'py>) -> Result<()> {
-                    Self::update(slf, Op::$Op, other)
+                fn $in_place(&self, py: Python<'_>, other: Operand<'_>) -> Result<()> {
+                    self.update(py, Op::$Op, other)
                 }
             )*
         }
@@ -170,13 +171,9 @@ impl PyArray {
         no_modulo(modulo)?;
         Self::combine_reflected(slf, Op::Pow, other)
     }
-    fn __ipow__<'py>(
-        slf: PyRef<'py, Self>,
-        other: Operand<'py>,
-        modulo: Option<&Bound<'_, PyAny>>,
-    ) -> Result<()> {
+    fn __ipow__(&self, py: Python<'_>, other: Operand<'_>, modulo: Option<&Bound<'_, PyAny>>) -> Result<()> {
         no_modulo(modulo)?;
-        Self::update(slf, Op::Pow, other)
+        self.update(py, Op::Pow, other)
     }
     fn __divmod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<(Self, Self)> {
         let part = |op| -> PyResult<Self> { Ok(Self::combine(slf.borrow(), op, other.extract()?)?) };

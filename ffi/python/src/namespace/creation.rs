@@ -539,7 +539,7 @@ fn copy(
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let place = Place::like(&x.array(), device, usm_type, sycl_queue, queue)?;
+    let place = Place::like(x.array(), device, usm_type, sycl_queue, queue)?;
     let (x, order) = (&x.array(), order_of(order)?);
     let copied = || adapted(x, x.dtype(), Some(&place.queue), Some(place.kind), order, Some(true));
     Ok(py.detach(copied)?.into())

@@ -79,7 +79,7 @@ where
 #[pyfunction]
 #[pyo3(signature = (x, n, axis, inverse, /))]
 fn transform(py: Python<'_>, x: Given<'_>, n: Option<isize>, axis: isize, inverse: bool) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let place = stridewise::normalize_axis("axis", axis, x.ndim())?;
     let length = n.map_or(Ok(x.shape()[place]), |n| super::count("n", n))?;
     if length == 0 {

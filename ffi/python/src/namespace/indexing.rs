@@ -123,7 +123,7 @@ fn put_along_axis(
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn nonzero<'py>(py: Python<'py>, x: Given<'py>) -> Result<Bound<'py, PyTuple>> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let places = py.detach(|| x.nonzero())?.into_iter();
     Ok(objects::tuple(py, places.map(|places| Ok(Bound::new(py, PyArray::from(places))?.into_any())))?)
 }

@@ -124,7 +124,7 @@ fn diagonal(x: Given<'_>, offset: isize) -> Result<PyArray> {
 #[pyfunction]
 #[pyo3(signature = (x, /, *, offset=0, dtype=None))]
 fn trace(py: Python<'_>, x: Given<'_>, offset: isize, dtype: Option<&Bound<'_, PyAny>>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let dtype = dtype::optional(dtype, x.device().dtype_support())?;
     Ok(py.detach(|| x.trace(offset, dtype))?.into())
 }

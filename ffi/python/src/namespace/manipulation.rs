@@ -114,7 +114,7 @@ fn reshape(
     order: &str,
     copy: Option<bool>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let mut shape = integers("shape", shape)?;
     // Column-major order is the row-major one of the reversed axes.
     let reversed = order_of(order)? == Lie::In(Order::F);
@@ -150,8 +150,7 @@ fn flip(x: Given<'_>, axis: Argument<'_, '_>) -> Result<PyArray> {
 #[pyfunction]
 #[pyo3(signature = (x, /, shift, axis=None))]
 fn roll(py: Python<'_>, x: Given<'_>, shift: &Bound<'_, PyAny>, axis: Argument<'_, '_>) -> Result<PyArray> {
-    let (x, shifts, axes): (&UsmArray, _, _) =
-        (&x.array(), integers("shift", shift)?, axes_of("axis", axis)?);
+    let (x, shifts, axes): (&UsmArray, _, _) = (x.array(), integers("shift", shift)?, axes_of("axis", axis)?);
     Ok(py.detach(|| x.roll(&shifts, axes.as_deref()))?.into())
 }
 
@@ -199,7 +198,7 @@ fn repeat(
 #[pyfunction]
 #[pyo3(signature = (x, repetitions, /))]
 fn tile(py: Python<'_>, x: Given<'_>, repetitions: &Bound<'_, PyAny>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let repetitions = integers("repetitions", repetitions)?;
     let repetitions = repetitions.iter().map(|&times| super::count("repetitions", times));
     let repetitions: Dims = repetitions.collect::<Result<_>>()?;

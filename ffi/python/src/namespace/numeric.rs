@@ -59,7 +59,7 @@ fn nan_to_num(
     posinf: Option<f64>,
     neginf: Option<f64>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| x.nan_to_num(nan, posinf, neginf))?.into())
 }
 
@@ -236,7 +236,7 @@ quantiles! {
 #[pyfunction]
 #[pyo3(signature = (x, /, *, weights=None, minlength=0))]
 fn bincount(py: Python<'_>, x: Given<'_>, weights: Argument<'_, '_>, minlength: isize) -> Result<PyArray> {
-    let (x, minlength): (&UsmArray, _) = (&x.array(), super::count("minlength", minlength)?);
+    let (x, minlength): (&UsmArray, _) = (x.array(), super::count("minlength", minlength)?);
     let weights = weights_of(weights, x)?;
     let counted = || match &weights {
         Some(weights) => x.bincount_weighted(weights, minlength),
@@ -287,7 +287,7 @@ fn histogram(
     weights: Argument<'_, '_>,
     density: bool,
 ) -> Result<(PyArray, PyArray)> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let weights = weights_of(weights, x)?;
     let listed = |edges: &Bound<'_, PyAny>| sequence::array_of(edges, None, x.queue(), x.usm_kind());
     let edges = match bins {
@@ -413,7 +413,7 @@ fn sliding_window_view(
     window_shape: &Bound<'_, PyAny>,
     axis: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let extents = integers("window_shape", window_shape)?;
     let window = extents.iter().map(|&extent| super::count("window_shape", extent));
     let (window, axes) = (window.collect::<Result<Vec<_>>>()?, axes_of("axis", axis)?);

@@ -104,7 +104,7 @@ fn mean<'py>(
     out: Out<'py>,
     keepdims: bool,
 ) -> Result<Bound<'py, PyArray>> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let axes = axes_of("axis", axis)?;
     let dtype = dtype::optional(dtype, x.device().dtype_support())?;
     deliver(py, out.as_ref(), || converted(x, dtype)?.reduce(Reduction::Mean, axes.as_deref(), keepdims))

@@ -120,7 +120,7 @@ fn top_k<'py>(
             ))));
         }
     };
-    let (x, k): (&UsmArray, _) = (&x.array(), super::count("k", k)?);
+    let (x, k): (&UsmArray, _) = (x.array(), super::count("k", k)?);
     let (values, places) = py.detach(|| x.top_k(k, axis, largest))?;
     TOP_K.of(py, [values, places])
 }
@@ -200,7 +200,7 @@ fn isin(py: Python<'_>, mut x1: Operand<'_>, mut x2: Operand<'_>, invert: bool) 
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn unique_values(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| x.unique_values())?.into())
 }
 
@@ -208,7 +208,7 @@ fn unique_values(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn unique_counts<'py>(py: Python<'py>, x: Given<'py>) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let (values, counts) = py.detach(|| x.unique_counts())?;
     UNIQUE_COUNTS.of(py, [values, counts])
 }
@@ -218,7 +218,7 @@ fn unique_counts<'py>(py: Python<'py>, x: Given<'py>) -> Result<Bound<'py, PyAny
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn unique_inverse<'py>(py: Python<'py>, x: Given<'py>) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let (values, inverse) = py.detach(|| x.unique_inverse())?;
     UNIQUE_INVERSE.of(py, [values, inverse])
 }
@@ -229,7 +229,7 @@ fn unique_inverse<'py>(py: Python<'py>, x: Given<'py>) -> Result<Bound<'py, PyAn
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn unique_all<'py>(py: Python<'py>, x: Given<'py>) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let all = py.detach(|| x.unique_all())?;
     UNIQUE_ALL.of(py, [all.values, all.indices, all.inverse_indices, all.counts])
 }

@@ -106,7 +106,7 @@ fn pad(
     mode: &str,
     constant_values: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let value = match constant_values {
         None if x.dtype() == Dtype::Bool => Weak::Bool(false),
         None => Weak::Int(0),
@@ -175,7 +175,7 @@ fn correlate(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, mode: &str) -
 #[pyfunction]
 #[pyo3(signature = (p, x, /))]
 fn polyval(py: Python<'_>, p: &Bound<'_, PyAny>, x: Given<'_>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let p = match p.cast::<PyArray>() {
         Ok(p) => p.get().array().clone(),
         Err(_) => sequence::array_of(p, None, x.queue(), x.usm_kind())?,
@@ -202,7 +202,7 @@ fn lexsort(py: Python<'_>, keys: &Bound<'_, PyAny>, axis: isize) -> Result<PyArr
 #[pyfunction]
 #[pyo3(signature = (x, kth, /, axis=Some(-1)), text_signature = "(x, kth, /, axis=-1)")]
 fn argpartition(py: Python<'_>, x: Given<'_>, kth: isize, axis: Option<isize>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let order = || match axis {
         Some(axis) => x.argpartition(kth, axis),
         None => x.reshape(&[-1])?.argpartition(kth, 0),
@@ -227,7 +227,7 @@ fn average<'py>(
     returned: bool,
     keepdims: bool,
 ) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let axes = axes_of("axis", axis)?;
     let weights = match weights.filter(|weights| !weights.is_none()) {
         None => None,
@@ -292,7 +292,7 @@ fn corrcoef(py: Python<'_>, mut x: Given<'_>, mut y: Option<Given<'_>>, rowvar: 
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn isposinf(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| x.isposinf())?.into())
 }
 
@@ -300,7 +300,7 @@ fn isposinf(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn isneginf(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| x.isneginf())?.into())
 }
 
