@@ -259,7 +259,7 @@ impl UsmArray {
     /// As for [`load_npy_on`](Self::load_npy_on).
     pub fn load_npy(path: impl AsRef<Path>) -> Result<Self> {
         let queue = Queue::default_queue()?;
-        Self::load_npy_on(path, &queue, super::typed::default_kind(&queue))
+        Self::load_npy_on(path, &queue, queue.device().default_kind())
     }
 
     /// Reads an `.npy` file to a queue, into memory of a kind.

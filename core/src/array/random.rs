@@ -1,7 +1,6 @@
 //! Random numbers from a counter: a number is a function of the seed and its place in the stream, so that the same come
 //! on every device, for any number of threads and in any order of evaluation.
 
-use super::typed::default_kind;
 use super::{Array, ArrayOrScalar, FloatElement, IntElement, UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
@@ -85,7 +84,7 @@ impl Generator {
     }
 
     pub(super) fn kind_on(&self, queue: &Queue) -> UsmKind {
-        self.kind.unwrap_or_else(|| default_kind(queue))
+        self.kind.unwrap_or_else(|| queue.device().default_kind())
     }
 
     /// The places of a call's elements, as `uint64`.

@@ -8,7 +8,6 @@ use serde::de::{
 };
 use serde::ser::{Error as _, Serialize, SerializeSeq, SerializeStruct, Serializer};
 
-use super::typed::default_kind;
 use super::{Array, UsmArray};
 use crate::dtype::{Dtype, DtypeKind, Element};
 use crate::error::{Error, Result};
@@ -157,7 +156,7 @@ impl Fields {
         self.row = Some(crate::with_dtype!(dtype, T => {
             let elements = read.list::<T>()?;
             let queue = Queue::default_queue().map_err(E::custom)?;
-            let row = UsmArray::from_slice(&queue, &[elements.len()], &elements, default_kind(&queue));
+            let row = UsmArray::from_slice(&queue, &[elements.len()], &elements, queue.device().default_kind());
             row.map_err(E::custom)?
         }));
         Ok(())

@@ -7,14 +7,14 @@ use std::sync::{Arc, LazyLock, OnceLock, PoisonError, Weak};
 use super::context::WeakContext;
 use super::{Context, Filter, FilterTerm, Queue, process};
 use crate::backend::{
-    self, Aspect, Backlog, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration,
+    self, Aspect, Backlog, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration, UsmSupport,
 };
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::memory::PoolStatistics;
 use crate::memory::backlog::UnderWay;
 use crate::memory::handle::{Handle, Shared};
 use crate::memory::pool::Pool;
+use crate::memory::{PoolStatistics, UsmKind};
 use crate::ops::Op;
 use crate::promotion::DtypeSupport;
 use crate::sync::primitives::thread::Builder;
@@ -286,6 +286,16 @@ impl Device {
     #[must_use]
     pub fn dtype_support(&self) -> DtypeSupport {
         DtypeSupport { f16: self.info().has(Aspect::Fp16), f64: self.info().has(Aspect::Fp64) }
+    }
+
+    /// The USM kind of arrays that are made here without one: shared where the device has that memory of its own, else
+    /// device.
+    #[must_use]
+    pub fn default_kind(&self) -> UsmKind {
+        match self.info().usm(UsmKind::Shared) {
+            UsmSupport::Native => UsmKind::Shared,
+            _ => UsmKind::Device,
+        }
     }
 
     /// How far the result of an operation on a dtype may be from the exact one, in units in the last place, where the

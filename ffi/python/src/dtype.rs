@@ -2,13 +2,14 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
 use stridewise::{Dtype, DtypeKind, DtypeSupport};
 
 use crate::errors::{Fault, Result, shown};
+use crate::protocol::numpy::Numpy;
 
 /// The type of an array's elements, named as in the array API: `stridewise.float32`. Equal to itself, to its name and
 /// type string ("float32", "f4", "<f4"), and to NumPy's dtype and scalar type of the same elements.
@@ -40,7 +41,11 @@ pub(crate) fn extract(argument: &Bound<'_, PyAny>, support: DtypeSupport) -> Res
         return Ok(dtype.get().0);
     }
     if let Ok(name) = argument.cast::<PyString>() {
-        return Ok(name.to_cow()?.parse()?);
+        let name = name.to_cow()?;
+        return match numpys_name(&name, support) {
+            Some(dtype) => Ok(dtype),
+            None => Ok(name.parse()?),
+        };
     }
     let py = argument.py();
     if argument.is(py.get_type::<PyBool>()) {
@@ -65,6 +70,43 @@ pub(crate) fn extract(argument: &Bound<'_, PyAny>, support: DtypeSupport) -> Res
     }
 }
 
+/// What NumPy says of a dtype beside the array API's name: its letter, its number and its names of C's types. Its `long` is 64
+/// bits where a pointer is.
+const NUMPYS: &[(Dtype, &str, u32, &[&str])] = &[
+    (Dtype::Bool, "?", 0, &[]),
+    (Dtype::I8, "b", 1, &["byte"]),
+    (Dtype::U8, "B", 2, &["ubyte"]),
+    (Dtype::I16, "h", 3, &["short"]),
+    (Dtype::U16, "H", 4, &["ushort"]),
+    (Dtype::I32, "i", 5, &["intc"]),
+    (Dtype::U32, "I", 6, &["uintc"]),
+    (Dtype::I64, "l", 7, &["q", "long", "longlong", "intp"]),
+    (Dtype::U64, "L", 8, &["Q", "ulong", "ulonglong", "uintp"]),
+    (Dtype::F16, "e", 23, &["half"]),
+    (Dtype::F32, "f", 11, &["single"]),
+    (Dtype::F64, "d", 12, &["double"]),
+    (Dtype::C64, "F", 14, &["csingle"]),
+    (Dtype::C128, "D", 15, &["cdouble"]),
+    // A dtype of a library beside NumPy, which numbers those from here on.
+    (Dtype::Bf16, "E", 256, &[]),
+];
+
+/// The dtype of a name that is NumPy's or Python's.
+fn numpys_name(name: &str, support: DtypeSupport) -> Option<Dtype> {
+    match name {
+        "int" => Some(support.default_int()),
+        "uint" => Some(Dtype::U64),
+        "float" => Some(support.default_float()),
+        "complex" => Some(support.default_complex()),
+        _ => {
+            let named = |(_, letter, _, names): &&(Dtype, &str, u32, &[&str])| {
+                *letter == name || names.contains(&name)
+            };
+            NUMPYS.iter().find(named).map(|entry| entry.0)
+        }
+    }
+}
+
 /// As [`extract`], for an argument that may be `None`.
 pub(crate) fn optional(argument: Option<&Bound<'_, PyAny>>, support: DtypeSupport) -> Result<Option<Dtype>> {
     argument.filter(|argument| !argument.is_none()).map(|argument| extract(argument, support)).transpose()
@@ -75,12 +117,11 @@ fn foreign(argument: &Bound<'_, PyAny>) -> Result<Option<Dtype>> {
     let py = argument.py();
     let described = if argument.cast::<PyType>().is_ok() {
         // A type of scalars is one of NumPy's only where NumPy is.
-        let modules = py.import("sys")?.getattr("modules")?;
-        let Ok(numpy) = modules.get_item("numpy") else { return Ok(None) };
-        if !argument.cast::<PyType>()?.is_subclass(&numpy.getattr("generic")?)? {
+        let Some(numpy) = Numpy::of(py) else { return Ok(None) };
+        if !numpy.is_type_of_scalars(argument.cast::<PyType>()?)? {
             return Ok(None);
         }
-        numpy.getattr("dtype")?.call1((argument,))?
+        py.import("numpy")?.getattr("dtype")?.call1((argument,))?
     } else {
         argument.clone()
     };
@@ -88,6 +129,13 @@ fn foreign(argument: &Bound<'_, PyAny>) -> Result<Option<Dtype>> {
     let (Some(code), Some(name)) = (text("str"), text("name")) else { return Ok(None) };
     // Types beyond NumPy's own have a code that says only how many bytes they take.
     Ok(Some(if name == Dtype::Bf16.name() { Dtype::Bf16 } else { code.parse()? }))
+}
+
+impl PyDtype {
+    /// NumPy's letter and number.
+    fn numpys(&self) -> (&'static str, u32) {
+        NUMPYS.iter().find(|entry| entry.0 == self.0).map_or(("V", 20), |entry| (entry.1, entry.2))
+    }
 }
 
 #[pymethods]
@@ -127,6 +175,63 @@ impl PyDtype {
             DtypeKind::Float => "f",
             DtypeKind::Complex => "c",
         }
+    }
+
+    /// NumPy's letter: "f", "d", "l".
+    #[getter]
+    fn char(&self) -> &'static str {
+        self.numpys().0
+    }
+    /// NumPy's number of the dtype.
+    #[getter]
+    fn num(&self) -> u32 {
+        self.numpys().1
+    }
+    /// "=", the order of the processor's bytes; "|" where there is one byte.
+    #[getter]
+    fn byteorder(&self) -> &'static str {
+        if self.0.size() == 1 { "|" } else { "=" }
+    }
+    /// Whether bytes are in the processor's order: always.
+    #[getter]
+    fn isnative(&self) -> bool {
+        true
+    }
+    /// The dtype in another order of bytes, of which there is the processor's alone: "=", "|", or as the processor has it "<" or
+    /// ">". Raises ValueError for another.
+    #[pyo3(signature = (new_order="S", /))]
+    fn newbyteorder(slf: Py<Self>, new_order: &str) -> Result<Py<Self>> {
+        const NATIVE: &str = if cfg!(target_endian = "little") { "<" } else { ">" };
+        match new_order {
+            "=" | "N" | "native" | "|" | "I" | "ignore" => Ok(slf),
+            order if order == NATIVE => Ok(slf),
+            other => Err(Fault::Python(PyValueError::new_err(format!(
+                "`new_order` is {other:?}; expected \"=\", for elements are in the processor's order here; help: asarray converts \
+                 arrays of the other one"
+            )))),
+        }
+    }
+    /// None: elements are numbers, without fields.
+    #[getter]
+    fn names(&self) -> Option<()> {
+        None
+    }
+    /// None: elements are numbers, without fields.
+    #[getter]
+    fn fields(&self) -> Option<()> {
+        None
+    }
+    /// None: elements are numbers, and no arrays.
+    #[getter]
+    fn subdtype(&self) -> Option<()> {
+        None
+    }
+    /// NumPy's type of scalars of the dtype. Raises AttributeError for bfloat16, which NumPy has not, and where there is no NumPy.
+    #[getter]
+    fn r#type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let name = if self.0 == Dtype::Bool { "bool_" } else { self.0.name() };
+        let found = py.import("numpy").and_then(|numpy| numpy.getattr(name));
+        found.map_err(|error| PyAttributeError::new_err(format!("dtype.type: NumPy has no {name}: {error}")))
     }
 
     /// NumPy's dtype of the same elements, for `numpy.dtype(…)` and `dtype=` of NumPy's functions.

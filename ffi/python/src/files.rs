@@ -93,10 +93,7 @@ fn load(
     let kind = kind_of(usm_type.map(|name| name.as_any()))?;
     let Some(mode) = mmap_mode else {
         let queue = queue_of(device, sycl_queue, queue)?;
-        let own = match queue.device().info().usm(UsmKind::Shared) {
-            UsmSupport::Native => UsmKind::Shared,
-            _ => UsmKind::Device,
-        };
+        let own = queue.device().default_kind();
         return Ok(py.detach(|| UsmArray::load_npy_on(&file, &queue, kind.unwrap_or(own)))?.into());
     };
     let mode: MapMode = mode.parse()?;

@@ -186,7 +186,7 @@ def test_comparisons_with_numbers_out_of_every_range():
 def test_comparisons_with_other_arrays_are_refused(name):
     compare = getattr(operator, name)
     a = sw.arange(3)
-    for other in (np.arange(3), [0, 1, 2], (0, 1, 2), sw.MemoryUSMShared(8)):
+    for other in ([0, 1, 2], (0, 1, 2), sw.MemoryUSMShared(8)):
         with pytest.raises(TypeError):
             compare(a, other)
         with pytest.raises(TypeError):

@@ -14,6 +14,8 @@ import pytest
 import stridewise as sw
 
 KINDS = ["device", "shared", "host"]
+#: The kind of arrays that are made without one.
+NATURAL = sw.zeros(1).usm_type
 RUNTIME = pathlib.Path(sys.prefix) / "lib" / "libintelocl.so"
 
 
@@ -32,7 +34,7 @@ def test_asarray_of_arrays_goes_where_it_is_told(q):
     for named in ({"sycl_queue": q}, {"queue": q}, {"device": q}, {"device": sw.zeros(1, queue=q).device}):
         for sequence in ([w, w], (w, w), nested, [w, [3.0, 4.0]], [w, np.asarray([3.0, 4.0])], [[w[0], 2], w]):
             r = sw.asarray(sequence, **named)
-            assert r.sycl_queue == q and r.usm_type == "device", (named, sequence)
+            assert r.sycl_queue == q and r.usm_type == NATURAL, (named, sequence)
             assert (r + sw.ones(2, queue=q)).sycl_queue == q
         assert sw.asarray(nested, **named).tolist() == [[[1.0, 2.0]] * 2] * 2
     for kind in KINDS:
@@ -51,7 +53,7 @@ def test_asarray_of_arrays_stays_where_they_are(q):
             r = sw.asarray(sequence)
             assert (r.sycl_queue, r.usm_type) == (q, kind), sequence
     shared, host = (sw.asarray([1, 2], queue=q, usm_type=kind) for kind in ("shared", "host"))
-    device = sw.asarray([1, 2], queue=q)
+    device = sw.asarray([1, 2], queue=q, usm_type="device")
     assert sw.asarray([host, shared]).usm_type == "shared"
     assert sw.asarray([host, [shared, [0, 0]][0], device]).usm_type == "device"
 
@@ -74,7 +76,7 @@ def test_arrays_of_two_queues_need_a_name(q):
 def test_sequences_without_arrays_go_to_the_default(q):
     for sequence in ([1, 2], [np.asarray([1, 2])] * 2, [[np.float64(1)], [2]]):
         r = sw.asarray(sequence)
-        assert (r.sycl_queue, r.usm_type) == (sw.select_default_device().queue, "device")
+        assert (r.sycl_queue, r.usm_type) == (sw.select_default_device().queue, NATURAL)
         r = sw.asarray(sequence, queue=q, usm_type="host")
         assert (r.sycl_queue, r.usm_type) == (q, "host")
 
@@ -149,7 +151,7 @@ def test_full_follows_its_value(q, kind):
     assert (r.sycl_queue, r.usm_type, r.dtype) == (q, "host", sw.float32)
     # A value that is no array says nothing of a place, and the array that it is to be like comes first.
     assert sw.full(3, 7).sycl_queue == sw.select_default_device().queue
-    assert sw.full(3, np.int16(7)).usm_type == "device"
+    assert sw.full(3, np.int16(7)).usm_type == NATURAL
     r = sw.full_like(sw.zeros(2, usm_type="shared"), v)
     assert (r.sycl_queue, r.usm_type) == (sw.select_default_device().queue, "shared")
 

@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use super::classes::small;
 use super::{Array, FieldElement, NumElement, RealElement, demand};
 use crate::array::UsmArray;
-use crate::backend::UsmSupport;
 use crate::dtype::Element;
 #[cfg(doc)]
 use crate::error::Error;
@@ -24,14 +23,6 @@ pub struct Creator<T: Element> {
     element: PhantomData<T>,
 }
 
-/// The kind of arrays made without one: shared where the device has it of its own, else device.
-pub(in crate::array) fn default_kind(queue: &Queue) -> UsmKind {
-    match queue.device().info().usm(UsmKind::Shared) {
-        UsmSupport::Native => UsmKind::Shared,
-        _ => UsmKind::Device,
-    }
-}
-
 impl<T: Element> Array<T> {
     /// Begins the creation of an array on a queue; in shared memory where the device has its own, else in device memory,
     /// and row-major, unless told otherwise.
@@ -43,7 +34,12 @@ impl<T: Element> Array<T> {
     /// # Ok::<(), stridewise_core::Error>(())
     /// ```
     pub fn on(queue: &Queue) -> Creator<T> {
-        Creator { queue: queue.clone(), kind: default_kind(queue), order: Order::C, element: PhantomData }
+        Creator {
+            queue: queue.clone(),
+            kind: queue.device().default_kind(),
+            order: Order::C,
+            element: PhantomData,
+        }
     }
 
     /// An array of this one's shape, queue, kind and order, with arbitrary elements.

@@ -31,7 +31,6 @@ pub use classes::{
     BitsElement, FieldElement, FloatElement, IntElement, NumElement, OrderedElement, RealElement, Reducible,
 };
 pub use create::Creator;
-pub(super) use create::default_kind;
 pub use mapping::{Item, ItemOrValue};
 pub use parts::Parts;
 pub use sorting::UniqueValues;

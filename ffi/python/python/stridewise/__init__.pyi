@@ -3,7 +3,7 @@
 # The module has names of its own for `bool`, `abs`, `max`, `sum` and others, so Python's stand here under a name with `_`.
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, final
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
@@ -14,6 +14,73 @@ from . import (
     linalg as linalg,
     program as program,
     random as random,
+)
+from ._names import (
+    absolute as absolute,
+    amax as amax,
+    amin as amin,
+    append as append,
+    arccos as arccos,
+    arccosh as arccosh,
+    arcsin as arcsin,
+    arcsinh as arcsinh,
+    arctan as arctan,
+    arctan2 as arctan2,
+    arctanh as arctanh,
+    argwhere as argwhere,
+    around as around,
+    array as array,
+    array_equal as array_equal,
+    array_split as array_split,
+    asanyarray as asanyarray,
+    ascontiguousarray as ascontiguousarray,
+    asfortranarray as asfortranarray,
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    bitwise_not as bitwise_not,
+    bool_ as bool_,
+    column_stack as column_stack,
+    concatenate as concatenate,
+    conjugate as conjugate,
+    cumprod as cumprod,
+    cumsum as cumsum,
+    degrees as degrees,
+    diag as diag,
+    diagonal as diagonal,
+    dot as dot,
+    dstack as dstack,
+    fabs as fabs,
+    fix as fix,
+    flatnonzero as flatnonzero,
+    fliplr as fliplr,
+    flipud as flipud,
+    hstack as hstack,
+    identity as identity,
+    inner as inner,
+    invert as invert,
+    iscomplexobj as iscomplexobj,
+    isrealobj as isrealobj,
+    left_shift as left_shift,
+    mod as mod,
+    ndim as ndim,
+    outer as outer,
+    power as power,
+    ptp as ptp,
+    radians as radians,
+    ravel as ravel,
+    right_shift as right_shift,
+    rint as rint,
+    rollaxis as rollaxis,
+    shape as shape,
+    size as size,
+    split as split,
+    trace as trace,
+    transpose as transpose,
+    true_divide as true_divide,
+    unique as unique,
+    vdot as vdot,
+    vstack as vstack,
 )
 from .kernel_api import kernel as kernel
 
@@ -41,10 +108,34 @@ class dtype:
     def name(self) -> _str: ...
     @property
     def str(self) -> _str: ...
+    @property
+    def byteorder(self) -> _str: ...
+    @property
+    def char(self) -> _str: ...
+    @property
+    def fields(self) -> None: ...
+    @property
+    def isnative(self) -> _bool: ...
+    @property
+    def names(self) -> None: ...
+    @property
+    def num(self) -> _int: ...
+    @property
+    def subdtype(self) -> None: ...
+    @property
+    def type(self) -> Any: ...
+    def newbyteorder(self, new_order: _str = "S", /) -> dtype: ...
 
 _dtype: TypeAlias = dtype
 _DTypeLike: TypeAlias = Any
 _DeviceLike: TypeAlias = Any
+
+# An array of NumPy's, as far as types tell it.
+class _NumPyArray(Protocol):
+    @property
+    def __array_interface__(self) -> dict[_str, Any]: ...
+
+_Array: TypeAlias = usm_ndarray | _NumPyArray
 
 @disjoint_base
 class _Memory:
@@ -428,18 +519,17 @@ class usm_ndarray:
     @property
     def T(self) -> usm_ndarray: ...
     def __abs__(self, /) -> usm_ndarray: ...
-    def __add__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __and__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
+    def __add__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __and__(self, value: _Array | _complex, /) -> usm_ndarray: ...
     def __array__(self, /, dtype: _DTypeLike | None = None, copy: _bool | None = None) -> Any: ...
     @property
     def __array_interface__(self) -> dict[_str, Any]: ...
     def __array_namespace__(self, /, *, api_version: _str | None = None) -> Any: ...
     __array_priority__: ClassVar[_float]
-    __array_ufunc__: ClassVar[None]
     def __bool__(self, /) -> _bool: ...
     def __complex__(self, /) -> _complex: ...
-    def __contains__(self, key: usm_ndarray | _complex, /) -> _bool: ...
-    def __divmod__(self, value: usm_ndarray | _complex, /) -> tuple[usm_ndarray, usm_ndarray]: ...
+    def __contains__(self, key: _Array | _complex, /) -> _bool: ...
+    def __divmod__(self, value: _Array | _complex, /) -> tuple[usm_ndarray, usm_ndarray]: ...
     def __dlpack__(
         self,
         /,
@@ -450,63 +540,63 @@ class usm_ndarray:
         copy: _bool | None = None,
     ) -> Any: ...
     def __dlpack_device__(self, /) -> tuple[_int, _int]: ...
-    def __eq__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...  # type: ignore[override]
+    def __eq__(self, value: _Array | _complex, /) -> usm_ndarray: ...  # type: ignore[override]
     def __float__(self, /) -> _float: ...
-    def __floordiv__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __ge__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
+    def __floordiv__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __ge__(self, value: _Array | _complex, /) -> usm_ndarray: ...
     def __getitem__(self, key: Any, /) -> usm_ndarray: ...
-    def __gt__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
+    def __gt__(self, value: _Array | _complex, /) -> usm_ndarray: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
-    def __iadd__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __iand__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __ifloordiv__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __ilshift__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __imatmul__(self, value: usm_ndarray, /) -> usm_ndarray: ...
-    def __imod__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __imul__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
+    def __iadd__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __iand__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __ifloordiv__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __ilshift__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __imatmul__(self, value: _Array, /) -> usm_ndarray: ...
+    def __imod__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __imul__(self, value: _Array | _complex, /) -> usm_ndarray: ...
     def __index__(self, /) -> _int: ...
     def __int__(self, /) -> _int: ...
     def __invert__(self, /) -> usm_ndarray: ...
-    def __ior__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __ipow__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...  # type: ignore[misc]
-    def __irshift__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __isub__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
+    def __ior__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __ipow__(self, value: _Array | _complex, /) -> usm_ndarray: ...  # type: ignore[misc]
+    def __irshift__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __isub__(self, value: _Array | _complex, /) -> usm_ndarray: ...
     def __iter__(self, /) -> Iterator[usm_ndarray]: ...
-    def __itruediv__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __ixor__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __le__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
+    def __itruediv__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __ixor__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __le__(self, value: _Array | _complex, /) -> usm_ndarray: ...
     def __len__(self, /) -> _int: ...
-    def __lshift__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __lt__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __matmul__(self, value: usm_ndarray, /) -> usm_ndarray: ...
-    def __mod__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __mul__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __ne__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...  # type: ignore[override]
+    def __lshift__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __lt__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __matmul__(self, value: _Array, /) -> usm_ndarray: ...
+    def __mod__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __mul__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __ne__(self, value: _Array | _complex, /) -> usm_ndarray: ...  # type: ignore[override]
     def __neg__(self, /) -> usm_ndarray: ...
-    def __or__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
+    def __or__(self, value: _Array | _complex, /) -> usm_ndarray: ...
     def __pos__(self, /) -> usm_ndarray: ...
-    def __pow__(self, value: usm_ndarray | _complex, mod: None = None, /) -> usm_ndarray: ...
-    def __radd__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __rand__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __rdivmod__(self, value: usm_ndarray | _complex, /) -> tuple[usm_ndarray, usm_ndarray]: ...
-    def __rfloordiv__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __rlshift__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __rmatmul__(self, value: usm_ndarray, /) -> usm_ndarray: ...
-    def __rmod__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __rmul__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __ror__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __rpow__(self, value: usm_ndarray | _complex, mod: None = None, /) -> usm_ndarray: ...
-    def __rrshift__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __rshift__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __rsub__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __rtruediv__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __rxor__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
+    def __pow__(self, value: _Array | _complex, mod: None = None, /) -> usm_ndarray: ...
+    def __radd__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __rand__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __rdivmod__(self, value: _Array | _complex, /) -> tuple[usm_ndarray, usm_ndarray]: ...
+    def __rfloordiv__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __rlshift__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __rmatmul__(self, value: _Array, /) -> usm_ndarray: ...
+    def __rmod__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __rmul__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __ror__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __rpow__(self, value: _Array | _complex, mod: None = None, /) -> usm_ndarray: ...
+    def __rrshift__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __rshift__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __rsub__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __rtruediv__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __rxor__(self, value: _Array | _complex, /) -> usm_ndarray: ...
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
-    def __sub__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
+    def __sub__(self, value: _Array | _complex, /) -> usm_ndarray: ...
     @property
     def __sycl_usm_array_interface__(self) -> dict[_str, Any]: ...
-    def __truediv__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
-    def __xor__(self, value: usm_ndarray | _complex, /) -> usm_ndarray: ...
+    def __truediv__(self, value: _Array | _complex, /) -> usm_ndarray: ...
+    def __xor__(self, value: _Array | _complex, /) -> usm_ndarray: ...
     @property
     def _element_offset(self) -> _int: ...
     @property
@@ -525,7 +615,7 @@ class usm_ndarray:
     @property
     def imag(self) -> usm_ndarray: ...
     @imag.setter
-    def imag(self, value: usm_ndarray | _complex) -> None: ...
+    def imag(self, value: _Array | _complex) -> None: ...
     @property
     def itemsize(self) -> _int: ...
     @property
@@ -539,7 +629,7 @@ class usm_ndarray:
     @property
     def real(self) -> usm_ndarray: ...
     @real.setter
-    def real(self, value: usm_ndarray | _complex) -> None: ...
+    def real(self, value: _Array | _complex) -> None: ...
     @property
     def shape(self) -> tuple[_int, ...]: ...
     @shape.setter
@@ -555,11 +645,202 @@ class usm_ndarray:
     @property
     def sycl_queue(self) -> Queue: ...
     def to_device(self, device: _DeviceLike, /, *, stream: None = None) -> usm_ndarray: ...
+    def tobytes(self, /, order: _str = "C") -> bytes: ...
     def tolist(self, /) -> Any: ...
     @property
     def usm_data(self) -> _Memory: ...
     @property
     def usm_type(self) -> _str: ...
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
+    def __array_ufunc__(self, ufunc: Any, method: _str, *inputs: Any, **options: Any) -> Any: ...
+    def __reversed__(self) -> Iterator[usm_ndarray]: ...
+    def __round__(self, ndigits: _int | None = None) -> Any: ...
+    def __sizeof__(self) -> _int: ...
+    def _repr_html_(self) -> _str: ...
+    def all(
+        self,
+        /,
+        axis: _int | Sequence[_int] | None = None,
+        out: usm_ndarray | None = None,
+        keepdims: _bool = False,
+    ) -> usm_ndarray: ...
+    def any(
+        self,
+        /,
+        axis: _int | Sequence[_int] | None = None,
+        out: usm_ndarray | None = None,
+        keepdims: _bool = False,
+    ) -> usm_ndarray: ...
+    def argmax(
+        self,
+        /,
+        axis: _int | None = None,
+        out: usm_ndarray | None = None,
+        *,
+        keepdims: _bool = False,
+    ) -> usm_ndarray: ...
+    def argmin(
+        self,
+        /,
+        axis: _int | None = None,
+        out: usm_ndarray | None = None,
+        *,
+        keepdims: _bool = False,
+    ) -> usm_ndarray: ...
+    def argpartition(self, kth: _int, /, axis: _int | None = -1) -> usm_ndarray: ...
+    def argsort(
+        self,
+        /,
+        axis: _int = -1,
+        kind: _str | None = None,
+        *,
+        descending: _bool = False,
+        stable: _bool = True,
+    ) -> usm_ndarray: ...
+    def astype(
+        self,
+        dtype: _DTypeLike,
+        order: _str = "K",
+        casting: _str = "unsafe",
+        subok: _bool = True,
+        copy: _bool = True,
+        device: _DeviceLike | None = None,
+    ) -> usm_ndarray: ...
+    @property
+    def base(self) -> _Memory: ...
+    def clip(
+        self,
+        /,
+        min: _Array | _complex | None = None,
+        max: _Array | _complex | None = None,
+        out: usm_ndarray | None = None,
+        *,
+        order: _str = "K",
+    ) -> usm_ndarray: ...
+    def conj(self, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+    def conjugate(self, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+    def copy(self, order: _str = "C") -> usm_ndarray: ...
+    @property
+    def ctypes(self) -> Any: ...
+    def cumprod(
+        self, /, axis: _int | None = None, dtype: _DTypeLike | None = None, out: usm_ndarray | None = None
+    ) -> usm_ndarray: ...
+    def cumsum(
+        self, /, axis: _int | None = None, dtype: _DTypeLike | None = None, out: usm_ndarray | None = None
+    ) -> usm_ndarray: ...
+    def diagonal(self, /, offset: _int = 0, axis1: _int = 0, axis2: _int = 1) -> usm_ndarray: ...
+    def dot(x1, x2: _Array | _complex, /, out: usm_ndarray | None = None) -> usm_ndarray: ...
+    def fill(self, value: Any) -> None: ...
+    @property
+    def flat(self) -> Any: ...
+    @flat.setter
+    def flat(self, value: Any) -> None: ...
+    def flatten(self, order: _str = "C") -> usm_ndarray: ...
+    def item(self, *place: Any) -> Any: ...
+    def max(
+        self,
+        /,
+        axis: _int | Sequence[_int] | None = None,
+        out: usm_ndarray | None = None,
+        keepdims: _bool = False,
+    ) -> usm_ndarray: ...
+    def mean(
+        self,
+        /,
+        axis: _int | Sequence[_int] | None = None,
+        dtype: _DTypeLike | None = None,
+        out: usm_ndarray | None = None,
+        keepdims: _bool = False,
+    ) -> usm_ndarray: ...
+    def min(
+        self,
+        /,
+        axis: _int | Sequence[_int] | None = None,
+        out: usm_ndarray | None = None,
+        keepdims: _bool = False,
+    ) -> usm_ndarray: ...
+    def nonzero(self, /) -> tuple[usm_ndarray, ...]: ...
+    def prod(
+        self,
+        /,
+        axis: _int | Sequence[_int] | None = None,
+        dtype: _DTypeLike | None = None,
+        out: usm_ndarray | None = None,
+        keepdims: _bool = False,
+    ) -> usm_ndarray: ...
+    def ptp(
+        self,
+        /,
+        axis: _int | Sequence[_int] | None = None,
+        out: usm_ndarray | None = None,
+        keepdims: _bool = False,
+    ) -> usm_ndarray: ...
+    def ravel(self, /, order: _str = "C") -> usm_ndarray: ...
+    def repeat(self, repeats: _int | Sequence[_int] | _Array, /, axis: _int | None = None) -> usm_ndarray: ...
+    def reshape(self, *shape: Any, order: _str = "C", copy: _bool | None = None) -> usm_ndarray: ...
+    def round(self, decimals: _int = 0, out: usm_ndarray | None = None) -> usm_ndarray: ...
+    def searchsorted(
+        x1, x2: _Array | _complex, /, side: _str = "left", sorter: _Array | None = None
+    ) -> usm_ndarray: ...
+    def sort(
+        self,
+        axis: _int | None = -1,
+        kind: _str | None = None,
+        order: Any = None,
+        *,
+        stable: _bool = True,
+    ) -> None: ...
+    def squeeze(self, /, axis: _int | Sequence[_int] | None = None) -> usm_ndarray: ...
+    def std(
+        self,
+        /,
+        axis: _int | Sequence[_int] | None = None,
+        dtype: _DTypeLike | None = None,
+        out: usm_ndarray | None = None,
+        ddof: _float | None = None,
+        keepdims: _bool = False,
+        *,
+        correction: _float = 0.0,
+    ) -> usm_ndarray: ...
+    def sum(
+        self,
+        /,
+        axis: _int | Sequence[_int] | None = None,
+        dtype: _DTypeLike | None = None,
+        out: usm_ndarray | None = None,
+        keepdims: _bool = False,
+    ) -> usm_ndarray: ...
+    def swapaxes(self, axis1: _int, axis2: _int, /) -> usm_ndarray: ...
+    def take(
+        self,
+        indices: _Array | Sequence[Any] | _int,
+        /,
+        axis: _int | None = None,
+        out: usm_ndarray | None = None,
+        mode: _str = "raise",
+    ) -> usm_ndarray: ...
+    def trace(
+        self,
+        /,
+        offset: _int = 0,
+        axis1: _int = 0,
+        axis2: _int = 1,
+        dtype: _DTypeLike | None = None,
+        out: usm_ndarray | None = None,
+    ) -> usm_ndarray: ...
+    def transpose(self, *axes: Any) -> usm_ndarray: ...
+    def var(
+        self,
+        /,
+        axis: _int | Sequence[_int] | None = None,
+        dtype: _DTypeLike | None = None,
+        out: usm_ndarray | None = None,
+        ddof: _float | None = None,
+        keepdims: _bool = False,
+        *,
+        correction: _float = 0.0,
+    ) -> usm_ndarray: ...
+    def view(self, dtype: _DTypeLike | None = None) -> usm_ndarray: ...
     def wait(self, /) -> None: ...
 
 class _TopKResult(NamedTuple):
@@ -619,79 +900,79 @@ class _Info:
     ) -> dict[_str, _dtype]: ...
 
 def __array_namespace_info__() -> _Info: ...
-def abs(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def acos(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def acosh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def abs(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def acos(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def acosh(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def add(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def add_at(x: usm_ndarray, indices: Any, values: usm_ndarray | _complex, /) -> None: ...
+def add_at(x: usm_ndarray, indices: Any, values: _Array | _complex, /) -> None: ...
 def all(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
-    keepdims: _bool = False,
     out: usm_ndarray | None = None,
+    keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def allclose(
-    x1: usm_ndarray,
-    x2: usm_ndarray,
-    /,
-    *,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
+    x1: _Array, x2: _Array, /, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False
 ) -> usm_ndarray: ...
 def any(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
-    keepdims: _bool = False,
     out: usm_ndarray | None = None,
+    keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def arange(
-    start: usm_ndarray | _complex,
+    start: _Array | _complex,
     /,
-    stop: usm_ndarray | _complex | None = None,
-    step: usm_ndarray | _complex = 1,
-    *,
+    stop: _Array | _complex | None = None,
+    step: _Array | _complex = 1,
     dtype: _DTypeLike | None = None,
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def argmax(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | None = None,
-    keepdims: _bool = False,
     out: usm_ndarray | None = None,
+    *,
+    keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def argmin(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | None = None,
-    keepdims: _bool = False,
     out: usm_ndarray | None = None,
+    *,
+    keepdims: _bool = False,
 ) -> usm_ndarray: ...
-def argpartition(x: usm_ndarray, kth: _int, /, axis: _int | None = -1) -> usm_ndarray: ...
-def argsort(x: usm_ndarray, /, *, axis: _int = -1, descending: _bool = False, stable: _bool = True) -> usm_ndarray: ...
+def argpartition(x: _Array, kth: _int, /, axis: _int | None = -1) -> usm_ndarray: ...
+def argsort(
+    x: _Array,
+    /,
+    axis: _int = -1,
+    kind: _str | None = None,
+    *,
+    descending: _bool = False,
+    stable: _bool = True,
+) -> usm_ndarray: ...
 def as_usm_memory(obj: Any) -> _Memory: ...
 def asarray(
     obj: Any,
     /,
-    *,
     dtype: _DTypeLike | None = None,
+    *,
     device: _DeviceLike | None = None,
     copy: _bool | None = None,
     usm_type: _str | None = None,
@@ -699,12 +980,12 @@ def asarray(
     queue: Queue | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def asin(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def asinh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def asin(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def asinh(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def asnumpy(x: usm_ndarray, /) -> Any: ...
 aspects: Final[tuple[_str, ...]]
 def astype(
-    x: usm_ndarray,
+    x: _Array,
     dtype: _DTypeLike,
     /,
     *,
@@ -712,103 +993,90 @@ def astype(
     device: _DeviceLike | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def atan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def atan(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def atan2(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def atanh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def atanh(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 bfloat16: Final[_dtype]
 def average(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
-    weights: usm_ndarray | Sequence[_float] | None = None,
+    weights: _Array | Sequence[_float] | None = None,
     returned: _bool = False,
     keepdims: _bool = False,
 ) -> Any: ...
-def bincount(
-    x: usm_ndarray,
-    /,
-    *,
-    weights: usm_ndarray | Sequence[_float] | None = None,
-    minlength: _int = 0,
-) -> usm_ndarray: ...
+def bincount(x: _Array, /, *, weights: _Array | Sequence[_float] | None = None, minlength: _int = 0) -> usm_ndarray: ...
 def bitwise_and(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def bitwise_invert(
-    x: usm_ndarray | _complex,
-    /,
-    *,
-    out: usm_ndarray | None = None,
-    order: _str = "K",
-) -> usm_ndarray: ...
+def bitwise_invert(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def bitwise_left_shift(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def bitwise_or(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def bitwise_right_shift(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def bitwise_xor(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 bool: Final[_dtype]
-def broadcast_arrays(*arrays: usm_ndarray) -> tuple[usm_ndarray, ...]: ...
+def broadcast_arrays(*arrays: _Array) -> tuple[usm_ndarray, ...]: ...
 def broadcast_shapes(*shapes: Sequence[_int]) -> tuple[_int, ...]: ...
-def broadcast_to(x: usm_ndarray, /, shape: _int | Sequence[_int]) -> usm_ndarray: ...
-def can_cast(from_: _DTypeLike | usm_ndarray, to: _DTypeLike, /, *, casting: _str = "safe") -> _bool: ...
-def cbrt(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def ceil(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def broadcast_to(x: _Array, /, shape: _int | Sequence[_int]) -> usm_ndarray: ...
+def can_cast(from_: _DTypeLike | _Array, to: _DTypeLike, /, *, casting: _str = "safe") -> _bool: ...
+def cbrt(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def ceil(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def clip(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    min: usm_ndarray | _complex | None = None,
-    max: usm_ndarray | _complex | None = None,
-    *,
+    min: _Array | _complex | None = None,
+    max: _Array | _complex | None = None,
     out: usm_ndarray | None = None,
+    *,
     order: _str = "K",
 ) -> usm_ndarray: ...
 complex128: Final[_dtype]
 complex64: Final[_dtype]
-def concat(arrays: Iterable[usm_ndarray], /, *, axis: _int | None = 0) -> usm_ndarray: ...
-def conj(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def convolve(x1: usm_ndarray, x2: usm_ndarray, /, mode: _str = "full") -> usm_ndarray: ...
+def concat(arrays: Iterable[_Array], /, axis: _int | None = 0) -> usm_ndarray: ...
+def conj(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def convolve(x1: _Array, x2: _Array, /, mode: _str = "full") -> usm_ndarray: ...
 def copy(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     order: _str = "K",
@@ -818,35 +1086,34 @@ def copy(
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def copysign(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def corrcoef(x: usm_ndarray, y: usm_ndarray | None = None, *, rowvar: _bool = True) -> usm_ndarray: ...
-def correlate(x1: usm_ndarray, x2: usm_ndarray, /, mode: _str = "valid") -> usm_ndarray: ...
-def cos(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def cosh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def corrcoef(x: _Array, y: _Array | None = None, *, rowvar: _bool = True) -> usm_ndarray: ...
+def correlate(x1: _Array, x2: _Array, /, mode: _str = "valid") -> usm_ndarray: ...
+def cos(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def cosh(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def count_nonzero(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
-    keepdims: _bool = False,
     out: usm_ndarray | None = None,
+    keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def cov(
-    m: usm_ndarray,
-    y: usm_ndarray | None = None,
+    m: _Array,
+    y: _Array | None = None,
     *,
     rowvar: _bool = True,
     bias: _bool = False,
     ddof: _float | None = None,
 ) -> usm_ndarray: ...
 def cumulative_logsumexp(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     axis: _int | None = None,
@@ -855,7 +1122,7 @@ def cumulative_logsumexp(
     out: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
 def cumulative_prod(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     axis: _int | None = None,
@@ -864,7 +1131,7 @@ def cumulative_prod(
     out: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
 def cumulative_sum(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     axis: _int | None = None,
@@ -872,62 +1139,56 @@ def cumulative_sum(
     include_initial: _bool = False,
     out: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
-def deg2rad(x: usm_ndarray, /) -> usm_ndarray: ...
+def deg2rad(x: _Array, /) -> usm_ndarray: ...
 def diff(
-    x: usm_ndarray,
-    /,
-    *,
-    axis: _int = -1,
-    n: _int = 1,
-    prepend: usm_ndarray | None = None,
-    append: usm_ndarray | None = None,
+    x: _Array, /, n: _int = 1, axis: _int = -1, prepend: _Array | None = None, append: _Array | None = None
 ) -> usm_ndarray: ...
-def digitize(x: usm_ndarray, bins: usm_ndarray, /, *, right: _bool = False) -> usm_ndarray: ...
+def digitize(x: _Array, bins: _Array, /, *, right: _bool = False) -> usm_ndarray: ...
 def divide(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 e: Final[_float]
-def einsum(subscripts: _str, /, *operands: usm_ndarray) -> usm_ndarray: ...
+def einsum(subscripts: _str, /, *operands: _Array) -> usm_ndarray: ...
 def empty(
     shape: _int | Sequence[_int],
-    *,
     dtype: _DTypeLike | None = None,
     order: _str = "C",
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def empty_like(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     dtype: _DTypeLike | None = None,
     order: _str = "K",
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def equal(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def erf(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def exp(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def exp2(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def expand_dims(x: usm_ndarray, /, axis: _int | Sequence[_int]) -> usm_ndarray: ...
-def expm1(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def extract(condition: usm_ndarray, x: usm_ndarray, /) -> usm_ndarray: ...
+def erf(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def exp(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def exp2(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def expand_dims(x: _Array, /, axis: _int | Sequence[_int]) -> usm_ndarray: ...
+def expm1(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def extract(condition: _Array, x: _Array, /) -> usm_ndarray: ...
 def eye(
     n_rows: _int,
     n_cols: _int | None = None,
@@ -941,15 +1202,15 @@ def eye(
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
-def finfo(type: _DTypeLike | usm_ndarray, /) -> _FloatInfo: ...
-def flip(x: usm_ndarray, /, *, axis: _int | Sequence[_int] | None = None) -> usm_ndarray: ...
+def finfo(type: _DTypeLike | _Array, /) -> _FloatInfo: ...
+def flip(x: _Array, /, axis: _int | Sequence[_int] | None = None) -> usm_ndarray: ...
 float16: Final[_dtype]
 float32: Final[_dtype]
 float64: Final[_dtype]
-def floor(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def floor(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def floor_divide(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
@@ -961,28 +1222,28 @@ def from_numpy(
     /,
     *,
     device: _DeviceLike | None = None,
-    usm_type: _str | None = "device",
+    usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def full(
     shape: _int | Sequence[_int],
-    fill_value: usm_ndarray | _complex,
-    *,
+    fill_value: _Array | _complex,
     dtype: _DTypeLike | None = None,
     order: _str = "C",
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def full_like(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    fill_value: usm_ndarray | _complex,
-    *,
+    fill_value: _Array | _complex,
     dtype: _DTypeLike | None = None,
     order: _str = "K",
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -993,56 +1254,52 @@ def get_execution_queue(queues: Sequence[Queue]) -> Queue | None: ...
 def get_num_devices(backend: _str = "all", device_type: _str = "all") -> _int: ...
 def get_pointer_type(address: _int) -> _str: ...
 def gradient(
-    f: usm_ndarray,
-    /,
-    *spacing: usm_ndarray | _float,
-    axis: _int | Sequence[_int] | None = None,
-    edge_order: _int = 1,
+    f: _Array, /, *spacing: _Array | _float, axis: _int | Sequence[_int] | None = None, edge_order: _int = 1
 ) -> usm_ndarray | tuple[usm_ndarray, ...]: ...
 def greater(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def greater_equal(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def histogram(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    bins: usm_ndarray | _int | Sequence[_float] = 10,
+    bins: _Array | _int | Sequence[_float] = 10,
     *,
     range: tuple[_float, _float] | None = None,
-    weights: usm_ndarray | Sequence[_float] | None = None,
+    weights: _Array | Sequence[_float] | None = None,
     density: _bool = False,
 ) -> tuple[usm_ndarray, usm_ndarray]: ...
 def hypot(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def iinfo(type: _DTypeLike | usm_ndarray, /) -> _IntInfo: ...
-def imag(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def iinfo(type: _DTypeLike | _Array, /) -> _IntInfo: ...
+def imag(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 inf: Final[_float]
 int16: Final[_dtype]
 int32: Final[_dtype]
 int64: Final[_dtype]
 int8: Final[_dtype]
 def interp(
-    x: usm_ndarray,
-    xp: usm_ndarray,
-    fp: usm_ndarray,
+    x: _Array,
+    xp: _Array,
+    fp: _Array,
     /,
     *,
     left: _float | None = None,
@@ -1050,42 +1307,36 @@ def interp(
     period: _float | None = None,
 ) -> usm_ndarray: ...
 def isclose(
-    x1: usm_ndarray,
-    x2: usm_ndarray,
-    /,
-    *,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
+    x1: _Array, x2: _Array, /, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False
 ) -> usm_ndarray: ...
 def isdtype(dtype: _dtype, kind: _dtype | _str | tuple[Any, ...]) -> _bool: ...
-def isfinite(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def isin(x1: usm_ndarray | _complex, x2: usm_ndarray | _complex, /, *, invert: _bool = False) -> usm_ndarray: ...
-def isinf(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def isnan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def isneginf(x: usm_ndarray, /) -> usm_ndarray: ...
-def isposinf(x: usm_ndarray, /) -> usm_ndarray: ...
-def lerp(x1: usm_ndarray, x2: usm_ndarray | _complex, weight: usm_ndarray | _complex, /) -> usm_ndarray: ...
+def isfinite(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def isin(x1: _Array | _complex, x2: _Array | _complex, /, *, invert: _bool = False) -> usm_ndarray: ...
+def isinf(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def isnan(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def isneginf(x: _Array, /) -> usm_ndarray: ...
+def isposinf(x: _Array, /) -> usm_ndarray: ...
+def lerp(x1: _Array, x2: _Array | _complex, weight: _Array | _complex, /) -> usm_ndarray: ...
 def less(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def less_equal(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def lexsort(keys: usm_ndarray | Sequence[usm_ndarray], /, axis: _int = ...) -> usm_ndarray: ...
+def lexsort(keys: _Array | Sequence[_Array], /, axis: _int = ...) -> usm_ndarray: ...
 def linspace(
-    start: usm_ndarray | _complex,
-    stop: usm_ndarray | _complex,
+    start: _Array | _complex,
+    stop: _Array | _complex,
     /,
     num: _int,
     *,
@@ -1105,45 +1356,45 @@ def load(
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
-def log(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def log10(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def log1p(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def log2(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def log(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def log10(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def log1p(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def log2(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def logaddexp(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def logical_and(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def logical_not(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def logical_not(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def logical_or(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def logical_xor(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def logsumexp(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
@@ -1151,39 +1402,32 @@ def logsumexp(
     keepdims: _bool = False,
     out: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
-def matmul(x1: usm_ndarray, x2: usm_ndarray, /, *, out: usm_ndarray | None = None) -> usm_ndarray: ...
-def matrix_transpose(x: usm_ndarray, /) -> usm_ndarray: ...
+def matmul(x1: _Array, x2: _Array, /, *, out: usm_ndarray | None = None) -> usm_ndarray: ...
+def matrix_transpose(x: _Array, /) -> usm_ndarray: ...
 def max(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
-    keepdims: _bool = False,
     out: usm_ndarray | None = None,
+    keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def maximum(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def mean(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
-    keepdims: _bool = False,
+    dtype: _DTypeLike | None = None,
     out: usm_ndarray | None = None,
-) -> usm_ndarray: ...
-def median(
-    x: usm_ndarray,
-    /,
-    *,
-    axis: _int | Sequence[_int] | None = None,
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
+def median(x: _Array, /, *, axis: _int | Sequence[_int] | None = None, keepdims: _bool = False) -> usm_ndarray: ...
 def memmap(
     filename: Any,
     dtype: _DTypeLike | None = None,
@@ -1196,27 +1440,26 @@ def memmap(
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
-def meshgrid(*arrays: usm_ndarray, indexing: _str = "xy") -> tuple[usm_ndarray, ...]: ...
+def meshgrid(*arrays: _Array, indexing: _str = "xy") -> tuple[usm_ndarray, ...]: ...
 def min(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
-    keepdims: _bool = False,
     out: usm_ndarray | None = None,
+    keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def minimum(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def moveaxis(x: usm_ndarray, source: _int | Sequence[_int], destination: _int | Sequence[_int], /) -> usm_ndarray: ...
+def moveaxis(x: _Array, source: _int | Sequence[_int], destination: _int | Sequence[_int], /) -> usm_ndarray: ...
 def multiply(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
@@ -1224,44 +1467,20 @@ def multiply(
 ) -> usm_ndarray: ...
 nan: Final[_float]
 def nan_to_num(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     nan: _float = 0.0,
     posinf: _float | None = None,
     neginf: _float | None = None,
 ) -> usm_ndarray: ...
-def nanmax(
-    x: usm_ndarray,
-    /,
-    *,
-    axis: _int | Sequence[_int] | None = None,
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
-def nanmean(
-    x: usm_ndarray,
-    /,
-    *,
-    axis: _int | Sequence[_int] | None = None,
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
-def nanmedian(
-    x: usm_ndarray,
-    /,
-    *,
-    axis: _int | Sequence[_int] | None = None,
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
-def nanmin(
-    x: usm_ndarray,
-    /,
-    *,
-    axis: _int | Sequence[_int] | None = None,
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
+def nanmax(x: _Array, /, *, axis: _int | Sequence[_int] | None = None, keepdims: _bool = False) -> usm_ndarray: ...
+def nanmean(x: _Array, /, *, axis: _int | Sequence[_int] | None = None, keepdims: _bool = False) -> usm_ndarray: ...
+def nanmedian(x: _Array, /, *, axis: _int | Sequence[_int] | None = None, keepdims: _bool = False) -> usm_ndarray: ...
+def nanmin(x: _Array, /, *, axis: _int | Sequence[_int] | None = None, keepdims: _bool = False) -> usm_ndarray: ...
 def nanpercentile(
-    x: usm_ndarray,
-    q: usm_ndarray | _float | Sequence[_float],
+    x: _Array,
+    q: _Array | _float | Sequence[_float],
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
@@ -1269,7 +1488,7 @@ def nanpercentile(
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanprod(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
@@ -1277,8 +1496,8 @@ def nanprod(
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanquantile(
-    x: usm_ndarray,
-    q: usm_ndarray | _float | Sequence[_float],
+    x: _Array,
+    q: _Array | _float | Sequence[_float],
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
@@ -1286,7 +1505,7 @@ def nanquantile(
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanstd(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
@@ -1294,7 +1513,7 @@ def nanstd(
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nansum(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
@@ -1302,27 +1521,27 @@ def nansum(
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanvar(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
     correction: _float = 0.0,
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
-def negative(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def negative(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 newaxis: Final[None]
 def nextafter(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def nonzero(x: usm_ndarray, /) -> tuple[usm_ndarray, ...]: ...
+def nonzero(x: _Array, /) -> tuple[usm_ndarray, ...]: ...
 def not_equal(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
@@ -1330,27 +1549,27 @@ def not_equal(
 ) -> usm_ndarray: ...
 def ones(
     shape: _int | Sequence[_int],
-    *,
     dtype: _DTypeLike | None = None,
     order: _str = "C",
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def ones_like(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     dtype: _DTypeLike | None = None,
     order: _str = "K",
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def pad(
-    x: usm_ndarray,
+    x: _Array,
     pad_width: _int | Sequence[_int] | Sequence[Sequence[_int]],
     /,
     mode: _str = "constant",
@@ -1358,40 +1577,39 @@ def pad(
     constant_values: _complex = 0,
 ) -> usm_ndarray: ...
 def percentile(
-    x: usm_ndarray,
-    q: usm_ndarray | _float | Sequence[_float],
+    x: _Array,
+    q: _Array | _float | Sequence[_float],
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
     method: _str = "linear",
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
-def permute_dims(x: usm_ndarray, /, axes: Sequence[_int]) -> usm_ndarray: ...
+def permute_dims(x: _Array, /, axes: Sequence[_int]) -> usm_ndarray: ...
 pi: Final[_float]
-def place(x: usm_ndarray, mask: usm_ndarray, vals: usm_ndarray, /) -> None: ...
-def polyval(p: usm_ndarray | Sequence[_complex], x: usm_ndarray, /) -> usm_ndarray: ...
-def positive(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def place(x: usm_ndarray, mask: _Array, vals: _Array, /) -> None: ...
+def polyval(p: _Array | Sequence[_complex], x: _Array, /) -> usm_ndarray: ...
+def positive(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def pow(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def prod(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
     dtype: _DTypeLike | None = None,
-    keepdims: _bool = False,
     out: usm_ndarray | None = None,
+    keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def put(
     x: usm_ndarray,
-    indices: usm_ndarray,
-    vals: usm_ndarray | _complex,
+    indices: _Array | Sequence[Any] | _int,
+    vals: _Array | _complex,
     /,
     *,
     axis: _int | None = None,
@@ -1399,27 +1617,27 @@ def put(
 ) -> None: ...
 def put_along_axis(
     x: usm_ndarray,
-    indices: usm_ndarray,
-    vals: usm_ndarray | _complex,
+    indices: _Array | Sequence[Any] | _int,
+    vals: _Array | _complex,
     /,
     *,
     axis: _int = -1,
     mode: _str = "raise",
 ) -> None: ...
 def quantile(
-    x: usm_ndarray,
-    q: usm_ndarray | _float | Sequence[_float],
+    x: _Array,
+    q: _Array | _float | Sequence[_float],
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
     method: _str = "linear",
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
-def rad2deg(x: usm_ndarray, /) -> usm_ndarray: ...
-def real(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def reciprocal(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def rad2deg(x: _Array, /) -> usm_ndarray: ...
+def real(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def reciprocal(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def reduce_hypot(
-    x: usm_ndarray,
+    x: _Array,
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
@@ -1428,151 +1646,143 @@ def reduce_hypot(
     out: usm_ndarray | None = None,
 ) -> usm_ndarray: ...
 def remainder(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def repeat(
-    x: usm_ndarray,
-    repeats: _int | Sequence[_int] | usm_ndarray,
-    /,
-    *,
-    axis: _int | None = None,
-) -> usm_ndarray: ...
+def repeat(x: _Array, repeats: _int | Sequence[_int] | _Array, /, axis: _int | None = None) -> usm_ndarray: ...
 def reshape(
-    x: usm_ndarray,
+    x: _Array,
     /,
     shape: _int | Sequence[_int],
-    *,
     order: _str = "C",
+    *,
     copy: _bool | None = None,
 ) -> usm_ndarray: ...
-def result_type(*arrays_and_dtypes: _DTypeLike | usm_ndarray | _complex) -> _dtype: ...
-def roll(
-    x: usm_ndarray,
-    /,
-    shift: _int | Sequence[_int],
-    *,
-    axis: _int | Sequence[_int] | None = None,
-) -> usm_ndarray: ...
-def round(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def rsqrt(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def result_type(*arrays_and_dtypes: _DTypeLike | _Array | _complex) -> _dtype: ...
+def roll(x: _Array, /, shift: _int | Sequence[_int], axis: _int | Sequence[_int] | None = None) -> usm_ndarray: ...
+def round(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def rsqrt(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def save(file: Any, arr: usm_ndarray) -> None: ...
 def searchsorted(
-    x1: usm_ndarray,
-    x2: usm_ndarray | _complex,
-    /,
-    *,
-    side: _str = "left",
-    sorter: usm_ndarray | None = None,
+    x1: _Array, x2: _Array | _complex, /, side: _str = "left", sorter: _Array | None = None
 ) -> usm_ndarray: ...
 def select_accelerator_device() -> Device: ...
 def select_cpu_device() -> Device: ...
 def select_default_device() -> Device: ...
 def select_device_with_aspects(
-    required_aspects: _str | Sequence[_str],
-    excluded_aspects: _str | Sequence[_str] | None = None,
+    required_aspects: _str | Sequence[_str], excluded_aspects: _str | Sequence[_str] | None = None
 ) -> Device: ...
 def select_gpu_device() -> Device: ...
 def select_host_device() -> Device: ...
-def sigmoid(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def sign(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def signbit(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def sin(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def sinc(x: usm_ndarray, /) -> usm_ndarray: ...
-def sinh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def sigmoid(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def sign(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def signbit(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def sin(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def sinc(x: _Array, /) -> usm_ndarray: ...
+def sinh(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def sliding_window_view(
-    x: usm_ndarray,
+    x: _Array,
     window_shape: _int | Sequence[_int],
     /,
     *,
     axis: _int | Sequence[_int] | None = None,
 ) -> usm_ndarray: ...
-def sort(x: usm_ndarray, /, *, axis: _int = -1, descending: _bool = False, stable: _bool = True) -> usm_ndarray: ...
-def sqrt(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def square(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def squeeze(x: usm_ndarray, /, axis: _int | Sequence[_int] | None) -> usm_ndarray: ...
-def stack(arrays: Iterable[usm_ndarray], /, *, axis: _int = 0) -> usm_ndarray: ...
-def std(
-    x: usm_ndarray,
+def sort(
+    x: _Array,
     /,
+    axis: _int = -1,
+    kind: _str | None = None,
     *,
+    descending: _bool = False,
+    stable: _bool = True,
+) -> usm_ndarray: ...
+def sqrt(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def square(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def squeeze(x: _Array, /, axis: _int | Sequence[_int] | None = None) -> usm_ndarray: ...
+def stack(arrays: Iterable[_Array], /, axis: _int = 0) -> usm_ndarray: ...
+def std(
+    x: _Array,
+    /,
     axis: _int | Sequence[_int] | None = None,
-    correction: _float = 0.0,
-    keepdims: _bool = False,
+    dtype: _DTypeLike | None = None,
     out: usm_ndarray | None = None,
+    ddof: _float | None = None,
+    keepdims: _bool = False,
+    *,
+    correction: _float = 0.0,
 ) -> usm_ndarray: ...
 def subtract(
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
 def sum(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
     dtype: _DTypeLike | None = None,
-    keepdims: _bool = False,
     out: usm_ndarray | None = None,
+    keepdims: _bool = False,
 ) -> usm_ndarray: ...
-def swapaxes(x: usm_ndarray, axis1: _int, axis2: _int, /) -> usm_ndarray: ...
+def swapaxes(x: _Array, axis1: _int, axis2: _int, /) -> usm_ndarray: ...
 def take(
-    x: usm_ndarray,
-    indices: usm_ndarray,
+    x: _Array,
+    indices: _Array | Sequence[Any] | _int,
     /,
-    *,
     axis: _int | None = None,
     out: usm_ndarray | None = None,
     mode: _str = "raise",
 ) -> usm_ndarray: ...
 def take_along_axis(
-    x: usm_ndarray,
-    indices: usm_ndarray,
+    x: _Array,
+    indices: _Array | Sequence[Any] | _int,
     /,
-    *,
     axis: _int = -1,
+    *,
     out: usm_ndarray | None = None,
     mode: _str = "raise",
 ) -> usm_ndarray: ...
-def tan(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def tanh(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
-def tensordot(x1: usm_ndarray, x2: usm_ndarray, /, *, axes: _int | Sequence[Any] = 2) -> usm_ndarray: ...
-def tile(x: usm_ndarray, repetitions: _int | Sequence[_int], /) -> usm_ndarray: ...
+def tan(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def tanh(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def tensordot(x1: _Array, x2: _Array, /, *, axes: _int | Sequence[Any] = 2) -> usm_ndarray: ...
+def tile(x: _Array, repetitions: _int | Sequence[_int], /) -> usm_ndarray: ...
 def to_numpy(x: usm_ndarray, /) -> Any: ...
-def top_k(x: usm_ndarray, k: _int, /, *, axis: _int | None = None, mode: _str = "largest") -> _TopKResult: ...
-def tril(x: usm_ndarray, /, *, k: _int = 0) -> usm_ndarray: ...
-def triu(x: usm_ndarray, /, *, k: _int = 0) -> usm_ndarray: ...
-def trunc(x: usm_ndarray | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
+def top_k(x: _Array, k: _int, /, *, axis: _int | None = None, mode: _str = "largest") -> _TopKResult: ...
+def tril(x: _Array, /, k: _int = 0) -> usm_ndarray: ...
+def triu(x: _Array, /, k: _int = 0) -> usm_ndarray: ...
+def trunc(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 uint16: Final[_dtype]
 uint32: Final[_dtype]
 uint64: Final[_dtype]
 uint8: Final[_dtype]
-def unique_all(x: usm_ndarray, /) -> _UniqueAllResult: ...
-def unique_counts(x: usm_ndarray, /) -> _UniqueCountsResult: ...
-def unique_inverse(x: usm_ndarray, /) -> _UniqueInverseResult: ...
-def unique_values(x: usm_ndarray, /) -> usm_ndarray: ...
-def unstack(x: usm_ndarray, /, *, axis: _int = 0) -> tuple[usm_ndarray, ...]: ...
+def unique_all(x: _Array, /) -> _UniqueAllResult: ...
+def unique_counts(x: _Array, /) -> _UniqueCountsResult: ...
+def unique_inverse(x: _Array, /) -> _UniqueInverseResult: ...
+def unique_values(x: _Array, /) -> usm_ndarray: ...
+def unstack(x: _Array, /, *, axis: _int = 0) -> tuple[usm_ndarray, ...]: ...
 def var(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
-    correction: _float = 0.0,
-    keepdims: _bool = False,
+    dtype: _DTypeLike | None = None,
     out: usm_ndarray | None = None,
+    ddof: _float | None = None,
+    keepdims: _bool = False,
+    *,
+    correction: _float = 0.0,
 ) -> usm_ndarray: ...
-def vecdot(x1: usm_ndarray, x2: usm_ndarray, /, *, axis: _int = -1) -> usm_ndarray: ...
+def vecdot(x1: _Array, x2: _Array, /, *, axis: _int = -1) -> usm_ndarray: ...
 def where(
-    condition: usm_ndarray,
-    x1: usm_ndarray | _complex,
-    x2: usm_ndarray | _complex,
+    condition: _Array,
+    x1: _Array | _complex,
+    x2: _Array | _complex,
     /,
     *,
     order: _str = "K",
@@ -1580,20 +1790,20 @@ def where(
 ) -> usm_ndarray: ...
 def zeros(
     shape: _int | Sequence[_int],
-    *,
     dtype: _DTypeLike | None = None,
     order: _str = "C",
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def zeros_like(
-    x: usm_ndarray,
+    x: _Array,
     /,
-    *,
     dtype: _DTypeLike | None = None,
     order: _str = "K",
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,

@@ -2,12 +2,13 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyComplex};
+use pyo3::types::{PyByteArray, PyBytes, PyComplex, PyTuple};
 use stridewise::{Dtype, DtypeKind, Element, Order, Scalar, UsmArray};
+use stridewise_exchange::host::{check_visible, is_host_queue};
 
 use super::PyArray;
 use crate::errors::{Fault, Result};
-use crate::namespace::placement::queue_of;
+use crate::namespace::placement::{order_of, queue_of};
 use crate::{memory, objects};
 
 /// Results for NumPy of so many bytes and more are in pooled memory: of smaller ones, clearing is cheap, and the object small.
@@ -49,6 +50,22 @@ pub(crate) fn copy_out(py: Python<'_>, array: &UsmArray, bytes: &mut [u8]) -> Re
         let run = if array.flags().c_contiguous { array.clone() } else { array.copy_in(Order::C)? };
         run.usm_data()?.copy_to_host(run.offset() * run.itemsize(), bytes)
     })?)
+}
+
+/// A NumPy array with a copy of the elements.
+pub(crate) fn copied<'py>(py: Python<'py>, array: &UsmArray) -> Result<Bound<'py, PyAny>> {
+    if array.dtype() == Dtype::Bf16 {
+        return refused("NumPy, which has no bfloat16", Scalar::I8(0).cast(Dtype::Bf16));
+    }
+    // Both can be written to, as a fresh array can.
+    let bytes = match array.bytes() >= POOLED_BYTES {
+        true => memory::host_copy(py, array)?.into_bound(py),
+        false => {
+            PyByteArray::new_with(py, array.bytes(), |bytes| Ok(copy_out(py, array, bytes)?))?.into_any()
+        }
+    };
+    let flat = py.import("numpy")?.call_method1("frombuffer", (bytes, array.dtype().typestr()))?;
+    Ok(flat.call_method1("reshape", (PyTuple::new(py, array.shape())?,))?)
 }
 
 #[pymethods]
@@ -95,6 +112,17 @@ impl PyArray {
         })
     }
 
+    /// The bytes of the elements in row-major order, or, with order "F", in column-major order; "A": as the array lies.
+    #[pyo3(signature = (order="C"))]
+    fn tobytes<'py>(&self, py: Python<'py>, order: &str) -> Result<Bound<'py, PyBytes>> {
+        let array: &UsmArray = &self.array();
+        let run = match order_of(order)?.of(array) {
+            Some(Order::F) => array.t(),
+            _ => array.clone(),
+        };
+        Ok(PyBytes::new_with(py, run.bytes(), |bytes| Ok(copy_out(py, &run, bytes)?))?)
+    }
+
     /// The array associated with the queue of a device: a view where both queues share a context, else a copy.
     ///
     /// device: a Device, a Queue or a filter string. stream: None, for there are no streams but queues.
@@ -131,47 +159,51 @@ impl PyArray {
         }
     }
 
-    /// A NumPy array with a copy of the elements. NumPy reads arrays of kind "host" and "shared" without one, through the
-    /// buffer protocol.
+    /// The array for NumPy, which reads memory that host code may touch in place. copy: True: copied in any case; False: never.
+    ///
+    /// Raises TypeError for memory of another device than the host's, for the transfer is to be seen: `asnumpy` copies it.
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         dtype: Option<&Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> Result<Bound<'py, PyAny>> {
-        if copy == Some(false) {
+        let (py, array) = (slf.py(), &slf.get().array());
+        let visible = array.dtype() != Dtype::Bf16 && check_visible(array).is_ok();
+        if !visible && copy == Some(false) {
             return Err(Fault::Python(PyValueError::new_err(
-                "`copy` is False; expected None or True, for the elements are copied; help: NumPy takes arrays of kind \
-                 \"host\" and \"shared\" without a copy by `numpy.from_dlpack`",
+                "`copy` is False, but host code may not touch the memory, so that the elements are copied; expected None or \
+                 True; help: NumPy takes arrays of kind \"host\" and \"shared\" of the host without a copy",
             )));
         }
-        let array = &self.array();
-        if array.dtype() == Dtype::Bf16 {
-            return refused("NumPy, which has no bfloat16", Scalar::I8(0).cast(Dtype::Bf16));
+        if !visible && !is_host_queue(array.queue()) {
+            return Err(Fault::Python(PyTypeError::new_err(format!(
+                "an array in {} memory of {} does not become one of NumPy's unasked, for that is a transfer; help: copy it \
+                 with stridewise.asnumpy(x)",
+                array.usm_kind(),
+                array.device().filter_string()
+            ))));
         }
         let numpy = py.import("numpy")?;
-        // Both can be written to, as a fresh array can.
-        let bytes = match array.bytes() >= POOLED_BYTES {
-            true => memory::host_copy(py, array)?.into_bound(py),
-            false => {
-                PyByteArray::new_with(py, array.bytes(), |bytes| Ok(copy_out(py, array, bytes)?))?.into_any()
-            }
+        let made = match visible && copy != Some(true) {
+            // By the buffer protocol, which NumPy asks for first.
+            true => numpy.call_method1("asarray", (slf,))?,
+            false => copied(py, array)?,
         };
-        let flat = numpy.call_method1("frombuffer", (bytes, array.dtype().typestr()))?;
-        let shape = pyo3::types::PyTuple::new(py, array.shape())?;
-        let shaped = flat.call_method1("reshape", (shape,))?;
-        match dtype.filter(|dtype| !dtype.is_none()) {
-            Some(dtype) => Ok(shaped.call_method1("astype", (dtype,))?),
-            None => Ok(shaped),
+        let Some(dtype) = dtype.filter(|dtype| !dtype.is_none()) else { return Ok(made) };
+        let dtype = numpy.getattr("dtype")?.call1((dtype,))?;
+        if made.getattr("dtype")?.eq(&dtype)? {
+            return Ok(made);
         }
+        if copy == Some(false) {
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "`copy` is False, but the elements of {} are to be {dtype}; expected None or True; help: leave `dtype` out",
+                array.dtype()
+            ))));
+        }
+        Ok(made.call_method1("astype", (dtype,))?)
     }
 
-    /// NumPy leaves operators with our arrays to us, and so raises a TypeError instead of copying behind one's back.
-    #[classattr]
-    fn __array_ufunc__() -> Option<()> {
-        None
-    }
     #[classattr]
     fn __array_priority__() -> f64 {
         2000.0

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PySlice, PyTuple};
 use stridewise::{ArrayOrScalar, Dtype, Index, Op, Queue, Reduction, Scalar, SliceItem, UsmArray, Weak};
 
-use super::PyArray;
-use super::operand::Operand;
+use super::operand::{Given, Operand, together};
+use super::{Now, PyArray};
 use crate::errors::{Fault, Result};
 use crate::namespace::sequence;
 use crate::protocol::{self, Request};
@@ -39,7 +39,7 @@ impl Key {
             }
             return Ok(());
         }
-        let indices = Index::Array(indices(item, array)?);
+        let indices = Index::Array(indices_of(item, array)?);
         match self {
             Self::Basic(items) => {
                 let slices = items.drain(..).map(Index::Slice);
@@ -70,9 +70,9 @@ fn basic(item: &Bound<'_, PyAny>) -> Result<Option<SliceItem>> {
         return Ok(Some(SliceItem::Ellipsis));
     }
     // Integers of NumPy's, and of classes derived from Python's.
-    let is_place = match item.extract::<Operand<'_>>() {
-        Ok(Operand::Weak(Weak::Int(_))) => true,
-        Ok(Operand::Scalar(value)) => value.dtype().kind().is_integer(),
+    let is_place = match Operand::value(item) {
+        Ok(Some(Operand::Weak(Weak::Int(_)))) => true,
+        Ok(Some(Operand::Scalar(value))) => value.dtype().kind().is_integer(),
         _ => false,
     };
     Ok(if is_place { Some(SliceItem::Index(place_of(item)?)) } else { None })
@@ -94,15 +94,15 @@ fn bound(value: &Bound<'_, PyAny>) -> Result<Option<isize>> {
 }
 
 /// Places or a mask: an array, a list, an array of others, a truth value; or an object that counts as an integer.
-fn indices(item: &Bound<'_, PyAny>, array: &UsmArray) -> Result<UsmArray> {
+pub(crate) fn indices_of(item: &Bound<'_, PyAny>, array: &UsmArray) -> Result<UsmArray> {
     let (py, queue, kind) = (item.py(), array.queue(), array.usm_kind());
     if let Ok(indices) = item.cast::<PyArray>() {
         return Ok(indices.get().array().clone());
     }
     let truth = match item.cast::<PyBool>() {
         Ok(value) => Some(Scalar::Bool(value.is_true())),
-        Err(_) => match item.extract::<Operand<'_>>() {
-            Ok(Operand::Scalar(value @ Scalar::Bool(_))) => Some(value),
+        Err(_) => match Operand::value(item) {
+            Ok(Some(Operand::Scalar(value @ Scalar::Bool(_)))) => Some(value),
             _ => None,
         },
     };
@@ -144,7 +144,12 @@ fn imported(object: &Bound<'_, PyAny>, queue: &Queue) -> Result<Option<UsmArray>
 /// What is assigned: an operand, or what an array can be made of on the queue of the array.
 pub(crate) fn assigned(array: &UsmArray, value: &Bound<'_, PyAny>) -> Result<Value> {
     match value.extract::<Operand<'_>>() {
-        Ok(Operand::Array(source)) => Ok(Value::Array(source.clone())),
+        Ok(Operand::Array(Given::Ours(source))) => Ok(Value::Array(source.clone())),
+        // On the queue of the array, by the protocols.
+        Ok(Operand::Array(Given::Numpys(_))) => match imported(value, array.queue())? {
+            Some(source) => Ok(Value::Array(source)),
+            None => Err(Fault::Python(PyTypeError::new_err("what is assigned is no array"))),
+        },
         Ok(Operand::Weak(number)) => Ok(Value::Scalar(number.assigned(array.dtype())?)),
         Ok(Operand::Scalar(scalar)) => Ok(Value::Scalar(scalar.weak().assigned(array.dtype())?)),
         Err(error) => {
@@ -220,8 +225,10 @@ impl PyArray {
     }
 
     /// Whether any element equals a value.
-    fn __contains__(&self, py: Python<'_>, value: Operand<'_>) -> Result<bool> {
-        let (array, value) = (&self.array(), value.get());
+    fn __contains__<'py>(slf: PyRef<'py, Self>, mut value: Operand<'py>) -> Result<bool> {
+        let (py, mut own) = (slf.py(), Given::Ours(Now::of(slf)));
+        together!(own, value);
+        let (array, value) = (own.array(), value.get());
         let found = || array.binary(Op::Equal, value)?.reduce(Reduction::Any, None, false)?.item();
         Ok(py.detach(found)?.get().unwrap_or(false))
     }

@@ -1,25 +1,179 @@
-//! Operands: our arrays, Python's numbers, and NumPy's scalars.
+//! Operands: our arrays, NumPy's arrays, Python's numbers, and NumPy's scalars.
+
+use std::ops::Deref;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use pyo3::{Borrowed, FromPyObject};
-use stridewise::{ArrayOrScalar, Complex, Scalar, Weak};
+use stridewise::{ArrayOrScalar, Complex, Queue, Scalar, UsmArray, Weak};
 
 use super::{Now, PyArray};
 use crate::dtype;
+use crate::errors::{ExecutionPlacementError, Fault, Result};
+use crate::protocol;
+use crate::protocol::numpy::Numpy;
+
+/// An array that a function takes.
+pub(crate) enum Given<'py> {
+    /// One of ours.
+    Ours(Now<PyRef<'py, PyArray>>),
+    /// One of NumPy's, on its memory where an array can be: on the queue of the processor, until [`gather`] puts it beside
+    /// ours.
+    Numpys(UsmArray),
+}
+
+impl Given<'_> {
+    /// The array.
+    #[inline]
+    pub(crate) fn array(&self) -> &UsmArray {
+        self
+    }
+}
+
+impl Deref for Given<'_> {
+    type Target = UsmArray;
+    #[inline]
+    fn deref(&self) -> &UsmArray {
+        match self {
+            Self::Ours(array) => array,
+            Self::Numpys(array) => array,
+        }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Given<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray>() {
+            return Ok(Self::Ours(Now::of(array.borrow())));
+        }
+        match protocol::numpy::in_place(&object)? {
+            Some(array) => Ok(Self::Numpys(array)),
+            None => Err(PyTypeError::new_err(format!(
+                "an argument is of type {}; expected a usm_ndarray or a NumPy array; help: convert it with asarray",
+                object.get_type().name()?
+            ))),
+        }
+    }
+}
+
+/// What may be one of several arrays that an operation takes.
+pub(crate) trait Part {
+    /// The array that it is.
+    fn given(&self) -> Option<&Given<'_>>;
+    /// The array that it is, where that is one of NumPy's.
+    fn numpys(&mut self) -> Option<&mut UsmArray>;
+    /// Whether it is an array of NumPy's.
+    #[inline]
+    fn is_numpys(&self) -> bool {
+        matches!(self.given(), Some(Given::Numpys(_)))
+    }
+}
+impl Part for Given<'_> {
+    #[inline]
+    fn given(&self) -> Option<&Given<'_>> {
+        Some(self)
+    }
+    fn numpys(&mut self) -> Option<&mut UsmArray> {
+        match self {
+            Self::Ours(_) => None,
+            Self::Numpys(array) => Some(array),
+        }
+    }
+}
+impl Part for Operand<'_> {
+    #[inline]
+    fn given(&self) -> Option<&Given<'_>> {
+        match self {
+            Self::Array(array) => Some(array),
+            _ => None,
+        }
+    }
+    #[inline]
+    fn numpys(&mut self) -> Option<&mut UsmArray> {
+        match self {
+            Self::Array(array) => array.numpys(),
+            _ => None,
+        }
+    }
+}
+impl<P: Part> Part for Option<P> {
+    #[inline]
+    fn given(&self) -> Option<&Given<'_>> {
+        self.as_ref().and_then(Part::given)
+    }
+    fn numpys(&mut self) -> Option<&mut UsmArray> {
+        self.as_mut().and_then(Part::numpys)
+    }
+}
+
+/// Puts NumPy's arrays among several on the queue of the first of ours.
+///
+/// # Errors
+/// `ExecutionPlacementError` where that does not work on memory of the processor.
+pub(crate) fn gather(parts: &mut [&mut dyn Part]) -> Result<()> {
+    let ours = parts.iter().find_map(|part| match part.given() {
+        Some(Given::Ours(array)) => Some(array.queue().clone()),
+        _ => None,
+    });
+    let Some(queue) = ours else { return Ok(()) };
+    for array in parts.iter_mut().filter_map(|part| part.numpys()) {
+        *array = beside(array, &queue)?;
+    }
+    Ok(())
+}
+
+/// An array of NumPy's on a queue.
+///
+/// # Errors
+/// As for [`gather`].
+pub(crate) fn beside(array: &UsmArray, queue: &Queue) -> Result<UsmArray> {
+    if !protocol::works_in_place(queue) {
+        return Err(Fault::Python(ExecutionPlacementError::new_err(format!(
+            "execution placement: an array of NumPy's, which is in memory of the processor, is beside one on {queue}; \
+             expected arrays of one queue; help: copy it there first, with stridewise.asarray(x, device=…)"
+        ))));
+    }
+    Ok(array.to_queue(queue)?)
+}
+
+/// [`gather`], of arguments by their names, which is nothing to do where none is NumPy's.
+macro_rules! together {
+    ($($argument:ident),+) => {{
+        use $crate::array::operand::Part;
+        if $($argument.is_numpys())||+ {
+            $crate::array::operand::gather(&mut [$(&mut $argument),+])?;
+        }
+    }};
+}
+pub(crate) use together;
 
 /// An operand of an operation.
 pub(crate) enum Operand<'py> {
-    /// One of our arrays.
-    Array(Now<PyRef<'py, PyArray>>),
+    /// An array.
+    Array(Given<'py>),
     /// A Python number, which takes the arrays' dtype.
     Weak(Weak),
     /// A scalar of NumPy's, which has a dtype.
     Scalar(Scalar),
 }
 
-impl Operand<'_> {
+impl<'py> Operand<'py> {
+    /// The operand that a number or a scalar of NumPy's is; `None` for another object.
+    pub(crate) fn value(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        if let Some(number) = number(object)? {
+            return Ok(Some(Self::Weak(number)));
+        }
+        if let Some(numpy) = Numpy::of(object.py())
+            && let Some(scalar) = scalar(object, numpy)?
+        {
+            return Ok(Some(Self::Scalar(scalar)));
+        }
+        Ok(derived(object)?.map(Self::Weak))
+    }
+
     /// The operand as the engine takes it.
     pub(crate) fn get(&self) -> ArrayOrScalar<'_> {
         match self {
@@ -35,18 +189,15 @@ impl<'py> FromPyObject<'_, 'py> for Operand<'py> {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(array) = object.cast::<PyArray>() {
-            return Ok(Self::Array(Now::of(array.borrow())));
+            return Ok(Self::Array(Given::Ours(Now::of(array.borrow()))));
         }
-        if let Some(number) = number(&object)? {
-            return Ok(Self::Weak(number));
+        if let Some(value) = Self::value(&object)? {
+            return Ok(value);
         }
-        if let Some(scalar) = scalar(&object)? {
-            return Ok(Self::Scalar(scalar));
-        }
-        match derived(&object)? {
-            Some(number) => Ok(Self::Weak(number)),
+        match protocol::numpy::in_place(&object)? {
+            Some(array) => Ok(Self::Array(Given::Numpys(array))),
             None => Err(PyTypeError::new_err(format!(
-                "an operand is of type {}; expected a usm_ndarray or a number; help: convert it with asarray",
+                "an operand is of type {}; expected a usm_ndarray, a NumPy array or a number; help: convert it with asarray",
                 object.get_type().name()?
             ))),
         }
@@ -103,11 +254,8 @@ fn derived(object: &Bound<'_, PyAny>) -> PyResult<Option<Weak>> {
 }
 
 /// The value of a scalar of NumPy's.
-fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
-    let py = object.py();
-    let modules = py.import(pyo3::intern!(py, "sys"))?.getattr(pyo3::intern!(py, "modules"))?;
-    let Ok(numpy) = modules.get_item("numpy") else { return Ok(None) };
-    if !object.is_instance(&numpy.getattr("generic")?)? {
+fn scalar(object: &Bound<'_, PyAny>, numpy: &Numpy) -> PyResult<Option<Scalar>> {
+    if !numpy.is_scalar(object)? {
         return Ok(None);
     }
     let dtype = dtype::extract(&object.getattr("dtype")?, stridewise::DtypeSupport::ALL)?;

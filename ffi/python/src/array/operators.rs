@@ -8,30 +8,34 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use stridewise::{Op, UsmArray, Weak, elementwise};
 
-use super::operand::Operand;
+use super::operand::{Given, Operand, Part, beside, together};
 use super::{Now, PyArray};
 use crate::errors::Result;
 
 /// Records an operation on two operands.
-fn binary(py: Python<'_>, op: Op, x1: &Operand<'_>, x2: &Operand<'_>) -> Result<PyArray> {
+fn binary(py: Python<'_>, op: Op, mut x1: Operand<'_>, mut x2: Operand<'_>) -> Result<PyArray> {
+    together!(x1, x2);
     let operands = [x1.get(), x2.get()];
     Ok(py.detach(|| elementwise(op, &operands))?.into())
 }
 
 impl PyArray {
     /// `self ∘ other`, recorded.
-    fn combine(slf: PyRef<'_, Self>, op: Op, other: &Operand<'_>) -> Result<Self> {
-        binary(slf.py(), op, &Operand::Array(Now::of(slf)), other)
+    fn combine<'py>(slf: PyRef<'py, Self>, op: Op, other: Operand<'py>) -> Result<Self> {
+        binary(slf.py(), op, Operand::Array(Given::Ours(Now::of(slf))), other)
     }
 
     /// `other ∘ self`, recorded.
-    fn combine_reflected(slf: PyRef<'_, Self>, op: Op, other: &Operand<'_>) -> Result<Self> {
-        binary(slf.py(), op, other, &Operand::Array(Now::of(slf)))
+    fn combine_reflected<'py>(slf: PyRef<'py, Self>, op: Op, other: Operand<'py>) -> Result<Self> {
+        binary(slf.py(), op, other, Operand::Array(Given::Ours(Now::of(slf))))
     }
 
     /// `self = self ∘ other`, in place.
-    fn update(&self, py: Python<'_>, op: Op, other: &Operand<'_>) -> Result<()> {
+    fn update(&self, py: Python<'_>, op: Op, mut other: Operand<'_>) -> Result<()> {
         let array: &UsmArray = &self.array();
+        if let Some(theirs) = other.numpys() {
+            *theirs = beside(theirs, array.queue())?;
+        }
         let operands = [array.into(), other.get()];
         py.detach(|| array.write_elementwise(op, &operands, &[]))?;
         Ok(())
@@ -45,14 +49,14 @@ macro_rules! operators {
         #[pymethods]
         impl PyArray {
             $(
-                fn $forward(slf: PyRef<'_, Self>, other: Operand<'_>) -> Result<Self> {
-                    Self::combine(slf, Op::$Op, &other)
+                fn $forward<'py>(slf: PyRef<'py, Self>, other: Operand<'py>) -> Result<Self> {
+                    Self::combine(slf, Op::$Op, other)
                 }
-                fn $reflected(slf: PyRef<'_, Self>, other: Operand<'_>) -> Result<Self> {
-                    Self::combine_reflected(slf, Op::$Op, &other)
+                fn $reflected<'py>(slf: PyRef<'py, Self>, other: Operand<'py>) -> Result<Self> {
+                    Self::combine_reflected(slf, Op::$Op, other)
                 }
                 fn $in_place(&self, py: Python<'_>, other: Operand<'_>) -> Result<()> {
-                    self.update(py, Op::$Op, &other)
+                    self.update(py, Op::$Op, other)
                 }
             )*
         }
@@ -93,7 +97,7 @@ fn compare(slf: &Bound<'_, PyArray>, op: Op, other: &Bound<'_, PyAny>) -> Result
             return if is_array { Err(error.into()) } else { Ok(py.NotImplemented()) };
         }
     };
-    Ok(Py::new(py, PyArray::combine(array, op, &other)?)?.into_any())
+    Ok(Py::new(py, PyArray::combine(array, op, other)?)?.into_any())
 }
 
 /// One line per comparison.
@@ -151,32 +155,51 @@ impl PyArray {
         let array = &self.array();
         Ok(py.detach(|| array.unary(Op::Copy))?.into())
     }
-    fn __pow__(slf: PyRef<'_, Self>, other: Operand<'_>, modulo: Option<&Bound<'_, PyAny>>) -> Result<Self> {
+    fn __pow__<'py>(
+        slf: PyRef<'py, Self>,
+        other: Operand<'py>,
+        modulo: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Self> {
         no_modulo(modulo)?;
-        Self::combine(slf, Op::Pow, &other)
+        Self::combine(slf, Op::Pow, other)
     }
-    fn __rpow__(slf: PyRef<'_, Self>, other: Operand<'_>, modulo: Option<&Bound<'_, PyAny>>) -> Result<Self> {
+    fn __rpow__<'py>(
+        slf: PyRef<'py, Self>,
+        other: Operand<'py>,
+        modulo: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Self> {
         no_modulo(modulo)?;
-        Self::combine_reflected(slf, Op::Pow, &other)
+        Self::combine_reflected(slf, Op::Pow, other)
     }
     fn __ipow__(&self, py: Python<'_>, other: Operand<'_>, modulo: Option<&Bound<'_, PyAny>>) -> Result<()> {
         no_modulo(modulo)?;
-        self.update(py, Op::Pow, &other)
+        self.update(py, Op::Pow, other)
     }
-    fn __divmod__(slf: &Bound<'_, Self>, other: Operand<'_>) -> Result<(Self, Self)> {
-        let quotient = Self::combine(slf.borrow(), Op::FloorDivide, &other)?;
-        Ok((quotient, Self::combine(slf.borrow(), Op::Remainder, &other)?))
+    fn __divmod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<(Self, Self)> {
+        let part = |op| -> PyResult<Self> { Ok(Self::combine(slf.borrow(), op, other.extract()?)?) };
+        Ok((part(Op::FloorDivide)?, part(Op::Remainder)?))
     }
-    fn __rdivmod__(slf: &Bound<'_, Self>, other: Operand<'_>) -> Result<(Self, Self)> {
-        let quotient = Self::combine_reflected(slf.borrow(), Op::FloorDivide, &other)?;
-        Ok((quotient, Self::combine_reflected(slf.borrow(), Op::Remainder, &other)?))
+    fn __rdivmod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<(Self, Self)> {
+        let part =
+            |op| -> PyResult<Self> { Ok(Self::combine_reflected(slf.borrow(), op, other.extract()?)?) };
+        Ok((part(Op::FloorDivide)?, part(Op::Remainder)?))
     }
-    fn __matmul__(&self, py: Python<'_>, other: PyRef<'_, Self>) -> Result<Self> {
-        let (x1, x2) = (&self.array(), &other.array());
+    fn __matmul__<'py>(slf: PyRef<'py, Self>, mut other: Given<'py>) -> Result<Self> {
+        let (py, mut own) = (slf.py(), Given::Ours(Now::of(slf)));
+        together!(own, other);
+        let (x1, x2) = (own.array(), other.array());
         Ok(py.detach(|| x1.matmul(x2))?.into())
     }
-    fn __imatmul__(&self, py: Python<'_>, other: PyRef<'_, Self>) -> Result<()> {
-        let (x1, x2) = (&self.array(), &other.array());
+    fn __rmatmul__<'py>(slf: PyRef<'py, Self>, mut other: Given<'py>) -> Result<Self> {
+        let (py, mut own) = (slf.py(), Given::Ours(Now::of(slf)));
+        together!(own, other);
+        let (x1, x2) = (other.array(), own.array());
+        Ok(py.detach(|| x1.matmul(x2))?.into())
+    }
+    fn __imatmul__<'py>(slf: PyRef<'py, Self>, mut other: Given<'py>) -> Result<()> {
+        let (py, mut own) = (slf.py(), Given::Ours(Now::of(slf)));
+        together!(own, other);
+        let (x1, x2) = (own.array(), other.array());
         Ok(py.detach(|| matmul_in_place(x1, x2))?)
     }
 }

@@ -1,10 +1,11 @@
 //! Axes as arguments: a number, a sequence of numbers, or `None`.
 
 use pyo3::prelude::*;
+use stridewise::memory::heap;
 use stridewise::{Strides, UsmArray};
 
-use crate::array::PyArray;
 use crate::array::construct::integers;
+use crate::array::operand::{Given, Part, gather};
 use crate::errors::Result;
 use crate::objects;
 
@@ -19,7 +20,11 @@ pub(crate) fn axes_of(name: &str, axis: Option<&Bound<'_, PyAny>>) -> Result<Opt
 /// The arrays of a list, a tuple or what else can be gone through; for an array, its parts along the first axis.
 ///
 /// # Errors
-/// `TypeError` where one is no `usm_ndarray`.
+/// `TypeError` where one is no array; as for [`gather`].
 pub(crate) fn arrays_of(arrays: &Bound<'_, PyAny>) -> Result<Vec<UsmArray>> {
-    objects::values(arrays, |item| Ok(item.cast::<PyArray>()?.get().array().clone()))
+    let mut given = objects::values(arrays, |item| Ok(item.extract::<Given<'_>>()?))?;
+    if given.iter().any(Part::is_numpys) {
+        gather(&mut heap::collect("arrays", given.iter_mut().map(|array| array as &mut dyn Part))?)?;
+    }
+    Ok(heap::collect("arrays", given.iter().map(|array| array.array().clone()))?)
 }

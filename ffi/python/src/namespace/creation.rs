@@ -14,7 +14,7 @@ use super::placement::{Lie, imported, kind_of, named_queue, order_of, queue_of};
 use super::sequence;
 use crate::array::PyArray;
 use crate::array::construct::shape_of;
-use crate::array::operand::{Operand, number};
+use crate::array::operand::{Given, Operand, number};
 use crate::dtype;
 use crate::errors::{Fault, Result, shown};
 use crate::objects;
@@ -35,10 +35,8 @@ impl Place {
         sycl_queue: Argument<'_, '_>,
         queue: Argument<'_, '_>,
     ) -> Result<Self> {
-        Ok(Self {
-            queue: queue_of(device, sycl_queue, queue)?,
-            kind: kind_of(usm_type)?.unwrap_or(UsmKind::Device),
-        })
+        let queue = queue_of(device, sycl_queue, queue)?;
+        Ok(Self { kind: kind_of(usm_type)?.unwrap_or_else(|| queue.device().default_kind()), queue })
     }
 
     /// As [`read`](Self::read), but what is not named is as an array has it.
@@ -89,11 +87,12 @@ macro_rules! filled {
     ($($name:ident $like:ident $value:literal $what:literal;)*) => {$(
         #[doc = concat!("An array of ", $what, ".\n\nshape: extents, or one extent. dtype: float64 where None (float32 ",
             "on a device without double precision). order: \"C\" row-major, \"F\" column-major. usm_type: \"device\", ",
-            "\"shared\" or \"host\". device: a Device, a Queue or a filter string; sycl_queue, queue: a Queue.\n\n",
+            "\"shared\" or \"host\"; shared where None and the device has such memory of its own, as the host has, else ",
+            "device. device: a Device, a Queue or a filter string; sycl_queue, queue: a Queue.\n\n",
             "Raises ValueError for a shape that is none, MemoryError.")]
         #[pyfunction]
         #[pyo3(signature = (
-            shape, *, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None, queue=None
+            shape, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None, queue=None
         ))]
         #[allow(clippy::too_many_arguments)]
         fn $name(
@@ -116,12 +115,12 @@ macro_rules! filled {
             "they are not named.\n\nRaises TypeError where x is no usm_ndarray, MemoryError.")]
         #[pyfunction]
         #[pyo3(signature = (
-            x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None, queue=None
+            x, /, dtype=None, order="K", *, device=None, usm_type=None, sycl_queue=None, queue=None
         ))]
         #[allow(clippy::too_many_arguments)]
         fn $like(
             py: Python<'_>,
-            x: PyRef<'_, PyArray>,
+            x: Given<'_>,
             dtype: Argument<'_, '_>,
             order: &str,
             device: Argument<'_, '_>,
@@ -144,7 +143,7 @@ filled! {
 
 /// An array with arbitrary contents. Arguments as for `zeros`.
 #[pyfunction]
-#[pyo3(signature = (shape, *, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None, queue=None))]
+#[pyo3(signature = (shape, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None, queue=None))]
 #[allow(clippy::too_many_arguments)]
 fn empty(
     py: Python<'_>,
@@ -165,11 +164,11 @@ fn empty(
 /// An array with arbitrary contents, of the shape of another, and of its dtype, queue, kind and order where they are not
 /// named.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None, queue=None))]
+#[pyo3(signature = (x, /, dtype=None, order="K", *, device=None, usm_type=None, sycl_queue=None, queue=None))]
 #[allow(clippy::too_many_arguments)]
 fn empty_like(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Given<'_>,
     dtype: Argument<'_, '_>,
     order: &str,
     device: Argument<'_, '_>,
@@ -189,7 +188,7 @@ fn empty_like(
 /// kind are those of an array.
 #[pyfunction]
 #[pyo3(signature = (
-    shape, fill_value, *, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None, queue=None
+    shape, fill_value, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None, queue=None
 ))]
 #[allow(clippy::too_many_arguments)]
 fn full(
@@ -216,12 +215,12 @@ fn full(
 /// named.
 #[pyfunction]
 #[pyo3(signature = (
-    x, /, fill_value, *, dtype=None, order="K", device=None, usm_type=None, sycl_queue=None, queue=None
+    x, /, fill_value, dtype=None, order="K", *, device=None, usm_type=None, sycl_queue=None, queue=None
 ))]
 #[allow(clippy::too_many_arguments)]
 fn full_like(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Given<'_>,
     fill_value: &Bound<'_, PyAny>,
     dtype: Argument<'_, '_>,
     order: &str,
@@ -269,9 +268,9 @@ fn weak(name: &str, value: &Bound<'_, PyAny>) -> Result<Weak> {
 #[pyfunction]
 #[pyo3(
     signature = (
-        start, /, stop=None, step=None, *, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None
+        start, /, stop=None, step=None, dtype=None, *, device=None, usm_type=None, sycl_queue=None, queue=None
     ),
-    text_signature = "(start, /, stop=None, step=1, *, dtype=None, device=None, usm_type=None, sycl_queue=None, \
+    text_signature = "(start, /, stop=None, step=1, dtype=None, *, device=None, usm_type=None, sycl_queue=None, \
                       queue=None)"
 )]
 #[allow(clippy::too_many_arguments)]
@@ -366,8 +365,8 @@ fn eye(
 /// The lower triangle of a matrix, or of each of a stack of them: zeros above the diagonal that is `k` columns to the
 /// right of the main one. Raises a ValueError with fewer than two dimensions.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, k=0))]
-fn tril(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
+#[pyo3(signature = (x, /, k=0))]
+fn tril(py: Python<'_>, x: Given<'_>, k: isize) -> Result<PyArray> {
     let x = &x.array();
     Ok(py.detach(|| x.tril(k))?.into())
 }
@@ -375,8 +374,8 @@ fn tril(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
 /// The upper triangle of a matrix, or of each of a stack of them: zeros below the diagonal that is `k` columns to the
 /// right of the main one. Raises a ValueError with fewer than two dimensions.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, k=0))]
-fn triu(py: Python<'_>, x: PyRef<'_, PyArray>, k: isize) -> Result<PyArray> {
+#[pyo3(signature = (x, /, k=0))]
+fn triu(py: Python<'_>, x: Given<'_>, k: isize) -> Result<PyArray> {
     let x = &x.array();
     Ok(py.detach(|| x.triu(k))?.into())
 }
@@ -412,14 +411,14 @@ fn meshgrid<'py>(
 /// dtype: that of the object where None. copy: True copies in any case, False never (and raises a ValueError where one is
 /// needed), None where it must be. order: "C", "F", or "K" and "A" for that of the object. usm_type, device, sycl_queue,
 /// queue: where the array is to be; by default, where the object is, or the arrays in it are, and else, as an array in
-/// memory of the processor also is, on the default device, in device memory where there is something to copy. An array of a
-/// queue of the same context is not copied.
+/// memory of the processor also is, on the default device, in memory as for `zeros` where there is something to copy. An array
+/// of a queue of the same context is not copied.
 ///
 /// Raises TypeError for what no array can be made of, ValueError for sequences of different lengths side by side,
 /// ExecutionPlacementError for arrays of different queues in a sequence where no queue is named.
 #[pyfunction]
 #[pyo3(signature = (
-    obj, /, *, dtype=None, device=None, copy=None, usm_type=None, sycl_queue=None, queue=None, order="K"
+    obj, /, dtype=None, *, device=None, copy=None, usm_type=None, sycl_queue=None, queue=None, order="K"
 ))]
 #[allow(clippy::too_many_arguments)]
 fn asarray<'py>(
@@ -464,7 +463,7 @@ fn asarray<'py>(
 fn is_number_or_list(object: &Bound<'_, PyAny>) -> bool {
     let list = object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok();
     // Scalars of NumPy's describe themselves by a copy; they are read as what they are.
-    let number = || matches!(object.extract::<Operand<'_>>(), Ok(Operand::Weak(_) | Operand::Scalar(_)));
+    let number = || matches!(Operand::value(object), Ok(Some(_)));
     list || number()
 }
 
@@ -486,7 +485,7 @@ fn is_as_asked(
 }
 
 /// An array with the elements of another, of a dtype, on a queue, in memory of a kind and in an order.
-fn adapted(
+pub(super) fn adapted(
     array: &UsmArray,
     dtype: Dtype,
     queue: Option<&Queue>,
@@ -533,14 +532,14 @@ fn adapted(
 #[pyo3(signature = (x, /, *, order="K", device=None, usm_type=None, sycl_queue=None, queue=None))]
 fn copy(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Given<'_>,
     order: &str,
     device: Argument<'_, '_>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let place = Place::like(&x.array(), device, usm_type, sycl_queue, queue)?;
+    let place = Place::like(x.array(), device, usm_type, sycl_queue, queue)?;
     let (x, order) = (&x.array(), order_of(order)?);
     let copied = || adapted(x, x.dtype(), Some(&place.queue), Some(place.kind), order, Some(true));
     Ok(py.detach(copied)?.into())
@@ -574,13 +573,6 @@ fn astype<'py>(
     Ok(Bound::new(py, PyArray::from(py.detach(converted)?))?)
 }
 
-/// A NumPy array with a copy of the elements.
-#[pyfunction]
-#[pyo3(signature = (x, /))]
-fn asnumpy<'py>(x: &Bound<'py, PyArray>) -> PyResult<Bound<'py, PyAny>> {
-    x.call_method0("__array__")
-}
-
 /// Adds the functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
@@ -588,7 +580,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     add! {
         asarray zeros ones full empty zeros_like ones_like full_like empty_like arange linspace eye tril triu meshgrid
-        copy astype asnumpy
+        copy astype
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use stridewise::linalg::{self, MatrixNorm, QrMode, Tolerance};
 
 use super::axes::axes_of;
 use crate::array::PyArray;
+use crate::array::operand::Given;
 use crate::errors::{Fault, Result, shown};
 
 /// Functions of one array whose result is an array.
@@ -14,8 +15,8 @@ macro_rules! of_one {
     ($($name:ident)*) => {$(
         #[pyfunction]
         #[pyo3(signature = (x, /))]
-        fn $name(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
-            let x: &UsmArray = &x.array();
+        fn $name(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
+            let x: &UsmArray = x.array();
             Ok(py.detach(|| linalg::$name(x))?.into())
         }
     )*};
@@ -27,8 +28,8 @@ macro_rules! parts_of_one {
     ($($name:ident: $($part:ident)*;)*) => {$(
         #[pyfunction]
         #[pyo3(signature = (x, /))]
-        fn $name(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<Vec<PyArray>> {
-            let x: &UsmArray = &x.array();
+        fn $name(py: Python<'_>, x: Given<'_>) -> Result<Vec<PyArray>> {
+            let x: &UsmArray = x.array();
             let parts = py.detach(|| linalg::$name(x))?;
             Ok(vec![$(parts.$part.into()),*])
         }
@@ -42,26 +43,26 @@ parts_of_one! {
 }
 
 #[pyfunction]
-fn cholesky(py: Python<'_>, x: PyRef<'_, PyArray>, upper: bool) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+fn cholesky(py: Python<'_>, x: Given<'_>, upper: bool) -> Result<PyArray> {
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| linalg::cholesky(x, upper))?.into())
 }
 
 #[pyfunction]
-fn solve(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
+fn solve(py: Python<'_>, x1: Given<'_>, x2: Given<'_>) -> Result<PyArray> {
+    let (x1, x2): (&UsmArray, &UsmArray) = (x1.array(), x2.array());
     Ok(py.detach(|| linalg::solve(x1, x2))?.into())
 }
 
 #[pyfunction]
-fn svd(py: Python<'_>, x: PyRef<'_, PyArray>, full: bool) -> Result<(PyArray, PyArray, PyArray)> {
-    let x: &UsmArray = &x.array();
+fn svd(py: Python<'_>, x: Given<'_>, full: bool) -> Result<(PyArray, PyArray, PyArray)> {
+    let x: &UsmArray = x.array();
     let parts = py.detach(|| linalg::svd(x, full))?;
     Ok((parts.u.into(), parts.s.into(), parts.vh.into()))
 }
 
 #[pyfunction]
-fn qr(py: Python<'_>, x: PyRef<'_, PyArray>, mode: &str) -> Result<(PyArray, PyArray)> {
+fn qr(py: Python<'_>, x: Given<'_>, mode: &str) -> Result<(PyArray, PyArray)> {
     let mode = match mode {
         "reduced" => QrMode::Reduced,
         "complete" => QrMode::Complete,
@@ -71,7 +72,7 @@ fn qr(py: Python<'_>, x: PyRef<'_, PyArray>, mode: &str) -> Result<(PyArray, PyA
             ))));
         }
     };
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let parts = py.detach(|| linalg::qr(x, mode))?;
     Ok((parts.q.into(), parts.r.into()))
 }
@@ -100,15 +101,15 @@ fn each_of(rtol: Option<&Rtol<'_>>) -> Option<UsmArray> {
 }
 
 #[pyfunction]
-fn pinv(py: Python<'_>, x: PyRef<'_, PyArray>, rtol: Option<Rtol<'_>>) -> Result<PyArray> {
-    let (x, each): (&UsmArray, _) = (&x.array(), each_of(rtol.as_ref()));
+fn pinv(py: Python<'_>, x: Given<'_>, rtol: Option<Rtol<'_>>) -> Result<PyArray> {
+    let (x, each): (&UsmArray, _) = (x.array(), each_of(rtol.as_ref()));
     let tolerance = tolerance(rtol.as_ref(), each.as_ref());
     Ok(py.detach(|| linalg::pinv(x, tolerance))?.into())
 }
 
 #[pyfunction]
-fn matrix_rank(py: Python<'_>, x: PyRef<'_, PyArray>, rtol: Option<Rtol<'_>>) -> Result<PyArray> {
-    let (x, each): (&UsmArray, _) = (&x.array(), each_of(rtol.as_ref()));
+fn matrix_rank(py: Python<'_>, x: Given<'_>, rtol: Option<Rtol<'_>>) -> Result<PyArray> {
+    let (x, each): (&UsmArray, _) = (x.array(), each_of(rtol.as_ref()));
     let tolerance = tolerance(rtol.as_ref(), each.as_ref());
     Ok(py.detach(|| linalg::matrix_rank(x, tolerance))?.into())
 }
@@ -116,11 +117,11 @@ fn matrix_rank(py: Python<'_>, x: PyRef<'_, PyArray>, rtol: Option<Rtol<'_>>) ->
 #[pyfunction]
 fn lstsq(
     py: Python<'_>,
-    x1: PyRef<'_, PyArray>,
-    x2: PyRef<'_, PyArray>,
+    x1: Given<'_>,
+    x2: Given<'_>,
     rtol: Option<Rtol<'_>>,
 ) -> Result<(PyArray, PyArray, PyArray, PyArray)> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
+    let (x1, x2): (&UsmArray, &UsmArray) = (x1.array(), x2.array());
     let each = each_of(rtol.as_ref());
     let tolerance = tolerance(rtol.as_ref(), each.as_ref());
     let parts = py.detach(|| linalg::lstsq(x1, x2, tolerance))?;
@@ -128,14 +129,14 @@ fn lstsq(
 }
 
 #[pyfunction]
-fn matrix_power(py: Python<'_>, x: PyRef<'_, PyArray>, n: i64) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+fn matrix_power(py: Python<'_>, x: Given<'_>, n: i64) -> Result<PyArray> {
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| linalg::matrix_power(x, n))?.into())
 }
 
 #[pyfunction]
-fn kron(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
+fn kron(py: Python<'_>, x1: Given<'_>, x2: Given<'_>) -> Result<PyArray> {
+    let (x1, x2): (&UsmArray, &UsmArray) = (x1.array(), x2.array());
     Ok(py.detach(|| linalg::kron(x1, x2))?.into())
 }
 
@@ -158,30 +159,30 @@ fn norm_of(ord: Option<&Bound<'_, PyAny>>) -> Result<MatrixNorm> {
 #[pyfunction]
 fn matrix_norm(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Given<'_>,
     ord: Option<&Bound<'_, PyAny>>,
     keepdims: bool,
 ) -> Result<PyArray> {
-    let (x, norm): (&UsmArray, _) = (&x.array(), norm_of(ord)?);
+    let (x, norm): (&UsmArray, _) = (x.array(), norm_of(ord)?);
     Ok(py.detach(|| linalg::matrix_norm(x, norm, keepdims))?.into())
 }
 
 #[pyfunction]
-fn cond(py: Python<'_>, x: PyRef<'_, PyArray>, p: Option<&Bound<'_, PyAny>>) -> Result<PyArray> {
+fn cond(py: Python<'_>, x: Given<'_>, p: Option<&Bound<'_, PyAny>>) -> Result<PyArray> {
     let norm = if p.is_none() { MatrixNorm::Order(2.0) } else { norm_of(p)? };
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| linalg::cond(x, norm))?.into())
 }
 
 #[pyfunction]
 fn vector_norm(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Given<'_>,
     ord: f64,
     axis: Option<&Bound<'_, PyAny>>,
     keepdims: bool,
 ) -> Result<PyArray> {
-    let (x, axes): (&UsmArray, _) = (&x.array(), axes_of("axis", axis)?);
+    let (x, axes): (&UsmArray, _) = (x.array(), axes_of("axis", axis)?);
     Ok(py.detach(|| linalg::vector_norm(x, ord, axes.as_deref(), keepdims))?.into())
 }
 

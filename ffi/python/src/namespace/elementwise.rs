@@ -13,11 +13,11 @@ use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString, PyTuple};
 use pyo3::{Borrowed, intern};
-use stridewise::{Op, UsmArray, elementwise};
+use stridewise::{Op, elementwise};
 
 use super::placement::{Lie, order_of};
-use crate::array::PyArray;
-use crate::array::operand::Operand;
+use crate::array::operand::{Given, Operand, together};
+use crate::array::{Now, PyArray};
 use crate::errors::{Fault, Result};
 
 /// Operands of a function here, at most.
@@ -183,13 +183,15 @@ fn evaluate<'py>(
             }
         }
     }
-    let x1: Operand<'_> = arguments[0].extract()?;
-    let x2: Option<Operand<'_>> =
+    let mut x1: Operand<'_> = arguments[0].extract()?;
+    let mut x2: Option<Operand<'_>> =
         arguments.get(1).filter(|_| op.arity() == 2).map(|x| x.extract()).transpose()?;
+    let mut target = out.map(|out| Given::Ours(Now::of(out.borrow())));
+    together!(x1, x2, target);
     let operands = [x1.get(), x2.as_ref().map_or_else(|| x1.get(), Operand::get)];
     let operands = &operands[..op.arity()];
-    if let Some(out) = out {
-        let target: &UsmArray = &out.get().array();
+    if let (Some(out), Some(target)) = (out, &target) {
+        let target = target.array();
         py.detach(|| target.write_elementwise(op, operands, &[]))?;
         return Ok(out.to_owned().into_any());
     }

@@ -8,6 +8,7 @@ use stridewise::fft::{self as transforms, Norm, Points};
 use super::axes::axes_of;
 use super::placement::queue_of;
 use crate::array::PyArray;
+use crate::array::operand::Given;
 use crate::dtype;
 use crate::errors::{Fault, Result};
 
@@ -30,13 +31,13 @@ macro_rules! along_an_axis {
         #[pyfunction]
         fn $name(
             py: Python<'_>,
-            x: PyRef<'_, PyArray>,
+            x: Given<'_>,
             n: Option<isize>,
             axis: isize,
             norm: &str,
         ) -> Result<PyArray> {
             let (n, norm) = (n.map(|n| super::count("n", n)).transpose()?, norm_of(norm)?);
-            let x: &UsmArray = &x.array();
+            let x: &UsmArray = x.array();
             Ok(py.detach(|| transforms::$name(x, n, axis, norm))?.into())
         }
     )*};
@@ -58,14 +59,14 @@ macro_rules! along_axes {
         #[pyfunction]
         fn $name(
             py: Python<'_>,
-            x: PyRef<'_, PyArray>,
+            x: Given<'_>,
             s: Option<Vec<Option<isize>>>,
             axes: Option<&Bound<'_, PyAny>>,
             norm: &str,
         ) -> Result<PyArray> {
             let (s, axes, norm) = (numbers(s)?, axes_of("axes", axes)?, norm_of(norm)?);
             let points = Points { s: s.as_deref(), axes: axes.as_deref() };
-            let x: &UsmArray = &x.array();
+            let x: &UsmArray = x.array();
             Ok(py.detach(|| transforms::$name(x, points, norm))?.into())
         }
     )*};
@@ -76,8 +77,8 @@ along_axes!(fftn ifftn rfftn irfftn);
 macro_rules! shifts {
     ($($name:ident)*) => {$(
         #[pyfunction]
-        fn $name(py: Python<'_>, x: PyRef<'_, PyArray>, axes: Option<&Bound<'_, PyAny>>) -> Result<PyArray> {
-            let (x, axes): (&UsmArray, _) = (&x.array(), axes_of("axes", axes)?);
+        fn $name(py: Python<'_>, x: Given<'_>, axes: Option<&Bound<'_, PyAny>>) -> Result<PyArray> {
+            let (x, axes): (&UsmArray, _) = (x.array(), axes_of("axes", axes)?);
             Ok(py.detach(|| transforms::$name(x, axes.as_deref()))?.into())
         }
     )*};
@@ -97,7 +98,7 @@ macro_rules! frequencies {
             let queue = queue_of(device, None, None)?;
             let support = queue.device().dtype_support();
             let dtype = dtype::optional(dtype, support)?.unwrap_or(support.default_float());
-            let kind = stridewise::UsmKind::Device;
+            let kind = queue.device().default_kind();
             Ok(transforms::$name(&queue, super::count("n", n)?, d, dtype, kind)?.into())
         }
     )*};

@@ -7,8 +7,9 @@ use stridewise::{ArrayOrScalar, IndexMode, Op, UsmArray, elementwise};
 
 use super::output::deliver;
 use super::placement::{Lie, order_of};
-use crate::array::PyArray;
-use crate::array::operand::Operand;
+use crate::array::indexing::indices_of;
+use crate::array::operand::{Given, Operand, together};
+use crate::array::{Now, PyArray};
 use crate::errors::{Fault, Result};
 use crate::objects;
 
@@ -37,32 +38,34 @@ fn mode_of(mode: &str) -> Result<IndexMode> {
 /// Raises OutOfBoundsError for an axis or an index out of range, TypeError for indices that are no integers,
 /// ExecutionPlacementError where the queues differ.
 #[pyfunction]
-#[pyo3(signature = (x, indices, /, *, axis=None, out=None, mode="raise"))]
+#[pyo3(signature = (x, indices, /, axis=None, out=None, mode="raise"))]
 fn take<'py>(
     py: Python<'py>,
-    x: PyRef<'py, PyArray>,
-    indices: PyRef<'py, PyArray>,
+    x: Given<'py>,
+    indices: &Bound<'py, PyAny>,
     axis: Option<isize>,
     out: Out<'py>,
     mode: &str,
 ) -> Result<Bound<'py, PyArray>> {
-    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array(), &indices.array(), mode_of(mode)?);
+    let (x, mode) = (x.array(), mode_of(mode)?);
+    let indices = &indices_of(indices, x)?;
     deliver(py, out.as_ref(), || x.take(indices, axis, mode))
 }
 
 /// The elements at places along an axis, one place for each element of the result. Shapes are broadcast but for the axis,
 /// whose extent is the indices'. Arguments and errors as for `take`; ValueError where the shapes do not broadcast.
 #[pyfunction]
-#[pyo3(signature = (x, indices, /, *, axis=-1, out=None, mode="raise"), text_signature = "(x, indices, /, *, axis=-1, out=None, mode='raise')")]
+#[pyo3(signature = (x, indices, /, axis=-1, *, out=None, mode="raise"), text_signature = "(x, indices, /, axis=-1, *, out=None, mode='raise')")]
 fn take_along_axis<'py>(
     py: Python<'py>,
-    x: PyRef<'py, PyArray>,
-    indices: PyRef<'py, PyArray>,
+    x: Given<'py>,
+    indices: &Bound<'py, PyAny>,
     axis: isize,
     out: Out<'py>,
     mode: &str,
 ) -> Result<Bound<'py, PyArray>> {
-    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array(), &indices.array(), mode_of(mode)?);
+    let (x, mode) = (x.array(), mode_of(mode)?);
+    let indices = &indices_of(indices, x)?;
     deliver(py, out.as_ref(), || x.take_along_axis(indices, axis, mode))
 }
 
@@ -82,13 +85,15 @@ fn stored<'a>(values: &'a Operand<'_>, array: &UsmArray) -> Result<ArrayOrScalar
 fn put(
     py: Python<'_>,
     x: PyRef<'_, PyArray>,
-    indices: PyRef<'_, PyArray>,
-    vals: Operand<'_>,
+    indices: &Bound<'_, PyAny>,
+    mut vals: Operand<'_>,
     axis: Option<isize>,
     mode: &str,
 ) -> Result<()> {
-    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array(), &indices.array(), mode_of(mode)?);
-    let values = stored(&vals, x)?;
+    let (mut x, mode) = (Given::Ours(Now::of(x)), mode_of(mode)?);
+    together!(x, vals);
+    let x = x.array();
+    let (indices, values) = (&indices_of(indices, x)?, stored(&vals, x)?);
     py.detach(|| x.put(indices, values, axis, mode))?;
     Ok(())
 }
@@ -100,13 +105,15 @@ fn put(
 fn put_along_axis(
     py: Python<'_>,
     x: PyRef<'_, PyArray>,
-    indices: PyRef<'_, PyArray>,
-    vals: Operand<'_>,
+    indices: &Bound<'_, PyAny>,
+    mut vals: Operand<'_>,
     axis: isize,
     mode: &str,
 ) -> Result<()> {
-    let (x, indices, mode): (&UsmArray, &UsmArray, _) = (&x.array(), &indices.array(), mode_of(mode)?);
-    let values = stored(&vals, x)?;
+    let (mut x, mode) = (Given::Ours(Now::of(x)), mode_of(mode)?);
+    together!(x, vals);
+    let x = x.array();
+    let (indices, values) = (&indices_of(indices, x)?, stored(&vals, x)?);
     py.detach(|| x.put_along_axis(indices, values, axis, mode))?;
     Ok(())
 }
@@ -115,8 +122,8 @@ fn put_along_axis(
 /// OutOfBoundsError for an array of no dimensions.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn nonzero<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyTuple>> {
-    let x: &UsmArray = &x.array();
+fn nonzero<'py>(py: Python<'py>, x: Given<'py>) -> Result<Bound<'py, PyTuple>> {
+    let x: &UsmArray = x.array();
     let places = py.detach(|| x.nonzero())?.into_iter();
     Ok(objects::tuple(py, places.map(|places| Ok(Bound::new(py, PyArray::from(places))?.into_any())))?)
 }
@@ -125,8 +132,9 @@ fn nonzero<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, Py
 /// numbers of elements differ.
 #[pyfunction]
 #[pyo3(signature = (condition, x, /))]
-fn extract(py: Python<'_>, condition: PyRef<'_, PyArray>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let (condition, x): (&UsmArray, &UsmArray) = (&condition.array(), &x.array());
+fn extract(py: Python<'_>, mut condition: Given<'_>, mut x: Given<'_>) -> Result<PyArray> {
+    together!(condition, x);
+    let (condition, x) = (condition.array(), x.array());
     Ok(py.detach(|| x.extract(condition))?.into())
 }
 
@@ -135,13 +143,10 @@ fn extract(py: Python<'_>, condition: PyRef<'_, PyArray>, x: PyRef<'_, PyArray>)
 /// TypeError for a mask that is not bool.
 #[pyfunction]
 #[pyo3(signature = (x, mask, vals, /))]
-fn place(
-    py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    mask: PyRef<'_, PyArray>,
-    vals: PyRef<'_, PyArray>,
-) -> Result<()> {
-    let (x, mask, values): (&UsmArray, &UsmArray, &UsmArray) = (&x.array(), &mask.array(), &vals.array());
+fn place(py: Python<'_>, x: PyRef<'_, PyArray>, mut mask: Given<'_>, mut vals: Given<'_>) -> Result<()> {
+    let mut x = Given::Ours(Now::of(x));
+    together!(x, mask, vals);
+    let (x, mask, values) = (x.array(), mask.array(), vals.array());
     py.detach(|| x.place(mask, values))?;
     Ok(())
 }
@@ -170,13 +175,14 @@ fn recorded<'py>(
 #[pyo3(name = "where", signature = (condition, x1, x2, /, *, order="K", out=None))]
 fn where_<'py>(
     py: Python<'py>,
-    condition: PyRef<'py, PyArray>,
-    x1: Operand<'py>,
-    x2: Operand<'py>,
+    mut condition: Given<'py>,
+    mut x1: Operand<'py>,
+    mut x2: Operand<'py>,
     order: &str,
     out: Out<'py>,
 ) -> Result<Bound<'py, PyArray>> {
-    let operands = [ArrayOrScalar::Array(&condition.array()), x1.get(), x2.get()];
+    together!(condition, x1, x2);
+    let operands = [ArrayOrScalar::Array(condition.array()), x1.get(), x2.get()];
     recorded(py, Op::Where, &operands, order_of(order)?, out)
 }
 
@@ -186,16 +192,17 @@ fn where_<'py>(
 /// order, out: as for elementwise functions. Raises TypeError for complex numbers and for a bound that the array's dtype
 /// does not hold, ValueError where shapes do not broadcast.
 #[pyfunction]
-#[pyo3(signature = (x, /, min=None, max=None, *, out=None, order="K"))]
+#[pyo3(signature = (x, /, min=None, max=None, out=None, *, order="K"))]
 fn clip<'py>(
     py: Python<'py>,
-    x: PyRef<'py, PyArray>,
-    min: Option<Operand<'py>>,
-    max: Option<Operand<'py>>,
+    mut x: Given<'py>,
+    mut min: Option<Operand<'py>>,
+    mut max: Option<Operand<'py>>,
     out: Out<'py>,
     order: &str,
 ) -> Result<Bound<'py, PyArray>> {
-    let (x, order) = (ArrayOrScalar::Array(&x.array()), order_of(order)?);
+    together!(x, min, max);
+    let (x, order) = (ArrayOrScalar::Array(x.array()), order_of(order)?);
     match (min, max) {
         (Some(min), Some(max)) => recorded(py, Op::Clip, &[x, min.get(), max.get()], order, out),
         (Some(min), None) => recorded(py, Op::Maximum, &[x, min.get()], order, out),
@@ -207,31 +214,33 @@ fn clip<'py>(
 /// Whether elements are close: |x1 - x2| <= atol + rtol |x2| where x2 is finite, equal otherwise, and with equal_nan also
 /// where both are NaN. Raises ValueError where shapes do not broadcast.
 #[pyfunction]
-#[pyo3(signature = (x1, x2, /, *, rtol=1e-5, atol=1e-8, equal_nan=false))]
+#[pyo3(signature = (x1, x2, /, rtol=1e-5, atol=1e-8, equal_nan=false))]
 fn isclose(
     py: Python<'_>,
-    x1: PyRef<'_, PyArray>,
-    x2: PyRef<'_, PyArray>,
+    mut x1: Given<'_>,
+    mut x2: Given<'_>,
     rtol: f64,
     atol: f64,
     equal_nan: bool,
 ) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
+    together!(x1, x2);
+    let (x1, x2) = (x1.array(), x2.array());
     Ok(py.detach(|| x1.isclose(x2, rtol, atol, equal_nan))?.into())
 }
 
 /// Whether all elements are close, as `isclose` has it: an array of bool of no dimensions.
 #[pyfunction]
-#[pyo3(signature = (x1, x2, /, *, rtol=1e-5, atol=1e-8, equal_nan=false))]
+#[pyo3(signature = (x1, x2, /, rtol=1e-5, atol=1e-8, equal_nan=false))]
 fn allclose(
     py: Python<'_>,
-    x1: PyRef<'_, PyArray>,
-    x2: PyRef<'_, PyArray>,
+    mut x1: Given<'_>,
+    mut x2: Given<'_>,
     rtol: f64,
     atol: f64,
     equal_nan: bool,
 ) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
+    together!(x1, x2);
+    let (x1, x2) = (x1.array(), x2.array());
     Ok(py.detach(|| x1.allclose(x2, rtol, atol, equal_nan))?.into())
 }
 

@@ -9,6 +9,7 @@ use stridewise::UsmArray;
 use super::output::deliver;
 use crate::array::PyArray;
 use crate::array::construct::integers;
+use crate::array::operand::{Given, together};
 use crate::dtype;
 use crate::errors::{Fault, Result, shown};
 use crate::objects;
@@ -24,18 +25,19 @@ use crate::objects;
 #[pyo3(signature = (x1, x2, /, *, out=None))]
 fn matmul<'py>(
     py: Python<'py>,
-    x1: PyRef<'py, PyArray>,
-    x2: PyRef<'py, PyArray>,
+    mut x1: Given<'py>,
+    mut x2: Given<'py>,
     out: Option<Bound<'py, PyArray>>,
 ) -> Result<Bound<'py, PyArray>> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
+    together!(x1, x2);
+    let (x1, x2) = (x1.array(), x2.array());
     deliver(py, out.as_ref(), || x1.matmul(x2))
 }
 
 /// A view with the last two axes exchanged. Raises OutOfBoundsError with fewer than two dimensions.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn matrix_transpose(x: PyRef<'_, PyArray>) -> Result<PyArray> {
+fn matrix_transpose(x: Given<'_>) -> Result<PyArray> {
     Ok(x.array().matrix_transpose()?.into())
 }
 
@@ -46,8 +48,9 @@ fn matrix_transpose(x: PyRef<'_, PyArray>) -> Result<PyArray> {
 /// range, TypeError for bool, ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, *, axis=-1), text_signature = "(x1, x2, /, *, axis=-1)")]
-fn vecdot(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, axis: isize) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
+fn vecdot(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, axis: isize) -> Result<PyArray> {
+    together!(x1, x2);
+    let (x1, x2) = (x1.array(), x2.array());
     Ok(py.detach(|| x1.vecdot(x2, axis))?.into())
 }
 
@@ -65,11 +68,12 @@ fn vecdot(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, axis: 
 )]
 fn tensordot(
     py: Python<'_>,
-    x1: PyRef<'_, PyArray>,
-    x2: PyRef<'_, PyArray>,
+    mut x1: Given<'_>,
+    mut x2: Given<'_>,
     axes: Option<&Bound<'_, PyAny>>,
 ) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
+    together!(x1, x2);
+    let (x1, x2) = (x1.array(), x2.array());
     let Some(axes) = axes else { return Ok(py.detach(|| x1.tensordot(x2, 2))?.into()) };
     if axes.cast::<PyInt>().is_ok() || axes.try_iter().is_err() {
         let count = super::count("axes", axes.extract()?)?;
@@ -90,8 +94,9 @@ fn tensordot(
 /// where an operand has not one dimension, TypeError for bool, ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /))]
-fn outer(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
+fn outer(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>) -> Result<PyArray> {
+    together!(x1, x2);
+    let (x1, x2) = (x1.array(), x2.array());
     Ok(py.detach(|| x1.outer(x2))?.into())
 }
 
@@ -100,8 +105,9 @@ fn outer(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>) -> Resu
 /// ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, *, axis=-1), text_signature = "(x1, x2, /, *, axis=-1)")]
-fn cross(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, axis: isize) -> Result<PyArray> {
-    let (x1, x2): (&UsmArray, &UsmArray) = (&x1.array(), &x2.array());
+fn cross(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, axis: isize) -> Result<PyArray> {
+    together!(x1, x2);
+    let (x1, x2) = (x1.array(), x2.array());
     Ok(py.detach(|| x1.cross(x2, axis))?.into())
 }
 
@@ -109,7 +115,7 @@ fn cross(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, axis: i
 /// it, to the left where negative. Raises OutOfBoundsError with fewer than two dimensions.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, offset=0))]
-fn diagonal(x: PyRef<'_, PyArray>, offset: isize) -> Result<PyArray> {
+fn diagonal(x: Given<'_>, offset: isize) -> Result<PyArray> {
     Ok(x.array().diagonal(offset)?.into())
 }
 
@@ -117,13 +123,8 @@ fn diagonal(x: PyRef<'_, PyArray>, offset: isize) -> Result<PyArray> {
 /// fewer than two dimensions.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, offset=0, dtype=None))]
-fn trace(
-    py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    offset: isize,
-    dtype: Option<&Bound<'_, PyAny>>,
-) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+fn trace(py: Python<'_>, x: Given<'_>, offset: isize, dtype: Option<&Bound<'_, PyAny>>) -> Result<PyArray> {
+    let x: &UsmArray = x.array();
     let dtype = dtype::optional(dtype, x.device().dtype_support())?;
     Ok(py.detach(|| x.trace(offset, dtype))?.into())
 }

@@ -10,6 +10,7 @@ use super::axes::{arrays_of, axes_of};
 use super::placement::{Lie, order_of};
 use crate::array::PyArray;
 use crate::array::construct::{integers, shape_of};
+use crate::array::operand::{Given, together};
 use crate::errors::{Fault, Result};
 use crate::objects;
 
@@ -27,7 +28,7 @@ fn tuple<'py>(py: Python<'py>, arrays: Vec<UsmArray>) -> Result<Bound<'py, PyTup
 /// Raises ValueError for no arrays or shapes that do not fit, OutOfBoundsError for an axis out of range,
 /// ExecutionPlacementError where the queues differ.
 #[pyfunction]
-#[pyo3(signature = (arrays, /, *, axis=Some(0)), text_signature = "(arrays, /, *, axis=0)")]
+#[pyo3(signature = (arrays, /, axis=Some(0)), text_signature = "(arrays, /, axis=0)")]
 fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isize>) -> Result<PyArray> {
     let arrays = arrays_of(arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
@@ -39,7 +40,7 @@ fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isize>) -> Res
 /// Raises ValueError for no arrays or different shapes, OutOfBoundsError for an axis out of range,
 /// ExecutionPlacementError where the queues differ.
 #[pyfunction]
-#[pyo3(signature = (arrays, /, *, axis=0))]
+#[pyo3(signature = (arrays, /, axis=0))]
 fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> Result<PyArray> {
     let arrays = arrays_of(arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
@@ -49,7 +50,7 @@ fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> Result<PyArr
 /// The parts along an axis, without it: a tuple of views. Raises OutOfBoundsError for an axis out of range.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, axis=0))]
-fn unstack<'py>(py: Python<'py>, x: PyRef<'py, PyArray>, axis: isize) -> Result<Bound<'py, PyTuple>> {
+fn unstack<'py>(py: Python<'py>, x: Given<'py>, axis: isize) -> Result<Bound<'py, PyTuple>> {
     tuple(py, x.array().unstack(axis)?)
 }
 
@@ -57,16 +58,16 @@ fn unstack<'py>(py: Python<'py>, x: PyRef<'py, PyArray>, axis: isize) -> Result<
 /// axis out of range or named twice.
 #[pyfunction]
 #[pyo3(signature = (x, /, axis))]
-fn expand_dims(x: PyRef<'_, PyArray>, axis: &Bound<'_, PyAny>) -> Result<PyArray> {
+fn expand_dims(x: Given<'_>, axis: &Bound<'_, PyAny>) -> Result<PyArray> {
     Ok(x.array().expand_dims(&integers("axis", axis)?)?.into())
 }
 
 /// A view without these axes, a number or a tuple, which have extent 1; None: without all that have. Raises
 /// OutOfBoundsError for an axis out of range or named twice, ValueError for one of another extent.
 #[pyfunction]
-#[pyo3(signature = (x, /, axis))]
-fn squeeze(x: PyRef<'_, PyArray>, axis: &Bound<'_, PyAny>) -> Result<PyArray> {
-    let axes = axes_of("axis", Some(axis))?.unwrap_or_else(|| {
+#[pyo3(signature = (x, /, axis=None))]
+fn squeeze(x: Given<'_>, axis: Argument<'_, '_>) -> Result<PyArray> {
+    let axes = axes_of("axis", axis)?.unwrap_or_else(|| {
         let x = x.array();
         let ones = x.shape().iter().enumerate().filter(|(_, extent)| **extent == 1);
         ones.map(|(axis, _)| axis.cast_signed()).collect()
@@ -78,7 +79,7 @@ fn squeeze(x: PyRef<'_, PyArray>, axis: &Bound<'_, PyAny>) -> Result<PyArray> {
 /// permutation of the axes.
 #[pyfunction]
 #[pyo3(signature = (x, /, axes))]
-fn permute_dims(x: PyRef<'_, PyArray>, axes: &Bound<'_, PyAny>) -> Result<PyArray> {
+fn permute_dims(x: Given<'_>, axes: &Bound<'_, PyAny>) -> Result<PyArray> {
     Ok(x.array().permute_dims(&integers("axes", axes)?)?.into())
 }
 
@@ -86,11 +87,7 @@ fn permute_dims(x: PyRef<'_, PyArray>, axes: &Bound<'_, PyAny>) -> Result<PyArra
 /// OutOfBoundsError for an axis out of range or named twice, or sources and destinations of different number.
 #[pyfunction]
 #[pyo3(signature = (x, source, destination, /))]
-fn moveaxis(
-    x: PyRef<'_, PyArray>,
-    source: &Bound<'_, PyAny>,
-    destination: &Bound<'_, PyAny>,
-) -> Result<PyArray> {
+fn moveaxis(x: Given<'_>, source: &Bound<'_, PyAny>, destination: &Bound<'_, PyAny>) -> Result<PyArray> {
     let (source, destination) = (integers("source", source)?, integers("destination", destination)?);
     Ok(x.array().move_axes(&source, &destination)?.into())
 }
@@ -98,7 +95,7 @@ fn moveaxis(
 /// A view with two axes exchanged. Raises OutOfBoundsError for an axis out of range.
 #[pyfunction]
 #[pyo3(signature = (x, axis1, axis2, /))]
-fn swapaxes(x: PyRef<'_, PyArray>, axis1: isize, axis2: isize) -> Result<PyArray> {
+fn swapaxes(x: Given<'_>, axis1: isize, axis2: isize) -> Result<PyArray> {
     Ok(x.array().swap_axes(axis1, axis2)?.into())
 }
 
@@ -109,15 +106,15 @@ fn swapaxes(x: PyRef<'_, PyArray>, axis1: isize, axis2: isize) -> Result<PyArray
 ///
 /// Raises ValueError where the number of elements differs, or a copy is needed and copy is False.
 #[pyfunction]
-#[pyo3(signature = (x, /, shape, *, order="C", copy=None))]
+#[pyo3(signature = (x, /, shape, order="C", *, copy=None))]
 fn reshape(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Given<'_>,
     shape: &Bound<'_, PyAny>,
     order: &str,
     copy: Option<bool>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let mut shape = integers("shape", shape)?;
     // Column-major order is the row-major one of the reversed axes.
     let reversed = order_of(order)? == Lie::In(Order::F);
@@ -139,8 +136,8 @@ fn reshape(
 /// A view with the elements in reverse order along axes, a number or a tuple; None: along all. Raises OutOfBoundsError for
 /// an axis out of range or named twice.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, axis=None))]
-fn flip(x: PyRef<'_, PyArray>, axis: Argument<'_, '_>) -> Result<PyArray> {
+#[pyo3(signature = (x, /, axis=None))]
+fn flip(x: Given<'_>, axis: Argument<'_, '_>) -> Result<PyArray> {
     Ok(x.array().flip(axes_of("axis", axis)?.as_deref())?.into())
 }
 
@@ -151,15 +148,9 @@ fn flip(x: PyRef<'_, PyArray>, axis: Argument<'_, '_>) -> Result<PyArray> {
 ///
 /// Raises OutOfBoundsError for an axis out of range, ValueError where shifts and axes do not go together.
 #[pyfunction]
-#[pyo3(signature = (x, /, shift, *, axis=None))]
-fn roll(
-    py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    shift: &Bound<'_, PyAny>,
-    axis: Argument<'_, '_>,
-) -> Result<PyArray> {
-    let (x, shifts, axes): (&UsmArray, _, _) =
-        (&x.array(), integers("shift", shift)?, axes_of("axis", axis)?);
+#[pyo3(signature = (x, /, shift, axis=None))]
+fn roll(py: Python<'_>, x: Given<'_>, shift: &Bound<'_, PyAny>, axis: Argument<'_, '_>) -> Result<PyArray> {
+    let (x, shifts, axes): (&UsmArray, _, _) = (x.array(), integers("shift", shift)?, axes_of("axis", axis)?);
     Ok(py.detach(|| x.roll(&shifts, axes.as_deref()))?.into())
 }
 
@@ -171,18 +162,19 @@ fn roll(
 /// Raises ValueError for a negative number or too few or many of them, OutOfBoundsError for an axis out of range,
 /// TypeError for numbers that are no integers.
 #[pyfunction]
-#[pyo3(signature = (x, repeats, /, *, axis=None))]
+#[pyo3(signature = (x, repeats, /, axis=None))]
 fn repeat(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    mut x: Given<'_>,
     repeats: &Bound<'_, PyAny>,
     axis: Option<isize>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
-    if let Ok(counts) = repeats.cast::<PyArray>() {
-        let counts: &UsmArray = &counts.get().array();
+    if let Ok(mut counts) = repeats.extract::<Given<'_>>() {
+        together!(x, counts);
+        let (x, counts) = (x.array(), counts.array());
         return Ok(py.detach(|| x.repeat_each(counts, axis))?.into());
     }
+    let x = x.array();
     let single = repeats.cast::<PyInt>().is_ok() || repeats.try_iter().is_err();
     let counts = integers("repeats", repeats)?;
     match (single, counts.as_slice()) {
@@ -205,8 +197,8 @@ fn repeat(
 /// Raises ValueError for a negative number, OutOfBoundsError for too many dimensions.
 #[pyfunction]
 #[pyo3(signature = (x, repetitions, /))]
-fn tile(py: Python<'_>, x: PyRef<'_, PyArray>, repetitions: &Bound<'_, PyAny>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+fn tile(py: Python<'_>, x: Given<'_>, repetitions: &Bound<'_, PyAny>) -> Result<PyArray> {
+    let x: &UsmArray = x.array();
     let repetitions = integers("repetitions", repetitions)?;
     let repetitions = repetitions.iter().map(|&times| super::count("repetitions", times));
     let repetitions: Dims = repetitions.collect::<Result<_>>()?;
@@ -217,7 +209,7 @@ fn tile(py: Python<'_>, x: PyRef<'_, PyArray>, repetitions: &Bound<'_, PyAny>) -
 /// array does not broadcast to the shape.
 #[pyfunction]
 #[pyo3(signature = (x, /, shape))]
-fn broadcast_to(x: PyRef<'_, PyArray>, shape: &Bound<'_, PyAny>) -> Result<PyArray> {
+fn broadcast_to(x: Given<'_>, shape: &Bound<'_, PyAny>) -> Result<PyArray> {
     Ok(x.array().broadcast_to(&shape_of(shape)?)?.into())
 }
 

@@ -9,7 +9,7 @@ use super::axes::axes_of;
 use super::sequence;
 use crate::array::PyArray;
 use crate::array::construct::integers;
-use crate::array::operand::{Operand, number};
+use crate::array::operand::{Given, Operand, number, together};
 use crate::dtype;
 use crate::errors::{Fault, Result, shown};
 
@@ -23,7 +23,7 @@ macro_rules! unary {
             "Raises TypeError for a dtype that the function is not defined for.")]
         #[pyfunction]
         #[pyo3(signature = (x, /))]
-        fn $name(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
+        fn $name(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
             let x: &UsmArray = &x.array();
             Ok(py.detach(|| x.$name())?.into())
         }
@@ -41,8 +41,9 @@ unary! {
 /// Raises ValueError where shapes do not broadcast, ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, weight, /))]
-fn lerp(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: Operand<'_>, weight: Operand<'_>) -> Result<PyArray> {
-    let x1: &UsmArray = &x1.array();
+fn lerp(py: Python<'_>, mut x1: Given<'_>, mut x2: Operand<'_>, mut weight: Operand<'_>) -> Result<PyArray> {
+    together!(x1, x2, weight);
+    let x1 = x1.array();
     let (x2, weight) = (x2.get(), weight.get());
     Ok(py.detach(|| x1.lerp(x2, weight))?.into())
 }
@@ -53,12 +54,12 @@ fn lerp(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: Operand<'_>, weight: Operand
 #[pyo3(signature = (x, /, *, nan=0.0, posinf=None, neginf=None))]
 fn nan_to_num(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Given<'_>,
     nan: f64,
     posinf: Option<f64>,
     neginf: Option<f64>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| x.nan_to_num(nan, posinf, neginf))?.into())
 }
 
@@ -78,7 +79,7 @@ macro_rules! sums {
         #[pyo3(signature = (x, /, *, axis=None, dtype=None, keepdims=false))]
         fn $name(
             py: Python<'_>,
-            x: PyRef<'_, PyArray>,
+            x: Given<'_>,
             axis: Argument<'_, '_>,
             dtype: Argument<'_, '_>,
             keepdims: bool,
@@ -101,7 +102,7 @@ macro_rules! reductions {
         #[doc = concat!($what, "\n\n", about_axes!(), ", TypeError for complex numbers where they have no order.")]
         #[pyfunction]
         #[pyo3(signature = (x, /, *, axis=None, keepdims=false))]
-        fn $name(py: Python<'_>, x: PyRef<'_, PyArray>, axis: Argument<'_, '_>, keepdims: bool) -> Result<PyArray> {
+        fn $name(py: Python<'_>, x: Given<'_>, axis: Argument<'_, '_>, keepdims: bool) -> Result<PyArray> {
             let $x: &UsmArray = &x.array();
             let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
             Ok(py.detach(|| $compute)?.into())
@@ -132,7 +133,7 @@ macro_rules! spreads {
         #[pyo3(signature = (x, /, *, axis=None, correction=0.0, keepdims=false))]
         fn $name(
             py: Python<'_>,
-            x: PyRef<'_, PyArray>,
+            x: Given<'_>,
             axis: Argument<'_, '_>,
             correction: f64,
             keepdims: bool,
@@ -198,7 +199,7 @@ macro_rules! quantiles {
         #[pyo3(signature = (x, q, /, *, axis=None, method="linear", keepdims=false))]
         fn $name(
             py: Python<'_>,
-            x: PyRef<'_, PyArray>,
+            x: Given<'_>,
             q: &Bound<'_, PyAny>,
             axis: Argument<'_, '_>,
             method: &str,
@@ -234,13 +235,8 @@ quantiles! {
 /// where there is no memory for so many.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, weights=None, minlength=0))]
-fn bincount(
-    py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    weights: Argument<'_, '_>,
-    minlength: isize,
-) -> Result<PyArray> {
-    let (x, minlength): (&UsmArray, _) = (&x.array(), super::count("minlength", minlength)?);
+fn bincount(py: Python<'_>, x: Given<'_>, weights: Argument<'_, '_>, minlength: isize) -> Result<PyArray> {
+    let (x, minlength): (&UsmArray, _) = (x.array(), super::count("minlength", minlength)?);
     let weights = weights_of(weights, x)?;
     let counted = || match &weights {
         Some(weights) => x.bincount_weighted(weights, minlength),
@@ -264,8 +260,9 @@ fn weights_of(weights: Argument<'_, '_>, beside: &UsmArray) -> Result<Option<Usm
 /// Raises ValueError for edges that neither increase nor decrease, TypeError for complex numbers.
 #[pyfunction]
 #[pyo3(signature = (x, bins, /, *, right=false))]
-fn digitize(py: Python<'_>, x: PyRef<'_, PyArray>, bins: PyRef<'_, PyArray>, right: bool) -> Result<PyArray> {
-    let (x, bins): (&UsmArray, &UsmArray) = (&x.array(), &bins.array());
+fn digitize(py: Python<'_>, mut x: Given<'_>, mut bins: Given<'_>, right: bool) -> Result<PyArray> {
+    together!(x, bins);
+    let (x, bins) = (x.array(), bins.array());
     Ok(py.detach(|| x.digitize(bins, right))?.into())
 }
 
@@ -284,13 +281,13 @@ fn digitize(py: Python<'_>, x: PyRef<'_, PyArray>, bins: PyRef<'_, PyArray>, rig
 )]
 fn histogram(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Given<'_>,
     bins: Argument<'_, '_>,
     range: Option<(f64, f64)>,
     weights: Argument<'_, '_>,
     density: bool,
 ) -> Result<(PyArray, PyArray)> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let weights = weights_of(weights, x)?;
     let listed = |edges: &Bound<'_, PyAny>| sequence::array_of(edges, None, x.queue(), x.usm_kind());
     let edges = match bins {
@@ -327,14 +324,15 @@ fn histogram(
 #[pyo3(signature = (x, xp, fp, /, *, left=None, right=None, period=None))]
 fn interp(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    xp: PyRef<'_, PyArray>,
-    fp: PyRef<'_, PyArray>,
+    mut x: Given<'_>,
+    mut xp: Given<'_>,
+    mut fp: Given<'_>,
     left: Option<f64>,
     right: Option<f64>,
     period: Option<f64>,
 ) -> Result<PyArray> {
-    let (x, xp, fp): (&UsmArray, &UsmArray, &UsmArray) = (&x.array(), &xp.array(), &fp.array());
+    together!(x, xp, fp);
+    let (x, xp, fp) = (x.array(), xp.array(), fp.array());
     Ok(py.detach(|| x.interp(xp, fp, left, right, period))?.into())
 }
 
@@ -349,7 +347,7 @@ fn interp(
 #[pyo3(signature = (f, /, *spacing, axis=None, edge_order=1))]
 fn gradient<'py>(
     py: Python<'py>,
-    f: PyRef<'py, PyArray>,
+    mut f: Given<'py>,
     spacing: &Bound<'py, PyTuple>,
     axis: Argument<'_, 'py>,
     edge_order: u32,
@@ -359,13 +357,15 @@ fn gradient<'py>(
             "`edge_order` is {edge_order}; expected 1 or 2"
         ))));
     }
-    let f: &UsmArray = &f.array();
     let axes: Vec<isize> = match axes_of("axis", axis)? {
         Some(axes) => axes.to_vec(),
         None => (0..f.ndim().cast_signed()).collect(),
     };
-    let steps = spacing.iter().map(|step| match step.extract::<Operand<'_>>() {
-        Ok(Operand::Array(array)) if array.ndim() > 0 => Ok((1.0, Some(UsmArray::clone(&array)))),
+    let steps = spacing.iter().map(|step| match step.extract::<Given<'_>>() {
+        Ok(mut array) if array.ndim() > 0 => {
+            together!(f, array);
+            Ok((1.0, Some(UsmArray::clone(&array))))
+        }
         _ => match step.extract::<f64>() {
             Ok(step) => Ok((step, None)),
             Err(_) => Err(Fault::Python(PyTypeError::new_err(format!(
@@ -375,6 +375,7 @@ fn gradient<'py>(
         },
     });
     let steps = steps.collect::<Result<Vec<_>>>()?;
+    let f = f.array();
     let all = match steps.len() {
         0 => vec![(1.0, None); axes.len()],
         1 if steps[0].1.is_none() => vec![steps[0].clone(); axes.len()],
@@ -408,11 +409,11 @@ fn gradient<'py>(
 #[pyo3(signature = (x, window_shape, /, *, axis=None))]
 fn sliding_window_view(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Given<'_>,
     window_shape: &Bound<'_, PyAny>,
     axis: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let extents = integers("window_shape", window_shape)?;
     let window = extents.iter().map(|&extent| super::count("window_shape", extent));
     let (window, axes) = (window.collect::<Result<Vec<_>>>()?, axes_of("axis", axis)?);

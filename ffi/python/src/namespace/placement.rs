@@ -74,7 +74,8 @@ pub(crate) fn kind_of(usm_type: Option<&Bound<'_, PyAny>>) -> Result<Option<UsmK
     match argument.cast::<PyString>() {
         Ok(name) => Ok(Some(name.to_cow()?.parse()?)),
         Err(_) => Err(Fault::Python(PyTypeError::new_err(format!(
-            "`usm_type` is {}; expected \"device\", \"shared\" or \"host\"; help: leave it out for device memory",
+            "`usm_type` is {}; expected \"device\", \"shared\" or \"host\"; help: leave it out for memory that the host shares with \
+             the device, or that of the device where there is none",
             shown(argument)
         )))),
     }
@@ -97,8 +98,8 @@ pub(crate) fn imported(
     let place = queue.clone().map_or_else(Queue::default_queue, Ok)?;
     let array = protocol::import(object, &Request { queue: Some(&place), copy })?;
     if let Some(array) = &array {
-        if array.context() != place.context() {
-            kind.get_or_insert(UsmKind::Device);
+        if copy == Some(true) || array.context() != place.context() {
+            kind.get_or_insert(place.device().default_kind());
         }
         *queue = Some(place);
     }

@@ -1,13 +1,15 @@
 //! Reductions, and running folds along an axis.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use stridewise::{Reduction, Scan, UsmArray};
+use stridewise::{Dtype, Reduction, Scan, UsmArray};
 
 use super::axes::axes_of;
 use super::output::deliver;
 use crate::array::PyArray;
+use crate::array::operand::{Given, together};
 use crate::dtype;
-use crate::errors::Result;
+use crate::errors::{Fault, Result};
 
 /// An argument that may be missing.
 type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -30,14 +32,14 @@ macro_rules! sums {
             default integer dtype of their sign, and else the array's. ", about_axes!(), ", TypeError for a dtype that the \
             device does not compute in.")]
         #[pyfunction]
-        #[pyo3(signature = (x, /, *, axis=None, dtype=None, keepdims=false, out=None))]
+        #[pyo3(signature = (x, /, axis=None, dtype=None, out=None, keepdims=false))]
         fn $name<'py>(
             py: Python<'py>,
-            x: PyRef<'py, PyArray>,
+            x: Given<'py>,
             axis: Argument<'_, 'py>,
             dtype: Argument<'_, 'py>,
-            keepdims: bool,
             out: Out<'py>,
+            keepdims: bool,
         ) -> Result<Bound<'py, PyArray>> {
             let x: &UsmArray = &x.array();
             let axes = axes_of("axis", axis)?;
@@ -56,13 +58,13 @@ macro_rules! reductions {
     ($($name:ident ($x:ident, $axes:ident, $keepdims:ident) $what:literal $raises:literal => $compute:expr;)*) => {$(
         #[doc = concat!($what, "\n\n", about_axes!(), $raises)]
         #[pyfunction]
-        #[pyo3(signature = (x, /, *, axis=None, keepdims=false, out=None))]
+        #[pyo3(signature = (x, /, axis=None, out=None, keepdims=false))]
         fn $name<'py>(
             py: Python<'py>,
-            x: PyRef<'py, PyArray>,
+            x: Given<'py>,
             axis: Argument<'_, 'py>,
-            keepdims: bool,
             out: Out<'py>,
+            keepdims: bool,
         ) -> Result<Bound<'py, PyArray>> {
             let $x: &UsmArray = &x.array();
             let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
@@ -77,14 +79,35 @@ reductions! {
     min (x, axes, keepdims) "The smallest element over axes; NaN where there is one."
         ", ValueError where there is no element, TypeError for complex numbers."
         => x.reduce(Reduction::Min, axes.as_deref(), keepdims);
-    mean (x, axes, keepdims) "The arithmetic mean over axes; of bool and integers in the default floating dtype."
-        "." => x.reduce(Reduction::Mean, axes.as_deref(), keepdims);
     all (x, axes, keepdims) "Whether all elements over axes are other than zero; true of none."
         "." => x.reduce(Reduction::All, axes.as_deref(), keepdims);
     any (x, axes, keepdims) "Whether any element over axes is other than zero; false of none."
         "." => x.reduce(Reduction::Any, axes.as_deref(), keepdims);
     count_nonzero (x, axes, keepdims) "How many elements over axes are other than zero, in the default integer dtype."
         "." => x.count_nonzero(axes.as_deref(), keepdims);
+}
+
+/// The elements converted to a dtype, recorded; as they are without one.
+fn converted(x: &UsmArray, dtype: Option<Dtype>) -> stridewise::Result<UsmArray> {
+    dtype.map_or_else(|| Ok(x.clone()), |dtype| x.astype(dtype))
+}
+
+#[doc = concat!("The arithmetic mean over axes; of bool and integers in the default floating dtype.\n\ndtype: that elements \
+    are converted to first. ", about_axes!(), ".")]
+#[pyfunction]
+#[pyo3(signature = (x, /, axis=None, dtype=None, out=None, keepdims=false))]
+fn mean<'py>(
+    py: Python<'py>,
+    x: Given<'py>,
+    axis: Argument<'_, 'py>,
+    dtype: Argument<'_, 'py>,
+    out: Out<'py>,
+    keepdims: bool,
+) -> Result<Bound<'py, PyArray>> {
+    let x: &UsmArray = x.array();
+    let axes = axes_of("axis", axis)?;
+    let dtype = dtype::optional(dtype, x.device().dtype_support())?;
+    deliver(py, out.as_ref(), || converted(x, dtype)?.reduce(Reduction::Mean, axes.as_deref(), keepdims))
 }
 
 /// Reductions to a place along an axis.
@@ -95,13 +118,13 @@ macro_rules! places {
             with extent 1. out: an array of the result's shape to write to.\n\nRaises OutOfBoundsError for an axis out of \
             range, ValueError where there is no element, TypeError for complex numbers.")]
         #[pyfunction]
-        #[pyo3(signature = (x, /, *, axis=None, keepdims=false, out=None))]
+        #[pyo3(signature = (x, /, axis=None, out=None, *, keepdims=false))]
         fn $name<'py>(
             py: Python<'py>,
-            x: PyRef<'py, PyArray>,
+            x: Given<'py>,
             axis: Option<isize>,
-            keepdims: bool,
             out: Out<'py>,
+            keepdims: bool,
         ) -> Result<Bound<'py, PyArray>> {
             let x: &UsmArray = &x.array();
             deliver(py, out.as_ref(), || {
@@ -120,21 +143,36 @@ places! {
 macro_rules! spreads {
     ($($function:ident $name:literal $method:ident $what:literal;)*) => {$(
         #[doc = concat!($what, " over axes, real also of complex numbers; of bool and integers in the default floating \
-            dtype.\n\ncorrection: subtracted from the number of elements: 0 for a whole population, 1 for a sample. ",
-            about_axes!(), ", ValueError for a correction that is not finite.")]
+            dtype.\n\ndtype: that elements are converted to first. correction, by its other name ddof: subtracted from the \
+            number of elements: 0 for a whole population, 1 for a sample. ", about_axes!(), ", ValueError for a correction \
+            that is not finite, or under both names.")]
         #[pyfunction]
-        #[pyo3(name = $name, signature = (x, /, *, axis=None, correction=0.0, keepdims=false, out=None))]
+        #[pyo3(
+            name = $name,
+            signature = (x, /, axis=None, dtype=None, out=None, ddof=None, keepdims=false, *, correction=None),
+            text_signature = "(x, /, axis=None, dtype=None, out=None, ddof=None, keepdims=False, *, correction=0.0)"
+        )]
+        #[allow(clippy::too_many_arguments)]
         fn $function<'py>(
             py: Python<'py>,
-            x: PyRef<'py, PyArray>,
+            x: Given<'py>,
             axis: Argument<'_, 'py>,
-            correction: f64,
-            keepdims: bool,
+            dtype: Argument<'_, 'py>,
             out: Out<'py>,
+            ddof: Option<f64>,
+            keepdims: bool,
+            correction: Option<f64>,
         ) -> Result<Bound<'py, PyArray>> {
             let x: &UsmArray = &x.array();
             let axes = axes_of("axis", axis)?;
-            deliver(py, out.as_ref(), || x.$method(axes.as_deref(), keepdims, correction))
+            let dtype = dtype::optional(dtype, x.device().dtype_support())?;
+            if let (Some(ddof), Some(correction)) = (ddof, correction) {
+                return Err(Fault::Python(PyValueError::new_err(format!(
+                    "`ddof` is {ddof} and `correction` is {correction}; expected one of both, for they are the same"
+                ))));
+            }
+            let correction = ddof.or(correction).unwrap_or(0.0);
+            deliver(py, out.as_ref(), || converted(x, dtype)?.$method(axes.as_deref(), keepdims, correction))
         }
     )*};
 }
@@ -152,7 +190,7 @@ macro_rules! magnitudes {
         #[pyo3(signature = (x, /, *, axis=None, dtype=None, keepdims=false, out=None))]
         fn $name<'py>(
             py: Python<'py>,
-            x: PyRef<'py, PyArray>,
+            x: Given<'py>,
             axis: Argument<'_, 'py>,
             dtype: Argument<'_, 'py>,
             keepdims: bool,
@@ -182,7 +220,7 @@ macro_rules! scans {
         #[pyo3(signature = (x, /, *, axis=None, dtype=None, include_initial=false, out=None))]
         fn $name<'py>(
             py: Python<'py>,
-            x: PyRef<'py, PyArray>,
+            x: Given<'py>,
             axis: Option<isize>,
             dtype: Argument<'_, 'py>,
             include_initial: bool,
@@ -207,20 +245,20 @@ scans! {
 ///
 /// Raises OutOfBoundsError for an axis out of range, ValueError for a negative n or shapes that do not fit.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, axis=-1, n=1, prepend=None, append=None), text_signature = "(x, /, *, axis=-1, n=1, prepend=None, append=None)")]
+#[pyo3(signature = (x, /, n=1, axis=-1, prepend=None, append=None), text_signature = "(x, /, n=1, axis=-1, prepend=None, append=None)")]
 fn diff(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    axis: isize,
+    mut x: Given<'_>,
     n: isize,
-    prepend: Option<PyRef<'_, PyArray>>,
-    append: Option<PyRef<'_, PyArray>>,
+    axis: isize,
+    mut prepend: Option<Given<'_>>,
+    mut append: Option<Given<'_>>,
 ) -> Result<PyArray> {
     let n = super::count("n", n)?;
-    let x: &UsmArray = &x.array();
-    let prepend = prepend.as_ref().map(|edge| edge.array());
-    let append = append.as_ref().map(|edge| edge.array());
-    Ok(py.detach(|| x.diff(axis, n, prepend.as_deref(), append.as_deref()))?.into())
+    together!(x, prepend, append);
+    let x = x.array();
+    let (prepend, append) = (prepend.as_ref().map(Given::array), append.as_ref().map(Given::array));
+    Ok(py.detach(|| x.diff(axis, n, prepend, append))?.into())
 }
 
 /// Adds the functions to the module.

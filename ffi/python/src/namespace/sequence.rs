@@ -9,6 +9,8 @@ use stridewise::{
     Dtype, Element, MAX_NDIM, Queue, UsmArray, UsmKind, Weak, promote_types, result_type, stack,
 };
 
+use super::creation::adapted;
+use super::placement::Lie;
 use crate::array::PyArray;
 use crate::array::operand::{Operand, number};
 use crate::errors::{Fault, Result};
@@ -131,7 +133,7 @@ pub(crate) fn array_of(
 }
 
 /// As [`array_of`], where a queue or a kind need not be named: then it is that of the arrays among the numbers, and without
-/// any, device memory on the default device. To a queue that is named, all arrays are moved. The dtype is that for a queue.
+/// any, the default one of the default device. To a queue that is named, all arrays are moved. The dtype is that for a queue.
 ///
 /// # Errors
 /// As for [`array_of`]; `ExecutionPlacementError` where no queue is named and two arrays are on different ones.
@@ -154,14 +156,14 @@ pub(crate) fn array_placed(
     }
     let (own_queue, own_kind) = home.unzip();
     let queue = queue.or(own_queue).map_or_else(Queue::default_queue, Ok)?;
-    let kind = kind.or(own_kind).unwrap_or(UsmKind::Device);
+    let kind = kind.or(own_kind).unwrap_or_else(|| queue.device().default_kind());
     let (dtype, place) = (dtype(&queue)?, Place { queue: &queue, kind, moved });
     if let Some(contents) = numbers {
         return array_of_numbers(object.py(), contents, dtype, &place);
     }
     let array = stacked(0, object, dtype, &place)?;
     // What is put together of arrays has their kind.
-    if array.usm_kind() == kind { Ok(array) } else { Ok(object.py().detach(|| array.to_kind(kind))?) }
+    Ok(object.py().detach(|| adapted(&array, array.dtype(), None, Some(kind), Lie::Kept, None))?)
 }
 
 /// The queue of the first array in a sequence, and the kind of a result of all.
@@ -270,12 +272,12 @@ fn stacked(
         return if moved { Ok(object.py().detach(|| array.to_queue(queue))?) } else { Ok(array) };
     }
     let Some(items) = items(object)? else {
-        return match object.extract::<Operand<'_>>() {
-            Ok(Operand::Scalar(value)) => {
+        return match Operand::value(object) {
+            Ok(Some(Operand::Scalar(value))) => {
                 let value = dtype.map_or(Ok(value), |dtype| value.weak().assigned(dtype))?;
                 Ok(UsmArray::full(queue, &[], value, kind)?)
             }
-            Ok(Operand::Weak(value)) => {
+            Ok(Some(Operand::Weak(value))) => {
                 let dtype = dtype.map_or_else(|| natural(&[value], queue), Ok)?;
                 Ok(UsmArray::full(queue, &[], value.assigned(dtype)?, kind)?)
             }

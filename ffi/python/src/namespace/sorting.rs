@@ -6,41 +6,71 @@ use pyo3::sync::PyOnceLock;
 use stridewise::{Side, UsmArray, Weak, result_type};
 
 use crate::array::PyArray;
-use crate::array::operand::Operand;
+use crate::array::operand::{Given, Operand, together};
 use crate::errors::{Fault, Result};
 
-/// A sorted copy along an axis, from the smallest to the largest element or, descending, the reverse. Equal elements keep
-/// their order, whatever stable says; NaN comes last. Complex numbers are ordered by their real, then their imaginary part.
+/// The sort is stable always, so every kind of NumPy's is what it does.
+fn always_stable(_stable: bool, kind: Option<&str>) -> Result<()> {
+    match kind {
+        None | Some("quicksort" | "mergesort" | "heapsort" | "stable") => Ok(()),
+        Some(other) => Err(Fault::Python(PyValueError::new_err(format!(
+            "`kind` is {other:?}; expected \"stable\", or another kind of NumPy's; help: leave it out"
+        )))),
+    }
+}
+
+/// What is done along an axis, or along all elements in row-major order.
+fn along(
+    x: &UsmArray,
+    axis: Option<isize>,
+    run: impl FnOnce(&UsmArray, isize) -> stridewise::Result<UsmArray>,
+) -> stridewise::Result<UsmArray> {
+    match axis {
+        Some(axis) => run(x, axis),
+        None => run(&x.reshape(&[-1])?, 0),
+    }
+}
+
+/// A sorted copy along an axis, from the smallest to the largest element or, descending, the reverse; axis None: of all
+/// elements in one dimension. Equal elements keep their order, whatever stable and kind say; NaN comes last. Complex numbers
+/// are ordered by their real, then their imaginary part.
 ///
 /// Raises OutOfBoundsError for an axis out of range.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, axis=-1, descending=false, stable=true), text_signature = "(x, /, *, axis=-1, descending=False, stable=True)")]
+#[pyo3(
+    signature = (x, /, axis=Some(-1), kind=None, *, descending=false, stable=true),
+    text_signature = "(x, /, axis=-1, kind=None, *, descending=False, stable=True)"
+)]
 fn sort(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    axis: isize,
+    x: Given<'_>,
+    axis: Option<isize>,
+    kind: Option<&str>,
     descending: bool,
     stable: bool,
 ) -> Result<PyArray> {
-    // The sort is stable always.
-    let _ = stable;
-    let x: &UsmArray = &x.array();
-    Ok(py.detach(|| x.sort(axis, descending))?.into())
+    always_stable(stable, kind)?;
+    let x = x.array();
+    Ok(py.detach(|| along(x, axis, |x, axis| x.sort(axis, descending)))?.into())
 }
 
 /// The places, as int64, of the elements of the sorted array. Arguments and errors as for `sort`.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, axis=-1, descending=false, stable=true), text_signature = "(x, /, *, axis=-1, descending=False, stable=True)")]
+#[pyo3(
+    signature = (x, /, axis=Some(-1), kind=None, *, descending=false, stable=true),
+    text_signature = "(x, /, axis=-1, kind=None, *, descending=False, stable=True)"
+)]
 fn argsort(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    axis: isize,
+    x: Given<'_>,
+    axis: Option<isize>,
+    kind: Option<&str>,
     descending: bool,
     stable: bool,
 ) -> Result<PyArray> {
-    let _ = stable;
-    let x: &UsmArray = &x.array();
-    Ok(py.detach(|| x.argsort(axis, descending))?.into())
+    always_stable(stable, kind)?;
+    let x = x.array();
+    Ok(py.detach(|| along(x, axis, |x, axis| x.argsort(axis, descending)))?.into())
 }
 
 /// Named tuples of results: their names and fields.
@@ -76,7 +106,7 @@ impl Named {
 #[pyo3(signature = (x, k, /, *, axis=None, mode="largest"))]
 fn top_k<'py>(
     py: Python<'py>,
-    x: PyRef<'py, PyArray>,
+    x: Given<'py>,
     k: isize,
     axis: Option<isize>,
     mode: &str,
@@ -90,7 +120,7 @@ fn top_k<'py>(
             ))));
         }
     };
-    let (x, k): (&UsmArray, _) = (&x.array(), super::count("k", k)?);
+    let (x, k): (&UsmArray, _) = (x.array(), super::count("k", k)?);
     let (values, places) = py.detach(|| x.top_k(k, axis, largest))?;
     TOP_K.of(py, [values, places])
 }
@@ -113,7 +143,8 @@ fn array_beside(operand: &Operand<'_>, beside: Option<&UsmArray>) -> Result<UsmA
     match beside {
         Some(beside) => Ok(UsmArray::full(beside.queue(), &[], value, beside.usm_kind())?),
         None => {
-            Ok(UsmArray::full(&stridewise::Queue::default_queue()?, &[], value, stridewise::UsmKind::Device)?)
+            let queue = stridewise::Queue::default_queue()?;
+            Ok(UsmArray::full(&queue, &[], value, queue.device().default_kind())?)
         }
     }
 }
@@ -126,13 +157,13 @@ fn array_beside(operand: &Operand<'_>, beside: Option<&UsmArray>) -> Result<UsmA
 /// Raises ValueError where x1 has not one dimension or the sorter has another length, OutOfBoundsError for a place of the
 /// sorter out of range.
 #[pyfunction]
-#[pyo3(signature = (x1, x2, /, *, side="left", sorter=None))]
+#[pyo3(signature = (x1, x2, /, side="left", sorter=None))]
 fn searchsorted(
     py: Python<'_>,
-    x1: PyRef<'_, PyArray>,
-    x2: Operand<'_>,
+    mut x1: Given<'_>,
+    mut x2: Operand<'_>,
     side: &str,
-    sorter: Option<PyRef<'_, PyArray>>,
+    mut sorter: Option<Given<'_>>,
 ) -> Result<PyArray> {
     let side = match side {
         "left" => Side::Left,
@@ -143,17 +174,19 @@ fn searchsorted(
             ))));
         }
     };
-    let x1: &UsmArray = &x1.array();
+    together!(x1, x2, sorter);
+    let x1 = x1.array();
     let x2 = array_beside(&x2, Some(x1))?;
     let sorter = sorter.as_ref().map(|sorter| sorter.array());
-    Ok(py.detach(|| x1.searchsorted(&x2, side, sorter.as_deref()))?.into())
+    Ok(py.detach(|| x1.searchsorted(&x2, side, sorter))?.into())
 }
 
 /// For each element of x1, whether it is among the elements of x2 or, with invert, is not: an array of bool of the shape
 /// of x1. One of both may be a number. Raises ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, *, invert=false))]
-fn isin(py: Python<'_>, x1: Operand<'_>, x2: Operand<'_>, invert: bool) -> Result<PyArray> {
+fn isin(py: Python<'_>, mut x1: Operand<'_>, mut x2: Operand<'_>, invert: bool) -> Result<PyArray> {
+    together!(x1, x2);
     let beside = |operand: &Operand<'_>| match operand {
         Operand::Array(array) => Some(UsmArray::clone(array)),
         _ => None,
@@ -166,16 +199,16 @@ fn isin(py: Python<'_>, x1: Operand<'_>, x2: Operand<'_>, invert: bool) -> Resul
 /// The different elements, sorted, in one dimension. Each NaN is an element of its own.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn unique_values(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+fn unique_values(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| x.unique_values())?.into())
 }
 
 /// The different elements, sorted, and how often each occurs, as int64: a named tuple (values, counts).
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn unique_counts<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array();
+fn unique_counts<'py>(py: Python<'py>, x: Given<'py>) -> Result<Bound<'py, PyAny>> {
+    let x: &UsmArray = x.array();
     let (values, counts) = py.detach(|| x.unique_counts())?;
     UNIQUE_COUNTS.of(py, [values, counts])
 }
@@ -184,8 +217,8 @@ fn unique_counts<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'
 /// (values, inverse_indices).
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn unique_inverse<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array();
+fn unique_inverse<'py>(py: Python<'py>, x: Given<'py>) -> Result<Bound<'py, PyAny>> {
+    let x: &UsmArray = x.array();
     let (values, inverse) = py.detach(|| x.unique_inverse())?;
     UNIQUE_INVERSE.of(py, [values, inverse])
 }
@@ -195,8 +228,8 @@ fn unique_inverse<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<
 /// Places and counts are int64.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn unique_all<'py>(py: Python<'py>, x: PyRef<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array();
+fn unique_all<'py>(py: Python<'py>, x: Given<'py>) -> Result<Bound<'py, PyAny>> {
+    let x: &UsmArray = x.array();
     let all = py.detach(|| x.unique_all())?;
     UNIQUE_ALL.of(py, [all.values, all.indices, all.inverse_indices, all.counts])
 }

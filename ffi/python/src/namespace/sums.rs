@@ -8,10 +8,10 @@ use stridewise::{Dtype, Overlap, Padding, Reduction, UsmArray, Weak};
 
 use super::axes::{arrays_of, axes_of};
 use super::sequence;
-use crate::array::PyArray;
 use crate::array::construct::integers;
 use crate::array::indexing::items_of;
-use crate::array::operand::{Operand, number};
+use crate::array::operand::{Given, Operand, number, together};
+use crate::array::{Now, PyArray};
 use crate::errors::{Fault, Result, shown};
 
 /// An argument that may be missing.
@@ -28,9 +28,11 @@ fn add_at(
     py: Python<'_>,
     x: PyRef<'_, PyArray>,
     indices: &Bound<'_, PyAny>,
-    values: Operand<'_>,
+    mut values: Operand<'_>,
 ) -> Result<()> {
-    let x: &UsmArray = &x.array();
+    let mut x = Given::Ours(Now::of(x));
+    together!(x, values);
+    let x = x.array();
     let items = items_of(indices, x)?;
     let values = values.get();
     py.detach(|| x.add_at(&items, values))?;
@@ -99,12 +101,12 @@ fn widths_of(width: &Bound<'_, PyAny>, ndim: usize) -> Result<Vec<(usize, usize)
 )]
 fn pad(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Given<'_>,
     pad_width: &Bound<'_, PyAny>,
     mode: &str,
     constant_values: Argument<'_, '_>,
 ) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let value = match constant_values {
         None if x.dtype() == Dtype::Bool => Weak::Bool(false),
         None => Weak::Int(0),
@@ -151,8 +153,9 @@ fn overlap_of(mode: &str) -> Result<Overlap> {
 /// Raises ValueError for other than one dimension, no elements or another mode, TypeError for bool.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, mode="full"))]
-fn convolve(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, mode: &str) -> Result<PyArray> {
-    let (x1, x2, overlap): (&UsmArray, &UsmArray, _) = (&x1.array(), &x2.array(), overlap_of(mode)?);
+fn convolve(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, mode: &str) -> Result<PyArray> {
+    together!(x1, x2);
+    let (x1, x2, overlap) = (x1.array(), x2.array(), overlap_of(mode)?);
     Ok(py.detach(|| x1.convolve(x2, overlap))?.into())
 }
 
@@ -160,8 +163,9 @@ fn convolve(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, mode
 /// for `convolve`.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, mode="valid"))]
-fn correlate(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, mode: &str) -> Result<PyArray> {
-    let (x1, x2, overlap): (&UsmArray, &UsmArray, _) = (&x1.array(), &x2.array(), overlap_of(mode)?);
+fn correlate(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, mode: &str) -> Result<PyArray> {
+    together!(x1, x2);
+    let (x1, x2, overlap) = (x1.array(), x2.array(), overlap_of(mode)?);
     Ok(py.detach(|| x1.correlate(x2, overlap))?.into())
 }
 
@@ -170,8 +174,8 @@ fn correlate(py: Python<'_>, x1: PyRef<'_, PyArray>, x2: PyRef<'_, PyArray>, mod
 /// Raises ValueError where p has not one dimension.
 #[pyfunction]
 #[pyo3(signature = (p, x, /))]
-fn polyval(py: Python<'_>, p: &Bound<'_, PyAny>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+fn polyval(py: Python<'_>, p: &Bound<'_, PyAny>, x: Given<'_>) -> Result<PyArray> {
+    let x: &UsmArray = x.array();
     let p = match p.cast::<PyArray>() {
         Ok(p) => p.get().array().clone(),
         Err(_) => sequence::array_of(p, None, x.queue(), x.usm_kind())?,
@@ -197,8 +201,8 @@ fn lexsort(py: Python<'_>, keys: &Bound<'_, PyAny>, axis: isize) -> Result<PyArr
 /// Raises OutOfBoundsError for a place or an axis out of range.
 #[pyfunction]
 #[pyo3(signature = (x, kth, /, axis=Some(-1)), text_signature = "(x, kth, /, axis=-1)")]
-fn argpartition(py: Python<'_>, x: PyRef<'_, PyArray>, kth: isize, axis: Option<isize>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+fn argpartition(py: Python<'_>, x: Given<'_>, kth: isize, axis: Option<isize>) -> Result<PyArray> {
+    let x: &UsmArray = x.array();
     let order = || match axis {
         Some(axis) => x.argpartition(kth, axis),
         None => x.reshape(&[-1])?.argpartition(kth, 0),
@@ -212,18 +216,18 @@ fn argpartition(py: Python<'_>, x: PyRef<'_, PyArray>, kth: isize, axis: Option<
 /// Raises ValueError for weights of another shape, OutOfBoundsError for an axis out of range or named twice.
 #[pyfunction]
 #[pyo3(
-    signature = (x, /, *, axis=None, weights=None, returned=false, keepdims=false),
-    text_signature = "(x, /, *, axis=None, weights=None, returned=False, keepdims=False)"
+    signature = (x, /, axis=None, weights=None, returned=false, keepdims=false),
+    text_signature = "(x, /, axis=None, weights=None, returned=False, keepdims=False)"
 )]
 fn average<'py>(
     py: Python<'py>,
-    x: PyRef<'py, PyArray>,
+    x: Given<'py>,
     axis: Argument<'_, 'py>,
     weights: Argument<'_, 'py>,
     returned: bool,
     keepdims: bool,
 ) -> Result<Bound<'py, PyAny>> {
-    let x: &UsmArray = &x.array();
+    let x: &UsmArray = x.array();
     let axes = axes_of("axis", axis)?;
     let weights = match weights.filter(|weights| !weights.is_none()) {
         None => None,
@@ -262,15 +266,14 @@ fn average<'py>(
 )]
 fn cov(
     py: Python<'_>,
-    m: PyRef<'_, PyArray>,
-    y: Option<PyRef<'_, PyArray>>,
+    mut m: Given<'_>,
+    mut y: Option<Given<'_>>,
     rowvar: bool,
     bias: bool,
     ddof: Option<f64>,
 ) -> Result<PyArray> {
-    let m: &UsmArray = &m.array();
-    let other = y.as_ref().map(|y| y.array());
-    let other: Option<&UsmArray> = other.as_deref();
+    together!(m, y);
+    let (m, other) = (m.array(), y.as_ref().map(Given::array));
     let correction = ddof.unwrap_or(if bias { 0.0 } else { 1.0 });
     Ok(py.detach(|| m.cov(other, !rowvar, correction))?.into())
 }
@@ -279,31 +282,25 @@ fn cov(
 /// `cov`.
 #[pyfunction]
 #[pyo3(signature = (x, y=None, *, rowvar=true), text_signature = "(x, y=None, *, rowvar=True)")]
-fn corrcoef(
-    py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    y: Option<PyRef<'_, PyArray>>,
-    rowvar: bool,
-) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
-    let other = y.as_ref().map(|y| y.array());
-    let other: Option<&UsmArray> = other.as_deref();
+fn corrcoef(py: Python<'_>, mut x: Given<'_>, mut y: Option<Given<'_>>, rowvar: bool) -> Result<PyArray> {
+    together!(x, y);
+    let (x, other) = (x.array(), y.as_ref().map(Given::array));
     Ok(py.detach(|| x.corrcoef(other, !rowvar))?.into())
 }
 
 /// Whether numbers are inf; integers are not. Elementwise, recorded. Raises TypeError for complex numbers.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn isposinf(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+fn isposinf(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| x.isposinf())?.into())
 }
 
 /// Whether numbers are -inf; integers are not. Elementwise, recorded. Raises TypeError for complex numbers.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn isneginf(py: Python<'_>, x: PyRef<'_, PyArray>) -> Result<PyArray> {
-    let x: &UsmArray = &x.array();
+fn isneginf(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
+    let x: &UsmArray = x.array();
     Ok(py.detach(|| x.isneginf())?.into())
 }
 

@@ -1,6 +1,6 @@
 //! Dtypes: which one comes out, which one fits where, and their limits; and the constants.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use stridewise::{Casting, Dtype, DtypeKind, DtypeSupport, FloatInfo, IntInfo, Weak};
@@ -8,7 +8,7 @@ use stridewise::{Casting, Dtype, DtypeKind, DtypeSupport, FloatInfo, IntInfo, We
 use crate::array::PyArray;
 use crate::array::operand::Operand;
 use crate::dtype::{self, PyDtype};
-use crate::errors::{Fault, Result, shown};
+use crate::errors::{Fault, Result};
 
 /// The version of the standard that the namespace follows.
 const VERSION: &str = "2025.12";
@@ -77,13 +77,7 @@ fn result_type(py: Python<'_>, arrays_and_dtypes: &Bound<'_, PyTuple>) -> Result
 #[pyfunction]
 #[pyo3(signature = (dtype, kind))]
 fn isdtype(dtype: &Bound<'_, PyAny>, kind: &Bound<'_, PyAny>) -> Result<bool> {
-    let Ok(dtype) = dtype.cast::<PyDtype>() else {
-        return Err(Fault::Python(PyTypeError::new_err(format!(
-            "`dtype` is {}; expected a dtype such as stridewise.float32",
-            shown(dtype)
-        ))));
-    };
-    is_of(dtype.get().0, kind)
+    is_of(dtype::extract(dtype, DtypeSupport::ALL)?, kind)
 }
 
 /// Whether a dtype is of a kind, as [`isdtype`] has it.

@@ -2,7 +2,7 @@
 
 mod buffer;
 mod dlpack;
-mod numpy;
+pub(crate) mod numpy;
 pub(crate) mod sycl;
 
 use pyo3::exceptions::PyBufferError;
@@ -25,7 +25,8 @@ pub(crate) struct Request<'a> {
 type Import = fn(&Bound<'_, PyAny>, &Request<'_>) -> Result<Option<UsmArray>>;
 
 /// The protocols, in the order in which they are tried; one line each.
-const PROTOCOLS: &[Import] = &[sycl::import, dlpack::import, numpy::import, buffer::import];
+const PROTOCOLS: &[Import] =
+    &[sycl::import, dlpack::import, numpy::import, buffer::import, numpy::import_made];
 
 /// The array that an object of others is in USM memory, which has a queue; `None` where it is none.
 pub(crate) fn import_usm(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
@@ -79,10 +80,15 @@ unsafe fn taken(
     array.map_err(refusal)
 }
 
-/// The queue that works on memory of the processor in place: the one that is asked for where it does, else the host's. A
-/// queue of SYCL works in place only in memory that was allocated through it.
+/// Whether a queue works on memory of the processor in place. One of SYCL does so only in memory that was allocated through
+/// it.
+pub(crate) fn works_in_place(queue: &Queue) -> bool {
+    is_host_queue(queue) && !sycl::is_of_sycl(queue)
+}
+
+/// The queue that works on memory of the processor in place: the one that is asked for where it does, else the host's.
 fn working_queue(asked: Option<&Queue>) -> Result<Queue> {
-    match asked.filter(|queue| is_host_queue(queue) && !sycl::is_of_sycl(queue)) {
+    match asked.filter(|queue| works_in_place(queue)) {
         Some(queue) => Ok(queue.clone()),
         None => Ok(host_queue()?),
     }

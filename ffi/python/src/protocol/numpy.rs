@@ -1,14 +1,16 @@
 //! NumPy's `__array_interface__`, both ways, and copies for and of NumPy.
 
-use pyo3::exceptions::{PyAttributeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{IntoPyDict, PyDict, PyTuple, PyType};
 use stridewise::UsmArray;
 use stridewise_exchange::host::{Strided, check_visible};
 use stridewise_exchange::typestr;
 
 use super::{Request, taken};
 use crate::array::PyArray;
+use crate::array::conversion::copied;
 use crate::errors::{Fault, Result, shown};
 use crate::objects;
 
@@ -74,8 +76,26 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
     }
     // Without an address, it is the buffer protocol that says where the elements are.
     let Some(data) = entry("data")? else { return Ok(None) };
-    let Ok((address, read_only)) = data.extract::<(usize, bool)>() else {
-        return wrong("data", &data, "a tuple of an address and whether it is read-only");
+    let (address, read_only, lent) = match data.extract::<(usize, bool)>() {
+        Ok((address, read_only)) => (address, read_only, None),
+        Err(_) => {
+            // Elements in a buffer, one after the other from its start: as images have it.
+            let read = Request { queue: None, copy: None };
+            let lent = match data.cast::<PyTuple>() {
+                Ok(_) => None,
+                Err(_) if entry("strides")?.is_some() || entry("offset")?.is_some() => None,
+                Err(_) => super::buffer::import(&data, &read)?,
+            };
+            let Some(lent) = lent else {
+                return wrong(
+                    "data",
+                    &data,
+                    "a tuple of an address and whether it is read-only, or a buffer",
+                );
+            };
+            let address = lent.usm_data()?.export()?.addr() + lent.offset() * lent.itemsize();
+            (address, !lent.flags().writable, Some(lent))
+        }
     };
     let numbers = |name: &'static str, value: Bound<'_, PyAny>| -> Result<Vec<i64>> {
         const EXPECTED: &str = "a tuple of integers of 64 bits";
@@ -92,6 +112,14 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
     };
     let shape = numbers("shape", needed("shape")?)?;
     let strides = entry("strides")?.map(|strides| numbers("strides", strides)).transpose()?;
+    if let Some(lent) = &lent {
+        let bytes =
+            shape.iter().try_fold(dtype.size() as i128, |bytes, &extent| bytes.checked_mul(extent.into()));
+        let enough = lent.flags().c_contiguous && bytes.is_some_and(|bytes| bytes <= lent.bytes() as i128);
+        if !enough {
+            return wrong("data", &data, "a buffer of as many bytes as the shape has");
+        }
+    }
     let strided = Strided {
         data: std::ptr::with_exposed_provenance_mut(address),
         dtype,
@@ -100,41 +128,119 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
         read_only,
     };
     // A scalar of NumPy's describes a copy that only the interface keeps.
-    let keeper = (object.clone().unbind(), interface.clone().unbind());
+    let keeper = (object.clone().unbind(), interface.clone().unbind(), lent);
     // SAFETY: the interface promises that its numbers are true and that the memory is there as long as the object or the
     // interface is, which are held until the array gives them back; a reference may be dropped from any thread.
     let array = unsafe { taken(&strided, swapped, request, Box::new(move || drop(keeper)))? };
     Ok(Some(array))
 }
 
+/// The array that an object with `__array__` makes of itself: one of NumPy's. Data frames, files and images have no other
+/// protocol.
+pub(super) fn import_made(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
+    let py = object.py();
+    // A class has the method of its objects.
+    if object.cast::<PyType>().is_ok() {
+        return Ok(None);
+    }
+    let Some(method) = object.getattr_opt("__array__")? else { return Ok(None) };
+    let made = match request.copy {
+        Some(false) => method.call((), Some(&[("copy", false)].into_py_dict(py)?))?,
+        _ => method.call0()?,
+    };
+    if made.getattr_opt("__array_interface__")?.is_none() {
+        return Err(Fault::Python(PyTypeError::new_err(format!(
+            "`__array__` of {} has given {}; expected an array of NumPy's; help: this is a defect of that class",
+            shown(&object.get_type()),
+            shown(&made.get_type())
+        ))));
+    }
+    import(&made, request)
+}
+
+/// The classes of NumPy's that are told from other objects.
+pub(crate) struct Numpy {
+    array: Py<PyType>,
+    mapped: Py<PyType>,
+    scalar: Py<PyType>,
+}
+
+impl Numpy {
+    /// NumPy's classes, where a program has imported it: this module does not.
+    pub(crate) fn of(py: Python<'_>) -> Option<&Self> {
+        static CLASSES: PyOnceLock<Numpy> = PyOnceLock::new();
+        if let Some(classes) = CLASSES.get(py) {
+            return Some(classes);
+        }
+        let find = || -> PyResult<Self> {
+            let numpy = py.import("sys")?.getattr("modules")?.get_item("numpy")?;
+            let class = |name: &str| Ok::<_, PyErr>(numpy.getattr(name)?.cast_into::<PyType>()?.unbind());
+            Ok(Self { array: class("ndarray")?, mapped: class("memmap")?, scalar: class("generic")? })
+        };
+        // What is there is looked for again while NumPy is not, or is still being imported.
+        let found = find().ok()?;
+        Some(CLASSES.get_or_init(py, || found))
+    }
+
+    /// Whether an object is a scalar of NumPy's.
+    pub(crate) fn is_scalar(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        object.is_instance(self.scalar.bind(object.py()))
+    }
+
+    /// Whether a class is one of NumPy's scalars.
+    pub(crate) fn is_type_of_scalars(&self, class: &Bound<'_, PyType>) -> PyResult<bool> {
+        class.is_subclass(self.scalar.bind(class.py()))
+    }
+
+    /// The array that one of NumPy's is, on its memory where an array can be. Other classes that are derived from NumPy's have
+    /// rules of their own: masks, products.
+    pub(crate) fn in_place(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+        let class = object.get_type();
+        if !class.is(&self.array) && !class.is(&self.mapped) {
+            return Ok(None);
+        }
+        Ok(import(object, &Request { queue: None, copy: None })?)
+    }
+}
+
+/// The array that an object is as one of NumPy's, as [`Numpy::in_place`] has it.
+pub(crate) fn in_place(object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+    Numpy::of(object.py()).map_or(Ok(None), |numpy| numpy.in_place(object))
+}
+
 /// A NumPy array with a copy of the elements. Raises TypeError for bfloat16, which NumPy has not.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn to_numpy<'py>(x: &Bound<'py, PyArray>) -> PyResult<Bound<'py, PyAny>> {
-    x.call_method0("__array__")
+fn to_numpy<'py>(x: &Bound<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
+    copied(x.py(), &x.get().array())
+}
+
+/// A NumPy array with a copy of the elements: the one to ask for where a conversion may cost a transfer.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn asnumpy<'py>(x: &Bound<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
+    to_numpy(x)
 }
 
 /// An array with a copy of the elements of a NumPy array.
 ///
-/// usm_type: "device", "shared" or "host". device: a Device, a Queue or a filter string; sycl_queue, queue: a Queue. Raises
-/// TypeError for elements that there is no dtype for.
+/// usm_type: "device", "shared" or "host", as for `zeros` where None. device: a Device, a Queue or a filter string;
+/// sycl_queue, queue: a Queue. Raises TypeError for elements that there is no dtype for.
 #[pyfunction]
-#[pyo3(signature = (np_arr, /, *, device=None, usm_type="device", sycl_queue=None, queue=None))]
+#[pyo3(signature = (np_arr, /, *, device=None, usm_type=None, sycl_queue=None, queue=None))]
 fn from_numpy<'py>(
     py: Python<'py>,
     np_arr: &Bound<'py, PyAny>,
     device: Option<&Bound<'py, PyAny>>,
-    usm_type: &str,
+    usm_type: Option<&Bound<'py, PyAny>>,
     sycl_queue: Option<&Bound<'py, PyAny>>,
     queue: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = PyDict::new(py);
     options.set_item("copy", true)?;
-    options.set_item("usm_type", usm_type)?;
-    for (name, value) in [("device", device), ("sycl_queue", sycl_queue), ("queue", queue)] {
-        if let Some(value) = value {
-            options.set_item(name, value)?;
-        }
+    let named = [("device", device), ("usm_type", usm_type), ("sycl_queue", sycl_queue), ("queue", queue)];
+    for (name, value) in named {
+        options.set_item(name, value)?;
     }
     py.import("stridewise")?.getattr("asarray")?.call((np_arr,), Some(&options))
 }
@@ -142,5 +248,6 @@ fn from_numpy<'py>(
 /// Adds the functions to the module.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(to_numpy, module)?)?;
+    module.add_function(wrap_pyfunction!(asnumpy, module)?)?;
     module.add_function(wrap_pyfunction!(from_numpy, module)?)
 }

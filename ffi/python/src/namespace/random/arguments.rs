@@ -33,7 +33,7 @@ impl Place {
             (None, Some(array)) => array.queue().clone(),
             (None, None) => Queue::default_queue()?,
         };
-        let natural = beside.map_or(UsmKind::Device, |array| array.usm_kind());
+        let natural = beside.map_or_else(|| queue.device().default_kind(), |array| array.usm_kind());
         let dtype = dtype::optional(dtype, queue.device().dtype_support())?;
         Ok(Self { kind: kind_of(usm_type)?.unwrap_or(natural), queue, dtype })
     }

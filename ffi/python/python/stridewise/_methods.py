@@ -1,0 +1,211 @@
+"""The methods of arrays that NumPy's have: functions of the namespace, bound to the array."""
+
+from types import MethodType as _Bound
+
+import stridewise as _sw
+
+from . import _names, usm_ndarray as _array
+
+#: Functions whose first argument is the array, and whose others are those of NumPy's method.
+_FUNCTIONS = (
+    "all any argmax argmin argpartition argsort clip conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp ravel "
+    "repeat searchsorted squeeze std sum swapaxes take trace var"
+)
+
+
+class _Method:
+    """A function as a method: built-in functions do not bind themselves."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function):
+        self.function = function
+
+    def __get__(self, array, owner=None):
+        return self.function if array is None else _Bound(self.function, array)
+
+
+def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, device=None):
+    """The elements converted to a dtype, as the function `astype` has it. casting: as for `can_cast`; a TypeError where it does
+    not allow the conversion."""
+    if casting != "unsafe" and not _sw.can_cast(self, dtype, casting=casting):
+        raise TypeError(
+            f"dtype: `dtype` is {dtype}, to which {self.dtype} is not converted with casting {casting!r}; expected one that it is, or "
+            'casting="unsafe"'
+        )
+    return _sw.astype(self, dtype, order=order, copy=copy, device=device)
+
+
+def copy(self, order="C"):
+    """A copy of the array in memory of its own. order: as for the function `copy`."""
+    return _sw.copy(self, order=order)
+
+
+def fill(self, value):
+    """Writes a value to all elements."""
+    self[...] = value
+
+
+def flatten(self, order="C"):
+    """A copy of the elements in one dimension. order: as for `ravel`."""
+    return _sw.reshape(self, -1, order=_names._kept(order, self), copy=True)
+
+
+def item(self, *place):
+    """An element as a Python number: of an array of one, or the one at a place, among all in row-major order or along each axis."""
+    if place:
+        place = place[0] if len(place) == 1 and isinstance(place[0], tuple) else place
+        return (self[place] if len(place) > 1 or self.ndim <= 1 else self.flat[place[0]]).tolist()
+    if self.size != 1:
+        raise ValueError(f"shape mismatch: the array has {self.size} elements; expected one; help: name the place of one")
+    return _sw.reshape(self, ()).tolist()
+
+
+def reshape(self, *shape, order="C", copy=None):
+    """The elements in another shape, extents or a tuple of them, as the function `reshape` has it."""
+    return _sw.reshape(self, shape[0] if len(shape) == 1 else shape, order=_names._kept(order, self), copy=copy)
+
+
+def round(self, decimals=0, out=None):
+    """The elements rounded to so many decimals, halves to even."""
+    return _names.around(self, decimals, out)
+
+
+def sort(self, axis=-1, kind=None, order=None, *, stable=True):
+    """Sorts the elements along an axis, in place; the function `sort` makes a copy."""
+    if order is not None:
+        raise ValueError(f"`order` is {order!r}; expected None, for elements have no fields")
+    self[...] = _sw.sort(self, axis, kind, stable=stable)
+
+
+def transpose(self, *axes):
+    """A view with the axes in reverse order, or in another one: axes, or a tuple of them."""
+    return _names.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
+
+
+def view(self, dtype=None):
+    """The same memory as elements of another dtype; the last axis grows or shrinks where that has another size, and is contiguous
+    then. Without one, a view of the array."""
+    if dtype is None:
+        return self[...]
+    dtype = _sw.dtype(dtype)
+    have, want = self.itemsize, dtype.itemsize
+    extents, strides, offset = list(self.shape), list(self.strides), self._element_offset
+    if have != want:
+        if not extents or strides[-1] != 1 and extents[-1] > 1 or extents[-1] * have % want:
+            raise ValueError(
+                f"`dtype` is {dtype}, whose elements have {want} bytes; expected {have}, or a contiguous last axis of a multiple "
+                "of them; help: copy the array first"
+            )
+        strides = [stride * have / want for stride in strides]
+        extents[-1], strides[-1], offset = extents[-1] * have // want, 1, offset * have / want
+        if any(number % 1 for number in (*strides, offset)):
+            raise ValueError(f"`dtype` is {dtype}, of whose {want} bytes strides and offset are no multiples; help: copy the array first")
+    made = _array(
+        tuple(extents), dtype=dtype, strides=tuple(map(int, strides)), buffer=self.usm_data, offset=int(offset),
+        buffer_ctor_kwargs={"queue": self.sycl_queue},
+    )  # fmt: skip
+    if not self.flags.writable:
+        made.flags.writable = False
+    return made
+
+
+def base(self):
+    """The memory that the array views, as `usm_data`."""
+    return self.usm_data
+
+
+def ctypes(self):
+    """The address, shape and strides for `ctypes`, as NumPy has them. Raises TypeError for memory that host code may not touch."""
+    import numpy
+
+    return numpy.asarray(memoryview(self)).ctypes
+
+
+class _Flat:
+    """The elements of an array in row-major order: they can be gone through, read and written by places and slices."""
+
+    __slots__ = ("base",)
+
+    def __init__(self, array):
+        self.base = array
+
+    def __len__(self):
+        return self.base.size
+
+    def __iter__(self):
+        return iter(_sw.reshape(self.base, -1))
+
+    def __getitem__(self, key):
+        return _sw.reshape(self.base, -1)[key]
+
+    def __setitem__(self, key, value):
+        x = self.base
+        if x.flags.c_contiguous:
+            _sw.reshape(x, -1, copy=False)[key] = value
+            return
+        changed = _sw.reshape(x, -1, copy=True)
+        changed[key] = value
+        x[...] = _sw.reshape(changed, x.shape)
+
+    def __array__(self, dtype=None, copy=None):
+        return _sw.reshape(self.base, -1).__array__(dtype, copy)
+
+    def copy(self):
+        """The elements in one dimension."""
+        return self.base.flatten()
+
+
+def _set_flat(self, value):
+    value = _sw.reshape(_names._array(value), -1)
+    self[...] = _sw.reshape(value if value.size == self.size else _sw.take(value, _sw.arange(self.size), mode="wrap"), self.shape)
+
+
+def flat(self):
+    """The elements in row-major order, which can be gone through, read and written; what is assigned to it is repeated as needed."""
+    return _Flat(self)
+
+
+def __reversed__(self):
+    return iter(_sw.flip(self, axis=0))
+
+
+def __round__(self, ndigits=None):
+    if ndigits is None and self.ndim == 0:
+        return int(_sw.round(self))
+    return _names.around(self, ndigits or 0)
+
+
+def __sizeof__(self):
+    return object.__sizeof__(self) + self.nbytes
+
+
+def _repr_html_(self):
+    """The array for notebooks: its dtype, shape and place, and the elements."""
+    from html import escape
+
+    about = f"{self.dtype}, shape {self.shape}, {self.usm_type} memory of {self.sycl_device}"
+    return f"<div><small>{escape(about)}</small><pre>{escape(str(self))}</pre></div>"
+
+
+def __array_ufunc__(self, ufunc, method, *inputs, **options):
+    from ._numpy import call_ufunc
+
+    return call_ufunc(ufunc, method, inputs, options)
+
+
+def __array_function__(self, function, types, args, kwargs):
+    from ._numpy import call_function
+
+    return call_function(function, types, args, kwargs)
+
+
+for _name in _FUNCTIONS.split():
+    setattr(_array, _name, _Method(getattr(_names, _name, None) or getattr(_sw, _name)))
+for _method in (
+    astype, copy, fill, flatten, item, reshape, round, sort, transpose, view, __reversed__, __round__, __sizeof__, _repr_html_,
+    __array_ufunc__, __array_function__,
+):  # fmt: skip
+    setattr(_array, _method.__qualname__, _method)
+for _name, _attribute in {"base": property(base), "ctypes": property(ctypes), "flat": property(flat, _set_flat)}.items():
+    setattr(_array, _name, _attribute)

@@ -1,0 +1,316 @@
+"""NumPy's names for what the namespace has under those of the array API, and small functions that NumPy has beside them."""
+
+from . import _native as _sw
+
+absolute = fabs = _sw.abs
+amax, amin = _sw.max, _sw.min
+arccos, arccosh = _sw.acos, _sw.acosh
+arcsin, arcsinh = _sw.asin, _sw.asinh
+arctan, arctan2, arctanh = _sw.atan, _sw.atan2, _sw.atanh
+asanyarray = _sw.asarray
+bitwise_not = invert = _sw.bitwise_invert
+bool_ = _sw.bool
+concatenate = _sw.concat
+conjugate = _sw.conj
+degrees, radians = _sw.rad2deg, _sw.deg2rad
+fix = _sw.trunc
+left_shift, right_shift = _sw.bitwise_left_shift, _sw.bitwise_right_shift
+mod = _sw.remainder
+power = _sw.pow
+rint = _sw.round
+true_divide = _sw.divide
+
+
+def _array(x):
+    return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x)
+
+
+def _kept(order, x):
+    """Row-major or column-major, where an order says as the array is."""
+    if order in ("A", "K"):
+        return "F" if x.flags.fnc else "C"
+    return order
+
+
+def _delivered(result, out):
+    if out is None:
+        return result
+    return _sw.positive(result, out=out)
+
+
+def append(x, values, /, axis=None):
+    """The elements of x and then of values, joined along an axis; None: both flattened first. Dtypes are promoted."""
+    return _sw.concat([_array(x), _sw.asarray(values)], axis=axis)
+
+
+def argwhere(x, /):
+    """The places of the elements other than zero, one in each row."""
+    return _sw.stack(_sw.nonzero(x), axis=1)
+
+
+def around(x, /, decimals=0, out=None):
+    """The elements rounded to so many decimals, halves to even; a negative number rounds places before the point."""
+    if decimals == 0:
+        return _sw.round(x, out=out)
+    x = _array(x)
+    if not _sw.isdtype(x.dtype, ("real floating", "complex floating")):
+        if decimals > 0:
+            return _sw.positive(x, out=out)
+        scale = 10**-decimals
+        return _delivered(_sw.astype(_sw.round(x / scale) * scale, x.dtype), out)
+    scale = 10.0 ** abs(decimals)
+    result = _sw.round(x * scale) / scale if decimals > 0 else _sw.round(x / scale) * scale
+    return _delivered(result, out)
+
+
+def array(obj, /, dtype=None, *, copy=True, order="K", ndmin=0, device=None, usm_type=None, sycl_queue=None, queue=None):
+    """As `asarray`, with a copy unless copy says otherwise, and new axes in front up to so many dimensions."""
+    made = _sw.asarray(
+        obj, dtype=dtype, copy=copy if copy or hasattr(obj, "dtype") else None, order=order, device=device,
+        usm_type=usm_type, sycl_queue=sycl_queue, queue=queue,
+    )  # fmt: skip
+    return made if made.ndim >= ndmin else made[(None,) * (ndmin - made.ndim)]
+
+
+def array_equal(x1, x2, /, equal_nan=False):
+    """Whether two arrays have the same shape and equal elements: True or False."""
+    x1, x2 = _array(x1), _array(x2)
+    if x1.shape != x2.shape:
+        return False
+    same = _sw.equal(x1, x2)
+    if equal_nan:
+        same = _sw.logical_or(same, _sw.logical_and(_sw.isnan(x1), _sw.isnan(x2)))
+    return bool(_sw.all(same))
+
+
+def array_split(x, sections, /, axis=0):
+    """Parts of an array along an axis, as views: so many, the first ones longer by one where that must be; or those between
+    places."""
+    x, extent = _array(x), x.shape[axis]
+    try:
+        places = [int(place) for place in sections]
+    except TypeError:
+        count = int(sections)
+        if count < 1:
+            raise ValueError(f"invalid value: `sections` is {count}; expected 1 or more") from None
+        size, longer = divmod(extent, count)
+        places = [size * part + min(part, longer) for part in range(1, count)]
+    before = (slice(None),) * (axis % x.ndim)
+    return [x[(*before, slice(start, stop))] for start, stop in zip([0, *places], [*places, None])]
+
+
+def ascontiguousarray(obj, /, dtype=None):
+    """The array in row-major order, itself where it is so; of one dimension at least."""
+    return atleast_1d(_sw.asarray(obj, dtype=dtype, order="C"))
+
+
+def asfortranarray(obj, /, dtype=None):
+    """The array in column-major order, itself where it is so."""
+    return _sw.asarray(obj, dtype=dtype, order="F")
+
+
+def _each(arrays, change):
+    changed = [change(_array(x)) for x in arrays]
+    return changed[0] if len(changed) == 1 else tuple(changed)
+
+
+def atleast_1d(*arrays):
+    """Arrays with one dimension at least: views; a tuple of several."""
+    return _each(arrays, lambda x: x if x.ndim else x[None])
+
+
+def atleast_2d(*arrays):
+    """Arrays with two dimensions at least, new ones in front: views; a tuple of several."""
+    return _each(arrays, lambda x: x if x.ndim > 1 else x[(None,) * (2 - x.ndim)])
+
+
+def atleast_3d(*arrays):
+    """Arrays with three dimensions at least, as NumPy adds them: views; a tuple of several."""
+    keys = {0: (None,) * 3, 1: (None, slice(None), None), 2: (..., None)}
+    return _each(arrays, lambda x: x[keys[x.ndim]] if x.ndim < 3 else x)
+
+
+def column_stack(arrays, /):
+    """Arrays as the columns of a matrix; those of one dimension are a column."""
+    return _sw.concat([x[:, None] if x.ndim == 1 else atleast_2d(x).T if not x.ndim else x for x in arrays], axis=1)
+
+
+def cumprod(x, /, axis=None, dtype=None, out=None):
+    """Running products along an axis; None: of all elements in row-major order."""
+    return _running(_sw.cumulative_prod, x, axis, dtype, out)
+
+
+def cumsum(x, /, axis=None, dtype=None, out=None):
+    """Running sums along an axis; None: of all elements in row-major order."""
+    return _running(_sw.cumulative_sum, x, axis, dtype, out)
+
+
+def _running(fold, x, axis, dtype, out):
+    if axis is None:
+        x, axis = _sw.reshape(x, -1), 0
+    return fold(x, axis=axis, dtype=dtype, out=out)
+
+
+def diag(x, /, k=0):
+    """The diagonal of a matrix, as a view; of a vector, the matrix that has it there and is zero elsewhere."""
+    x = _array(x)
+    if x.ndim != 1:
+        return diagonal(x, k)
+    size = x.shape[0] + abs(k)
+    made = _sw.zeros((size, size), dtype=x.dtype, usm_type=x.usm_type, sycl_queue=x.sycl_queue)
+    if x.shape[0]:
+        _sw._linalg.diagonal(made, offset=k)[...] = x
+    return made
+
+
+def diagonal(x, /, offset=0, axis1=0, axis2=1):
+    """A diagonal of the matrices of two axes, as a view, along the last axis of the result."""
+    return _sw._linalg.diagonal(_sw.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
+
+
+def dot(x1, x2, /, out=None):
+    """The product of NumPy's `dot`: of vectors, the sum of products; of matrices, their product; with more dimensions, sums over
+    the last axis of x1 and the last but one of x2; with a number, the multiple."""
+    x1, x2 = _array(x1), _array(x2)
+    if not (x1.ndim and x2.ndim):
+        return _sw.multiply(x1, x2, out=out)
+    if x2.ndim <= 2:
+        return _sw.matmul(x1, x2, out=out)
+    return _delivered(_sw.tensordot(x1, x2, axes=(-1, -2)), out)
+
+
+def dstack(arrays, /):
+    """Arrays joined along the third axis, which they are given where they have none."""
+    return _sw.concat([atleast_3d(x) for x in arrays], axis=2)
+
+
+def flatnonzero(x, /):
+    """The places, among all elements in row-major order, of those other than zero."""
+    return _sw.nonzero(_sw.reshape(x, -1))[0]
+
+
+def fliplr(x, /):
+    """A view with the columns in reverse order."""
+    return _sw.flip(x, axis=1)
+
+
+def flipud(x, /):
+    """A view with the rows in reverse order."""
+    return _sw.flip(x, axis=0)
+
+
+def hstack(arrays, /):
+    """Arrays joined along the second axis, or along the first where they have one."""
+    arrays = [atleast_1d(x) for x in arrays]
+    return _sw.concat(arrays, axis=1 if arrays and arrays[0].ndim > 1 else 0)
+
+
+def identity(n, /, dtype=None, *, device=None, usm_type=None, sycl_queue=None, queue=None):
+    """A square matrix with ones on its diagonal, as `eye` makes it."""
+    return _sw.eye(n, dtype=dtype, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
+
+
+def inner(x1, x2, /):
+    """Sums of products over the last axes of both."""
+    x1, x2 = _array(x1), _array(x2)
+    return _sw.multiply(x1, x2) if not (x1.ndim and x2.ndim) else _sw.tensordot(x1, x2, axes=(-1, -1))
+
+
+def iscomplexobj(x, /):
+    """Whether elements are complex numbers, whatever their imaginary parts."""
+    return _sw.isdtype(getattr(x, "dtype", None) or _sw.asarray(x).dtype, "complex floating")
+
+
+def isrealobj(x, /):
+    """Whether elements are no complex numbers."""
+    return not iscomplexobj(x)
+
+
+def ndim(x, /):
+    """The number of dimensions."""
+    return x.ndim if hasattr(x, "ndim") else _sw.asarray(x).ndim
+
+
+def outer(x1, x2, /):
+    """All products of an element of one array with one of another, both flattened."""
+    return _sw._linalg.outer(_sw.reshape(x1, -1), _sw.reshape(x2, -1))
+
+
+def ptp(x, /, axis=None, out=None, keepdims=False):
+    """The largest element over axes less the smallest."""
+    least = _sw.min(x, axis=axis, keepdims=keepdims)
+    return _sw.subtract(_sw.max(x, axis=axis, keepdims=keepdims), least, out=out)
+
+
+def ravel(x, /, order="C"):
+    """The elements in one dimension: a view where the strides allow it. order: as for `reshape`; "A" and "K" as the array lies."""
+    x = _array(x)
+    return _sw.reshape(x, -1, order=_kept(order, x))
+
+
+def rollaxis(x, axis, /, start=0):
+    """A view with an axis moved to before another."""
+    x = _array(x)
+    axis, start = axis % x.ndim, start + x.ndim if start < 0 else start
+    return _sw.moveaxis(x, axis, start - (axis < start))
+
+
+def shape(x, /):
+    """The extents."""
+    return x.shape if hasattr(x, "shape") else _sw.asarray(x).shape
+
+
+def size(x, /, axis=None):
+    """The number of elements, or the extent along an axis."""
+    extents = shape(x)
+    if axis is not None:
+        return extents[axis]
+    product = 1
+    for extent in extents:
+        product *= extent
+    return product
+
+
+def split(x, sections, /, axis=0):
+    """As `array_split`; raises ValueError where there are not as many elements in each of so many parts."""
+    count = sections if isinstance(sections, int) else None
+    if count and x.shape[axis] % count:
+        raise ValueError(
+            f"invalid value: `sections` is {count}; expected a divisor of the extent {x.shape[axis]}; help: use array_split"
+        )
+    return array_split(x, sections, axis=axis)
+
+
+def trace(x, /, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    """The sum of a diagonal of the matrices of two axes."""
+    matrices = _sw.moveaxis(x, (axis1, axis2), (-2, -1))
+    return _delivered(_sw._linalg.trace(matrices, offset=offset, dtype=dtype), out)
+
+
+def transpose(x, /, axes=None):
+    """A view with the axes in reverse order, or in another one, as for `permute_dims`."""
+    x = _array(x)
+    return x.T if axes is None else _sw.permute_dims(x, axes)
+
+
+def unique(x, /, return_index=False, return_inverse=False, return_counts=False):
+    """The different elements, sorted; with what is asked for beside them, a tuple: the first place of each, for each element of x
+    its place among them, how often each occurs."""
+    if not (return_index or return_inverse or return_counts):
+        return _sw.unique_values(x)
+    found = _sw.unique_all(x)
+    asked = (True, return_index, return_inverse, return_counts)
+    return tuple(part for part, wanted in zip(found, asked) if wanted)
+
+
+def vdot(x1, x2, /):
+    """The sum of products of all elements, those of x1 conjugated."""
+    return _sw.vecdot(_sw.reshape(x1, -1), _sw.reshape(x2, -1))
+
+
+def vstack(arrays, /):
+    """Arrays joined along the first axis; those of one dimension are a row."""
+    return _sw.concat([atleast_2d(x) for x in arrays], axis=0)
+
+
+__all__ = [name for name in dir() if not name.startswith("_")]

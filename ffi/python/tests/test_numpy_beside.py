@@ -1,0 +1,256 @@
+"""NumPy's arrays beside ours: operators and functions take them in place, and NumPy's functions are ours for our arrays."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import stridewise as sw
+from conftest import same
+
+OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge"]
+HOST = not [d for d in sw.get_devices() if d.has_aspect("host_debuggable") and d == sw.select_default_device()]
+pytestmark = pytest.mark.skipif(HOST, reason="the default device is not the host's")
+
+
+def pair(*shape, dtype="f8", seed=3):
+    theirs = np.random.default_rng(seed).integers(1, 9, shape).astype(dtype)
+    return theirs, sw.asarray(theirs.tolist(), dtype=dtype)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+def test_operators(name, dtype):
+    apply = getattr(operator, name)
+    (x, a), (y, b) = pair(3, 4, dtype=dtype), pair(4, dtype=dtype, seed=5)
+    for ours in (apply(a, y), apply(x, b)):
+        same(ours, apply(x, y))
+    for number in (np.float64(2), np.float32(3), np.int8(2), np.bool_(True)):
+        if name in ("sub",) and number.dtype == bool:
+            continue
+        assert isinstance(apply(number, a), sw.usm_ndarray) and isinstance(apply(a, number), sw.usm_ndarray)
+        np.testing.assert_allclose(sw.asnumpy(apply(number, a)), apply(number, x), rtol=1e-6)
+
+
+def test_bits_and_matrices():
+    (x, a), (y, b) = pair(3, 3, dtype="i8"), pair(3, 3, dtype="i8", seed=9)
+    for apply in (operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift, operator.matmul, divmod):
+        for ours in (apply(a, y), apply(x, b)):
+            expected = apply(x, y)
+            for found, right in zip(ours if apply is divmod else [ours], expected if apply is divmod else [expected]):
+                same(found, right)
+
+
+def test_in_place_both_ways():
+    (x, a), (y, b) = pair(5), pair(5, seed=8)
+    expected, place = x + y, x.ctypes.data
+    a += y
+    same(a, expected)
+    x += b
+    assert type(x) is np.ndarray and x.ctypes.data == place and x.tolist() == expected.tolist()
+    for square in (np.ones((5, 5)), np.ones(5)):
+        square @= sw.asarray(np.eye(5).tolist())
+        assert type(square) is np.ndarray and (square == 1).all()
+    with pytest.raises(TypeError):
+        np.arange(3).__iadd__(sw.ones(3))
+
+
+def test_no_copy_is_made():
+    x = np.ones(1 << 20)
+    a = sw.ones(1 << 20)
+    sw.add(a, x, out=a)
+    before = a.device.pool_statistics["live_bytes"]
+    sw.add(a, x, out=a)
+    sw.sum(x).wait()
+    assert a.device.pool_statistics["live_bytes"] < before + x.nbytes // 2
+
+
+def test_what_is_recorded_is_of_the_elements_as_they_were():
+    x, a = np.ones(1 << 17), sw.ones(1 << 17)
+    total = a + x
+    x[:] = 5
+    assert total[7] == 2
+
+
+def test_another_queue_of_the_host():
+    q = sw.Queue("host", profiling=True)
+    a, x = sw.ones(3, queue=q), np.arange(3.0)
+    for result in (a + x, x + a, sw.matmul(a, x), sw.where(a > 0, x, a), sw.concat([x, a]), sw.take(a, np.asarray([0, 1]))):
+        assert result.sycl_queue == q
+    x += a
+    assert x.tolist() == [1, 2, 3]
+
+
+def test_other_devices_refuse():
+    others = [d for d in sw.get_devices() if not d.has_aspect("host_debuggable")]
+    if not others:
+        pytest.skip("there is no device but the host's")
+    a, x = sw.ones(3, device=others[0]), np.arange(3.0)
+    for refused in (
+        lambda: a + x, lambda: x + a, lambda: sw.add(a, x), lambda: np.add(x, a), lambda: a @ x, lambda: np.sin(a, out=x),
+        lambda: sw.concat([a, x]), lambda: operator.iadd(x, a), lambda: np.add.at(x, [0], a[:1]), lambda: a < x,
+    ):  # fmt: skip
+        with pytest.raises(sw.ExecutionPlacementError):
+            refused()
+    assert x.tolist() == [0, 1, 2]
+    assert np.sin(a).sycl_device == others[0]
+
+
+def test_functions_take_them():
+    x, y = np.arange(1.0, 7.0).reshape(2, 3), np.asarray([3, 1, 2])
+    for ours, theirs in [
+        (sw.sin(x), np.sin(x)), (sw.add(x, x), x + x), (sw.sum(x, 0), x.sum(0)), (sw.matmul(x, x.T), x @ x.T), (sw.sort(y), np.sort(y)),
+        (sw.concat([x, x]), np.concatenate([x, x])), (sw.reshape(x, (3, 2)), x.reshape(3, 2)), (sw.where(x > 2, x, 0.0), np.where(x > 2, x, 0.0)),
+        (sw.take(y, [0, 2]), y[[0, 2]]), (sw.linalg.outer(y, y), np.outer(y, y)), (sw.clip(x, 2, 3), x.clip(2, 3)), (sw.zeros_like(x), x * 0),
+        (sw.var(x, axis=1), x.var(axis=1)), (sw.einsum("ij->i", x), np.einsum("ij->i", x)), (sw.searchsorted(np.sort(y), y), [2, 0, 1]),
+    ]:  # fmt: skip
+        same(ours, theirs)
+
+
+def test_read_only_and_odd_layouts():
+    x = np.arange(12.0).reshape(3, 4)
+    x.flags.writeable = False
+    a = sw.ones((3, 2))
+    for theirs in (x[:, ::-2], np.asfortranarray(x)[:, 1:3], x[:, :2].astype(">f8"), x[::-1, :2].astype("f4")):
+        assert (a + theirs).tolist() == (1 + theirs).tolist() == (theirs + a).tolist()
+    raw = np.zeros(25, dtype="u1")[1:].view("f8")
+    assert (sw.ones(3) + raw).tolist() == [1, 1, 1]
+
+
+def test_other_classes_of_numpy_keep_their_rules():
+    a = sw.ones(2)
+    masked, matrix = np.ma.array([1.0, 2.0], mask=[True, False]), np.matrix([[1.0, 2.0]])
+    assert (a + masked).mask.tolist() == [True, False]
+    with pytest.raises(TypeError):
+        sw.add(a, masked)
+    for wrong in (matrix, np.asarray(["a", "b"]), np.asarray([1, 2], dtype=object), np.asarray([1, 2], "M8[s]")):
+        with pytest.raises(TypeError):
+            a + wrong
+        with pytest.raises(TypeError):
+            sw.add(a, wrong)
+
+
+# NumPy's functions.
+
+
+def test_ufuncs():
+    (x, a), (y, b) = pair(2, 3), pair(2, 3, seed=6)
+    for name in ["sin", "sqrt", "exp", "log1p", "absolute", "negative", "isnan", "rint", "conjugate", "arctan", "square", "degrees", "fabs"]:
+        ufunc = getattr(np, name)
+        ours = ufunc(a)
+        assert isinstance(ours, sw.usm_ndarray), name
+        np.testing.assert_allclose(sw.asnumpy(ours), ufunc(x), rtol=1e-14)
+    for name in ["add", "power", "arctan2", "hypot", "true_divide", "mod", "greater", "logical_and", "maximum", "copysign"]:
+        ufunc = getattr(np, name)
+        for ours in (ufunc(a, b), ufunc(a, y), ufunc(x, b)):
+            assert isinstance(ours, sw.usm_ndarray), name
+            np.testing.assert_allclose(sw.asnumpy(ours), ufunc(x, y), rtol=1e-14)
+    same(np.add(a, [1, 2, 3]), x + [1, 2, 3])
+    for ours, theirs in zip(np.divmod(a, b), np.divmod(x, y)):
+        same(ours, theirs)
+
+
+def test_out_dtype_and_order():
+    x, a = pair(2, 3)
+    into, theirs = sw.empty((2, 3)), np.empty((2, 3))
+    assert np.sqrt(a, out=into) is into and np.sqrt(a, out=theirs) is theirs and np.sqrt(x, into) is into
+    assert theirs.tolist() == into.tolist() == np.sqrt(x).tolist()
+    assert np.add(a, a, dtype="f4").dtype == sw.float32
+    assert np.add(a, a, order="F").flags.f_contiguous
+    assert np.add(a, x, where=True).tolist() == (x + x).tolist()
+    with pytest.raises(ValueError):
+        np.sqrt(a, out=np.empty(3))
+    with pytest.raises(TypeError):
+        np.sqrt(a, out=np.empty((2, 3), dtype="i4"))
+    frozen = np.empty((2, 3))
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError):
+        np.sqrt(a, out=frozen)
+    for option in ({"where": np.ones((2, 3), bool)}, {"casting": "unsafe"}, {"signature": "d->d"}):
+        with pytest.raises(TypeError, match="asnumpy"):
+            np.sqrt(a, **option)
+
+
+def test_methods_of_ufuncs():
+    (x, a), (y, b) = pair(3, 4), pair(4, seed=11)
+    for axis in (0, 1, None, (0, 1)):
+        for ufunc in (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or):
+            same(ufunc.reduce(a, axis=axis), ufunc.reduce(x, axis=axis))
+    same(np.add.reduce(a), np.add.reduce(x))
+    same(np.add.reduce(a, axis=1, keepdims=True, initial=3.0), np.add.reduce(x, axis=1, keepdims=True, initial=3.0))
+    into = np.empty(4)
+    assert np.add.reduce(a, out=into) is into and into.tolist() == x.sum(0).tolist()
+    same(np.add.accumulate(a), np.add.accumulate(x))
+    same(np.multiply.accumulate(a, axis=1), np.multiply.accumulate(x, axis=1))
+    same(np.subtract.outer(b, y), np.subtract.outer(y, y))
+    for target in (sw.zeros(3), np.zeros(3)):
+        np.add.at(target, [0, 0, 2], b[:3])
+        np.subtract.at(target, [1], 1.0)
+        expected = np.zeros(3)
+        np.add.at(expected, [0, 0, 2], y[:3])
+        np.subtract.at(expected, [1], 1.0)
+        assert target.tolist() == expected.tolist()
+    target = sw.zeros((2, 2))
+    np.add.at(target, ([0, 0, 1], [1, 1, 0]), [1.0, 2.0, 3.0])
+    assert target.tolist() == [[0, 3], [3, 0]]
+    for missing in (lambda: np.hypot.accumulate(a), lambda: np.multiply.at(a, [0], 1.0), lambda: np.add.reduceat(b, [0, 1])):
+        with pytest.raises(TypeError, match="asnumpy"):
+            missing()
+
+
+def test_ufuncs_that_are_none_here():
+    a = sw.ones(3)
+    for missing in (lambda: np.heaviside(a, 1), lambda: np.gcd(a, a), lambda: np.frexp(a), lambda: np.frompyfunc(abs, 1, 1)(a)):
+        with pytest.raises(TypeError, match="asnumpy"):
+            missing()
+
+
+def test_another_class_has_its_turn():
+    class Other:
+        __array_ufunc__ = None
+
+        def __radd__(self, other):
+            return "theirs"
+
+    class Wrapped:
+        def __array_ufunc__(self, ufunc, method, *inputs, **options):
+            return "wrapped"
+
+    assert sw.ones(2) + Other() == "theirs" and np.add(sw.ones(2), Wrapped()) == "wrapped"
+    with pytest.raises(TypeError):
+        np.add(sw.ones(2), object())
+
+
+def test_array_functions():
+    (x, a), (y, b) = pair(3, 4), pair(3, 4, seed=21)
+    v, w = y[0], b[0]
+    for call in [
+        lambda x, y, v: np.sum(x), lambda x, y, v: np.sum(x, 0), lambda x, y, v: np.mean(x, axis=1), lambda x, y, v: np.std(x, ddof=1),
+        lambda x, y, v: np.concatenate([x, y]), lambda x, y, v: np.concatenate([x, y], axis=1), lambda x, y, v: np.stack([x, y]),
+        lambda x, y, v: np.transpose(x), lambda x, y, v: np.reshape(x, (4, 3)), lambda x, y, v: np.where(x > y, x, y),
+        lambda x, y, v: np.where(x > 4)[0], lambda x, y, v: np.clip(x, 2, 3), lambda x, y, v: np.dot(x, y.T), lambda x, y, v: np.argsort(v),
+        lambda x, y, v: np.cumsum(x), lambda x, y, v: np.cumsum(x, axis=1), lambda x, y, v: np.vstack([x, y]), lambda x, y, v: np.hstack([v, v]),
+        lambda x, y, v: np.linalg.outer(v, v), lambda x, y, v: np.outer(v, v), lambda x, y, v: np.einsum("ij,kj->ik", x, y),
+        lambda x, y, v: np.moveaxis(x, 0, 1), lambda x, y, v: np.round(x / 3, 2), lambda x, y, v: np.median(x, axis=0), lambda x, y, v: np.diff(x),
+        lambda x, y, v: np.tensordot(x, y, axes=([0, 1], [0, 1])), lambda x, y, v: np.zeros_like(x), lambda x, y, v: np.ravel(x.T),
+        lambda x, y, v: np.trace(x), lambda x, y, v: np.diag(v), lambda x, y, v: np.diagonal(x, 1), lambda x, y, v: np.unique(v), lambda x, y, v: np.flip(x, 0),
+        lambda x, y, v: np.take(x, [0, 2], axis=1), lambda x, y, v: np.tile(v, 2), lambda x, y, v: np.broadcast_to(v, (2, 4)), lambda x, y, v: np.squeeze(x[None]),
+        lambda x, y, v: np.split(v, 2)[1], lambda x, y, v: np.roll(v, 1), lambda x, y, v: np.pad(v, 1), lambda x, y, v: np.average(x, axis=0), lambda x, y, v: np.ptp(x),
+        lambda x, y, v: np.count_nonzero(x > 3), lambda x, y, v: np.argwhere(x > 5), lambda x, y, v: np.max(x, axis=1, keepdims=True), lambda x, y, v: np.sort(x, axis=None),
+    ]:  # fmt: skip
+        ours, theirs = call(a, b, w), call(x, y, v)
+        assert isinstance(ours, sw.usm_ndarray)
+        np.testing.assert_allclose(sw.asnumpy(ours), theirs, rtol=1e-13)
+    assert np.shape(a) == (3, 4) and np.ndim(a) == 2 and np.size(a) == 12 and np.allclose(a, x) and np.array_equal(a, x)
+    np.testing.assert_allclose(sw.asnumpy(np.fft.fft(w)), np.fft.fft(v), rtol=1e-12)
+    into = np.zeros((3, 4))
+    np.copyto(into, a)
+    assert into.tolist() == x.tolist() and np.shares_memory(a, np.asarray(a)) and not np.may_share_memory(a, b)
+    assert np.result_type(a, np.float32) == sw.float64
+
+
+def test_array_functions_that_are_none_here():
+    a = sw.ones((2, 2))
+    for missing in (lambda: np.kron(a, a), lambda: np.apply_along_axis(abs, 0, a), lambda: np.linalg.cond(a), lambda: np.i0(a)):
+        with pytest.raises(TypeError, match="asnumpy"):
+            missing()
