@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use stridewise::backend::UsmSupport;
 use stridewise::{Dtype, MapMode, Queue, UsmArray, UsmKind};
 use stridewise_exchange::host::host_queue;
 
