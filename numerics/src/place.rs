@@ -1,6 +1,5 @@
 //! Where these functions compute, and how elements get there and back.
 
-use num_complex::Complex;
 use stridewise_core::backend::DeviceType;
 use stridewise_core::memory::heap;
 use stridewise_core::{Dtype, DtypeKind, Element, Error, Order, Result, UsmArray};
@@ -86,32 +85,3 @@ pub(crate) fn room<T: Element + bytemuck::Zeroable>(
 pub(crate) fn write<T: Element>(x: &UsmArray, shape: &[usize], values: &[T], out: Dtype) -> Result<UsmArray> {
     UsmArray::from_slice(x.queue(), shape, values, x.usm_kind())?.astype(out)
 }
-
-/// Numbers as complex ones of double precision and back.
-pub(crate) trait Wide: Copy {
-    /// The number.
-    fn wide(self) -> Complex<f64>;
-    /// The nearest number of this type; a real type takes the real part.
-    fn narrow(value: Complex<f64>) -> Self;
-}
-macro_rules! wide {
-    ($($real:ident)*) => {$(
-        impl Wide for $real {
-            fn wide(self) -> Complex<f64> {
-                Complex::new(f64::from(self), 0.0)
-            }
-            fn narrow(value: Complex<f64>) -> Self {
-                value.re as $real
-            }
-        }
-        impl Wide for Complex<$real> {
-            fn wide(self) -> Complex<f64> {
-                Complex::new(f64::from(self.re), f64::from(self.im))
-            }
-            fn narrow(value: Complex<f64>) -> Self {
-                Complex::new(value.re as $real, value.im as $real)
-            }
-        }
-    )*};
-}
-wide!(f32 f64);

@@ -1,7 +1,7 @@
 //! Matrices scaled for their eigenvalues, by powers of two, which round nothing.
 
 use super::field::Field;
-use crate::place::Wide;
+use super::wide::Wide;
 
 /// How often all rows and columns are looked at, at most: few matrices need more than three.
 const ROUNDS: usize = 20;

@@ -11,8 +11,9 @@ use stridewise_core::{Result, UsmArray};
 use super::balance::Balance;
 use super::field::{ALONE, Field, SCRATCH, buffer, with_field, zeros};
 use super::stack::Stack;
+use super::wide::Wide;
 use crate::batches::{Rows, each};
-use crate::place::{self, Wide};
+use crate::place;
 
 /// Eigenvectors, columns of a matrix in row-major order, which overflowed, as they do where many eigenvalues are the same and
 /// have no vectors of their own: each is the vector that the matrix less the eigenvalue makes shortest.

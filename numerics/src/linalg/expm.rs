@@ -12,8 +12,9 @@ use stridewise_core::{Result, UsmArray};
 
 use super::field::{ALONE, Field, SCRATCH, buffer, with_field, zeros};
 use super::stack::Stack;
+use super::wide::Wide;
 use crate::batches::{Rows, each};
-use crate::place::{self, Wide};
+use crate::place;
 
 /// The coefficients of the approximant of degree 13: of the numerator, and with alternating signs of the denominator.
 const PADE: [f64; 14] = [

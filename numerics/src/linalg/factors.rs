@@ -11,8 +11,9 @@ use stridewise_core::{Result, UsmArray};
 use super::QrMode;
 use super::field::{ALONE, Field, buffer, with_field, zeros};
 use super::stack::Stack;
+use super::wide::Wide;
 use crate::batches::{Rows, each};
-use crate::place::{self, Wide};
+use crate::place;
 
 pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
     let stack = Stack::square("x", x)?;

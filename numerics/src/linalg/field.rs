@@ -9,7 +9,7 @@ use num_complex::Complex;
 use stridewise_core::memory::heap;
 use stridewise_core::{Element, Error, Result};
 
-use crate::place::Wide;
+use super::wide::Wide;
 
 /// Each matrix is computed on one thread: a stack's are shared out among the engine's.
 pub(crate) const ALONE: Par = Par::Seq;

@@ -9,8 +9,9 @@ use stridewise_core::{Dims, Error, Result, UsmArray, broadcast_shapes, common_qu
 
 use super::field::{ALONE, Field, buffer, with_field, zeros};
 use super::stack::Stack;
+use super::wide::Wide;
 use crate::batches::{Rows, each};
-use crate::place::{self, Wide};
+use crate::place;
 
 /// A factored matrix, and the scratch for that.
 struct Lu<T> {

@@ -47,6 +47,7 @@ mod lu;
 mod norms;
 mod spectral;
 mod stack;
+mod wide;
 
 use stridewise_core::{Result, UsmArray};
 

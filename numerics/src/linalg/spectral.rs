@@ -10,8 +10,9 @@ use stridewise_core::{Result, UsmArray};
 
 use super::field::{ALONE, Field, buffer, with_field, zeros};
 use super::stack::Stack;
+use super::wide::Wide;
 use crate::batches::{Rows, each};
-use crate::place::{self, Wide};
+use crate::place;
 
 /// The real parts, which is all that there is.
 fn real<T: Field>(from: &[T], to: &mut [T::Part]) {

@@ -2,6 +2,7 @@
 
 use stridewise_core::{Device, Dims, Dtype, Element, Error, Result, UsmArray};
 
+use super::wide::Wide;
 use crate::place;
 
 /// The matrices of the last two dimensions of an array.
@@ -123,7 +124,7 @@ impl<'a> Stack<'a> {
     ///
     /// # Errors
     /// [`Error::Decomposition`].
-    pub(crate) fn finite<T: place::Wide>(&self, number: usize, matrix: &[T]) -> Result<()> {
+    pub(crate) fn finite<T: Wide>(&self, number: usize, matrix: &[T]) -> Result<()> {
         if matrix.iter().all(|element| element.wide().is_finite()) {
             return Ok(());
         }
