@@ -56,7 +56,7 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
             .against("iter", |x| {
                 let mut sum = T::zero();
                 let sums = elements(&x.a).iter().map(|&x| {
-                    sum = sum + x;
+                    sum += x;
                     sum
                 });
                 keep(sums.collect::<Vec<_>>());

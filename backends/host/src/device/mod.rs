@@ -240,10 +240,9 @@ impl Device for HostDevice {
         if guard::enabled() || !kernels::is_short(plan) {
             return false;
         }
+        let plans = std::slice::from_ref(plan);
         // SAFETY: the same contract; there is a kernel for a plan that is short.
-        self.state.run_here(false, |tuning| {
-            unsafe { kernels::run_group(std::slice::from_ref(plan), tuning) }.is_ok()
-        })
+        self.state.run_here(false, |tuning| unsafe { kernels::run_group(plans, tuning) }.is_ok())
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

@@ -128,17 +128,6 @@ impl Order {
         }
     }
 
-    /// The functions that turn real elements of two bytes at least, at any alignment, into their [keys](Self::key), and these
-    /// into the elements; the target may be the source. The second source is this order; the third one a byte that
-    /// the first function makes 1 where an element has no key that says all of it: NaN, or a zero that is negative.
-    pub(super) fn keys(self, isa: Isa) -> [StepFn; 2] {
-        match self.size {
-            2 => [entry::<Keys<u16>>(isa), entry::<Elements<u16>>(isa)],
-            4 => [entry::<Keys<u32>>(isa), entry::<Elements<u32>>(isa)],
-            _ => [entry::<Keys<u64>>(isa), entry::<Elements<u64>>(isa)],
-        }
-    }
-
     /// Where this order is.
     pub(super) fn address(&self) -> *const u8 {
         (&raw const *self).cast()
@@ -198,53 +187,3 @@ macro_rules! ranks {
     )*};
 }
 ranks!(u8 u16 u32 u64);
-
-/// See [`Order::keys`].
-struct Keys<T>(PhantomData<T>);
-/// See [`Order::keys`].
-struct Elements<T>(PhantomData<T>);
-
-macro_rules! keys {
-    ($($t:ty)*) => {$(
-        impl Kernel for Keys<$t> {
-            #[inline(always)]
-            #[allow(clippy::cast_possible_truncation)] // An order's bits are those of elements of the size.
-            unsafe fn run(dst: *mut u8, [src, order, odd]: [*const u8; 3], _: u32, len: usize) {
-                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
-                // SAFETY: for all of this function: the caller's contract; `i` is below `len`.
-                unsafe {
-                    let order = *order.cast::<Order>();
-                    let (sign, flip) = (order.sign as $t, order.flip as $t);
-                    let negative = if order.float { sign } else { 0 };
-                    let infinity = if order.float { order.infinity as $t } else { <$t>::MAX };
-                    let mut any = false;
-                    for i in 0..len {
-                        let bits = src.add(i).read_unaligned();
-                        any |= bits & !negative > infinity || (order.float && bits == sign);
-                        let key = (if bits & negative != 0 { !bits } else { bits ^ sign }) ^ flip;
-                        dst.add(i).write_unaligned(key);
-                    }
-                    *odd.cast_mut() |= u8::from(any);
-                }
-            }
-        }
-        impl Kernel for Elements<$t> {
-            #[inline(always)]
-            #[allow(clippy::cast_possible_truncation)] // As above.
-            unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
-                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
-                // SAFETY: for all of this function: the caller's contract; `i` is below `len`.
-                unsafe {
-                    let order = *order.cast::<Order>();
-                    let (sign, flip) = (order.sign as $t, order.flip as $t);
-                    for i in 0..len {
-                        let key = src.add(i).read_unaligned() ^ flip;
-                        let negative = order.float && key & sign == 0;
-                        dst.add(i).write_unaligned(if negative { !key } else { key ^ sign });
-                    }
-                }
-            }
-        }
-    )*};
-}
-keys!(u16 u32 u64);

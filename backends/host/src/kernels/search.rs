@@ -359,7 +359,7 @@ fn place<R: Ord>(table: &Table, needle: &R, rank: impl Fn(*const u8) -> R) -> us
     let (mut low, mut left) = (0, table.len);
     while left > 1 {
         let half = left / 2;
-        low += select_unpredictable(before(low + half - 1), half, 0);
+        low += if before(low + half - 1) { half } else { 0 };
         left -= half;
     }
     low + usize::from(left == 1 && before(low))

@@ -5,17 +5,15 @@
 //! equal numbers are always of equal elements, and any way to sort them gives the same result: a counting sort by digits
 //! for long rows, the standard library's unstable sort for short ones, and a merge of halves by several threads.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use bytemuck::Zeroable;
 use smallvec::SmallVec;
 use stridewise_core::memory::heap;
 use stridewise_core::{Dtype, DtypeKind, LaunchPlan, Result};
 
 use super::order::Order;
-use super::pack::{self, with_size};
+use super::pack::with_size;
 use super::space::{Cursor, Space, View};
-use super::{Address, Tuning, split};
+use super::{Tuning, split};
 use crate::fork_join;
 
 /// Rows shorter than this are sorted by comparison, per byte of what distinguishes elements.
@@ -341,10 +339,6 @@ impl Rows {
         let mut spare = Spare::new(self.len, bits, threads)?;
         let mut words: Vec<W> = heap::zeroed(SCRATCH, self.len)?;
         self.each(start, end, |row| {
-            // SAFETY: the caller's contract.
-            if unsafe { self.plain(row, &mut words, &mut spare) } {
-                return;
-            }
             let (mut count, mut zeros, mut negative) = (0, 0, 0);
             // SAFETY: for all of this function: the caller's contract.
             unsafe {
@@ -374,55 +368,6 @@ impl Rows {
             }
         });
         Ok(())
-    }
-
-    /// Sorts a row whose elements all are what their keys say; whether it is one.
-    ///
-    /// # Safety
-    /// As for [`range`](Self::range); there are as many words as elements in a row.
-    unsafe fn plain<W: Key>(&self, row: Row, words: &mut [W], spare: &mut Spare<W>) -> bool {
-        let (isa, size, threads) = (self.space.isa, size_of::<W>(), spare.threads);
-        let [keys, elements] = self.order.keys(isa);
-        let odd = AtomicBool::new(false);
-        let (to, from) = (Address(words.as_mut_ptr().cast()), Address(row.src.cast_mut()));
-        split::ranges(self.len, self.len, 2 * size, split::GRAIN, threads, &|start, end| {
-            let (to, len) = (to.at(start * size), end - start);
-            let from = from.at(0).wrapping_offset(self.from * start.cast_signed()).cast_const();
-            let mut any = 0_u8;
-            let (order, told) = (self.order.address(), (&raw mut any).cast_const());
-            // SAFETY: for all of this block: the caller's contract; parts of the words are disjoint.
-            unsafe {
-                if self.from == size.cast_signed() {
-                    keys(to, from, order, told, 0, len);
-                } else {
-                    pack::gather(isa, to, from, self.from, size, len);
-                    keys(to, to, order, told, 0, len);
-                }
-            }
-            if any != 0 {
-                odd.store(true, Ordering::Relaxed);
-            }
-        });
-        if odd.into_inner() {
-            return false;
-        }
-        spare.arrange(words);
-        let (from, to) = (Address(words.as_mut_ptr().cast()), Address(row.dst));
-        split::ranges(self.len, self.len, 2 * size, split::GRAIN, threads, &|start, end| {
-            let (from, len) = (from.at(start * size), end - start);
-            let to = to.at(0).wrapping_offset(self.to * start.cast_signed());
-            let order = self.order.address();
-            // SAFETY: for all of this block: the caller's contract; parts of the row are disjoint.
-            unsafe {
-                if self.to == size.cast_signed() {
-                    elements(to, from, order, from, 0, len);
-                } else {
-                    elements(from, from, order, from, 0, len);
-                    pack::scatter(to, from, self.to, size, len);
-                }
-            }
-        });
-        true
     }
 
     /// Sorts ranks, of as many bits, with the indices of their elements, which are what is asked for or say which
