@@ -62,6 +62,20 @@ ROWS = {
     ("sqrt(a*a+b*b)*c-d", "fused"): "xp.sqrt(a * a + b * b) * c - d",
     ("sigmoid", "fused"): "1 / (1 + xp.exp(-a))",
     ("gelu", "fused"): "0.5 * a * (1 + xp.tanh(0.7978845608028654 * (a + 0.044715 * (a * a * a))))",
+    ("sort", "fresh"): "xp.sort(a)",
+    ("argsort", "fresh"): "xp.argsort(a, stable=True)",
+    ("unique", "fresh"): "xp.unique(a)",
+    ("top_k", "8 of all"): "xp.argpartition(a, -8)[-8:]",
+    ("searchsorted", "row"): "xp.searchsorted(table, a)",
+    ("isin", "row"): "xp.isin(a, row)",
+    ("nonzero", "mask"): "xp.nonzero(mask)",
+    ("masked", "mask"): "a[mask]",
+    ("take", "any order"): "xp.take(a, places)",
+    ("cumulative sum", "all"): "xp.cumsum(a, 0)",
+    ("sum of products", "rows of 8"): "xp.sum(a_rows * b_rows, axis=1)",
+    ("matmul", "vector, matrix"): "row @ a_square",
+    ("matmul", "matrix, vector"): "a_square @ row",
+    ("matmul", "matrices"): "a_square @ b_square",
     ("normalise", "axis 0"): "(a_square - xp.mean(a_square, axis=0)) / xp.std(a_square, axis=0)",
     ("normalise", "axis 1"): (
         "(a_square - xp.mean(a_square, axis=1, keepdims=True)) / xp.std(a_square, axis=1, keepdims=True)"
@@ -72,7 +86,11 @@ ROWS = {
 BETTER = {
     "numpy": {("dot", "all"): "xp.dot(a, b)", ("norm", "all"): "xp.linalg.norm(a)"},
     "jax": {("copy", "out"): "a.copy()", ("copy", "transposed"): "b_transposed.copy()"},
+    "torch": {("top_k", "8 of all"): "xp.topk(a, 8)"},
 }
+
+# Whose results have as many elements as the data has it, which compiled functions of JAX cannot say.
+OPEN = ("unique", "nonzero", "masked")
 
 # What numexpr computes: elementwise expressions, and sums of them.
 NUMEXPR = {
@@ -81,7 +99,8 @@ NUMEXPR = {
     ("dot", "all"): "sum(a * b)",
     ("where", "fresh"): "where(mask, a, b)",
 }
-NUMEXPR_FUNCTIONS = ("add", "argmax", "mean", "var", "concatenate", "sum", "std", "max", "where")
+NUMEXPR_FUNCTIONS = ("add", "argmax", "mean", "var", "concatenate", "sum", "std", "max", "where", "sort", "unique")
+NUMEXPR_FUNCTIONS += ("searchsorted", "isin", "nonzero", "take", "cumsum", "argpartition")
 
 
 def sample(xp, n, seed, dtype):
@@ -99,6 +118,7 @@ def views(arrays, n):
     for name in ("a", "b", "out"):
         if name in inputs:
             inputs[f"{name}_square"] = inputs[name].reshape((side, side))
+    inputs["a_rows"], inputs["b_rows"] = (inputs[name].reshape((n // 8, 8)) for name in "ab")
     inputs["a_half"], inputs["b_half"] = inputs["a"][::2], inputs["b"][::2]
     inputs["b_transposed"] = inputs["b_square"].T
     inputs["row"], inputs["column"] = inputs["c"][:side], inputs["c"][:side].reshape((side, 1))
@@ -197,7 +217,7 @@ class Jax(Eager):
 
     def compile(self, row, inputs, wait="{}"):
         expression = BETTER["jax"].get(row, ROWS[row])
-        if "out=" in expression:
+        if "out=" in expression or row[0] in OPEN:
             return None
         names = list(inputs)
         other = {"float32": "float64", "float64": "float32"}.get(self.dtype, self.dtype)
@@ -239,7 +259,7 @@ class Numexpr(Eager):
             expression = "a + b"
         elif row == ("exp", "out"):
             expression = "exp(a)"
-        elif named or "cast" in expression or "copyto" in expression:
+        elif named or any(word in expression for word in ("cast", "copyto", "@", "[")):
             return None
         out = inputs["out"] if row[1] == "out" else None
         names = {name: array for name, array in inputs.items() if isinstance(array, self.xp.ndarray)}
@@ -286,6 +306,8 @@ class Session:
             arrays["out"] = numpy.zeros(n, dtype)
             arrays["mask"] = arrays["a"] > arrays["b"]
             arrays["ints"] = sample(numpy, n, 5, "int32")
+            arrays["table"] = numpy.sort(arrays["c"][: math.isqrt(n)])
+            arrays["places"] = ((sample(numpy, n, 6, "float64") - 0.5) * n).astype("int64")
             self.inputs, self.key = self.peer.inputs(arrays, n, dtype), (dtype, n)
         self.batch = self.peer.compile((op, layout), self.inputs)
         if self.batch is not None:

@@ -1,11 +1,13 @@
 //! The arrays of the rows, ours and the Rust peers', with the same values; the Python peers make them, too.
 
+use std::cmp::Ordering;
+
 use ndarray::{ArcArray1, ArcArray2, Array1, Array2, NdFloat};
 use num_traits::FromPrimitive;
 use stridewise::{Array, Element, FloatElement, NumElement, Queue, Reducible, Result, f16, s};
 
 /// An element type of rows.
-pub(crate) trait Sample: NumElement + Reducible + std::ops::Add<Output = Self> {
+pub(crate) trait Sample: NumElement + Reducible + PartialOrd + std::ops::Add<Output = Self> {
     /// A value of this type for a number from 0 to 1: from 0.5 to 1.5, of integers from 0 to 50, so that sums do not
     /// overflow.
     fn sample(unit: f64) -> Self;
@@ -70,6 +72,20 @@ fn values<T: Sample>(n: usize, seed: u32) -> Vec<T> {
     (0..n as u32).map(|place| T::sample(f64::from(mixed(place)) / 4_294_967_296.0)).collect()
 }
 
+/// The values of a row in order, as a table that is searched.
+fn table<T: Sample>(n: usize) -> Vec<T> {
+    let mut table = values::<T>(n, 3);
+    table.truncate(n.isqrt());
+    // None is NaN.
+    table.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+    table
+}
+
+/// Places of elements, in no order.
+fn places(n: usize) -> Vec<i64> {
+    values::<f64>(n, 6).into_iter().map(|x| ((x - 0.5) * n as f64) as i64).collect()
+}
+
 /// Our arrays; views share memory.
 pub(crate) struct Ours<T: Sample> {
     pub(crate) a: Array<T>,
@@ -88,6 +104,12 @@ pub(crate) struct Ours<T: Sample> {
     pub(crate) a_back: Array<T>,
     pub(crate) row: Array<T>,
     pub(crate) column: Array<T>,
+    /// In order.
+    pub(crate) table: Array<T>,
+    pub(crate) places: Array<i64>,
+    /// Rows of eight.
+    pub(crate) a_rows: Array<T>,
+    pub(crate) b_rows: Array<T>,
 }
 
 impl<T: Sample> Ours<T> {
@@ -113,6 +135,10 @@ impl<T: Sample> Ours<T> {
             a_back: a.slice(s![..; -1])?,
             column: row.reshape([side, 1])?,
             row,
+            table: Array::on(queue).from_slice([side], &table::<T>(n))?,
+            places: Array::on(queue).from_slice([n], &places(n))?,
+            a_rows: a.reshape([n / 8, 8])?,
+            b_rows: b.reshape([n / 8, 8])?,
             a,
             b,
             c,
@@ -144,6 +170,9 @@ pub(crate) struct Rust<T> {
     pub(crate) out_square: Array2<T>,
     pub(crate) row: Array1<T>,
     pub(crate) column: Array2<T>,
+    /// In order.
+    pub(crate) table: Vec<T>,
+    pub(crate) places: Vec<usize>,
 }
 
 impl<T: Sample> Rust<T> {
@@ -168,6 +197,8 @@ impl<T: Sample> Rust<T> {
             out_square: Array2::from_elem((side, side), T::default()),
             column: row.clone().insert_axis(ndarray::Axis(1)),
             row,
+            table: table(n),
+            places: places(n).into_iter().map(|place| place as usize).collect(),
             a,
             b,
             c,

@@ -8,6 +8,7 @@ mod fused;
 mod layouts;
 mod movement;
 mod reductions;
+mod selection;
 
 use std::hint::black_box;
 
@@ -53,6 +54,8 @@ struct Case<T: Sample> {
     bytes: usize,
     /// Scalar operations for each element.
     operations: usize,
+    /// Elements up to which it is a row.
+    most: usize,
     ours: OurRun<T>,
     rust: Vec<(&'static str, RustRun<T>)>,
 }
@@ -65,7 +68,22 @@ impl<T: Sample> Case<T> {
         operations: usize,
         ours: impl Fn(&mut Ours<T>) -> stridewise::Result<()> + 'static,
     ) -> Self {
-        Self { op, layout, traffic, bytes, operations, ours: Box::new(ours), rust: Vec::new() }
+        Self {
+            op,
+            layout,
+            traffic,
+            bytes,
+            operations,
+            most: usize::MAX,
+            ours: Box::new(ours),
+            rust: Vec::new(),
+        }
+    }
+
+    /// A row of no more than so many elements.
+    fn up_to(mut self, most: usize) -> Self {
+        self.most = most;
+        self
     }
 
     /// With a Rust peer.
@@ -82,10 +100,17 @@ fn keep<R>(result: R) {
 
 /// All rows of a floating type.
 fn real_cases<T: Real>() -> Vec<Case<T>> {
-    [elementwise::cases(), layouts::cases(), movement::cases(), reductions::cases(), fused::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        elementwise::cases(),
+        layouts::cases(),
+        movement::cases(),
+        reductions::cases(),
+        fused::cases(),
+        selection::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// What the rows are run with.
@@ -228,7 +253,7 @@ impl Suite {
         rows: &mut Rows<'_>,
     ) -> Outcome<()> {
         let wanted = |case: &&Case<T>| {
-            row::name(case.op, case.layout, &T::DTYPE.to_string(), n).contains(&self.filter)
+            n <= case.most && row::name(case.op, case.layout, &T::DTYPE.to_string(), n).contains(&self.filter)
         };
         let wanted: Vec<&Case<T>> = cases.iter().filter(wanted).collect();
         if wanted.is_empty() {

@@ -87,6 +87,44 @@ pub enum Family {
         /// Behind equal elements of the table, instead of before them.
         right: bool,
     },
+    /// Whether each element of input 0 equals one of a sorted table, as `bool`; otherwise as
+    /// [`Search`](Family::Search). NaN equals nothing.
+    Contains {
+        /// The table: its extent and stride.
+        table: IndexedAxis,
+        /// Whether it equals none of them, instead.
+        invert: bool,
+    },
+    /// The places, as `int64`, of the elements that would be the first along the last dimension, if input 0 were sorted
+    /// as [`Sort`](Family::Sort) does, in this order. The output's strides are 0 along the last dimension, of which its
+    /// axis has the first elements. The program hands its input on.
+    Top {
+        /// From the largest to the smallest.
+        descending: bool,
+        /// The axis of the output that the places are written along: no longer than the last dimension.
+        axis: IndexedAxis,
+    },
+    /// The elements of input 0 at which the last input, a mask of `bool`, is true, one after another along an axis of the
+    /// output, in row-major order of the mask's dimensions. The mask's are the first, and the output's strides are 0 along
+    /// them; the mask's strides are 0 along the others, which an element of the mask has all elements of. What is beyond the
+    /// axis is left out. The program hands input 0 on.
+    Compress {
+        /// The axis of the output.
+        axis: IndexedAxis,
+        /// Number of the mask's dimensions.
+        masked: usize,
+        /// There is no input but the mask, and no other dimension; the output holds the numbers, as `int64`, of the true
+        /// elements in row-major order.
+        indices: bool,
+    },
+    /// The reverse of [`Compress`](Family::Compress): the elements of input 0, one after another along its axis, go to the
+    /// elements of the output at which the mask, input 1, is true. The rest of the output stays as it is.
+    Expand {
+        /// The axis of input 0, whose strides are 0 along the mask's dimensions.
+        axis: IndexedAxis,
+        /// Number of the mask's dimensions.
+        masked: usize,
+    },
 }
 
 /// An axis of an array that is addressed by indices.
@@ -143,7 +181,11 @@ impl LaunchPlan {
         let value = self.program.output_dtype(output);
         match &self.family {
             Family::Reduce { fold, finish, .. } => fold.finished(value, finish.as_deref()),
-            Family::Sort { indices: true, .. } | Family::Search { .. } => Dtype::I64,
+            Family::Sort { indices: true, .. }
+            | Family::Search { .. }
+            | Family::Top { .. }
+            | Family::Compress { indices: true, .. } => Dtype::I64,
+            Family::Contains { .. } => Dtype::Bool,
             _ => value,
         }
     }

@@ -29,6 +29,8 @@ routes! {
     Fold,
     /// On the calling thread, without a submission: arrays joined.
     Join,
+    /// On the calling thread, without a submission: a sort, a search, a gather or the like.
+    Pass,
     /// An elementwise operation was recorded.
     Recorded,
     /// A reduction was recorded.

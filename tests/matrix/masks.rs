@@ -47,6 +47,13 @@ fn of_many_parts(device: &Device) -> Check {
         expect(&what, &x.masked(&mask)?, &expected)?;
         let recorded = mask.unary(stridewise::Op::LogicalNot)?.unary(stridewise::Op::LogicalNot)?;
         expect(&what, &x.unary(stridewise::Op::Copy)?.masked(&recorded)?, &expected)?;
+        let (target, _) = place(&queue, &shape, Dtype::U16, &numbers, form)?;
+        let backwards: Vec<Scalar> = expected.iter().rev().copied().collect();
+        let (values, _) = place(&queue, &[backwards.len()], Dtype::U16, &backwards, Form::C)?;
+        target.assign_masked(&mask, &values)?;
+        let mut wanted = numbers.clone();
+        picked.iter().zip(&backwards).for_each(|(&to, &value)| wanted[to] = value);
+        expect(&what, &target, &wanted)?;
         let places = mask.nonzero()?;
         ensure!(places.len() == shape.len(), "{what}: {} arrays", places.len());
         let mut after = len;

@@ -21,6 +21,7 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.push(Case::new(name("searchsorted"), move |device| searchsorted(device, dtype)));
         cases.push(Case::new(name("unique"), move |device| unique(device, dtype)));
         cases.push(Case::new(name("isin"), move |device| isin(device, dtype)));
+        cases.push(Case::new(name("looked_up"), move |device| looked_up(device, dtype)));
     }
     cases.push(Case::new("sorting::mixed_dtypes/i32", mixed_dtypes));
     cases.push(Case::new("sorting::recorded/f32", recorded));
@@ -295,6 +296,58 @@ fn isin(device: &Device, dtype: Dtype) -> Check {
                 .collect();
             let what = format!("{round}: {x:?} in {table:?}, invert {invert}");
             expect(&what, &x.isin(&table, invert)?, &expected)?;
+        }
+    }
+    Ok(())
+}
+
+/// Among so many elements that they are taken tile by tile, and by several threads: the first few, and what tables of a few
+/// elements and of many have of them.
+fn looked_up(device: &Device, dtype: Dtype) -> Check {
+    need(device, dtype)?;
+    let queue = device.queue()?;
+    let mut random = Random::named(&format!("looked_up{dtype}"));
+    for (len, form) in [(3001, Form::Reversed), (70_000, Form::C)] {
+        let values = random.many(len, |random| element(random, dtype));
+        let (x, values) = place(&queue, &[len], dtype, &values, form)?;
+        for largest in [false, true] {
+            let mut places: Vec<usize> = (0..len).collect();
+            places.sort_by(|&i, &j| order(values[i], values[j], largest));
+            for k in [1, 7, 300] {
+                let (best, from) = x.top_k(k, None, largest)?;
+                let what = format!("top {k} of {len}, largest {largest}");
+                expect(&what, &best, &places[..k].iter().map(|&i| values[i]).collect::<Vec<_>>())?;
+                expect(&what, &from, &as_indices(&places[..k]))?;
+            }
+        }
+        for extent in [1, 5, 40, 900] {
+            let mut table = random.many(extent, |random| match random.chance(2) {
+                true => random.any(dtype),
+                false => element(random, dtype),
+            });
+            let complex = dtype.kind() == DtypeKind::Complex;
+            table.retain(|&v| !(complex && is_nan(v)));
+            table.sort_by(|&a, &b| order(a, b, false));
+            let (elements, table) = place(&queue, &[table.len()], dtype, &table, form)?;
+            let count = |v: Scalar, equal: bool| {
+                table.partition_point(|&t| match order(t, v, false) {
+                    Ordering::Less => true,
+                    Ordering::Equal => equal,
+                    Ordering::Greater => false,
+                })
+            };
+            for (side, equal) in [(Side::Left, false), (Side::Right, true)] {
+                let expected: Vec<Scalar> =
+                    values.iter().map(|&v| Scalar::I64(count(v, equal) as i64)).collect();
+                let found = elements.searchsorted(&x, side, None)?;
+                expect(&format_args!("{len} in {extent}, {side:?}"), &found, &expected)?;
+            }
+            for invert in [false, true] {
+                let has = |v: Scalar| !is_nan(v) && count(v, false) < count(v, true);
+                let expected: Vec<Scalar> = values.iter().map(|&v| Scalar::Bool(has(v) != invert)).collect();
+                let what = format!("{len} in {extent}, invert {invert}");
+                expect(&what, &x.isin(&elements, invert)?, &expected)?;
+            }
         }
     }
     Ok(())

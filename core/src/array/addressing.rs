@@ -211,7 +211,7 @@ pub(super) fn values_for(target: &UsmArray, values: ArrayOrScalar<'_>, shape: &[
 }
 
 /// The array, or a copy of it where it shares elements with one that is about to be written.
-fn apart(array: &UsmArray, target: &UsmArray) -> Result<UsmArray> {
+pub(super) fn apart(array: &UsmArray, target: &UsmArray) -> Result<UsmArray> {
     if array.is_pending() {
         return Ok(array.clone());
     }

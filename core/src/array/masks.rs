@@ -1,16 +1,19 @@
-//! Selection by masks. A running count of a mask's true elements says where each of them goes.
+//! Selection by masks. A device that has a pass for it counts the true elements, then writes; elsewhere a running count of a
+//! mask's true elements says where each of them goes.
 
 use smallvec::SmallVec;
 
-use super::addressing::{Addressing, IndexMode, Places, values_for};
+use super::addressing::{Addressing, IndexMode, Places, apart, values_for};
 use super::indexing::unravel;
 use super::{ArrayOrScalar, Scan, UsmArray, elementwise};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::layout::{Dims, SliceItem};
+use crate::layout::{Dims, SliceItem, Strides, coalesce};
+use crate::lazy::{Pass, Walk};
 use crate::memory::{UsmKind, heap};
 use crate::ops::Op;
-use crate::plan::IndexedAxis;
+use crate::plan::{Family, IndexedAxis};
+use crate::program::{Program, ProgramBuilder};
 use crate::runtime::Event;
 use crate::scalar::Scalar;
 
@@ -40,6 +43,8 @@ pub(super) struct Selected {
     parts: Vec<Part>,
     /// For each element, how many are true up to and with it, where all are one part.
     running: Option<UsmArray>,
+    /// The device selects in one pass, and needs neither parts nor running counts.
+    in_one_pass: bool,
     /// How many are true.
     pub(super) count: usize,
 }
@@ -58,6 +63,102 @@ fn numbered(mask: &UsmArray) -> Result<(UsmArray, usize)> {
 
 fn counted(count: &UsmArray) -> Result<usize> {
     Ok(usize::try_from(count.item()?.get().unwrap_or(0_i64)).unwrap_or(0))
+}
+
+/// How many elements of a mask are true, which is in memory afterwards.
+fn true_elements(mask: &UsmArray) -> Result<usize> {
+    if mask.is_empty() {
+        return Ok(0);
+    }
+    mask.elements().memory()?;
+    counted(&mask.count_nonzero(None, false)?)
+}
+
+/// How a pass over a mask, and what the mask is over, runs: the dimensions of both merged where all operands allow it.
+struct Masking {
+    dims: Dims,
+    masked: usize,
+    mask: Walk,
+}
+
+impl Masking {
+    /// Over arrays whose first dimensions are the mask's; each has its strides, and keeps them merged.
+    fn of(mask: &UsmArray, shape: &[usize], first: &mut Strides, last: &mut [Strides]) -> Self {
+        let ndim = mask.ndim();
+        let outer = coalesce(&shape[..ndim], &[mask.strides(), &first[..]], false);
+        let inner = {
+            let rest: SmallVec<[&[isize]; 2]> = last.iter().map(|strides| &strides[..]).collect();
+            coalesce(&shape[ndim..], &rest, false)
+        };
+        for (strides, merged) in last.iter_mut().zip(&inner.strides) {
+            strides.clone_from(merged);
+        }
+        *first = outer.strides[1].clone();
+        let mut strides = outer.strides[0].clone();
+        strides.extend(inner.shape.iter().map(|_| 0));
+        Self {
+            dims: outer.shape.iter().chain(&inner.shape).copied().collect(),
+            masked: outer.shape.len(),
+            mask: Walk { array: mask.clone(), strides },
+        }
+    }
+
+    /// The pass that takes elements of an array to the places of another, of which one has the mask's dimensions and `all`
+    /// strides for them, the other an axis of as many elements as are true.
+    fn pass(self, family: Family, from: Option<Walk>, output: Walk) -> Result<Pass> {
+        let program = match &from {
+            None => Program::convert(Dtype::Bool, Dtype::Bool),
+            Some(from) => {
+                let mut builder = ProgramBuilder::new();
+                let element = builder.input(from.array.dtype())?;
+                builder.input(Dtype::Bool)?;
+                builder.output(element)?;
+                builder.finish()?
+            }
+        };
+        let inputs = from.into_iter().chain([self.mask]).collect();
+        Ok(Pass { program, family, dims: self.dims, inputs, output })
+    }
+}
+
+/// Strides along a mask's dimensions, then along the others.
+fn joined(first: impl IntoIterator<Item = isize>, rest: &[isize]) -> Strides {
+    first.into_iter().chain(rest.iter().copied()).collect()
+}
+
+/// The pass that brings elements at which a mask is true together: those of an array, or, without one, their numbers.
+fn compress(mask: &UsmArray, array: Option<&UsmArray>, out: &UsmArray) -> Result<Pass> {
+    let own = array.map_or(mask.strides(), UsmArray::strides);
+    let shape = array.map_or(mask.shape(), UsmArray::shape);
+    let mut first: Strides = own[..mask.ndim()].into();
+    let mut last = [own[mask.ndim()..].into(), out.strides()[1..].into()];
+    let masking = Masking::of(mask, shape, &mut first, &mut last);
+    let axis = IndexedAxis { extent: out.shape()[0].max(1), stride: out.strides()[0] };
+    let family = Family::Compress { axis, masked: masking.masked, indices: array.is_none() };
+    let from =
+        array.map(|array| Walk { array: array.clone(), strides: joined(first.iter().copied(), &last[0]) });
+    let still = first.iter().map(|_| 0);
+    let output = Walk { array: out.clone(), strides: joined(still, &last[1]) };
+    masking.pass(family, from, output)
+}
+
+/// The pass that writes values, one after another, to the elements of an array at which a mask is true.
+fn expand(mask: &UsmArray, values: &UsmArray, target: &UsmArray) -> Result<Pass> {
+    let mut first: Strides = target.strides()[..mask.ndim()].into();
+    let mut last = [values.strides()[1..].into(), target.strides()[mask.ndim()..].into()];
+    let masking = Masking::of(mask, target.shape(), &mut first, &mut last);
+    let axis = IndexedAxis { extent: values.shape()[0], stride: values.strides()[0] };
+    let family = Family::Expand { axis, masked: masking.masked };
+    let still = first.iter().map(|_| 0);
+    let from = Walk { array: values.clone(), strides: joined(still, &last[0]) };
+    let output = Walk { array: target.clone(), strides: joined(first.iter().copied(), &last[1]) };
+    masking.pass(family, Some(from), output)
+}
+
+/// Whether the device of a mask takes elements together in one pass.
+fn compresses(mask: &UsmArray) -> Result<bool> {
+    // As every pass has the same kernel, that of the numbers speaks for all.
+    Ok(compress(mask, None, mask)?.has_kernel(mask.queue()))
 }
 
 /// The parts of an array of a shape, of so many elements each at most.
@@ -94,6 +195,10 @@ impl Selected {
     /// Counts the elements of an array that are true, which all but zeros are.
     pub(super) fn of(mask: &UsmArray) -> Result<Self> {
         let mask = mask.astype(Dtype::Bool)?;
+        if compresses(&mask)? {
+            let count = true_elements(&mask)?;
+            return Ok(Self { mask, parts: Vec::new(), running: None, in_one_pass: true, count });
+        }
         let mut parts = parts_of(mask.shape(), PART)?;
         if let [part] = &mut parts[..] {
             let running = running(&mask)?;
@@ -101,7 +206,7 @@ impl Selected {
                 part.count = counted(&running.slice(&[SliceItem::Index(-1)])?)?;
             }
             let count = part.count;
-            return Ok(Self { mask, parts, running: Some(running), count });
+            return Ok(Self { mask, parts, running: Some(running), in_one_pass: false, count });
         }
         // Each element is read twice, and computed once.
         mask.elements().memory()?;
@@ -112,7 +217,7 @@ impl Selected {
             (part.before, part.count) = (before, counted(count)?);
             before += part.count;
         }
-        Ok(Self { mask, parts, running: None, count: before })
+        Ok(Self { mask, parts, running: None, in_one_pass: false, count: before })
     }
 
     /// For each element of the mask, its number among the true ones of its part; −1 where it is false.
@@ -126,6 +231,22 @@ impl Selected {
         elementwise(Op::Where, &[(&mask.reshape(&[-1])?).into(), (&number).into(), Scalar::I64(-1).into()])
     }
 
+    /// New memory for what an array has where the mask is true, and `rest`.
+    fn room(&self, dtype: Dtype, kind: UsmKind, rest: &[usize]) -> Result<UsmArray> {
+        let shape: Dims = std::iter::once(self.count).chain(rest.iter().copied()).collect();
+        UsmArray::empty(self.mask.queue(), &shape, dtype, kind)
+    }
+
+    /// The elements of an array, or the numbers of the mask's own, in one pass.
+    fn compressed(&self, array: Option<&UsmArray>, kind: UsmKind) -> Result<UsmArray> {
+        let rest = array.map_or(&[][..], |array| &array.shape()[self.mask.ndim()..]);
+        let out = self.room(array.map_or(Dtype::I64, UsmArray::dtype), kind, rest)?;
+        if !out.is_empty() {
+            compress(&self.mask, array, &out)?.submit(self.mask.queue(), &[])?;
+        }
+        Ok(out)
+    }
+
     /// New memory with what a source has where the mask is true: for a part, an array whose first dimensions are those that the
     /// part's numbers are given, and then `rest`.
     fn collected(
@@ -135,8 +256,7 @@ impl Selected {
         rest: &[usize],
         source: impl Fn(&Part, UsmArray) -> Result<(UsmArray, UsmArray)>,
     ) -> Result<UsmArray> {
-        let shape: Dims = std::iter::once(self.count).chain(rest.iter().copied()).collect();
-        let out = UsmArray::empty(self.mask.queue(), &shape, dtype, kind)?;
+        let out = self.room(dtype, kind, rest)?;
         if out.is_empty() {
             return Ok(out);
         }
@@ -165,10 +285,13 @@ impl Selected {
 
     /// The elements of an array, whose first `ndim` dimensions are the mask's, where the mask is true.
     pub(super) fn select(&self, array: &UsmArray, ndim: usize) -> Result<UsmArray> {
+        let kind = array.usm_kind().combine(self.mask.usm_kind());
+        if self.in_one_pass {
+            return self.compressed(Some(array), kind);
+        }
         if self.parts.len() > 1 {
             array.elements().memory()?;
         }
-        let kind = array.usm_kind().combine(self.mask.usm_kind());
         self.collected(array.dtype(), kind, &array.shape()[ndim..], |part, numbers| {
             let values = array.slice(&part.items)?;
             let extents: Dims = values.shape()[..ndim].into();
@@ -180,6 +303,9 @@ impl Selected {
     /// The places of the true elements, in the sequence of all.
     pub(super) fn places(&self) -> Result<UsmArray> {
         let (queue, kind) = (self.mask.queue(), self.mask.usm_kind());
+        if self.in_one_pass {
+            return self.compressed(None, kind);
+        }
         self.collected(Dtype::I64, kind, &[], |part, numbers| {
             Ok((elementwise::indices(queue, kind, numbers.shape(), part.start, &[1])?, numbers))
         })
@@ -252,8 +378,11 @@ impl UsmArray {
         let values = values.into();
         let point = match values {
             ArrayOrScalar::Array(array) => {
-                let (numbers, count) = numbered(mask)?;
                 let rest = &self.shape()[mask.ndim()..];
+                if compresses(mask)? {
+                    return self.write_compressed(mask, array, rest);
+                }
+                let (numbers, count) = numbered(mask)?;
                 let shape: Dims = std::iter::once(count).chain(rest.iter().copied()).collect();
                 let values = values_for(self, array.into(), &shape)?;
                 return self.write_numbered(mask, &numbers, &values, count);
@@ -318,6 +447,17 @@ impl UsmArray {
         }
         let places = Selected::of(condition)?.places()?;
         self.take(&places, axis, IndexMode::Check)
+    }
+
+    /// Writes values that broadcast to the shape of what a mask selects, in one pass.
+    fn write_compressed(&self, mask: &Self, values: &Self, rest: &[usize]) -> Result<Event> {
+        let count = true_elements(mask)?;
+        let shape: Dims = std::iter::once(count).chain(rest.iter().copied()).collect();
+        let values = values_for(self, values.into(), &shape)?;
+        if values.is_empty() {
+            return Ok(Event::ready());
+        }
+        expand(&apart(mask, self)?, &values, self)?.submit(self.queue(), &[])
     }
 
     /// Writes elements of an array, whose first axis of `extent` is addressed by one number for each element of a mask,

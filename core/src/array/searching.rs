@@ -76,27 +76,46 @@ impl UsmArray {
         let dtype = result_type(&[self.dtype(), values.dtype()], &[], queue.device().dtype_support())?;
         let (table, values) = (self.astype(dtype)?, values.astype(dtype)?);
         let out = Self::empty(queue, values.shape(), Dtype::I64, kind)?;
+        let right = side == Side::Right;
+        table.looked_up(values, &out, |table| Family::Search { table, right })?.submit(queue, &[])?;
+        Ok(out)
+    }
+
+    /// For each value, whether it is among the elements of this sorted table, which is not empty and of the same dtype; or,
+    /// with `invert`, whether it is not. `None` where the device only [searches](Self::searched).
+    pub(super) fn contains(&self, values: &Self, invert: bool) -> Result<Option<Self>> {
+        let (queue, kind) = (values.queue(), self.usm_kind().combine(values.usm_kind()));
+        let out = Self::empty(queue, values.shape(), Dtype::Bool, kind)?;
+        let pass = self.looked_up(values.clone(), &out, |table| Family::Contains { table, invert })?;
+        if !pass.has_kernel(queue) {
+            return Ok(None);
+        }
+        pass.submit(queue, &[])?;
+        Ok(Some(out))
+    }
+
+    /// The pass that looks values up in this table.
+    fn looked_up(
+        &self,
+        values: Self,
+        out: &Self,
+        family: impl FnOnce(IndexedAxis) -> Family,
+    ) -> Result<Pass> {
         let space = coalesce(values.shape(), &[out.strides(), values.strides()], false);
         let mut builder = ProgramBuilder::new();
-        let element = builder.input(dtype)?;
-        builder.input(dtype)?;
+        let element = builder.input(values.dtype())?;
+        builder.input(values.dtype())?;
         builder.output(element)?;
-        let stride = table.strides()[0];
         let still: Strides = space.shape.iter().map(|_| 0).collect();
-        let pass = Pass {
+        Ok(Pass {
             program: builder.finish()?,
-            family: Family::Search {
-                table: IndexedAxis { extent: table.len(), stride },
-                right: side == Side::Right,
-            },
+            family: family(IndexedAxis { extent: self.len(), stride: self.strides()[0] }),
             dims: space.shape.clone(),
             inputs: vec![
                 Walk { array: values, strides: space.strides[1].clone() },
-                Walk { array: table, strides: still },
+                Walk { array: self.clone(), strides: still },
             ],
             output: Walk { array: out.clone(), strides: space.strides[0].clone() },
-        };
-        pass.submit(queue, &[])?;
-        Ok(out)
+        })
     }
 }

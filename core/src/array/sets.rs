@@ -170,6 +170,9 @@ impl UsmArray {
         }
         let dtype = result_type(&[self.dtype(), elements.dtype()], &[], queue.device().dtype_support())?;
         let (x, table) = (self.astype(dtype)?, elements.astype(dtype)?.reshape(&[-1])?.sort(0, false)?);
+        if let Some(found) = table.contains(&x, invert)? {
+            return Ok(found);
+        }
         let places = table.searchsorted(&x, Side::Left, None)?;
         // What belongs behind the last element is compared with that.
         let nearest = table.take(&places, Some(0), IndexMode::Clip)?;

@@ -5,9 +5,9 @@ use super::UsmArray;
 use super::addressing::IndexMode;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::layout::{SliceItem, normalize_axis};
+use crate::layout::{Dims, SliceItem, normalize_axis};
 use crate::lazy::{Pass, Walk};
-use crate::plan::Family;
+use crate::plan::{Family, IndexedAxis};
 use crate::program::Program;
 
 impl UsmArray {
@@ -64,12 +64,41 @@ impl UsmArray {
                 "ask for no more elements than there are",
             ));
         }
+        let sorted = axis.cast_signed();
+        if let Some(places) = self.top(k, sorted, largest)? {
+            return Ok((self.take_along_axis(&places, sorted, IndexMode::Clip)?, places));
+        }
         let mut items = vec![SliceItem::Slice { start: None, stop: None, step: 1 }; axis];
         items.push(SliceItem::Slice { start: Some(0), stop: Some(k.cast_signed()), step: 1 });
-        let axis = axis.cast_signed();
-        let places = self.argsort(axis, largest)?.slice(&items)?.copy()?;
+        let places = self.argsort(sorted, largest)?.slice(&items)?.copy()?;
         // The places are in range as they are.
-        let values = self.take_along_axis(&places, axis, IndexMode::Clip)?;
+        let values = self.take_along_axis(&places, sorted, IndexMode::Clip)?;
         Ok((values, places))
+    }
+
+    /// The places of the first `k` of the sorted elements along an axis, where the device finds them without sorting all.
+    fn top(&self, k: usize, axis: isize, descending: bool) -> Result<Option<Self>> {
+        let from = self.move_axis(axis, -1)?;
+        let mut shape = Dims::from(self.shape());
+        shape[axis.unsigned_abs()] = k;
+        let out = Self::empty(self.queue(), &shape, Dtype::I64, self.usm_kind())?;
+        if out.is_empty() {
+            return Ok(Some(out));
+        }
+        let mut to = Walk::along(&out.move_axis(axis, -1)?);
+        let stride = to.strides.pop().unwrap_or_default();
+        to.strides.push(0);
+        let pass = Pass {
+            program: Program::convert(self.dtype(), self.dtype()),
+            family: Family::Top { descending, axis: IndexedAxis { extent: k, stride } },
+            dims: from.shape().into(),
+            inputs: vec![Walk::along(&from)],
+            output: to,
+        };
+        if !pass.has_kernel(self.queue()) {
+            return Ok(None);
+        }
+        pass.submit(self.queue(), &[])?;
+        Ok(Some(out))
     }
 }

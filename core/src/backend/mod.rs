@@ -208,6 +208,15 @@ pub trait Device: Send + Sync {
         let _ = (op, dtype, out);
         None
     }
+    /// Runs a plan on the calling thread, where the device computes there and that is quicker than a submission.
+    /// Whether it did; else some of the outputs may have been written, and the plan is submitted.
+    ///
+    /// # Safety
+    /// The contract of [`LaunchPlan`] holds, all memory is of this device, and nothing else accesses it in conflict.
+    unsafe fn run_at_once(&self, plan: &LaunchPlan) -> bool {
+        let _ = plan;
+        false
+    }
     /// Waits until the device's runtime has nothing to do any more, but not for longer than until then: the process forks or
     /// ends, and the runtime's own threads and commands would not outlive that. Nothing is submitted meanwhile. A backend
     /// without a runtime does nothing.

@@ -298,7 +298,7 @@ fn unstated(operand: &Operand, dims: &[usize]) -> Error {
 }
 
 /// Checks that every operand of plans reaches only into the region of an access of its mode.
-fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
+pub(super) fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
     for plan in plans {
         let dtypes = plan.program.inputs();
         let in_memory = plan.inputs.iter().enumerate().filter(|&(i, _)| !plan.program.is_index(i));
@@ -308,7 +308,13 @@ fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
         for (operand, size, mode, number) in reads.chain(writes) {
             let indexed: &[IndexedAxis] = match (&plan.family, mode, number) {
                 (Family::Gather { axes }, Mode::Read, 0) | (Family::Scatter { axes }, Mode::Write, 0) => axes,
-                (Family::Search { table, .. }, Mode::Read, 1) => std::slice::from_ref(table),
+                (
+                    Family::Search { table: axis, .. } | Family::Contains { table: axis, .. },
+                    Mode::Read,
+                    1,
+                )
+                | (Family::Top { axis, .. } | Family::Compress { axis, .. }, Mode::Write, 0)
+                | (Family::Expand { axis, .. }, Mode::Read, 0) => std::slice::from_ref(axis),
                 _ => &[],
             };
             if !accesses.iter().any(|access| access.contains(operand, &plan.dims, indexed, size, mode)) {

@@ -12,11 +12,16 @@ pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
             moved_refused(program).or_else(|| places_refused(program, axes.len()))
         }
         Family::Scan { fold } => scan_refused(program, *fold),
-        Family::Sort { .. } => moved_refused(program),
-        Family::Search { .. } => moved_refused(program).or_else(|| match program.inputs() {
-            [needle, table] if needle == table => None,
-            other => Some(format!("a search of inputs {other:?}")),
-        }),
+        Family::Sort { .. } | Family::Top { .. } => moved_refused(program),
+        Family::Compress { masked, .. } | Family::Expand { masked, .. } => {
+            moved_refused(program).or_else(|| mask_refused(plan, *masked))
+        }
+        Family::Search { .. } | Family::Contains { .. } => {
+            moved_refused(program).or_else(|| match program.inputs() {
+                [needle, table] if needle == table => None,
+                other => Some(format!("a search of inputs {other:?}")),
+            })
+        }
         _ => Some("no kernel for this family".to_owned()),
     }
 }
@@ -47,6 +52,16 @@ fn places_refused(program: &Program, axes: usize) -> Option<String> {
         .then(|| format!("places of dtypes {places:?} for {axes} axes"))
 }
 
+fn mask_refused(plan: &LaunchPlan, masked: usize) -> Option<String> {
+    let alone = matches!(plan.family, Family::Compress { indices: true, .. });
+    let mask = match (plan.program.inputs(), alone) {
+        ([mask], true) | ([_, mask], false) => Some(*mask),
+        _ => None,
+    };
+    (mask != Some(Dtype::Bool) || masked > plan.dims.len() || (alone && masked < plan.dims.len()))
+        .then(|| format!("a mask of {masked} dimensions among inputs {:?}", plan.program.inputs()))
+}
+
 /// Rough time for one point on one thread, in picoseconds.
 pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
     let size = plan.program.inputs().first().map_or(1, |d| d.size());
@@ -60,7 +75,11 @@ pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
         Family::Scan { fold: Op::Logaddexp } => 20_000,
         Family::Scan { .. } => 1500,
         Family::Sort { .. } => 15_000 + 1000 * size,
-        Family::Search { table, .. } => 2000 * (usize::BITS - table.extent.leading_zeros()) as usize,
+        Family::Search { table, .. } | Family::Contains { table, .. } => {
+            300 * (usize::BITS - table.extent.leading_zeros()) as usize + 100 * size
+        }
+        Family::Top { .. } => 500 + 100 * size,
+        Family::Compress { .. } | Family::Expand { .. } => 200 + 30 * size,
         _ => 0,
     }
 }

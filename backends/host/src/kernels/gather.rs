@@ -111,10 +111,10 @@ fn shareable(space: &Space, axes: &[IndexedAxis]) -> Option<usize> {
 
 /// A dimension within a block: extent, and bytes to step in the output and the input.
 #[derive(Clone, Copy)]
-struct Inner {
-    extent: usize,
-    dst: isize,
-    src: isize,
+pub(super) struct Inner {
+    pub(super) extent: usize,
+    pub(super) dst: isize,
+    pub(super) src: isize,
 }
 
 /// A space whose last dimensions, which the places do not depend on, are moved as blocks. The places move the output
@@ -255,7 +255,7 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
 ///
 /// # Safety
 /// It is readable and its target writable; they do not overlap.
-unsafe fn move_block(isa: Isa, dst: *mut u8, src: *const u8, block: &[Inner], size: usize) {
+pub(super) unsafe fn move_block(isa: Isa, dst: *mut u8, src: *const u8, block: &[Inner], size: usize) {
     // SAFETY: for all of this function: the caller's contract.
     unsafe {
         match *block {

@@ -19,7 +19,7 @@ use crate::simd::Isa;
 
 /// Work below this estimate is done here: longer than what a submission does on the calling thread, for there is nothing
 /// to submit. Twice as many threads gain half of it, less what it takes to wake them.
-const AT_ONCE_NS: usize = 25_000;
+pub(super) const AT_ONCE_NS: usize = 25_000;
 
 /// The same for work that somebody waits for: all threads take part where it takes longer than [`AT_ONCE_NS`].
 const WAITED_NS: usize = 10 * AT_ONCE_NS;

@@ -22,6 +22,7 @@ mod immediate;
 mod index_fold;
 mod integer;
 mod map;
+mod mask;
 mod order;
 mod pack;
 mod partials;
@@ -39,6 +40,7 @@ mod stages;
 mod step;
 mod stream;
 mod tile;
+mod top;
 mod transpose;
 
 #[cfg(test)]
@@ -49,6 +51,7 @@ use stridewise_core::ops::OpClass;
 use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program, Result};
 
 use crate::simd::Isa;
+use search::Found;
 
 pub(crate) use immediate::{Sharing, elements_fn, fold_elements, gather_elements, shares_fold};
 pub(crate) use split::try_share;
@@ -95,6 +98,11 @@ pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
     50 + total.saturating_mul(u64::try_from(picoseconds).unwrap_or(u64::MAX)) / 1000
 }
 
+/// Whether there is a kernel for a plan, and it takes less time than a submission is worth.
+pub(crate) fn is_short(plan: &LaunchPlan) -> bool {
+    estimate_ns(plan) <= immediate::AT_ONCE_NS as u64 && supports(plan) == Support::Native
+}
+
 /// Rough time of an operation on an element, in picoseconds: of vectors of 64 bytes, measured in the second-level cache.
 fn step_ps(op: Op, dtype: Dtype) -> usize {
     use OpClass::{analytic, float, int, num_fn, real_fn};
@@ -137,7 +145,15 @@ unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
             Family::Gather { axes } => gather::gather(plan, axes, tuning),
             Family::Scatter { axes } => gather::scatter(plan, axes, tuning),
             Family::Sort { descending, indices } => sort::sort(plan, *descending, *indices, tuning)?,
-            Family::Search { table, right } => search::search(plan, table, *right, tuning),
+            Family::Search { table, right } => {
+                search::search(plan, table, Found::Place { right: *right }, tuning)?
+            }
+            Family::Contains { table, invert } => {
+                search::search(plan, table, Found::Whether { not: *invert }, tuning)?;
+            }
+            Family::Top { descending, axis } => top::top(plan, *descending, axis, tuning)?,
+            Family::Compress { axis, masked, .. } => mask::compress(plan, *masked, axis, tuning)?,
+            Family::Expand { axis, masked } => mask::expand(plan, *masked, axis, tuning)?,
             Family::Scan { fold } => scan::scan(plan, *fold, tuning)?,
             _ => {} // `supports` refuses them.
         }

@@ -1,6 +1,11 @@
 //! The order that sorts put elements into, as unsigned numbers.
 
+use std::marker::PhantomData;
+
 use stridewise_core::{Dtype, DtypeKind};
+
+use super::entry::{Kernel, StepFn, entry};
+use crate::simd::Isa;
 
 /// The order of real elements of a dtype, which are given and compared by their bits.
 #[derive(Clone, Copy)]
@@ -112,6 +117,38 @@ impl Order {
         if self.is_nan(bits) { self.mask } else { self.key(if self.is_zero(bits) { 0 } else { bits }) }
     }
 
+    /// The function that turns real elements one after another, at any alignment, into their ranks, as numbers of their size:
+    /// the first source is the elements, which may be the target, the second [this order](Self::address).
+    pub(super) fn ranks_of(self, isa: Isa) -> StepFn {
+        match self.size {
+            1 => entry::<Ranks<u8>>(isa),
+            2 => entry::<Ranks<u16>>(isa),
+            4 => entry::<Ranks<u32>>(isa),
+            _ => entry::<Ranks<u64>>(isa),
+        }
+    }
+
+    /// The functions that turn real elements of two bytes at least, at any alignment, into their [keys](Self::key), and these
+    /// into the elements; the target may be the source. The second source is this order; the third one a byte that
+    /// the first function makes 1 where an element has no key that says all of it: NaN, or a zero that is negative.
+    pub(super) fn keys(self, isa: Isa) -> [StepFn; 2] {
+        match self.size {
+            2 => [entry::<Keys<u16>>(isa), entry::<Elements<u16>>(isa)],
+            4 => [entry::<Keys<u32>>(isa), entry::<Elements<u32>>(isa)],
+            _ => [entry::<Keys<u64>>(isa), entry::<Elements<u64>>(isa)],
+        }
+    }
+
+    /// Where this order is.
+    pub(super) fn address(&self) -> *const u8 {
+        (&raw const *self).cast()
+    }
+
+    /// The rank that NaNs have, and nothing else; `None` of integers.
+    pub(super) fn nan(self) -> Option<u64> {
+        self.float.then_some(self.mask)
+    }
+
     /// The places of a complex number's parts; one with a NaN is behind everything.
     ///
     /// # Safety
@@ -127,3 +164,87 @@ impl Order {
         }
     }
 }
+
+/// See [`Order::ranks_of`]. The target may be the elements.
+struct Ranks<T>(PhantomData<T>);
+
+macro_rules! ranks {
+    ($($t:ty)*) => {$(
+        impl Kernel for Ranks<$t> {
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation)] // An order's bits are those of elements of the size.
+            unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
+                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
+                // SAFETY: the caller's contract: the second source is an order.
+                let order = unsafe { *order.cast::<Order>() };
+                let (sign, mask, flip) = (order.sign as $t, order.mask as $t, order.flip as $t);
+                // Integers are never negative in the sense of floats, nor zeros of two signs, nor NaN.
+                let negative = if order.float { sign } else { 0 };
+                let magnitude = if order.float { !sign } else { <$t>::MAX };
+                let infinity = if order.float { order.infinity as $t } else { <$t>::MAX };
+                for i in 0..len {
+                    // SAFETY: for all of this block: the caller's contract; `i` is below `len`.
+                    unsafe {
+                        let bits = src.add(i).read_unaligned();
+                        let bits = if order.truth { <$t>::from(bits != 0) } else { bits };
+                        let bits = if bits & magnitude == 0 { 0 } else { bits };
+                        let key = (if bits & negative != 0 { !bits } else { bits ^ sign }) ^ flip;
+                        let rank = if bits & magnitude > infinity { mask } else { key };
+                        dst.add(i).write_unaligned(rank);
+                    }
+                }
+            }
+        }
+    )*};
+}
+ranks!(u8 u16 u32 u64);
+
+/// See [`Order::keys`].
+struct Keys<T>(PhantomData<T>);
+/// See [`Order::keys`].
+struct Elements<T>(PhantomData<T>);
+
+macro_rules! keys {
+    ($($t:ty)*) => {$(
+        impl Kernel for Keys<$t> {
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation)] // An order's bits are those of elements of the size.
+            unsafe fn run(dst: *mut u8, [src, order, odd]: [*const u8; 3], _: u32, len: usize) {
+                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
+                // SAFETY: for all of this function: the caller's contract; `i` is below `len`.
+                unsafe {
+                    let order = *order.cast::<Order>();
+                    let (sign, flip) = (order.sign as $t, order.flip as $t);
+                    let negative = if order.float { sign } else { 0 };
+                    let infinity = if order.float { order.infinity as $t } else { <$t>::MAX };
+                    let mut any = false;
+                    for i in 0..len {
+                        let bits = src.add(i).read_unaligned();
+                        any |= bits & !negative > infinity || (order.float && bits == sign);
+                        let key = (if bits & negative != 0 { !bits } else { bits ^ sign }) ^ flip;
+                        dst.add(i).write_unaligned(key);
+                    }
+                    *odd.cast_mut() |= u8::from(any);
+                }
+            }
+        }
+        impl Kernel for Elements<$t> {
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation)] // As above.
+            unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
+                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
+                // SAFETY: for all of this function: the caller's contract; `i` is below `len`.
+                unsafe {
+                    let order = *order.cast::<Order>();
+                    let (sign, flip) = (order.sign as $t, order.flip as $t);
+                    for i in 0..len {
+                        let key = src.add(i).read_unaligned() ^ flip;
+                        let negative = order.float && key & sign == 0;
+                        dst.add(i).write_unaligned(if negative { !key } else { key ^ sign });
+                    }
+                }
+            }
+        }
+    )*};
+}
+keys!(u16 u32 u64);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use stridewise_core::{Arg, Dtype, Family, Fold, LaunchPlan, Op, Program, Stored};
+use stridewise_core::{Arg, Dtype, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program, Stored};
 
 use super::Tuning;
 use super::code::{Access, Code, Slots, TILE_BYTES, Target};
@@ -16,6 +16,9 @@ use super::space::{Cursor, MAX_OPERANDS, Space, View};
 use super::step::resolve;
 use super::tile::Tiles;
 use crate::simd::Isa;
+
+/// Points of the rows at most that are computed several at a time.
+const SHORT_POINTS: usize = 256;
 
 /// A reduction ready to run.
 pub(super) struct Reduction {
@@ -42,6 +45,8 @@ pub(super) struct Reduction {
     late: Option<usize>,
     /// Whether elements are folded from where they lie in memory, in no cache.
     ahead: bool,
+    /// The program over the rows of several outputs, one after another, where they are short and one segment each.
+    many: Option<Tiles>,
     /// Conversion of the accumulators to the folded value's dtype.
     narrow: Option<StepFn>,
     /// From the folded value to the output.
@@ -51,6 +56,8 @@ pub(super) struct Reduction {
 /// Memory of one thread for a reduction.
 pub(super) struct Room {
     slots: Slots,
+    /// Those of the program over several rows.
+    many: Slots,
     post_slots: Slots,
     /// Folded values that wait for [`Reduction::post`].
     values: *mut u8,
@@ -246,6 +253,13 @@ impl Reduction {
             segments = points / row * per_row;
             width = (TILE_BYTES / 16).min(post.tile_len);
         }
+        let short = !rows && segments == 1 && (2..=SHORT_POINTS).contains(&points) && outputs > 1;
+        let many = match kind {
+            Kind::Value(_) if short && code.input_itself().is_none() && element.1.is_none() => {
+                Self::many(program, acc, [&kept, &along], tuning.isa)
+            }
+            _ => None,
+        };
         let (lane, other) = if rows { (kept, along) } else { (along, kept) };
         let lane = Tiles { code, space: lane, ahead: SmallVec::new() };
         let inputs = lane.space.views.iter().take(plan.inputs.len());
@@ -267,9 +281,29 @@ impl Reduction {
             width,
             late,
             ahead,
+            many,
             narrow,
             post,
         })
+    }
+
+    /// The program over the rows of all outputs.
+    fn many(program: &Program, acc: Dtype, [kept, along]: [&Space; 2], isa: Isa) -> Option<Tiles> {
+        let inputs = along.views.len();
+        let mut space = kept.clone();
+        space.dims.extend(along.dims.iter().copied());
+        space.views.truncate(inputs);
+        for (view, along) in space.views.iter_mut().zip(&along.views) {
+            view.strides.extend(along.strides.iter().copied());
+        }
+        if space.dims.len() > MAX_PLAN_DIMS {
+            return None;
+        }
+        space.merge();
+        let whole = space.across || space.row().is_multiple_of(along.len());
+        let access: SmallVec<[Access; 8]> = (0..inputs).map(|v| space.access(v)).collect();
+        let code = Code::compile(program, isa, &access, &Target::Value(acc))?;
+        whole.then(|| Tiles { code, space, ahead: SmallVec::new() })
     }
 
     pub(super) fn kept(&self) -> &Space {
@@ -315,7 +349,8 @@ impl Reduction {
 
     /// Bytes of a thread's memory.
     pub(super) fn room_bytes(&self) -> usize {
-        self.lane.code.scratch_bytes() + self.post.scratch_bytes() + 2 * self.values_bytes()
+        let many = self.many.as_ref().map_or(0, |many| many.code.scratch_bytes());
+        self.lane.code.scratch_bytes() + self.post.scratch_bytes() + many + 2 * self.values_bytes()
     }
 
     /// Bytes of the folded values that wait for [`post`](Self::post).
@@ -329,8 +364,14 @@ impl Reduction {
         self.lane.code.prepare(&mut slots, start);
         let post = start.wrapping_add(self.lane.code.scratch_bytes());
         self.post.prepare(&mut post_slots, post);
-        let values = post.wrapping_add(self.post.scratch_bytes());
-        Room { slots, post_slots, values, narrowed: values.wrapping_add(self.values_bytes()) }
+        let mut values = post.wrapping_add(self.post.scratch_bytes());
+        let mut many_slots = Slots::new();
+        if let Some(many) = &self.many {
+            many.code.prepare(&mut many_slots, values);
+            values = values.wrapping_add(many.code.scratch_bytes());
+        }
+        let narrowed = values.wrapping_add(self.values_bytes());
+        Room { slots, many: many_slots, post_slots, values, narrowed }
     }
 
     /// The fold and the input, where an output's points are one segment that lies element after element.
@@ -348,6 +389,10 @@ impl Reduction {
     /// # Safety
     /// As for [`segment`](Self::segment), for all of these outputs, which are no more than [`width`](Self::width).
     pub(super) unsafe fn values(&self, room: &mut Room, partial: *mut u8, start: usize, len: usize) {
+        if let (Some(many), Kind::Value(f)) = (&self.many, &self.partials.kind) {
+            // SAFETY: the caller's contract.
+            return unsafe { self.values_of_many(many, f, room, start, len) };
+        }
         let kept = self.kept();
         let (_, size) = self.partials.result();
         let Some((f, input)) = self.short() else {
@@ -372,6 +417,34 @@ impl Reduction {
             unsafe {
                 let (identity, pitch) = (f.identity.as_ptr(), (&raw const pitch).cast());
                 (f.many)(to, src, identity, pitch, count as u32, points);
+            }
+            done += count;
+        }
+    }
+
+    /// [`values`](Self::values) of short rows, which are computed several at a time.
+    ///
+    /// # Safety
+    /// As for [`values`](Self::values).
+    unsafe fn values_of_many(&self, many: &Tiles, f: &Folding, room: &mut Room, start: usize, len: usize) {
+        let Tiles { code, space, .. } = many;
+        let (points, size) = (self.folded(), self.partials.acc.size());
+        let most = (code.tile_len.min(TILE_BYTES / size) / points).max(1);
+        let pitch = (points * size).cast_signed();
+        let mut done = 0;
+        while done < len {
+            let cursor = space.seek((start + done) * points);
+            let mut count = most.min(len - done);
+            if !space.across {
+                count = count.min(space.left(&cursor) / points);
+            }
+            // SAFETY: the caller's contract; the tile is of whole rows, within the space's row unless tiles run across these.
+            unsafe {
+                many.load(&cursor, &mut room.many, count * points);
+                code.run(&room.many, count * points);
+                let (src, identity) = (room.many.0[usize::from(code.value)], f.identity.as_ptr());
+                let to = room.values.wrapping_add(done * size);
+                (f.many)(to, src, identity, (&raw const pitch).cast(), count as u32, points);
             }
             done += count;
         }

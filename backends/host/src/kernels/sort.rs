@@ -5,15 +5,17 @@
 //! equal numbers are always of equal elements, and any way to sort them gives the same result: a counting sort by digits
 //! for long rows, the standard library's unstable sort for short ones, and a merge of halves by several threads.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bytemuck::Zeroable;
 use smallvec::SmallVec;
 use stridewise_core::memory::heap;
 use stridewise_core::{Dtype, DtypeKind, LaunchPlan, Result};
 
 use super::order::Order;
-use super::pack::with_size;
+use super::pack::{self, with_size};
 use super::space::{Cursor, Space, View};
-use super::{Tuning, split};
+use super::{Address, Tuning, split};
 use crate::fork_join;
 
 /// Rows shorter than this are sorted by comparison, per byte of what distinguishes elements.
@@ -26,7 +28,7 @@ const SHARE: usize = 32 << 10;
 const PASSES: usize = 16;
 
 /// What is sorted: a number, and in the bits below [`LOW`](Self::LOW) maybe an index.
-trait Word: Copy + Ord + Send + Sync + Zeroable {
+pub(super) trait Word: Copy + Ord + Send + Sync + Zeroable {
     /// Bits below the number.
     const LOW: u32;
     /// Eight bits from one on.
@@ -34,15 +36,17 @@ trait Word: Copy + Ord + Send + Sync + Zeroable {
 }
 
 /// A number alone.
-trait Key: Word {
+pub(super) trait Key: Word {
     fn of(key: u64) -> Self;
     fn key(self) -> u64;
 }
 
 /// A number before an index.
-trait Indexed: Word {
+pub(super) trait Indexed: Word {
     fn of(key: (u64, u64), index: usize) -> Self;
     fn index(self) -> usize;
+    /// The number, or the first of two.
+    fn rank(self) -> u64;
 }
 
 #[allow(clippy::cast_possible_truncation)] // Eight bits are left; keys and indices are those of the words.
@@ -66,12 +70,12 @@ mod words {
             }
         )*};
     }
-    keys!(u16 u32 u64);
+    keys!(u8 u16 u32 u64);
 
     /// Keys of 32 bits at most, and as many of an index.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
     #[repr(transparent)]
-    pub(super) struct Half(u64);
+    pub(in super::super) struct Half(u64);
     impl Word for Half {
         const LOW: u32 = 32;
         #[inline(always)]
@@ -88,12 +92,16 @@ mod words {
         fn index(self) -> usize {
             (self.0 & 0xffff_ffff) as usize
         }
+        #[inline(always)]
+        fn rank(self) -> u64 {
+            self.0 >> 32
+        }
     }
 
     /// Keys of 64 bits: one number, or two of 32 bits.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
     #[repr(transparent)]
-    pub(super) struct Whole(u128);
+    pub(in super::super) struct Whole(u128);
     impl Word for Whole {
         const LOW: u32 = 64;
         #[inline(always)]
@@ -110,12 +118,16 @@ mod words {
         fn index(self) -> usize {
             self.0 as usize
         }
+        #[inline(always)]
+        fn rank(self) -> u64 {
+            (self.0 >> 64) as u64
+        }
     }
 
     /// Two keys of 64 bits.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
     #[repr(transparent)]
-    pub(super) struct Pair([u64; 3]);
+    pub(in super::super) struct Pair([u64; 3]);
     impl Word for Pair {
         const LOW: u32 = 64;
         #[inline(always)]
@@ -132,9 +144,14 @@ mod words {
         fn index(self) -> usize {
             self.0[2] as usize
         }
+        #[inline(always)]
+        fn rank(self) -> u64 {
+            self.0[0]
+        }
     }
 }
-use words::{Half, Pair, Whole};
+use words::Pair;
+pub(super) use words::{Half, Whole};
 
 /// Sorts.
 ///
@@ -144,52 +161,86 @@ use words::{Half, Pair, Whole};
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn sort(plan: &LaunchPlan, descending: bool, indices: bool, tuning: &Tuning) -> Result<()> {
-    let dtype = plan.program.inputs()[0];
-    let outer = plan.dims.len().saturating_sub(1);
-    let out = plan.output_dtype(0).size();
-    let view = |operand, size| View::new(operand, size, 0..outer);
-    let views: SmallVec<[View; 4]> =
-        SmallVec::from_iter([view(&plan.outputs[0], out), view(&plan.inputs[0], dtype.size())]);
-    let step =
-        |strides: &[isize], size: usize| strides.last().map_or(0, |s| s.wrapping_mul(size.cast_signed()));
-    let rows = Rows {
-        len: plan.dims.last().copied().unwrap_or(1),
-        to: step(&plan.outputs[0].strides, out),
-        from: step(&plan.inputs[0].strides, dtype.size()),
-        space: Space::new(&plan.dims[..outer], views, tuning.isa),
-        dtype,
-        order: Order::new(dtype, descending),
-        indices,
-    };
-    let (count, threads) = (rows.space.len(), tuning.threads);
-    if threads > 1 && count < 2 * threads && rows.len >= 2 * SHARE {
-        // SAFETY: the caller's contract.
-        return unsafe { rows.range(0, count, threads) };
+    let len = plan.dims.last().copied().unwrap_or(1);
+    let rows = Rows::new(plan, descending, indices, len, tuning);
+    // SAFETY: the caller's contract.
+    unsafe { rows.all(tuning.threads) }
+}
+
+impl Rows {
+    /// The rows of a plan, of each of which so many elements are written.
+    pub(super) fn new(
+        plan: &LaunchPlan,
+        descending: bool,
+        indices: bool,
+        first: usize,
+        tuning: &Tuning,
+    ) -> Self {
+        let dtype = plan.program.inputs()[0];
+        let outer = plan.dims.len().saturating_sub(1);
+        let out = plan.output_dtype(0).size();
+        let view = |operand, size| View::new(operand, size, 0..outer);
+        let views: SmallVec<[View; 4]> =
+            SmallVec::from_iter([view(&plan.outputs[0], out), view(&plan.inputs[0], dtype.size())]);
+        let step =
+            |strides: &[isize], size: usize| strides.last().map_or(0, |s| s.wrapping_mul(size.cast_signed()));
+        Self {
+            len: plan.dims.last().copied().unwrap_or(1),
+            to: step(&plan.outputs[0].strides, out),
+            from: step(&plan.inputs[0].strides, dtype.size()),
+            space: Space::new(&plan.dims[..outer], views, tuning.isa),
+            dtype,
+            order: Order::new(dtype, descending),
+            indices,
+            first,
+        }
     }
-    let bytes = rows.len.saturating_mul((dtype.size() + out) * PASSES);
-    split::try_ranges(count, 1, bytes, 1, threads, &|start, end| {
-        // SAFETY: the caller's contract; rows are disjoint.
-        unsafe { rows.range(start, end, 1) }
-    })
+
+    /// Sorts all rows.
+    ///
+    /// # Errors
+    /// As for [`sort`].
+    ///
+    /// # Safety
+    /// The plan's contract.
+    pub(super) unsafe fn all(&self, threads: usize) -> Result<()> {
+        let count = self.space.len();
+        if self.is_shared(threads) {
+            // SAFETY: the caller's contract.
+            return unsafe { self.range(0, count, threads) };
+        }
+        let bytes = self.len.saturating_mul(2 * self.dtype.size().max(4) * PASSES);
+        split::try_ranges(count, 1, bytes, 1, threads, &|start, end| {
+            // SAFETY: the caller's contract; rows are disjoint.
+            unsafe { self.range(start, end, 1) }
+        })
+    }
+
+    /// Whether threads share each row, as there are few and long ones.
+    pub(super) fn is_shared(&self, threads: usize) -> bool {
+        threads > 1 && self.space.len() < 2 * threads && self.len >= 2 * SHARE
+    }
 }
 
 /// The rows of a sort; the views of the space are the output and the input.
-struct Rows {
-    space: Space,
-    len: usize,
+pub(super) struct Rows {
+    pub(super) space: Space,
+    pub(super) len: usize,
     /// Bytes to step along a row of the output, and of the input.
-    to: isize,
-    from: isize,
-    dtype: Dtype,
-    order: Order,
+    pub(super) to: isize,
+    pub(super) from: isize,
+    pub(super) dtype: Dtype,
+    pub(super) order: Order,
     indices: bool,
+    /// How many of the sorted elements are written, where it is their places that are.
+    pub(super) first: usize,
 }
 
 /// A row: the addresses of its first elements.
 #[derive(Clone, Copy)]
-struct Row {
-    dst: *mut u8,
-    src: *const u8,
+pub(super) struct Row {
+    pub(super) dst: *mut u8,
+    pub(super) src: *const u8,
 }
 
 impl Rows {
@@ -228,7 +279,7 @@ impl Rows {
     }
 
     /// Calls `run` for the rows `start..end`.
-    fn each(&self, start: usize, end: usize, mut run: impl FnMut(Row)) {
+    pub(super) fn each(&self, start: usize, end: usize, mut run: impl FnMut(Row)) {
         let mut cursor: Cursor = self.space.seek(start);
         for row in start..end {
             run(Row { dst: cursor.at[0], src: cursor.at[1] });
@@ -290,6 +341,10 @@ impl Rows {
         let mut spare = Spare::new(self.len, bits, threads)?;
         let mut words: Vec<W> = heap::zeroed(SCRATCH, self.len)?;
         self.each(start, end, |row| {
+            // SAFETY: the caller's contract.
+            if unsafe { self.plain(row, &mut words, &mut spare) } {
+                return;
+            }
             let (mut count, mut zeros, mut negative) = (0, 0, 0);
             // SAFETY: for all of this function: the caller's contract.
             unsafe {
@@ -321,6 +376,55 @@ impl Rows {
         Ok(())
     }
 
+    /// Sorts a row whose elements all are what their keys say; whether it is one.
+    ///
+    /// # Safety
+    /// As for [`range`](Self::range); there are as many words as elements in a row.
+    unsafe fn plain<W: Key>(&self, row: Row, words: &mut [W], spare: &mut Spare<W>) -> bool {
+        let (isa, size, threads) = (self.space.isa, size_of::<W>(), spare.threads);
+        let [keys, elements] = self.order.keys(isa);
+        let odd = AtomicBool::new(false);
+        let (to, from) = (Address(words.as_mut_ptr().cast()), Address(row.src.cast_mut()));
+        split::ranges(self.len, self.len, 2 * size, split::GRAIN, threads, &|start, end| {
+            let (to, len) = (to.at(start * size), end - start);
+            let from = from.at(0).wrapping_offset(self.from * start.cast_signed()).cast_const();
+            let mut any = 0_u8;
+            let (order, told) = (self.order.address(), (&raw mut any).cast_const());
+            // SAFETY: for all of this block: the caller's contract; parts of the words are disjoint.
+            unsafe {
+                if self.from == size.cast_signed() {
+                    keys(to, from, order, told, 0, len);
+                } else {
+                    pack::gather(isa, to, from, self.from, size, len);
+                    keys(to, to, order, told, 0, len);
+                }
+            }
+            if any != 0 {
+                odd.store(true, Ordering::Relaxed);
+            }
+        });
+        if odd.into_inner() {
+            return false;
+        }
+        spare.arrange(words);
+        let (from, to) = (Address(words.as_mut_ptr().cast()), Address(row.dst));
+        split::ranges(self.len, self.len, 2 * size, split::GRAIN, threads, &|start, end| {
+            let (from, len) = (from.at(start * size), end - start);
+            let to = to.at(0).wrapping_offset(self.to * start.cast_signed());
+            let order = self.order.address();
+            // SAFETY: for all of this block: the caller's contract; parts of the row are disjoint.
+            unsafe {
+                if self.to == size.cast_signed() {
+                    elements(to, from, order, from, 0, len);
+                } else {
+                    elements(from, from, order, from, 0, len);
+                    pack::scatter(to, from, self.to, size, len);
+                }
+            }
+        });
+        true
+    }
+
     /// Sorts ranks, of as many bits, with the indices of their elements, which are what is asked for or say which
     /// elements to write.
     ///
@@ -343,7 +447,7 @@ impl Rows {
             words.clear();
             words.extend((0..self.len).map(|i| W::of(rank(from(i)), i)));
             spare.arrange(&mut words);
-            for (i, word) in words.iter().enumerate() {
+            for (i, word) in words.iter().enumerate().take(self.first) {
                 let index = word.index();
                 // SAFETY: the caller's contract; indices are below the length.
                 unsafe {
@@ -362,7 +466,7 @@ impl Rows {
 }
 
 /// What the memory of a sort is called where there is none.
-const SCRATCH: &str = "scratch of a sort";
+pub(super) const SCRATCH: &str = "scratch of a sort";
 
 /// How often each value of a digit occurs.
 type Counts = [usize; 256];

@@ -262,6 +262,45 @@ impl Space {
         }
     }
 
+    /// Where `len` elements of a view, from its element at a cursor on, lie one after another: where they are, or else in
+    /// `room`, which they are gathered into.
+    ///
+    /// # Safety
+    /// As for [`gather`](Self::gather); `room` has room for them.
+    pub(super) unsafe fn dense(&self, view: usize, cursor: &Cursor, room: *mut u8, len: usize) -> *const u8 {
+        let at = cursor.at[view];
+        if self.access(view) == Access::Contiguous {
+            return at;
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.gather(view, room, at, &cursor.index, len) };
+        room
+    }
+
+    /// Writes `len` elements to a view, from its element at a cursor on.
+    ///
+    /// # Safety
+    /// As for [`scatter`](Self::scatter).
+    pub(super) unsafe fn put(&self, view: usize, cursor: &Cursor, src: *const u8, len: usize) {
+        let at = cursor.at[view];
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self.access(view) {
+                Access::Contiguous => std::ptr::copy_nonoverlapping(src, at, len * self.views[view].size),
+                _ => self.scatter(view, at, &cursor.index, src, len),
+            }
+        }
+    }
+
+    /// Moves a cursor behind a tile of `len` points, to the point of a number.
+    pub(super) fn go_on(&self, cursor: &mut Cursor, to: usize, len: usize) {
+        if self.across {
+            *cursor = self.seek(to);
+        } else {
+            self.advance(cursor, len);
+        }
+    }
+
     fn walk<'a>(&'a self, view: &'a View, index: &'a [usize; MAX_PLAN_DIMS]) -> Walk<'a> {
         Walk { dims: &self.dims, strides: &view.strides, index: &index[..self.dims.len()] }
     }

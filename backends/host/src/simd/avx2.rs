@@ -359,5 +359,6 @@ impl HalfMemory for F32 {
     }
 }
 
+impl super::Mask for U8 {}
 byte_sums! { 32, load: _mm256_loadu_si256, store: _mm256_storeu_si256, set: _mm256_set1_epi8, zero: _mm256_setzero_si256,
 xor: _mm256_xor_si256, min: _mm256_min_epu8, sad: _mm256_sad_epu8, add: _mm256_add_epi64 }

@@ -369,6 +369,7 @@ impl HalfMemory for F32 {
     }
 }
 
+impl super::Mask for U8 {}
 impl Bytes for U8 {
     const LEN: usize = 8;
     #[inline(always)]

@@ -174,8 +174,36 @@ pub(crate) trait Lane: Float {
     unsafe fn mask_from_bytes(p: *const u8, len: usize) -> Self::Mask;
 }
 
+/// Bytes that say for each of so many elements whether it is meant.
+pub(crate) trait Mask {
+    /// Writes the numbers of those of 64 bytes that are not 0, one after another, and answers how many these are. The first
+    /// byte's number is `first`.
+    ///
+    /// # Safety
+    /// The processor has the level's features; `mask` is readable for 64 bytes, `to` writable for as many numbers, all of
+    /// which may be written.
+    #[inline(always)]
+    unsafe fn numbers(mask: *const u8, first: u32, to: *mut u32) -> usize {
+        let mut count = 0;
+        for word in 0..8_u32 {
+            // SAFETY: for all of this function: the caller's contract; there are no more numbers than bytes.
+            unsafe {
+                // Most of a mask is often false.
+                if mask.add(8 * word as usize).cast::<u64>().read_unaligned() == 0 {
+                    continue;
+                }
+                for byte in 8 * word..8 * word + 8 {
+                    *to.add(count) = first + byte;
+                    count += usize::from(*mask.add(byte as usize) != 0);
+                }
+            }
+        }
+        count
+    }
+}
+
 /// A vector of bytes, for sums of them. Values exist where those of [`Lane`] do.
-pub(crate) trait Bytes: Copy {
+pub(crate) trait Bytes: Mask + Copy {
     /// Bytes per vector.
     const LEN: usize;
 

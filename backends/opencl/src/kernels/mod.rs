@@ -62,7 +62,8 @@ pub(crate) fn supports(plan: &LaunchPlan, target: &Target) -> Support {
         Family::Gather { .. } | Family::Scatter { .. } | Family::Search { .. } | Family::Sort { .. } => {
             return Support::Native;
         }
-        _ => None,
+        Family::Map | Family::Reduce { .. } | Family::Scan { .. } => None,
+        family => return Support::No(format!("no kernel for {family:?}")),
     };
     let programs = std::iter::once(&*plan.program).chain(finish);
     match programs.map(|program| emit::supports(program, target)).find_map(Result::err) {

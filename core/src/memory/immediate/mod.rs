@@ -9,6 +9,7 @@ mod call;
 mod fold;
 mod hold;
 mod join;
+mod plan;
 mod strided;
 
 pub(crate) use alike::Alike;
@@ -16,6 +17,7 @@ pub(crate) use call::Call;
 pub(crate) use fold::{AxisFold, WAITING_BYTES};
 use hold::{Memories, hold_idle};
 pub(crate) use join::{MAX_STRETCHES, join};
+pub(crate) use plan::run;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
