@@ -169,7 +169,7 @@ fn who_writes_waits_for_copies_by_others() {
     watched("copies", || {
         let (_, queue) = host();
         let x = Array::<i64>::on(&queue).zeros([40_000]).unwrap();
-        let (stop, rounds) = (AtomicBool::new(false), 300);
+        let (stop, rounds) = (AtomicBool::new(false), 60);
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
