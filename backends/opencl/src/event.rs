@@ -24,8 +24,9 @@ use crate::handle::EventObject;
 use crate::queue::NativeQueue;
 use crate::worker::Job;
 
-/// How long a wait with a time-out asks the runtime, before it waits to be told.
+/// How long a wait with a time-out asks the runtime all the time, and how long it sleeps between two questions afterwards, at most.
 const POLLED: Duration = Duration::from_micros(300);
+const NAP: Duration = Duration::from_millis(1);
 /// Someone who asks an event's status so often without waiting for it means to wait, so the queue is flushed.
 const PATIENT_POLLS: u8 = 64;
 
@@ -289,23 +290,24 @@ impl Event for ClEvent {
             let _ = native.end();
             native.queue.flush();
         }
-        self.settle();
-        // Most waits are for so little that to be told of its end would take as long.
-        while !self.signal.status().is_terminal() && begin.elapsed() < timeout.min(POLLED) {
-            std::thread::yield_now();
-            self.settle();
-        }
-        let timeout = timeout.saturating_sub(begin.elapsed());
-        if !self.signal.status().is_terminal() && !timeout.is_zero() {
-            // A wait in the runtime has no time-out: the worker notes the end.
+        if self.native.get().is_none() {
+            // The worker notes the end, if the command has not become the runtime's by then.
             self.want();
         }
-        if self.signal.wait_timeout(timeout)? {
-            return Ok(true);
+        // A wait in the runtime has no time-out, and some runtimes take 20 ms to call back: so the event is looked at, at first all
+        // the time, as most waits are for so little, and then after an eighth of the time that it has taken so far.
+        loop {
+            self.settle();
+            let waited = begin.elapsed();
+            if self.signal.status().is_terminal() || waited >= timeout {
+                return self.signal.wait_timeout(Duration::ZERO);
+            }
+            if waited < POLLED {
+                std::thread::yield_now();
+            } else if self.signal.wait_timeout((waited / 8).min(NAP).min(timeout - waited))? {
+                return Ok(true);
+            }
         }
-        // Perhaps it has ended, and the worker has not come to it.
-        self.settle();
-        self.signal.wait_timeout(Duration::ZERO)
     }
 
     fn on_complete(&self, callback: Box<dyn FnOnce() + Send>) {
