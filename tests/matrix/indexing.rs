@@ -501,6 +501,12 @@ fn many_dimensions(device: &Device) -> Check {
         let expected: Vec<Scalar> =
             shown.iter().copied().filter(|v| v.get::<i16>().is_some_and(|v| v > 0)).collect();
         expect(&format_args!("mask of {ndim} dimensions"), &x.masked(&mask)?, &expected)?;
+        // Whose dimensions merge, where the array's do not.
+        let dense = mask.reshape(&[-1])?.reshape(&vec![2; ndim])?;
+        let selected = x.masked(&dense)?;
+        expect(&format_args!("dense mask of {ndim} dimensions"), &selected, &expected)?;
+        x.assign_masked(&dense, &selected)?;
+        expect(&format_args!("assigned by a dense mask of {ndim} dimensions"), &x, &shown)?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::layout::{Dims, SliceItem, Strides, coalesce};
 use crate::lazy::{Pass, Walk};
 use crate::memory::{UsmKind, heap};
 use crate::ops::Op;
-use crate::plan::{Family, IndexedAxis};
+use crate::plan::{Family, IndexedAxis, MAX_PLAN_DIMS};
 use crate::program::{Program, ProgramBuilder};
 use crate::runtime::Event;
 use crate::scalar::Scalar;
@@ -155,8 +155,12 @@ fn expand(mask: &UsmArray, values: &UsmArray, target: &UsmArray) -> Result<Pass>
     masking.pass(family, Some(from), output)
 }
 
-/// Whether the device of a mask takes elements together in one pass.
-fn compresses(mask: &UsmArray) -> Result<bool> {
+/// Whether the device of a mask takes elements of an array, or their numbers, together in one pass.
+fn compresses(mask: &UsmArray, array: Option<&UsmArray>) -> Result<bool> {
+    // More dimensions than a plan has would be several plans, each of which counts from the beginning.
+    if array.is_some_and(|array| array.ndim() > MAX_PLAN_DIMS) {
+        return Ok(false);
+    }
     // As every pass has the same kernel, that of the numbers speaks for all.
     Ok(compress(mask, None, mask)?.has_kernel(mask.queue()))
 }
@@ -192,10 +196,10 @@ fn parts_of(shape: &[usize], most: usize) -> Result<Vec<Part>> {
 }
 
 impl Selected {
-    /// Counts the elements of an array that are true, which all but zeros are.
-    pub(super) fn of(mask: &UsmArray) -> Result<Self> {
+    /// Counts the elements of an array that are true, which all but zeros are; for another array to be taken from, if one is named.
+    pub(super) fn of(mask: &UsmArray, array: Option<&UsmArray>) -> Result<Self> {
         let mask = mask.astype(Dtype::Bool)?;
-        if compresses(&mask)? {
+        if compresses(&mask, array)? {
             let count = true_elements(&mask)?;
             return Ok(Self { mask, parts: Vec::new(), running: None, in_one_pass: true, count });
         }
@@ -346,7 +350,7 @@ impl UsmArray {
                 "add one with `expand_dims`",
             ));
         }
-        unravel(&Selected::of(self)?.places()?, self.shape())
+        unravel(&Selected::of(self, None)?.places()?, self.shape())
     }
 
     /// The elements where a mask of `bool` over all dimensions, or the first ones, is true: one dimension, and those that
@@ -360,7 +364,7 @@ impl UsmArray {
         if mask.ndim() == 0 {
             return self.expand_dims(&[0])?.masked(&mask.expand_dims(&[0])?);
         }
-        Selected::of(mask)?.select(self, mask.ndim())
+        Selected::of(mask, Some(self))?.select(self, mask.ndim())
     }
 
     /// Writes values to the elements where a mask of `bool` over all dimensions, or the first ones, is true: one value,
@@ -379,7 +383,7 @@ impl UsmArray {
         let point = match values {
             ArrayOrScalar::Array(array) => {
                 let rest = &self.shape()[mask.ndim()..];
-                if compresses(mask)? {
+                if compresses(mask, Some(self))? {
                     return self.write_compressed(mask, array, rest);
                 }
                 let (numbers, count) = numbered(mask)?;
@@ -445,7 +449,7 @@ impl UsmArray {
                 "reshape the condition, or use `masked`",
             ));
         }
-        let places = Selected::of(condition)?.places()?;
+        let places = Selected::of(condition, None)?.places()?;
         self.take(&places, axis, IndexMode::Check)
     }
 

@@ -49,7 +49,7 @@ impl Runs {
             let target = first.slice(&range(Some(1), None))?;
             target.write_elementwise(Op::NotEqual, &[(&behind).into(), (&before).into()], &[])?;
         }
-        let selected = Selected::of(&first)?;
+        let selected = Selected::of(&first, None)?;
         Ok(Self { sorted, first, selected })
     }
 

@@ -8,6 +8,7 @@
 
 mod gather;
 mod map;
+mod masks;
 mod order;
 mod points;
 mod product;
@@ -45,12 +46,14 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<
         Family::Gather { .. } | Family::Scatter { .. } => gather::work(plan, target),
         Family::Search { .. } => search::work(plan, target),
         Family::Sort { .. } => sort::work(plan, target),
-        family => Err(Error::unsupported(
-            "plan",
-            format!("{family:?}"),
-            "a family that this device has kernels for",
-            "compute it on the host: `to_device(\"host\")`",
-        )),
+        family => masks::work(plan, target).ok_or_else(|| {
+            Error::unsupported(
+                "plan",
+                format!("{family:?}"),
+                "a family that this device has kernels for",
+                "compute it on the host: `to_device(\"host\")`",
+            )
+        }),
     }
 }
 
@@ -62,6 +65,7 @@ pub(crate) fn supports(plan: &LaunchPlan, target: &Target) -> Support {
         Family::Gather { .. } | Family::Scatter { .. } | Family::Search { .. } | Family::Sort { .. } => {
             return Support::Native;
         }
+        Family::Compress { .. } | Family::Expand { .. } if masks::runs(target) => return Support::Native,
         Family::Map | Family::Reduce { .. } | Family::Scan { .. } => None,
         family => return Support::No(format!("no kernel for {family:?}")),
     };
@@ -112,6 +116,7 @@ pub(crate) enum Writer {
     Search,
     Sort,
     Digits,
+    Mask,
     User,
 }
 
