@@ -249,6 +249,17 @@ def test_array_functions():
     assert np.result_type(a, np.float32) == sw.float64
 
 
+def test_arrays_like_others_of_another_shape():
+    a = sw.ones((2, 3), dtype="float32")
+    for made in (np.zeros_like, np.ones_like, np.empty_like):
+        b = made(a, shape=(4,), dtype="int16")
+        assert isinstance(b, sw.usm_ndarray) and b.shape == (4,) and b.dtype == sw.int16 and b.queue == a.queue
+        assert made(a).shape == (2, 3) and made(a, "float64").dtype == sw.float64
+    b = np.full_like(a, 7, sw.float64, shape=(2, 2))
+    assert isinstance(b, sw.usm_ndarray) and b.tolist() == [[7.0, 7.0]] * 2
+    assert np.full_like(a, 3).tolist() == [[3.0] * 3] * 2 and np.zeros_like(a, shape=3).tolist() == [0.0] * 3
+
+
 def test_array_functions_that_are_none_here():
     a = sw.ones((2, 2))
     for missing in (lambda: np.kron(a, a), lambda: np.apply_along_axis(abs, 0, a), lambda: np.unwrap(a), lambda: np.i0(a)):

@@ -188,6 +188,22 @@ def _copyto(dst, src, casting="same_kind", where=True):
         target.wait()
 
 
+def _like(like, full, *value):
+    """A function of arrays like another one, which NumPy's may be told another shape of."""
+
+    def made(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+        if shape is None:
+            return like(a, *value, dtype=dtype, order=order, device=device)
+        options = {"queue": a.queue} if device is None else {"device": device}
+        return full(shape, *value, dtype=a.dtype if dtype is None else dtype, order="F" if order == "F" else "C", **options)
+
+    return made
+
+
+def _full_like(a, fill_value, *rest, **options):
+    return _like(sw.full_like, sw.full, fill_value)(a, *rest, **options)
+
+
 def _joined(join):
     def joined(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
         target = _target(out, _queue(arrays))
@@ -201,7 +217,8 @@ def _joined(join):
 #: Functions of NumPy's that are called otherwise than ours of the same name.
 _ADAPTED = {
     "clip": _clip, "concatenate": _joined(sw.concat), "copyto": _copyto, "round": sw.around, "stack": _joined(sw.stack),
-    "where": _where,
+    "where": _where, "empty_like": _like(sw.empty_like, sw.empty), "full_like": _full_like,
+    "ones_like": _like(sw.ones_like, sw.ones), "zeros_like": _like(sw.zeros_like, sw.zeros),
     # Their answers are about memory that NumPy sees, and no array is made.
     "may_share_memory": lambda a, b, max_work=None: np.may_share_memory(np.asarray(a), np.asarray(b)),
     "shares_memory": lambda a, b, max_work=None: np.shares_memory(np.asarray(a), np.asarray(b)),
