@@ -29,9 +29,11 @@ pub(crate) fn tests_c() -> String {
 /// The crates that are published, in the order in which they are: each behind those that it needs.
 const CRATES: &[&str] = &[
     "stridewise-core",
+    "stridewise-macros",
     "stridewise-host",
     "stridewise-opencl",
     "stridewise-null",
+    "stridewise-numerics",
     "stridewise",
     "stridewise-exchange",
     "stridewise-c",
