@@ -88,9 +88,15 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     OPERATIONS.iter().map(|(name, _)| *name)
 }
 
+/// The operation of a name.
+fn operation(name: &str) -> Outcome<Work> {
+    let found = OPERATIONS.iter().find(|(known, _)| *known == name);
+    Ok(found.map(|&(_, work)| work).ok_or("no such operation")?)
+}
+
 /// Calls an operation, and prints the time of each call.
 pub(crate) fn run(name: &str, elements: usize, calls: u32) -> Outcome<()> {
-    let &(_, work) = OPERATIONS.iter().find(|(known, _)| *known == name).ok_or("no such operation")?;
+    let work = operation(name)?;
     let given = Given::new(elements)?;
     let mut out = given.a.copy()?;
     for _ in 0..calls / 10 {
@@ -106,7 +112,7 @@ pub(crate) fn run(name: &str, elements: usize, calls: u32) -> Outcome<()> {
 /// Calls an operation from several threads at once, each on arrays of its own and all on the default queue, and from one of
 /// them alone in turns, and prints how many times as much is done by all of them.
 pub(crate) fn from_threads(name: &str, elements: usize, calls: u32, callers: usize) -> Outcome<()> {
-    let &(_, work) = OPERATIONS.iter().find(|(known, _)| *known == name).ok_or("no such operation")?;
+    let work = operation(name)?;
     let took = |callers: usize| -> Outcome<f64> {
         let ready = Barrier::new(callers + 1);
         std::thread::scope(|scope| {

@@ -285,14 +285,16 @@ impl Event for ClEvent {
 
     fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
         let begin = Instant::now();
-        if let (Some(native), false) = (self.native.get(), timeout.is_zero()) {
-            // A failure shows at the question.
-            let _ = native.end();
-            native.queue.flush();
-        }
-        if self.native.get().is_none() {
+        match (self.native.get(), timeout.is_zero()) {
+            // Who does not wait asks for nothing.
+            (_, true) => {}
+            (Some(native), false) => {
+                // A failure shows at the question.
+                let _ = native.end();
+                native.queue.flush();
+            }
             // The worker notes the end, if the command has not become the runtime's by then.
-            self.want();
+            (None, false) => self.want(),
         }
         // A wait in the runtime has no time-out, and some runtimes take 20 ms to call back: so the event is looked at, at first all
         // the time, as most waits are for so little, and then after an eighth of the time that it has taken so far.

@@ -124,6 +124,11 @@ impl Caller {
         })
     }
 
+    /// A text, which is empty where there is none.
+    pub(crate) fn optional_text<'a>(&'a self, argument: &'static str, ptr: *const c_char) -> Result<&'a str> {
+        if ptr.is_null() { Ok("") } else { self.text(argument, ptr) }
+    }
+
     /// Writes a text, cut off where there is no room, and the bytes that it has without the zero byte at its end.
     pub(crate) fn write_text(
         &self,

@@ -142,7 +142,7 @@ pub unsafe extern "C" fn sw_kernel_bundle_from_source(
     let body = |caller: &Caller| {
         let out = caller.handle("bundle", bundle)?;
         let (queue, source) = (get("queue", queue)?, caller.text("source", source)?);
-        let options = if options.is_null() { "" } else { caller.text("options", options)? };
+        let options = caller.optional_text("options", options)?;
         give(out, KernelBundle::from_source(&queue, source, options)?)
     };
     // SAFETY: the contract of this crate.
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn sw_kernel_bundle_from_spirv(
     let body = |caller: &Caller| {
         let out = caller.handle("bundle", bundle)?;
         let (queue, code) = (get("queue", queue)?, caller.slice("code", code.cast::<u8>(), bytes)?);
-        let options = if options.is_null() { "" } else { caller.text("options", options)? };
+        let options = caller.optional_text("options", options)?;
         give(out, KernelBundle::from_spirv(&queue, code, options)?)
     };
     // SAFETY: the contract of this crate.
