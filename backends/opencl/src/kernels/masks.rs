@@ -110,14 +110,12 @@ struct Text<'a> {
 impl Text<'_> {
     /// The text of the kernel of a number.
     fn kernel(self, number: usize) -> String {
+        // No array of C's is empty.
+        let of_dims = if self.dims > 0 { format!(", n[{}]", 4 * self.dims) } else { String::new() };
         let mut text = format!(
             "#define GROUP {GROUP}\n#define ITEMS {ITEMS}\n#define TILE {TILE}\n\
-             typedef struct {{\n    long points, rest, tiles, extent, stride, n[{}];\n}} numbers;\n",
-            4 * self.dims.max(1)
+             typedef struct {{\n    long points, rest, tiles, extent, stride{of_dims};\n}} numbers;\n"
         );
-        if self.dims == 0 {
-            text = text.replace(", n[4]", "");
-        }
         // Where a point, of the mask or of the other dimensions, is in an operand.
         for (name, dims) in [("of_mask", 0..self.masked), ("of_rest", self.masked..self.dims)] {
             let _ =
