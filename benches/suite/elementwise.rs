@@ -2,7 +2,7 @@
 
 use ndarray::Zip;
 use stridewise::{Array, Op, Result};
-use stridewise_host::limit::Traffic;
+use stridewise_limit::Traffic;
 
 use super::data::{Ours, Real, Sample, elements};
 use super::{Case, keep};

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use rten_simd::SimdUnaryOp;
 use rten_vecmath::{Exp, Sin, Tanh};
 use stridewise::{Array, Result};
-use stridewise_host::limit::Traffic;
+use stridewise_limit::Traffic;
 
 use super::data::{Ours, Real, elements};
 use super::{Case, keep};

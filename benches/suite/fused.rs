@@ -1,7 +1,7 @@
 //! Expressions of several operations, as one would write them.
 
 use ndarray::{Axis, Zip};
-use stridewise_host::limit::Traffic;
+use stridewise_limit::Traffic;
 
 use super::data::{Real, elements};
 use super::{Case, keep};

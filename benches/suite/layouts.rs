@@ -2,7 +2,7 @@
 
 use ndarray::{Zip, s};
 use stridewise::Array;
-use stridewise_host::limit::Traffic;
+use stridewise_limit::Traffic;
 
 use super::data::{Ours, Real, Rust};
 use super::{Case, keep};

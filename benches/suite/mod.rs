@@ -14,7 +14,7 @@ use std::hint::black_box;
 
 use data::{Ours, Real, Rust, Sample};
 use stridewise::{Queue, f16};
-use stridewise_host::limit::Traffic;
+use stridewise_limit::Traffic;
 
 use crate::limits::Limit;
 use crate::measure::{Contender, Effort, Outcome, Samples, interleave};

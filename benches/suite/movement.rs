@@ -2,7 +2,7 @@
 
 use ndarray::{Axis, concatenate};
 use stridewise::Array;
-use stridewise_host::limit::Traffic;
+use stridewise_limit::Traffic;
 
 use super::data::Real;
 use super::{Case, keep};

@@ -1,7 +1,7 @@
 //! Reductions: over everything, over an axis, of strided and of computed operands.
 
 use ndarray::{Axis, NdFloat, Zip, s};
-use stridewise_host::limit::Traffic;
+use stridewise_limit::Traffic;
 
 use super::data::{Real, elements};
 use super::{Case, keep};

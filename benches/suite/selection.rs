@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use ndarray::Axis;
 use rayon::slice::ParallelSliceMut;
 use stridewise::{IndexMode, Side};
-use stridewise_host::limit::Traffic;
+use stridewise_limit::Traffic;
 
 use super::data::{Real, elements};
 use super::{Case, keep};

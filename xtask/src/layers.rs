@@ -55,7 +55,7 @@ const HOUSES: &[House] = &[
             &["guard", "memory", "simd", "topology"],
             &["fork_join"],
             &["interpreter", "kernels"],
-            &["device", "driver", "limit"],
+            &["device", "driver"],
         ],
     },
 ];

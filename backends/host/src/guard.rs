@@ -111,7 +111,6 @@ pub(crate) fn resolve(ptr: UsmPtr) -> UsmPtr {
 
 #[cfg(unix)]
 mod table {
-    use std::collections::BTreeMap;
     use std::ptr::NonNull;
     use std::sync::PoisonError;
 
@@ -120,11 +119,12 @@ mod table {
     use super::*;
     use crate::memory;
 
-    /// Guarded allocations by their address.
-    static TABLE: RwLock<BTreeMap<usize, Guarded>> = RwLock::new(BTreeMap::new());
+    /// Guarded allocations in the order of their addresses.
+    static TABLE: RwLock<Vec<Guarded>> = RwLock::new(Vec::new());
 
     #[derive(Clone, Copy)]
     struct Guarded {
+        address: usize,
         bytes: usize,
         alias: UsmPtr,
         slot: &'static super::fault::Slot,
@@ -141,8 +141,17 @@ mod table {
         };
         let address = base.as_ptr().addr();
         let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
+        if table.try_reserve(1).is_err() {
+            // SAFETY: both were mapped above with this length, and nobody knows them.
+            unsafe {
+                memory::unmap(alias, bytes);
+                memory::unmap(base, bytes);
+            }
+            return None;
+        }
         let slot = super::fault::enter(address, bytes);
-        table.insert(address, Guarded { bytes, alias: UsmPtr::new(alias.as_ptr()), slot });
+        let place = table.partition_point(|guarded| guarded.address < address);
+        table.insert(place, Guarded { address, bytes, alias: UsmPtr::new(alias.as_ptr()), slot });
         Some(base)
     }
 
@@ -157,11 +166,12 @@ mod table {
         let address = start.as_ptr().addr();
         let found = {
             let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
-            let found = table.remove(&address);
-            if let Some(guarded) = found {
+            let found = table.binary_search_by_key(&address, |guarded| guarded.address).ok();
+            found.map(|place| {
+                let guarded = table.remove(place);
                 guarded.slot.clear();
-            }
-            found
+                guarded
+            })
         };
         let Some(guarded) = found else { return false };
         // SAFETY: both were mapped with this length by `map`, which put them into the table; they were taken out of it
@@ -181,9 +191,10 @@ mod table {
             return ptr;
         }
         let table = TABLE.read().unwrap_or_else(PoisonError::into_inner);
-        match table.range(..=ptr.addr()).next_back() {
-            Some((base, guarded)) if ptr.addr() - base < guarded.bytes => {
-                guarded.alias.byte_offset((ptr.addr() - base).cast_signed())
+        let behind = table.partition_point(|guarded| guarded.address <= ptr.addr());
+        match table[..behind].last() {
+            Some(guarded) if ptr.addr() - guarded.address < guarded.bytes => {
+                guarded.alias.byte_offset((ptr.addr() - guarded.address).cast_signed())
             }
             _ => ptr,
         }

@@ -19,8 +19,6 @@ mod guard;
 mod interleavings;
 mod interpreter;
 mod kernels;
-#[doc(hidden)]
-pub mod limit;
 mod memory;
 mod simd;
 mod topology;

@@ -1,6 +1,5 @@
 //! What the processor is and which part of it this process may use.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -59,7 +58,7 @@ fn read_sysfs(system: &Path, cpus: Vec<usize>) -> Topology {
     let text = |path: &Path| fs::read_to_string(path).ok().map(|t| t.trim().to_owned());
     let own = |list: Vec<usize>| list.into_iter().filter(|c| cpus.contains(c)).collect::<Vec<_>>();
 
-    let mut caches = BTreeSet::new();
+    let mut caches = Vec::new();
     for cpu in &cpus {
         for index in 0.. {
             let cache = system.join(format!("cpu/cpu{cpu}/cache/index{index}"));
@@ -69,9 +68,11 @@ fn read_sysfs(system: &Path, cpus: Vec<usize>) -> Topology {
             }
             let bytes = text(&cache.join("size")).and_then(|t| parse_bytes(&t)).unwrap_or(0);
             let shared = text(&cache.join("shared_cpu_list")).map_or_else(|| vec![*cpu], |t| parse_list(&t));
-            caches.insert((level, own(shared), bytes));
+            caches.push((level, own(shared), bytes));
         }
     }
+    caches.sort_unstable();
+    caches.dedup();
     let mut numa_nodes = Vec::new();
     if let Some(online) = text(&system.join("node/online")) {
         for node in parse_list(&online) {
@@ -145,11 +146,13 @@ pub(crate) fn groups(topology: &Topology, domain: AffinityDomain) -> Vec<Vec<usi
         }
         _ => return Vec::new(),
     };
-    let lists: BTreeSet<&[usize]> = if level == 0 {
+    let mut lists: Vec<&[usize]> = if level == 0 {
         topology.numa_nodes.iter().map(Vec::as_slice).collect()
     } else {
         topology.caches.iter().filter(|c| c.level == level).map(|c| c.cpus.as_slice()).collect()
     };
+    lists.sort_unstable();
+    lists.dedup();
     let complete = topology.cpus.iter().all(|cpu| lists.iter().filter(|l| l.contains(cpu)).count() == 1);
     if complete { lists.into_iter().map(<[usize]>::to_vec).collect() } else { Vec::new() }
 }

@@ -150,7 +150,7 @@ impl HostEvent {
     /// Runs what the event needs and nobody has begun. At the end it is terminal, or in other hands.
     fn run(&self, patience: Patience) {
         // From the event to what it waits for, and so on.
-        let mut chain: SmallVec<[Arc<dyn Event>; 8]> = SmallVec::new();
+        let mut chain: SmallVec<[Arc<dyn Event>; 4]> = SmallVec::new();
         loop {
             let action = match chain.last() {
                 Some(last) => host(last.as_ref()).map_or(Action::Elsewhere, |last| last.action(patience)),

@@ -6,12 +6,11 @@ use std::sync::{Arc, OnceLock, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 use rayon::ThreadPool;
-use smallvec::SmallVec;
 use stridewise_core::backend::primitives::atomic::{AtomicBool, AtomicUsize, Ordering};
 use stridewise_core::backend::primitives::thread::{self, Thread};
 use stridewise_core::backend::primitives::{Instant, Mutex, MutexGuard, hint};
 use stridewise_core::backend::start_thread;
-use stridewise_core::{Error, Result};
+use stridewise_core::{Dims, Error, Result};
 
 use super::{Direction, Fork};
 use crate::topology;
@@ -130,7 +129,7 @@ impl Drop for Workers {
     }
 }
 
-type Calls = SmallVec<[usize; 2]>;
+type Calls = Dims;
 
 impl Pool {
     fn new(threads: usize, pins: Option<&[usize]>, staff: Staff, phase: Phase) -> Arc<Self> {

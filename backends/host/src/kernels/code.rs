@@ -100,7 +100,7 @@ pub(super) struct Code {
     /// Inputs to be gathered, and the slots they go to.
     pub(super) packs: SmallVec<[(u8, u8); 4]>,
     /// Outputs to be scattered, and the slots they come from.
-    pub(super) scatters: SmallVec<[(u8, u8); 1]>,
+    pub(super) scatters: SmallVec<[(u8, u8); 4]>,
     /// The slot of the value, for [`Target::Value`].
     pub(super) value: u8,
     /// The slot of the second operand, for [`Target::Operands`].

@@ -79,11 +79,10 @@ impl Together {
         // What plans read they have in common, or there is one.
         let bytes: usize = plans.first().map_or(0, |p| p.program.inputs().iter().map(|d| d.size()).sum());
         let mut found = SmallVec::new();
-        while let Some(first) = waiting.first() {
-            let alike: SmallVec<[bool; 8]> = waiting.iter().map(|other| first.is_like(other)).collect();
-            let mut alike = alike.into_iter();
-            let others = waiting.extract_if(.., |_| alike.next() == Some(false)).collect();
-            found.push(Self::new(std::mem::replace(&mut waiting, others), bytes));
+        while !waiting.is_empty() {
+            let first = waiting.remove(0);
+            let others: Vec<Reduction> = waiting.extract_if(.., |other| first.is_like(other)).collect();
+            found.push(Self::new(std::iter::once(first).chain(others).collect(), bytes));
         }
         found
     }
