@@ -102,7 +102,8 @@ impl Probe {
                 .sum()
         };
         let read = self.read.iter().map(Array::view).collect::<stridewise::Result<Vec<_>>>()?;
-        let mut written = self.written.iter_mut().map(Array::view_mut).collect::<stridewise::Result<Vec<_>>>()?;
+        let mut written =
+            self.written.iter_mut().map(Array::view_mut).collect::<stridewise::Result<Vec<_>>>()?;
         let threads = if form.parallel { self.pool.current_num_threads() } else { 1 };
         let len = read.first().map_or_else(|| written[0].len(), |array| array.len());
         let chunk = len.div_ceil(threads).next_multiple_of(CHUNK).max(CHUNK);
@@ -141,7 +142,8 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn each_thread_has_a_processor_of_its_own() {
-        let cpus: BTreeSet<usize> = core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect();
+        let cpus: BTreeSet<usize> =
+            core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect();
         let probe = Probe::new(Traffic::Copy, 64, cpus.len()).unwrap();
         // A bound thread sees the processors that it is bound to.
         let bound = probe.pool.broadcast(|_| core_affinity::get_core_ids().unwrap());

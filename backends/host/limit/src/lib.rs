@@ -300,7 +300,14 @@ mod tests {
     fn loops_reach_all_elements() {
         use Traffic::*;
         for traffic in [Read, Write, Copy, Triad, ThreeToOne, FourToOne, OneToTwo, ThreeToTwo] {
-            for (len, streaming) in [(0, true), (1, false), (17, true), (CHUNK, true), (5 * CHUNK + 19, false), (5 * CHUNK + 19, true)] {
+            for (len, streaming) in [
+                (0, true),
+                (1, false),
+                (17, true),
+                (CHUNK, true),
+                (5 * CHUNK + 19, false),
+                (5 * CHUNK + 19, true),
+            ] {
                 let (read, written) = traffic.parts();
                 // Arrays hold 1, 2, …, and a written element is the sum of those that are read.
                 let expected = if read == 0 { 1.0 } else { (read * (read + 1) / 2) as f32 };
@@ -317,7 +324,10 @@ mod tests {
                     .collect();
                 let sum = pass(traffic, streaming, &from, &mut to);
                 assert!(written > 0 || sum == len as f32, "{traffic:?} {streaming} {len}: {sum}");
-                assert!(to.iter().flat_map(|to| to.iter()).all(|&x| x == expected), "{traffic:?} {streaming} {len}");
+                assert!(
+                    to.iter().flat_map(|to| to.iter()).all(|&x| x == expected),
+                    "{traffic:?} {streaming} {len}"
+                );
             }
         }
     }

@@ -134,12 +134,15 @@ impl<V: Lane, const K: usize> Operands<V, K> {
     }
 }
 
+// What loops have in common is in functions of the operands' type and number, which all operations share: a loop is written out for
+// each operation, and what it says itself is most of what the compiler reads.
+
 /// One vector of each operand, `i` elements further on.
 ///
 /// # Safety
 /// They are readable.
 #[inline(always)]
-unsafe fn vectors<V: Lane, const K: usize>(at: [*const V::Elem; K], i: usize) -> [V; K] {
+unsafe fn vectors<V: Lane, const K: usize>(at: &[*const V::Elem; K], i: usize) -> [V; K] {
     // SAFETY: the caller's contract; there are one to three operands.
     unsafe {
         let mut x = [V::load(at[0].add(i)); K];
@@ -157,7 +160,7 @@ unsafe fn vectors<V: Lane, const K: usize>(at: [*const V::Elem; K], i: usize) ->
 /// # Safety
 /// They are readable.
 #[inline(always)]
-unsafe fn parts<V: Lane, const K: usize>(at: [*const V::Elem; K], len: usize) -> [V; K] {
+unsafe fn parts<V: Lane, const K: usize>(at: &[*const V::Elem; K], len: usize) -> [V; K] {
     // SAFETY: the caller's contract; there are one to three operands.
     unsafe {
         let mut x = [V::load_some(at[0], len); K];
@@ -170,12 +173,32 @@ unsafe fn parts<V: Lane, const K: usize>(at: [*const V::Elem; K], len: usize) ->
     }
 }
 
+/// An operation on the vectors that lie `i` elements further on.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+unsafe fn at_once<V: Lane, W: LaneFn<K>, const K: usize>(at: &[*const V::Elem; K], i: usize) -> V {
+    // SAFETY: the caller's contract.
+    W::f(unsafe { vectors(at, i) })
+}
+
+/// As [`at_once`], a test.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+unsafe fn test_once<V: Lane, W: LaneTest<K>, const K: usize>(at: &[*const V::Elem; K], i: usize) -> V::Mask {
+    // SAFETY: the caller's contract.
+    W::f::<V>(unsafe { vectors(at, i) })
+}
+
 /// Writes vectors one after another.
 ///
 /// # Safety
 /// They are writable, and aligned where they are streamed.
 #[inline(always)]
-unsafe fn put<V: Lane>([a, b, c, d]: [V; AT_ONCE], to: *mut V::Elem, stream: bool) {
+unsafe fn put<V: Lane>(&[a, b, c, d]: &[V; AT_ONCE], to: *mut V::Elem, stream: bool) {
     let n = V::LEN;
     // SAFETY: the caller's contract.
     unsafe {
@@ -198,7 +221,7 @@ unsafe fn put<V: Lane>([a, b, c, d]: [V; AT_ONCE], to: *mut V::Elem, stream: boo
 /// # Safety
 /// They are writable.
 #[inline(always)]
-unsafe fn put_masks<V: Lane>([a, b, c, d]: [V::Mask; AT_ONCE], to: *mut u8) {
+unsafe fn put_masks<V: Lane>(&[a, b, c, d]: &[V::Mask; AT_ONCE], to: *mut u8) {
     let n = V::LEN;
     // SAFETY: the caller's contract.
     unsafe {
@@ -237,7 +260,7 @@ impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneFunction<V, W, K> {
                     stream::fetch::<1>(at[k].cast::<u8>().wrapping_add(AHEAD_BYTES));
                     k += 1;
                 }
-                W::f::<V>(parts(at, part)).store_some(dst.add(i), part);
+                W::f::<V>(parts(&at, part)).store_some(dst.add(i), part);
                 i += part;
             }
         }
@@ -262,19 +285,22 @@ impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneMap<V, W, K> {
             let (mut i, mut part) = (0, (n - ahead).min(len));
             loop {
                 while part == n && i + AT_ONCE * n <= len {
-                    let (at, to) = (operands.at(i), dst.add(i));
-                    let a = W::f::<V>(vectors(at, 0));
-                    let b = W::f::<V>(vectors(at, n));
-                    let c = W::f::<V>(vectors(at, 2 * n));
-                    let d = W::f::<V>(vectors(at, 3 * n));
-                    put([a, b, c, d], to, stream);
+                    let at = &operands.at(i);
+                    // All are read before one is written, as the compiler cannot know that they are different memory.
+                    let y = [
+                        at_once::<V, W, K>(at, 0),
+                        at_once::<V, W, K>(at, n),
+                        at_once::<V, W, K>(at, 2 * n),
+                        at_once::<V, W, K>(at, 3 * n),
+                    ];
+                    put(&y, dst.add(i), stream);
                     i += AT_ONCE * n;
                 }
                 part = part.min(len - i);
                 if part == 0 {
                     break;
                 }
-                W::f(parts::<V, K>(operands.at(i), part)).store_some(dst.add(i), part);
+                W::f(parts::<V, K>(&operands.at(i), part)).store_some(dst.add(i), part);
                 i += part;
                 part = n;
             }
@@ -306,17 +332,19 @@ impl<V: Lane, W: LaneTest<K>, const K: usize> Kernel for LaneTestMap<V, W, K> {
             let operands = Operands::<V, K>::new(src, &mut memory, flags, len);
             let mut i = 0;
             while i + AT_ONCE * n <= len {
-                let (at, to) = (operands.at(i), dst.add(i));
-                let a = W::f::<V>(vectors(at, 0));
-                let b = W::f::<V>(vectors(at, n));
-                let c = W::f::<V>(vectors(at, 2 * n));
-                let d = W::f::<V>(vectors(at, 3 * n));
-                put_masks::<V>([a, b, c, d], to);
+                let at = &operands.at(i);
+                let y = [
+                    test_once::<V, W, K>(at, 0),
+                    test_once::<V, W, K>(at, n),
+                    test_once::<V, W, K>(at, 2 * n),
+                    test_once::<V, W, K>(at, 3 * n),
+                ];
+                put_masks::<V>(&y, dst.add(i));
                 i += AT_ONCE * n;
             }
             while i < len {
                 let part = n.min(len - i);
-                V::mask_to_bytes(W::f(parts::<V, K>(operands.at(i), part)), dst.add(i), part);
+                V::mask_to_bytes(W::f(parts::<V, K>(&operands.at(i), part)), dst.add(i), part);
                 i += part;
             }
         }
@@ -329,6 +357,36 @@ impl<W: LaneTest<K>, const K: usize> LaneKernel for LaneTestMaps<W, K> {
     type At<V: Lane> = LaneTestMap<V, W, K>;
 }
 
+/// The sources of a loop over scalars.
+#[inline(always)]
+fn sources<P: Plain, const K: usize>(src: &[*const u8; 3]) -> [*const P::Mem; K] {
+    let mut from = [src[0].cast(); K];
+    let mut k = 1;
+    while k < K {
+        from[k] = src[k].cast();
+        k += 1;
+    }
+    from
+}
+
+/// One scalar of each source, `i` elements further on.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+unsafe fn scalars<P: Plain, const K: usize>(from: &[*const P::Mem; K], i: usize) -> [P::Value; K] {
+    // SAFETY: the caller's contract; there are one to three sources.
+    unsafe {
+        let mut x = [P::get(*from[0].add(i)); K];
+        let mut k = 1;
+        while k < K {
+            x[k] = P::get(*from[k].add(i));
+            k += 1;
+        }
+        x
+    }
+}
+
 // Loops over scalars, which the compiler makes vector code of.
 macro_rules! plain_kernels {
     ($($(#[$doc:meta])* $Kernel:ident($($Value:tt)*) to $Out:ty, $R:ty: |$y:ident| $put:expr;)*) => {$(
@@ -339,24 +397,13 @@ macro_rules! plain_kernels {
 
             #[inline(always)]
             unsafe fn run(dst: *mut u8, src: [*const u8; 3], _: u32, len: usize) {
-                let (dst, mut from) = (dst.cast::<$R>(), [src[0].cast::<P::Mem>(); K]);
-                let mut k = 1;
-                while k < K {
-                    from[k] = src[k].cast();
-                    k += 1;
-                }
+                let (dst, from) = (dst.cast::<$R>(), sources::<P, K>(&src));
                 // SAFETY: for all of this function: the same contract, without flags, as none is this kernel's own; `i` is below
                 // `len`.
                 unsafe {
                     let mut i = 0;
                     while i < len {
-                        let mut x = [P::get(*from[0].add(i)); K];
-                        let mut k = 1;
-                        while k < K {
-                            x[k] = P::get(*from[k].add(i));
-                            k += 1;
-                        }
-                        let $y = W::f(x);
+                        let $y = W::f(scalars::<P, K>(&from, i));
                         *dst.add(i) = $put;
                         i += 1;
                     }
