@@ -405,6 +405,45 @@ pub(super) struct RowLanes<V, T, W>(PhantomData<(V, T, W)>);
 /// Vectors of accumulators in registers.
 const BLOCK: usize = 4;
 
+/// The addresses of `N` rows.
+///
+/// # Safety
+/// They are there.
+#[inline(always)]
+unsafe fn addresses<T, const N: usize>(rows: *const *const T) -> [*const T; N] {
+    // SAFETY: the caller's contract; an array of `N` addresses is `N` addresses one after the other.
+    unsafe { rows.cast::<[*const T; N]>().read() }
+}
+
+/// So many vectors one after the other.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+unsafe fn block<V: Lane>(from: *const V::Elem) -> [V; BLOCK] {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let n = V::LEN;
+        [V::load(from), V::load(from.add(n)), V::load(from.add(2 * n)), V::load(from.add(3 * n))]
+    }
+}
+
+/// Writes so many vectors one after the other.
+///
+/// # Safety
+/// They are writable.
+#[inline(always)]
+unsafe fn put_block<V: Lane>(&[a, b, c, d]: &[V; BLOCK], to: *mut V::Elem) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let n = V::LEN;
+        a.store(to);
+        b.store(to.add(n));
+        c.store(to.add(2 * n));
+        d.store(to.add(3 * n));
+    }
+}
+
 impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> RowLanes<V, T, W> {
     /// # Safety
     /// `N` rows of `len` elements are readable, and what they are folded into: the accumulators, or another row. The accumulators
@@ -413,34 +452,21 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> RowLanes<V, T, W> {
     unsafe fn pass<const N: usize>(acc: *mut T, start: *const T, rows: *const *const T, len: usize) -> usize {
         // SAFETY: for all of this function: the caller's contract; whole vectors end at or below `len`, parts are shorter.
         unsafe {
-            let mut from = [*rows; N];
-            let mut r = 1;
-            while r < N {
-                from[r] = *rows.add(r);
-                r += 1;
-            }
+            let from = addresses::<_, N>(rows);
             let mut i = 0;
             while i + BLOCK * V::LEN <= len {
-                let mut sums = [V::load(start.add(i)); BLOCK];
-                let mut k = 1;
-                while k < BLOCK {
-                    sums[k] = V::load(start.add(i + k * V::LEN));
-                    k += 1;
-                }
+                let mut sums = block::<V>(start.add(i));
                 let mut r = 0;
                 while r < N {
+                    let row = block::<V>(from[r].add(i));
                     let mut k = 0;
                     while k < BLOCK {
-                        sums[k] = W::f([sums[k], V::load(from[r].add(i + k * V::LEN))]);
+                        sums[k] = W::f([sums[k], row[k]]);
                         k += 1;
                     }
                     r += 1;
                 }
-                let mut k = 0;
-                while k < BLOCK {
-                    sums[k].store(acc.add(i + k * V::LEN));
-                    k += 1;
-                }
+                put_block(&sums, acc.add(i));
                 i += BLOCK * V::LEN;
             }
             while i < len {
@@ -508,12 +534,7 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> RowPlain<P, W> {
     ) -> usize {
         // SAFETY: for all of this function: the caller's contract; elements are below `len`.
         unsafe {
-            let mut from = [*rows; N];
-            let mut r = 1;
-            while r < N {
-                from[r] = *rows.add(r);
-                r += 1;
-            }
+            let from = addresses::<_, N>(rows);
             let mut i = 0;
             while i < len {
                 let first = P::get(*from[0].add(i));
