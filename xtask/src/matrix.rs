@@ -60,19 +60,18 @@ pub(crate) fn kernels_on(runtime: &Runtime) -> Result<(), String> {
 /// The test failed.
 pub(crate) fn c_kernel_on(runtime: &Runtime) -> Result<(), String> {
     let mut command = crate::cargo();
-    // The build of the step `tests-c`.
-    command.args(crate::test::tests_c().split_whitespace()).arg("a_kernel_from_a_source");
+    command.args(crate::test::tests().split_whitespace()).args([
+        "--test",
+        "programs",
+        "a_kernel_from_a_source",
+    ]);
     command.env(VENDORS, runtime.vendor()?);
     crate::run_to_end(&mut command)
 }
 
 fn on_devices(filter: Option<&str>, runtime: Option<&Runtime>) -> Result<(), String> {
     let mut command = crate::cargo();
-    // The build of the step `tests`.
-    command.args(["test", "--locked", "--workspace", "--exclude", "stridewise-c"]);
-    if crate::packages::have_hwloc() {
-        command.args(["--features", crate::test::FEATURES]);
-    }
+    command.args(crate::test::tests().split_whitespace());
     command.args(["--test", "matrix", "--", "--color", "never"]);
     match (filter, runtime) {
         // A test is chosen by one text only.

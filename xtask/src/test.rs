@@ -10,20 +10,14 @@ use crate::{matrix, opencl, python};
 
 /// The oldest toolchain that must build the library; `rust-version` of the workspace.
 const OLDEST_TOOLCHAIN: &str = "1.89";
-/// The features that the tests are built with: all, those for tests too.
-pub(crate) const FEATURES: &str =
-    "stridewise/hwloc,stridewise/ndarray,stridewise/approx,stridewise/serde,stridewise-faults/injection";
-/// What is tested without features: chosen alike by every step, so that they share a build.
-const PLAIN: &str = "--package stridewise --package stridewise-c";
-/// Cargo's arguments for the tests whose threads a checker orders: without the crates that have locks and threads of the
-/// system's.
-const INTERLEAVINGS: &str = "test --locked --package stridewise-core --package stridewise-host --package stridewise-null \
-                             --features stridewise-host/interleavings,stridewise-null/interleavings \
-                             --lib --test interleavings interleavings";
+/// The features that the tests are built with: all that need no system package, those for tests too.
+const FEATURES: &str = "stridewise/ndarray,stridewise/approx,stridewise/serde,stridewise-faults/injection";
+/// Kernels of one level, hardly optimised: for steps that are about something else and need a build of their own.
+const SMALL: &str = "--config profile.test.package.stridewise-host.opt-level=0 --no-default-features";
 
-/// Cargo's arguments for the C library's tests.
-pub(crate) fn tests_c() -> String {
-    format!("test --locked {PLAIN} --lib --test header --test programs --test sequences")
+/// Cargo's arguments for tests. All steps choose the same packages and features, so that they share one build.
+pub(crate) fn tests() -> String {
+    format!("test --locked --workspace --features {FEATURES}")
 }
 
 /// The crates that are published, in the order in which they are: each behind those that it needs.
@@ -74,7 +68,6 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
 /// The steps, in an order that finds cheap failures first and builds each set of features only once: the features of a
 /// build are part of what cargo caches it under, so that they share a target directory; the sanitizer has its own.
 fn steps() -> Result<Vec<Step>, String> {
-    let with_features = format!("--features {FEATURES}");
     let target = host_target()?;
     let module = crate::MODULE.join(" ");
     let mut steps = vec![
@@ -103,7 +96,7 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "lints-features",
             "clippy, with features",
-            &format!("clippy --locked --workspace --all-targets {with_features} -- -D warnings"),
+            &format!("clippy --locked --workspace --all-targets --features stridewise/hwloc,{FEATURES} -- -D warnings"),
         )
         .slow()
         .needs("hwloc"),
@@ -122,28 +115,24 @@ fn steps() -> Result<Vec<Step>, String> {
         ),
         Step::cargo(
             "tests",
-            "all tests, those in the documentation too, with every feature",
-            // The C library is one without features: with hwloc's, programs that it is linked into would need that, too. The
-            // fuzzer's targets link it.
-            &format!(
-                "test --locked --workspace --exclude stridewise-c --exclude stridewise-fuzz {with_features}"
-            ),
-        )
-        .needs("hwloc"),
+            "all tests, those in the documentation, of the C interface and of the inputs that the fuzzer has found too",
+            &tests(),
+        ),
         Step::cargo(
             "faults",
             "every n-th allocation, vector, thread and call of a runtime fails: nothing is lost, stuck or wrong",
-            &format!(
-                "test --locked --workspace --exclude stridewise-c --exclude stridewise-fuzz {with_features} \
-                 --test campaign"
-            ),
+            &format!("{} --test campaign", tests()),
         )
-        .slow()
-        .needs("hwloc"),
+        .slow(),
         Step::cargo(
             "interleavings",
             "signals, tracks, forks, pools and the registry in thousands of orders of three threads",
-            INTERLEAVINGS,
+            // Without the crates that have locks and threads of the system's.
+            &format!(
+                "test --locked {SMALL} --package stridewise-core --package stridewise-host --package stridewise-null \
+                 --features stridewise-host/interleavings,stridewise-null/interleavings \
+                 --lib --test interleavings interleavings"
+            ),
         )
         .slow(),
         Step::call("pocl", "PoCL, for the matrix, installed where it is missing", || opencl::POCL.ensure())
@@ -180,28 +169,25 @@ fn steps() -> Result<Vec<Step>, String> {
         .needs("oclgrind"),
         Step::cargo(
             "tests-plain",
-            "without features, what a program sees is the same",
-            &format!("test --locked {PLAIN} --test api --test cheat_sheet --test usm_ndarray --test npy"),
+            "without features and with one level of instructions, what a program sees is the same",
+            &format!(
+                "test --locked {SMALL} --package stridewise --features stridewise/npy \
+                 --test api --test cheat_sheet --test usm_ndarray --test npy"
+            ),
         )
         .slow(),
         Step::cargo(
-            "tests-c",
-            "the C interface: its header, and programs that gcc builds",
-            &tests_c(),
+            "tests-hwloc",
+            "hwloc reads the same processors, caches and nodes as the system's files have",
+            &format!("test --locked {SMALL} --package stridewise-host --features hwloc --lib topology"),
         )
         .slow()
-        .needs("c-compiler"),
+        .needs("hwloc"),
         Step::call("kernel-c", "a kernel from a source, launched by a C program, on PoCL", || {
             matrix::c_kernel_on(&opencl::POCL)
         })
         .slow()
         .needs("pocl"),
-        Step::cargo(
-            "corpora",
-            "the inputs that the fuzzer has found and the repository keeps",
-            &format!("test --locked {PLAIN} --package stridewise-fuzz --test corpora"),
-        )
-        .slow(),
         Step::call(
             "install-c",
             "the C library, installed, is found by pkg-config and runs programs",
@@ -218,7 +204,7 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "differential",
             "thousands of random cases against NumPy, on every device",
-            &format!("test --locked {PLAIN} --test numpy"),
+            &format!("{} --test numpy", tests()),
         )
         .with("STRIDEWISE_NUMPY", "1")
         .slow()
@@ -450,19 +436,8 @@ mod tests {
         assert!(!names(&[], &[], true).contains(&"tests-plain"));
         assert!(names(&[], &[], false).contains(&"tests-plain"));
         let without = names(&[], &["hwloc"], false);
-        assert!(!without.iter().any(|name| name.contains("features")), "{without:?}");
+        assert!(!without.iter().any(|name| ["lints-features", "tests-hwloc"].contains(name)), "{without:?}");
         assert!(chosen(steps().unwrap(), &["nothing".to_owned()], &[], false).is_err());
-    }
-
-    #[test]
-    fn every_test_of_the_c_library_is_named() {
-        for file in std::fs::read_dir(crate::root().join("ffi/c/tests")).unwrap() {
-            let path = file.unwrap().path();
-            if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-                assert!(tests_c().split(' ').any(|word| word == name), "{name}");
-            }
-        }
     }
 
     #[test]
