@@ -87,7 +87,7 @@ pub(crate) fn trial() -> Result<(), String> {
     let prefix = crate::root().join("target/install-c");
     // The library that its tests are run with.
     let mut build = crate::cargo();
-    build.args(crate::test::tests().split_whitespace()).args(["--test", "programs", "--no-run"]);
+    build.args(crate::test::tests().split_whitespace()).arg("--no-run");
     install(&prefix, build, "debug/deps")?;
     for (program, source) in [("adopt", "examples/adopt.c"), ("hillshade", "examples/hillshade.c")] {
         for library in [[].as_slice(), &["--static"]] {

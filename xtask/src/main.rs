@@ -15,6 +15,7 @@ mod layers;
 mod matrix;
 mod opencl;
 mod packages;
+mod programs;
 mod python;
 mod soak;
 mod steps;

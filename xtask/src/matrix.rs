@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use clap::{Arg, ArgMatches};
 
 use crate::opencl::{EVERY_TEST, Runtime, VENDORS};
+use crate::programs::Program;
 
 /// The variable that makes the matrix run a sample.
 const SAMPLE: &str = "STRIDEWISE_MATRIX_SAMPLE";
@@ -17,7 +18,7 @@ const EXPECTED: &str = "fails as expected: ";
 const SHOWN_BYTES: usize = 8192;
 
 /// The OpenCL backend's tests that run on the devices there are.
-const ON_DEVICES: &[&str] = &["kept", "moving"];
+const ON_DEVICES: &[&str] = &["stridewise_opencl", "kept", "moving"];
 
 pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "matrix",
@@ -47,11 +48,10 @@ pub(crate) fn on_runtime(runtime: &Runtime) -> Result<(), String> {
 /// # Errors
 /// A test failed.
 pub(crate) fn kernels_on(runtime: &Runtime) -> Result<(), String> {
-    let mut command = crate::cargo();
-    command.args(["test", "--locked", "--package", "stridewise-opencl", "--lib"]);
-    command.args(ON_DEVICES.iter().flat_map(|name| ["--test", *name]));
-    command.env(VENDORS, runtime.vendor()?);
-    crate::run_to_end(&mut command)
+    for name in ON_DEVICES {
+        crate::run_to_end(Program::of(name)?.command().env(VENDORS, runtime.vendor()?))?;
+    }
+    Ok(())
 }
 
 /// Builds and runs the C program that launches a kernel from a source, on a runtime.
@@ -59,20 +59,13 @@ pub(crate) fn kernels_on(runtime: &Runtime) -> Result<(), String> {
 /// # Errors
 /// The test failed.
 pub(crate) fn c_kernel_on(runtime: &Runtime) -> Result<(), String> {
-    let mut command = crate::cargo();
-    command.args(crate::test::tests().split_whitespace()).args([
-        "--test",
-        "programs",
-        "a_kernel_from_a_source",
-    ]);
-    command.env(VENDORS, runtime.vendor()?);
-    crate::run_to_end(&mut command)
+    let mut program = Program::of("programs")?.command();
+    crate::run_to_end(program.arg("a_kernel_from_a_source").env(VENDORS, runtime.vendor()?))
 }
 
 fn on_devices(filter: Option<&str>, runtime: Option<&Runtime>) -> Result<(), String> {
-    let mut command = crate::cargo();
-    command.args(crate::test::tests().split_whitespace());
-    command.args(["--test", "matrix", "--", "--color", "never"]);
+    let mut command = Program::of("matrix")?.command();
+    command.args(["--color", "never"]);
     match (filter, runtime) {
         // A test is chosen by one text only.
         (Some(filter), _) => command.args([filter, "--skip", "host:"]),

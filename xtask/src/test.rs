@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::packages::{self, host_target};
+use crate::programs::Program;
 use crate::steps::{Step, run_all};
 use crate::{matrix, opencl, python};
 
@@ -18,6 +19,12 @@ const SMALL: &str = "--config profile.test.package.stridewise-host.opt-level=0 -
 /// Cargo's arguments for tests. All steps choose the same packages and features, so that they share one build.
 pub(crate) fn tests() -> String {
     format!("test --locked --workspace --features {FEATURES}")
+}
+
+/// Runs a test that does something only where a variable is set, without OpenCL devices.
+fn test_program(name: &str, variable: &str) -> Result<(), String> {
+    let mut program = Program::of(name)?.command();
+    crate::run_to_end(program.env(variable, "1").env(opencl::VENDORS, opencl::no_vendors()))
 }
 
 /// The crates that are published, in the order in which they are: each behind those that it needs.
@@ -118,10 +125,10 @@ fn steps() -> Result<Vec<Step>, String> {
             "all tests, those in the documentation, of the C interface and of the inputs that the fuzzer has found too",
             &tests(),
         ),
-        Step::cargo(
+        Step::call(
             "faults",
             "every n-th allocation, vector, thread and call of a runtime fails: nothing is lost, stuck or wrong",
-            &format!("{} --test campaign", tests()),
+            || test_program("campaign", "STRIDEWISE_FAULTS"),
         )
         .slow(),
         Step::cargo(
@@ -201,12 +208,9 @@ fn steps() -> Result<Vec<Step>, String> {
             packages::ensure_numpy,
         )
         .slow(),
-        Step::cargo(
-            "differential",
-            "thousands of random cases against NumPy, on every device",
-            &format!("{} --test numpy", tests()),
-        )
-        .with("STRIDEWISE_NUMPY", "1")
+        Step::call("differential", "thousands of random cases against NumPy, on every device of the host", || {
+            test_program("numpy", "STRIDEWISE_NUMPY")
+        })
         .slow()
         .needs("numpy"),
         Step::cargo(

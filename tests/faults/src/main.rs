@@ -3,7 +3,7 @@
 //! there is a typed error; afterwards the same scenario runs without failures to the right results; and then the memory, the
 //! threads, the handles and the device itself are gone.
 //!
-//! `STRIDEWISE_FAULTS_PAIRS` says how many pairs are tried on the host (400), `STRIDEWISE_FAULTS_SEED` which ones,
+//! It runs where `STRIDEWISE_FAULTS` is set. `STRIDEWISE_FAULTS_PAIRS` says how many pairs are tried on the host (400), `STRIDEWISE_FAULTS_SEED` which ones,
 //! `STRIDEWISE_FAULTS_ALL=1` lets every n and every form of memory of an OpenCL runtime take part, of which a few do otherwise, and words as arguments leave
 //! only scenarios that have one of them in their name. `STRIDEWISE_FAULTS_TRACE=1` names every case as it begins, and whom the
 //! allocator refuses something: who has no answer to that ends the process.
@@ -240,6 +240,12 @@ fn watch() {
 }
 
 fn main() {
+    if std::env::var_os("STRIDEWISE_FAULTS").is_none() {
+        println!(
+            "left out, as it takes minutes: STRIDEWISE_FAULTS=1, or `cargo xtask test --only faults`, runs it"
+        );
+        return;
+    }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
