@@ -80,6 +80,15 @@ macro_rules! define_errors {
         }
 
         impl Error {
+            /// The argument, its value, what was expected and how to mend it; `None` of an error that says it in another form.
+            #[must_use]
+            pub fn complaint(&self) -> Option<&Complaint> {
+                match self {
+                    $(Self::$variant(complaint) => Some(complaint),)*
+                    Self::Dependency(cause) => cause.complaint(),
+                    Self::ExecutionPlacement(_) | Self::Kernel(_) => None,
+                }
+            }
             $(
                 $(#[$doc])*
                 pub fn $constructor(

@@ -46,6 +46,7 @@ const COMMANDS: &[Command] = &[
     fuzz::COMMAND,
     soak::COMMAND,
     devices::COMMAND,
+    devices::DOCTOR,
     python::COMMAND,
     install_c::COMMAND,
     layers::COMMAND,
