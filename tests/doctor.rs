@@ -12,7 +12,8 @@ const CHILD: &str = "STRIDEWISE_TEST_DOCTOR";
 fn said(variables: &[(&str, &str)]) -> (String, bool) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "a_process_says_what_it_found", "--nocapture"]).env(CHILD, "1");
-    for name in ["STRIDEWISE_DEVICE", "STRIDEWISE_NUM_THREADS", "STRIDEWISE_GUARD", "STRIDEWISE_EXIT_SECONDS"] {
+    for name in ["STRIDEWISE_DEVICE", "STRIDEWISE_NUM_THREADS", "STRIDEWISE_GUARD", "STRIDEWISE_EXIT_SECONDS"]
+    {
         command.env_remove(name);
     }
     let output = command.envs(variables.iter().copied()).output().unwrap();
@@ -68,7 +69,8 @@ fn values_of_variables_that_cannot_be_used_are_problems_with_the_line_that_mends
 #[test]
 fn a_variable_that_nothing_reads_and_one_that_turns_nothing_on_are_notes() {
     let (text, _) = said(&[("STRIDEWISE_DEVCE", "gpu"), ("STRIDEWISE_GUARD", "yes")]);
-    let note = |name: &str| text.lines().find(|line| line.contains(&format!(" {name} "))).unwrap().trim_start();
+    let note =
+        |name: &str| text.lines().find(|line| line.contains(&format!(" {name} "))).unwrap().trim_start();
     assert!(note("STRIDEWISE_DEVCE").starts_with("note"), "{text}");
     assert!(note("STRIDEWISE_GUARD").starts_with("note"), "{text}");
 }

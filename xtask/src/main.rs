@@ -5,6 +5,7 @@
 
 mod api;
 mod bench;
+mod book;
 mod demo;
 #[cfg(test)]
 mod dependencies;
@@ -20,6 +21,7 @@ mod soak;
 mod steps;
 mod test;
 mod ulp;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,6 +50,8 @@ const COMMANDS: &[Command] = &[
     devices::COMMAND,
     devices::DOCTOR,
     python::COMMAND,
+    wheel::COMMAND,
+    book::COMMAND,
     install_c::COMMAND,
     layers::COMMAND,
     api::COMMAND,

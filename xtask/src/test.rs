@@ -277,6 +277,7 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .slow()
         .needs("wheel"),
+        Step::call("book", "the documentation site, with warnings as errors", crate::book::build).slow(),
         Step::call("demo", "the main example writes its picture", crate::demo::show).slow(),
         Step::cargo(
             "address-sanitizer",
