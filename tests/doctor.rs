@@ -6,7 +6,7 @@ use std::process::Command;
 use stridewise::backend::Health;
 
 /// Says to a test that it is the child process of another.
-const CHILD: &str = "STRIDEWISE_TEST_DOCTOR";
+const CHILD: &str = "TEST_OF_THE_DOCTOR";
 
 /// What the doctor says in a process with these variables, and whether there is a problem.
 fn said(variables: &[(&str, &str)]) -> (String, bool) {
@@ -59,7 +59,7 @@ fn values_of_variables_that_cannot_be_used_are_problems_with_the_line_that_mends
     for (name, value, remedy) in cases {
         let (text, healthy) = said(&[(name, value)]);
         assert!(!healthy, "{name}: {text}");
-        let mut lines = text.lines().skip_while(|line| !line.contains(name));
+        let mut lines = text.lines().skip_while(|line| !line.contains(&format!(" {name} ")));
         let line = lines.next().unwrap();
         assert!(line.trim_start().starts_with("problem") && line.contains(value), "{text}");
         assert!(lines.next().unwrap().contains(remedy), "{text}");

@@ -67,13 +67,18 @@ impl Finding {
     /// An error that something ended in; its help is the remedy.
     #[must_use]
     pub fn of_error(subject: impl Into<Cow<'static, str>>, error: &Error) -> Self {
+        let subject = subject.into();
         match error.complaint() {
-            Some(c) => Self::problem(
-                subject,
-                format!("`{}` is {}; expected {}", c.argument, c.value, c.expected),
-                c.help.clone(),
-            ),
-            None => Self::problem(subject, error.to_string(), ""),
+            // The subject says already what it is about.
+            Some(c) if c.argument.ends_with(&*subject) => {
+                let text = format!("{}; expected {}", c.value, c.expected);
+                Self::problem(subject, text, c.help.clone())
+            }
+            Some(c) => {
+                let text = format!("`{}` is {}; expected {}", c.argument, c.value, c.expected);
+                Self::problem(subject, text, c.help.clone())
+            }
+            None => Self::problem(subject, error.to_string(), "see the message"),
         }
     }
     /// What can be said of a variable that only `1` turns on.
