@@ -250,3 +250,32 @@ mod examples {
         Statistics "statistics.md"
     }
 }
+
+// As are the programs on the pages of the site.
+#[cfg(doctest)]
+mod site {
+    macro_rules! run {
+        ($($Page:ident $file:literal)*) => {
+            $(
+                #[doc = include_str!(concat!("../docs/site/", $file))]
+                struct $Page;
+            )*
+        };
+    }
+    run! {
+        Devices "devices.md"
+        Doctor "doctor.md"
+        Errors "errors.md"
+        Events "events.md"
+        Fusion "fusion.md"
+        Gpus "gpus.md"
+        Kernels "kernels.md"
+        Memory "memory.md"
+        Processes "processes.md"
+        Tour "tour-rust.md"
+    }
+    #[cfg(feature = "npy")]
+    run! { Files "files.md" }
+    #[cfg(feature = "linalg")]
+    run! { LinearAlgebra "linalg.md" }
+}

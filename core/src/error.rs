@@ -79,7 +79,21 @@ macro_rules! define_errors {
             Dependency(Arc<Error>),
         }
 
+        /// The names of all variants.
+        #[cfg(test)]
+        const VARIANTS: &[&str] =
+            &[$(stringify!($variant),)* "ExecutionPlacement", "Kernel", "Dependency"];
+
         impl Error {
+            /// The argument, its value, what was expected and how to mend it; `None` of an error that says it in another form.
+            #[must_use]
+            pub fn complaint(&self) -> Option<&Complaint> {
+                match self {
+                    $(Self::$variant(complaint) => Some(complaint),)*
+                    Self::Dependency(cause) => cause.complaint(),
+                    Self::ExecutionPlacement(_) | Self::Kernel(_) => None,
+                }
+            }
             $(
                 $(#[$doc])*
                 pub fn $constructor(
@@ -192,6 +206,29 @@ pub struct ExecutionPlacementError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The page of errors on the site, in a checkout.
+    #[test]
+    fn every_variant_has_its_section_and_remedy_on_the_page_of_errors() {
+        let Ok(page) =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/site/errors.md"))
+        else {
+            return;
+        };
+        let mut sections: Vec<(&str, &str)> = page
+            .split("\n## `")
+            .skip(1)
+            .map(|section| section.split_once('`').unwrap())
+            .map(|(name, rest)| (name, rest.split("\n## ").next().unwrap()))
+            .collect();
+        for (name, text) in &sections {
+            assert!(text.contains("Remedy: ") && text.contains("Python: `") && text.contains("C:"), "{name}");
+        }
+        sections.sort_unstable();
+        let mut variants = VARIANTS.to_vec();
+        variants.sort_unstable();
+        assert_eq!(sections.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), variants);
+    }
 
     #[test]
     fn a_value_is_repeated_as_a_whole_or_cut_off() {

@@ -16,6 +16,7 @@ pub mod sync;
 
 mod array;
 mod diagnostic;
+mod doctor;
 mod dtype;
 mod error;
 mod lazy;
@@ -35,6 +36,7 @@ pub use array::{
     Scan, Side, Spacing, Unique, UniqueValues, UsmArray, UsmArrayBuilder, broadcast_arrays, concat, einsum,
     elementwise, lexsort, meshgrid, stack, where_,
 };
+pub use doctor::{Diagnosis, doctor};
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};
 pub use half::{bf16, f16};

@@ -1,4 +1,4 @@
-//! `cargo xtask devices`: what this machine has.
+//! `cargo xtask devices` and `cargo xtask doctor`: what this machine has, and why not more.
 
 use clap::ArgMatches;
 
@@ -6,12 +6,19 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "devices",
     about: "List the devices of this machine",
     arguments: |command| command,
-    run,
+    run: |_: &ArgMatches| example("devices"),
 };
 
-fn run(_arguments: &ArgMatches) -> Result<(), String> {
+pub(crate) const DOCTOR: crate::Command = crate::Command {
+    name: "doctor",
+    about: "Tell why a device is not found, or not as quick as it could be, and how to mend it",
+    arguments: |command| command,
+    run: |_: &ArgMatches| example("doctor"),
+};
+
+fn example(name: &str) -> Result<(), String> {
     let mut command = crate::cargo();
-    command.args(["run", "--quiet", "--release", "--example", "devices"]);
+    command.args(["run", "--quiet", "--release", "--example", name]);
     // hwloc knows more than the files of the system do.
     if crate::packages::have_hwloc() {
         command.args(["--features", crate::packages::HWLOC_FEATURE]);

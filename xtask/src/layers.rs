@@ -46,7 +46,7 @@ const HOUSES: &[House] = &[
             &["memory", "runtime"],
             &["lazy"],
             // Faces of kernels for those who have arrays. What backends take of `kernel::source` goes through `kernel` yet.
-            &["array", "kernel::source", "kernel::typed", "memory::source"],
+            &["array", "doctor", "kernel::source", "kernel::typed", "memory::source"],
         ],
     },
     House {
@@ -55,7 +55,7 @@ const HOUSES: &[House] = &[
             &["guard", "memory", "simd", "topology"],
             &["fork_join"],
             &["interpreter", "kernels"],
-            &["device", "driver"],
+            &["device", "diagnosis", "driver"],
         ],
     },
 ];

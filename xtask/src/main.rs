@@ -5,6 +5,7 @@
 
 mod api;
 mod bench;
+mod book;
 mod demo;
 #[cfg(test)]
 mod dependencies;
@@ -21,6 +22,7 @@ mod soak;
 mod steps;
 mod test;
 mod ulp;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,7 +49,10 @@ const COMMANDS: &[Command] = &[
     fuzz::COMMAND,
     soak::COMMAND,
     devices::COMMAND,
+    devices::DOCTOR,
     python::COMMAND,
+    wheel::COMMAND,
+    book::COMMAND,
     install_c::COMMAND,
     layers::COMMAND,
     api::COMMAND,

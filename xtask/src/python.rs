@@ -50,8 +50,23 @@ pub(crate) fn python() -> PathBuf {
 }
 
 fn program(name: &str) -> PathBuf {
+    program_of(&environment(), name)
+}
+
+/// A program of an environment.
+pub(crate) fn program_of(environment: &Path, name: &str) -> PathBuf {
     let folder = if cfg!(windows) { "Scripts" } else { "bin" };
-    environment().join(folder).join(name)
+    environment.join(folder).join(name)
+}
+
+/// Makes an environment, where it is not there yet, by a Python that is new enough.
+///
+/// # Errors
+/// There is none, or it lacks the module `venv`.
+pub(crate) fn new_environment(folder: &Path) -> Result<(), String> {
+    let python3 = find_python()?;
+    crate::run_to_end(Command::new(&python3).args(["-m", "venv"]).arg(folder))
+        .map_err(|why| format!("{why}; install the module venv of {python3} (Debian, Ubuntu: python3-venv)"))
 }
 
 /// Builds the wheel and installs it.
@@ -122,10 +137,7 @@ fn ensure_environment() -> Result<(), String> {
     if complete {
         return Ok(());
     }
-    let python3 = find_python()?;
-    crate::run_to_end(Command::new(&python3).args(["-m", "venv"]).arg(environment())).map_err(|why| {
-        format!("{why}; install the module venv of {python3} (Debian, Ubuntu: python3-venv)")
-    })?;
+    new_environment(&environment())?;
     crate::run_to_end(pip().args(["install", "--quiet"]).args(TOOLS))
 }
 

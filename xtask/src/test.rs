@@ -267,6 +267,7 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .slow()
         .needs("wheel"),
+        Step::call("book", "the documentation site, with warnings as errors", crate::book::build).slow(),
         Step::call("demo", "the main example writes its picture", crate::demo::show).slow(),
         Step::cargo(
             "address-sanitizer",
@@ -370,7 +371,7 @@ fn fetch() -> Result<(), String> {
     })
 }
 
-/// Asks cargo for the files of the packages.
+/// Asks cargo for the files of the packages, and makes the packages.
 fn package() -> Result<(), String> {
     for package in CRATES {
         let output = crate::cargo()
@@ -393,7 +394,12 @@ fn package() -> Result<(), String> {
         }
         println!("{package}: {} files, all of {} among them", listed.len(), PUBLISHED.join(", "));
     }
-    Ok(())
+    // All of them together, each from the packages of those before it: links that lead nowhere, and crates that wait for each other.
+    let mut command = crate::cargo();
+    command.args(["package", "--quiet", "--offline", "--allow-dirty", "--no-verify", "--locked"]);
+    command.args(["--target-dir", "target/package"]);
+    command.args(CRATES.iter().flat_map(|package| ["--package", package]));
+    crate::run_to_end(&mut command)
 }
 
 /// Checks the library and its backends with the oldest toolchain.

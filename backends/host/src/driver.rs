@@ -4,18 +4,19 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::ThreadPool;
 use stridewise_core::backend::{
-    Device, DeviceInfo, Driver, Partition, Queue, QueueProperties, RawAllocation, SignalHandle, Support,
+    Device, DeviceInfo, Driver, Finding, Partition, Queue, QueueProperties, RawAllocation, SignalHandle,
+    Support,
 };
 use stridewise_core::kernel::Kernel;
 use stridewise_core::memory::UsmKind;
 use stridewise_core::{Error, LaunchPlan, Result};
 
-use crate::DRIVER;
 use crate::device::HostDevice;
 use crate::simd::Isa;
+use crate::{DRIVER, diagnosis};
 
 /// Sets the number of worker threads of every host device.
-const THREADS_VARIABLE: &str = "STRIDEWISE_NUM_THREADS";
+pub(crate) const THREADS_VARIABLE: &str = "STRIDEWISE_NUM_THREADS";
 /// More threads than this are taken for a typing error.
 const MAX_THREADS: usize = 4096;
 
@@ -97,16 +98,20 @@ impl Driver for HostDriver {
             })
             .clone()
     }
+
+    fn diagnose(&self) -> Vec<Finding> {
+        diagnosis::findings()
+    }
 }
 
 /// What the process may use of the machine (`available_parallelism` honours the affinity mask and the quota of control
 /// groups).
-fn available_threads() -> usize {
+pub(crate) fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The variable's number, or where it is not set, or empty, what the process may use of the machine.
-fn default_threads() -> Result<usize> {
+pub(crate) fn default_threads() -> Result<usize> {
     match std::env::var_os(THREADS_VARIABLE) {
         None => Ok(available_threads()),
         Some(text) => Ok(parse_threads(&text.to_string_lossy())?.unwrap_or_else(available_threads)),

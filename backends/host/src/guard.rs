@@ -17,7 +17,7 @@ use stridewise_core::{Error, LaunchPlan, Result};
 pub(crate) use table::{map, resolve, unmap};
 
 /// Switches the guard on before the program's first allocation.
-const GUARD_VARIABLE: &str = "STRIDEWISE_GUARD";
+pub(crate) const GUARD_VARIABLE: &str = "STRIDEWISE_GUARD";
 
 const UNDECIDED: u8 = 0;
 const OFF: u8 = 1;

@@ -12,6 +12,7 @@
 //! accelerator.
 
 mod device;
+mod diagnosis;
 mod driver;
 mod fork_join;
 mod guard;

@@ -233,7 +233,7 @@ fn field(text: &str, name: &str) -> Option<String> {
 }
 
 /// Reads `0-3,8`.
-fn parse_list(text: &str) -> Vec<usize> {
+pub(crate) fn parse_list(text: &str) -> Vec<usize> {
     let mut list = Vec::new();
     for range in text.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));

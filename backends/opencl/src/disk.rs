@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 /// Environment variable that names the folder of the cache; empty for no cache.
-const FOLDER_VARIABLE: &str = "STRIDEWISE_KERNEL_CACHE";
+pub(crate) const FOLDER_VARIABLE: &str = "STRIDEWISE_KERNEL_CACHE";
 /// Marks a file of this format.
 const MAGIC: &[u8; 8] = b"swkern01";
 /// Bytes of a folder's files at most, or a little more until someone looks: some 30 000 kernels of 34 KB, on average of
@@ -138,7 +138,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 /// The folder that the environment names, or the user's for caches (XDG Base Directory Specification).
-fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     match std::env::var_os(FOLDER_VARIABLE) {
         Some(folder) if folder.is_empty() => None,
         Some(folder) => Some(PathBuf::from(folder)),

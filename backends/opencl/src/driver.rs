@@ -1,14 +1,14 @@
 //! The driver: every device of every OpenCL platform that the machine has.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl3::device::{self, CL_DEVICE_TYPE_ALL, get_device_ids};
 use opencl3::platform::platform::get_platform_ids;
-use stridewise_core::backend::{Device, Driver};
+use stridewise_core::backend::{Device, Driver, Finding};
 
-use crate::DRIVER;
 use crate::device::{OpenClDevice, Platform};
 use crate::handle::home;
+use crate::{DRIVER, diagnosis};
 
 /// Compiled kernels that a device keeps in memory.
 ///
@@ -21,6 +21,8 @@ const KERNELS: usize = 512;
 struct OpenClDriver {
     /// Compiled kernels that each device keeps.
     kernels: usize,
+    /// Devices that were left out of the last list, and why.
+    refused: Mutex<Vec<Finding>>,
 }
 
 /// The driver.
@@ -33,7 +35,7 @@ pub fn driver() -> Arc<dyn Driver> {
 /// What it does not keep is taken from the disk again, or compiled again.
 #[must_use]
 pub fn driver_keeping(kernels: usize) -> Arc<dyn Driver> {
-    Arc::new(OpenClDriver { kernels })
+    Arc::new(OpenClDriver { kernels, refused: Mutex::default() })
 }
 
 impl Driver for OpenClDriver {
@@ -45,17 +47,30 @@ impl Driver for OpenClDriver {
     /// opened is left out: it could do nothing; as are all in a process that was forked from one that had loaded a runtime.
     fn devices(&self) -> Vec<Arc<dyn Device>> {
         let mut devices: Vec<Arc<dyn Device>> = Vec::new();
-        if !home().is_here() {
+        let mut refused = Vec::new();
+        if let Err(error) = home().check() {
+            *self.refused.lock().unwrap_or_else(PoisonError::into_inner) =
+                vec![Finding::of_error("process", &error)];
             return devices;
         }
         for platform in get_platform_ids().unwrap_or_default() {
             for id in get_device_ids(platform, CL_DEVICE_TYPE_ALL).unwrap_or_default() {
-                let id = device::Device::new(id);
-                if let Ok(device) = OpenClDevice::open(Platform(platform), id, None, self.kernels) {
-                    devices.push(Arc::new(device));
+                match OpenClDevice::open(Platform(platform), device::Device::new(id), None, self.kernels) {
+                    Ok(device) => devices.push(Arc::new(device)),
+                    Err(error) => {
+                        let name = device::Device::new(id).name().unwrap_or_else(|_| "device".to_owned());
+                        refused.push(Finding::of_error(format!("refused: {name}"), &error));
+                    }
                 }
             }
         }
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
         devices
+    }
+
+    fn diagnose(&self) -> Vec<Finding> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // What is looked at calls the runtime, which a forked process must not do.
+        if home().is_here() { diagnosis::findings(refused) } else { refused }
     }
 }

@@ -3,7 +3,7 @@
 //! Nothing is linked: the loader (`libOpenCL.so.1`) is opened at the first use of any device, and where there is none,
 //! there are no devices. A device's [`UsmSupport`](stridewise_core::backend::UsmSupport) says what memory it has.
 //!
-//! - `driver`, `device`: what there is;
+//! - `driver`, `device`, `diagnosis`: what there is, and why not more;
 //! - `memory`: the three tiers of memory behind USM pointers;
 //! - `queue`, `event`, `worker`: commands, their order and their end;
 //! - `transfer`: copies between host and device memory, and between devices;
@@ -12,6 +12,7 @@
 //! - `emit`: programs as OpenCL C.
 
 mod device;
+mod diagnosis;
 mod disk;
 mod driver;
 mod emit;

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use smallvec::SmallVec;
 
 use super::{Array, UsmArray};
+use crate::doctor::CHECK_VARIABLE;
 use crate::dtype::Element;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, MAX_OBJECT_LEN, Memory, NdRange, Object, Parameter, Space};
@@ -65,7 +66,7 @@ impl Kernel {
     ) -> Result<Event> {
         static CHECK: OnceLock<bool> = OnceLock::new();
         let checked =
-            CHECK.get_or_init(|| std::env::var_os("STRIDEWISE_CHECK").is_some_and(|value| value == "1"));
+            CHECK.get_or_init(|| std::env::var_os(CHECK_VARIABLE).is_some_and(|value| value == "1"));
         self.submit(queue, &range.into(), arguments, depends, *checked)
     }
 

@@ -29,6 +29,7 @@
 
 mod all;
 mod backlog;
+mod finding;
 mod info;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
@@ -37,6 +38,7 @@ mod signal;
 
 pub use all::when_all;
 pub use backlog::Backlog;
+pub use finding::{Finding, Health};
 pub use info::{
     AffinityDomain, Aspect, Cache, DeviceInfo, DeviceType, Limits, Partition, Topology, UsmSupport,
 };
@@ -69,6 +71,11 @@ pub trait Driver: Send + Sync {
     fn name(&self) -> &'static str;
     /// The root devices. A missing runtime is an empty list, never an error.
     fn devices(&self) -> Vec<Arc<dyn Device>>;
+    /// Why it listed what it listed: the runtime, what was refused and why, and of every environment variable that it reads,
+    /// what its value does. Asked after [`devices`](Self::devices), by [`doctor`](crate::doctor()).
+    fn diagnose(&self) -> Vec<Finding> {
+        Vec::new()
+    }
 }
 
 /// Registers a driver in a `static`, so that its devices are found by filter strings and the default-device choice:

@@ -22,7 +22,7 @@ use crate::sync::start_thread;
 use crate::sync::{Mutex, Section};
 
 /// Environment variable that names the default device by a filter string.
-const DEFAULT_DEVICE_VARIABLE: &str = "STRIDEWISE_DEVICE";
+pub(crate) const DEFAULT_DEVICE_VARIABLE: &str = "STRIDEWISE_DEVICE";
 
 /// The stack of the thread that finds the devices: a main thread's, which runtimes are written for.
 const FINDING_STACK: usize = 8 << 20;
@@ -109,7 +109,7 @@ impl Functions {
 }
 
 struct Registry {
-    backends: Vec<&'static str>,
+    drivers: Vec<Arc<dyn Driver>>,
     devices: Vec<Device>,
 }
 
@@ -147,7 +147,7 @@ impl Registry {
                 devices.push(Device::make(backend, index, None, true));
             }
         }
-        Self { backends: drivers.iter().map(|d| d.name()).collect(), devices }
+        Self { drivers, devices }
     }
 }
 
@@ -155,6 +155,11 @@ fn registry() -> &'static Registry {
     // In a process that is forked while drivers are asked, this would be waited for for ever.
     let _section = Section::enter();
     &REGISTRY
+}
+
+/// The drivers of this build, by name; they have been asked for their devices.
+pub(crate) fn drivers() -> &'static [Arc<dyn Driver>] {
+    &registry().drivers
 }
 
 /// The root devices of this machine, without the variants that are found by name only.
@@ -238,7 +243,8 @@ impl Device {
     /// [`Error::DeviceSelection`] where the string is wrong or nothing matches; the devices there are, are named.
     pub fn select(filter: &str) -> Result<Self> {
         let registry = registry();
-        let parsed = Filter::parse(filter, &registry.backends)?;
+        let backends: Vec<&str> = registry.drivers.iter().map(|driver| driver.name()).collect();
+        let parsed = Filter::parse(filter, &backends)?;
         let found = parsed.terms.iter().find_map(|term| {
             registry.devices.iter().filter(|d| d.answers_to(term)).nth(term.index.unwrap_or(0))
         });

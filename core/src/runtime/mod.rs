@@ -11,11 +11,12 @@ mod queue;
 
 pub use awaiting::EventFuture;
 pub use context::Context;
-pub(crate) use device::OpFunction;
+pub(crate) use device::{DEFAULT_DEVICE_VARIABLE, OpFunction, drivers};
 pub use device::{Device, WeakDevice, default_device, devices};
 pub use event::Event;
 pub use filter::{Filter, FilterTerm};
 pub use placement::common_queue;
 pub use placement::get_execution_queue;
+pub(crate) use process::{PATIENCE_VARIABLE, patience};
 pub use process::{drain, exit_patience};
 pub use queue::Queue;

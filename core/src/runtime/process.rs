@@ -4,6 +4,7 @@
 //! a fork finds pending has failed in the new process. A fork then keeps other threads from taking locks of core, so that all
 //! are free in the new process.
 
+use std::ffi::OsStr;
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use crate::sync::{self, Mutex};
 /// How long the end of the process, or a fork, waits for what is under way.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The variable that sets it to so many seconds.
-const PATIENCE_VARIABLE: &str = "STRIDEWISE_EXIT_SECONDS";
+pub(crate) const PATIENCE_VARIABLE: &str = "STRIDEWISE_EXIT_SECONDS";
 /// How long small work that holds its memory lasts, and more.
 const SMALL_WORK: Duration = Duration::from_millis(1);
 /// How long who waits sleeps between two looks, at first and at most.
@@ -45,8 +46,7 @@ pub fn exit_patience() -> Duration {
     static PATIENCE_OF_USER: OnceLock<Duration> = OnceLock::new();
     *PATIENCE_OF_USER.get_or_init(|| {
         let Some(text) = std::env::var_os(PATIENCE_VARIABLE) else { return PATIENCE };
-        let seconds = text.to_str().and_then(|text| text.trim().parse().ok());
-        seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or_else(|| {
+        patience(&text).unwrap_or_else(|| {
             eprintln!(
                 "stridewise: `{PATIENCE_VARIABLE}` is {text:?}; expected a number of seconds, 0 or more; ignored, {} are \
                  waited",
@@ -55,6 +55,12 @@ pub fn exit_patience() -> Duration {
             PATIENCE
         })
     })
+}
+
+/// The time that a value of the variable says.
+pub(crate) fn patience(text: &OsStr) -> Option<Duration> {
+    let seconds = text.to_str().and_then(|text| text.trim().parse().ok());
+    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
 }
 
 /// Waits until everything is done that is under way now on the devices that drivers have listed and their parts, but not for

@@ -86,6 +86,28 @@ fn the_program_in_the_readme_computes_what_it_should() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "91\n");
 }
 
+/// The programs on the pages of the site, each a block of its own.
+#[test]
+fn the_programs_on_the_site_run() {
+    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/site");
+    // A package that was published has no site.
+    let Ok(pages) = std::fs::read_dir(site) else { return };
+    let mut count = 0;
+    for page in
+        pages.map(|page| page.unwrap().path()).filter(|page| page.extension().is_some_and(|e| e == "md"))
+    {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for block in text.split("\n```c\n").skip(1) {
+            let (program, _) = block.split_once("\n```").unwrap();
+            let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("site{count}.c"));
+            std::fs::write(&source, format!("{program}\n")).unwrap();
+            run(&build(source.to_str().unwrap(), Link::Shared), &[]);
+            count += 1;
+        }
+    }
+    assert!(count >= 3, "{count}");
+}
+
 #[test]
 fn a_buffer_goes_in_and_comes_back() {
     for link in [Link::Shared, Link::Static] {

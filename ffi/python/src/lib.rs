@@ -4,6 +4,7 @@
 //! The interpreter's lock is released wherever the engine may wait, allocate, copy or submit.
 
 mod array;
+mod doctor;
 mod dtype;
 mod errors;
 mod files;
@@ -26,6 +27,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     dtype::register(module)?;
     runtime::register(module)?;
+    doctor::register(module)?;
     memory::register(module)?;
     array::register(module)?;
     files::register(module)?;

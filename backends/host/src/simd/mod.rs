@@ -44,10 +44,19 @@ impl Isa {
 
     /// The levels that this build and this processor have, lowest first.
     pub(crate) fn available() -> &'static [Isa] {
-        match (has_avx2(), has_avx512()) {
-            (true, true) => &Self::LEVELS,
-            (true, false) => &Self::LEVELS[..2],
+        match Self::of_processor() {
+            Isa::Avx512 if cfg!(feature = "avx512") => &Self::LEVELS,
+            Isa::Avx512 | Isa::Avx2 if cfg!(feature = "avx2") => &Self::LEVELS[..2],
             _ => &Self::LEVELS[..1],
+        }
+    }
+
+    /// The highest level that this processor has, whatever the build.
+    pub(crate) fn of_processor() -> Isa {
+        match (processor_has_avx2(), processor_has_avx512()) {
+            (true, true) => Isa::Avx512,
+            (true, false) => Isa::Avx2,
+            _ => Isa::Scalar,
         }
     }
 
@@ -61,24 +70,24 @@ impl Isa {
     }
 }
 
-/// Whether this build and this processor have AVX2, FMA and F16C.
-fn has_avx2() -> bool {
-    #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+/// Whether the processor has AVX2, FMA and F16C.
+fn processor_has_avx2() -> bool {
+    #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("fma")
         && is_x86_feature_detected!("f16c");
-    #[cfg(not(all(target_arch = "x86_64", feature = "avx2")))]
+    #[cfg(not(target_arch = "x86_64"))]
     return false;
 }
 
-/// Whether this build and this processor have AVX-512 F, BW, DQ and VL.
-fn has_avx512() -> bool {
-    #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+/// Whether the processor has AVX-512 F, BW, DQ and VL.
+fn processor_has_avx512() -> bool {
+    #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512vl");
-    #[cfg(not(all(target_arch = "x86_64", feature = "avx512")))]
+    #[cfg(not(target_arch = "x86_64"))]
     return false;
 }
 

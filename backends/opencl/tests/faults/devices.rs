@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use stridewise_core::backend::{EventStatus, QueueProperties};
+use stridewise_core::backend::{EventStatus, Health, QueueProperties};
 use stridewise_core::{Array, Error, Queue, Scalar, UsmKind};
 
 use crate::setup::{TIERS, array, device, devices, gone, healthy, live, numbers, program, stub, watched};
@@ -23,6 +23,38 @@ fn a_platform_without_devices_is_nothing_special() {
     stub.fail("clGetPlatformIDs", 0, -1001);
     assert!(devices().is_empty());
     gone(&stub, before, "devices that were listed");
+}
+
+#[test]
+fn devices_that_are_refused_and_failing_runtimes_are_told() {
+    let stub = stub();
+    let before = live(&stub);
+    watched("a refused device", || {
+        stub.set("devices", "2");
+        stub.fail("clCreateContext", 1, -6);
+        let driver = stridewise_opencl::driver();
+        assert_eq!(driver.devices().len(), 1);
+        let problem = |part: &str| {
+            let found = driver.diagnose();
+            found
+                .iter()
+                .find(|finding| finding.health == Health::Problem && finding.subject.contains(part))
+                .cloned()
+                .unwrap_or_else(|| panic!("{part} is not among {found:?}"))
+        };
+        let refused = problem("refused");
+        assert!(refused.text.contains("CL_OUT_OF_HOST_MEMORY"), "{refused:?}");
+        assert!(refused.remedy.contains("free memory"), "{refused:?}");
+        stub.fail("clGetPlatformIDs", 0, -30);
+        assert!(problem("platforms").text.contains("CL_INVALID_VALUE"));
+        stub.reset();
+        assert_eq!(driver.devices().len(), 1);
+        let found = driver.diagnose();
+        assert!(found.iter().all(|finding| !finding.subject.contains("refused")), "{found:?}");
+        let platform = found.iter().find(|finding| finding.subject == "platform").unwrap();
+        assert!(platform.health == Health::Fine && platform.text.contains("devices: 1"), "{platform:?}");
+    });
+    gone(&stub, before, "devices that were refused");
 }
 
 #[test]
@@ -51,6 +83,14 @@ fn a_process_without_a_runtime_lists_no_device() {
     if std::env::var_os(CHILD).is_some() {
         let listed = watched("no runtime", || stridewise_opencl::driver().devices());
         assert!(listed.is_empty());
+        let found = stridewise_opencl::driver().diagnose();
+        let loader = found.iter().find(|finding| finding.subject == "loader");
+        // A system's loader is found where the named one is not there.
+        if let Some(loader) = loader.filter(|finding| finding.health != Health::Fine) {
+            assert!(loader.text.contains("libOpenCL-missing.so") && !loader.remedy.is_empty(), "{loader:?}");
+        }
+        let named = found.iter().find(|finding| finding.subject == "OPENCL_DYLIB_PATH").unwrap();
+        assert!(named.health == Health::Problem && named.text.contains("libOpenCL-missing.so"), "{named:?}");
         assert_eq!(stridewise_opencl::live_handles(), 0);
     }
 }

@@ -1,6 +1,10 @@
-"""Lists the devices of this machine: `python -m stridewise`.
+"""Lists the devices of this machine, or tells why one is not found: `python -m stridewise`, or the command `stridewise`.
 
--l, --list         one line per device (the default)
+list               the devices (the default)
+doctor             why a device is not found, or not as quick as it could be, and the line that mends it;
+                   the status is 1 where there is a problem
+
+-l, --list         one line per device, with its figures and aspects (the default)
 -f, --full-list    everything that is known of each device
 -s, --summary      how many devices each driver has
 -F, --filter TEXT  only the device that a filter string selects
@@ -8,24 +12,41 @@
 """
 
 import argparse
+import platform
 import sys
+from importlib import metadata
 
 import stridewise as sw
 
+#: Packages that arrays are exchanged with.
+_PEERS = ("numpy", "dask", "dpctl", "dpnp", "torch", "jax", "cupy")
 
-def _mark(device):
-    return "*" if device == sw.select_default_device() else " "
+
+def _mark(device, default):
+    return "*" if device == default else " "
 
 
-def _list(devices):
+def _bytes(count):
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} B"
+
+
+def _list(devices, default):
     width = max((len(device.filter_string) for device in devices), default=0)
     for device in devices:
-        print(f"{_mark(device)} {device.filter_string:<{width}}  {device.device_type:<11}  {device.name}")
+        figures = (
+            f"{device.max_compute_units} compute units, {_bytes(device.global_mem_size)}, "
+            f"{_bytes(device.max_mem_alloc_size)} at once; {' '.join(device.aspects)}"
+        )
+        mark = _mark(device, default)
+        print(f"{mark} {device.filter_string:<{width}}  {device.device_type:<11}  {device.name}; {figures}")
 
 
-def _full_list(devices):
+def _full_list(devices, default):
     for number, device in enumerate(devices):
-        print(f"{_mark(device)} Device {number}")
+        print(f"{_mark(device, default)} Device {number}")
         device.print_device_info()
 
 
@@ -36,10 +57,39 @@ def _summary(devices):
         print(f"{backend}: {len(theirs)} device{'s' * (len(theirs) != 1)}, version {versions}")
 
 
+def _peers():
+    for name in _PEERS:
+        try:
+            yield name, metadata.version(name)
+        except metadata.PackageNotFoundError:
+            pass
+
+
+def _doctor():
+    """Prints what was found; returns the exit status."""
+    python = [
+        ("python", f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"),
+        ("system", f"{platform.platform()}, {' '.join(platform.libc_ver()) or 'a C library that does not say its name'}"),
+        ("package", f"stridewise {sw.__version__}, {sw.__path__[0]}"),
+        *_peers(),
+    ]
+    text, healthy = sw._native._doctor(python)
+    print(text)
+    return 0 if healthy else 1
+
+
 def main(arguments=None):
     """Prints what the arguments ask for; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m stridewise", description="Lists the devices of this machine; * marks the default one."
+        prog="stridewise",
+        description="Lists the devices of this machine (* marks the default one), or tells why one is not found.",
+    )
+    parser.add_argument(
+        "command",
+        nargs="?",
+        choices=("list", "doctor"),
+        default="list",
+        help="list: the devices (the default); doctor: why a device is not found, and how to mend it",
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-l", "--list", action="store_true", help="one line per device (the default)")
@@ -48,17 +98,29 @@ def main(arguments=None):
     what.add_argument("--version", action="version", version=f"stridewise {sw.__version__}")
     parser.add_argument("-F", "--filter", metavar="TEXT", help="only the device that a filter string selects")
     given = parser.parse_args(arguments)
+    if given.command == "doctor":
+        if given.list or given.full_list or given.summary or given.filter is not None:
+            parser.error("doctor takes no options: it looks at everything")
+        return _doctor()
     try:
         devices = [sw.Device(given.filter)] if given.filter is not None else sw.get_devices()
     except sw.DeviceSelectionError as error:
         print(error, file=sys.stderr)
         return 1
+    try:
+        default, wrong = sw.select_default_device(), None
+    except sw.DeviceSelectionError as error:
+        # The devices are there all the same: they are what to choose another one from.
+        default, wrong = None, error
     if given.full_list:
-        _full_list(devices)
+        _full_list(devices, default)
     elif given.summary:
         _summary(devices)
     else:
-        _list(devices)
+        _list(devices, default)
+    if wrong is not None:
+        print(f"no default device: {wrong}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -1,5 +1,12 @@
 """Fourier transforms: the array API's extension `fft`. Transforms are computed on the processor, by the threads of the array's
 device; an array in memory of an accelerator that the processor does not reach is refused with a NotImplementedError.
+
+>>> import stridewise as sw
+>>> spectrum = sw.fft.rfft(sw.asarray([1.0, 0.0, -1.0, 0.0]))
+>>> sw.abs(spectrum).tolist()
+[0.0, 2.0, 0.0]
+>>> sw.fft.fftfreq(4).tolist()
+[0.0, 0.25, -0.5, -0.25]
 """
 
 from . import _fft

@@ -6,6 +6,16 @@ refused with a NotImplementedError. float16 and bfloat16 are computed in float32
 
 A matrix that is singular, or of which an iteration does not converge, raises a LinAlgError, which is a ValueError. All
 functions raise a ValueError where matrices have to be square and are not, OutOfBoundsError with fewer than two dimensions.
+
+>>> import stridewise as sw
+>>> a = sw.asarray([[4.0, 0.0], [1.0, 2.0]])
+>>> sw.linalg.solve(a, sw.asarray([4.0, 3.0])).tolist()
+[1.0, 1.0]
+>>> round(float(sw.linalg.det(a)), 12)
+8.0
+>>> q, r = sw.linalg.qr(a)
+>>> bool(sw.all(sw.abs(q @ r - a) < 1e-12))
+True
 """
 
 from collections import namedtuple as _namedtuple

@@ -186,6 +186,9 @@ fn empty_like(
 /// An array filled with a value: a number, or an array of one element. Without a dtype, a number's is that of its kind:
 /// bool, int64, the default floating or complex dtype. Other arguments as for `zeros`; where they are not named, queue and
 /// kind are those of an array.
+///
+/// >>> sw.full((2, 2), 7).tolist()
+/// [[7, 7], [7, 7]]
 #[pyfunction]
 #[pyo3(signature = (
     shape, fill_value, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None, queue=None
@@ -265,6 +268,9 @@ fn weak(name: &str, value: &Bound<'_, PyAny>) -> Result<Weak> {
 ///
 /// dtype: the default integer dtype where all numbers are integers and the default floating one otherwise. Raises
 /// ValueError for a step of 0, TypeError for a dtype that is bool or complex.
+///
+/// >>> sw.arange(2, 10, 3).tolist()
+/// [2, 5, 8]
 #[pyfunction]
 #[pyo3(
     signature = (
@@ -304,6 +310,9 @@ fn arange(
 ///
 /// dtype: the default floating dtype where None, or the default complex one for complex numbers; of integers, numbers are
 /// rounded down. Raises ValueError for a negative `num`.
+///
+/// >>> sw.linspace(0, 1, 5).tolist()
+/// [0.0, 0.25, 0.5, 0.75, 1.0]
 #[pyfunction]
 #[pyo3(signature = (
     start, stop, /, num, *, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None, endpoint=true
@@ -336,6 +345,9 @@ fn linspace(
 
 /// A matrix with ones on a diagonal, which is `k` columns to the right of the main one or to the left where negative, and
 /// zeros elsewhere. n_cols: as many as rows where None. Other arguments as for `zeros`.
+///
+/// >>> sw.eye(2, dtype="int8").tolist()
+/// [[1, 0], [0, 1]]
 #[pyfunction]
 #[pyo3(signature = (
     n_rows, n_cols=None, /, *, k=0, dtype=None, order="C", device=None, usm_type=None, sycl_queue=None, queue=None
@@ -383,6 +395,10 @@ fn triu(py: Python<'_>, x: Given<'_>, k: isize) -> Result<PyArray> {
 /// The coordinates of a grid: for arrays of one dimension (or none), as many arrays of the grid's shape, each of which
 /// repeats the elements of one along an axis; read-only views. indexing: "xy", the first array runs along axis 1 and the
 /// second along axis 0; or "ij", array `k` runs along axis `k`.
+///
+/// >>> x, y = sw.meshgrid(sw.arange(2), sw.arange(3))
+/// >>> x.tolist()
+/// [[0, 1], [0, 1], [0, 1]]
 #[pyfunction]
 #[pyo3(signature = (*arrays, indexing="xy"))]
 fn meshgrid<'py>(
@@ -416,6 +432,10 @@ fn meshgrid<'py>(
 ///
 /// Raises TypeError for what no array can be made of, ValueError for sequences of different lengths side by side,
 /// ExecutionPlacementError for arrays of different queues in a sequence where no queue is named.
+///
+/// >>> a = sw.asarray([[1, 2], [3, 4]], dtype="float32", usm_type="shared")
+/// >>> a.shape, a.dtype.name, a.usm_type
+/// ((2, 2), 'float32', 'shared')
 #[pyfunction]
 #[pyo3(signature = (
     obj, /, dtype=None, *, device=None, copy=None, usm_type=None, sycl_queue=None, queue=None, order="K"
@@ -548,6 +568,9 @@ fn copy(
 /// The elements converted to a dtype: integers wrap, floats to integers lose the fraction, complex to real the imaginary
 /// part, and all but zero is true. copy: whether an array that has the dtype already is copied; else it is the result itself. device: where the result
 /// is to be, by default where the array is. order: as for `copy`.
+///
+/// >>> sw.astype(sw.asarray([1.9, -1.9]), "int32").tolist()
+/// [1, -1]
 #[pyfunction]
 #[pyo3(signature = (x, dtype, /, *, copy=true, device=None, order="K"))]
 fn astype<'py>(

@@ -20,6 +20,12 @@ use crate::objects;
 ///
 /// The device of an array, or of a Queue, has that queue: what is made on it combines with the array. Two devices are equal
 /// where arrays that are made on them combine.
+///
+/// >>> device = sw.Device("host")
+/// >>> device.filter_string, device.device_type
+/// ('host:cpu:0', 'cpu')
+/// >>> sw.zeros(3, device=device).device == device
+/// True
 #[pyclass(name = "Device", module = "stridewise", frozen, eq, hash)]
 #[derive(Clone, PartialEq)]
 pub(crate) struct PyDevice {
@@ -444,6 +450,9 @@ fn listed(backend: &str, device_type: &str) -> Result<Vec<Device>> {
 
 /// The devices of this machine, without the variants that are found by name only. backend: a driver's name or "all".
 /// device_type: "cpu", "gpu", "accelerator" or "all".
+///
+/// >>> [device.filter_string for device in sw.get_devices(backend="host")]
+/// ['host:cpu:0']
 #[pyfunction]
 #[pyo3(signature = (backend="all", device_type="all"))]
 pub(crate) fn get_devices(py: Python<'_>, backend: &str, device_type: &str) -> Result<Vec<PyDevice>> {

@@ -1,0 +1,151 @@
+"""What the documents show in Python runs, and means what it says: the pages of the site, README, and docstrings."""
+
+import ast
+import doctest
+import importlib
+import linecache
+import re
+from pathlib import Path
+
+import pytest
+
+import stridewise as sw
+
+ROOT = Path(__file__).resolve().parents[3]
+SITE = ROOT / "docs" / "site"
+BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: Languages of blocks: those that tests run (Rust's and C's by cargo), and those that are no programs.
+RUN, PLAIN = {"python", "rust", "c"}, {"sh", "text", "toml"}
+OPTIONS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
+
+
+def blocks(page):
+    """The blocks of a page: the line of the first one's text, its language and its text."""
+    text = page.read_text(encoding="utf-8")
+    return [(text[: found.start(2)].count("\n") + 1, found[1], found[2]) for found in BLOCK.finditer(text)]
+
+
+def pages():
+    found = [*sorted(SITE.glob("*.md")), ROOT / "README.md", ROOT / "ffi" / "README.md"]
+    return [page for page in found if any(language == "python" for _, language, _ in blocks(page))]
+
+
+pytestmark = pytest.mark.skipif(not SITE.is_dir(), reason="the documents are in the repository only")
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_page(page, tmp_path, monkeypatch):
+    """The blocks of a page are one program, in a folder of its own."""
+    if page.name == "dask.md":
+        pytest.importorskip("dask.array")
+    monkeypatch.chdir(tmp_path)
+    globals_ = {"__name__": "__main__"}
+    for line, language, text in blocks(page):
+        if language != "python":
+            continue
+        if text.startswith(">>> "):
+            # Examples with their results.
+            test = doctest.DocTestParser().get_doctest(text, globals_, page.name, str(page), line - 1)
+            said = []
+            doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=said.append, clear_globs=False)
+            assert not said, "".join(said)
+            globals_.update(test.globs)
+        else:
+            name = f"{page}:{line}"
+            # Kernels are read from their source.
+            linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+            exec(compile(text, name, "exec"), globals_)
+
+
+def test_blocks_have_a_language():
+    for page in [*SITE.glob("*.md"), ROOT / "README.md"]:
+        for line, language, _ in blocks(page):
+            assert language in RUN | PLAIN, f"{page}:{line}: a block of {language!r} is run by no test"
+
+
+def test_every_page_with_rust_is_run():
+    lib = (ROOT / "src" / "lib.rs").read_text(encoding="utf-8")
+    for page in SITE.glob("*.md"):
+        if any(language == "rust" for _, language, _ in blocks(page)):
+            assert f'"{page.name}"' in lib, f"src/lib.rs does not run {page.name}"
+
+
+def test_every_exception_has_its_section():
+    text = (SITE / "errors.md").read_text(encoding="utf-8")
+    exceptions = [name for name, value in vars(sw).items() if isinstance(value, type) and issubclass(value, BaseException)]
+    assert len(exceptions) > 5
+    for name in exceptions:
+        assert f"`{name}`" in text, f"errors.md has no {name}"
+
+
+def test_every_status_of_c_has_its_section():
+    text = (SITE / "errors.md").read_text(encoding="utf-8")
+    header = (ROOT / "ffi" / "c" / "include" / "stridewise.h").read_text(encoding="utf-8")
+    for name in re.findall(r"(?m)^  (SW_(?:OK|ERROR_\w+)) = \d", header):
+        assert f"`{name}`" in text, f"errors.md has no {name}"
+
+
+def test_every_variable_is_named():
+    """Variables that the sources read."""
+    text = (SITE / "doctor.md").read_text(encoding="utf-8")
+    sources = [path for part in ("core/src", "backends/host/src", "backends/opencl/src") for path in (ROOT / part).rglob("*.rs")]
+    # Those of a test's own are read in tests.
+    read = re.compile(r'(?m)^(?:pub\(crate\) )?const \w+_VARIABLE: &str = "(STRIDEWISE_\w+)";')
+    found = {name for path in sources for name in read.findall(path.read_text(encoding="utf-8"))}
+    assert len(found) >= 6
+    for name in found:
+        assert f"`{name}`" in text, f"doctor.md has no {name}"
+
+
+MODULES = ["", "dppy", "fft", "kernel_api", "linalg", "program", "random", "_kernel.launcher", "_methods", "_names", "_numpy"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings_of_modules(name):
+    module = importlib.import_module(f"stridewise.{name}".rstrip("."))
+    failed, _ = doctest.testmod(module, optionflags=OPTIONS)
+    assert failed == 0
+
+
+def test_docstrings_of_dask():
+    pytest.importorskip("dask.array")
+    failed, count = doctest.testmod(importlib.import_module("stridewise.dask"), optionflags=OPTIONS)
+    assert failed == 0 and count > 0
+
+
+def native():
+    """What Python's finder of examples does not look at: names of other modules, and functions that are not written in Python."""
+    for module in (sw, sw.linalg, sw.fft, sw.random, sw.kernel_api, sw.program):
+        for name, value in vars(module).items():
+            if name.startswith("_") or not callable(value):
+                continue
+            globals_ = vars(module) | {"sw": sw}
+            yield f"{module.__name__}.{name}", value, globals_
+            if isinstance(value, type):
+                for member, of in vars(value).items():
+                    yield f"{module.__name__}.{name}.{member}", of, globals_
+
+
+def test_docstrings_of_native_names():
+    parser, runner, said, count = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=OPTIONS), [], 0
+    for name, value, globals_ in native():
+        text = getattr(value, "__doc__", None)
+        if isinstance(text, str) and ">>>" in text:
+            test = parser.get_doctest(text, dict(globals_), name, None, None)
+            count += len(test.examples)
+            runner.run(test, out=said.append)
+    assert not said, "".join(said)
+    assert count > 0
+
+
+def test_examples_of_stubs():
+    """Docstrings that stubs have, if any, run too."""
+    runner, said = doctest.DocTestRunner(optionflags=OPTIONS), []
+    for path in Path(sw.__file__).parent.glob("*.pyi"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                text = ast.get_docstring(node)
+                if text and ">>>" in text:
+                    test = doctest.DocTestParser().get_doctest(text, {"sw": sw}, path.name, str(path), 0)
+                    runner.run(test, out=said.append)
+    assert not said, "".join(said)

@@ -1,0 +1,66 @@
+//! `cargo xtask book`: the documentation site, with warnings as errors and references that lead nowhere refused.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use clap::ArgMatches;
+
+use crate::python;
+
+/// What it is built with, next to its pages.
+const REQUIREMENTS: &str = "docs/site/requirements.txt";
+
+pub(crate) const COMMAND: crate::Command = crate::Command {
+    name: "book",
+    about: "Build the documentation site into target/book/html",
+    arguments: |command| command,
+    run: |_: &ArgMatches| {
+        build()?;
+        println!("{}", pages().join("index.html").display());
+        Ok(())
+    },
+};
+
+fn environment() -> PathBuf {
+    crate::root().join("target").join("book")
+}
+
+fn pages() -> PathBuf {
+    environment().join("html")
+}
+
+/// Builds the site anew.
+///
+/// # Errors
+/// There is no Python, Sphinx cannot be had, or a page has a warning.
+pub(crate) fn build() -> Result<(), String> {
+    let root = crate::root();
+    let python = python::program_of(&environment(), "python");
+    let wanted = root.join(REQUIREMENTS);
+    let wanted =
+        std::fs::read_to_string(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
+    // What was installed for the requirements of then.
+    let mark = environment().join("requirements.txt");
+    if std::fs::read_to_string(&mark).ok().as_ref() != Some(&wanted) {
+        python::new_environment(&environment())?;
+        let mut pip = Command::new(&python);
+        pip.current_dir(&root).args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]);
+        crate::run_to_end(pip.args(["--requirement", REQUIREMENTS]))?;
+        std::fs::write(&mark, wanted).map_err(|error| format!("{}: {error}", mark.display()))?;
+    }
+    if pages().exists() {
+        // Pages that went would stay.
+        std::fs::remove_dir_all(pages()).map_err(|error| format!("{}: {error}", pages().display()))?;
+    }
+    let mut sphinx = Command::new(&python);
+    sphinx.current_dir(&root).args([
+        "-m",
+        "sphinx",
+        "--quiet",
+        "--fail-on-warning",
+        "--keep-going",
+        "--fresh-env",
+    ]);
+    sphinx.args(["--nitpicky", "--builder", "html", "--doctree-dir", "target/book/doctrees", "docs/site"]);
+    crate::run_to_end(sphinx.arg(pages()))
+}

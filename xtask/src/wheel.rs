@@ -1,0 +1,128 @@
+//! `cargo xtask wheel`: what is given to others, a wheel for older systems than this one, and the source.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::{Arg, ArgAction, ArgMatches};
+
+use crate::python;
+
+/// The oldest C library that the wheel runs on: that of Red Hat's 8 and of Debian 10. Rust's standard library asks for less.
+const COMPATIBILITY: &str = "manylinux_2_28";
+/// What builds it: zig links against whichever version of the C library is asked for.
+const TOOLS: &[&str] = &["maturin>=1.9,<2", "ziglang==0.15.2"];
+
+pub(crate) const COMMAND: crate::Command = crate::Command {
+    name: "wheel",
+    about: "Build what is published of the Python module into target/dist: a wheel for glibc 2.28 and later, and the source",
+    arguments: |command| {
+        command
+            .arg(
+                Arg::new("debug")
+                    .long("debug")
+                    .help("Build the wheel without optimisation, to try the build")
+                    .action(ArgAction::SetTrue),
+            )
+            .arg(
+                Arg::new("trial")
+                    .long("trial")
+                    .help("Install the wheel, and one built of the source, into clean environments, and run both")
+                    .action(ArgAction::SetTrue),
+            )
+    },
+    run: |matches: &ArgMatches| {
+        let profile = if matches.get_flag("debug") { "dev" } else { "release" };
+        let [wheel, source] = build(profile)?;
+        if matches.get_flag("trial") {
+            trial(&wheel, "wheel", profile)?;
+            trial(&source, "source", profile)?;
+        }
+        Ok(())
+    },
+};
+
+fn folder() -> PathBuf {
+    crate::root().join("target").join("dist")
+}
+
+/// Builds the wheel and the source.
+///
+/// # Errors
+/// The tools cannot be had, or the build fails; the wheel needs a newer C library than it should.
+fn build(profile: &str) -> Result<[PathBuf; 2], String> {
+    let tools = folder().join("tools");
+    let maturin = python::program_of(&tools, "maturin");
+    if !maturin.exists()
+        || !crate::packages::succeeds(python::program_of(&tools, "python"), ["-c", "import ziglang"])
+    {
+        python::new_environment(&tools)?;
+        let mut pip = Command::new(python::program_of(&tools, "python"));
+        pip.args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]);
+        crate::run_to_end(pip.args(TOOLS))?;
+    }
+    for old in files_in(&folder()) {
+        std::fs::remove_file(&old).map_err(|error| format!("{}: {error}", old.display()))?;
+    }
+    let maturin = |command: &str| {
+        let mut maturin = Command::new(&maturin);
+        maturin.current_dir(crate::root()).args([
+            command,
+            "--manifest-path",
+            "ffi/python/Cargo.toml",
+            "--out",
+        ]);
+        maturin.arg(folder());
+        maturin
+    };
+    crate::run_to_end(&mut maturin("sdist"))?;
+    let mut wheel = maturin("build");
+    wheel.args(["--locked", "--zig", "--compatibility", COMPATIBILITY, "--profile", profile]);
+    // maturin finds zig by the Python of its environment.
+    wheel.arg("--interpreter").arg(python::program_of(&tools, "python")).env("VIRTUAL_ENV", &tools);
+    crate::run_to_end(&mut wheel)?;
+    let one = |end: &str| {
+        let found: Vec<PathBuf> =
+            files_in(&folder()).into_iter().filter(|path| path.to_string_lossy().ends_with(end)).collect();
+        match &found[..] {
+            [file] => Ok(file.clone()),
+            found => Err(format!("{} files {end} in {}; expected one", found.len(), folder().display())),
+        }
+    };
+    let built = [one(".whl")?, one(".tar.gz")?];
+    for file in &built {
+        let bytes = std::fs::metadata(file).map_err(|error| format!("{}: {error}", file.display()))?.len();
+        println!("{} ({:.1} MB)", file.display(), bytes as f64 / 1e6);
+    }
+    Ok(built)
+}
+
+/// Installs a file into a clean environment, and runs what it installs.
+///
+/// # Errors
+/// It cannot be installed, or does not compute.
+fn trial(file: &Path, name: &str, profile: &str) -> Result<(), String> {
+    let clean = folder().join(format!("trial-{name}"));
+    if clean.exists() {
+        std::fs::remove_dir_all(&clean).map_err(|error| format!("{}: {error}", clean.display()))?;
+    }
+    python::new_environment(&clean)?;
+    let mut pip = Command::new(python::program_of(&clean, "python"));
+    pip.args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]).arg(file);
+    // Read by maturin where pip builds by it.
+    pip.env("MATURIN_PEP517_ARGS", format!("--profile {profile}"));
+    crate::run_to_end(&mut pip)?;
+    let mut program = Command::new(python::program_of(&clean, "python"));
+    // Away from the sources, whose folder would be imported.
+    program.current_dir(&clean).args([
+        "-c",
+        "import stridewise as sw; x = sw.linspace(0, 1, 100_000); assert abs(float(sw.mean(sw.sqrt(x * x + 1))) - 1.1478) < 1e-3",
+    ]);
+    crate::run_to_end(&mut program)?;
+    // The command; a machine with problems is none of the wheel's.
+    crate::run_to_end(&mut Command::new(python::program_of(&clean, "stridewise")))
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect()
+}
