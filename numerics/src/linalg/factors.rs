@@ -4,6 +4,7 @@ use dyn_stack::{MemStack, StackReq};
 use faer::linalg::cholesky::llt::factor as llt;
 use faer::linalg::householder;
 use faer::linalg::qr::no_pivoting::factor as qr;
+use faer::traits::math_utils::{conj, from_real, real, recip, sqrt};
 use faer::{Conj, MatMut, MatRef};
 use num_complex::Complex;
 use stridewise_core::{Result, UsmArray};
@@ -14,6 +15,37 @@ use super::stack::Stack;
 use super::wide::Wide;
 use crate::batches::{Rows, each};
 use crate::place;
+
+/// Rows of matrices whose triangles plain loops compute at most: of the library's time most would be its preparations.
+const FEW: usize = 8;
+
+/// Makes the triangle of Cholesky out of the lower triangle of a matrix in column-major order; false where it is not positive
+/// definite.
+#[inline(always)]
+fn factor_plainly<T: Field>(n: usize, matrix: &mut [T]) -> bool {
+    let matrix = &mut matrix[..n * n];
+    for column in 0..n {
+        let size = real(&matrix[column * n + column]);
+        // NaN is not greater, either.
+        if size.wide().re > 0.0 {
+            let root = sqrt(&size);
+            matrix[column * n + column] = from_real(&root);
+            let inverse = from_real::<T>(&recip(&root));
+            for row in column + 1..n {
+                matrix[column * n + row] = matrix[column * n + row] * inverse;
+            }
+            for j in column + 1..n {
+                let turned = conj(&matrix[column * n + j]);
+                for row in j..n {
+                    matrix[j * n + row] = matrix[j * n + row] - matrix[column * n + row] * turned;
+                }
+            }
+        } else {
+            return false;
+        }
+    }
+    true
+}
 
 pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
     let stack = Stack::square("x", x)?;
@@ -31,17 +63,25 @@ pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
             for column in 0..n {
                 for row in column..n {
                     factor[column * n + row] = match upper {
-                        true => T::narrow(matrix[column * n + row].wide().conj()),
+                        true => conj(&matrix[column * n + row]),
                         false => matrix[row * n + column],
                     };
                 }
             }
-            let lower = MatMut::from_column_major_slice_mut(&mut *factor, n, n);
-            let outcome = llt::cholesky_in_place(
-                lower, Default::default(), ALONE, MemStack::new(memory), Default::default(),
-            );
-            let is_positive = |i: usize| factor[i * n + i].wide().re > 0.0;
-            if outcome.is_err() || !(0..n).all(is_positive) {
+            let is_definite = match n {
+                // Of these extents the loops are unrolled.
+                2 => factor_plainly(2, factor),
+                3 => factor_plainly(3, factor),
+                4 => factor_plainly(4, factor),
+                n if n <= FEW => factor_plainly(n, factor),
+                n => {
+                    let lower = MatMut::from_column_major_slice_mut(&mut *factor, n, n);
+                    let memory = MemStack::new(memory);
+                    llt::cholesky_in_place(lower, Default::default(), ALONE, memory, Default::default()).is_ok()
+                        && (0..n).all(|i| factor[i * n + i].wide().re > 0.0)
+                }
+            };
+            if !is_definite {
                 return Err(stack.refuse(
                     number,
                     "a matrix that is not positive definite",
@@ -54,7 +94,7 @@ pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
                 for row in column..n {
                     let element = factor[column * n + row];
                     match upper {
-                        true => out[column * n + row] = T::narrow(element.wide().conj()),
+                        true => out[column * n + row] = conj(&element),
                         false => out[row * n + column] = element,
                     }
                 }
