@@ -1,11 +1,16 @@
 //! How many elements fall where: by places, and between edges.
 
+use smallvec::SmallVec;
+
 use super::elementwise::interim;
 use super::{ArrayOrScalar, Reduction, Side, UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::SliceItem;
+use crate::lazy::{Pass, Walk};
 use crate::ops::Op;
+use crate::plan::{Family, IndexedAxis};
+use crate::program::ProgramBuilder;
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
 
@@ -124,9 +129,26 @@ impl UsmArray {
         Ok(Some((x.astype(Dtype::I64)?, (largest as usize + 1).max(minlength))))
     }
 
-    /// How often each number below a length occurs among numbers that are all below it, as `int64`. Each is counted by an atomic
-    /// sum, so that the order does not matter.
+    /// How often each number below a length occurs among numbers of one dimension that are all below it, as `int64`. Where the
+    /// device has no kernel that counts, each is counted by an atomic sum, so that the order does not matter.
     fn count_places(&self, len: usize) -> Result<Self> {
+        if len > 0 && !self.is_empty() {
+            let counts = Self::empty(&self.queue, &[len], Dtype::I64, self.usm_kind())?;
+            let mut program = ProgramBuilder::new();
+            let place = program.input(Dtype::I64)?;
+            program.output(place)?;
+            let pass = Pass {
+                program: program.finish()?,
+                family: Family::Count { axis: IndexedAxis { extent: len, stride: 1 } },
+                dims: SmallVec::from_slice(self.shape()),
+                inputs: vec![Walk::along(self)],
+                output: Walk { array: counts.clone(), strides: SmallVec::from_slice(&[0]) },
+            };
+            if pass.has_kernel(&self.queue) {
+                pass.submit(&self.queue, &[])?;
+                return Ok(counts);
+            }
+        }
         let wide = self.device().info().aspects.contains(&crate::backend::Aspect::Atomic64);
         // Where there are no such sums of 64 bits, none of 32 overflows but of more elements than those devices hold.
         let dtype = if wide { Dtype::I64 } else { Dtype::U32 };

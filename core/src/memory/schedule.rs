@@ -314,7 +314,11 @@ pub(super) fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
                     Mode::Read,
                     1,
                 )
-                | (Family::Top { axis, .. } | Family::Compress { axis, .. }, Mode::Write, 0)
+                | (
+                    Family::Top { axis, .. } | Family::Compress { axis, .. } | Family::Count { axis },
+                    Mode::Write,
+                    0,
+                )
                 | (Family::Expand { axis, .. }, Mode::Read, 0) => std::slice::from_ref(axis),
                 _ => &[],
             };
