@@ -264,6 +264,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     if not cov:
         return found
     covariances = _sw._linalg.polyfit_covariance(x, deg, w)
+    covariances = covariances if y.ndim == 1 else covariances[..., None]
     if cov == "unscaled":
         return found, covariances
     if left <= 0:
@@ -271,7 +272,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
             f"invalid value: `cov` is {cov!r} for {x.shape[0]} points and {deg + 1} coefficients; expected more points than "
             'coefficients; help: ask for "unscaled"'
         )
-    return found, (covariances if y.ndim == 1 else covariances[..., None]) * (residuals / left)
+    return found, covariances * (residuals / left)
 
 
 def ptp(x, /, axis=None, out=None, keepdims=False):
