@@ -99,6 +99,7 @@ ROWS = {
     ("heat equation", "program"): "programs.heat(xp, a_square)",
     ("Sobel", "program"): "programs.sobel(xp, a_square)",
     ("pairwise distances", "program"): "programs.pairwise(xp, a_rows[: len(a_square)])",
+    ("distances by rows", "program"): "programs.pairwise(xp, a_rows[: len(a_square)])",
     ("Monte-Carlo pi", "program"): "programs.pi(xp, rng, len(a))",
     ("averages, histogram", "program"): "programs.series(xp, a)",
     ("logistic regression", "program"): "programs.logistic(xp, a_rows, b)",

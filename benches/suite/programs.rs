@@ -5,7 +5,7 @@ use ndarray::parallel::prelude::{IntoParallelIterator, ParallelIterator};
 use ndarray::{Axis, Zip};
 use rayon::iter::IndexedParallelIterator;
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
-use stridewise::{Array, Generator, Result, s};
+use stridewise::{Array, Generator, Order, Result, s};
 use stridewise_host::limit::Traffic;
 
 use super::data::{Ours, Rust, elements};
@@ -40,12 +40,18 @@ struct Program {
     rust: fn(&Rust<f64>) -> Vec<f64>,
 }
 
-const PROGRAMS: [Program; 8] = [
+const PROGRAMS: [Program; 9] = [
     Program { name: "k-means", operations: 3 * ROUNDS * CLUSTERS, ours: kmeans, rust: rust::kmeans },
     Program { name: "heat equation", operations: 7 * STEPS, ours: heat, rust: rust::heat },
     Program { name: "Sobel", operations: 16, ours: sobel, rust: rust::sobel },
     Program { name: "Black-Scholes", operations: 60, ours: black_scholes, rust: rust::black_scholes },
     Program { name: "pairwise distances", operations: 3 * WIDTH, ours: pairwise, rust: rust::pairwise },
+    Program {
+        name: "distances by rows",
+        operations: 3 * WIDTH,
+        ours: pairwise_by_rows,
+        rust: rust::pairwise,
+    },
     Program { name: "Monte-Carlo pi", operations: 20, ours: pi, rust: rust::pi },
     Program { name: "averages, histogram", operations: 8, ours: series, rust: rust::series },
     Program { name: "logistic regression", operations: 5 * DESCENTS, ours: logistic, rust: rust::logistic },
@@ -61,16 +67,17 @@ pub(super) fn cases() -> Vec<Case<f64>> {
     PROGRAMS.iter().map(case).collect()
 }
 
-/// The centres of clusters after rounds of assigning each point to the nearest.
+/// The centres of clusters after rounds of assigning each point to the nearest. What there is for each cluster and point has a row for
+/// each cluster.
 fn kmeans(x: &Ours<f64>) -> Result<Array<f64>> {
     let points = &x.a_rows;
-    let clusters = Array::<i64>::on(points.queue()).arange(0, CLUSTERS as i64, 1)?;
+    let clusters = Array::<i64>::on(points.queue()).arange(0, CLUSTERS as i64, 1)?.expand_dims(1)?;
     let mut centres = points.slice(s![..CLUSTERS as isize])?.copy()?;
     for _ in 0..ROUNDS {
         // The squared distance, less the square of the point, and halved.
-        let distances = centres.square().sum_axis(-1)? * 0.5 - points.matmul(&centres.t());
-        let chosen = distances.argmin_axis_keepdims(-1)?.equal(&clusters).astype::<f64>();
-        centres = chosen.t().matmul(points) / chosen.sum_axis_keepdims(0)?.t();
+        let distances = centres.square().sum_axis_keepdims(-1)? * 0.5 - centres.matmul(&points.t());
+        let chosen = distances.argmin_axis(0)?.equal(&clusters).astype::<f64>();
+        centres = chosen.matmul(points) / chosen.sum_axis_keepdims(1)?;
     }
     Ok(centres)
 }
@@ -78,12 +85,13 @@ fn kmeans(x: &Ours<f64>) -> Result<Array<f64>> {
 /// A plate on whose edges the temperature stays.
 fn heat(x: &Ours<f64>) -> Result<Array<f64>> {
     let (mut now, mut next) = (x.a_square.copy()?, x.a_square.copy()?);
+    let last = x.a_square.shape()[0] as isize - 1;
     for _ in 0..STEPS {
-        let (up, down) = (now.slice(s![..-2, 1..-1])?, now.slice(s![2.., 1..-1])?);
-        let (left, right) = (now.slice(s![1..-1, ..-2])?, now.slice(s![1..-1, 2..])?);
-        let centre = now.slice(s![1..-1, 1..-1])?;
+        let (up, down) = (now.slice(s![..-2, 1..last])?, now.slice(s![2.., 1..last])?);
+        let (left, right) = (now.slice(s![1..last, ..-2])?, now.slice(s![1..last, 2..])?);
+        let centre = now.slice(s![1..last, 1..last])?;
         let moved = &centre + ((up + down) + (left + right) - &centre * 4.0) * RATE;
-        next.slice(s![1..-1, 1..-1])?.assign(&moved)?;
+        next.slice(s![1..last, 1..last])?.assign(&moved)?;
         std::mem::swap(&mut now, &mut next);
     }
     Ok(now)
@@ -109,8 +117,16 @@ fn black_scholes(x: &Ours<f64>) -> Result<Array<f64>> {
     Ok(price * normal(upper) - strike * (time * -INTEREST).exp() * normal(lower))
 }
 
-/// The distances of all points from each other, as many as make a square.
+/// The distances of all points from each other, as many as make a square: from a row for each coordinate.
 fn pairwise(x: &Ours<f64>) -> Result<Array<f64>> {
+    let points = x.a_rows.slice(s![..x.a_square.shape()[0] as isize])?;
+    let columns = points.t().copy_in(Order::C)?;
+    let apart = columns.expand_dims(2)? - columns.expand_dims(1)?;
+    Ok(apart.square().sum_axis(0)?.sqrt())
+}
+
+/// The same from points as they are, whose coordinates are a row.
+fn pairwise_by_rows(x: &Ours<f64>) -> Result<Array<f64>> {
     let points = x.a_rows.slice(s![..x.a_square.shape()[0] as isize])?;
     let apart = points.expand_dims(1)? - points.expand_dims(0)?;
     Ok(apart.square().sum_axis(-1)?.sqrt())

@@ -1,6 +1,6 @@
 //! Cholesky and QR.
 
-use dyn_stack::{MemStack, StackReq};
+use dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::cholesky::llt::factor as llt;
 use faer::linalg::householder;
 use faer::linalg::qr::no_pivoting::factor as qr;
@@ -32,12 +32,13 @@ fn factor_plainly<T: Field>(n: usize, matrix: &mut [T]) -> bool {
             matrix[column * n + column] = from_real(&root);
             let inverse = from_real::<T>(&recip(&root));
             for row in column + 1..n {
-                matrix[column * n + row] = matrix[column * n + row] * inverse;
+                matrix[column * n + row] *= inverse;
             }
             for j in column + 1..n {
                 let turned = conj(&matrix[column * n + j]);
                 for row in j..n {
-                    matrix[j * n + row] = matrix[j * n + row] - matrix[column * n + row] * turned;
+                    let product = matrix[column * n + row] * turned;
+                    matrix[j * n + row] -= product;
                 }
             }
         } else {
@@ -51,13 +52,12 @@ pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
     let stack = Stack::square("x", x)?;
     let n = stack.rows;
     with_field!(stack.dtype, T => {
-        let (source, mut values) = (place::read::<T>(x)?, stack.room::<T>(&[n, n])?);
+        let source = place::read::<T>(x)?;
         let scratch = || {
             let needed = llt::cholesky_in_place_scratch::<T>(n, ALONE, Default::default());
             Ok((zeros::<T>(n * n)?, buffer(needed)?))
         };
-        let cells = Rows::new(&mut values, n * n);
-        each(stack.device(), stack.count, stack.cost(0.5), cells, scratch, |(factor, memory), out, number| {
+        let one = |(factor, memory): &mut (Vec<T>, MemBuffer), out: &mut Rows<'_, T>, number: usize| {
             let matrix = &source[number * n * n..][..n * n];
             // In column-major order, of which the lower triangle counts: that of the matrix, or of its conjugate transpose.
             for column in 0..n {
@@ -100,8 +100,10 @@ pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
                 }
             }
             Ok(())
-        })?;
-        stack.array(&[n, n], &values)
+        };
+        stack.filled::<T>(&[n, n], |values| {
+            each(stack.device(), stack.count, stack.cost(0.5), Rows::new(values, n * n), scratch, one)
+        })
     })
 }
 

@@ -100,12 +100,13 @@ impl<T: Field> Lu<T> {
             }
             let inverse = recip(&divisor);
             for row in column + 1..m {
-                factors[column * m + row] = factors[column * m + row] * inverse;
+                factors[column * m + row] *= inverse;
             }
             for j in column + 1..n {
                 let above = factors[j * m + column];
                 for row in column + 1..m {
-                    factors[j * m + row] = factors[j * m + row] - factors[column * m + row] * above;
+                    let product = factors[column * m + row] * above;
+                    factors[j * m + row] -= product;
                 }
             }
         }
@@ -137,7 +138,8 @@ impl<T: Field> Lu<T> {
         let subtract = |out: &mut [T], row: usize, other: usize| {
             let factor = factors[other * n + row];
             for j in 0..k {
-                out[row * k + j] = out[row * k + j] - factor * out[other * k + j];
+                let product = factor * out[other * k + j];
+                out[row * k + j] -= product;
             }
         };
         for row in 0..n {
@@ -149,7 +151,7 @@ impl<T: Field> Lu<T> {
             (row + 1..n).for_each(|other| subtract(out, row, other));
             let inverse = recip(&factors[row * n + row]);
             for element in &mut out[row * k..][..k] {
-                *element = *element * inverse;
+                *element *= inverse;
             }
         }
     }
@@ -264,11 +266,11 @@ pub(super) fn inv(x: &UsmArray, lenient: bool) -> Result<UsmArray> {
     let stack = Stack::square("x", x)?;
     let n = stack.rows;
     with_field!(stack.dtype, T => {
-        let (source, mut values) = (place::read::<T>(x)?, stack.room::<T>(&[n, n])?);
-        let cells = Rows::new(&mut values, n * n);
+        let source = place::read::<T>(x)?;
         let mut identity = zeros::<T>(if n <= FEW { n * n } else { 0 })?;
         identity.iter_mut().step_by(n + 1).for_each(|one| *one = T::narrow(Complex::new(1.0, 0.0)));
-        each(stack.device(), stack.count, stack.cost(2.0), cells, || Lu::<T>::new(n, n, n), |lu, out, number| {
+        let scratch = || Lu::<T>::new(n, n, n);
+        let one = |lu: &mut Lu<T>, out: &mut Rows<'_, T>, number: usize| {
             lu.factor(&source[number * n * n..][..n * n]);
             let out = out.next();
             if lu.is_singular() {
@@ -283,8 +285,10 @@ pub(super) fn inv(x: &UsmArray, lenient: bool) -> Result<UsmArray> {
             let (factors, order, memory) = lu.parts();
             inverse::inverse(out, factors, factors, order, ALONE, memory);
             Ok(())
-        })?;
-        stack.array(&[n, n], &values)
+        };
+        stack.filled::<T>(&[n, n], |values| {
+            each(stack.device(), stack.count, stack.cost(2.0), Rows::new(values, n * n), scratch, one)
+        })
     })
 }
 
