@@ -6,7 +6,7 @@ use stridewise::linalg::{self, NumericArray, QrMode};
 use stridewise::{Array, Generator, s};
 use stridewise_host::limit::Traffic;
 
-use super::data::{Ours, Real, Rust, elements};
+use super::data::{Ours, Real, elements};
 use super::{Case, keep, selection};
 
 /// Elements of square matrices of 16, 128 and 1024 rows.
@@ -169,6 +169,5 @@ mod tests {
         let definite = ours.definite().unwrap();
         assert!(definite.allclose(&definite.t(), 1e-12, 0.0, false).unwrap());
         assert_eq!(ours.complex().unwrap().shape(), [64 * 64]);
-        let _ = Rust::<f64>::new(64);
     }
 }
