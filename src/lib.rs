@@ -172,8 +172,6 @@
 
 pub use stridewise_core::*;
 pub use stridewise_macros::{device_function, kernel};
-#[cfg(any(feature = "linalg", feature = "fft"))]
-pub use stridewise_numerics::NumericArray;
 #[cfg(feature = "fft")]
 pub use stridewise_numerics::fft;
 #[cfg(feature = "linalg")]

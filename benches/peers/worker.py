@@ -18,6 +18,8 @@ import re
 import sys
 from time import perf_counter
 
+import programs
+
 # The expression of a row, by its operation and layout. Names are those of `inputs`; `xp` is the peer's module.
 ROWS = {
     ("add", "fresh"): "a + b",
@@ -80,7 +82,37 @@ ROWS = {
     ("normalise", "axis 1"): (
         "(a_square - xp.mean(a_square, axis=1, keepdims=True)) / xp.std(a_square, axis=1, keepdims=True)"
     ),
+    ("histogram", "64 bins"): "xp.histogram(a, 64)",
+    ("median", "all"): "xp.median(a)",
+    ("repeat", "each twice"): "xp.repeat(a, 2)",
+    ("roll", "by a third"): "xp.roll(a, len(a) // 3)",
+    ("tile", "twice"): "xp.tile(a, 2)",
+    ("random", "uniform"): "rng.random(len(a), a.dtype)",
+    ("random", "normal"): "rng.standard_normal(len(a), a.dtype)",
+    ("random", "integers"): "rng.integers(0, 1000, len(a))",
+    ("matmul", "stack of 4 by 4"): "a_few @ b_few",
+    ("fft", "complex"): "xp.fft.fft(z)",
+    ("fft", "real"): "xp.fft.rfft(a)",
+    ("fft", "two dimensions"): "xp.fft.fft2(z_square)",
+    ("fft", "first 10007"): "xp.fft.fft(z[:10007])",
+    ("k-means", "program"): "programs.kmeans(xp, a_rows)",
+    ("heat equation", "program"): "programs.heat(xp, a_square)",
+    ("Sobel", "program"): "programs.sobel(xp, a_square)",
+    ("pairwise distances", "program"): "programs.pairwise(xp, a_rows[: len(a_square)])",
+    ("distances by rows", "program"): "programs.pairwise(xp, a_rows[: len(a_square)])",
+    ("Monte-Carlo pi", "program"): "programs.pi(xp, rng, len(a))",
+    ("averages, histogram", "program"): "programs.series(xp, a)",
+    ("logistic regression", "program"): "programs.logistic(xp, a_rows, b)",
 }
+for _name, _operands in {
+    "solve": ("a_square, row", "a_few, b_few"), "inv": ("a_square", "a_few"), "det": ("a_square", "a_few"),
+    "cholesky": ("definite", "definite_few"), "qr": ("a_square", "a_few"), "svd": ("a_square", "a_few"),
+    "eigh": ("definite", "definite_few"), "eig": ("a_square",),
+}.items():  # fmt: skip
+    ROWS |= {(_name, layout): f"xp.linalg.{_name}({x})" for layout, x in zip(("matrix", "stack of 4 by 4"), _operands)}
+
+# What only NumPy is asked for: others have no such generator, or would compile a whole program.
+OF_NUMPY = ("random", "program")
 
 # Where a peer has a better way than the expression above.
 BETTER = {
@@ -101,6 +133,9 @@ NUMEXPR = {
 }
 NUMEXPR_FUNCTIONS = ("add", "argmax", "mean", "var", "concatenate", "sum", "std", "max", "where", "sort", "unique")
 NUMEXPR_FUNCTIONS += ("searchsorted", "isin", "nonzero", "take", "cumsum", "argpartition")
+NUMEXPR_FUNCTIONS += ("histogram", "median", "repeat", "roll", "tile")
+# The largest arrays that complex numbers and symmetric matrices are made of.
+MOST_DERIVED = 1 << 20
 
 
 def sample(xp, n, seed, dtype):
@@ -118,11 +153,25 @@ def views(arrays, n):
     for name in ("a", "b", "out"):
         if name in inputs:
             inputs[f"{name}_square"] = inputs[name].reshape((side, side))
+    if n % 16 == 0:
+        inputs["a_few"], inputs["b_few"] = (inputs[name].reshape((n // 16, 4, 4)) for name in "ab")
+    if "z" in inputs:
+        inputs["z_square"] = inputs["z"].reshape((side, side))
     inputs["a_rows"], inputs["b_rows"] = (inputs[name].reshape((n // 8, 8)) for name in "ab")
     inputs["a_half"], inputs["b_half"] = inputs["a"][::2], inputs["b"][::2]
     inputs["b_transposed"] = inputs["b_square"].T
     inputs["row"], inputs["column"] = inputs["c"][:side], inputs["c"][:side].reshape((side, 1))
     return inputs
+
+
+def derived(numpy, a, b, n, dtype):
+    """What decompositions and transforms need: complex numbers, and symmetric positive definite matrices."""
+    side = math.isqrt(n)
+    arrays = {"z": a + numpy.asarray(1j, numpy.result_type(dtype, "complex64")) * b}
+    for name, shape in {"definite": (side, side), "definite_few": (n // 16, 4, 4)}.items():
+        matrices = a.reshape(shape)
+        arrays[name] = matrices @ matrices.swapaxes(-1, -2) + numpy.eye(shape[-1], dtype=dtype)
+    return arrays
 
 
 class Eager:
@@ -146,6 +195,8 @@ class Eager:
         inputs = views({name: self.array(array) for name, array in arrays.items()}, n)
         inputs["a_back"] = inputs["a"][::-1]
         other = {"float32": "float64", "float64": "float32"}.get(dtype, dtype)
+        if self.name == "numpy":
+            inputs |= {"rng": self.xp.random.default_rng(1), "programs": programs}
         return inputs | {"xp": self.xp, "cast": lambda x: x.astype(other), "copyto": self.xp.copyto}
 
     def compile(self, row, inputs, wait="{}"):
@@ -233,7 +284,7 @@ class Jax(Eager):
         def batch(count):
             begin = perf_counter()
             for _ in range(count):
-                compiled(*arguments).block_until_ready()
+                self.jax.block_until_ready(compiled(*arguments))
             return perf_counter() - begin
 
         return batch
@@ -259,7 +310,7 @@ class Numexpr(Eager):
             expression = "a + b"
         elif row == ("exp", "out"):
             expression = "exp(a)"
-        elif named or any(word in expression for word in ("cast", "copyto", "@", "[")):
+        elif named or any(word in expression for word in ("cast", "copyto", "@", "[", "linalg.", "fft.")):
             return None
         out = inputs["out"] if row[1] == "out" else None
         names = {name: array for name, array in inputs.items() if isinstance(array, self.xp.ndarray)}
@@ -298,6 +349,8 @@ class Session:
         self.batch = None
         if (op, layout) not in ROWS or (layout == "one thread" and self.peer.parallel and THREADS > 1):
             return False
+        if self.peer.name != "numpy" and (op in OF_NUMPY or layout in OF_NUMPY):
+            return False
         if self.key != (dtype, n):
             self.key = self.inputs = None
             import numpy
@@ -308,6 +361,8 @@ class Session:
             arrays["ints"] = sample(numpy, n, 5, "int32")
             arrays["table"] = numpy.sort(arrays["c"][: math.isqrt(n)])
             arrays["places"] = ((sample(numpy, n, 6, "float64") - 0.5) * n).astype("int64")
+            if n <= MOST_DERIVED and n % 16 == 0 and dtype in ("float32", "float64"):
+                arrays |= derived(numpy, arrays["a"], arrays["b"], n, dtype)
             self.inputs, self.key = self.peer.inputs(arrays, n, dtype), (dtype, n)
         self.batch = self.peer.compile((op, layout), self.inputs)
         if self.batch is not None:

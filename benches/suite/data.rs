@@ -1,10 +1,13 @@
 //! The arrays of the rows, ours and the Rust peers', with the same values; the Python peers make them, too.
 
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 use ndarray::{ArcArray1, ArcArray2, Array1, Array2, NdFloat};
 use num_traits::FromPrimitive;
-use stridewise::{Array, Element, FloatElement, NumElement, Queue, Reducible, Result, f16, s};
+use stridewise::{
+    Array, Complex, Element, FloatElement, NumElement, Queue, Reducible, Result, UsmArray, f16, s,
+};
 
 /// An element type of rows.
 pub(crate) trait Sample: NumElement + Reducible + PartialOrd + std::ops::Add<Output = Self> {
@@ -110,6 +113,60 @@ pub(crate) struct Ours<T: Sample> {
     /// Rows of eight.
     pub(crate) a_rows: Array<T>,
     pub(crate) b_rows: Array<T>,
+    /// What few rows have, made when it is asked for.
+    complex: OnceCell<UsmArray>,
+    definite: OnceCell<Array<T>>,
+    few: OnceCell<(Array<T>, Array<T>)>,
+    definite_few: OnceCell<Array<T>>,
+}
+
+/// What a cell has, or is made now.
+fn made<V>(cell: &OnceCell<V>, make: impl FnOnce() -> Result<V>) -> Result<&V> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let value = make()?;
+    Ok(cell.get_or_init(|| value))
+}
+
+impl<T: Real> Ours<T> {
+    /// Complex numbers with these real and imaginary parts.
+    pub(crate) fn complex(&self) -> Result<&UsmArray> {
+        made(&self.complex, || {
+            let (a, b) = (self.a.astype::<f64>().to_vec()?, self.b.astype::<f64>().to_vec()?);
+            let numbers: Vec<Complex<f64>> =
+                a.into_iter().zip(b).map(|(re, im)| Complex::new(re, im)).collect();
+            let numbers = UsmArray::from_slice(self.a.queue(), self.a.shape(), &numbers, self.a.usm_kind())?;
+            let numbers =
+                numbers.astype(if size_of::<T>() == 4 { Complex::<f32>::DTYPE } else { numbers.dtype() })?;
+            numbers.wait()?;
+            Ok(numbers)
+        })
+    }
+
+    /// A symmetric positive definite matrix.
+    pub(crate) fn definite(&self) -> Result<&Array<T>> {
+        made(&self.definite, || definite(&self.a_square))
+    }
+
+    /// Matrices of 4 by 4.
+    pub(crate) fn few(&self) -> Result<&(Array<T>, Array<T>)> {
+        let few = |x: &Array<T>| x.reshape([-1, 4, 4]);
+        made(&self.few, || Ok((few(&self.a)?, few(&self.b)?)))
+    }
+
+    /// Such matrices that are symmetric and positive definite.
+    pub(crate) fn definite_few(&self) -> Result<&Array<T>> {
+        made(&self.definite_few, || definite(&self.few()?.0))
+    }
+}
+
+/// A matrix times its transpose, and the identity.
+fn definite<T: Real>(x: &Array<T>) -> Result<Array<T>> {
+    let rows = x.shape()[x.ndim() - 1];
+    let product = x.matmul(&x.matrix_transpose()?) + Array::on(x.queue()).eye(rows)?;
+    product.wait()?;
+    Ok(product)
 }
 
 impl<T: Sample> Ours<T> {
@@ -139,6 +196,10 @@ impl<T: Sample> Ours<T> {
             places: Array::on(queue).from_slice([n], &places(n))?,
             a_rows: a.reshape([n / 8, 8])?,
             b_rows: b.reshape([n / 8, 8])?,
+            complex: OnceCell::new(),
+            definite: OnceCell::new(),
+            few: OnceCell::new(),
+            definite_few: OnceCell::new(),
             a,
             b,
             c,

@@ -7,6 +7,8 @@ mod functions;
 mod fused;
 mod layouts;
 mod movement;
+mod numerics;
+mod programs;
 mod reductions;
 mod selection;
 
@@ -33,12 +35,15 @@ const MIN_FEW: usize = 64 << 10;
 /// Elements of the rows of functions: operands and results are in the second-level cache, and in no first-level one.
 const FUNCTIONS_SIZE: usize = 16 << 10;
 
+/// Elements of the rows of programs.
+const PROGRAM_SIZES: [usize; 2] = [64 << 10, 1 << 20];
+
 /// How often a full run goes through all rows: where other programs take the processor or the memory for a minute, that is
 /// a part of a row's samples, not most of them.
 const PASSES: usize = 3;
 
 /// Rows that peers compute with a BLAS.
-const BLAS: [&str; 2] = ["dot", "norm"];
+const BLAS: [&str; 10] = ["dot", "norm", "matmul", "solve", "inv", "cholesky", "qr", "svd", "eigh", "eig"];
 
 /// One run over some arrays.
 type OurRun<T> = Box<dyn Fn(&mut Ours<T>) -> stridewise::Result<()>>;
@@ -107,6 +112,7 @@ fn real_cases<T: Real>() -> Vec<Case<T>> {
         reductions::cases(),
         fused::cases(),
         selection::cases(),
+        numerics::cases(),
     ]
     .into_iter()
     .flatten()
@@ -237,7 +243,24 @@ impl Suite {
                 self.rows(&elementwise::few::<f16>(), n, &all, &mut rows)?;
             }
         }
+        self.rows(&numerics::stacks::<f64>(), numerics::STACK, &all, &mut rows)?;
+        for &n in &PROGRAM_SIZES {
+            self.rows(&programs::cases(), n, &all, &mut rows)?;
+        }
         if !self.quick {
+            for &n in &numerics::FACTORS {
+                self.rows(&numerics::products::<f32>(), n, &all, &mut rows)?;
+                self.rows(&numerics::products::<f64>(), n, &all, &mut rows)?;
+            }
+            for &n in &numerics::MATRICES {
+                self.rows(&numerics::matrices::<f64>(), n, &all, &mut rows)?;
+            }
+            for &n in &numerics::POINTS {
+                self.rows(&numerics::transforms::<f32>(), n, &all, &mut rows)?;
+                self.rows(&numerics::transforms::<f64>(), n, &all, &mut rows)?;
+            }
+            self.rows(&numerics::prime::<f64>(), numerics::AROUND_PRIME, &all, &mut rows)?;
+            self.rows(&numerics::stacks::<f32>(), numerics::STACK, &all, &mut rows)?;
             let one = Place { queue: &self.single, threads: 1, single: None };
             self.rows(&functions::with_rten(functions::cases()), FUNCTIONS_SIZE, &one, &mut rows)?;
             self.rows(&functions::cases::<f64>(), FUNCTIONS_SIZE, &one, &mut rows)?;
@@ -331,6 +354,13 @@ mod tests {
             elementwise::int_and_float::<f64>().iter().map(|case| (case.op, case.layout)).collect(),
         ));
         all.extend(names(functions::cases::<f64>().iter().map(|case| (case.op, case.layout)).collect()));
+        let mut rest = numerics::matrices::<f64>();
+        rest.extend([numerics::stacks(), numerics::transforms(), numerics::prime()].into_iter().flatten());
+        all.extend(names(rest.iter().map(|case| (case.op, case.layout)).collect()));
+        // NumPy has no error function.
+        let programs = programs::cases();
+        let programs = programs.iter().filter(|case| case.op != "Black-Scholes");
+        all.extend(names(programs.map(|case| (case.op, case.layout)).collect()));
         let unknown: Vec<_> = all.iter().filter(|name| !script.contains(*name)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
         let few = names(elementwise::few::<i8>().iter().map(|case| (case.op, case.layout)).collect());
@@ -343,6 +373,9 @@ mod tests {
 
     #[test]
     fn sizes_are_square_numbers() {
-        assert!(SIZES.iter().chain(&QUICK_SIZES).chain(&[FUNCTIONS_SIZE]).all(|n| n.isqrt().pow(2) == *n));
+        let numerics = numerics::MATRICES.iter().chain(&numerics::FACTORS).chain(&numerics::POINTS);
+        let numerics = numerics.chain(&[numerics::STACK, numerics::AROUND_PRIME, FUNCTIONS_SIZE]);
+        let all = SIZES.iter().chain(&QUICK_SIZES).chain(&PROGRAM_SIZES).chain(numerics);
+        assert!(all.into_iter().all(|n| n.isqrt().pow(2) == *n));
     }
 }

@@ -104,6 +104,21 @@ pub enum Family {
         /// The axis of the output that the places are written along: no longer than the last dimension.
         axis: IndexedAxis,
     },
+    /// How often each place along an axis of the output is named: input 0, of one dimension and dtype `int64`, has the places; one
+    /// out of range is not counted. The output, of `int64` too, has stride 0 along that dimension. The program hands its input on.
+    Count {
+        /// The axis of the output.
+        axis: IndexedAxis,
+    },
+    /// How many elements of input 0, of one dimension, fall into each bin between edges that do not decrease and are about as far
+    /// apart as each other: input 1 points at the first of them, with stride 0. A bin has its lower edge, the last one both; what is
+    /// in none, as NaN, is not counted. The output, of `int64`, has stride 0 along the dimension. The program hands input 0 on.
+    Histogram {
+        /// The edges; at least two.
+        edges: IndexedAxis,
+        /// The axis of the output, shorter than the edges by one.
+        axis: IndexedAxis,
+    },
     /// The elements of input 0 at which the last input, a mask of `bool`, is true, one after another along an axis of the
     /// output, in row-major order of the mask's dimensions. The mask's are the first, and the output's strides are 0 along
     /// them; the mask's strides are 0 along the others, which an element of the mask has all elements of. What is beyond the
@@ -184,6 +199,7 @@ impl LaunchPlan {
             Family::Sort { indices: true, .. }
             | Family::Search { .. }
             | Family::Top { .. }
+            | Family::Histogram { .. }
             | Family::Compress { indices: true, .. } => Dtype::I64,
             Family::Contains { .. } => Dtype::Bool,
             _ => value,

@@ -17,27 +17,15 @@ pub trait NumericArray: sealed::Sealed + Clone + Sized {
     type Complex;
     /// The same sort of integers: ranks.
     type Count;
-    /// The array without its element type.
+    #[doc(hidden)]
     fn untyped(&self) -> &UsmArray;
-    /// An array of this sort.
-    ///
-    /// # Errors
-    /// [`Error::Dtype`](stridewise_core::Error::Dtype) where the elements are of another type.
+    #[doc(hidden)]
     fn from_untyped(array: UsmArray) -> Result<Self>;
-    /// An array of real numbers.
-    ///
-    /// # Errors
-    /// As for [`from_untyped`](Self::from_untyped).
+    #[doc(hidden)]
     fn real_from(array: UsmArray) -> Result<Self::Real>;
-    /// An array of complex numbers.
-    ///
-    /// # Errors
-    /// As for [`from_untyped`](Self::from_untyped).
+    #[doc(hidden)]
     fn complex_from(array: UsmArray) -> Result<Self::Complex>;
-    /// An array of integers.
-    ///
-    /// # Errors
-    /// As for [`from_untyped`](Self::from_untyped).
+    #[doc(hidden)]
     fn count_from(array: UsmArray) -> Result<Self::Count>;
 }
 

@@ -15,5 +15,3 @@ pub mod fft;
 #[cfg(feature = "linalg")]
 pub mod linalg;
 mod place;
-
-pub use arrays::NumericArray;

@@ -50,15 +50,11 @@ pub(crate) fn read<T: Element>(x: &UsmArray) -> Result<Vec<T>> {
     x.copy_in(Order::C)?.to_vec()
 }
 
-/// Room for as many elements as shapes have together. `argument` is what the room is for.
+/// How many elements a shape has, where there may be that many. `argument` is what they are for.
 ///
 /// # Errors
-/// [`Error::Alloc`] where the device cannot have that many, or there is no memory.
-pub(crate) fn room<T: Element + bytemuck::Zeroable>(
-    argument: &'static str,
-    x: &UsmArray,
-    shape: &[usize],
-) -> Result<Vec<T>> {
+/// [`Error::Alloc`] where the device cannot have that many.
+fn check_room<T: Element>(argument: &'static str, x: &UsmArray, shape: &[usize]) -> Result<usize> {
     let refused = || {
         Error::alloc(
             argument,
@@ -75,7 +71,19 @@ pub(crate) fn room<T: Element + bytemuck::Zeroable>(
     if bytes as u64 > x.device().info().limits.max_allocation_bytes {
         return Err(refused());
     }
-    heap::zeroed(argument, count)
+    Ok(count)
+}
+
+/// Room for as many elements as a shape has. `argument` is what the room is for.
+///
+/// # Errors
+/// [`Error::Alloc`] where the device cannot have that many, or there is no memory.
+pub(crate) fn room<T: Element + bytemuck::Zeroable>(
+    argument: &'static str,
+    x: &UsmArray,
+    shape: &[usize],
+) -> Result<Vec<T>> {
+    heap::zeroed(argument, check_room::<T>(argument, x, shape)?)
 }
 
 /// An array of results beside another one: on its queue, in memory of its kind, of a dtype.
@@ -84,4 +92,33 @@ pub(crate) fn room<T: Element + bytemuck::Zeroable>(
 /// [`Error::Alloc`].
 pub(crate) fn write<T: Element>(x: &UsmArray, shape: &[usize], values: &[T], out: Dtype) -> Result<UsmArray> {
     UsmArray::from_slice(x.queue(), shape, values, x.usm_kind())?.astype(out)
+}
+
+/// An array of results beside another one, as [`write`] makes it: `fill` makes them out of zeros, in the memory of the array where the
+/// processor may write there.
+///
+/// # Errors
+/// [`Error::Alloc`]; that of `fill`.
+pub(crate) fn filled<T: Element + bytemuck::Zeroable>(
+    argument: &'static str,
+    x: &UsmArray,
+    shape: &[usize],
+    out: Dtype,
+    fill: impl FnOnce(&mut [T]) -> Result<()>,
+) -> Result<UsmArray> {
+    if out == T::DTYPE && x.usm_kind().host_accessible() {
+        check_room::<T>(argument, x, shape)?;
+        let mut array = UsmArray::empty(x.queue(), shape, out, x.usm_kind())?;
+        let mut view = array.host_view_mut::<T>()?;
+        // New memory has its elements in this order.
+        if let Some(values) = view.as_mut_slice() {
+            values.fill(T::zeroed());
+            fill(values)?;
+            drop(view);
+            return Ok(array);
+        }
+    }
+    let mut values = room::<T>(argument, x, shape)?;
+    fill(&mut values)?;
+    write(x, shape, &values, out)
 }

@@ -142,6 +142,20 @@ fn counts(device: &Device) -> Check {
             &array.histogram(Bins::Edges(&edges))?.0,
             &numbers(&expected),
         )?;
+        // Bins of one width are those between the edges that they are said to have.
+        for dtype in [Dtype::U8, Dtype::I64, Dtype::F16, Dtype::F32, Dtype::F64] {
+            if !device.dtype_support().supports(dtype) {
+                continue;
+            }
+            let values: Vec<Scalar> = x.iter().map(|&x| Scalar::F32(x.abs() * 3.7).cast(dtype)).collect();
+            let (array, _) = place(&queue, &[len], dtype, &values, Form::Reversed)?;
+            for (bins, range) in [(1, None), (7, None), (100, Some((0.1, 20.3))), (700, Some((-3.0, 1e9)))] {
+                let (counts, edges) = array.histogram(Bins::Count(bins, range))?;
+                let between: Vec<i64> = array.histogram(Bins::Edges(&edges))?.0.to_vec()?;
+                let between: Vec<Scalar> = between.into_iter().map(Scalar::I64).collect();
+                expect(&format!("histogram of {len} {dtype} by {bins}"), &counts, &between)?;
+            }
+        }
         let placed: Vec<usize> =
             x.iter().map(|x| [-8.0, -2.5, 0.0, 0.0, 7.75].iter().filter(|edge| *edge <= x).count()).collect();
         expect(&format!("digitize of {len}"), &array.digitize(&edges, false)?, &numbers(&placed))?;

@@ -1,11 +1,17 @@
 //! How many elements fall where: by places, and between edges.
 
+use smallvec::SmallVec;
+
 use super::elementwise::interim;
 use super::{ArrayOrScalar, Reduction, Side, UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::SliceItem;
+use crate::lazy::{Pass, Walk};
 use crate::ops::Op;
+use crate::plan::{Family, IndexedAxis};
+use crate::program::ProgramBuilder;
+use crate::promotion::result_type;
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
 
@@ -124,15 +130,49 @@ impl UsmArray {
         Ok(Some((x.astype(Dtype::I64)?, (largest as usize + 1).max(minlength))))
     }
 
-    /// How often each number below a length occurs among numbers that are all below it, as `int64`. Each is counted by an atomic
-    /// sum, so that the order does not matter.
+    /// How often each number below a length occurs among numbers of one dimension that are all below it, as `int64`. Where the
+    /// device has no kernel that counts, each is counted by an atomic sum, so that the order does not matter.
     fn count_places(&self, len: usize) -> Result<Self> {
+        let axis = IndexedAxis { extent: len, stride: 1 };
+        if let Some(counts) = self.tabulated(len, None, Family::Count { axis })? {
+            return Ok(counts);
+        }
         let wide = self.device().info().aspects.contains(&crate::backend::Aspect::Atomic64);
         // Where there are no such sums of 64 bits, none of 32 overflows but of more elements than those devices hold.
         let dtype = if wide { Dtype::I64 } else { Dtype::U32 };
         let counts = Self::zeros(&self.queue, &[len], dtype, self.usm_kind())?;
         counts.count_at(self)?;
         counts.astype(Dtype::I64)
+    }
+
+    /// So many counts of elements of one dimension, by a pass of a family; `None` where the device has no kernel for it, or there is
+    /// nothing to count.
+    fn tabulated(&self, len: usize, edges: Option<&Self>, family: Family) -> Result<Option<Self>> {
+        if len == 0 || self.is_empty() {
+            return Ok(None);
+        }
+        let counts = Self::empty(&self.queue, &[len], Dtype::I64, self.usm_kind())?;
+        let still = || SmallVec::from_slice(&[0]);
+        let mut program = ProgramBuilder::new();
+        let element = program.input(self.dtype)?;
+        let mut inputs = vec![Walk::along(self)];
+        if let Some(edges) = edges {
+            program.input(edges.dtype)?;
+            inputs.push(Walk { array: edges.clone(), strides: still() });
+        }
+        program.output(element)?;
+        let pass = Pass {
+            program: program.finish()?,
+            family,
+            dims: SmallVec::from_slice(self.shape()),
+            inputs,
+            output: Walk { array: counts.clone(), strides: still() },
+        };
+        if !pass.has_kernel(&self.queue) {
+            return Ok(None);
+        }
+        pass.submit(&self.queue, &[])?;
+        Ok(Some(counts))
     }
 
     /// For each number, the place of the bin between edges that it falls in, 0 before all and as many as there are edges
@@ -176,7 +216,16 @@ impl UsmArray {
     /// [`Error::Value`] for no bins, a range that is not finite or decreases, elements that are not finite without a range,
     /// and edges that decrease; [`Error::Shape`] for fewer than two edges; [`Error::Dtype`] for complex numbers.
     pub fn histogram(&self, bins: Bins<'_>) -> Result<(Self, Self)> {
-        let (places, edges) = self.bins_of(bins)?;
+        let (x, edges) = self.edges_of(bins)?;
+        let dtype = result_type(&[x.dtype, edges.dtype], &[], self.device().dtype_support())?;
+        if let (Bins::Count(count, _), true) = (bins, dtype == edges.dtype) {
+            let axes = [count + 1, count].map(|extent| IndexedAxis { extent, stride: 1 });
+            let family = Family::Histogram { edges: axes[0], axis: axes[1] };
+            if let Some(counts) = x.astype(dtype)?.tabulated(count, Some(&edges), family)? {
+                return Ok((counts, edges));
+            }
+        }
+        let places = x.places_between(&edges)?;
         let counts = places.count_places(edges.len())?;
         Ok((counts.slice(&to(-1))?, edges))
     }
@@ -197,14 +246,15 @@ impl UsmArray {
                 "select with `masked`, or convert with `astype`",
             ));
         }
-        let (places, edges) = self.bins_of(bins)?;
+        let (x, edges) = self.edges_of(bins)?;
+        let places = x.places_between(&edges)?;
         let sums = Self::zeros(&self.queue, &[edges.len()], weights.dtype, self.usm_kind())?;
         sums.add_at_places(&places, &weights.reshape(&[-1])?)?;
         Ok((sums.slice(&to(-1))?, edges))
     }
 
-    /// The bin of each element in row-major order, or behind the last one where it is in none, and the edges of the bins.
-    fn bins_of(&self, bins: Bins<'_>) -> Result<(Self, Self)> {
+    /// The elements in row-major order, as numbers, and the edges of bins.
+    fn edges_of(&self, bins: Bins<'_>) -> Result<(Self, Self)> {
         self.check_real("histogram")?;
         let x = if self.dtype == Dtype::Bool { self.astype(Dtype::U8)? } else { self.clone() };
         let edges = match bins {
@@ -231,19 +281,22 @@ impl UsmArray {
             }
             Bins::Count(count, range) => x.even_edges(count, range)?,
         };
-        let x = x.reshape(&[-1])?;
+        Ok((x.reshape(&[-1])?, edges))
+    }
+
+    /// The bin between edges of each element, or behind the last one where it is in none.
+    fn places_between(&self, edges: &Self) -> Result<Self> {
         let last = Scalar::I64(edges.len() as i64 - 2);
-        let behind = edges.searchsorted(&x, Side::Right, None)?;
+        let behind = edges.searchsorted(self, Side::Right, None)?;
         let place = interim(Op::Subtract, &[(&behind).into(), Scalar::I64(1).into()])?;
         // The last edge belongs to the last bin, and what is beyond the edges to none.
         let place = interim(Op::Minimum, &[(&place).into(), last.into()])?;
         let (low, high) = (edges.slice(&[SliceItem::Index(0)])?, edges.slice(&[SliceItem::Index(-1)])?);
-        let above = interim(Op::GreaterEqual, &[(&x).into(), (&low).into()])?;
-        let below = interim(Op::LessEqual, &[(&x).into(), (&high).into()])?;
+        let above = interim(Op::GreaterEqual, &[self.into(), (&low).into()])?;
+        let below = interim(Op::LessEqual, &[self.into(), (&high).into()])?;
         let inside = interim(Op::BitwiseAnd, &[(&above).into(), (&below).into()])?;
         let none = Scalar::I64(edges.len() as i64 - 1);
-        let places = elementwise(Op::Where, &[(&inside).into(), (&place).into(), none.into()])?;
-        Ok((places, edges))
+        elementwise(Op::Where, &[(&inside).into(), (&place).into(), none.into()])
     }
 
     /// The edges of bins of one width.

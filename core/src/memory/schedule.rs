@@ -310,11 +310,20 @@ pub(super) fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
             let indexed: &[IndexedAxis] = match (&plan.family, mode, number) {
                 (Family::Gather { axes }, Mode::Read, 0) | (Family::Scatter { axes }, Mode::Write, 0) => axes,
                 (
-                    Family::Search { table: axis, .. } | Family::Contains { table: axis, .. },
+                    Family::Search { table: axis, .. }
+                    | Family::Contains { table: axis, .. }
+                    | Family::Histogram { edges: axis, .. },
                     Mode::Read,
                     1,
                 )
-                | (Family::Top { axis, .. } | Family::Compress { axis, .. }, Mode::Write, 0)
+                | (
+                    Family::Top { axis, .. }
+                    | Family::Compress { axis, .. }
+                    | Family::Count { axis }
+                    | Family::Histogram { axis, .. },
+                    Mode::Write,
+                    0,
+                )
                 | (Family::Expand { axis, .. }, Mode::Read, 0) => std::slice::from_ref(axis),
                 _ => &[],
             };

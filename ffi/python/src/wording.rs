@@ -11,6 +11,7 @@ const TERMS: &[(&str, &str)] = &[
     ("`items`", "the key"),
     ("`first`", "`axis1`"),
     ("`second`", "`axis2`"),
+    ("`counts` is of shape", "`repeats` is of shape"),
     ("IndexMode::Wrap or IndexMode::Clip", "mode=\"wrap\" or mode=\"clip\""),
     ("select an element first, with `slice`", "select an element first, as x[0]"),
     ("select a part of the array with `slice`", "select a part of the array, as x[:10]"),

@@ -265,6 +265,58 @@ def test_polyval(device, rng):
         sw.polyval(sw.ones((2, 2)), sw.ones(2))
 
 
+def test_polyfit(rng):
+    for dtype, eps in (("f8", 2e-16), ("f4", 1e-7)):
+        for points, degree in ((1, 0), (6, 0), (9, 1), (30, 4), (5, 4)):
+            x, y = rng.uniform(-1, 1, points).astype(dtype), rng.normal(size=(points, 3)).astype(dtype)
+            w = rng.uniform(0.5, 2, points).astype(dtype)
+            ours = [sw.asarray(part) for part in (x, y, w)]
+            for values, own, weights in ((y, ours[1], None), (y[:, 0], ours[1][:, 0], None), (y, ours[1], w)):
+                wanted = np.polyfit(x.astype("f8"), values.astype("f8"), degree, w=weights)
+                found = sw.polyfit(ours[0], own, degree, w=None if weights is None else ours[2])
+                assert found.shape == wanted.shape and found.dtype == sw.dtype(dtype)
+                condition = np.linalg.cond(np.vander(x.astype("f8"), degree + 1))
+                np.testing.assert_allclose(sw.asnumpy(found), wanted, rtol=0, atol=1e3 * eps * condition * abs(wanted).max())
+                polynomial = sw.polyval(found[:, 0] if found.ndim > 1 else found, ours[0])
+                np.testing.assert_allclose(
+                    sw.asnumpy(polynomial), np.polyval(wanted.T[0] if wanted.ndim > 1 else wanted, x), atol=1e4 * eps * condition
+                )
+
+
+def test_polyfit_full_and_covariances(rng):
+    x, y, w = rng.uniform(-2, 2, 20), rng.normal(size=(20, 2)), rng.uniform(0.5, 2, 20)
+    ours = [sw.asarray(part) for part in (x, y, w)]
+    for values, own in ((y, ours[1]), (y[:, 0], ours[1][:, 0])):
+        wanted, found = np.polyfit(x, values, 3, full=True, w=w), sw.polyfit(ours[0], own, 3, full=True, w=ours[2])
+        for ours_part, part in zip(found, wanted):
+            np.testing.assert_allclose(sw.asnumpy(ours_part) if hasattr(ours_part, "shape") else ours_part, part, rtol=1e-9)
+            assert np.shape(part) == getattr(ours_part, "shape", ())
+        for cov in (True, "unscaled"):
+            wanted, found = np.polyfit(x, values, 3, w=w, cov=cov), sw.polyfit(ours[0], own, 3, w=ours[2], cov=cov)
+            np.testing.assert_allclose(sw.asnumpy(found[1]), wanted[1], rtol=1e-8, atol=1e-12)
+            np.testing.assert_allclose(sw.asnumpy(found[0]), wanted[0], rtol=1e-9)
+    near(sw.polyfit([0, 1, 2], [1.0, 3.0, 5.0], 1), np.array([2.0, 1.0]), 1e-12)
+    near(sw.polyfit(np.arange(3), sw.asarray([1.0, 3.0, 5.0]), 1), np.array([2.0, 1.0]), 1e-12)
+
+
+def test_polyfit_of_few_points():
+    x = sw.asarray([1.0, 1.0, 2.0])
+    with pytest.warns(RuntimeWarning, match="3 points do not determine 3 coefficients"):
+        found = sw.polyfit(x, sw.asarray([1.0, 3.0, 5.0]), 2)
+    np.testing.assert_allclose(sw.asnumpy(sw.polyval(found, x)), [2, 2, 5], atol=1e-12)
+    _, residuals, rank, _, rcond = sw.polyfit(x, x, 2, full=True)
+    assert (residuals.shape, rank) == ((0,), 2) and rcond == 3 * sw.finfo("float64").eps
+    with pytest.raises(ValueError, match="`cov`"):
+        sw.polyfit([1, 2], [1, 2], 1, cov=True)
+    with pytest.raises(ValueError, match="`deg`"):
+        sw.polyfit(x, x, -1)
+    for wrong in ((x, sw.ones(4), 1), (sw.ones((3, 1)), x, 1), (sw.ones(0), sw.ones(0), 1)):
+        with pytest.raises(ValueError):
+            sw.polyfit(*wrong)
+    with pytest.raises(ValueError, match="`weights`"):
+        sw.polyfit(x, x, 1, w=sw.ones(2))
+
+
 def test_lexsort(device, rng):
     for shape in ((50,), (6, 30), (0,), (1,)):
         keys = [rng.integers(0, 4, shape), rng.integers(0, 3, shape), rng.integers(0, 3, shape)]

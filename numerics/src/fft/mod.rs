@@ -27,7 +27,7 @@ mod rows;
 
 use stridewise_core::{Dtype, DtypeKind, Error, Op, Queue, Result, UsmArray, UsmKind, normalize_axis};
 
-use crate::NumericArray;
+pub use crate::arrays::NumericArray;
 use plans::Sort;
 use rows::Transform;
 

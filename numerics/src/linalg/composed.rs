@@ -7,7 +7,8 @@ use stridewise_core::{
 
 use super::stack::Stack;
 use super::{computed, lu, spectral};
-use crate::{NumericArray, place};
+use crate::arrays::NumericArray;
+use crate::place;
 
 /// The part of the largest singular value up to which others count as zero.
 #[derive(Clone, Copy, Default, Debug)]

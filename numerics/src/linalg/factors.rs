@@ -1,9 +1,10 @@
 //! Cholesky and QR.
 
-use dyn_stack::{MemStack, StackReq};
+use dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::cholesky::llt::factor as llt;
 use faer::linalg::householder;
 use faer::linalg::qr::no_pivoting::factor as qr;
+use faer::traits::math_utils::{conj, from_real, real, recip, sqrt};
 use faer::{Conj, MatMut, MatRef};
 use num_complex::Complex;
 use stridewise_core::{Result, UsmArray};
@@ -15,33 +16,72 @@ use super::wide::Wide;
 use crate::batches::{Rows, each};
 use crate::place;
 
+/// Rows of matrices whose triangles plain loops compute at most: of the library's time most would be its preparations.
+const FEW: usize = 8;
+
+/// Makes the triangle of Cholesky out of the lower triangle of a matrix in column-major order; false where it is not positive
+/// definite.
+#[inline(always)]
+fn factor_plainly<T: Field>(n: usize, matrix: &mut [T]) -> bool {
+    let matrix = &mut matrix[..n * n];
+    for column in 0..n {
+        let size = real(&matrix[column * n + column]);
+        // NaN is not greater, either.
+        if size.wide().re > 0.0 {
+            let root = sqrt(&size);
+            matrix[column * n + column] = from_real(&root);
+            let inverse = from_real::<T>(&recip(&root));
+            for row in column + 1..n {
+                matrix[column * n + row] *= inverse;
+            }
+            for j in column + 1..n {
+                let turned = conj(&matrix[column * n + j]);
+                for row in j..n {
+                    let product = matrix[column * n + row] * turned;
+                    matrix[j * n + row] -= product;
+                }
+            }
+        } else {
+            return false;
+        }
+    }
+    true
+}
+
 pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
     let stack = Stack::square("x", x)?;
     let n = stack.rows;
     with_field!(stack.dtype, T => {
-        let (source, mut values) = (place::read::<T>(x)?, stack.room::<T>(&[n, n])?);
+        let source = place::read::<T>(x)?;
         let scratch = || {
             let needed = llt::cholesky_in_place_scratch::<T>(n, ALONE, Default::default());
             Ok((zeros::<T>(n * n)?, buffer(needed)?))
         };
-        let cells = Rows::new(&mut values, n * n);
-        each(stack.device(), stack.count, stack.cost(0.5), cells, scratch, |(factor, memory), out, number| {
+        let one = |(factor, memory): &mut (Vec<T>, MemBuffer), out: &mut Rows<'_, T>, number: usize| {
             let matrix = &source[number * n * n..][..n * n];
             // In column-major order, of which the lower triangle counts: that of the matrix, or of its conjugate transpose.
             for column in 0..n {
                 for row in column..n {
                     factor[column * n + row] = match upper {
-                        true => T::narrow(matrix[column * n + row].wide().conj()),
+                        true => conj(&matrix[column * n + row]),
                         false => matrix[row * n + column],
                     };
                 }
             }
-            let lower = MatMut::from_column_major_slice_mut(&mut *factor, n, n);
-            let outcome = llt::cholesky_in_place(
-                lower, Default::default(), ALONE, MemStack::new(memory), Default::default(),
-            );
-            let is_positive = |i: usize| factor[i * n + i].wide().re > 0.0;
-            if outcome.is_err() || !(0..n).all(is_positive) {
+            let is_definite = match n {
+                // Of these extents the loops are unrolled.
+                2 => factor_plainly(2, factor),
+                3 => factor_plainly(3, factor),
+                4 => factor_plainly(4, factor),
+                n if n <= FEW => factor_plainly(n, factor),
+                n => {
+                    let lower = MatMut::from_column_major_slice_mut(&mut *factor, n, n);
+                    let memory = MemStack::new(memory);
+                    llt::cholesky_in_place(lower, Default::default(), ALONE, memory, Default::default()).is_ok()
+                        && (0..n).all(|i| factor[i * n + i].wide().re > 0.0)
+                }
+            };
+            if !is_definite {
                 return Err(stack.refuse(
                     number,
                     "a matrix that is not positive definite",
@@ -54,14 +94,16 @@ pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
                 for row in column..n {
                     let element = factor[column * n + row];
                     match upper {
-                        true => out[column * n + row] = T::narrow(element.wide().conj()),
+                        true => out[column * n + row] = conj(&element),
                         false => out[row * n + column] = element,
                     }
                 }
             }
             Ok(())
-        })?;
-        stack.array(&[n, n], &values)
+        };
+        stack.filled::<T>(&[n, n], |values| {
+            each(stack.device(), stack.count, stack.cost(0.5), Rows::new(values, n * n), scratch, one)
+        })
     })
 }
 

@@ -45,15 +45,17 @@ mod factors;
 mod field;
 mod lu;
 mod norms;
+mod polynomial;
 mod spectral;
 mod stack;
 mod wide;
 
 use stridewise_core::{Result, UsmArray};
 
-use crate::NumericArray;
+pub use crate::arrays::NumericArray;
 pub use composed::{Lstsq, Tolerance, kron, lstsq, matrix_power, matrix_rank, pinv};
 pub use norms::{MatrixNorm, cond, matrix_norm, vector_norm};
+pub use polynomial::{polyfit, polyfit_covariance};
 
 /// The sign of a determinant and the logarithm of its magnitude.
 #[derive(Clone, Debug)]

@@ -6,7 +6,8 @@ use stridewise_core::{
 
 use super::stack::Stack;
 use super::{computed, lu, spectral};
-use crate::{NumericArray, place};
+use crate::arrays::NumericArray;
+use crate::place;
 
 /// A norm of matrices.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

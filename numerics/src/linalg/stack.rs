@@ -80,6 +80,18 @@ impl<'a> Stack<'a> {
         place::room(self.argument, self.x, &self.shape(inner))
     }
 
+    /// The array of results, which `fill` makes out of zeros.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`]; that of `fill`.
+    pub(crate) fn filled<T: Element + bytemuck::Zeroable>(
+        &self,
+        inner: &[usize],
+        fill: impl FnOnce(&mut [T]) -> Result<()>,
+    ) -> Result<UsmArray> {
+        place::filled(self.argument, self.x, &self.shape(inner), self.out, fill)
+    }
+
     /// The array of results.
     ///
     /// # Errors

@@ -4,5 +4,6 @@ mod common;
 mod eigen;
 mod fft;
 mod linalg;
+mod polynomials;
 mod refusals;
 mod stacks;

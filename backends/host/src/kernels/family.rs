@@ -13,6 +13,15 @@ pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
         }
         Family::Scan { fold } => scan_refused(program, *fold),
         Family::Sort { .. } | Family::Top { .. } => moved_refused(program),
+        Family::Count { .. } => moved_refused(program).or_else(|| {
+            (program.inputs() != [Dtype::I64] || plan.dims.len() != 1)
+                .then(|| format!("places of dtypes {:?} in {} dimensions", program.inputs(), plan.dims.len()))
+        }),
+        Family::Histogram { .. } => moved_refused(program).or_else(|| {
+            let known = matches!(program.inputs(), [Dtype::F32, Dtype::F32] | [Dtype::F64, Dtype::F64]);
+            (!known || plan.dims.len() != 1)
+                .then(|| format!("a histogram of {:?} in {} dimensions", program.inputs(), plan.dims.len()))
+        }),
         Family::Compress { masked, .. } | Family::Expand { masked, .. } => {
             moved_refused(program).or_else(|| mask_refused(plan, *masked))
         }
@@ -78,6 +87,9 @@ pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
         Family::Search { table, .. } | Family::Contains { table, .. } => {
             300 * (usize::BITS - table.extent.leading_zeros()) as usize + 100 * size
         }
+        // A counter waits for itself where it is counted again.
+        Family::Count { .. } => 1000,
+        Family::Histogram { .. } => 2500,
         Family::Top { .. } => 500 + 100 * size,
         Family::Compress { .. } | Family::Expand { .. } => 200 + 30 * size,
         _ => 0,

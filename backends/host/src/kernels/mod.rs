@@ -10,6 +10,7 @@ mod blocks;
 mod cast;
 mod code;
 mod contract;
+mod count;
 mod deviation;
 mod entry;
 mod family;
@@ -155,6 +156,8 @@ unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
             Family::Top { descending, axis } => top::top(plan, *descending, axis, tuning)?,
             Family::Compress { axis, masked, .. } => mask::compress(plan, *masked, axis, tuning)?,
             Family::Expand { axis, masked } => mask::expand(plan, *masked, axis, tuning)?,
+            Family::Histogram { edges, axis } => count::histogram(plan, edges, axis, tuning)?,
+            Family::Count { axis } => count::count(plan, axis, tuning)?,
             Family::Scan { fold } => scan::scan(plan, *fold, tuning)?,
             _ => {} // `supports` refuses them.
         }

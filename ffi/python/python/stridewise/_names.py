@@ -236,6 +236,45 @@ def outer(x1, x2, /):
     return _sw._linalg.outer(_sw.reshape(x1, -1), _sw.reshape(x2, -1))
 
 
+def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    """The coefficients, from the highest power on, of the polynomial of degree deg whose values at x come nearest to y: the sum of
+    the squared distances, each times its weight w, is the least. y: as many values as x, or as many rows of values of several
+    polynomials, whose coefficients are columns. Computed on the processor, as `linalg` is.
+
+    rcond: the part of the largest singular value of the powers up to which others count as zero; None for as many eps as there
+    are points. full: a tuple of the coefficients, the sums of the squared distances (none where the coefficients are not
+    determined or the points no more than they), the rank, the singular values and rcond. cov: a tuple of the coefficients and their
+    covariances, scaled by what the distances tell; "unscaled": of values whose variance is 1 over the squared weight.
+
+    Warns with a RuntimeWarning where the points do not determine the coefficients, unless full. Raises ValueError for shapes
+    that do not fit, a negative degree, and scaled covariances of no more points than coefficients.
+    """
+    queue = next((one.sycl_queue for one in (x, y, w) if isinstance(one, _sw.usm_ndarray)), None)
+    x, y, w = (one if one is None or isinstance(one, _sw.usm_ndarray) else _sw.asarray(one, sycl_queue=queue) for one in (x, y, w))
+    found, residuals, rank, singular = _sw._linalg.polyfit(x, y, deg, w, rcond)
+    rank, left = int(rank), x.shape[0] - (deg + 1)
+    if full:
+        known = _sw.reshape(residuals, -1)[: None if rank == deg + 1 and left > 0 else 0]
+        default = max(x.shape[0], deg + 1) * _sw.finfo(singular.dtype).eps
+        return found, known, rank, singular, default if rcond is None else rcond
+    if rank != deg + 1:
+        import warnings
+
+        warnings.warn(f"the {x.shape[0]} points do not determine {deg + 1} coefficients", RuntimeWarning, stacklevel=2)
+    if not cov:
+        return found
+    covariances = _sw._linalg.polyfit_covariance(x, deg, w)
+    covariances = covariances if y.ndim == 1 else covariances[..., None]
+    if cov == "unscaled":
+        return found, covariances
+    if left <= 0:
+        raise ValueError(
+            f"invalid value: `cov` is {cov!r} for {x.shape[0]} points and {deg + 1} coefficients; expected more points than "
+            'coefficients; help: ask for "unscaled"'
+        )
+    return found, covariances * (residuals / left)
+
+
 def ptp(x, /, axis=None, out=None, keepdims=False):
     """The largest element over axes less the smallest."""
     least = _sw.min(x, axis=axis, keepdims=keepdims)

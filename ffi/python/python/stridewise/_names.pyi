@@ -82,6 +82,15 @@ mod = _sw.remainder
 def ndim(x: Any, /) -> _int: ...
 def outer(x1: _Array, x2: _Array, /) -> usm_ndarray: ...
 power = _sw.pow
+def polyfit(
+    x: _Array | Sequence[_complex],
+    y: _Array | Sequence[Any],
+    deg: _int,
+    rcond: _float | None = None,
+    full: _bool = False,
+    w: _Array | Sequence[_float] | None = None,
+    cov: _bool | _str = False,
+) -> Any: ...
 def ptp(
     x: _Array,
     /,

@@ -129,6 +129,34 @@ fn lstsq(
 }
 
 #[pyfunction]
+fn polyfit(
+    py: Python<'_>,
+    x: Given<'_>,
+    y: Given<'_>,
+    degree: isize,
+    weights: Option<Given<'_>>,
+    rcond: Option<f64>,
+) -> Result<(PyArray, PyArray, PyArray, PyArray)> {
+    let (x, y): (&UsmArray, &UsmArray) = (x.array(), y.array());
+    let (degree, weights) = (super::count("deg", degree)?, weights.as_ref().map(Given::array));
+    let tolerance = rcond.map_or(Tolerance::Rounding, Tolerance::Value);
+    let parts = py.detach(|| linalg::polyfit(x, y, degree, weights, tolerance))?;
+    Ok((parts.solution.into(), parts.residuals.into(), parts.rank.into(), parts.singular_values.into()))
+}
+
+#[pyfunction]
+fn polyfit_covariance(
+    py: Python<'_>,
+    x: Given<'_>,
+    degree: isize,
+    weights: Option<Given<'_>>,
+) -> Result<PyArray> {
+    let (x, degree): (&UsmArray, _) = (x.array(), super::count("deg", degree)?);
+    let weights = weights.as_ref().map(Given::array);
+    Ok(py.detach(|| linalg::polyfit_covariance(x, degree, weights))?.into())
+}
+
+#[pyfunction]
 fn matrix_power(py: Python<'_>, x: Given<'_>, n: i64) -> Result<PyArray> {
     let x: &UsmArray = x.array();
     Ok(py.detach(|| linalg::matrix_power(x, n))?.into())
@@ -189,8 +217,8 @@ fn vector_norm(
 /// Adds the functions to the module `_linalg`.
 pub(super) fn register(inner: &Bound<'_, PyModule>) -> PyResult<()> {
     super::add_functions!(inner:
-        cholesky cond det eig eigh eigvals eigvalsh expm inv kron lstsq lu matrix_norm matrix_power matrix_rank pinv qr
-        slogdet solve svd svdvals vector_norm
+        cholesky cond det eig eigh eigvals eigvalsh expm inv kron lstsq lu matrix_norm matrix_power matrix_rank pinv polyfit
+        polyfit_covariance qr slogdet solve svd svdvals vector_norm
     );
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The kernels against the scalar oracle, element by element.
 
 mod contractions;
+mod counts;
 mod deviations;
 mod edges;
 mod fused;
