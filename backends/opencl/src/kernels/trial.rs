@@ -115,8 +115,14 @@ impl Tested {
         regions: &mut [Region],
         work: impl for<'a> Fn(&'a LaunchPlan, &'a Target) -> Result<Work<'a>>,
     ) {
+        let first = regions.len() - 1;
+        self.run_work(target, work(plan, target).unwrap(), regions, first);
+    }
+
+    /// Runs work over regions, of which those from one on are written.
+    pub(crate) fn run_work(&self, target: &Target, work: Work<'_>, regions: &mut [Region], first: usize) {
         let buffers: Vec<Buffer<u8>> = regions.iter().map(|r| self.buffer(&r.bytes)).collect();
-        let Work { scratch_bytes, stages } = work(plan, target).unwrap();
+        let Work { scratch_bytes, stages } = work;
         // What was there before must not matter.
         let scratch = self.buffer(&vec![0xa5; scratch_bytes]);
         for mut stage in stages {
@@ -174,12 +180,11 @@ impl Tested {
                     .unwrap();
             }
         }
-        let last = regions.len() - 1;
-        // SAFETY: blocking, of the buffer's size.
-        unsafe {
-            self.queue
-                .enqueue_read_buffer(&buffers[last], CL_BLOCKING, 0, &mut regions[last].bytes, &[])
-                .unwrap();
+        for (region, buffer) in regions.iter_mut().zip(&buffers).skip(first) {
+            // SAFETY: blocking, of the buffer's size.
+            unsafe {
+                self.queue.enqueue_read_buffer(buffer, CL_BLOCKING, 0, &mut region.bytes, &[]).unwrap();
+            }
         }
     }
 }
