@@ -1,5 +1,5 @@
-//! Stages of which the first folds rows of arrays, and the second makes something of each row and of what it came to: a
-//! group keeps its row in registers and goes through both, so that the row is read once.
+//! Stages of which the first folds rows of arrays, and the second makes something of each row and of what it came to:
+//! work-items of a group keep a row in registers and go through both, so that the row is read once.
 
 #[cfg(test)]
 mod tests;
@@ -16,11 +16,13 @@ use super::text::{Parameters, c_type};
 use super::{Argument, Key, Stage, Target, Work, Writer};
 use crate::emit;
 
-/// Work-items of a group at most, and where a row fits in few elements each.
+/// Work-items of a group at most, and where a row fits in few elements each; short rows share such a group.
 const GROUP: usize = 1024;
 const USUAL_GROUP: usize = 256;
-/// Work-items of a group at least, and so elements of a row.
-const LEAST_GROUP: usize = 32;
+/// Work-items of a row at least.
+const LEAST_SHARING: usize = 16;
+/// Elements of a row at least.
+const LEAST_ROW: usize = 32;
 /// Elements of a work-item, about, as long as a group is not large.
 const ITEMS: usize = 8;
 /// Bytes that a work-item keeps in registers at most, where an element takes four at least.
@@ -68,6 +70,8 @@ struct Form<'a> {
     rows: usize,
     len: usize,
     group: usize,
+    /// Work-items of a group that share a row.
+    sharing: usize,
     items: usize,
     kept: SmallVec<[Array<'a>; 4]>,
     read: SmallVec<[Array<'a>; 4]>,
@@ -156,15 +160,17 @@ fn form<'a>(stages: &'a [Vec<LaunchPlan>], target: &Target) -> Option<Form<'a>> 
 
     let bytes: usize = kept.iter().map(|(_, dtype): &Array<'_>| dtype.size().max(4)).sum();
     let most = 1 << (KEPT_BYTES / bytes.max(1)).checked_ilog2()?;
-    let mut group = len.div_ceil(ITEMS).next_power_of_two().clamp(LEAST_GROUP, USUAL_GROUP);
-    group = group.max(len.div_ceil(most).next_power_of_two());
+    let mut sharing = len.div_ceil(ITEMS).next_power_of_two().clamp(LEAST_SHARING, USUAL_GROUP);
+    sharing = sharing.max(len.div_ceil(most).next_power_of_two());
+    let group = sharing.max(USUAL_GROUP);
     let states: usize = folds.iter().chain(&last_fold).map(|fold| fold.folding.state_bytes()).sum();
     let fits = group <= GROUP.min(target.max_group) && group * states <= target.local_bytes;
-    let items = len.div_ceil(group).next_power_of_two();
-    (fits && len >= LEAST_GROUP).then_some(Form {
+    let items = len.div_ceil(sharing).next_power_of_two();
+    (fits && len >= LEAST_ROW).then_some(Form {
         rows,
         len,
         group,
+        sharing,
         items,
         kept,
         read,
@@ -203,7 +209,8 @@ impl<'a> Form<'a> {
 
     fn key(&self) -> Key {
         let mut key = Key::new(Writer::Rows);
-        let sizes = [self.group, self.items, self.kept.len(), self.read.len(), self.folds.len()];
+        let sizes =
+            [self.group, self.sharing, self.items, self.kept.len(), self.read.len(), self.folds.len()];
         sizes.into_iter().for_each(|size| key.push(size));
         for &(_, dtype) in self.kept.iter().chain(&self.read) {
             key.push(dtype as usize);
@@ -239,8 +246,10 @@ impl<'a> Form<'a> {
             arguments.extend(program.consts().iter().map(Argument::constant));
         }
         let steps = self.operands().flat_map(|operand| [operand.strides[0], operand.strides[1]]);
-        arguments.push(Argument::longs(std::iter::once(self.len.cast_signed()).chain(steps)));
-        let (global, local) = ([self.rows * self.group, 1], [self.group, 1]);
+        let extents = [self.rows, self.len].map(usize::cast_signed);
+        arguments.push(Argument::longs(extents.into_iter().chain(steps)));
+        let groups = self.rows.div_ceil(self.group / self.sharing);
+        let (global, local) = ([groups * self.group, 1], [self.group, 1]);
         let key = self.key();
         let source = Box::new(move || self.text(target));
         Work::single(Stage { key, source, arguments, global, local })
@@ -254,8 +263,9 @@ impl<'a> Form<'a> {
         // Writing to a `String` cannot fail, here and below.
         let _ = writeln!(
             text,
-            "#define GROUP {}\n#define ITEMS {}\ntypedef struct {{\n    long n, at[{}];\n}} numbers;",
+            "#define sum_of(a, b) ((a) + (b))\n#define GROUP {}\n#define SHARING {}\n#define ITEMS {}\ntypedef struct {{\n    long rows, n, at[{}];\n}} numbers;",
             self.group,
+            self.sharing,
             self.items,
             2 * self.operands().count()
         );
@@ -294,22 +304,20 @@ impl<'a> Form<'a> {
     }
 
     fn body(&self) -> String {
-        let mut text =
-            "    const int lane = (int)get_local_id(0);\n    const long row = (long)get_group_id(0);\n"
-                .to_owned();
+        let mut text = HEAD.to_owned();
         for (number, &(_, dtype)) in self.kept.iter().enumerate() {
             let _ = writeln!(text, "    {} x{number}[ITEMS];", c_type(dtype));
         }
         text.push_str(EACH);
         for number in 0..self.kept.len() {
-            let _ = writeln!(text, "        x{number}[k] = i < s.n ? {} : 0;", self.element("k", number));
+            let _ = writeln!(text, "        x{number}[k] = i < n ? {} : 0;", self.element("k", number));
         }
         text.push_str("    }\n");
         let first: Vec<usize> = (0..self.folds.len()).collect();
         text.push_str(&self.fold(&first));
         let Some(last) = &self.last_fold else {
             text.push_str(EACH);
-            text.push_str("        if (i < s.n) {\n");
+            text.push_str("        if (i < n) {\n");
             let (call, outputs) = (self.arguments("last", self.last, &self.sources), self.last.outputs.len());
             if outputs == 1 {
                 let _ = writeln!(text, "            {} = sw_last({call});", self.element("o", 0));
@@ -332,44 +340,51 @@ impl<'a> Form<'a> {
 
     /// Folds the row by the folds of some numbers, at once; every work-item knows the results then, as `v` and the number.
     fn fold(&self, numbers: &[usize]) -> String {
-        let mut text = String::new();
         let all: Vec<&Fold<'_>> = self.all_folds().collect();
-        for number in numbers {
-            let _ = writeln!(
-                text,
-                "    local state{number} slots{number}[GROUP];\n    state{number} t{number} = none{number}();"
-            );
-        }
-        text.push_str(EACH);
-        text.push_str("        if (i < s.n) {\n");
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        let mut ends = String::new();
         for &number in numbers {
             let Fold { plan, folding, sources, .. } = all[number];
-            let place = if folding.places() { ", i" } else { "" };
-            let call = self.arguments(&format!("value{number}"), plan, sources);
+            let mut value = self.arguments(&format!("value{number}"), plan, sources);
+            value = format!("sw_value{number}({value})");
+            if folding.fold != stridewise_core::Fold::Deviations {
+                let place = if folding.places() { ", i" } else { "" };
+                first.push(Quantity {
+                    ty: format!("state{number}"),
+                    name: format!("t{number}"),
+                    start: format!("none{number}()"),
+                    next: format!("take{number}(t{number}, {value}{place})"),
+                    join: format!("join{number}"),
+                });
+                continue;
+            }
+            // The row is there to be gone through twice: about its mean, nothing is lost.
+            if folding.acc != folding.value {
+                value = format!("sw_widen{number}({value})");
+            }
+            let ty = c_type(folding.acc);
+            let sum = |name: &str, next: String| Quantity {
+                ty: ty.to_owned(),
+                name: format!("{name}{number}"),
+                start: "0".to_owned(),
+                next: format!("{name}{number} + {next}"),
+                join: "sum_of".to_owned(),
+            };
+            let distance = format!("({value} - all_mean{number})");
+            first.push(sum("mean", format!("{value} * (({ty})1 / ({ty})n)")));
+            second.push(sum("squares", format!("{distance} * {distance}")));
+            second.push(sum("sum", distance));
             let _ = writeln!(
-                text,
-                "            t{number} = take{number}(t{number}, sw_value{number}({call}){place});"
+                ends,
+                "    state{number} all_t{number};\n    all_t{number}.at = all_mean{number};\n    \
+                 all_t{number}.sum = all_sum{number};\n    all_t{number}.squares = all_squares{number};\n    \
+                 all_t{number}.n = n;"
             );
         }
-        text.push_str("        }\n    }\n");
-        for number in numbers {
-            let _ = writeln!(text, "    slots{number}[lane] = t{number};");
-        }
-        text.push_str(
-            "    for (int reach = GROUP / 2; reach > 0; reach /= 2) {\n        \
-             barrier(CLK_LOCAL_MEM_FENCE);\n        if (lane < reach) {\n",
-        );
-        for number in numbers {
-            let _ = writeln!(
-                text,
-                "            slots{number}[lane] = join{number}(slots{number}[lane], slots{number}[lane + reach]);"
-            );
-        }
-        text.push_str("        }\n    }\n    barrier(CLK_LOCAL_MEM_FENCE);\n");
+        let mut text = pass(&first) + &pass(&second) + &ends;
         for &number in numbers {
-            let mut value = format!("result{number}(slots{number}[0])");
-            let finish = all[number].finish;
-            if let Some(finish) = finish {
+            let mut value = format!("result{number}(all_t{number})");
+            if let Some(finish) = all[number].finish {
                 let constants: String =
                     (0..finish.consts().len()).map(|c| format!(", finish{number}_{c}")).collect();
                 value = format!("sw_finish{number}({value}{constants})");
@@ -379,7 +394,7 @@ impl<'a> Form<'a> {
             let at = self.at(memory.0, memory.1);
             let _ = writeln!(
                 text,
-                "    const {ty} v{number} = {value};\n    if (lane == 0)\n        \
+                "    const {ty} v{number} = {value};\n    if (lane == 0 && n > 0)\n        \
                  {}{}[row * s.at[{at}]] = v{number};",
                 memory.0, memory.1
             );
@@ -416,10 +431,50 @@ impl<'a> Form<'a> {
     }
 }
 
+/// Something that elements of a row add to, each a work-item's own at first.
+struct Quantity {
+    ty: String,
+    name: String,
+    start: String,
+    /// What it is with one more element.
+    next: String,
+    /// The function, or macro, that makes one of two.
+    join: String,
+}
+
+/// Goes through the elements of a row; every work-item knows what all of it comes to then, as `all_` and the name.
+fn pass(quantities: &[Quantity]) -> String {
+    let (mut before, mut each, mut store, mut join, mut all) =
+        (String::new(), String::new(), String::new(), String::new(), String::new());
+    for Quantity { ty, name, start, next, join: function } in quantities {
+        let slots = format!("slots_{name}");
+        let _ = writeln!(before, "    local {ty} {slots}[GROUP];\n    {ty} {name} = {start};");
+        let _ = writeln!(each, "            {name} = {next};");
+        let _ = writeln!(store, "    {slots}[item] = {name};");
+        let _ =
+            writeln!(join, "            {slots}[item] = {function}({slots}[item], {slots}[item + reach]);");
+        let _ = writeln!(all, "    const {ty} all_{name} = {slots}[item - lane];");
+    }
+    if quantities.is_empty() {
+        return String::new();
+    }
+    format!(
+        "{before}{EACH}        if (i < n) {{\n{each}        }}\n    }}\n{store}    \
+         for (int reach = SHARING / 2; reach > 0; reach /= 2) {{\n        barrier(CLK_LOCAL_MEM_FENCE);\n        \
+         if (lane < reach) {{\n{join}        }}\n    }}\n    barrier(CLK_LOCAL_MEM_FENCE);\n{all}"
+    )
+}
+
 /// What [`Folding::declarations`] declares.
 const STATE_NAMES: [&str; 10] =
     ["state", "none", "take", "join", "result", "better", "about_mean", "sw_fold", "sw_widen", "sw_narrow"];
 
+/// The row of a work-item, its number among those that share it, and the elements; none where there is no such row.
+const HEAD: &str = "    const int item = (int)get_local_id(0), lane = item & (SHARING - 1);
+    const long row = (long)get_group_id(0) * (GROUP / SHARING) + item / SHARING;
+    const int n = row < s.rows ? (int)s.n : 0;
+";
+
 /// The elements of a work-item.
 const EACH: &str =
-    "    #pragma unroll\n    for (int k = 0; k < ITEMS; k++) {\n        const long i = k * GROUP + lane;\n";
+    "    #pragma unroll\n    for (int k = 0; k < ITEMS; k++) {\n        const int i = k * SHARING + lane;\n";

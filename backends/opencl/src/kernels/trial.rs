@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
@@ -65,6 +66,9 @@ pub(crate) struct Tested {
 
 /// Every device of every platform; none, with a message, where there is no OpenCL.
 pub(crate) fn devices() -> Vec<Tested> {
+    static ASKING: Mutex<()> = Mutex::new(());
+    // Some runtimes list no devices to the second of two threads that ask first.
+    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let ids = get_all_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default();
     if ids.is_empty() {
         eprintln!("skipped: no OpenCL device");
