@@ -394,6 +394,10 @@ impl Device for OpenClDevice {
         self.shared.programs.bundle(source, options)
     }
 
+    fn takes_stages(&self) -> bool {
+        true
+    }
+
     fn supports(&self, plan: &LaunchPlan) -> Support {
         kernels::supports(plan, &self.shared.target)
     }

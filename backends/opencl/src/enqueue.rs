@@ -7,10 +7,10 @@ use opencl3::error_codes::{CL_SUCCESS, DLOPEN_FUNCTION_NOT_AVAILABLE};
 use opencl3::event as ev;
 use opencl3::kernel::set_kernel_arg;
 use opencl3::types::{cl_event, cl_kernel};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use stridewise_core::backend::Command;
 use stridewise_core::memory::{UsmPtr, heap};
-use stridewise_core::{Error, Result};
+use stridewise_core::{Error, LaunchPlan, Result};
 
 use crate::device::Shared;
 use crate::error::failed;
@@ -27,7 +27,8 @@ use crate::queue::NativeQueue;
     reason = "one at a time, on the stack, where a box would cost an allocation"
 )]
 enum Ready<'a> {
-    Plans(Vec<(Work<'a>, Kernels)>),
+    /// Stages, one after the other, of plans that do not depend on each other.
+    Plans(SmallVec<[Plans<'a>; 1]>),
     User(kernels::user::Work<'a>, Arc<Kernel>),
     Other(&'a Command),
 }
@@ -35,25 +36,36 @@ enum Ready<'a> {
 /// The kernels of a plan's stages.
 type Kernels = SmallVec<[Arc<Kernel>; 2]>;
 
+/// What computes plans, with the kernels.
+type Plans<'a> = Vec<(Work<'a>, Kernels)>;
+
 /// Where a command's kernels come from.
 type Find<'a> = dyn Fn(&Key, &dyn Fn() -> String) -> Result<Option<Arc<Kernel>>> + 'a;
 
 /// A command with its kernels; `None` where one of them is not found.
 fn ready<'a>(device: &'a Shared, command: &'a Command, find: &Find<'_>) -> Result<Option<Ready<'a>>> {
-    Ok(match command {
-        Command::Launch(plans) => {
-            let mut all = heap::with_capacity("plans", plans.len())?;
-            for plan in plans {
-                let work = kernels::work(plan, &device.target)?;
-                let mut found = Kernels::new();
-                for stage in &work.stages {
-                    let Some(kernel) = find(&stage.key, &*stage.source)? else { return Ok(None) };
-                    found.push(kernel);
-                }
-                all.push((work, found));
-            }
-            Some(Ready::Plans(all))
+    let with_kernels = |work: Work<'a>| -> Result<Option<(Work<'a>, Kernels)>> {
+        let found = work.stages.iter().map(|stage| find(&stage.key, &*stage.source));
+        let found: Option<Kernels> = found.collect::<Result<_>>()?;
+        Ok(found.map(|kernels| (work, kernels)))
+    };
+    let of_plans = |plans: &'a [LaunchPlan]| -> Result<Option<Plans<'a>>> {
+        let mut all = heap::with_capacity("plans", plans.len())?;
+        for plan in plans {
+            let Some(found) = with_kernels(kernels::work(plan, &device.target)?)? else { return Ok(None) };
+            all.push(found);
         }
+        Ok(Some(all))
+    };
+    Ok(match command {
+        Command::Launch(plans) => of_plans(plans)?.map(|plans| Ready::Plans(smallvec![plans])),
+        Command::Stages(stages) => match kernels::together(stages, &device.target) {
+            Some(work) => with_kernels(work)?.map(|found| Ready::Plans(smallvec![vec![found]])),
+            None => {
+                let all: Option<_> = stages.iter().map(|plans| of_plans(plans)).collect::<Result<_>>()?;
+                all.map(Ready::Plans)
+            }
+        },
         Command::Kernel(launch) => {
             let work = kernels::user::work(launch, &device.target)?;
             let call = work.call();
@@ -99,8 +111,8 @@ fn enqueue(
 ) -> Result<Native> {
     let mut native = Native::new(queue);
     let command = match command {
-        Ready::Plans(plans) => {
-            launch(device, &mut native, plans, waits, eventful)?;
+        Ready::Plans(stages) => {
+            launch(device, &mut native, stages, waits, eventful)?;
             return Ok(enqueued(device, native));
         }
         Ready::User(work, kernel) => {
@@ -159,21 +171,29 @@ fn marker(queue: &NativeQueue, waits: &[cl_event]) -> Result<EventObject> {
     event.map(EventObject::new).map_err(|code| failed("clEnqueueMarkerWithWaitList", "a barrier", code))
 }
 
-/// Enqueues the kernels of several plans, and what joins them. A failure means that nothing of it is under way.
+/// Enqueues the kernels of stages of plans, and what joins them. A failure means that nothing of it is under way.
 fn launch(
     device: &Shared,
     native: &mut Native,
-    plans: &[(Work<'_>, Kernels)],
+    stages: &[Plans<'_>],
     waits: &[cl_event],
     eventful: bool,
 ) -> Result<()> {
-    let outcome = enqueue_plans(device, native, plans, waits, eventful);
+    let mut before: SmallVec<[cl_event; 1]> = SmallVec::new();
+    let outcome = stages.iter().enumerate().try_for_each(|(number, plans)| {
+        let waits = if number == 0 { waits } else { &before };
+        enqueue_plans(device, native, plans, waits, eventful || stages.len() > 1)?;
+        before.clear();
+        before.extend(native.parts.last().map(EventObject::raw));
+        Ok(())
+    });
     if outcome.is_err() {
         abandon(native);
     }
     outcome
 }
 
+/// Enqueues the kernels of several plans; the end of the last one is the end of all.
 fn enqueue_plans(
     device: &Shared,
     native: &mut Native,

@@ -134,7 +134,8 @@ impl End {
 }
 
 /// Copies between memory of devices and the host, in pieces, each through pinned memory of a device, on several threads:
-/// while one piece is on its way to pinned memory, others are on their way from it.
+/// while one piece is on its way to pinned memory, others are on their way from it. Between two devices a piece goes through
+/// pinned memory of each, as one device's is pageable memory to the other's runtime.
 fn copy_staged(
     dst: (Option<Arc<Shared>>, UsmPtr),
     src: (Option<Arc<Shared>>, UsmPtr),
@@ -149,22 +150,36 @@ fn copy_staged(
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let lanes = threads.min(LANES).min(bytes.div_ceil(PINNED_BYTES));
+    let other = from.device.as_ref().and(to.device.as_ref()).map(|(device, _)| device);
+    let take = |device: &Shared| {
+        let kept = device.transfers.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.map_or_else(|| Pinned::new(device), Ok)
+    };
+    let put = |device: &Shared, pinned| {
+        device.transfers.0.lock().unwrap_or_else(PoisonError::into_inner).push(pinned);
+    };
     let lane = |lane: usize| -> Result<()> {
-        let kept = owner.transfers.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let pinned = kept.map_or_else(|| Pinned::new(owner), Ok)?;
+        let pinned = take(owner)?;
+        let second = other.map(|device| take(device)).transpose()?;
         let mut done = lane * PINNED_BYTES;
         while done < bytes {
             let part = PINNED_BYTES.min(bytes - done);
             // SAFETY: the ranges are valid until the command's event is terminal (the contract of `Queue::submit`), which
-            // is after this function; this lane alone has the pinned memory, which is long enough; the copies are waited
-            // for.
+            // is after this function; this lane alone has the pinned memory, which is long enough, and one piece is not
+            // the other; the copies are waited for.
             unsafe {
                 copy_now(&from, pinned.start, from.place(done), part)?;
-                copy_now(&to, to.place(done), pinned.start, part)?;
+                let mut start = pinned.start;
+                if let Some(second) = &second {
+                    std::ptr::copy_nonoverlapping(start.as_ptr(), second.start.as_ptr(), part);
+                    start = second.start;
+                }
+                copy_now(&to, to.place(done), start, part)?;
             }
             done += lanes * PINNED_BYTES;
         }
-        owner.transfers.0.lock().unwrap_or_else(PoisonError::into_inner).push(pinned);
+        put(owner, pinned);
+        other.zip(second).into_iter().for_each(|(device, pinned)| put(device, pinned));
         Ok(())
     };
     std::thread::scope(|scope| {

@@ -96,8 +96,13 @@ impl Helper {
         let (quotient, root) = if plain {
             ("x / y", "sqrt(x)")
         } else {
-            // Double precision has the digits to be rounded twice.
-            ("(float)((double)x / (double)y)", "(float)sqrt((double)x)")
+            // Double precision has the digits to be rounded twice. Compilers make one operation of `float` of what is
+            // computed of two converted numbers and converted back, as if that were rounded correctly here; the powers of
+            // two, which change no digit and leave the range of `double` to quotients and roots, keep them from it.
+            (
+                "(float)(0x1p-100 * (0x1p100 * (double)x / (double)y))",
+                "(float)(0x1p-100 * sqrt(0x1p200 * (double)x))",
+            )
         };
         let signed = if dtype.size() == 8 { "long" } else { "int" };
         self.text()

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use stridewise_core::{Family, IndexedAxis, LaunchPlan};
 
 use super::order;
-use super::text::Parameters;
+use super::text::{Parameters, offsets};
 use super::{Argument, Key, Stage, Target, Work, Writer};
 
 /// Work-items of a group.
@@ -142,7 +142,9 @@ impl Text<'_> {
             }
             1 => {
                 parameters.memory("ulong", "counts");
-                OFFSETS.to_owned()
+                // One group, whose work-items go through some tiles each.
+                text.push_str("typedef ulong number;\n");
+                offsets("const uint lanes = GROUP;\n    const long tiles = s.tiles, lines = 1;", "")
             }
             _ => {
                 text.push_str(self.element);
@@ -193,31 +195,6 @@ const COUNT: &str = "    const int lane = (int)get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lane == 0)
         counts[get_group_id(0)] = total;
-";
-
-/// How many are true before each tile: one group, whose work-items go through some tiles each.
-const OFFSETS: &str = "    const int lane = (int)get_local_id(0);
-    const long chunk = (s.tiles + GROUP - 1) / GROUP;
-    const long begin = min(lane * chunk, s.tiles), end = min((lane + 1) * chunk, s.tiles);
-    local ulong sums[GROUP];
-    ulong sum = 0;
-    for (long i = begin; i < end; i++)
-        sum += counts[i];
-    ulong all = sum;
-    sums[lane] = all;
-    for (int reach = 1; reach < GROUP; reach *= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const ulong before = lane >= reach ? sums[lane - reach] : 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        all += before;
-        sums[lane] = all;
-    }
-    ulong at = all - sum;
-    for (long i = begin; i < end; i++) {
-        const ulong count = counts[i];
-        counts[i] = at;
-        at += count;
-    }
 ";
 
 /// Moves what a tile selects: work-items look at elements side by side, and learn how many of them are true before each

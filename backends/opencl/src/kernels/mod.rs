@@ -13,6 +13,7 @@ mod order;
 mod points;
 mod product;
 mod reduce;
+mod rows;
 mod scan;
 mod search;
 mod sort;
@@ -55,6 +56,11 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<
             )
         }),
     }
+}
+
+/// The one kernel that computes all plans of some stages, where there is one for such stages.
+pub(crate) fn together<'a>(stages: &'a [Vec<LaunchPlan>], target: &'a Target) -> Option<Work<'a>> {
+    rows::work(stages, target)
 }
 
 /// Whether a device can run a plan.
@@ -117,6 +123,7 @@ pub(crate) enum Writer {
     Sort,
     Digits,
     Mask,
+    Rows,
     User,
 }
 

@@ -80,6 +80,14 @@ impl Parameters {
     }
 }
 
+/// The body of a kernel that makes offsets of `counts`, numbers of the type `number` in lines of tiles that follow each other:
+/// each becomes the sum of those before it in its line. `GROUP` work-items are a group, and some of them share a line: the
+/// declarations are of `lanes`, how many, a power of two, and of `lines` and `tiles`; `total` stores `all`, what the line of a
+/// number comes to.
+pub(crate) fn offsets(declarations: &str, total: &str) -> String {
+    format!("    {declarations}\n{}", include_str!("offsets.cl").replace("            TOTAL\n", total))
+}
+
 /// The type of `width` elements side by side: a vector, at most of 16.
 pub(crate) fn vector(dtype: Dtype, width: usize) -> String {
     let parts = width * parts(dtype);

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
@@ -65,6 +66,9 @@ pub(crate) struct Tested {
 
 /// Every device of every platform; none, with a message, where there is no OpenCL.
 pub(crate) fn devices() -> Vec<Tested> {
+    static ASKING: Mutex<()> = Mutex::new(());
+    // Some runtimes list no devices to the second of two threads that ask first.
+    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let ids = get_all_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default();
     if ids.is_empty() {
         eprintln!("skipped: no OpenCL device");
@@ -115,8 +119,14 @@ impl Tested {
         regions: &mut [Region],
         work: impl for<'a> Fn(&'a LaunchPlan, &'a Target) -> Result<Work<'a>>,
     ) {
+        let first = regions.len() - 1;
+        self.run_work(target, work(plan, target).unwrap(), regions, first);
+    }
+
+    /// Runs work over regions, of which those from one on are written.
+    pub(crate) fn run_work(&self, target: &Target, work: Work<'_>, regions: &mut [Region], first: usize) {
         let buffers: Vec<Buffer<u8>> = regions.iter().map(|r| self.buffer(&r.bytes)).collect();
-        let Work { scratch_bytes, stages } = work(plan, target).unwrap();
+        let Work { scratch_bytes, stages } = work;
         // What was there before must not matter.
         let scratch = self.buffer(&vec![0xa5; scratch_bytes]);
         for mut stage in stages {
@@ -174,12 +184,11 @@ impl Tested {
                     .unwrap();
             }
         }
-        let last = regions.len() - 1;
-        // SAFETY: blocking, of the buffer's size.
-        unsafe {
-            self.queue
-                .enqueue_read_buffer(&buffers[last], CL_BLOCKING, 0, &mut regions[last].bytes, &[])
-                .unwrap();
+        for (region, buffer) in regions.iter_mut().zip(&buffers).skip(first) {
+            // SAFETY: blocking, of the buffer's size.
+            unsafe {
+                self.queue.enqueue_read_buffer(buffer, CL_BLOCKING, 0, &mut region.bytes, &[]).unwrap();
+            }
         }
     }
 }

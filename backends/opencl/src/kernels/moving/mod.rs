@@ -1,4 +1,4 @@
-//! Gathers, scatters, searches and sorts against loops that do what the plans' definition says.
+//! Gathers, scatters, searches, sorts and masks against loops that do what the plans' definition says.
 
 mod trial;
 
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use stridewise_core::{Dtype, DtypeKind, Family, IndexedAxis, LaunchPlan, Program, ProgramBuilder, Scalar};
 
 use super::gather::Rounds;
-use super::{Target, gather, search, sort};
+use super::{Target, gather, masks, search, sort};
 use trial::{Layout, Memory, Numbers, Trial, indices, is_slow};
 
 /// A program that hands on its first input.
@@ -238,7 +238,8 @@ fn searched(
         inputs: SmallVec::from_iter([from.operand(&src, size, dims.len()), first]),
         outputs: SmallVec::from_iter([to.operand(&dst, 8, dims.len())]),
     };
-    let work = search::work(&plan, target).unwrap();
+    // Places of 64 bits for some of the tables.
+    let work = search::work_of_width(&plan, target, extent == 31).unwrap();
     trial.run(&work, &mut [&mut dst, &mut src, &mut table]);
     assert!(dst.bytes() == expected.bytes(), "search {dtype} {dims:?} {extent} {right}");
 }
@@ -301,6 +302,92 @@ fn sorted(
             "{name} {dtype} {dims:?} descending {descending} indices {indexed} from {from:?} to {to:?}"
         );
     }
+}
+
+/// What a mask over the first dimensions does.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Masked {
+    Compress,
+    Indices,
+    Expand,
+}
+
+fn masked(
+    trial: &mut Trial,
+    target: &Target,
+    numbers: &mut Numbers,
+    dtype: Dtype,
+    (dims, over): (&[usize], usize),
+    mode: Masked,
+) {
+    let outer = numbers.layout(&dims[..over], false);
+    let share = 1 + numbers.below(4);
+    let mut mask = outer.filled(Dtype::Bool, || Scalar::Bool(numbers.below(4) < share));
+    let selected: Vec<Vec<usize>> = indices(&dims[..over])
+        .filter(|index| mask.read(Dtype::Bool, outer.at(index)) == Scalar::Bool(true))
+        .collect();
+    // Some of it has no place.
+    let extent = (selected.len() - selected.len() / (2 + numbers.below(9))).max(1);
+    let together: Vec<usize> = std::iter::once(extent).chain(dims[over..].iter().copied()).collect();
+    let (short, whole) = (numbers.layout(&together, false), numbers.layout(dims, false));
+    let along = |layout: &Layout, strides: &[isize], still: usize| Layout {
+        strides: std::iter::repeat_n(0, still).chain(strides.iter().copied()).collect(),
+        ..layout.clone()
+    };
+    let short_walk = along(&short, &short.strides[1..], over);
+    let axis = IndexedAxis { extent, stride: short.strides[0] };
+    let ((from, from_walk), (to, to_walk)) = match mode {
+        Masked::Expand => ((&short, &short_walk), (&whole, &whole)),
+        _ => ((&whole, &whole), (&short, &short_walk)),
+    };
+    let out = if mode == Masked::Indices { Dtype::I64 } else { dtype };
+    let mut src = from.filled(dtype, || numbers.element(dtype));
+    let mut dst = to.filled(out, || numbers.element(out));
+    let mut expected = dst.clone();
+    for (number, index) in selected.iter().take(extent).enumerate() {
+        for rest in indices(&dims[over..]) {
+            let (at_mask, at_axis) = ([&index[..], &rest].concat(), [&[number], &rest[..]].concat());
+            let (read, write) = match mode {
+                Masked::Expand => (short.at(&at_axis), whole.at(&at_mask)),
+                _ => (whole.at(&at_mask), short.at(&at_axis)),
+            };
+            let size = dtype.size();
+            if mode == Masked::Indices {
+                let flat = index.iter().zip(dims).fold(0, |flat, (&i, &extent)| flat * extent + i);
+                expected.write(write, &Scalar::I64(flat as i64));
+            } else {
+                let at = write.cast_unsigned() * size;
+                expected.bytes_mut()[at..at + size].copy_from_slice(src.element(size, read));
+            }
+        }
+    }
+    let family = match mode {
+        Masked::Expand => Family::Expand { axis, masked: over },
+        _ => Family::Compress { axis, masked: over, indices: mode == Masked::Indices },
+    };
+    let mask_walk = Layout {
+        strides: outer.strides.iter().copied().chain(dims[over..].iter().map(|_| 0)).collect(),
+        ..outer.clone()
+    };
+    let mut inputs = SmallVec::from_iter([from_walk.operand(&src, dtype.size(), dims.len())]);
+    let mask_input = mask_walk.operand(&mask, 1, dims.len());
+    let program = match mode {
+        Masked::Indices => {
+            inputs.clear();
+            program(&[Dtype::Bool])
+        }
+        _ => program(&[dtype, Dtype::Bool]),
+    };
+    inputs.push(mask_input);
+    let outputs = SmallVec::from_iter([to_walk.operand(&dst, out.size(), dims.len())]);
+    let plan = LaunchPlan { program, family, dims: dims.into(), inputs, outputs };
+    let work = masks::work(&plan, target).unwrap();
+    trial.run(&work, &mut [&mut dst, &mut src, &mut mask]);
+    assert!(
+        dst.bytes() == expected.bytes(),
+        "{mode:?} {dtype} {dims:?}, the first {over}, {extent} of {} from {from:?} to {to:?}",
+        selected.len()
+    );
 }
 
 /// Both forms of the target.
@@ -414,6 +501,35 @@ fn long_rows_are_sorted_in_parts() {
                     sorted(trial, &target, numbers, dtype, &[2, 33_000], (true, false));
                 }
             }
+        }
+    });
+}
+
+/// Of the form for work-items that run side by side, which is the only one.
+#[test]
+fn masks_are_those_of_loops() {
+    forms(|trial, target, numbers| {
+        if target.cpu {
+            return;
+        }
+        for &dtype in Dtype::ALL {
+            for mode in [Masked::Compress, Masked::Expand] {
+                masked(trial, target, numbers, dtype, (&[300], 1), mode);
+            }
+        }
+        for mode in [Masked::Compress, Masked::Indices, Masked::Expand] {
+            for dims in [&[1][..], &[9000], &[3, 5], &[70, 130], &[2, 3, 7]] {
+                masked(trial, target, numbers, Dtype::F32, (dims, dims.len()), mode);
+            }
+            if mode != Masked::Indices {
+                for (dims, over) in [(&[70, 3][..], 1), (&[5, 1100, 2], 2), (&[4, 3, 2, 5], 2)] {
+                    masked(trial, target, numbers, Dtype::I16, (dims, over), mode);
+                }
+            }
+        }
+        // More tiles than a group has work-items.
+        if !is_slow() {
+            masked(trial, target, numbers, Dtype::U8, (&[1_200_000], 1), Masked::Compress);
         }
     });
 }

@@ -11,7 +11,7 @@ pub(crate) mod numbers;
 pub(crate) mod space;
 pub(crate) mod state;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod text;
 
 use smallvec::{SmallVec, smallvec};

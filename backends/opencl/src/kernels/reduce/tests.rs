@@ -10,7 +10,7 @@ use super::work;
 use crate::kernels::Target;
 
 /// The fold of every output in row-major order, and the offsets of the outputs.
-fn expected(plan: &LaunchPlan, regions: &[Region]) -> Vec<(isize, Scalar)> {
+pub(in crate::kernels) fn expected(plan: &LaunchPlan, regions: &[Region]) -> Vec<(isize, Scalar)> {
     let Family::Reduce { fold, reduced, finish, .. } = &plan.family else { panic!("no reduction") };
     let split = plan.dims.len() - reduced;
     let (kept, along) = plan.dims.split_at(split);
@@ -68,7 +68,7 @@ fn deviations(values: &[Scalar]) -> Scalar {
 }
 
 /// Whether a result is the expected one, in bits but for what rounds.
-fn agrees(fold: Fold, got: Scalar, expected: Scalar) -> bool {
+pub(in crate::kernels) fn agrees(fold: Fold, got: Scalar, expected: Scalar) -> bool {
     let (a, b) = (got.to_f64(), expected.to_f64());
     let unit = match expected.dtype() {
         Dtype::Bf16 => 0.01,

@@ -13,7 +13,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{BATCH_BYTES, Sort, Text};
 use crate::kernels::order::{self, Rank};
-use crate::kernels::text::Parameters;
+use crate::kernels::text::{Parameters, offsets};
 use crate::kernels::{Argument, Key, Stage, Target, Work, Writer};
 
 /// Work-items of a group: one for each digit.
@@ -233,7 +233,8 @@ impl Text {
             Step::Offsets => {
                 parameters.memory("number", "counts");
                 parameters.memory("number", "totals");
-                include_str!("offsets.cl").to_owned()
+                let lines = "const uint lanes = (uint)n.lanes;\n    const long tiles = n.tiles, lines = r.count * DIGITS;";
+                offsets(lines, "            totals[line] = all;\n")
             }
             Step::Move { last, .. } => {
                 let places = last && self.indices;

@@ -1,10 +1,10 @@
-    // `lanes` work-items for each digit of a row go through its tiles: what each adds up, what those before it do, and that
-    // as offsets.
-    const uint lane = get_local_id(0), lanes = (uint)n.lanes, own = lane & (lanes - 1);
+    // `lanes` work-items for each of the lines go through its tiles: what each adds up, what those before it do, and that as
+    // offsets.
+    const uint lane = get_local_id(0), own = lane & (lanes - 1);
     const long line = (long)get_group_id(0) * (GROUP / lanes) + lane / lanes;
-    const bool there = line < r.count * DIGITS;
-    const long chunk = (n.tiles + lanes - 1) / lanes;
-    const long begin = line * n.tiles + min(own * chunk, n.tiles), end = line * n.tiles + min((own + 1) * chunk, n.tiles);
+    const bool there = line < lines;
+    const long chunk = (tiles + lanes - 1) / lanes;
+    const long begin = line * tiles + min(own * chunk, tiles), end = line * tiles + min((own + 1) * chunk, tiles);
     local number sums[GROUP];
     number sum = 0;
     if (there)
@@ -26,6 +26,7 @@
             counts[i] = at;
             at += count;
         }
-        if (own == lanes - 1)
-            totals[line] = all;
+        if (own == lanes - 1) {
+            TOTAL
+        }
     }
