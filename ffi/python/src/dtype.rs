@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use stridewise::{Dtype, DtypeKind, DtypeSupport};
 
 use crate::errors::{Fault, Result, shown};
@@ -225,6 +225,27 @@ impl PyDtype {
     #[getter]
     fn subdtype(&self) -> Option<()> {
         None
+    }
+    /// The dtype itself: elements are numbers, and no arrays.
+    #[getter]
+    fn base(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    /// (): elements are numbers, and no arrays.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> Bound<'py, PyTuple> {
+        PyTuple::empty(py)
+    }
+    /// False: no elements are references to objects.
+    #[getter]
+    fn hasobject(&self) -> bool {
+        false
+    }
+    /// NumPy's class of dtypes, where a program has imported it: what asks for `isinstance(x.dtype, numpy.dtype)`, as xarray and
+    /// pandas do, goes on with names, kinds and `numpy.dtype(…)`, which are as NumPy's. `type(…)` says whose it is.
+    #[getter]
+    fn __class__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyType> {
+        Numpy::of(slf.py()).map_or_else(|| slf.get_type(), |numpy| numpy.class_of_dtypes(slf.py()))
     }
     /// NumPy's type of scalars of the dtype. Raises AttributeError for bfloat16, which NumPy has not, and where there is no NumPy.
     #[getter]

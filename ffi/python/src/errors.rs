@@ -109,10 +109,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         }
         Error::Decomposition(_) => LinAlgError::new_err(text),
         Error::Kernel(broken) => crate::kernel::diagnostic::exception(broken),
-        Error::Axis(_) | Error::OutOfBounds(_) => Python::attach(|py| match BOUNDS.get(py) {
-            Some(class) => PyErr::from_type(class.bind(py).clone(), text),
-            None => PyValueError::new_err(text),
-        }),
+        Error::Axis(_) | Error::OutOfBounds(_) => out_of_bounds(text),
         Error::Dtype(_) => PyTypeError::new_err(text),
         Error::Alloc(_) => PyMemoryError::new_err(text),
         Error::HostAccess(_) => HostAccessError::new_err(text),
@@ -138,6 +135,21 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         }
         // Tasks, and what later versions of the engine may add.
         _ => TaskError::new_err(text),
+    }
+}
+
+fn out_of_bounds(text: String) -> PyErr {
+    Python::attach(|py| match BOUNDS.get(py) {
+        Some(class) => PyErr::from_type(class.bind(py).clone(), text),
+        None => PyValueError::new_err(text),
+    })
+}
+
+/// What a key has failed by: a mask or indices of shapes that do not fit are an IndexError as well.
+pub(crate) fn of_key(error: Error) -> Fault {
+    match error {
+        Error::Shape(_) => Fault::Python(out_of_bounds(wording::in_python(error.to_string()))),
+        other => Fault::Core(other),
     }
 }
 

@@ -216,3 +216,16 @@ def test_masks_of_comparisons():
     x[x < 0] = 0
     same(a, x)
     same(a[(a > 2) & (a < 6)], x[(x > 2) & (x < 6)])
+
+
+def test_keys_of_other_shapes_are_index_errors():
+    x = sw.zeros((3, 4))
+    for key in (np.ones(2, bool), sw.ones((3, 3), dtype="bool"), (np.array([0, 1]), np.array([0, 1, 2]))):
+        with pytest.raises(IndexError, match="shape"):
+            x[key]
+        with pytest.raises(IndexError, match="shape"):
+            x[key] = 1
+    # Where it is the value that does not fit, not.
+    with pytest.raises(ValueError) as caught:
+        x[np.array([0, 1])] = np.ones(3)
+    assert not isinstance(caught.value, IndexError) and not sw.any(x)

@@ -265,3 +265,95 @@ def test_array_functions_that_are_none_here():
     for missing in (lambda: np.kron(a, a), lambda: np.apply_along_axis(abs, 0, a), lambda: np.unwrap(a), lambda: np.i0(a)):
         with pytest.raises(TypeError, match="asnumpy"):
             missing()
+
+
+def test_writing_functions_take_both():
+    indices, mask = np.array([3, 0]), np.array([True, False, True, False, False])
+
+    def written(make):
+        x = make(np.zeros(5))
+        sw.put(x, indices, np.array([1.0, 2.0]))
+        sw.put(x, [1], sw.asarray(7.0))
+        sw.place(x, mask, np.array([8.0]))
+        sw.add_at(x, indices, sw.asarray([0.5, 0.25]))
+        y = make(np.zeros((2, 3)))
+        sw.put_along_axis(y, np.array([[2], [0]]), np.array([[4.0], [5.0]]), 1)
+        return np.asarray(x).tolist(), np.asarray(y).tolist()
+
+    expected = ([8.25, 7.0, 8.0, 1.5, 0.0], [[0.0, 0.0, 4.0], [5.0, 0.0, 0.0]])
+    assert written(np.copy) == written(sw.asarray) == expected
+    # NumPy's own functions, to arrays of ours.
+    x, y = sw.zeros(5), sw.zeros((2, 3))
+    np.put(x, indices, [1.0, 2.0])
+    np.put_along_axis(y, np.array([[2], [0]]), 4.0, 1)
+    np.put(y, [1, 3, 5], [7])
+    np.place(y, sw.asarray([[0, 0, 0], [0, 1, 0]]), [8.0, 9.0])
+    assert y.tolist() == [[0.0, 7.0, 4.0], [7.0, 8.0, 7.0]]
+    y = sw.zeros((2, 3))
+    np.put_along_axis(y, np.array([[2], [0]]), 4.0, 1)
+    assert x.tolist() == [2.0, 0.0, 0.0, 1.0, 0.0] and y.tolist() == [[0.0, 0.0, 4.0], [4.0, 0.0, 0.0]]
+
+
+def test_writing_to_what_cannot_be_written():
+    read_only, odd = np.zeros(3), np.zeros(13, "uint8")[1:].view("float32")
+    read_only.flags.writeable = False
+    for target, error, text in [
+        (read_only, ValueError, "read-only"), (np.zeros(3, ">f4"), TypeError, "byte order"), (odd, (ValueError, BufferError), "align"),
+        ([1.0, 2.0], TypeError, "list"), (np.ma.zeros(3), TypeError, "MaskedArray"),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=text):
+            sw.put(target, [0], 1.0)
+    assert not read_only.any() and not odd.any()
+
+
+def test_functions_called_as_numpys_are():
+    x = sw.asarray([[3.0, np.nan, 1.0], [np.nan, 2.0, 2.0]])
+    n = sw.asnumpy(x)
+    calls = [
+        lambda a: np.where(np.isnan(a), 0, a), lambda a: np.where(np.nan_to_num(a), 1, 0),
+        lambda a: np.nansum(a, 0), lambda a: np.nanmean(a, 1, np.float32), lambda a: np.nanvar(a, 0, ddof=1),
+        lambda a: np.nanstd(a, 1, np.float32, None, 0, True), lambda a: np.nanmax(a, 0), lambda a: np.nanmedian(a, 1),
+        lambda a: np.nanquantile(a, [0.25, 0.5], 1), lambda a: np.percentile(a, q=50, axis=0, method="lower"),
+        lambda a: np.nanargmax(a, 1), lambda a: np.nanargmin(a), lambda a: np.nancumsum(a, 0), lambda a: np.nancumprod(a),
+        lambda a: np.unique(a), lambda a: np.unique(a, equal_nan=False), lambda a: np.unique(a, True, True, True),
+        lambda a: np.lib.stride_tricks.sliding_window_view(a, 2, axis=1),
+        lambda a: np.pad(a, 1, constant_values=np.float64(2.5)), lambda a: np.pad(a, ((0, 1), (2, 0)), constant_values=np.int8(-3)),
+        lambda a: np.cross(np.nan_to_num(a), [1.0, 2.0, 3.0]), lambda a: np.cross(a.T, a.T * 2 + 1, axis=0)[:, :2],
+        lambda a: np.interp(1.5, a[1, 1:], [0.0, 1.0]), lambda a: np.interp([0.0, 9.0], np.nan_to_num(a)[0, ::-1], a[1, ::-1], left=-1),
+        lambda a: np.piecewise(a, [a < 2, a > 2], [lambda v: -v, 10, 5]),
+    ]  # fmt: skip
+    for number, call in enumerate(calls):
+        ours, oracle = call(x), call(n)
+        for mine, other in zip(ours, oracle) if isinstance(oracle, tuple) else [(ours, oracle)]:
+            assert isinstance(mine, sw.usm_ndarray), number
+            np.testing.assert_allclose(sw.asnumpy(mine), other, rtol=1e-6, err_msg=str(number))
+    with pytest.raises(ValueError, match="NaN"):
+        np.nanargmax(sw.full((2, 2), np.nan), 0)
+
+
+def test_dtypes_pass_for_numpys():
+    for name in ("bool", "int32", "float32", "complex128"):
+        dtype, other = getattr(sw, name), np.dtype(name)
+        assert isinstance(dtype, np.dtype) and type(dtype) is sw.dtype and np.dtype(dtype) == other
+        assert np.issubdtype(dtype, other.type) and np.result_type(dtype, other) == other
+        for attribute in "name kind char num itemsize alignment str names fields subdtype shape hasobject isnative type".split():
+            assert getattr(dtype, attribute) == getattr(other, attribute), attribute
+        assert dtype.base is dtype
+
+
+def test_spaces_by_ratios():
+    for arguments, options in [((-3, 0, 10), {}), ((0, 2, 5), {"base": 2.0, "endpoint": False}), ((1, 1, 1), {}), ((0, 1, 0), {})]:
+        np.testing.assert_allclose(sw.asnumpy(sw.logspace(*arguments, **options)), np.logspace(*arguments, **options), rtol=1e-13)
+    for arguments, options in [((1, 1000, 4), {}), ((3.5, 0.1, 7), {}), ((2, 8, 3), {"endpoint": False}), ((5, 5, 1), {})]:
+        made = sw.geomspace(*arguments, **options)
+        np.testing.assert_allclose(sw.asnumpy(made), np.geomspace(*arguments, **options), rtol=1e-13)
+        assert made[0] == arguments[0]
+    assert sw.logspace(0, 3, 4, dtype="int32").tolist() == [1, 10, 100, 1000]
+    with pytest.raises(ValueError, match="greater than zero"):
+        sw.geomspace(0, 1)
+
+
+def test_least_squares_by_numpys_name():
+    a, b = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), np.array([6.0, 0.0, 1.0])
+    found = sw.linalg.lstsq(sw.asarray(a), sw.asarray(b), rcond=1e-9)
+    np.testing.assert_allclose(sw.asnumpy(found.x), np.linalg.lstsq(a, b, rcond=1e-9)[0], rtol=1e-12)

@@ -11,6 +11,7 @@ from . import (
     dppy as dppy,
     fft as fft,
     kernel_api as kernel_api,
+    lib as lib,
     linalg as linalg,
     program as program,
     random as random,
@@ -55,6 +56,7 @@ from ._names import (
     flatnonzero as flatnonzero,
     fliplr as fliplr,
     flipud as flipud,
+    geomspace as geomspace,
     hstack as hstack,
     identity as identity,
     inner as inner,
@@ -62,9 +64,15 @@ from ._names import (
     iscomplexobj as iscomplexobj,
     isrealobj as isrealobj,
     left_shift as left_shift,
+    logspace as logspace,
     mod as mod,
+    nanargmax as nanargmax,
+    nanargmin as nanargmin,
+    nancumprod as nancumprod,
+    nancumsum as nancumsum,
     ndim as ndim,
     outer as outer,
+    piecewise as piecewise,
     power as power,
     ptp as ptp,
     radians as radians,
@@ -109,17 +117,23 @@ class dtype:
     @property
     def str(self) -> _str: ...
     @property
+    def base(self) -> dtype: ...
+    @property
     def byteorder(self) -> _str: ...
     @property
     def char(self) -> _str: ...
     @property
     def fields(self) -> None: ...
     @property
+    def hasobject(self) -> _bool: ...
+    @property
     def isnative(self) -> _bool: ...
     @property
     def names(self) -> None: ...
     @property
     def num(self) -> _int: ...
+    @property
+    def shape(self) -> tuple[()]: ...
     @property
     def subdtype(self) -> None: ...
     @property
@@ -891,7 +905,7 @@ class _Info:
     @staticmethod
     def default_device() -> Device: ...
     @staticmethod
-    def devices() -> tuple[Device, ...]: ...
+    def devices() -> list[Device]: ...
     @staticmethod
     def default_dtypes(*, device: _DeviceLike | None = None) -> dict[_str, _dtype]: ...
     @staticmethod
@@ -911,7 +925,7 @@ def add(
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def add_at(x: usm_ndarray, indices: Any, values: _Array | _complex, /) -> None: ...
+def add_at(x: _Array, indices: Any, values: _Array | _complex, /) -> None: ...
 def all(
     x: _Array,
     /,
@@ -1427,7 +1441,13 @@ def mean(
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
-def median(x: _Array, /, *, axis: _int | Sequence[_int] | None = None, keepdims: _bool = False) -> usm_ndarray: ...
+def median(
+    x: _Array,
+    /,
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
 def memmap(
     filename: Any,
     dtype: _DTypeLike | None = None,
@@ -1474,59 +1494,92 @@ def nan_to_num(
     posinf: _float | None = None,
     neginf: _float | None = None,
 ) -> usm_ndarray: ...
-def nanmax(x: _Array, /, *, axis: _int | Sequence[_int] | None = None, keepdims: _bool = False) -> usm_ndarray: ...
-def nanmean(x: _Array, /, *, axis: _int | Sequence[_int] | None = None, keepdims: _bool = False) -> usm_ndarray: ...
-def nanmedian(x: _Array, /, *, axis: _int | Sequence[_int] | None = None, keepdims: _bool = False) -> usm_ndarray: ...
-def nanmin(x: _Array, /, *, axis: _int | Sequence[_int] | None = None, keepdims: _bool = False) -> usm_ndarray: ...
+def nanmax(
+    x: _Array,
+    /,
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanmean(
+    x: _Array,
+    /,
+    axis: _int | Sequence[_int] | None = None,
+    dtype: _DTypeLike | None = None,
+    out: usm_ndarray | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanmedian(
+    x: _Array,
+    /,
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
+def nanmin(
+    x: _Array,
+    /,
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    keepdims: _bool = False,
+) -> usm_ndarray: ...
 def nanpercentile(
     x: _Array,
-    q: _Array | _float | Sequence[_float],
     /,
-    *,
+    q: _Array | _float | Sequence[_float],
     axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
     method: _str = "linear",
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanprod(
     x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
     dtype: _DTypeLike | None = None,
+    out: usm_ndarray | None = None,
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanquantile(
     x: _Array,
-    q: _Array | _float | Sequence[_float],
     /,
-    *,
+    q: _Array | _float | Sequence[_float],
     axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
     method: _str = "linear",
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanstd(
     x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
-    correction: _float = 0.0,
+    dtype: _DTypeLike | None = None,
+    out: usm_ndarray | None = None,
+    ddof: _float | None = None,
     keepdims: _bool = False,
+    *,
+    correction: _float = 0.0,
 ) -> usm_ndarray: ...
 def nansum(
     x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
     dtype: _DTypeLike | None = None,
+    out: usm_ndarray | None = None,
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanvar(
     x: _Array,
     /,
-    *,
     axis: _int | Sequence[_int] | None = None,
-    correction: _float = 0.0,
+    dtype: _DTypeLike | None = None,
+    out: usm_ndarray | None = None,
+    ddof: _float | None = None,
     keepdims: _bool = False,
+    *,
+    correction: _float = 0.0,
 ) -> usm_ndarray: ...
 def negative(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 newaxis: Final[None]
@@ -1578,16 +1631,17 @@ def pad(
 ) -> usm_ndarray: ...
 def percentile(
     x: _Array,
-    q: _Array | _float | Sequence[_float],
     /,
-    *,
+    q: _Array | _float | Sequence[_float],
     axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
     method: _str = "linear",
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def permute_dims(x: _Array, /, axes: Sequence[_int]) -> usm_ndarray: ...
 pi: Final[_float]
-def place(x: usm_ndarray, mask: _Array, vals: _Array, /) -> None: ...
+def place(x: _Array, mask: _Array, vals: _Array, /) -> None: ...
 def polyval(p: _Array | Sequence[_complex], x: _Array, /) -> usm_ndarray: ...
 def positive(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def pow(
@@ -1607,7 +1661,7 @@ def prod(
     keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def put(
-    x: usm_ndarray,
+    x: _Array,
     indices: _Array | Sequence[Any] | _int,
     vals: _Array | _complex,
     /,
@@ -1616,20 +1670,21 @@ def put(
     mode: _str = "raise",
 ) -> None: ...
 def put_along_axis(
-    x: usm_ndarray,
-    indices: _Array | Sequence[Any] | _int,
-    vals: _Array | _complex,
+    x: _Array,
     /,
-    *,
+    indices: _Array | Sequence[Any] | _int,
+    values: _Array | _complex,
     axis: _int = -1,
+    *,
     mode: _str = "raise",
 ) -> None: ...
 def quantile(
     x: _Array,
-    q: _Array | _float | Sequence[_float],
     /,
-    *,
+    q: _Array | _float | Sequence[_float],
     axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
     method: _str = "linear",
     keepdims: _bool = False,
 ) -> usm_ndarray: ...

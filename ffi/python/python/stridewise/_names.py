@@ -1,5 +1,7 @@
 """NumPy's names for what the namespace has under those of the array API, and small functions that NumPy has beside them."""
 
+import math as _math
+
 from . import _native as _sw
 
 absolute = fabs = _sw.abs
@@ -199,6 +201,21 @@ def flipud(x, /):
     return _sw.flip(x, axis=0)
 
 
+def geomspace(start, stop, /, num=50, *, endpoint=True, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None):
+    """So many numbers of equal ratios from start to stop, both greater than zero, as `linspace` has the arguments."""
+    if not (start > 0 and stop > 0):
+        raise ValueError(f"invalid value: `start` is {start} and `stop` is {stop}; expected numbers greater than zero")
+    ends = _math.log10(start), _math.log10(stop)
+    options = {"endpoint": endpoint, "dtype": dtype, "device": device, "usm_type": usm_type, "sycl_queue": sycl_queue, "queue": queue}
+    made = logspace(*ends, num, **options)
+    # The ends are those that are asked for, whatever a power rounds to.
+    if num > 0:
+        made[0] = start
+    if num > 1 and endpoint:
+        made[-1] = stop
+    return made
+
+
 def hstack(arrays, /):
     """Arrays joined along the second axis, or along the first where they have one."""
     arrays = [atleast_1d(x) for x in arrays]
@@ -224,6 +241,53 @@ def iscomplexobj(x, /):
 def isrealobj(x, /):
     """Whether elements are no complex numbers."""
     return not iscomplexobj(x)
+
+
+def logspace(
+    start, stop, /, num=50, *, endpoint=True, base=10.0, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None
+):  # fmt: skip
+    """So many powers of a base, whose exponents are at equal distances from start to stop, as `linspace` has the arguments."""
+    exponents = _sw.linspace(
+        start, stop, num, endpoint=endpoint, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue
+    )  # fmt: skip
+    powers = _sw.pow(_sw.full_like(exponents, base), exponents)
+    return powers if dtype is None else _sw.astype(powers, dtype, copy=False)
+
+
+def _without_nan(x, value):
+    """The elements, with a value in the place of NaN, and whether there are such elements at all."""
+    x = _array(x)
+    if not _sw.isdtype(x.dtype, ("real floating", "complex floating")):
+        return x, None
+    missing = _sw.isnan(x)
+    return _sw.where(missing, value, x), missing
+
+
+def _nan_place(fold, x, value, axis, out, keepdims):
+    filled, missing = _without_nan(x, value)
+    if missing is not None and bool(_sw.any(_sw.all(missing, axis=axis))):
+        raise ValueError("invalid value: all elements along `axis` are NaN; expected one that is not")
+    return _delivered(fold(filled, axis=axis, keepdims=keepdims), out)
+
+
+def nanargmax(x, /, axis=None, out=None, keepdims=False):
+    """The place of the largest element that is not NaN along an axis, or among all. Raises ValueError where all are NaN."""
+    return _nan_place(_sw.argmax, x, -_sw.inf, axis, out, keepdims)
+
+
+def nanargmin(x, /, axis=None, out=None, keepdims=False):
+    """The place of the smallest element that is not NaN along an axis, or among all. Raises ValueError where all are NaN."""
+    return _nan_place(_sw.argmin, x, _sw.inf, axis, out, keepdims)
+
+
+def nancumprod(x, /, axis=None, dtype=None, out=None):
+    """Running products as `cumprod`, with NaN as one."""
+    return cumprod(_without_nan(x, 1)[0], axis, dtype, out)
+
+
+def nancumsum(x, /, axis=None, dtype=None, out=None):
+    """Running sums as `cumsum`, with NaN as zero."""
+    return cumsum(_without_nan(x, 0)[0], axis, dtype, out)
 
 
 def ndim(x, /):
@@ -273,6 +337,32 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
             'coefficients; help: ask for "unscaled"'
         )
     return found, covariances * (residuals / left)
+
+
+def piecewise(x, condlist, funclist, /, *args, **kw):
+    """The elements by functions or values, each where its condition, an array of bool, is true; one more than conditions is for
+    the rest, which is zero without one. A function is called with the elements in question, and what comes after."""
+    x = _array(x)
+    if isinstance(condlist, _sw.usm_ndarray) and condlist.ndim == x.ndim or not hasattr(condlist, "__len__"):
+        condlist = [condlist]
+    elif len(condlist) and isinstance(condlist[0], bool):
+        condlist = [condlist]
+    conditions = [_sw.astype(_array(condition), _sw.bool, copy=False) for condition in condlist]
+    functions = list(funclist)
+    if len(functions) == len(conditions) + 1:
+        rest = _sw.zeros_like(x, dtype=_sw.bool)
+        for condition in conditions:
+            rest = _sw.logical_or(rest, condition)
+        conditions.append(_sw.logical_not(rest))
+    if len(functions) != len(conditions):
+        raise ValueError(
+            f"invalid value: `funclist` has {len(functions)} functions and `condlist` {len(conditions)} conditions; expected as "
+            "many, or one function more"
+        )
+    made = _sw.zeros_like(x)
+    for condition, function in zip(conditions, functions):
+        made[condition] = function(x[condition], *args, **kw) if callable(function) else function
+    return made
 
 
 def ptp(x, /, axis=None, out=None, keepdims=False):
@@ -332,14 +422,29 @@ def transpose(x, /, axes=None):
     return x.T if axes is None else _sw.permute_dims(x, axes)
 
 
-def unique(x, /, return_index=False, return_inverse=False, return_counts=False):
+def unique(x, /, return_index=False, return_inverse=False, return_counts=False, *, equal_nan=True):
     """The different elements, sorted; with what is asked for beside them, a tuple: the first place of each, for each element of x
-    its place among them, how often each occurs."""
-    if not (return_index or return_inverse or return_counts):
-        return _sw.unique_values(x)
-    found = _sw.unique_all(x)
+    its place among them, how often each occurs. equal_nan: whether all NaN are one element, the last; else each is its own."""
+    x = _array(x)
+    found = _sw.unique_all(x) if return_index or return_inverse or return_counts else (_sw.unique_values(x),)
+    if equal_nan and _sw.isdtype(x.dtype, ("real floating", "complex floating")):
+        found = _one_nan(found)
     asked = (True, return_index, return_inverse, return_counts)
-    return tuple(part for part, wanted in zip(found, asked) if wanted)
+    return found[0] if len(found) == 1 else tuple(part for part, wanted in zip(found, asked) if wanted)
+
+
+def _one_nan(found):
+    """What `unique_all` has found, or values alone, with all NaN, which are the last ones, as one."""
+    missing = int(_sw.count_nonzero(_sw.isnan(found[0])))
+    if missing < 2:
+        return found
+    first = found[0].size - missing
+    if len(found) == 1:
+        return (found[0][: first + 1],)
+    values, indices, inverse, counts = found
+    places = _sw.concat([indices[:first], _sw.min(indices[first:], keepdims=True)])
+    number = _sw.concat([counts[:first], _sw.sum(counts[first:], keepdims=True)])
+    return values[: first + 1], places, _sw.clip(inverse, max=first), number
 
 
 def vdot(x1, x2, /):

@@ -62,6 +62,19 @@ fix = _sw.trunc
 def flatnonzero(x: _Array, /) -> usm_ndarray: ...
 def fliplr(x: _Array, /) -> usm_ndarray: ...
 def flipud(x: _Array, /) -> usm_ndarray: ...
+def geomspace(
+    start: _float,
+    stop: _float,
+    /,
+    num: _int = 50,
+    *,
+    endpoint: _bool = True,
+    dtype: _DTypeLike | None = None,
+    device: _DeviceLike | None = None,
+    usm_type: _str | None = None,
+    sycl_queue: Queue | None = None,
+    queue: Queue | None = None,
+) -> usm_ndarray: ...
 def hstack(arrays: Iterable[_Array], /) -> usm_ndarray: ...
 def identity(
     n: _int,
@@ -79,8 +92,37 @@ def iscomplexobj(x: Any, /) -> _bool: ...
 def isrealobj(x: Any, /) -> _bool: ...
 left_shift = _sw.bitwise_left_shift
 mod = _sw.remainder
+def logspace(
+    start: _float,
+    stop: _float,
+    /,
+    num: _int = 50,
+    *,
+    endpoint: _bool = True,
+    base: _float = 10.0,
+    dtype: _DTypeLike | None = None,
+    device: _DeviceLike | None = None,
+    usm_type: _str | None = None,
+    sycl_queue: Queue | None = None,
+    queue: Queue | None = None,
+) -> usm_ndarray: ...
+def nanargmax(
+    x: _Array, /, axis: _int | None = None, out: usm_ndarray | None = None, keepdims: _bool = False
+) -> usm_ndarray: ...
+def nanargmin(
+    x: _Array, /, axis: _int | None = None, out: usm_ndarray | None = None, keepdims: _bool = False
+) -> usm_ndarray: ...
+def nancumprod(
+    x: _Array, /, axis: _int | None = None, dtype: _DTypeLike | None = None, out: usm_ndarray | None = None
+) -> usm_ndarray: ...
+def nancumsum(
+    x: _Array, /, axis: _int | None = None, dtype: _DTypeLike | None = None, out: usm_ndarray | None = None
+) -> usm_ndarray: ...
 def ndim(x: Any, /) -> _int: ...
 def outer(x1: _Array, x2: _Array, /) -> usm_ndarray: ...
+def piecewise(
+    x: _Array, condlist: Any, funclist: Sequence[Any], /, *args: Any, **kw: Any
+) -> usm_ndarray: ...
 power = _sw.pow
 def polyfit(
     x: _Array | Sequence[_complex],
@@ -118,7 +160,13 @@ def trace(
 def transpose(x: _Array, /, axes: Sequence[_int] | None = None) -> usm_ndarray: ...
 true_divide = _sw.divide
 def unique(
-    x: _Array, /, return_index: _bool = False, return_inverse: _bool = False, return_counts: _bool = False
+    x: _Array,
+    /,
+    return_index: _bool = False,
+    return_inverse: _bool = False,
+    return_counts: _bool = False,
+    *,
+    equal_nan: _bool = True,
 ) -> Any: ...
 def vdot(x1: _Array, x2: _Array, /) -> usm_ndarray: ...
 def vstack(arrays: Iterable[_Array], /) -> usm_ndarray: ...

@@ -171,7 +171,33 @@ _METHODS = {"__call__": _call, "reduce": _reduce, "accumulate": _accumulate, "at
 
 
 def _where(condition, *values):
-    return sw.where(condition, *values) if values else sw.nonzero(condition)
+    if not values:
+        return sw.nonzero(condition)
+    # NumPy's takes all numbers as conditions.
+    if not isinstance(condition, bool) and getattr(condition, "dtype", None) != sw.bool:
+        condition = sw.not_equal(_listed(condition, _queue(values)), 0)
+    return sw.where(condition, *values)
+
+
+def _quantiles(quantiles):
+    def found(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, **options):
+        _refuse_rest(f"numpy.{quantiles.__name__}", options)
+        return quantiles(a, q, axis, out=out, method=method, keepdims=keepdims)
+
+    return found
+
+
+def _median(median):
+    def found(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+        return median(a, axis, out, keepdims)
+
+    return found
+
+
+def _unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):
+    if axis is not None and ar.ndim != 1:
+        raise _missing("numpy.unique along an axis")
+    return sw.unique(ar, return_index, return_inverse, return_counts, equal_nan=equal_nan)
 
 
 def _clip(x, a_min=None, a_max=None, out=None, *, min=None, max=None):
@@ -186,6 +212,36 @@ def _copyto(dst, src, casting="same_kind", where=True):
         target[where] = src[where] if getattr(src, "shape", ()) == target.shape else src
     if target is not dst:
         target.wait()
+
+
+def _put(a, ind, v, mode="raise"):
+    indices, values = sw.asarray(ind, device=_queue([a, ind, v])), sw.asarray(v, device=_queue([a, ind, v]))
+    # NumPy's goes through the values again from the start where there are fewer than places.
+    if 1 != values.size != indices.size:
+        values = sw.take(values, sw.arange(indices.size, device=values.queue), mode="wrap")
+    sw.put(a, sw.reshape(indices, -1), sw.reshape(values, -1), mode=mode)
+
+
+def _place(arr, mask, vals):
+    sw.place(arr, sw.astype(_listed(mask, arr.queue), sw.bool, copy=False), sw.reshape(sw.asarray(vals, dtype=arr.dtype, device=arr.queue), -1))
+
+
+def _put_along_axis(arr, indices, values, axis):
+    axis, arr = (0, arr.reshape(-1)) if axis is None else (axis, arr)
+    sw.put_along_axis(arr, indices, _listed(values, _queue([arr, indices, values])), axis)
+
+
+def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    axes = (axis,) * 3 if axis is not None else (axisa, axisb, axisc)
+    queue = _queue([a, b])
+    a, b = (sw.moveaxis(sw.asarray(x, device=queue), k, -1) for x, k in zip((a, b), axes))
+    return sw.moveaxis(sw.linalg.cross(a, b), -1, axes[2])
+
+
+def _interp(x, xp, fp, left=None, right=None, period=None):
+    _refuse_rest("numpy.interp", {} if period is None else {"period": period})
+    queue = _queue([x, xp, fp])
+    return sw.interp(*(sw.asarray(each, device=queue) for each in (x, xp, fp)), left=left, right=right)
 
 
 def _like(like, full, *value):
@@ -217,6 +273,11 @@ def _joined(join):
 #: Functions of NumPy's that are called otherwise than ours of the same name.
 _ADAPTED = {
     "clip": _clip, "concatenate": _joined(sw.concat), "copyto": _copyto, "round": sw.around, "stack": _joined(sw.stack),
+    "cross": _cross, "interp": _interp,
+    "place": _place, "put": _put, "put_along_axis": _put_along_axis,
+    "median": _median(sw.median), "nanmedian": _median(sw.nanmedian), "unique": _unique,
+    "quantile": _quantiles(sw.quantile), "percentile": _quantiles(sw.percentile),
+    "nanquantile": _quantiles(sw.nanquantile), "nanpercentile": _quantiles(sw.nanpercentile),
     "where": _where, "empty_like": _like(sw.empty_like, sw.empty), "full_like": _full_like,
     "ones_like": _like(sw.ones_like, sw.ones), "zeros_like": _like(sw.zeros_like, sw.zeros),
     # Their answers are about memory that NumPy sees, and no array is made.
@@ -224,7 +285,7 @@ _ADAPTED = {
     "shares_memory": lambda a, b, max_work=None: np.shares_memory(np.asarray(a), np.asarray(b)),
 }  # fmt: skip
 
-_MODULES = {"numpy": sw, "numpy.linalg": sw.linalg, "numpy.fft": sw.fft}
+_MODULES = {"numpy": sw, "numpy.linalg": sw.linalg, "numpy.fft": sw.fft, "numpy.lib.stride_tricks": sw.lib.stride_tricks}
 
 
 def call_function(function, types, args, kwargs):

@@ -147,13 +147,13 @@ def kron(x1, x2, /):
     return _linalg.kron(x1, x2)
 
 
-def lstsq(x1, x2, /, *, rtol=None):
+def lstsq(x1, x2, /, rcond=None, *, rtol=None):
     """The solutions of x1 @ x = x2 that come nearest, by singular values: a named tuple (x, residuals, rank, s) of the
     solutions, the squared distances for each column of x2, the ranks of x1, and its singular values.
 
-    rtol: as for `matrix_rank`. Raises as `solve` and `svd`.
+    rtol, by NumPy's name rcond: as for `matrix_rank`. Raises as `solve` and `svd`.
     """
-    return LstsqResult(*_linalg.lstsq(x1, x2, rtol))
+    return LstsqResult(*_linalg.lstsq(x1, x2, rcond if rtol is None else rtol))
 
 
 def lu(x, /):

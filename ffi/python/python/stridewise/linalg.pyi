@@ -62,6 +62,7 @@ def lstsq(
     x1: usm_ndarray,
     x2: usm_ndarray,
     /,
+    rcond: float | usm_ndarray | None = None,
     *,
     rtol: float | usm_ndarray | None = None,
 ) -> LstsqResult: ...

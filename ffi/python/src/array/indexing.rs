@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PySlice, PyTuple};
-use stridewise::{ArrayOrScalar, Dtype, Index, Op, Queue, Reduction, Scalar, SliceItem, UsmArray, Weak};
+use stridewise::{
+    ArrayOrScalar, Dtype, Error, Index, Op, Queue, Reduction, Scalar, SliceItem, UsmArray, Weak,
+};
 
 use super::operand::{Given, Operand, together};
 use super::{Now, PyArray};
-use crate::errors::{Fault, Result};
+use crate::errors::{self, Fault, Result};
 use crate::namespace::sequence;
 use crate::protocol::{self, Request};
 
@@ -198,7 +200,7 @@ impl PyArray {
         let array = &self.array();
         Ok(match Key::read(key, array)? {
             Key::Basic(items) => array.slice(&items)?,
-            Key::Advanced(items) => py.detach(|| array.index(&items))?,
+            Key::Advanced(items) => py.detach(|| array.index(&items)).map_err(errors::of_key)?,
         }
         .into())
     }
@@ -210,8 +212,14 @@ impl PyArray {
         match Key::read(key, array)? {
             Key::Basic(items) => value.assign_to(py, &array.slice(&items)?),
             Key::Advanced(items) => {
-                py.detach(|| array.assign_index(&items, value.get()))?;
-                Ok(())
+                let written = py.detach(|| array.assign_index(&items, value.get()));
+                written.map(drop).map_err(|error| {
+                    // Of shapes that do not fit, the key's or the value's: the key alone says.
+                    match matches!(error, Error::Shape(_)).then(|| py.detach(|| array.index(&items))) {
+                        Some(Err(of_key)) => errors::of_key(of_key),
+                        _ => error.into(),
+                    }
+                })
             }
         }
     }

@@ -59,6 +59,27 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     }
 }
 
+/// An array that a function writes to: one of ours, or one of NumPy's in its own memory. What is known outside is written
+/// when the call returns.
+pub(crate) struct Target<'py>(pub(crate) Given<'py>);
+
+impl<'py> FromPyObject<'_, 'py> for Target<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray>() {
+            return Ok(Self(Given::Ours(Now::of(array.borrow()))));
+        }
+        match protocol::numpy::for_writing(&object)? {
+            Some(array) => Ok(Self(Given::Numpys(array))),
+            None => Err(PyTypeError::new_err(format!(
+                "what is written to is of type {}; expected a usm_ndarray or a NumPy array",
+                object.get_type().name()?
+            ))),
+        }
+    }
+}
+
 /// What may be one of several arrays that an operation takes.
 pub(crate) trait Part {
     /// The array that it is.

@@ -7,9 +7,9 @@ use stridewise::{ArrayOrScalar, IndexMode, Op, UsmArray, elementwise};
 
 use super::output::deliver;
 use super::placement::{Lie, order_of};
+use crate::array::PyArray;
 use crate::array::indexing::indices_of;
-use crate::array::operand::{Given, Operand, together};
-use crate::array::{Now, PyArray};
+use crate::array::operand::{Given, Operand, Target, together};
 use crate::errors::{Fault, Result};
 use crate::objects;
 
@@ -84,13 +84,13 @@ fn stored<'a>(values: &'a Operand<'_>, array: &UsmArray) -> Result<ArrayOrScalar
 #[pyo3(signature = (x, indices, vals, /, *, axis=None, mode="raise"))]
 fn put(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Target<'_>,
     indices: &Bound<'_, PyAny>,
     mut vals: Operand<'_>,
     axis: Option<isize>,
     mode: &str,
 ) -> Result<()> {
-    let (mut x, mode) = (Given::Ours(Now::of(x)), mode_of(mode)?);
+    let (Target(mut x), mode) = (x, mode_of(mode)?);
     together!(x, vals);
     let x = x.array();
     let (indices, values) = (&indices_of(indices, x)?, stored(&vals, x)?);
@@ -101,19 +101,19 @@ fn put(
 /// Writes values, an array or a number that broadcasts to the shape of the `take_along_axis` with the same arguments, to
 /// its elements. Errors as for `put`.
 #[pyfunction]
-#[pyo3(signature = (x, indices, vals, /, *, axis=-1, mode="raise"), text_signature = "(x, indices, vals, /, *, axis=-1, mode='raise')")]
+#[pyo3(signature = (x, /, indices, values, axis=-1, *, mode="raise"), text_signature = "(x, /, indices, values, axis=-1, *, mode='raise')")]
 fn put_along_axis(
     py: Python<'_>,
-    x: PyRef<'_, PyArray>,
+    x: Target<'_>,
     indices: &Bound<'_, PyAny>,
-    mut vals: Operand<'_>,
+    mut values: Operand<'_>,
     axis: isize,
     mode: &str,
 ) -> Result<()> {
-    let (mut x, mode) = (Given::Ours(Now::of(x)), mode_of(mode)?);
-    together!(x, vals);
+    let (Target(mut x), mode) = (x, mode_of(mode)?);
+    together!(x, values);
     let x = x.array();
-    let (indices, values) = (&indices_of(indices, x)?, stored(&vals, x)?);
+    let (indices, values) = (&indices_of(indices, x)?, stored(&values, x)?);
     py.detach(|| x.put_along_axis(indices, values, axis, mode))?;
     Ok(())
 }
@@ -143,8 +143,8 @@ fn extract(py: Python<'_>, mut condition: Given<'_>, mut x: Given<'_>) -> Result
 /// TypeError for a mask that is not bool.
 #[pyfunction]
 #[pyo3(signature = (x, mask, vals, /))]
-fn place(py: Python<'_>, x: PyRef<'_, PyArray>, mut mask: Given<'_>, mut vals: Given<'_>) -> Result<()> {
-    let mut x = Given::Ours(Now::of(x));
+fn place(py: Python<'_>, x: Target<'_>, mut mask: Given<'_>, mut vals: Given<'_>) -> Result<()> {
+    let Target(mut x) = x;
     together!(x, mask, vals);
     let (x, mask, values) = (x.array(), mask.array(), vals.array());
     py.detach(|| x.place(mask, values))?;

@@ -6,6 +6,8 @@ use pyo3::types::PyTuple;
 use stridewise::{Bins, Dtype, QuantileMethod, Reduction, Spacing, UsmArray};
 
 use super::axes::axes_of;
+use super::output::deliver;
+use super::reduction::{converted, correction_of};
 use super::sequence;
 use crate::array::PyArray;
 use crate::array::construct::integers;
@@ -15,6 +17,9 @@ use crate::errors::{Fault, Result, shown};
 
 /// An argument that may be missing.
 type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+/// The array to write to, where there is one.
+type Out<'py> = Option<Bound<'py, PyArray>>;
 
 /// Functions of one array.
 macro_rules! unary {
@@ -76,18 +81,19 @@ macro_rules! sums {
     ($($name:ident $Reduction:ident $what:literal;)*) => {$(
         #[doc = concat!($what, "\n\ndtype: that elements are converted to first, as `sum` has it. ", about_axes!(), ".")]
         #[pyfunction]
-        #[pyo3(signature = (x, /, *, axis=None, dtype=None, keepdims=false))]
-        fn $name(
-            py: Python<'_>,
-            x: Given<'_>,
-            axis: Argument<'_, '_>,
-            dtype: Argument<'_, '_>,
+        #[pyo3(signature = (x, /, axis=None, dtype=None, out=None, keepdims=false))]
+        fn $name<'py>(
+            py: Python<'py>,
+            x: Given<'py>,
+            axis: Argument<'_, 'py>,
+            dtype: Argument<'_, 'py>,
+            out: Out<'py>,
             keepdims: bool,
-        ) -> Result<PyArray> {
-            let x: &UsmArray = &x.array();
+        ) -> Result<Bound<'py, PyArray>> {
+            let x: &UsmArray = x.array();
             let (axes, dtype) = (axes_of("axis", axis)?, dtype::optional(dtype, x.device().dtype_support())?);
             let reduced = || x.reduce_numbers(Reduction::$Reduction, axes.as_deref(), keepdims, dtype);
-            Ok(py.detach(reduced)?.into())
+            deliver(py, out.as_ref(), reduced)
         }
     )*};
 }
@@ -101,11 +107,17 @@ macro_rules! reductions {
     ($($name:ident ($x:ident, $axes:ident, $keepdims:ident) $what:literal => $compute:expr;)*) => {$(
         #[doc = concat!($what, "\n\n", about_axes!(), ", TypeError for complex numbers where they have no order.")]
         #[pyfunction]
-        #[pyo3(signature = (x, /, *, axis=None, keepdims=false))]
-        fn $name(py: Python<'_>, x: Given<'_>, axis: Argument<'_, '_>, keepdims: bool) -> Result<PyArray> {
-            let $x: &UsmArray = &x.array();
+        #[pyo3(signature = (x, /, axis=None, out=None, keepdims=false))]
+        fn $name<'py>(
+            py: Python<'py>,
+            x: Given<'py>,
+            axis: Argument<'_, 'py>,
+            out: Out<'py>,
+            keepdims: bool,
+        ) -> Result<Bound<'py, PyArray>> {
+            let $x: &UsmArray = x.array();
             let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
-            Ok(py.detach(|| $compute)?.into())
+            deliver(py, out.as_ref(), || $compute)
         }
     )*};
 }
@@ -114,8 +126,6 @@ reductions! {
         => x.reduce_numbers(Reduction::Min, axes.as_deref(), keepdims, None);
     nanmax (x, axes, keepdims) "The largest of the elements that are not NaN over axes; NaN where all are."
         => x.reduce_numbers(Reduction::Max, axes.as_deref(), keepdims, None);
-    nanmean (x, axes, keepdims) "The mean of the elements that are not NaN over axes; NaN of none."
-        => x.nanmean(axes.as_deref(), keepdims);
     median (x, axes, keepdims) "The median over axes, the mean of the two in the middle of an even number; NaN where an \
         element is."
         => x.median(axes.as_deref(), keepdims, false);
@@ -123,24 +133,49 @@ reductions! {
         => x.median(axes.as_deref(), keepdims, true);
 }
 
+#[doc = concat!("The mean of the elements that are not NaN over axes; NaN of none.\n\ndtype: that elements are converted to \
+    first. ", about_axes!(), ".")]
+#[pyfunction]
+#[pyo3(signature = (x, /, axis=None, dtype=None, out=None, keepdims=false))]
+fn nanmean<'py>(
+    py: Python<'py>,
+    x: Given<'py>,
+    axis: Argument<'_, 'py>,
+    dtype: Argument<'_, 'py>,
+    out: Out<'py>,
+    keepdims: bool,
+) -> Result<Bound<'py, PyArray>> {
+    let x: &UsmArray = x.array();
+    let (axes, dtype) = (axes_of("axis", axis)?, dtype::optional(dtype, x.device().dtype_support())?);
+    deliver(py, out.as_ref(), || converted(x, dtype)?.nanmean(axes.as_deref(), keepdims))
+}
+
 /// Reductions with a correction of the number of elements.
 macro_rules! spreads {
     ($($name:ident $what:literal;)*) => {$(
         #[doc = concat!($what, " of the elements that are not NaN over axes; NaN where there are no more of them than \
-            correction.\n\ncorrection: subtracted from the number of elements. ", about_axes!(), ", ValueError for a \
-            correction that is not finite.")]
+            correction.\n\ndtype: that elements are converted to first. correction, by its other name ddof: subtracted from \
+            the number of elements. ", about_axes!(), ", ValueError for a correction that is not finite.")]
         #[pyfunction]
-        #[pyo3(signature = (x, /, *, axis=None, correction=0.0, keepdims=false))]
-        fn $name(
-            py: Python<'_>,
-            x: Given<'_>,
-            axis: Argument<'_, '_>,
-            correction: f64,
+        #[pyo3(
+            signature = (x, /, axis=None, dtype=None, out=None, ddof=None, keepdims=false, *, correction=None),
+            text_signature = "(x, /, axis=None, dtype=None, out=None, ddof=None, keepdims=False, *, correction=0.0)"
+        )]
+        #[allow(clippy::too_many_arguments)]
+        fn $name<'py>(
+            py: Python<'py>,
+            x: Given<'py>,
+            axis: Argument<'_, 'py>,
+            dtype: Argument<'_, 'py>,
+            out: Out<'py>,
+            ddof: Option<f64>,
             keepdims: bool,
-        ) -> Result<PyArray> {
-            let x: &UsmArray = &x.array();
-            let axes = axes_of("axis", axis)?;
-            Ok(py.detach(|| x.$name(axes.as_deref(), keepdims, correction))?.into())
+            correction: Option<f64>,
+        ) -> Result<Bound<'py, PyArray>> {
+            let x: &UsmArray = x.array();
+            let (axes, dtype) = (axes_of("axis", axis)?, dtype::optional(dtype, x.device().dtype_support())?);
+            let correction = correction_of(ddof, correction)?;
+            deliver(py, out.as_ref(), || converted(x, dtype)?.$name(axes.as_deref(), keepdims, correction))
         }
     )*};
 }
@@ -196,16 +231,17 @@ macro_rules! quantiles {
             \"lower\", \"higher\", \"midpoint\" or \"nearest\", what is taken between two elements. ", about_axes!(), ", \
             ValueError for other parts, TypeError for complex numbers.")]
         #[pyfunction]
-        #[pyo3(signature = (x, q, /, *, axis=None, method="linear", keepdims=false))]
-        fn $name(
-            py: Python<'_>,
-            x: Given<'_>,
-            q: &Bound<'_, PyAny>,
-            axis: Argument<'_, '_>,
+        #[pyo3(signature = (x, /, q, axis=None, out=None, *, method="linear", keepdims=false))]
+        fn $name<'py>(
+            py: Python<'py>,
+            x: Given<'py>,
+            q: &Bound<'py, PyAny>,
+            axis: Argument<'_, 'py>,
+            out: Out<'py>,
             method: &str,
             keepdims: bool,
-        ) -> Result<PyArray> {
-            let x: &UsmArray = &x.array();
+        ) -> Result<Bound<'py, PyArray>> {
+            let x: &UsmArray = x.array();
             let (axes, method) = (axes_of("axis", axis)?, method_of(method)?);
             let (mut parts, mut shape) = parts_of(py, q)?;
             parts.iter_mut().for_each(|part| *part /= $whole);
@@ -214,7 +250,7 @@ macro_rules! quantiles {
                 shape.extend(all.shape()[1..].iter().map(|extent| extent.cast_signed()));
                 all.reshape(&shape)
             };
-            Ok(py.detach(quantiles)?.into())
+            deliver(py, out.as_ref(), quantiles)
         }
     )*};
 }

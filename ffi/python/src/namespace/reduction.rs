@@ -87,8 +87,18 @@ reductions! {
         "." => x.count_nonzero(axes.as_deref(), keepdims);
 }
 
+/// What is subtracted from a number of elements, by either of its names.
+pub(super) fn correction_of(ddof: Option<f64>, correction: Option<f64>) -> Result<f64> {
+    match (ddof, correction) {
+        (Some(ddof), Some(correction)) => Err(Fault::Python(PyValueError::new_err(format!(
+            "`ddof` is {ddof} and `correction` is {correction}; expected one of both, for they are the same"
+        )))),
+        (ddof, correction) => Ok(ddof.or(correction).unwrap_or(0.0)),
+    }
+}
+
 /// The elements converted to a dtype, recorded; as they are without one.
-fn converted(x: &UsmArray, dtype: Option<Dtype>) -> stridewise::Result<UsmArray> {
+pub(super) fn converted(x: &UsmArray, dtype: Option<Dtype>) -> stridewise::Result<UsmArray> {
     dtype.map_or_else(|| Ok(x.clone()), |dtype| x.astype(dtype))
 }
 
@@ -166,12 +176,7 @@ macro_rules! spreads {
             let x: &UsmArray = &x.array();
             let axes = axes_of("axis", axis)?;
             let dtype = dtype::optional(dtype, x.device().dtype_support())?;
-            if let (Some(ddof), Some(correction)) = (ddof, correction) {
-                return Err(Fault::Python(PyValueError::new_err(format!(
-                    "`ddof` is {ddof} and `correction` is {correction}; expected one of both, for they are the same"
-                ))));
-            }
-            let correction = ddof.or(correction).unwrap_or(0.0);
+            let correction = correction_of(ddof, correction)?;
             deliver(py, out.as_ref(), || converted(x, dtype)?.$method(axes.as_deref(), keepdims, correction))
         }
     )*};

@@ -8,10 +8,10 @@ use stridewise::{Dtype, Overlap, Padding, Reduction, UsmArray, Weak};
 
 use super::axes::{arrays_of, axes_of};
 use super::sequence;
+use crate::array::PyArray;
 use crate::array::construct::integers;
 use crate::array::indexing::items_of;
-use crate::array::operand::{Given, Operand, number, together};
-use crate::array::{Now, PyArray};
+use crate::array::operand::{Given, Operand, Target, together};
 use crate::errors::{Fault, Result, shown};
 
 /// An argument that may be missing.
@@ -24,13 +24,8 @@ type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 /// the values do not broadcast or x is read-only.
 #[pyfunction]
 #[pyo3(signature = (x, indices, values, /))]
-fn add_at(
-    py: Python<'_>,
-    x: PyRef<'_, PyArray>,
-    indices: &Bound<'_, PyAny>,
-    mut values: Operand<'_>,
-) -> Result<()> {
-    let mut x = Given::Ours(Now::of(x));
+fn add_at(py: Python<'_>, x: Target<'_>, indices: &Bound<'_, PyAny>, mut values: Operand<'_>) -> Result<()> {
+    let Target(mut x) = x;
     together!(x, values);
     let x = x.array();
     let items = items_of(indices, x)?;
@@ -110,9 +105,10 @@ fn pad(
     let value = match constant_values {
         None if x.dtype() == Dtype::Bool => Weak::Bool(false),
         None => Weak::Int(0),
-        Some(value) => match number(value)? {
-            Some(value) => value,
-            None => {
+        Some(value) => match Operand::value(value)? {
+            Some(Operand::Weak(value)) => value,
+            Some(Operand::Scalar(value)) => value.weak(),
+            _ => {
                 return Err(Fault::Python(PyTypeError::new_err(format!(
                     "`constant_values` is {}; expected a number",
                     shown(value)

@@ -163,6 +163,7 @@ pub(crate) struct Numpy {
     array: Py<PyType>,
     mapped: Py<PyType>,
     scalar: Py<PyType>,
+    dtype: Py<PyType>,
 }
 
 impl Numpy {
@@ -175,11 +176,21 @@ impl Numpy {
         let find = || -> PyResult<Self> {
             let numpy = py.import("sys")?.getattr("modules")?.get_item("numpy")?;
             let class = |name: &str| Ok::<_, PyErr>(numpy.getattr(name)?.cast_into::<PyType>()?.unbind());
-            Ok(Self { array: class("ndarray")?, mapped: class("memmap")?, scalar: class("generic")? })
+            Ok(Self {
+                array: class("ndarray")?,
+                mapped: class("memmap")?,
+                scalar: class("generic")?,
+                dtype: class("dtype")?,
+            })
         };
         // What is there is looked for again while NumPy is not, or is still being imported.
         let found = find().ok()?;
         Some(CLASSES.get_or_init(py, || found))
+    }
+
+    /// The class of dtypes.
+    pub(crate) fn class_of_dtypes<'py>(&self, py: Python<'py>) -> Bound<'py, PyType> {
+        self.dtype.bind(py).clone()
     }
 
     /// Whether an object is a scalar of NumPy's.
@@ -195,17 +206,29 @@ impl Numpy {
     /// The array that one of NumPy's is, on its memory where an array can be. Other classes that are derived from NumPy's have
     /// rules of their own: masks, products.
     pub(crate) fn in_place(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+        self.imported(object, None)
+    }
+
+    fn imported(&self, object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Option<UsmArray>> {
         let class = object.get_type();
         if !class.is(&self.array) && !class.is(&self.mapped) {
             return Ok(None);
         }
-        Ok(import(object, &Request { queue: None, copy: None })?)
+        Ok(import(object, &Request { queue: None, copy })?)
     }
 }
 
 /// The array that an object is as one of NumPy's, as [`Numpy::in_place`] has it.
 pub(crate) fn in_place(object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
     Numpy::of(object.py()).map_or(Ok(None), |numpy| numpy.in_place(object))
+}
+
+/// The array that one of NumPy's is, on its memory, which is to be written; `None` where the object is none.
+///
+/// # Errors
+/// As for an import without a copy: of elements that are not aligned, or of another order of bytes.
+pub(crate) fn for_writing(object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray>> {
+    Numpy::of(object.py()).map_or(Ok(None), |numpy| numpy.imported(object, Some(false)))
 }
 
 /// A NumPy array with a copy of the elements. Raises TypeError for bfloat16, which NumPy has not.
