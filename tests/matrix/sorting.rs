@@ -23,6 +23,11 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.push(Case::new(name("isin"), move |device| isin(device, dtype)));
         cases.push(Case::new(name("looked_up"), move |device| looked_up(device, dtype)));
     }
+    // Not of `float32`: a device that is interpreted, and takes that alone, would take too long.
+    for dtype in [Dtype::F64, Dtype::I32] {
+        let name = format!("sorting::top_k_long/{}", short(dtype));
+        cases.push(Case::new(name, move |device| top_k_long(device, dtype)));
+    }
     cases.push(Case::new("sorting::mixed_dtypes/i32", mixed_dtypes));
     cases.push(Case::new("sorting::recorded/f32", recorded));
     cases
@@ -194,6 +199,35 @@ fn top_k(device: &Device, dtype: Dtype) -> Check {
         let mut every = values.clone();
         every.sort_by(|&a, &b| order(a, b, largest));
         expect(&format_args!("{what}, of all"), &best, &every[..values.len().min(3)])?;
+    }
+    Ok(())
+}
+
+/// A sequence that is long enough to be searched without being sorted: of different elements, of many that are equal, and
+/// with NaN here and there, or wherever one looks.
+fn top_k_long(device: &Device, dtype: Dtype) -> Check {
+    const LEN: usize = (1 << 20) + 300;
+    need(device, dtype)?;
+    let queue = device.queue()?;
+    let nan = |every: usize, i: usize| dtype == Dtype::F64 && i % every == 7;
+    let rounds = [(1 << 20, 150_000, &[1, 300][..]), (1 << 14, 1000, &[100]), (5, LEN, &[100])];
+    for (kinds, nan_every, firsts) in rounds {
+        let value = |i: usize| match nan(nan_every, i) {
+            true => f64::NAN,
+            false => ((i * 7_368_787) % kinds) as f64 - 1000.0,
+        };
+        let values: Vec<Scalar> = (0..LEN).map(|i| Scalar::F64(value(i)).cast(dtype)).collect();
+        let (x, _) = place(&queue, &[LEN], dtype, &values, Form::C)?;
+        for largest in [true, false] {
+            let mut places: Vec<usize> = (0..LEN).collect();
+            places.sort_by(|&a, &b| order(values[a], values[b], largest));
+            for &k in firsts {
+                let (best, from) = x.top_k(k, None, largest)?;
+                let what = format!("top {k} of {kinds} kinds, NaN at {nan_every}, largest {largest}");
+                expect(&what, &best, &places[..k].iter().map(|&i| values[i]).collect::<Vec<_>>())?;
+                expect(&what, &from, &as_indices(&places[..k]))?;
+            }
+        }
     }
     Ok(())
 }

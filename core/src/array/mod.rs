@@ -13,6 +13,7 @@ mod display;
 mod draws;
 mod einsum;
 mod elementwise;
+mod extremes;
 mod functions;
 mod indexing;
 mod interpolation;

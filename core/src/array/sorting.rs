@@ -65,7 +65,11 @@ impl UsmArray {
             ));
         }
         let sorted = axis.cast_signed();
-        if let Some(places) = self.top(k, sorted, largest)? {
+        let found = match self.top(k, sorted, largest)? {
+            None => self.first_by_tiles(k, axis, largest)?,
+            found => found,
+        };
+        if let Some(places) = found {
             return Ok((self.take_along_axis(&places, sorted, IndexMode::Clip)?, places));
         }
         let mut items = vec![SliceItem::Slice { start: None, stop: None, step: 1 }; axis];

@@ -12,20 +12,6 @@ use super::{Argument, Key, Stage, Target, Work, Writer};
 /// # Errors
 /// [`Error::Unsupported`] for a plan of another family.
 pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &Target) -> Result<Work<'a>> {
-    let wide = match plan.family {
-        Family::Search { table, .. } => {
-            table.extent.saturating_mul(table.stride.unsigned_abs().max(1)) > i32::MAX as usize
-        }
-        _ => true,
-    };
-    work_of_width(plan, target, wide)
-}
-
-/// As [`work`], with 64 bits for places in the table where `wide`.
-///
-/// # Errors
-/// As for [`work`].
-pub(super) fn work_of_width<'a>(plan: &'a LaunchPlan, target: &Target, wide: bool) -> Result<Work<'a>> {
     let (Family::Search { table, right }, [needle, first], [output]) =
         (&plan.family, &plan.inputs[..], &plan.outputs[..])
     else {
@@ -44,7 +30,6 @@ pub(super) fn work_of_width<'a>(plan: &'a LaunchPlan, target: &Target, wide: boo
     let mut key = Key::new(Writer::Search);
     key.push(dtype as usize);
     key.push(usize::from(*right));
-    key.push(usize::from(wide));
     walk.key(&mut key);
 
     let (buffers, attributes) = (target.clone(), points::attributes(target));
@@ -65,18 +50,16 @@ pub(super) fn work_of_width<'a>(plan: &'a LaunchPlan, target: &Target, wide: boo
             (_, true) => "x <= needle",
         };
         let rank = Rank::of(dtype).c_type();
-        let number = if wide { "long" } else { "int" };
-        // Without a jump but the loop's, whose number of turns is that of its neighbours, or one less.
         let body = format!(
             "        const {rank} needle = rank(src[at1]);
-        const {number} step = ({number})stride;
-        {number} low = 0, left = ({number})extent;
-        while (left > 0) {{
-            const {number} half_way = left >> 1;
-            const {rank} x = rank(table[(low + half_way) * step]);
-            const bool before = {before};
-            low = before ? low + half_way + 1 : low;
-            left = before ? left - half_way - 1 : half_way;
+        long low = 0, high = extent;
+        while (low < high) {{
+            const long middle = low + (high - low) / 2;
+            const {rank} x = rank(table[middle * stride]);
+            if ({before})
+                low = middle + 1;
+            else
+                high = middle;
         }}
         dst[at0] = low;
 "

@@ -238,8 +238,7 @@ fn searched(
         inputs: SmallVec::from_iter([from.operand(&src, size, dims.len()), first]),
         outputs: SmallVec::from_iter([to.operand(&dst, 8, dims.len())]),
     };
-    // Places of 64 bits for some of the tables.
-    let work = search::work_of_width(&plan, target, extent == 31).unwrap();
+    let work = search::work(&plan, target).unwrap();
     trial.run(&work, &mut [&mut dst, &mut src, &mut table]);
     assert!(dst.bytes() == expected.bytes(), "search {dtype} {dims:?} {extent} {right}");
 }
