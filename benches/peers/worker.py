@@ -95,6 +95,21 @@ ROWS = {
     ("fft", "real"): "xp.fft.rfft(a)",
     ("fft", "two dimensions"): "xp.fft.fft2(z_square)",
     ("fft", "first 10007"): "xp.fft.fft(z[:10007])",
+    ("solve", "matrix"): "xp.linalg.solve(a_square, row)",
+    ("solve", "stack of 4 by 4"): "xp.linalg.solve(a_few, b_few)",
+    ("inv", "matrix"): "xp.linalg.inv(a_square)",
+    ("inv", "stack of 4 by 4"): "xp.linalg.inv(a_few)",
+    ("det", "matrix"): "xp.linalg.det(a_square)",
+    ("det", "stack of 4 by 4"): "xp.linalg.det(a_few)",
+    ("cholesky", "matrix"): "xp.linalg.cholesky(definite)",
+    ("cholesky", "stack of 4 by 4"): "xp.linalg.cholesky(definite_few)",
+    ("qr", "matrix"): "xp.linalg.qr(a_square)",
+    ("qr", "stack of 4 by 4"): "xp.linalg.qr(a_few)",
+    ("svd", "matrix"): "xp.linalg.svd(a_square)",
+    ("svd", "stack of 4 by 4"): "xp.linalg.svd(a_few)",
+    ("eigh", "matrix"): "xp.linalg.eigh(definite)",
+    ("eigh", "stack of 4 by 4"): "xp.linalg.eigh(definite_few)",
+    ("eig", "matrix"): "xp.linalg.eig(a_square)",
     ("k-means", "program"): "programs.kmeans(xp, a_rows)",
     ("heat equation", "program"): "programs.heat(xp, a_square)",
     ("Sobel", "program"): "programs.sobel(xp, a_square)",
@@ -104,12 +119,6 @@ ROWS = {
     ("averages, histogram", "program"): "programs.series(xp, a)",
     ("logistic regression", "program"): "programs.logistic(xp, a_rows, b)",
 }
-for _name, _operands in {
-    "solve": ("a_square, row", "a_few, b_few"), "inv": ("a_square", "a_few"), "det": ("a_square", "a_few"),
-    "cholesky": ("definite", "definite_few"), "qr": ("a_square", "a_few"), "svd": ("a_square", "a_few"),
-    "eigh": ("definite", "definite_few"), "eig": ("a_square",),
-}.items():  # fmt: skip
-    ROWS |= {(_name, layout): f"xp.linalg.{_name}({x})" for layout, x in zip(("matrix", "stack of 4 by 4"), _operands)}
 
 # What only NumPy is asked for: others have no such generator, or would compile a whole program.
 OF_NUMPY = ("random", "program")

@@ -49,59 +49,69 @@ impl Transform {
         };
         match self.sort {
             Sort::Forward | Sort::Inverse => {
-                let mut values = place::room::<Complex<T>>("n", x, &shape)?;
-                let source = place::read::<Complex<T>>(x)?;
-                let Plan::Complex(plan) = T::plans().get(self.sort, n)? else { return Ok(x.clone()) };
-                let memory = || scratch(plan.get_inplace_scratch_len());
-                each(x.device(), count, cost, Rows::new(&mut values, n), memory, |memory, out, number| {
-                    let out = out.next();
-                    fill(out, &source[row(&source, number)]);
-                    plan.process_with_scratch(out, memory);
-                    if self.factor != 1.0 {
-                        out.iter_mut().for_each(|value| *value = *value * factor);
-                    }
-                    Ok(())
-                })?;
-                place::write(x, &shape, &values, Complex::<T>::DTYPE)
+                place::filled::<Complex<T>>("n", x, &shape, Complex::<T>::DTYPE, |values| {
+                    let source = place::read::<Complex<T>>(x)?;
+                    let Plan::Complex(plan) = T::plans().get(self.sort, n)? else { return Ok(()) };
+                    let memory = || scratch(plan.get_inplace_scratch_len());
+                    each(x.device(), count, cost, Rows::new(values, n), memory, |memory, out, number| {
+                        let out = out.next();
+                        fill(out, &source[row(&source, number)]);
+                        plan.process_with_scratch(out, memory);
+                        if self.factor != 1.0 {
+                            out.iter_mut().for_each(|value| *value = *value * factor);
+                        }
+                        Ok(())
+                    })
+                })
             }
-            Sort::FromReal => {
-                let mut values = place::room::<Complex<T>>("n", x, &shape)?;
+            Sort::FromReal => place::filled::<Complex<T>>("n", x, &shape, Complex::<T>::DTYPE, |values| {
                 let source = place::read::<T>(x)?;
-                let Plan::FromReal(plan) = T::plans().get(self.sort, n)? else { return Ok(x.clone()) };
+                let Plan::FromReal(plan) = T::plans().get(self.sort, n)? else { return Ok(()) };
                 let memory = || Ok((heap::zeroed::<T>(FACTORS, n)?, scratch(plan.get_scratch_len())?));
-                let cells = Rows::new(&mut values, wide);
-                each(x.device(), count, cost / 2.0, cells, memory, |(input, memory), out, number| {
-                    let out = out.next();
-                    fill(input, &source[number * given..][..given]);
-                    plan.process_with_scratch(input, out, memory).map_err(|error| failed(&error))?;
-                    if self.factor != 1.0 {
-                        out.iter_mut().for_each(|value| *value = *value * factor);
-                    }
-                    Ok(())
-                })?;
-                place::write(x, &shape, &values, Complex::<T>::DTYPE)
-            }
+                each(
+                    x.device(),
+                    count,
+                    cost / 2.0,
+                    Rows::new(values, wide),
+                    memory,
+                    |(input, memory), out, number| {
+                        let out = out.next();
+                        fill(input, &source[number * given..][..given]);
+                        plan.process_with_scratch(input, out, memory).map_err(|error| failed(&error))?;
+                        if self.factor != 1.0 {
+                            out.iter_mut().for_each(|value| *value = *value * factor);
+                        }
+                        Ok(())
+                    },
+                )
+            }),
             Sort::ToReal => {
-                let mut values = place::room::<T>("n", x, &shape)?;
-                let source = place::read::<Complex<T>>(x)?;
-                let Plan::ToReal(plan) = T::plans().get(self.sort, n)? else { return Ok(x.clone()) };
-                let memory = || Ok((scratch(n / 2 + 1)?, scratch(plan.get_scratch_len())?));
-                let cells = Rows::new(&mut values, n);
-                each(x.device(), count, cost / 2.0, cells, memory, |(input, memory), out, number| {
-                    let out = out.next();
-                    fill(input, &source[row(&source, number)]);
-                    // Elements that mirror themselves are real: of others only the real part counts.
-                    input[0].im = T::zero();
-                    if n.is_multiple_of(2) {
-                        input[n / 2].im = T::zero();
-                    }
-                    plan.process_with_scratch(input, out, memory).map_err(|error| failed(&error))?;
-                    if self.factor != 1.0 {
-                        out.iter_mut().for_each(|value| *value = *value * factor);
-                    }
-                    Ok(())
-                })?;
-                place::write(x, &shape, &values, T::DTYPE)
+                place::filled::<T>("n", x, &shape, T::DTYPE, |values| {
+                    let source = place::read::<Complex<T>>(x)?;
+                    let Plan::ToReal(plan) = T::plans().get(self.sort, n)? else { return Ok(()) };
+                    let memory = || Ok((scratch(n / 2 + 1)?, scratch(plan.get_scratch_len())?));
+                    each(
+                        x.device(),
+                        count,
+                        cost / 2.0,
+                        Rows::new(values, n),
+                        memory,
+                        |(input, memory), out, number| {
+                            let out = out.next();
+                            fill(input, &source[row(&source, number)]);
+                            // Elements that mirror themselves are real: of others only the real part counts.
+                            input[0].im = T::zero();
+                            if n.is_multiple_of(2) {
+                                input[n / 2].im = T::zero();
+                            }
+                            plan.process_with_scratch(input, out, memory).map_err(|error| failed(&error))?;
+                            if self.factor != 1.0 {
+                                out.iter_mut().for_each(|value| *value = *value * factor);
+                            }
+                            Ok(())
+                        },
+                    )
+                })
             }
         }
     }
