@@ -103,7 +103,7 @@ MODULES = ["", "dppy", "fft", "kernel_api", "linalg", "program", "random", "_ker
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings_of_modules(name):
     module = importlib.import_module(f"stridewise.{name}".rstrip("."))
-    failed, _ = doctest.testmod(module, optionflags=OPTIONS)
+    failed, _ = doctest.testmod(module, extraglobs={"sw": sw}, optionflags=OPTIONS)
     assert failed == 0
 
 
