@@ -25,9 +25,9 @@ SUITES = {
     ),
     "others": (
         ["special/tests/test_logsumexp.py", "signal/tests/test_savitzky_golay.py", "spatial/transform/tests", "stats/tests/test_device_dtype.py"],
-        # The imaginary part of the logarithm of nothing.
+        # The sum of negative zeros, which is one here, as it is without a first summand of zero; NumPy begins with zero.
         ["test_gh22601_infinite_elements[stridewise-(-inf+3.927j)-(-inf+3.927j)]"],
-        1000,
+        900,
     ),
 }  # fmt: skip
 
