@@ -227,7 +227,11 @@ class TestDistributed:
         again = protocol.deserialize(header, [bytearray(frames[0])])
         assert again.tolist() == x.tolist() and again.flags.writable
         parts = protocol.deserialize(header, [bytes(frames[0])[:999], bytes(frames[0])[999:]])
-        assert parts.tolist() == x.tolist()
+        assert parts.tolist() == x.tolist() and parts.flags.writable
+        # Large ones are sent in parts, which lie beside each other where they come in.
+        message = memoryview(bytearray(frames[0]))
+        parts = protocol.deserialize(header, [message[:999], message[999:]])
+        assert parts.tolist() == x.tolist() and np.shares_memory(np.asarray(parts), np.frombuffer(message, "uint8"))
 
 
 def test_hillshade_to_the_last_bit(tmp_path, monkeypatch):
