@@ -22,6 +22,17 @@ const PEERS: &[(&str, &str)] = &[
     ("zarr", "zarr==3.1.6"),
     ("joblib", "joblib==1.6.0"),
 ];
+/// Packages that work on arrays of others, which its tests run on ours: of the versions whose own tests these were written for.
+const CLIENTS: &[(&str, &str)] = &[
+    ("scipy", "scipy==1.17.1"),
+    ("sklearn", "scikit-learn==1.9.1"),
+    ("xarray", "xarray==2026.9.0"),
+    ("pint", "Pint==0.25.3"),
+    ("cubed", "cubed==0.27.0"),
+    ("mpi4py", "mpi4py==4.1.2"),
+];
+/// What launches programs of MPI's; it has no module.
+const LAUNCHER: (&str, &str) = ("mpiexec", "mpich==5.0.2");
 /// Bytes that a wheel without debugging information has at most.
 const WHEEL_BYTES: u64 = 15_000_000;
 
@@ -107,8 +118,9 @@ pub(crate) fn build(debug: bool) -> Result<(), String> {
 /// A test failed, or the wheel is not there.
 pub(crate) fn test() -> Result<(), String> {
     ensure_peers();
+    ensure_clients()?;
     // By two processes: most tests compute on one thread, and little.
-    crate::run_to_end(pytest().args(["--numprocesses=2", "."]))
+    crate::run_to_end(pytest().args(["--numprocesses=2", "."]).env("STRIDEWISE_CLIENTS", "required"))
 }
 
 /// Runs those of the ends and forks of processes with a runtime of OpenCL.
@@ -151,6 +163,21 @@ fn ensure_peers() {
             println!("without {peer}: {why}");
         }
     }
+}
+
+/// Installs the clients: without them, their tests would say nothing.
+fn ensure_clients() -> Result<(), String> {
+    let missing = |(client, _): &&(&str, &str)| {
+        !crate::packages::succeeds(python(), ["-c", &format!("import {client}")])
+    };
+    let mut wanted: Vec<&str> = CLIENTS.iter().filter(missing).map(|client| client.1).collect();
+    if !program(LAUNCHER.0).exists() {
+        wanted.push(LAUNCHER.1);
+    }
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    crate::run_to_end(pip().args(["install", "--quiet"]).args(wanted))
 }
 
 /// Pip of the environment.

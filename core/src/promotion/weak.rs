@@ -93,8 +93,9 @@ impl Weak {
         }
         Ok(match *self {
             Self::Bool(value) => Scalar::Bool(value).cast(dtype),
-            Self::Int(value) => match dtype.iinfo() {
-                Ok(range) if value < range.min || value > range.max => {
+            // Floats are not asked for a range: the error that says that they have none costs more than a small operation.
+            Self::Int(value) => match dtype.kind().is_integer().then(|| dtype.iinfo()).transpose()? {
+                Some(range) if value < range.min || value > range.max => {
                     return Err(Error::dtype(
                         "scalar",
                         format!("{value}, outside the range of {dtype}"),
@@ -103,12 +104,12 @@ impl Weak {
                     ));
                 }
                 // In range of `dtype`, and thus of one of these.
-                Ok(range) if range.min < 0 => Scalar::I64(value as i64).cast(dtype),
-                Ok(_) => Scalar::U64(value as u64).cast(dtype),
+                Some(range) if range.min < 0 => Scalar::I64(value as i64).cast(dtype),
+                Some(_) => Scalar::U64(value as u64).cast(dtype),
                 // Each rounded once.
-                Err(_) if dtype.real_part() == Dtype::F32 => Scalar::F32(value as f32).cast(dtype),
-                Err(_) if dtype.size() == 2 => Scalar::F32(integer_to_odd(value)).cast(dtype),
-                Err(_) => Scalar::F64(value as f64).cast(dtype),
+                None if dtype.real_part() == Dtype::F32 => Scalar::F32(value as f32).cast(dtype),
+                None if dtype.size() == 2 => Scalar::F32(integer_to_odd(value)).cast(dtype),
+                None => Scalar::F64(value as f64).cast(dtype),
             },
             Self::Large(_) if dtype.kind().is_integer() => {
                 return Err(Error::dtype(
@@ -157,12 +158,14 @@ impl Weak {
     /// is below all of them, `Greater` when above. `None` when `dtype` holds the value or no integer is involved.
     #[must_use]
     pub fn order_against(&self, dtype: Dtype) -> Option<Ordering> {
-        let (value, range) = match (*self, dtype.iinfo()) {
-            (Self::Int(value), Ok(range)) => (value, range),
+        let value = match *self {
+            Self::Int(value) => value,
             // The conversion saturates.
-            (Self::Large(value), Ok(range)) => (value as i128, range),
+            Self::Large(value) => value as i128,
             _ => return None,
         };
+        // As in `to_scalar`: floats are not asked for a range.
+        let range = if dtype.kind().is_integer() { dtype.iinfo().ok()? } else { return None };
         if value < range.min {
             Some(Ordering::Less)
         } else if value > range.max {

@@ -1,5 +1,10 @@
 """What the tests share: NumPy as the oracle, and arrays of every kind on the host and the default device."""
 
+import os
+
+# SciPy reads it when it is imported, by whichever test is the first.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import numpy as np
 import pytest
 

@@ -193,3 +193,10 @@ def test_names_of_dtypes():
         with pytest.raises(TypeError):
             sw.dtype(wrong)
     assert sw.isdtype("f4", "real floating") and sw.isdtype(np.dtype("i2"), "integral") and not sw.isdtype(np.float32, sw.float64)
+
+
+def test_view_of_bits():
+    x = sw.asarray([0.0, -0.0, 1.0], dtype="float32")
+    assert x.view("V4").dtype == sw.uint32 and x.view("V4").tolist() == [0, 1 << 31, 0x3F800000]
+    with pytest.raises(TypeError):
+        x.view("V3")

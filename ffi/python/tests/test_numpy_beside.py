@@ -327,6 +327,10 @@ def test_functions_called_as_numpys_are():
         for mine, other in zip(ours, oracle) if isinstance(oracle, tuple) else [(ours, oracle)]:
             assert isinstance(mine, sw.usm_ndarray), number
             np.testing.assert_allclose(sw.asnumpy(mine), other, rtol=1e-6, err_msg=str(number))
+    assert [places.tolist() for places in sw.where(sw.isnan(x))] == [places.tolist() for places in np.where(np.isnan(n))]
+    for missing in (lambda: sw.where(sw.isnan(x), 1), lambda: sw.where(sw.isnan(x), out=x)):
+        with pytest.raises(ValueError, match="expected both"):
+            missing()
     with pytest.raises(ValueError, match="NaN"):
         np.nanargmax(sw.full((2, 2), np.nan), 0)
 

@@ -3,7 +3,7 @@
 # The module has names of its own for `bool`, `abs`, `max`, `sum` and others, so Python's stand here under a name with `_`.
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias, final
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias, final, overload
 
 from typing_extensions import disjoint_base
 
@@ -1834,6 +1834,9 @@ def var(
     correction: _float = 0.0,
 ) -> usm_ndarray: ...
 def vecdot(x1: _Array, x2: _Array, /, *, axis: _int = -1) -> usm_ndarray: ...
+@overload
+def where(condition: _Array, x1: None = None, x2: None = None, /) -> tuple[usm_ndarray, ...]: ...
+@overload
 def where(
     condition: _Array,
     x1: _Array | _complex,

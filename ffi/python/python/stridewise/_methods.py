@@ -85,9 +85,11 @@ def transpose(self, *axes):
 
 def view(self, dtype=None):
     """The same memory as elements of another dtype; the last axis grows or shrinks where that has another size, and is contiguous
-    then. Without one, a view of the array."""
+    then. Without one, a view of the array. Bytes of no type ("V4"), by which zarr compares bits, are unsigned integers of as many."""
     if dtype is None:
         return self[...]
+    if isinstance(dtype, str) and dtype in ("V1", "V2", "V4", "V8"):
+        dtype = f"u{dtype[1]}"
     dtype = _sw.dtype(dtype)
     have, want = self.itemsize, dtype.itemsize
     extents, strides, offset = list(self.shape), list(self.strides), self._element_offset

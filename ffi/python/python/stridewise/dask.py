@@ -69,6 +69,9 @@ def _as_it_is(chunk: sw.usm_ndarray, **kwargs: Any) -> sw.usm_ndarray:
 
 @to_numpy_dispatch.register(sw.usm_ndarray)
 def _to_numpy(chunk: sw.usm_ndarray, **kwargs: Any) -> Any:
+    # On the chunk's own memory, where NumPy reaches it and has the dtype: chunks are not written to.
+    if not kwargs and chunk.usm_type != "device" and chunk.sycl_queue.sycl_device.has_aspect("host_debuggable"):
+        return np.asarray(chunk)
     return sw.asnumpy(chunk, **kwargs)
 
 
@@ -283,6 +286,7 @@ def to_npy(x: Any, path: Any, *, compute: bool = True) -> Any:
 def _register_with_distributed() -> None:
     try:
         from distributed.protocol import dask_deserialize, dask_serialize
+        from distributed.protocol.utils import merge_memoryviews
     except ImportError:
         return
     native: Any = import_module("stridewise._native")
@@ -295,7 +299,11 @@ def _register_with_distributed() -> None:
 
     @dask_deserialize.register(sw.usm_ndarray)
     def _deserialize(header: Any, frames: Any) -> sw.usm_ndarray:
-        frame = frames[0] if len(frames) == 1 else b"".join(frames)
+        try:
+            # Parts of one message lie beside each other; others, or no parts of a buffer at all, are put together.
+            frame = frames[0] if len(frames) == 1 else merge_memoryviews(frames)
+        except (TypeError, ValueError):
+            frame = bytearray().join(frames)
         arguments = header["arguments"]
         if header["make"] == "_from_pickle":
             return native._from_pickle(bytes(frame), *arguments)

@@ -167,23 +167,34 @@ fn recorded<'py>(
     deliver(py, None, || order.arranged(elementwise(op, operands)?, operands))
 }
 
-/// x1 where condition, an array of bool, is true, else x2: arrays or numbers, broadcast and of the promoted dtype.
+/// x1 where condition, an array of bool, is true, else x2: arrays or numbers, broadcast and of the promoted dtype. Without
+/// them, the places where condition is other than zero, as `nonzero` has them.
 ///
 /// order, out: as for elementwise functions. Raises TypeError for a condition that is not bool, ValueError where shapes do
-/// not broadcast, ExecutionPlacementError where the queues differ.
+/// not broadcast or one of both is missing, ExecutionPlacementError where the queues differ.
 #[pyfunction]
-#[pyo3(name = "where", signature = (condition, x1, x2, /, *, order="K", out=None))]
+#[pyo3(name = "where", signature = (condition, x1=None, x2=None, /, *, order="K", out=None))]
 fn where_<'py>(
     py: Python<'py>,
     mut condition: Given<'py>,
-    mut x1: Operand<'py>,
-    mut x2: Operand<'py>,
+    x1: Option<Operand<'py>>,
+    x2: Option<Operand<'py>>,
     order: &str,
     out: Out<'py>,
-) -> Result<Bound<'py, PyArray>> {
+) -> Result<Bound<'py, PyAny>> {
+    let (mut x1, mut x2) = match (x1, x2) {
+        (Some(x1), Some(x2)) => (x1, x2),
+        (None, None) if out.is_none() => return Ok(nonzero(py, condition)?.into_any()),
+        _ => {
+            return Err(Fault::Python(PyValueError::new_err(
+                "invalid value: of `x1` and `x2` one is missing, or both are with `out`; expected both, or neither for the places \
+                 that `nonzero` finds",
+            )));
+        }
+    };
     together!(condition, x1, x2);
     let operands = [ArrayOrScalar::Array(condition.array()), x1.get(), x2.get()];
-    recorded(py, Op::Where, &operands, order_of(order)?, out)
+    Ok(recorded(py, Op::Where, &operands, order_of(order)?, out)?.into_any())
 }
 
 /// The elements, but not below min and not above max: arrays or numbers, which are broadcast, or None for no bound. Where

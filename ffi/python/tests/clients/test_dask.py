@@ -55,6 +55,9 @@ def test_chunks_are_ours(x):
     same(x > 3, X > 3)
     assert isinstance(x.to_backend("numpy").compute(), np.ndarray)
     np.testing.assert_array_equal(x.to_backend("numpy").compute(), X)
+    # NumPy's view of a chunk, without a copy.
+    chunk = sw.asarray(X, usm_type="shared")
+    assert np.shares_memory(stridewise.dask.to_numpy_dispatch(chunk), np.asarray(chunk))
 
 
 def test_arrays_of_ours_become_chunks():
@@ -177,7 +180,13 @@ def test_zarr(tmp_path, x):
     zarr = pytest.importorskip("zarr", reason="zarr is not installed")
     target = zarr.create_array(str(tmp_path / "a.zarr"), shape=X.shape, chunks=(2, 3), dtype="float32")
     y = x * 3
-    # Zarr looks at chunks as bytes of no dtype, which ours are not.
+    da.store(y, target)
+    np.testing.assert_array_equal(target[:], X * 3)
+    # Chunks of zeros alone are left out, but not those of negative ones, which have other bits.
+    zeros = da.from_array(np.repeat(np.float32([[0, 0, 0, -0.0, -0.0, -0.0, 1, 0]]), 6, axis=0), chunks=(2, 3)).to_backend("stridewise")
+    stored = zarr.create_array(str(tmp_path / "zeros.zarr"), shape=X.shape, chunks=(2, 3), dtype="float32")
+    da.store(zeros, stored)
+    assert stored.nchunks_initialized == 6 and np.signbit(stored[0]).tolist() == [False] * 3 + [True] * 3 + [False] * 2
     da.store(y.to_backend("numpy"), target)
     np.testing.assert_array_equal(target[:], X * 3)
     same(da.from_zarr(str(tmp_path / "a.zarr")).to_backend("stridewise"), X * 3)
@@ -218,7 +227,11 @@ class TestDistributed:
         again = protocol.deserialize(header, [bytearray(frames[0])])
         assert again.tolist() == x.tolist() and again.flags.writable
         parts = protocol.deserialize(header, [bytes(frames[0])[:999], bytes(frames[0])[999:]])
-        assert parts.tolist() == x.tolist()
+        assert parts.tolist() == x.tolist() and parts.flags.writable
+        # Large ones are sent in parts, which lie beside each other where they come in.
+        message = memoryview(bytearray(frames[0]))
+        parts = protocol.deserialize(header, [message[:999], message[999:]])
+        assert parts.tolist() == x.tolist() and np.shares_memory(np.asarray(parts), np.frombuffer(message, "uint8"))
 
 
 def test_hillshade_to_the_last_bit(tmp_path, monkeypatch):
