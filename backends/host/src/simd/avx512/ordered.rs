@@ -15,7 +15,8 @@ pub(crate) struct I64(__m512i);
 macro_rules! ordered {
     ($name:ident, $elem:ty, $mask:ty, $len:literal, lanes: $lanes:expr, set: $set:ident, load: $load:ident,
      load_part: $load_part:ident, store_part: $store_part:ident, min: $min:ident, max: $max:ident,
-     mask_max: $mask_max:ident, permute: $permute:ident, less: $less:ident, compress: $compress:ident) => {
+     mask_max: $mask_max:ident, permute: $permute:ident, less: $less:ident, compress: $compress:ident,
+     expand: $expand:ident) => {
         impl Ordered for $name {
             type Elem = $elem;
             const LEN: usize = $len;
@@ -70,10 +71,12 @@ macro_rules! ordered {
                 level!({
                     let below = $less(self.0, pivot.0);
                     let count = below.count_ones() as usize;
-                    // In registers: some processors take a hundred cycles to do it on the way to memory.
-                    _mm512_storeu_si512(low.cast(), $compress(below, self.0));
-                    let others = $compress(!below, self.0);
-                    $store_part(high.wrapping_sub($len - count), first($len - count) as $mask, others);
+                    // In registers: some processors take a hundred cycles to do it on the way to memory. And as a whole vector at
+                    // either end: a store that leaves lanes out takes as long where these reach a page that nobody has touched.
+                    let others = <$mask>::MAX.checked_shl(count as u32).unwrap_or(0);
+                    let divided = $expand($compress(below, self.0), others, $compress(!below, self.0));
+                    _mm512_storeu_si512(low.cast(), divided);
+                    _mm512_storeu_si512(high.wrapping_sub($len).cast(), divided);
                     count
                 })
             }
@@ -100,8 +103,10 @@ const fn upper(x: usize) -> u16 {
 ordered! { I32, i32, __mmask16, 16, lanes: _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
 set: _mm512_set1_epi32, load: _mm512_loadu_si512, load_part: _mm512_mask_loadu_epi32,
 store_part: _mm512_mask_storeu_epi32, min: _mm512_min_epi32, max: _mm512_max_epi32, mask_max: _mm512_mask_max_epi32,
-permute: _mm512_permutexvar_epi32, less: _mm512_cmplt_epi32_mask, compress: _mm512_maskz_compress_epi32 }
+permute: _mm512_permutexvar_epi32, less: _mm512_cmplt_epi32_mask, compress: _mm512_maskz_compress_epi32,
+expand: _mm512_mask_expand_epi32 }
 ordered! { I64, i64, __mmask8, 8, lanes: _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7),
 set: _mm512_set1_epi64, load: _mm512_loadu_si512, load_part: _mm512_mask_loadu_epi64,
 store_part: _mm512_mask_storeu_epi64, min: _mm512_min_epi64, max: _mm512_max_epi64, mask_max: _mm512_mask_max_epi64,
-permute: _mm512_permutexvar_epi64, less: _mm512_cmplt_epi64_mask, compress: _mm512_maskz_compress_epi64 }
+permute: _mm512_permutexvar_epi64, less: _mm512_cmplt_epi64_mask, compress: _mm512_maskz_compress_epi64,
+expand: _mm512_mask_expand_epi64 }
