@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Barrier;
 use std::time::Instant;
 
-use stridewise::{Array, Result, s};
+use stridewise::{Array, IndexMode, Result, Side, s};
 
 use crate::measure::Outcome;
 
@@ -24,6 +24,10 @@ struct Given {
     square: Array<f32>,
     /// The first of the square.
     row: Array<f32>,
+    /// True for every other element.
+    mask: Array<bool>,
+    /// All of them, from the last to the first.
+    places: Array<i64>,
 }
 
 impl Given {
@@ -33,9 +37,12 @@ impl Given {
         let side = elements.isqrt();
         let square = a.slice(s![..side * side])?.reshape([side, side])?;
         let row = square.slice(s![0, ..])?;
+        let mask: Vec<bool> = (0..elements).map(|i| i % 2 == 0).collect();
+        let places: Vec<i64> = (0..elements as i64).rev().collect();
+        let (mask, places) = (Array::from_vec([elements], mask)?, Array::from_vec([elements], places)?);
         a.wait()?;
         b.wait()?;
-        Ok(Self { a, b, square, row })
+        Ok(Self { a, b, square, row, mask, places })
     }
 }
 
@@ -80,6 +87,13 @@ const OPERATIONS: &[(&str, Work)] = &[
     ("argmax", |Given { a, .. }, _| black_box(a.argmax()).map(drop)),
     ("copy-out", |Given { a, .. }, out| black_box(out.assign(a)?).wait()),
     ("concat", |Given { a, b, .. }, _| black_box(Array::concat(&[a, b], 0)?).wait()),
+    ("take", |Given { a, places, .. }, _| black_box(a.take(places, Some(0), IndexMode::Check)?).wait()),
+    ("masked", |Given { a, mask, .. }, _| black_box(a.masked(mask)?).wait()),
+    ("nonzero", |Given { mask, .. }, _| {
+        mask.nonzero()?.iter().try_for_each(|places| black_box(places).wait())
+    }),
+    ("sort", |Given { a, .. }, _| black_box(a.sort(0, true)?).wait()),
+    ("searchsorted", |Given { a, b, .. }, _| black_box(a.searchsorted(b, Side::Left)?).wait()),
     ("cast", |Given { a, .. }, _| black_box(a.try_astype::<f64>()?).wait()),
 ];
 

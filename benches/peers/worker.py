@@ -67,12 +67,16 @@ ROWS = {
     ("sort", "fresh"): "xp.sort(a)",
     ("argsort", "fresh"): "xp.argsort(a, stable=True)",
     ("unique", "fresh"): "xp.unique(a)",
+    ("unique counts", "fresh"): "xp.unique(a, return_counts=True)",
     ("top_k", "8 of all"): "xp.argpartition(a, -8)[-8:]",
     ("searchsorted", "row"): "xp.searchsorted(table, a)",
     ("isin", "row"): "xp.isin(a, row)",
     ("nonzero", "mask"): "xp.nonzero(mask)",
     ("masked", "mask"): "a[mask]",
     ("take", "any order"): "xp.take(a, places)",
+    ("put", "any order"): "out[places] = a",
+    ("cast", "to int32"): "a.astype('int32')",
+    ("cast", "from int32"): "ints.astype(a.dtype)",
     ("cumulative sum", "all"): "xp.cumsum(a, 0)",
     ("sum of products", "rows of 8"): "xp.sum(a_rows * b_rows, axis=1)",
     ("matmul", "vector, matrix"): "row @ a_square",
@@ -127,11 +131,15 @@ OF_NUMPY = ("random", "program")
 BETTER = {
     "numpy": {("dot", "all"): "xp.dot(a, b)", ("norm", "all"): "xp.linalg.norm(a)"},
     "jax": {("copy", "out"): "a.copy()", ("copy", "transposed"): "b_transposed.copy()"},
-    "torch": {("top_k", "8 of all"): "xp.topk(a, 8)"},
+    "torch": {
+        ("top_k", "8 of all"): "xp.topk(a, 8)",
+        ("cast", "to int32"): "a.to(xp.int32)",
+        ("cast", "from int32"): "ints.to(a.dtype)",
+    },
 }
 
 # Whose results have as many elements as the data has it, which compiled functions of JAX cannot say.
-OPEN = ("unique", "nonzero", "masked")
+OPEN = ("unique", "unique counts", "nonzero", "masked")
 
 # What numexpr computes: elementwise expressions, and sums of them.
 NUMEXPR = {
@@ -277,7 +285,7 @@ class Jax(Eager):
 
     def compile(self, row, inputs, wait="{}"):
         expression = BETTER["jax"].get(row, ROWS[row])
-        if "out=" in expression or row[0] in OPEN:
+        if "out=" in expression or row[0] in (*OPEN, "put"):
             return None
         names = list(inputs)
         other = {"float32": "float64", "float64": "float32"}.get(self.dtype, self.dtype)
@@ -319,7 +327,7 @@ class Numexpr(Eager):
             expression = "a + b"
         elif row == ("exp", "out"):
             expression = "exp(a)"
-        elif named or any(word in expression for word in ("cast", "copyto", "@", "[", "linalg.", "fft.")):
+        elif named or any(word in expression for word in ("cast", "astype", "copyto", "@", "[", "linalg.", "fft.")):
             return None
         out = inputs["out"] if row[1] == "out" else None
         names = {name: array for name, array in inputs.items() if isinstance(array, self.xp.ndarray)}

@@ -239,6 +239,7 @@ impl Suite {
             if n >= MIN_FEW {
                 self.rows(&elementwise::int_and_float::<f64>(), n, &all, &mut rows)?;
                 self.rows(&elementwise::few::<i32>(), n, &all, &mut rows)?;
+                self.rows(&selection::few::<i32>(), n, &all, &mut rows)?;
                 self.rows(&elementwise::few::<i8>(), n, &all, &mut rows)?;
                 self.rows(&elementwise::few::<f16>(), n, &all, &mut rows)?;
             }
@@ -363,7 +364,8 @@ mod tests {
         all.extend(names(programs.map(|case| (case.op, case.layout)).collect()));
         let unknown: Vec<_> = all.iter().filter(|name| !script.contains(*name)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
-        let few = names(elementwise::few::<i8>().iter().map(|case| (case.op, case.layout)).collect());
+        let few = elementwise::few::<i32>().into_iter().chain(selection::few::<i32>());
+        let few = names(few.map(|case| (case.op, case.layout)).collect());
         assert!(few.iter().all(|name| all.contains(name)), "{few:?}");
         let count = all.len();
         all.sort();

@@ -7,7 +7,7 @@ use rayon::slice::ParallelSliceMut;
 use stridewise::{IndexMode, Side};
 use stridewise_limit::Traffic;
 
-use super::data::{Real, elements};
+use super::data::{Ours, Real, Sample, elements};
 use super::{Case, keep};
 
 /// Elements that `top_k` asks for.
@@ -52,6 +52,22 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
             keep(x.places.iter().map(|&place| a[place]).collect::<Vec<_>>());
         })
         .against("ndarray", |x| keep(x.a.select(Axis(0), &x.places))),
+        Case::new(("put", "any order"), Traffic::Copy, 8 + 2 * size, 1, |x| {
+            x.out.put(&x.places, &x.a, Some(0), IndexMode::Check)?.wait()
+        })
+        .against("iter", |x| {
+            for (&place, &a) in x.places.iter().zip(elements(&x.a)) {
+                x.out[place] = a;
+            }
+        }),
+        Case::new(("cast", "to int32"), Traffic::Copy, size + 4, 1, |x: &mut Ours<T>| {
+            x.a.try_astype::<i32>()?.wait()
+        })
+        .against("iter", |x| keep(elements(&x.a).iter().map(|x| x.to_i32()).collect::<Vec<_>>())),
+        Case::new(("cast", "from int32"), Traffic::Copy, size + 4, 1, |x: &mut Ours<T>| {
+            x.ints.try_astype::<T>()?.wait()
+        })
+        .against("iter", |x| keep(x.ints.iter().map(|&x| T::from_i32(x)).collect::<Vec<_>>())),
         Case::new(("cumulative sum", "all"), Traffic::Copy, 2 * size, 1, |x| x.a.cumulative_sum(0)?.wait())
             .against("iter", |x| {
                 let mut sum = T::zero();
@@ -86,6 +102,21 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
     all
 }
 
+/// The rows of integers, of which there are few different ones.
+pub(super) fn few<T: Sample>() -> Vec<Case<T>> {
+    let size = size_of::<T>();
+    let sort = |x: &mut Ours<T>| x.a.sort(0, false)?.wait();
+    vec![
+        Case::new(("sort", "fresh"), Traffic::Copy, 2 * size, 1, sort),
+        Case::new(("unique counts", "fresh"), Traffic::Read, size, 1, |x| {
+            let (values, counts) = x.a.unique_counts()?;
+            values.wait()?;
+            counts.wait()
+        }),
+        Case::new(("cumulative sum", "all"), Traffic::Copy, size + 8, 1, |x| x.a.cumulative_sum(0)?.wait()),
+    ]
+}
+
 /// What needs an order of the elements.
 fn ordered<T: Real>() -> Vec<Case<T>> {
     let size = size_of::<T>();
@@ -110,6 +141,16 @@ fn ordered<T: Real>() -> Vec<Case<T>> {
             }),
         Case::new(("unique", "fresh"), Traffic::Copy, 2 * size, 1, |x| x.a.unique_values()?.wait())
             .against("iter", |x| keep(different(elements(&x.a)))),
+        Case::new(("unique counts", "fresh"), Traffic::Copy, 2 * size, 1, |x| {
+            let (values, counts) = x.a.unique_counts()?;
+            values.wait()?;
+            counts.wait()
+        })
+        .against("iter", |x| {
+            let mut sorted = elements(&x.a).to_vec();
+            sorted.sort_unstable_by(order);
+            keep(sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect::<Vec<_>>());
+        }),
         Case::new(("top_k", "8 of all"), Traffic::Read, size, 1, |x| {
             let (values, places) = x.a.top_k(TOP, None, true)?;
             values.wait()?;

@@ -7,7 +7,7 @@ use stridewise_core::{Dtype, bf16, f16};
 use super::blocks::{self, Dense};
 use super::half_map::{self, Half, HalfMap};
 use super::map::{LaneFn, LaneFunction};
-use crate::simd::{self, Bytes, HalfLane, Isa, Lane};
+use crate::simd::{self, Bytes, HalfLane, Isa, Lane, Ordered};
 
 /// A compiled kernel over unit-stride memory: reads up to three sources of `len` elements, writes `dst`.
 ///
@@ -131,9 +131,9 @@ macro_rules! level {
 }
 level!(base Scalar);
 #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
-level!(avx2 Avx2 "avx2,fma,f16c");
+level!(avx2 Avx2 "avx2,fma,f16c,popcnt");
 #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
-level!(avx512 Avx512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c");
+level!(avx512 Avx512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,popcnt");
 
 /// A kernel's entry point of a level.
 pub(super) fn entry<K: Kernel>(isa: Isa) -> StepFn {
@@ -287,4 +287,25 @@ pub(super) fn bytes_entry<K: BytesKernel>(isa: Isa) -> StepFn {
 pub(super) trait WideKernel {
     /// The kernel over one of them.
     type At<V: Lane<Elem = T>, T: stridewise_core::ops::Float>: Kernel;
+}
+
+/// A kernel for vectors of integers that are sorted.
+pub(super) trait OrderedKernel {
+    /// The kernel over one of them.
+    type At<V: Ordered>: Kernel;
+}
+
+/// The entry point over a level's vectors of integers of so many bytes; `None` where it has none.
+pub(super) fn ordered_entry<K: OrderedKernel>(isa: Isa, size: usize) -> Option<StepFn> {
+    match (isa, size) {
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+        (Isa::Avx512, 4) => Some(avx512::enter::<K::At<simd::avx512::I32>>),
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+        (Isa::Avx512, 8) => Some(avx512::enter::<K::At<simd::avx512::I64>>),
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+        (Isa::Avx2, 4) => Some(avx2::enter::<K::At<simd::avx2::I32>>),
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+        (Isa::Avx2, 8) => Some(avx2::enter::<K::At<simd::avx2::I64>>),
+        _ => None,
+    }
 }

@@ -82,7 +82,10 @@ pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
         }
         // Each element waits for the one before it.
         Family::Scan { fold: Op::Logaddexp } => 20_000,
+        Family::Scan { .. } if plan.output_dtype(0).kind().is_integer() => 500,
         Family::Scan { .. } => 1500,
+        // By vectors.
+        Family::Sort { indices: false, .. } if matches!(size, 4 | 8) => 1500 + 400 * size,
         Family::Sort { .. } => 15_000 + 1000 * size,
         Family::Search { table, .. } | Family::Contains { table, .. } => {
             300 * (usize::BITS - table.extent.leading_zeros()) as usize + 100 * size

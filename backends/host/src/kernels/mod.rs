@@ -29,6 +29,7 @@ mod order;
 mod pack;
 mod partials;
 mod plain;
+mod quick;
 mod read;
 mod reduce;
 mod reduction;

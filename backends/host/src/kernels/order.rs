@@ -128,6 +128,35 @@ impl Order {
         }
     }
 
+    /// The function that turns real elements of 4 or 8 bytes into words, which are signed numbers of their size in the order of
+    /// the elements, or [`back`](Self::bits): as [`ranks_of`](Self::ranks_of), but that zeros of either sign differ. All NaNs are
+    /// the largest word, which no other float is.
+    pub(super) fn words_of(self, isa: Isa, back: bool) -> StepFn {
+        match (self.size, back) {
+            (..=4, false) => entry::<Words<u32>>(isa),
+            (..=4, true) => entry::<Elements<u32>>(isa),
+            (_, false) => entry::<Words<u64>>(isa),
+            (_, true) => entry::<Elements<u64>>(isa),
+        }
+    }
+
+    /// The word of the bits of an element that is not NaN.
+    pub(super) fn word(self, bits: u64) -> i64 {
+        let unused = 64 - 8 * self.size;
+        // The order of the words is that of the keys, with their highest bit turned round.
+        (((self.key(bits) ^ self.top()) << unused).cast_signed()) >> unused
+    }
+
+    /// The highest bit of an element.
+    fn top(self) -> u64 {
+        self.mask ^ (self.mask >> 1)
+    }
+
+    /// Whether elements are floating point.
+    pub(super) fn is_float(self) -> bool {
+        self.float
+    }
+
     /// Where this order is.
     pub(super) fn address(&self) -> *const u8 {
         (&raw const *self).cast()
@@ -150,6 +179,81 @@ impl Order {
             (self.mask, self.mask)
         } else {
             (self.rank(parts.0), self.rank(parts.1))
+        }
+    }
+}
+
+/// See [`Order::words_of`]. The target may be the elements.
+struct Words<T>(PhantomData<T>);
+/// What [`Words`] made, made elements again.
+struct Elements<T>(PhantomData<T>);
+
+macro_rules! words {
+    ($($t:ty)*) => {$(
+        impl Kernel for Words<$t> {
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation)] // An order's bits are those of elements of the size.
+            unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
+                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
+                // SAFETY: the caller's contract: the second source is an order.
+                let order = unsafe { *order.cast::<Order>() };
+                let (sign, top, flip) = (order.sign as $t, order.top() as $t, order.flip as $t);
+                // Integers are never negative in the sense of floats, nor NaN.
+                let negative = if order.float { sign } else { 0 };
+                let infinity = if order.float { order.infinity as $t } else { <$t>::MAX };
+                // SAFETY: the caller's contract.
+                unsafe {
+                    each(dst, src, len, |bits| {
+                        let key = (if bits & negative != 0 { !bits } else { bits ^ sign }) ^ flip;
+                        (if bits & !negative > infinity { <$t>::MAX } else { key }) ^ top
+                    });
+                }
+            }
+        }
+        impl Kernel for Elements<$t> {
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation)] // As above.
+            unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
+                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
+                // SAFETY: the caller's contract: the second source is an order.
+                let order = unsafe { *order.cast::<Order>() };
+                let (sign, flip) = (order.sign as $t, (order.flip ^ order.top()) as $t);
+                let float = if order.float { sign } else { 0 };
+                // SAFETY: the caller's contract.
+                unsafe {
+                    each(dst, src, len, |word| {
+                        let key = word ^ flip;
+                        if !key & float != 0 { !key } else { key ^ sign }
+                    });
+                }
+            }
+        }
+    )*};
+}
+words!(u32 u64);
+
+/// Computes each element from that at the same place, by vectors even where it replaces it.
+///
+/// # Safety
+/// `len` elements are readable and writable, at any alignment; the two are the same or disjoint.
+#[inline(always)]
+unsafe fn each<T: Copy + Default>(dst: *mut T, src: *const T, len: usize, f: impl Fn(T) -> T) {
+    // Whoever compiles this sees that nothing that is read was written: a block is read before any of it is.
+    const BLOCK: usize = 64;
+    let mut at = 0;
+    // SAFETY: for all of this block: the caller's contract.
+    unsafe {
+        while at + BLOCK <= len {
+            let from = src.add(at).cast::<[T; BLOCK]>().read_unaligned();
+            let mut to = [T::default(); BLOCK];
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = f(from);
+            }
+            dst.add(at).cast::<[T; BLOCK]>().write_unaligned(to);
+            at += BLOCK;
+        }
+        for i in at..len {
+            dst.add(i).write_unaligned(f(src.add(i).read_unaligned()));
         }
     }
 }

@@ -76,13 +76,17 @@ struct Cut {
 
 impl Cut {
     /// For elements that lie as the first `inputs` views of the kept and the folded dimensions say: the steps of the first that
-    /// has any count. `itself`: they need no conversion.
+    /// has any along both, as a matrix has and a vector that it is multiplied with has not; else of the first that has any along
+    /// the one, and along the other. `itself`: they need no conversion.
     fn new(fold: Fold, acc: Dtype, [kept, along]: [&Space; 2], inputs: usize, itself: bool) -> Self {
-        let step = |space: &Space| {
-            let read = space.views[..inputs].iter().filter(|v| !v.index);
-            let strides = read.filter_map(|v| v.strides.last());
-            strides.map(|s| s.unsigned_abs()).find(|&s| s != 0).unwrap_or(0)
+        let steps = |space: &Space| -> SmallVec<[usize; 4]> {
+            let read = space.views[..inputs].iter();
+            read.map(|v| if v.index { 0 } else { v.strides.last().map_or(0, |s| s.unsigned_abs()) }).collect()
         };
+        let (by_kept, by_along) = (steps(kept), steps(along));
+        let first = |steps: &[usize]| steps.iter().copied().find(|&s| s != 0).unwrap_or(0);
+        let both = by_kept.iter().zip(&by_along).find(|(kept, along)| **kept != 0 && **along != 0);
+        let steps = both.map_or([first(&by_kept), first(&by_along)], |(&kept, &along)| [kept, along]);
         let (outputs, points) = (kept.len(), along.len());
         // Short rows of floats that only are folded: many in one call, whatever their number.
         let dense = itself
@@ -90,7 +94,7 @@ impl Cut {
             && matches!(acc, Dtype::F32 | Dtype::F64)
             && along.dims.len() == 1
             && along.access(0) == Access::Contiguous;
-        let rows = !dense && by_rows([outputs, points], [step(kept), step(along)], kept.row());
+        let rows = !dense && by_rows([outputs, points], steps, kept.row());
         Self { rows, row: if along.across { points } else { along.row() } }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A row is cut into blocks that depend on its length alone. Each is scanned by itself, and what the blocks before it come
 //! to is put before its values. So the bits of a result do not depend on the number of threads, and a monotonic sum stays
-//! one. Products of floats are not cut, as one block's could overflow where the whole row's does not.
+//! one. Products of floats are not cut, as one block's could overflow where the whole row's does not. Integers have the same
+//! values however they are cut: a block goes on where the one before it ends.
 
 use std::marker::PhantomData;
 
@@ -111,6 +112,10 @@ struct Scan {
     acc: Dtype,
     run: StepFn,
     combine: StepFn,
+    /// Whether values are the same however a row is cut.
+    exact: bool,
+    /// Whether running values are the output's elements, one after another, and are written there at once.
+    direct: bool,
     /// Elements of a block.
     block: usize,
     /// Elements of a tile.
@@ -185,7 +190,7 @@ pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) -> Result<
             for block in 0..scan.blocks() {
                 // SAFETY: the caller's contract; rows are disjoint.
                 let total = unsafe { scan.block(&mut worker, &base, block, carry.as_ref(), true) };
-                carry = Some(scan.join(carry.as_ref(), &total));
+                carry = Some(scan.through(carry.as_ref(), total));
             }
         }
         Ok(())
@@ -206,6 +211,8 @@ impl Scan {
         let whole = op == Op::Multiply && matches!(acc.kind(), DtypeKind::Float | DtypeKind::Complex);
         Some(Self {
             run: running(op, acc)?,
+            exact: acc.kind().is_integer(),
+            direct: acc == value && lane.access(inputs) == Access::Contiguous,
             combine: resolve(op, acc, acc, tuning.isa)?.run,
             block: if whole { usize::MAX } else { BLOCK },
             width,
@@ -231,6 +238,11 @@ impl Scan {
     /// Number of blocks of a row.
     fn blocks(&self) -> usize {
         self.lane.space.len().div_ceil(self.block)
+    }
+
+    /// What a block comes to with those before it, from what [`block`](Self::block) answered.
+    fn through(&self, before: Option<&Carry>, total: Carry) -> Carry {
+        if self.exact { total } else { self.join(before, &total) }
     }
 
     /// What two blocks come to.
@@ -275,7 +287,7 @@ impl Scan {
     }
 
     /// Scans a block of a row by itself; writes it, behind what is before it, where asked to. The result is what the block
-    /// alone comes to.
+    /// alone comes to, or, of what is the same however it is cut, with what is before it.
     ///
     /// # Safety
     /// The plan's contract; `base` is the row's place.
@@ -294,24 +306,31 @@ impl Scan {
         for (at, base) in cursor.at[..space.views.len()].iter_mut().zip(&base.at) {
             *at = base.wrapping_add(at.addr());
         }
-        let before = before.map(|b| Aligned(*b));
-        let mut carry: Carry = [0; 16];
+        let (mut carry, mut flags): (Carry, u32) = match before {
+            Some(before) if self.exact => (*before, 0),
+            _ => ([0; 16], BEGIN),
+        };
+        let before = before.filter(|_| !self.exact).map(|b| Aligned(*b));
+        let output = self.lane.code.operands();
         let mut at = start;
         while at < end {
             let len = self.width.min(end - at);
             // SAFETY: the caller's contract; a tile holds `width` values.
             unsafe {
                 let elements = self.tile(worker, &cursor, len);
-                let flags = if at == start { BEGIN } else { 0 };
-                let values = worker.values;
+                let to = if write && self.direct { cursor.at[output] } else { worker.values };
+                let values = if before.is_some() { worker.values } else { to };
                 (self.run)(values, elements, carry.as_mut_ptr(), elements, flags, len);
                 if write {
                     if let Some(before) = &before {
-                        (self.combine)(values, before.0.as_ptr(), values, values, u32::from(len > 1), len);
+                        (self.combine)(to, before.0.as_ptr(), values, values, u32::from(len > 1), len);
                     }
-                    self.write(worker, &cursor, len);
+                    if !self.direct {
+                        self.write(worker, &cursor, len);
+                    }
                 }
             }
+            flags = 0;
             at += len;
             if at < end {
                 space.advance(&mut cursor, len);

@@ -3,7 +3,8 @@
 //! Elements become unsigned numbers whose order is theirs (see [`order`](super::order)). Where the bits of an element
 //! cannot be had back from its number, or where the output is indices, the number is followed by the element's index. So
 //! equal numbers are always of equal elements, and any way to sort them gives the same result: a counting sort by digits
-//! for long rows, the standard library's unstable sort for short ones, and a merge of halves by several threads.
+//! for long rows, the standard library's unstable sort for short ones, and a merge of halves by several threads. Numbers
+//! alone are sorted [by vectors](super::quick) where the level has them.
 
 use bytemuck::Zeroable;
 use smallvec::SmallVec;
@@ -12,6 +13,7 @@ use stridewise_core::{Dtype, DtypeKind, LaunchPlan, Result};
 
 use super::order::Order;
 use super::pack::with_size;
+use super::quick::Quick;
 use super::space::{Cursor, Space, View};
 use super::{Tuning, split};
 use crate::fork_join;
@@ -21,7 +23,7 @@ const SHORT_PER_BYTE: usize = 96;
 /// Words of up to eight bytes are sorted by comparison where more of their digits differ.
 const MOST_DIGITS: usize = 4;
 /// Elements that a thread sorts at least where threads share a row.
-const SHARE: usize = 32 << 10;
+pub(super) const SHARE: usize = 32 << 10;
 /// A sort is worth as many passes over memory, roughly.
 const PASSES: usize = 16;
 
@@ -261,8 +263,11 @@ impl Rows {
                     Ok(())
                 }
                 2 if !self.indices => self.values::<u16>(start, end, threads),
-                4 if !self.indices => self.values::<u32>(start, end, threads),
-                8 if !self.indices && !complex => self.values::<u64>(start, end, threads),
+                4 | 8 if !self.indices && !complex => match Quick::of(self.space.isa, self.dtype.size()) {
+                    Some(quick) => quick.rows(self, start, end, threads),
+                    None if self.dtype.size() == 4 => self.values::<u32>(start, end, threads),
+                    None => self.values::<u64>(start, end, threads),
+                },
                 1..=4 if self.len <= u32::MAX as usize => {
                     self.places::<Half>(start, end, bits, threads, rank)
                 }
@@ -292,7 +297,7 @@ impl Rows {
     /// # Safety
     /// `row` is one of the plan's, `i` below its length; the dtype is real.
     #[inline(always)]
-    unsafe fn load(&self, row: Row, i: usize) -> u64 {
+    pub(super) unsafe fn load(&self, row: Row, i: usize) -> u64 {
         // SAFETY: the caller's contract.
         unsafe { self.order.load(row.src.wrapping_offset(self.from * i.cast_signed())) }
     }
@@ -300,7 +305,7 @@ impl Rows {
     /// # Safety
     /// As for [`load`](Self::load).
     #[inline(always)]
-    unsafe fn store(&self, row: Row, i: usize, bits: u64) {
+    pub(super) unsafe fn store(&self, row: Row, i: usize, bits: u64) {
         // SAFETY: the caller's contract.
         unsafe { self.order.store(row.dst.wrapping_offset(self.to * i.cast_signed()), bits) };
     }

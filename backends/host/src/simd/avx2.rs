@@ -2,6 +2,10 @@
 
 use std::arch::x86_64::*;
 
+mod ordered;
+
+pub(crate) use ordered::{I32, I64};
+
 use super::x86::{byte_sums, float_bits, level, seconds};
 use super::{Bytes, FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
 

@@ -14,6 +14,7 @@ pub(crate) mod base;
 mod half;
 mod lane;
 mod math;
+mod ordered;
 #[cfg(test)]
 mod tests;
 #[cfg(all(target_arch = "x86_64", any(feature = "avx2", not(target_feature = "avx"))))]
@@ -21,13 +22,14 @@ mod x86;
 
 pub(crate) use half::HalfLane;
 use lane::{float_lane, mask_type};
+pub(crate) use ordered::Ordered;
 
 /// An instruction-set level that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Isa {
     /// The baseline of the target: SSE2 on x86-64, NEON on AArch64, …
     Scalar,
-    /// AVX2, FMA and F16C.
+    /// AVX2, FMA, F16C and POPCNT.
     Avx2,
     /// AVX-512 F, BW, DQ and VL, with all of [`Isa::Avx2`].
     Avx512,
@@ -70,12 +72,14 @@ impl Isa {
     }
 }
 
-/// Whether the processor has AVX2, FMA and F16C.
+/// Whether the processor has AVX2, FMA, F16C and POPCNT.
 fn processor_has_avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("fma")
-        && is_x86_feature_detected!("f16c");
+        && is_x86_feature_detected!("f16c")
+        // Every processor with AVX2 counts bits, but a compiler does not take that for granted.
+        && is_x86_feature_detected!("popcnt");
     #[cfg(not(target_arch = "x86_64"))]
     return false;
 }

@@ -107,6 +107,11 @@ fn larger_products() {
         for dims in [[1, 100, 300, 130], [1, 130, 20, 600], [9, 40, 41, 42]] {
             check(dtype, &dims, [&[3, 1, 0], &[2, 3, 0], &[2, 1, 0]], 0, &mut rng);
         }
+        // Vectors with matrices, whose rows or whose columns lie closely.
+        for dims in [[1, 1, 300, 130], [3, 1, 33, 2000], [1, 1, 5000, 70], [2, 300, 1, 130]] {
+            check(dtype, &dims, [&[3, 1, 0], &[2, 3, 0], &[2, 1, 0]], 0, &mut rng);
+            check(dtype, &dims, [&[1, 3, 0], &[3, 2, 0], &[2, 1, 0]], 0, &mut rng);
+        }
     }
 }
 
@@ -115,9 +120,14 @@ fn larger_products() {
 fn the_same_bits_from_any_threads() {
     let mut rng = Rng(3);
     for dtype in [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128] {
-        for dims in
-            [[1, 257, 300, 1000], [1, 1000, 3, 700], [1, 17, 5, 20_000], [7, 64, 64, 64], [2, 300, 200, 100]]
-        {
+        for dims in [
+            [1, 257, 300, 1000],
+            [1, 1000, 3, 700],
+            [1, 17, 5, 20_000],
+            [1, 1, 700, 900],
+            [7, 64, 64, 64],
+            [2, 300, 200, 100],
+        ] {
             for orders in [[&[3, 1, 0], &[2, 3, 0], &[2, 1, 0]], [&[1, 3, 0], &[3, 2, 0], &[2, 1, 0]]] {
                 let program = Program::single(Op::Multiply, dtype).unwrap();
                 let mut inputs: Vec<Array> = [0, 1]

@@ -12,6 +12,7 @@ mod maps;
 mod random;
 mod reductions;
 mod scans;
+mod selections;
 mod sorts;
 mod stages;
 

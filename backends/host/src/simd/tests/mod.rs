@@ -256,9 +256,9 @@ macro_rules! level {
 }
 level!(at_base, base,);
 #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
-level!(at_avx2, avx2, #[target_feature(enable = "avx2,fma,f16c")]);
+level!(at_avx2, avx2, #[target_feature(enable = "avx2,fma,f16c,popcnt")]);
 #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
-level!(at_avx512, avx512, #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]);
+level!(at_avx512, avx512, #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,popcnt")]);
 
 /// A dtype whose lanes can be run at a level by name.
 trait Kind: Copy + PartialEq + std::fmt::Debug + PartialOrd {

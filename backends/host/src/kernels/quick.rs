@@ -1,0 +1,551 @@
+//! Sorting numbers by vectors.
+//!
+//! Elements become signed integers, words, in whose order they are (see [`order`](super::order)), where the output has them.
+//! Equal words are equal in all bits, so any way to sort them gives the same result: they are divided by pivots, a vector at a
+//! time, until as few are left as registers hold, which are sorted by a network. A division reads and writes each word once,
+//! and takes as long as the compress instructions (or permutations) do while the caches have the words; there are about
+//! log₂(n / 256) of them, and the network takes as long as four. Where pivots are bad, the standard library's sort takes over,
+//! which needs n log n comparisons at most. Threads sort parts on either side of a pivot.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use stridewise_core::Result;
+use stridewise_core::memory::heap;
+
+use super::entry::{Kernel, OrderedKernel, StepFn, ordered_entry};
+use super::sort::{Row, Rows, SCRATCH, SHARE};
+use super::split::{self, GRAIN, PARTS};
+use super::{Address, pack};
+use crate::fork_join;
+use crate::simd::{Isa, Ordered};
+
+/// Vectors that a division reads from one end at a time, at most: half as many as a network sorts. From which end depends on how
+/// the last ones were divided, so that fewer would wait for each other.
+const AHEAD: usize = 8;
+/// Divisions of a row, for each that halves would need, after which its pivots are called bad.
+const PATIENCE: u32 = 2;
+/// Vectors that a pivot is found among, by threes.
+const TRIPLES: usize = 3;
+/// Words of the longest run that a division copies out of the way: fewer than it reads at a time.
+const MOST_LEFT: usize = AHEAD * 16;
+
+/// The functions of a level for words of a size.
+#[derive(Clone, Copy)]
+pub(super) struct Quick {
+    size: usize,
+    sort: StepFn,
+    divide: StepFn,
+}
+
+impl Quick {
+    /// `None`: the level has no vectors of such words.
+    pub(super) fn of(isa: Isa, size: usize) -> Option<Self> {
+        let (sort, divide) = (ordered_entry::<Sort>(isa, size)?, ordered_entry::<Divide>(isa, size)?);
+        Some(Self { size, sort, divide })
+    }
+
+    /// Sorts words, by as many threads.
+    ///
+    /// # Safety
+    /// `len` words are at the address, aligned, and nobody else's; the processor has the level's features.
+    unsafe fn arrange(&self, words: Address, len: usize, threads: usize) {
+        let least = if threads > 1 { SHARE.max(len / (threads * PARTS)) } else { len };
+        // SAFETY: the caller's contract.
+        unsafe { self.part(words, len, least, patience(len)) };
+    }
+
+    /// Sorts words; of more than `least`, those on either side of a pivot at the same time.
+    ///
+    /// # Safety
+    /// As for [`arrange`](Self::arrange).
+    unsafe fn part(&self, words: Address, len: usize, least: usize, left: u32) {
+        let at = words.at(0);
+        // SAFETY: for all of this function: the caller's contract; parts on either side are disjoint.
+        unsafe {
+            if len <= least || left == 0 {
+                if len > 1 {
+                    (self.sort)(at, at, at, at, left, len);
+                }
+                return;
+            }
+            let mut ends = [0_usize; 2];
+            (self.divide)(at, (&raw mut ends).cast(), at, at, 0, len);
+            let [low, high] = ends;
+            let above = Address(words.at(high * self.size));
+            fork_join::both(
+                || self.part(words, low, least, left - 1),
+                || self.part(above, len - high, least, left - 1),
+            );
+        }
+    }
+
+    /// Sorts the elements, of 4 or 8 bytes, of the rows `start..end`, each with as many threads.
+    ///
+    /// # Errors
+    /// There is no memory for a row of words.
+    ///
+    /// # Safety
+    /// The plan's contract, and the processor has the level's features.
+    pub(super) unsafe fn rows(&self, rows: &Rows, start: usize, end: usize, threads: usize) -> Result<()> {
+        let (size, isa, order) = (self.size, rows.space.isa, rows.order);
+        let step = size.cast_signed();
+        let mut room: Vec<u64> = Vec::new();
+        let mut outcome = Ok(());
+        rows.each(start, end, |row| {
+            let dense = rows.to == step && row.dst.addr().is_multiple_of(size);
+            if !dense && room.is_empty() {
+                match heap::zeroed(SCRATCH, (rows.len * size).div_ceil(size_of::<u64>())) {
+                    Ok(words) => room = words,
+                    Err(error) => outcome = Err(error),
+                }
+            }
+            if outcome.is_err() {
+                return;
+            }
+            let words = if dense { Address(row.dst) } else { Address(room.as_mut_ptr().cast()) };
+            let (to_words, to_elements) = (order.words_of(isa, false), order.words_of(isa, true));
+            let (from, to, order_at) = (Address(row.src.cast_mut()), Address(row.dst), order);
+            let place =
+                |at: &Address, step: isize, i: usize| at.at(0).wrapping_offset(step * i.cast_signed());
+            let share = |run: &(dyn Fn(usize, usize) + Sync)| {
+                split::ranges(rows.len, 1, 2 * size, GRAIN, threads, run);
+            };
+            // SAFETY: for all of this block: the caller's contract; parts of a row are disjoint, and there is room for all words.
+            unsafe {
+                share(&|a, b| {
+                    let (words, src) = (words.at(a * size), place(&from, rows.from, a).cast_const());
+                    let order = order_at.address();
+                    if rows.from == step {
+                        to_words(words, src, order, src, 0, b - a);
+                    } else {
+                        pack::gather(isa, words, src, rows.from, size, b - a);
+                        to_words(words, words, order, words, 0, b - a);
+                    }
+                });
+                self.arrange(Address(words.at(0)), rows.len, threads);
+                let equal = order.is_float().then(|| match size {
+                    4 => Equal::of::<i32>(words.at(0).cast(), rows),
+                    _ => Equal::of::<i64>(words.at(0).cast(), rows),
+                });
+                share(&|a, b| {
+                    let words = words.at(a * size);
+                    to_elements(words, words, order_at.address(), words, 0, b - a);
+                    if !dense {
+                        pack::scatter(place(&to, rows.to, a), words, rows.to, size, b - a);
+                    }
+                });
+                if let Some(equal) = equal {
+                    equal.write(rows, row);
+                }
+            }
+        });
+        outcome
+    }
+}
+
+/// Elements of a sorted row that are equal although their bits may differ, and so keep their order: zeros of both signs, if
+/// there are both, and NaNs.
+struct Equal {
+    zeros: std::ops::Range<usize>,
+    nans: std::ops::Range<usize>,
+}
+
+impl Equal {
+    /// # Safety
+    /// A row's sorted words are at the address.
+    unsafe fn of<T: Copy + Into<i64>>(words: *const T, rows: &Rows) -> Self {
+        // SAFETY: the caller's contract.
+        let words = unsafe { std::slice::from_raw_parts(words, rows.len) };
+        let order = rows.order;
+        let (a, b) = (order.word(0), order.word(order.sign));
+        let before = |word: i64| words.partition_point(|&w| w.into() < word);
+        let (first, second, end) = (before(a.min(b)), before(a.max(b)), before(a.max(b) + 1));
+        let both = first < second && second < end;
+        let largest = i64::MAX >> (64 - 8 * size_of::<T>());
+        Self { zeros: if both { first..end } else { 0..0 }, nans: before(largest)..rows.len }
+    }
+
+    /// Writes them in the order in which the row has them.
+    ///
+    /// # Safety
+    /// The plan's contract; the row is sorted but for them.
+    unsafe fn write(self, rows: &Rows, row: Row) {
+        let order = rows.order;
+        let write = |places: std::ops::Range<usize>, chosen: &dyn Fn(u64) -> bool| {
+            if places.is_empty() {
+                return;
+            }
+            // SAFETY: the caller's contract.
+            let all = (0..rows.len).map(|i| unsafe { rows.load(row, i) });
+            for (i, bits) in places.zip(all.filter(|&bits| chosen(bits))) {
+                // SAFETY: the caller's contract.
+                unsafe { rows.store(row, i, bits) };
+            }
+        };
+        write(self.zeros, &|bits| order.is_zero(bits));
+        write(self.nans, &|bits| order.is_nan(bits));
+    }
+}
+
+/// Divisions after which pivots are bad.
+fn patience(len: usize) -> u32 {
+    PATIENCE * (len.max(1).ilog2() + 1)
+}
+
+/// A statement for each vector of as many, written one after the other: indices are constants, so that vectors are registers.
+macro_rules! each {
+    ($i:ident below $count:ident: $body:expr) => {
+        each!(@ $i $count $body; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (@ $i:ident $count:ident $body:expr; $($number:literal)*) => {$(
+        if $number < $count {
+            let $i: usize = $number;
+            $body
+        }
+    )*};
+}
+
+/// Sorts the words at the target, with as many divisions, one in another, as the flags say.
+struct Sort;
+impl OrderedKernel for Sort {
+    type At<V: Ordered> = SortBy<V>;
+}
+struct SortBy<V>(PhantomData<V>);
+impl<V: Ordered> Kernel for SortBy<V> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, _: [*const u8; 3], left: u32, len: usize) {
+        // SAFETY: the caller's contract, which is that of `Quick::arrange`.
+        unsafe { sort::<V>(dst.cast(), len, left) };
+    }
+}
+
+/// Divides the words at the target by a pivot; writes, where the first source is, how many are before it and how many are before
+/// those behind it.
+struct Divide;
+impl OrderedKernel for Divide {
+    type At<V: Ordered> = DivideBy<V>;
+}
+struct DivideBy<V>(PhantomData<V>);
+impl<V: Ordered> Kernel for DivideBy<V> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [ends, ..]: [*const u8; 3], _: u32, len: usize) {
+        // SAFETY: the caller's contract, which is that of `Quick::part`: there are more words than a network sorts.
+        unsafe { ends.cast_mut().cast::<[usize; 2]>().write(around::<V>(dst.cast(), len)) };
+    }
+}
+
+/// # Safety
+/// As for [`Quick::arrange`].
+#[inline(always)]
+unsafe fn sort<V: Ordered>(words: *mut V::Elem, len: usize, left: u32) {
+    // The shorter part is sorted first, so that each part that waits is at most half of the one before.
+    let mut waiting = [(0, 0, 0); usize::BITS as usize];
+    let (mut start, mut len, mut left, mut count) = (0, len, left, 0);
+    // SAFETY: for all of this block: the caller's contract; parts are within the words.
+    unsafe {
+        loop {
+            if len > V::ROWS * V::LEN && left > 0 {
+                let [low, high] = around::<V>(words.add(start), len);
+                let (below, above) = ((start, low), (start + high, len - high));
+                let (now, later) = if below.1 < above.1 { (below, above) } else { (above, below) };
+                left -= 1;
+                waiting[count] = (later.0, later.1, left);
+                count += 1;
+                (start, len) = now;
+                continue;
+            }
+            if left == 0 {
+                std::slice::from_raw_parts_mut(words.add(start), len).sort_unstable();
+            } else {
+                few::<V>(words.add(start), len);
+            }
+            if count == 0 {
+                return;
+            }
+            count -= 1;
+            (start, len, left) = waiting[count];
+        }
+    }
+}
+
+/// Divides words by one of them; answers how many are before those in their place, and how many with these.
+///
+/// # Safety
+/// As for [`Quick::arrange`]; there are more words than a network sorts.
+#[inline(always)]
+unsafe fn around<V: Ordered>(words: *mut V::Elem, len: usize) -> [usize; 2] {
+    // SAFETY: for all of this function: the caller's contract.
+    unsafe {
+        let mut pivot = pivot::<V>(words, len);
+        let mut least = false;
+        loop {
+            let count = divide::<V>(words, len, pivot);
+            if least {
+                return [0, count];
+            }
+            if count > 0 {
+                return [count, count];
+            }
+            // It is the smallest one: all words that equal it are in their place when they are before the others.
+            let Some(next) = V::next(pivot) else { return [0, len] };
+            (pivot, least) = (next, true);
+        }
+    }
+}
+
+/// A word that is probably near the middle.
+///
+/// # Safety
+/// As for [`around`].
+#[inline(always)]
+unsafe fn pivot<V: Ordered>(words: *const V::Elem, len: usize) -> V::Elem {
+    let step = (len - V::LEN) / 8;
+    // SAFETY: for all of this function: the caller's contract; the last vector ends where the words do.
+    unsafe {
+        let mut three = [V::splat(V::MAX); 3];
+        each!(i below TRIPLES: {
+            let at = words.add(3 * i * step);
+            three[i] = middle(V::load(at), V::load(at.add(step)), V::load(at.add(2 * step)));
+        });
+        let middles = in_order(middle(three[0], three[1], three[2]));
+        let mut all = [MaybeUninit::<V::Elem>::uninit(); crate::simd::MAX_LEN];
+        middles.store(all.as_mut_ptr().cast());
+        all[V::LEN / 2].assume_init()
+    }
+}
+
+/// The middle one of each three lanes.
+#[inline(always)]
+fn middle<V: Ordered>(a: V, b: V, c: V) -> V {
+    a.lower(b).higher(a.higher(b).lower(c))
+}
+
+/// Puts the words below a pivot before the others; answers how many they are.
+///
+/// # Safety
+/// As for [`around`].
+#[inline(always)]
+unsafe fn divide<V: Ordered>(words: *mut V::Elem, len: usize, pivot: V::Elem) -> usize {
+    let block = ahead::<V>() * V::LEN;
+    // SAFETY: for all of this function: the caller's contract, by which there are at least two blocks. What is read is out of
+    // the way of what is written: two blocks more have been read than written, and while words are left between the ends, at
+    // least one of these at either end, as the next one is read where there is less room. A vector needs room for all of it at
+    // either end, or for all of it once: when no words are left between the ends, there is room for whole vectors.
+    unsafe {
+        let pivots = V::splat(pivot);
+        let (first, last) = (block_at::<V>(words), block_at::<V>(words.add(len - block)));
+        let (mut from, mut to) = (block, len - block);
+        let mut ends = [0, len];
+        while to - from >= block {
+            let at_end = ends[1] - to < from - ends[0];
+            let at = if at_end { to - block } else { from };
+            to -= if at_end { block } else { 0 };
+            from += if at_end { 0 } else { block };
+            write_block(block_at::<V>(words.add(at)), pivots, words, &mut ends);
+        }
+        let left = to - from;
+        let mut rest = [MaybeUninit::<V::Elem>::uninit(); MOST_LEFT];
+        std::ptr::copy_nonoverlapping(words.add(from), rest.as_mut_ptr().cast(), left);
+        let rest = rest.as_ptr().cast::<V::Elem>();
+        let mut at = 0;
+        while at + V::LEN <= left {
+            write(V::load(rest.add(at)), pivots, words, &mut ends);
+            at += V::LEN;
+        }
+        for i in at..left {
+            let word = *rest.add(i);
+            *words.add(ends[0]) = word;
+            *words.add(ends[1] - 1) = word;
+            let below = word < pivot;
+            ends[0] += usize::from(below);
+            ends[1] -= usize::from(!below);
+        }
+        write_block(first, pivots, words, &mut ends);
+        write_block(last, pivots, words, &mut ends);
+        ends[0]
+    }
+}
+
+/// Vectors that a division reads from one end at a time.
+const fn ahead<V: Ordered>() -> usize {
+    V::ROWS / 2
+}
+
+/// # Safety
+/// As for [`Ordered::load`], of all of them.
+#[inline(always)]
+unsafe fn block_at<V: Ordered>(at: *const V::Elem) -> [V; AHEAD] {
+    let count = ahead::<V>();
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut block = [V::splat(V::MAX); AHEAD];
+        each!(i below count: block[i % AHEAD] = V::load(at.add(i * V::LEN)));
+        block
+    }
+}
+
+/// # Safety
+/// As for [`write`], of one after the other.
+#[inline(always)]
+unsafe fn write_block<V: Ordered>(block: [V; AHEAD], pivots: V, words: *mut V::Elem, ends: &mut [usize; 2]) {
+    let count = ahead::<V>();
+    // SAFETY: the caller's contract.
+    each!(i below count: unsafe { write(block[i % AHEAD], pivots, words, ends) });
+}
+
+/// Writes a vector, what is below the pivot at one end of what may be written, the others at the other end.
+///
+/// # Safety
+/// As for [`Ordered::divide`].
+#[inline(always)]
+unsafe fn write<V: Ordered>(v: V, pivots: V, words: *mut V::Elem, ends: &mut [usize; 2]) {
+    // SAFETY: the caller's contract.
+    let count = unsafe { v.divide(pivots, words.add(ends[0]), words.add(ends[1])) };
+    ends[0] += count;
+    ends[1] -= V::LEN - count;
+}
+
+/// Sorts as many words as a network does.
+///
+/// # Safety
+/// As for [`Quick::arrange`].
+#[inline(always)]
+unsafe fn few<V: Ordered>(words: *mut V::Elem, len: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match len.div_ceil(V::LEN) {
+            0 => {}
+            1 => network::<V, 1>(words, len),
+            2 => network::<V, 2>(words, len),
+            3..=4 => network::<V, 4>(words, len),
+            5..=8 => network::<V, 8>(words, len),
+            _ if V::ROWS == 16 => network::<V, 16>(words, len),
+            _ => {}
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Quick::arrange`]; as many vectors have room for the words, and half as many have not.
+#[inline(always)]
+unsafe fn network<V: Ordered, const N: usize>(words: *mut V::Elem, len: usize) {
+    // SAFETY: for all of this function: the caller's contract; a vector is read and written as far as there are words.
+    unsafe {
+        let whole = len / V::LEN;
+        let part = len % V::LEN;
+        let mut all = [V::splat(V::MAX); N];
+        each!(i below N: if i < whole {
+            all[i] = V::load(words.add(i * V::LEN));
+        } else if i == whole && part > 0 {
+            all[i] = V::load_part(words.add(i * V::LEN), part);
+        });
+        each!(i below N: all[i] = in_order(all[i]));
+        if N >= 2 {
+            merge::<V, N, 1>(&mut all);
+        }
+        if N >= 4 {
+            merge::<V, N, 2>(&mut all);
+        }
+        if N >= 8 {
+            merge::<V, N, 4>(&mut all);
+        }
+        if N >= 16 {
+            merge::<V, N, 8>(&mut all);
+        }
+        each!(i below N: if i < whole {
+            all[i].store(words.add(i * V::LEN));
+        } else if i == whole && part > 0 {
+            all[i].store_part(words.add(i * V::LEN), part);
+        });
+    }
+}
+
+/// Sorts the lanes of a vector.
+#[inline(always)]
+fn in_order<V: Ordered>(v: V) -> V {
+    let mut v = v.exchanged::<1>();
+    if V::LEN >= 4 {
+        v = v.exchanged::<3>().exchanged::<1>();
+    }
+    if V::LEN >= 8 {
+        v = v.exchanged::<7>().exchanged::<2>().exchanged::<1>();
+    }
+    if V::LEN >= 16 {
+        v = v.exchanged::<15>().exchanged::<4>().exchanged::<2>().exchanged::<1>();
+    }
+    v
+}
+
+/// Sorts each `2 · HALF` vectors, whose halves are sorted: the first half against the second one in reverse, which leaves
+/// the smaller words in the first half; then each half against itself, by ever shorter distances.
+#[inline(always)]
+fn merge<V: Ordered, const N: usize, const HALF: usize>(all: &mut [V; N]) {
+    let old = *all;
+    each!(i below N: {
+        let (first, place) = (i / (2 * HALF) * 2 * HALF, i % HALF);
+        let (a, b) = (old[first + place], old[first + 2 * HALF - 1 - place].reversed());
+        all[i] = if i - first < HALF { a.lower(b) } else { a.higher(b) };
+    });
+    if HALF >= 8 {
+        halve::<V, N, 4>(all);
+    }
+    if HALF >= 4 {
+        halve::<V, N, 2>(all);
+    }
+    if HALF >= 2 {
+        halve::<V, N, 1>(all);
+    }
+    each!(i below N: {
+        let mut v = all[i];
+        if V::LEN >= 16 {
+            v = v.exchanged::<8>();
+        }
+        if V::LEN >= 8 {
+            v = v.exchanged::<4>();
+        }
+        if V::LEN >= 4 {
+            v = v.exchanged::<2>();
+        }
+        all[i] = v.exchanged::<1>();
+    });
+}
+
+/// Puts the smaller of each two vectors so far apart first.
+#[inline(always)]
+fn halve<V: Ordered, const N: usize, const APART: usize>(all: &mut [V; N]) {
+    let old = *all;
+    each!(i below N: {
+        let other = old[i ^ APART];
+        all[i] = if i & APART == 0 { old[i].lower(other) } else { other.higher(old[i]) };
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::tests::Rng;
+
+    /// However many divisions are left, and at whatever place the words are.
+    #[test]
+    fn bad_pivots_end_in_another_sort() {
+        let mut rng = Rng(1);
+        for &isa in Isa::available() {
+            let Some(quick) = Quick::of(isa, 8) else { continue };
+            for left in [0, 1, 2, 3, 40] {
+                for len in [1, 17, 300, 5000] {
+                    let mut words: Vec<i64> = (0..len).map(|_| rng.next().cast_signed() >> 40).collect();
+                    let mut expected = words.clone();
+                    expected.sort_unstable();
+                    let at = words.as_mut_ptr().cast();
+                    // SAFETY: the words are this test's; the level is available.
+                    unsafe { quick.part(Address(at), len, len, left) };
+                    assert_eq!(words, expected, "{isa:?} {left} {len}");
+                    // SAFETY: as above.
+                    unsafe { quick.part(Address(at), len, 1000, left) };
+                    assert_eq!(words, expected, "{isa:?} {left} {len}");
+                }
+            }
+        }
+    }
+}
