@@ -1,6 +1,9 @@
 //! Programs as users write them, by operations on whole arrays; and by hand in Rust, fused into parallel loops over ndarray's
 //! arrays.
 
+// In `s![1..-1]` an end below zero counts from the array's, which a range of Rust's would not.
+#![allow(clippy::reversed_empty_ranges)]
+
 use ndarray::parallel::prelude::{IntoParallelIterator, ParallelIterator};
 use ndarray::{Axis, Zip};
 use rayon::iter::IndexedParallelIterator;
@@ -157,7 +160,7 @@ fn logistic(x: &Ours<f64>) -> Result<Array<f64>> {
     for _ in 0..DESCENTS {
         let wrong = points.matmul(&weights).sigmoid() - &truth;
         let slope = wrong.matmul(points);
-        weights = weights - slope * (LEARNING / count as f64);
+        weights -= slope * (LEARNING / count as f64);
     }
     Ok(weights)
 }
