@@ -280,7 +280,7 @@ mod rust {
     pub(super) fn pi(x: &Rust<f64>) -> Vec<f64> {
         let n = x.a.len();
         let inside = |chunk: usize| {
-            let mut state = chunk as u64 * 0x5851_F42D_4C95_7F2D;
+            let mut state = (chunk as u64).wrapping_mul(0x5851_F42D_4C95_7F2D);
             let count = CHUNK.min(n - chunk * CHUNK);
             (0..count)
                 .filter(|_| {

@@ -123,7 +123,8 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "tests",
             "all tests, those in the documentation, of the C interface and of the inputs that the fuzzer has found too",
-            &tests(),
+            // All failures of a run, and not the first alone.
+            &format!("{} --no-fail-fast", tests()),
         ),
         Step::call(
             "faults",
