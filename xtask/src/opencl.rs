@@ -45,7 +45,7 @@ pub(crate) const POCL: Runtime = Runtime {
     by_hand: "Debian, Ubuntu: ocl-icd-libopencl1 pocl-opencl-icd; Fedora: ocl-icd pocl",
     tests: EVERY_TEST,
     skipped: &[],
-    sample: 48,
+    sample: 96,
     concurrent: true,
     reports: false,
 };
@@ -81,7 +81,8 @@ pub(crate) const INTEL: Runtime = Runtime {
               intel-cmplr-lib-rt, and a loader: Debian, Ubuntu: ocl-icd-libopencl1; Fedora: ocl-icd",
     tests: EVERY_TEST,
     skipped: &[],
-    sample: 16,
+    // It compiles one program at a time, each for a second or two; its forms of kernels are a step of their own.
+    sample: 128,
     concurrent: true,
     reports: false,
 };
