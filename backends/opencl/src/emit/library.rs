@@ -98,9 +98,10 @@ impl Helper {
         } else {
             // Double precision has the digits to be rounded twice. Compilers make one operation of `float` of what is
             // computed of two converted numbers and converted back, as if that were rounded correctly here; the powers of
-            // two, which change no digit and leave the range of `double` to quotients and roots, keep them from it.
+            // two, which change no digit and leave the range of `double` to quotients and roots, keep them from it. Zeros are
+            // divided as they are: some compilers make a zero of what is computed of a constant one, whatever it is divided by.
             (
-                "(float)(0x1p-100 * (0x1p100 * (double)x / (double)y))",
+                "(x == 0.0f ? x / y : (float)(0x1p-100 * (0x1p100 * (double)x / (double)y)))",
                 "(float)(0x1p-100 * sqrt(0x1p200 * (double)x))",
             )
         };
