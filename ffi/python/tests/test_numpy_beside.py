@@ -344,6 +344,8 @@ def test_functions_called_as_numpys_are():
         lambda a: np.cross(np.nan_to_num(a), [1.0, 2.0, 3.0]), lambda a: np.cross(a.T, a.T * 2 + 1, axis=0)[:, :2],
         lambda a: np.interp(1.5, a[1, 1:], [0.0, 1.0]), lambda a: np.interp([0.0, 9.0], np.nan_to_num(a)[0, ::-1], a[1, ::-1], left=-1),
         lambda a: np.piecewise(a, [a < 2, a > 2], [lambda v: -v, 10, 5]),
+        lambda a: np.histogram(np.nan_to_num(a), 4, (0, 2))[0], lambda a: np.histogram(a, np.array([0.0, 1.5, 3.0]), None, True)[0],
+        lambda a: np.histogram(a, [0.0, 1.5, 3.0], None, None, np.ones_like(a))[0], lambda a: np.bincount(np.nan_to_num(a[0]).astype("i8"), [0.5, 1.0, 2.0], 6),
     ]  # fmt: skip
     for number, call in enumerate(calls):
         ours, oracle = call(x), call(n)
