@@ -213,9 +213,8 @@ impl UsmArray {
     /// counted.
     ///
     /// # Errors
-    /// [`Error::Value`] for no bins, a range that is not finite or decreases, elements that are not finite without a range,
-    /// and edges that decrease; [`Error::Overflow`] for a range that the edges' dtype has not; [`Error::Shape`] for fewer than two
-    /// edges; [`Error::Dtype`] for complex numbers.
+    /// [`Error::Value`] for no bins, a range that is not finite in the edges' dtype or decreases, elements that are not finite
+    /// without a range, and edges that decrease; [`Error::Shape`] for fewer than two edges; [`Error::Dtype`] for complex numbers.
     pub fn histogram(&self, bins: Bins<'_>) -> Result<(Self, Self)> {
         let (x, edges) = self.edges_of(bins)?;
         let dtype = result_type(&[x.dtype, edges.dtype], &[], self.device().dtype_support())?;
@@ -331,7 +330,7 @@ impl UsmArray {
         }
         let dtype = self.real_result();
         if [low, high].iter().any(|&end| !Scalar::F64(end).cast(dtype).to_f64().is_finite()) {
-            return Err(Error::overflow(
+            return Err(Error::value(
                 "range",
                 format!("from {low} to {high}"),
                 format!("numbers that {dtype} has, the edges' dtype"),
