@@ -213,8 +213,8 @@ impl UsmArray {
     /// counted.
     ///
     /// # Errors
-    /// [`Error::Value`] for no bins, a range that is not finite or decreases, elements that are not finite without a range,
-    /// and edges that decrease; [`Error::Shape`] for fewer than two edges; [`Error::Dtype`] for complex numbers.
+    /// [`Error::Value`] for no bins, a range that is not finite in the edges' dtype or decreases, elements that are not finite
+    /// without a range, and edges that decrease; [`Error::Shape`] for fewer than two edges; [`Error::Dtype`] for complex numbers.
     pub fn histogram(&self, bins: Bins<'_>) -> Result<(Self, Self)> {
         let (x, edges) = self.edges_of(bins)?;
         let dtype = result_type(&[x.dtype, edges.dtype], &[], self.device().dtype_support())?;
@@ -328,7 +328,16 @@ impl UsmArray {
         if low == high {
             (low, high) = (low - 0.5, high + 0.5);
         }
-        Self::linspace(&self.queue, low, high, count + 1, true, self.real_result(), self.usm_kind())
+        let dtype = self.real_result();
+        if [low, high].iter().any(|&end| !Scalar::F64(end).cast(dtype).to_f64().is_finite()) {
+            return Err(Error::value(
+                "range",
+                format!("from {low} to {high}"),
+                format!("numbers that {dtype} has, the edges' dtype"),
+                "convert the elements to `float64` first, with `astype`, or name a smaller range",
+            ));
+        }
+        Self::linspace(&self.queue, low, high, count + 1, true, dtype, self.usm_kind())
     }
 
     /// Counts of a [histogram](Self::histogram) over the number of all and the widths of the bins: their integral is 1.

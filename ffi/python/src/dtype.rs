@@ -242,10 +242,12 @@ impl PyDtype {
         false
     }
     /// NumPy's class of dtypes, where a program has imported it: what asks for `isinstance(x.dtype, numpy.dtype)`, as xarray and
-    /// pandas do, goes on with names, kinds and `numpy.dtype(…)`, which are as NumPy's. `type(…)` says whose it is.
+    /// pandas do, goes on with names, kinds and `numpy.dtype(…)`, which are as NumPy's; but for bfloat16, which NumPy has not.
+    /// `type(…)` says whose it is.
     #[getter]
     fn __class__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyType> {
-        Numpy::of(slf.py()).map_or_else(|| slf.get_type(), |numpy| numpy.class_of_dtypes(slf.py()))
+        let numpy = if slf.get().0 == Dtype::Bf16 { None } else { Numpy::of(slf.py()) };
+        numpy.map_or_else(|| slf.get_type(), |numpy| numpy.class_of_dtypes(slf.py()))
     }
     /// NumPy's type of scalars of the dtype. Raises AttributeError for bfloat16, which NumPy has not, and where there is no NumPy.
     #[getter]

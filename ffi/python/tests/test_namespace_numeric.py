@@ -229,6 +229,7 @@ def test_histogram_refuses():
     for call in (
         lambda: sw.histogram(a, 0), lambda: sw.histogram(a, [1]), lambda: sw.histogram(a, [2, 1]),
         lambda: sw.histogram(a, range=(2, 1)), lambda: sw.histogram(sw.asarray([np.nan])), lambda: sw.histogram(a, [[1, 2]]),
+        lambda: sw.histogram(sw.ones(3, dtype="float32"), 4, (0, 1e300)),
     ):  # fmt: skip
         with pytest.raises(ValueError):
             call()

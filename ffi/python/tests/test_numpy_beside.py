@@ -294,6 +294,29 @@ def test_writing_functions_take_both():
     assert x.tolist() == [2.0, 0.0, 0.0, 1.0, 0.0] and y.tolist() == [[0.0, 0.0, 4.0], [4.0, 0.0, 0.0]]
 
 
+def test_numpys_functions_write_as_numpys_do():
+    calls = [
+        lambda a: np.put(a, [0, 1], []), lambda a: np.put(a, [], [1.0, 2.0]), lambda a: np.put(a, 3, 1.0), lambda a: np.put(a.T, [1, -5], [7.0, 8.0]),
+        lambda a: np.put(a, [[13, -14]], [1.0, 2.0, 3.0], mode="wrap"), lambda a: np.place(a, [[True, False, False, False]] * 3, [1.0, 2.0]),
+        lambda a: np.place(a, a > 20, []), lambda a: np.put_along_axis(a, np.array([[3], [0], [1]]), [[7.0], [8.0], [9.0]], 1),
+    ]  # fmt: skip
+    for number, call in enumerate(calls):
+        theirs = np.arange(12.0).reshape(3, 4)
+        ours = sw.asarray(theirs.copy())
+        call(ours), call(theirs)
+        assert ours.tolist() == theirs.tolist(), number
+    # Along all elements of a view, in its order; and to NumPy's by a mask of ours.
+    x = sw.reshape(sw.arange(6.0), (2, 3))
+    np.put_along_axis(x.T, np.array([1, 4]), np.array([7.0, 8.0]), None)
+    assert x.tolist() == [[0.0, 1.0, 8.0], [7.0, 4.0, 5.0]]
+    theirs = np.arange(3.0)
+    np.place(theirs, sw.asarray([True, False, True]), [9.0])
+    assert theirs.tolist() == [9.0, 1.0, 9.0]
+    x = sw.arange(3.0)
+    for condition in (True, np.False_, 2, [0, 3, 0], np.array(0.5), np.array([True, False, True])):
+        same(np.where(condition, x, -1.0), np.where(condition, np.arange(3.0), -1.0))
+
+
 def test_writing_to_what_cannot_be_written():
     read_only, odd = np.zeros(3), np.zeros(13, "uint8")[1:].view("float32")
     read_only.flags.writeable = False
@@ -321,6 +344,8 @@ def test_functions_called_as_numpys_are():
         lambda a: np.cross(np.nan_to_num(a), [1.0, 2.0, 3.0]), lambda a: np.cross(a.T, a.T * 2 + 1, axis=0)[:, :2],
         lambda a: np.interp(1.5, a[1, 1:], [0.0, 1.0]), lambda a: np.interp([0.0, 9.0], np.nan_to_num(a)[0, ::-1], a[1, ::-1], left=-1),
         lambda a: np.piecewise(a, [a < 2, a > 2], [lambda v: -v, 10, 5]),
+        lambda a: np.histogram(np.nan_to_num(a), 4, (0, 2))[0], lambda a: np.histogram(a, np.array([0.0, 1.5, 3.0]), None, True)[0],
+        lambda a: np.histogram(a, [0.0, 1.5, 3.0], None, None, np.ones_like(a))[0], lambda a: np.bincount(np.nan_to_num(a[0]).astype("i8"), [0.5, 1.0, 2.0], 6),
     ]  # fmt: skip
     for number, call in enumerate(calls):
         ours, oracle = call(x), call(n)
@@ -343,6 +368,8 @@ def test_dtypes_pass_for_numpys():
         for attribute in "name kind char num itemsize alignment str names fields subdtype shape hasobject isnative type".split():
             assert getattr(dtype, attribute) == getattr(other, attribute), attribute
         assert dtype.base is dtype
+    # NumPy has none that this could be.
+    assert not isinstance(sw.bfloat16, np.dtype) and isinstance(sw.bfloat16, sw.dtype)
 
 
 def test_spaces_by_ratios():

@@ -1,5 +1,7 @@
 //! The four types that matrices are computed in.
 
+use std::ops::Div;
+
 use dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::diag::DiagMut;
 use faer::linalg::evd::{self, ComputeEigenvectors, EvdError};
@@ -40,7 +42,7 @@ pub(crate) fn zeros<T: Element>(len: usize) -> Result<Vec<T>> {
 }
 
 /// An element type of matrices.
-pub(crate) trait Field: Element + ComplexField<Real = Self::Part> + Wide {
+pub(crate) trait Field: Element + ComplexField<Real = Self::Part> + Wide + Div<Output = Self> {
     /// Of real parts.
     type Part: Element + RealField + Wide + PartialOrd;
     /// Of eigenvalues.

@@ -490,3 +490,37 @@ fn integers_and_halves_are_converted() {
     }
     assert!(matches!(linalg::inv(&array(&[2, 3], &[C::ZERO; 6], Dtype::F64)), Err(Error::Shape(_))));
 }
+
+/// Below the diagonal of ones, ones, and a first column so small that its reciprocal is infinite: the factors are those of the
+/// matrix with ones there, but for that column.
+#[test]
+fn pivots_without_a_reciprocal_divide() {
+    for n in [1, 2, 3, 4, 8, 9, 20] {
+        for dtype in DTYPES {
+            let least = if eps(dtype) == f64::EPSILON { 1e-310 } else { 1e-39 };
+            let entry = |i: usize, j: usize| match (i, j) {
+                (_, 0) => C::new(least, 0.0),
+                (i, j) => C::new(f64::from(u8::from(j <= i)), 0.0),
+            };
+            let x = array(&[n, n], &M::new(n, n, entry).data, dtype);
+            let det = values(&linalg::det(&x).unwrap())[0];
+            assert!((det.re / least - 1.0).abs() < 1e-3 && det.im == 0.0, "{n} {dtype}: {det}");
+            let log = values(&linalg::slogdet(&x).unwrap().logabsdet)[0].re;
+            assert!((log - least.ln()).abs() < 1e-2, "{n} {dtype}: {log}");
+        }
+    }
+}
+
+/// A number times a reciprocal is not always the quotient: 49 times that of 49 is less than 1.
+#[test]
+fn real_solutions_are_quotients() {
+    for k in 1..200 {
+        for (n, dtype) in [(1, Dtype::F64), (3, Dtype::F32), (8, Dtype::F64)] {
+            let entry = |i: usize, j: usize| C::new(if i == j { f64::from(k) } else { 0.0 }, 0.0);
+            let x = array(&[n, n], &M::new(n, n, entry).data, dtype);
+            let sides = array(&[n], &vec![C::new(f64::from(3 * k), 0.0); n], dtype);
+            let found = values(&linalg::solve(&x, &sides).unwrap());
+            assert!(found.iter().all(|x| *x == C::new(3.0, 0.0)), "{k} {n} {dtype}: {found:?}");
+        }
+    }
+}

@@ -1026,7 +1026,7 @@ def average(
     returned: _bool = False,
     keepdims: _bool = False,
 ) -> Any: ...
-def bincount(x: _Array, /, *, weights: _Array | Sequence[_float] | None = None, minlength: _int = 0) -> usm_ndarray: ...
+def bincount(x: _Array, /, weights: _Array | Sequence[_float] | None = None, minlength: _int = 0) -> usm_ndarray: ...
 def bitwise_and(
     x1: _Array | _complex,
     x2: _Array | _complex,
@@ -1290,10 +1290,9 @@ def histogram(
     x: _Array,
     /,
     bins: _Array | _int | Sequence[_float] = 10,
-    *,
     range: tuple[_float, _float] | None = None,
+    density: _bool | None = None,
     weights: _Array | Sequence[_float] | None = None,
-    density: _bool = False,
 ) -> tuple[usm_ndarray, usm_ndarray]: ...
 def hypot(
     x1: _Array | _complex,

@@ -174,8 +174,10 @@ def _where(condition, *values):
     if not values:
         return sw.nonzero(condition)
     # NumPy's takes all numbers as conditions.
-    if not isinstance(condition, bool) and getattr(condition, "dtype", None) != sw.bool:
-        condition = sw.not_equal(_listed(condition, _queue(values)), 0)
+    if _is_operand(condition) and not _is_ours(condition):
+        condition = sw.asarray(condition, device=_queue(values))
+    if getattr(condition, "dtype", None) != sw.bool:
+        condition = sw.not_equal(condition, 0)
     return sw.where(condition, *values)
 
 
@@ -216,19 +218,27 @@ def _copyto(dst, src, casting="same_kind", where=True):
 
 def _put(a, ind, v, mode="raise"):
     indices, values = sw.asarray(ind, device=_queue([a, ind, v])), sw.asarray(v, device=_queue([a, ind, v]))
-    # NumPy's goes through the values again from the start where there are fewer than places.
+    # NumPy's goes through the values again from the start where there are fewer than places, and writes nothing where there are none.
+    if not indices.size or not values.size:
+        return
     if 1 != values.size != indices.size:
         values = sw.take(values, sw.arange(indices.size, device=values.queue), mode="wrap")
     sw.put(a, sw.reshape(indices, -1), sw.reshape(values, -1), mode=mode)
 
 
 def _place(arr, mask, vals):
-    sw.place(arr, sw.astype(_listed(mask, arr.queue), sw.bool, copy=False), sw.reshape(sw.asarray(vals, dtype=arr.dtype, device=arr.queue), -1))
+    queue = _queue([arr, mask, vals])
+    values = sw.reshape(sw.asarray(vals, dtype=arr.dtype, device=queue), -1)
+    sw.place(arr, sw.astype(_listed(mask, queue), sw.bool, copy=False), values)
 
 
 def _put_along_axis(arr, indices, values, axis):
-    axis, arr = (0, arr.reshape(-1)) if axis is None else (axis, arr)
-    sw.put_along_axis(arr, indices, _listed(values, _queue([arr, indices, values])), axis)
+    values = _listed(values, _queue([arr, indices, values]))
+    if axis is None:
+        # Of all elements as one sequence, which the array need not lie in.
+        sw.put(arr, indices, values)
+    else:
+        sw.put_along_axis(arr, indices, values, axis)
 
 
 def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):

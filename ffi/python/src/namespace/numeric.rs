@@ -270,7 +270,7 @@ quantiles! {
 /// Raises ValueError for several dimensions, for negative numbers and where there are not as many weights, TypeError for other than integers and bool, MemoryError
 /// where there is no memory for so many.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, weights=None, minlength=0))]
+#[pyo3(signature = (x, /, weights=None, minlength=0))]
 fn bincount(py: Python<'_>, x: Given<'_>, weights: Argument<'_, '_>, minlength: isize) -> Result<PyArray> {
     let (x, minlength): (&UsmArray, _) = (x.array(), super::count("minlength", minlength)?);
     let weights = weights_of(weights, x)?;
@@ -308,20 +308,20 @@ fn digitize(py: Python<'_>, mut x: Given<'_>, mut bins: Given<'_>, right: bool) 
 /// tuple. The last bin has both of its edges, the others the lower one. weights: one for each element, whose sums in their dtype and
 /// order take the place of counts. density: counts or sums over that of all and the bins' widths instead.
 ///
-/// Raises ValueError for no bins, edges that decrease, a range or, without one, elements that are not finite, TypeError for
-/// complex numbers.
+/// Raises ValueError for no bins, edges that decrease, a range that the edges' dtype has not or, without one, elements that are not
+/// finite, TypeError for complex numbers.
 #[pyfunction]
 #[pyo3(
-    signature = (x, /, bins=None, *, range=None, weights=None, density=false),
-    text_signature = "(x, /, bins=10, *, range=None, weights=None, density=False)"
+    signature = (x, /, bins=None, range=None, density=None, weights=None),
+    text_signature = "(x, /, bins=10, range=None, density=None, weights=None)"
 )]
 fn histogram(
     py: Python<'_>,
     x: Given<'_>,
     bins: Argument<'_, '_>,
     range: Option<(f64, f64)>,
+    density: Option<bool>,
     weights: Argument<'_, '_>,
-    density: bool,
 ) -> Result<(PyArray, PyArray)> {
     let x: &UsmArray = x.array();
     let weights = weights_of(weights, x)?;
@@ -344,7 +344,7 @@ fn histogram(
             Some(weights) => x.histogram_weighted(bins, weights)?,
             None => x.histogram(bins)?,
         };
-        let counts = if density { UsmArray::density(&counts, &edges)? } else { counts };
+        let counts = if density == Some(true) { UsmArray::density(&counts, &edges)? } else { counts };
         Ok::<_, stridewise::Error>((counts, edges))
     };
     let (counts, edges) = py.detach(counted)?;
