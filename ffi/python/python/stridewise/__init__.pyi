@@ -73,6 +73,7 @@ from ._names import (
     ndim as ndim,
     outer as outer,
     piecewise as piecewise,
+    polyfit as polyfit,
     power as power,
     ptp as ptp,
     radians as radians,
