@@ -23,7 +23,7 @@ const FEW: usize = 8;
 #[inline(always)]
 fn divide<T: Field>(elements: &mut [T], divisor: T) {
     if T::IS_REAL {
-        elements.iter_mut().for_each(|element| *element = *element / divisor);
+        elements.iter_mut().for_each(|element| *element /= divisor);
         return;
     }
     let inverse = recip(&divisor);
