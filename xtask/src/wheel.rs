@@ -77,8 +77,13 @@ fn build(profile: &str) -> Result<[PathBuf; 2], String> {
     crate::run_to_end(&mut maturin("sdist"))?;
     let mut wheel = maturin("build");
     wheel.args(["--locked", "--zig", "--compatibility", COMPATIBILITY, "--profile", profile]);
-    // maturin finds zig by the Python of its environment.
-    wheel.arg("--interpreter").arg(python::program_of(&tools, "python")).env("VIRTUAL_ENV", &tools);
+    // maturin asks a Python for zig: the first one that there is, unless it is told which.
+    let python = python::program_of(&tools, "python");
+    wheel
+        .arg("--interpreter")
+        .arg(&python)
+        .env("VIRTUAL_ENV", &tools)
+        .env("CARGO_ZIGBUILD_PYTHON_PATH", &python);
     crate::run_to_end(&mut wheel)?;
     let one = |end: &str| {
         let found: Vec<PathBuf> =
