@@ -1,10 +1,12 @@
 //! What a backend executes: validated plain data, without layouts.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::dtype::Dtype;
+use crate::layout;
 use crate::memory::pointer::UsmPtr;
 use crate::ops::Op;
 use crate::program::{Fold, Program};
@@ -26,6 +28,18 @@ pub struct Operand {
     pub ptr: UsmPtr,
     /// Elements to step per dimension of the plan; signed; 0 where broadcast.
     pub strides: SmallVec<[isize; MAX_PLAN_DIMS]>,
+}
+
+impl Operand {
+    /// The addresses that its elements, of so many bytes, are within, where the extents of its dimensions are these and none is 0.
+    #[must_use]
+    pub fn reach(&self, dims: &[usize], size: usize) -> Range<usize> {
+        let (low, high) = layout::reach(dims, &self.strides);
+        // In range, as the elements are in memory.
+        let address =
+            |elements: i128| self.ptr.addr().wrapping_add_signed(elements as isize * size.cast_signed());
+        address(low)..address(high) + size
+    }
 }
 
 /// What is computed at each point of the iteration space.

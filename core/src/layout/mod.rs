@@ -135,7 +135,7 @@ fn contiguous_strides(shape: &[usize], order: Order) -> Strides {
 
 /// Distances in elements from the zero multi-index to the lowest and the highest element addressed; saturating,
 /// which the callers' range checks take for "too far".
-fn reach(shape: &[usize], strides: &[isize]) -> (i128, i128) {
+pub(crate) fn reach(shape: &[usize], strides: &[isize]) -> (i128, i128) {
     if shape.contains(&0) {
         return (0, 0);
     }

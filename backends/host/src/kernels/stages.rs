@@ -133,7 +133,7 @@ fn rows(stages: &[Vec<LaunchPlan>]) -> Option<(usize, usize)> {
                     continue;
                 }
                 let size = plan.program.inputs()[number].size();
-                let reach = reach(input, &plan.dims, size);
+                let reach = input.reach(&plan.dims, size);
                 let same_row = |(output, bytes, range): &(Operand, usize, Range<usize>)| {
                     let disjoint = range.end <= reach.start || reach.end <= range.start;
                     let place = (output.ptr, *bytes, output.strides[0]);
@@ -150,7 +150,7 @@ fn rows(stages: &[Vec<LaunchPlan>]) -> Option<(usize, usize)> {
                     return None;
                 }
                 let size = plan.output_dtype(number).size();
-                written.push((output.clone(), size, reach(output, &plan.dims, size)));
+                written.push((output.clone(), size, output.reach(&plan.dims, size)));
             }
         }
     }
@@ -163,15 +163,4 @@ fn has_rows(operand: &Operand, dims: &[usize]) -> bool {
     let inside = operand.strides.iter().zip(dims).skip(1);
     let inside: isize = inside.map(|(&step, &extent)| step * (extent.cast_signed() - 1)).sum();
     operand.strides.iter().all(|&step| step >= 0) && inside < operand.strides[0]
-}
-
-/// The addresses that an operand's elements are within.
-fn reach(operand: &Operand, dims: &[usize], size: usize) -> Range<usize> {
-    let (mut low, mut high) = (operand.ptr.addr(), operand.ptr.addr() + size);
-    for (&step, &extent) in operand.strides.iter().zip(dims) {
-        let bytes = step * (extent.cast_signed() - 1) * size.cast_signed();
-        let end = if bytes < 0 { &mut low } else { &mut high };
-        *end = end.wrapping_add_signed(bytes);
-    }
-    low..high
 }

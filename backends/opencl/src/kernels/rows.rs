@@ -5,7 +5,6 @@
 mod tests;
 
 use std::fmt::Write as _;
-use std::ops::Range;
 
 use smallvec::SmallVec;
 use stridewise_core::{Dtype, DtypeKind, Family, LaunchPlan, Operand, Program};
@@ -108,17 +107,6 @@ fn fold<'a>(plan: &'a LaunchPlan, sources: SmallVec<[Source; 4]>) -> Option<Fold
     real.then_some(Fold { plan, folding, finish: finish.as_deref(), sources })
 }
 
-/// The addresses that an operand's elements are within.
-fn reach(operand: &Operand, dims: &[usize], size: usize) -> Range<usize> {
-    let (mut low, mut high) = (operand.ptr.addr(), operand.ptr.addr() + size);
-    for (&step, &extent) in operand.strides.iter().zip(dims) {
-        let bytes = step * (extent.cast_signed() - 1) * size.cast_signed();
-        let end = if bytes < 0 { &mut low } else { &mut high };
-        *end = end.wrapping_add_signed(bytes);
-    }
-    low..high
-}
-
 fn form<'a>(stages: &'a [Vec<LaunchPlan>], target: &Target) -> Option<Form<'a>> {
     let [first, second] = stages else { return None };
     let [last] = second.as_slice() else { return None };
@@ -136,10 +124,10 @@ fn form<'a>(stages: &'a [Vec<LaunchPlan>], target: &Target) -> Option<Form<'a>> 
     let mut sources = SmallVec::new();
     for array in inputs(last)? {
         let (operand, dtype) = array;
-        let own = reach(operand, &last.dims, dtype.size());
+        let own = operand.reach(&last.dims, dtype.size());
         let written = folds.iter().position(|fold| {
             let output = &fold.plan.outputs[0];
-            let other = reach(output, &last.dims, fold.plan.output_dtype(0).size());
+            let other = output.reach(&last.dims, fold.plan.output_dtype(0).size());
             own.start < other.end && other.start < own.end
         });
         sources.push(match (written, kept.iter().position(|known| *known == array)) {
