@@ -93,8 +93,7 @@ impl Weak {
         }
         Ok(match *self {
             Self::Bool(value) => Scalar::Bool(value).cast(dtype),
-            // Floats are not asked for a range: the error that says that they have none costs more than a small operation.
-            Self::Int(value) => match dtype.kind().is_integer().then(|| dtype.iinfo()).transpose()? {
+            Self::Int(value) => match dtype.integer_limits() {
                 Some(range) if value < range.min || value > range.max => {
                     return Err(Error::dtype(
                         "scalar",
@@ -164,8 +163,7 @@ impl Weak {
             Self::Large(value) => value as i128,
             _ => return None,
         };
-        // As in `to_scalar`: floats are not asked for a range.
-        let range = if dtype.kind().is_integer() { dtype.iinfo().ok()? } else { return None };
+        let range = dtype.integer_limits()?;
         if value < range.min {
             Some(Ordering::Less)
         } else if value > range.max {
