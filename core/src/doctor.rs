@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::array::Array;
+use crate::array::{Array, CHECK_VARIABLE};
 use crate::backend::{Finding, Health};
 use crate::error::Result;
 use crate::runtime::{
@@ -11,8 +11,6 @@ use crate::runtime::{
     patience,
 };
 
-/// Turns the checked mode of kernels on.
-pub(crate) const CHECK_VARIABLE: &str = "STRIDEWISE_CHECK";
 /// What the names of this project's variables begin with.
 const PREFIX: &str = "STRIDEWISE_";
 /// Elements that a device has to add up, to show that it computes.

@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use stridewise_core::backend::Command;
+use stridewise_core::backend::{Command, is_switched_on};
 use stridewise_core::kernel::KernelArgument;
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Error, LaunchPlan, Result};
@@ -58,7 +58,7 @@ pub(crate) fn enabled() -> bool {
     if mode != UNDECIDED {
         return mode == ON;
     }
-    let wanted = cfg!(unix) && std::env::var_os(GUARD_VARIABLE).is_some_and(|value| value == "1");
+    let wanted = cfg!(unix) && is_switched_on(GUARD_VARIABLE);
     let mode = if wanted { ON } else { OFF };
     // A lost race was decided by another thread.
     MODE.compare_exchange(UNDECIDED, mode, Ordering::AcqRel, Ordering::Acquire)

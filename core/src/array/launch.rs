@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use smallvec::SmallVec;
 
 use super::{Array, UsmArray};
-use crate::doctor::CHECK_VARIABLE;
+use crate::backend::is_switched_on;
 use crate::dtype::Element;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, MAX_OBJECT_LEN, Memory, NdRange, Object, Parameter, Space};
@@ -13,6 +13,9 @@ use crate::lazy::{Bound, launch_kernel};
 use crate::promotion::Weak;
 use crate::runtime::{Event, Queue, common_queue};
 use crate::scalar::Scalar;
+
+/// Turns the checked mode of kernels on.
+pub(crate) const CHECK_VARIABLE: &str = "STRIDEWISE_CHECK";
 
 /// An argument of a launch.
 #[derive(Clone, Debug)]
@@ -65,8 +68,7 @@ impl Kernel {
         depends: &[Event],
     ) -> Result<Event> {
         static CHECK: OnceLock<bool> = OnceLock::new();
-        let checked =
-            CHECK.get_or_init(|| std::env::var_os(CHECK_VARIABLE).is_some_and(|value| value == "1"));
+        let checked = CHECK.get_or_init(|| is_switched_on(CHECK_VARIABLE));
         self.submit(queue, &range.into(), arguments, depends, *checked)
     }
 

@@ -55,6 +55,7 @@ pub use elementwise::{elementwise, where_};
 pub use indexing::Index;
 pub use interpolation::Spacing;
 pub use launch::Argument;
+pub(crate) use launch::CHECK_VARIABLE;
 pub use linalg::Contracted;
 pub use padding::{Overlap, Padding};
 pub use quantiles::QuantileMethod;

@@ -4,6 +4,12 @@ use std::borrow::Cow;
 
 use crate::error::Error;
 
+/// Whether an environment variable of those that only `1` turns on does so.
+#[must_use]
+pub fn is_switched_on(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
+}
+
 /// How bad a finding is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Health {
@@ -81,7 +87,7 @@ impl Finding {
             None => Self::problem(subject, error.to_string(), "see the message"),
         }
     }
-    /// What can be said of a variable that only `1` turns on.
+    /// What can be said of a variable that [only `1` turns on](is_switched_on).
     #[must_use]
     pub fn of_switch(variable: &'static str, what: &str) -> Self {
         let value = std::env::var_os(variable);

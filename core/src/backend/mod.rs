@@ -38,7 +38,7 @@ mod signal;
 
 pub use all::when_all;
 pub use backlog::Backlog;
-pub use finding::{Finding, Health};
+pub use finding::{Finding, Health, is_switched_on};
 pub use info::{
     AffinityDomain, Aspect, Cache, DeviceInfo, DeviceType, Limits, Partition, Topology, UsmSupport,
 };
