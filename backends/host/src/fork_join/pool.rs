@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 use rayon::ThreadPool;
+use smallvec::SmallVec;
 use stridewise_core::backend::primitives::atomic::{AtomicBool, AtomicUsize, Ordering};
 use stridewise_core::backend::primitives::thread::{self, Thread};
 use stridewise_core::backend::primitives::{Instant, Mutex, MutexGuard, hint};
 use stridewise_core::backend::start_thread;
-use stridewise_core::{Dims, Error, Result};
+use stridewise_core::{Error, Result};
 
 use super::{Direction, Fork};
 use crate::topology;
@@ -129,7 +130,8 @@ impl Drop for Workers {
     }
 }
 
-type Calls = Dims;
+/// As long as other short lists of numbers are: each length is a list type of its own, compiled once more.
+type Calls = SmallVec<[usize; 4]>;
 
 impl Pool {
     fn new(threads: usize, pins: Option<&[usize]>, staff: Staff, phase: Phase) -> Arc<Self> {

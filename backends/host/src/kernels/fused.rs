@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 use stridewise_core::ops::{Float, define};
-use stridewise_core::{Arg, Dims, Dtype, MAX_STEPS, Op, Program, Step};
+use stridewise_core::{Arg, Dtype, MAX_STEPS, Op, Program, Step};
 
 use super::entry::{WideKernel, has_pairs, pair_entry};
 use super::map::{ByAnalytic, ByField, ByNum, ByPart, LaneFn, LaneFunction, LaneMaps};
@@ -255,7 +255,7 @@ pub(super) fn lowered<'a>(
 struct Fused {
     pair: Pair,
     /// The others: one or two.
-    parts: Dims,
+    parts: SmallVec<[usize; 4]>,
     /// What all of them read.
     args: SmallVec<[Arg; 3]>,
 }

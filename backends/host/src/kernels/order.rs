@@ -183,29 +183,79 @@ impl Order {
     }
 }
 
+/// What makes an [`Order`]'s keys of bits, as numbers of a size.
+struct Keys<T> {
+    sign: T,
+    flip: T,
+    /// The sign of floats; of integers none, as they are never negative in the sense of floats, nor zeros of two signs.
+    negative: T,
+    /// What the magnitude of NaN is beyond; none of an integer is.
+    infinity: T,
+}
+
 /// See [`Order::words_of`]. The target may be the elements.
 struct Words<T>(PhantomData<T>);
 /// What [`Words`] made, made elements again.
 struct Elements<T>(PhantomData<T>);
+/// See [`Order::ranks_of`]. The target may be the elements.
+struct Ranks<T>(PhantomData<T>);
+
+macro_rules! keys {
+    ($($t:ty)*) => {$(
+        #[allow(clippy::cast_possible_truncation)] // An order's bits are those of elements of the size.
+        impl Keys<$t> {
+            #[inline(always)]
+            fn of(order: Order) -> Self {
+                Self {
+                    sign: order.sign as $t,
+                    flip: order.flip as $t,
+                    negative: if order.float { order.sign as $t } else { 0 },
+                    infinity: if order.float { order.infinity as $t } else { <$t>::MAX },
+                }
+            }
+            #[inline(always)]
+            fn is_nan(&self, bits: $t) -> bool {
+                bits & !self.negative > self.infinity
+            }
+            #[inline(always)]
+            fn key(&self, bits: $t) -> $t {
+                (if bits & self.negative != 0 { !bits } else { bits ^ self.sign }) ^ self.flip
+            }
+        }
+        impl Kernel for Ranks<$t> {
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation)] // As above.
+            unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
+                // SAFETY: the caller's contract: the second source is an order.
+                let order = unsafe { *order.cast::<Order>() };
+                let (keys, mask) = (Keys::<$t>::of(order), order.mask as $t);
+                // SAFETY: the caller's contract.
+                unsafe {
+                    each(dst.cast::<$t>(), src.cast(), len, |bits| {
+                        let bits = if order.truth { <$t>::from(bits != 0) } else { bits };
+                        let bits = if bits & !keys.negative == 0 { 0 } else { bits };
+                        if keys.is_nan(bits) { mask } else { keys.key(bits) }
+                    });
+                }
+            }
+        }
+    )*};
+}
+keys!(u8 u16 u32 u64);
 
 macro_rules! words {
     ($($t:ty)*) => {$(
         impl Kernel for Words<$t> {
             #[inline(always)]
-            #[allow(clippy::cast_possible_truncation)] // An order's bits are those of elements of the size.
+            #[allow(clippy::cast_possible_truncation)] // As above.
             unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
-                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
                 // SAFETY: the caller's contract: the second source is an order.
                 let order = unsafe { *order.cast::<Order>() };
-                let (sign, top, flip) = (order.sign as $t, order.top() as $t, order.flip as $t);
-                // Integers are never negative in the sense of floats, nor NaN.
-                let negative = if order.float { sign } else { 0 };
-                let infinity = if order.float { order.infinity as $t } else { <$t>::MAX };
+                let (keys, top) = (Keys::<$t>::of(order), order.top() as $t);
                 // SAFETY: the caller's contract.
                 unsafe {
-                    each(dst, src, len, |bits| {
-                        let key = (if bits & negative != 0 { !bits } else { bits ^ sign }) ^ flip;
-                        (if bits & !negative > infinity { <$t>::MAX } else { key }) ^ top
+                    each(dst.cast::<$t>(), src.cast(), len, |bits| {
+                        (if keys.is_nan(bits) { <$t>::MAX } else { keys.key(bits) }) ^ top
                     });
                 }
             }
@@ -214,16 +264,14 @@ macro_rules! words {
             #[inline(always)]
             #[allow(clippy::cast_possible_truncation)] // As above.
             unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
-                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
                 // SAFETY: the caller's contract: the second source is an order.
                 let order = unsafe { *order.cast::<Order>() };
-                let (sign, flip) = (order.sign as $t, (order.flip ^ order.top()) as $t);
-                let float = if order.float { sign } else { 0 };
+                let (keys, top) = (Keys::<$t>::of(order), order.top() as $t);
                 // SAFETY: the caller's contract.
                 unsafe {
-                    each(dst, src, len, |word| {
-                        let key = word ^ flip;
-                        if !key & float != 0 { !key } else { key ^ sign }
+                    each(dst.cast::<$t>(), src.cast(), len, |word| {
+                        let key = word ^ keys.flip ^ top;
+                        if !key & keys.negative != 0 { !key } else { key ^ keys.sign }
                     });
                 }
             }
@@ -257,37 +305,3 @@ unsafe fn each<T: Copy + Default>(dst: *mut T, src: *const T, len: usize, f: imp
         }
     }
 }
-
-/// See [`Order::ranks_of`]. The target may be the elements.
-struct Ranks<T>(PhantomData<T>);
-
-macro_rules! ranks {
-    ($($t:ty)*) => {$(
-        impl Kernel for Ranks<$t> {
-            #[inline(always)]
-            #[allow(clippy::cast_possible_truncation)] // An order's bits are those of elements of the size.
-            unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
-                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
-                // SAFETY: the caller's contract: the second source is an order.
-                let order = unsafe { *order.cast::<Order>() };
-                let (sign, mask, flip) = (order.sign as $t, order.mask as $t, order.flip as $t);
-                // Integers are never negative in the sense of floats, nor zeros of two signs, nor NaN.
-                let negative = if order.float { sign } else { 0 };
-                let magnitude = if order.float { !sign } else { <$t>::MAX };
-                let infinity = if order.float { order.infinity as $t } else { <$t>::MAX };
-                for i in 0..len {
-                    // SAFETY: for all of this block: the caller's contract; `i` is below `len`.
-                    unsafe {
-                        let bits = src.add(i).read_unaligned();
-                        let bits = if order.truth { <$t>::from(bits != 0) } else { bits };
-                        let bits = if bits & magnitude == 0 { 0 } else { bits };
-                        let key = (if bits & negative != 0 { !bits } else { bits ^ sign }) ^ flip;
-                        let rank = if bits & magnitude > infinity { mask } else { key };
-                        dst.add(i).write_unaligned(rank);
-                    }
-                }
-            }
-        }
-    )*};
-}
-ranks!(u8 u16 u32 u64);

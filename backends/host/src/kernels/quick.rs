@@ -7,12 +7,15 @@
 //! log₂(n / 256) of them, and the network takes as long as four. Where pivots are bad, the standard library's sort takes over,
 //! which needs n log n comparisons at most. Threads sort parts on either side of a pivot.
 
+mod network;
+
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use stridewise_core::Result;
 use stridewise_core::memory::heap;
 
+use self::network::{each, few, in_order};
 use super::entry::{Kernel, OrderedKernel, StepFn, ordered_entry};
 use super::sort::{Row, Rows, SCRATCH, SHARE};
 use super::split::{self, GRAIN, PARTS};
@@ -105,7 +108,7 @@ impl Quick {
             }
             let words = if dense { Address(row.dst) } else { Address(room.as_mut_ptr().cast()) };
             let (to_words, to_elements) = (order.words_of(isa, false), order.words_of(isa, true));
-            let (from, to, order_at) = (Address(row.src.cast_mut()), Address(row.dst), order);
+            let (from, to) = (Address(row.src.cast_mut()), Address(row.dst));
             let place =
                 |at: &Address, step: isize, i: usize| at.at(0).wrapping_offset(step * i.cast_signed());
             let share = |run: &(dyn Fn(usize, usize) + Sync)| {
@@ -115,12 +118,11 @@ impl Quick {
             unsafe {
                 share(&|a, b| {
                     let (words, src) = (words.at(a * size), place(&from, rows.from, a).cast_const());
-                    let order = order_at.address();
                     if rows.from == step {
-                        to_words(words, src, order, src, 0, b - a);
+                        to_words(words, src, order.address(), src, 0, b - a);
                     } else {
                         pack::gather(isa, words, src, rows.from, size, b - a);
-                        to_words(words, words, order, words, 0, b - a);
+                        to_words(words, words, order.address(), words, 0, b - a);
                     }
                 });
                 self.arrange(Address(words.at(0)), rows.len, threads);
@@ -130,7 +132,7 @@ impl Quick {
                 });
                 share(&|a, b| {
                     let words = words.at(a * size);
-                    to_elements(words, words, order_at.address(), words, 0, b - a);
+                    to_elements(words, words, order.address(), words, 0, b - a);
                     if !dense {
                         pack::scatter(place(&to, rows.to, a), words, rows.to, size, b - a);
                     }
@@ -191,19 +193,6 @@ impl Equal {
 /// Divisions after which pivots are bad.
 fn patience(len: usize) -> u32 {
     PATIENCE * (len.max(1).ilog2() + 1)
-}
-
-/// A statement for each vector of as many, written one after the other: indices are constants, so that vectors are registers.
-macro_rules! each {
-    ($i:ident below $count:ident: $body:expr) => {
-        each!(@ $i $count $body; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
-    };
-    (@ $i:ident $count:ident $body:expr; $($number:literal)*) => {$(
-        if $number < $count {
-            let $i: usize = $number;
-            $body
-        }
-    )*};
 }
 
 /// Sorts the words at the target, with as many divisions, one in another, as the flags say.
@@ -404,191 +393,6 @@ unsafe fn write<V: Ordered>(v: V, pivots: V, words: *mut V::Elem, ends: &mut [us
     let count = unsafe { v.divide(pivots, words.add(ends[0]), words.add(ends[1])) };
     ends[0] += count;
     ends[1] -= V::LEN - count;
-}
-
-/// Sorts as many words as a network does.
-///
-/// # Safety
-/// As for [`Quick::arrange`].
-#[inline(always)]
-unsafe fn few<V: Ordered>(words: *mut V::Elem, len: usize) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        match len.div_ceil(V::LEN) {
-            0 => {}
-            1 => network::<V, 1>(words, len),
-            2 => network::<V, 2>(words, len),
-            3..=4 => network::<V, 4>(words, len),
-            5..=8 => network::<V, 8>(words, len),
-            _ if V::ROWS == 16 => network::<V, 16>(words, len),
-            _ => {}
-        }
-    }
-}
-
-/// # Safety
-/// As for [`Quick::arrange`]; as many vectors have room for the words, and half as many have not.
-#[inline(always)]
-unsafe fn network<V: Ordered, const N: usize>(words: *mut V::Elem, len: usize) {
-    // SAFETY: for all of this function: the caller's contract; there are `N` vectors.
-    unsafe {
-        let mut vectors = [V::splat(V::MAX); N];
-        let all = vectors.as_mut_ptr();
-        each!(i below N: take(all, i, words, len));
-        each!(i below N: sort_lanes(all, i));
-        if N >= 2 {
-            merge::<V, N, 1>(all);
-        }
-        if N >= 4 {
-            merge::<V, N, 2>(all);
-        }
-        if N >= 8 {
-            merge::<V, N, 4>(all);
-        }
-        if N >= 16 {
-            merge::<V, N, 8>(all);
-        }
-        each!(i below N: give(all, i, words, len));
-    }
-}
-
-// What a network does with a vector or two is in functions of the vectors' type alone: networks are of several lengths, and each
-// does it hundreds of times. The indices are constants where these functions are inlined.
-
-/// Reads the `i`th vector as far as there are words.
-///
-/// # Safety
-/// There is an `i`th vector; `len` words are readable.
-#[inline(always)]
-unsafe fn take<V: Ordered>(all: *mut V, i: usize, words: *const V::Elem, len: usize) {
-    let (whole, part) = (len / V::LEN, len % V::LEN);
-    // SAFETY: the caller's contract.
-    unsafe {
-        if i < whole {
-            *all.add(i) = V::load(words.add(i * V::LEN));
-        } else if i == whole && part > 0 {
-            *all.add(i) = V::load_part(words.add(i * V::LEN), part);
-        }
-    }
-}
-
-/// Writes the `i`th vector as far as there are words.
-///
-/// # Safety
-/// There is an `i`th vector; `len` words are writable.
-#[inline(always)]
-unsafe fn give<V: Ordered>(all: *const V, i: usize, words: *mut V::Elem, len: usize) {
-    let (whole, part) = (len / V::LEN, len % V::LEN);
-    // SAFETY: the caller's contract.
-    unsafe {
-        if i < whole {
-            (*all.add(i)).store(words.add(i * V::LEN));
-        } else if i == whole && part > 0 {
-            (*all.add(i)).store_part(words.add(i * V::LEN), part);
-        }
-    }
-}
-
-/// Sorts the lanes of the `i`th vector.
-///
-/// # Safety
-/// There is one.
-#[inline(always)]
-unsafe fn sort_lanes<V: Ordered>(all: *mut V, i: usize) {
-    // SAFETY: the caller's contract.
-    unsafe { *all.add(i) = in_order(*all.add(i)) };
-}
-
-/// Sorts the lanes of a vector.
-#[inline(always)]
-fn in_order<V: Ordered>(v: V) -> V {
-    let mut v = v.exchanged::<1>();
-    if V::LEN >= 4 {
-        v = v.exchanged::<3>().exchanged::<1>();
-    }
-    if V::LEN >= 8 {
-        v = v.exchanged::<7>().exchanged::<2>().exchanged::<1>();
-    }
-    if V::LEN >= 16 {
-        v = v.exchanged::<15>().exchanged::<4>().exchanged::<2>().exchanged::<1>();
-    }
-    v
-}
-
-/// Sorts the lanes of the `i`th vector, whose halves fall and rise.
-///
-/// # Safety
-/// There is one.
-#[inline(always)]
-unsafe fn merge_lanes<V: Ordered>(all: *mut V, i: usize) {
-    // SAFETY: the caller's contract.
-    let v = unsafe { &mut *all.add(i) };
-    if V::LEN >= 16 {
-        *v = v.exchanged::<8>();
-    }
-    if V::LEN >= 8 {
-        *v = v.exchanged::<4>();
-    }
-    if V::LEN >= 4 {
-        *v = v.exchanged::<2>();
-    }
-    *v = v.exchanged::<1>();
-}
-
-/// Sorts each `2 · HALF` vectors, whose halves are sorted: the first half against the second one in reverse, which leaves
-/// the smaller words in the first half; then each half against itself, by ever shorter distances.
-///
-/// # Safety
-/// There are `N` vectors.
-#[inline(always)]
-unsafe fn merge<V: Ordered, const N: usize, const HALF: usize>(all: *mut V) {
-    // SAFETY: for all of this function: the caller's contract; pairs are half as many as vectors.
-    unsafe {
-        let old = all.cast::<[V; N]>().read();
-        let pairs = N / 2;
-        each!(i below pairs: oppose::<V, HALF>(old.as_ptr(), all, i));
-        if HALF >= 8 {
-            each!(i below pairs: part::<V, 4>(all, i));
-        }
-        if HALF >= 4 {
-            each!(i below pairs: part::<V, 2>(all, i));
-        }
-        if HALF >= 2 {
-            each!(i below pairs: part::<V, 1>(all, i));
-        }
-        each!(i below N: merge_lanes(all, i));
-    }
-}
-
-/// Puts the smaller words of the `i`th pair of vectors, one of which is read in reverse, in the first half, the others in the
-/// second one.
-///
-/// # Safety
-/// There are such pairs among the old and the new vectors.
-#[inline(always)]
-unsafe fn oppose<V: Ordered, const HALF: usize>(old: *const V, all: *mut V, i: usize) {
-    let (first, place) = (i / HALF * 2 * HALF, i % HALF);
-    // SAFETY: the caller's contract.
-    unsafe {
-        let (a, b) = (*old.add(first + place), (*old.add(first + 2 * HALF - 1 - place)).reversed());
-        *all.add(first + place) = a.lower(b);
-        *all.add(first + HALF + place) = a.higher(b);
-    }
-}
-
-/// Puts the smaller words of the `i`th pair of vectors so far apart first.
-///
-/// # Safety
-/// There is such a pair.
-#[inline(always)]
-unsafe fn part<V: Ordered, const APART: usize>(all: *mut V, i: usize) {
-    let place = i / APART * 2 * APART + i % APART;
-    // SAFETY: the caller's contract.
-    unsafe {
-        let (a, b) = (*all.add(place), *all.add(place + APART));
-        *all.add(place) = a.lower(b);
-        *all.add(place + APART) = a.higher(b);
-    }
 }
 
 #[cfg(test)]
