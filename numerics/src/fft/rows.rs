@@ -1,5 +1,7 @@
 //! Transforms of rows, which the threads of the array's device share.
 
+use std::ops::Mul;
+
 use rustfft::FftNum;
 use stridewise_core::memory::heap;
 use stridewise_core::{Complex, Dims, Dtype, Element, Error, Result, UsmArray, normalize_axis};
@@ -22,6 +24,13 @@ fn fill<T: Copy + Default>(to: &mut [T], from: &[T]) {
     to[kept..].fill(T::default());
 }
 
+/// Multiplies results with a factor, where there is one.
+fn scale<V: Copy + Mul<T, Output = V>, T: Copy>(values: &mut [V], factor: Option<T>) {
+    if let Some(factor) = factor {
+        values.iter_mut().for_each(|value| *value = *value * factor);
+    }
+}
+
 fn failed(error: &realfft::FftError) -> Error {
     // The lengths are those of the plan.
     Error::task("x", error, "a transform of as many points as its plan", "report this, with the shape")
@@ -40,13 +49,10 @@ impl Transform {
         let given = std::mem::replace(extent, if self.sort == Sort::FromReal { n / 2 + 1 } else { n });
         let wide = shape[shape.len() - 1];
         let count = shape[..shape.len() - 1].iter().product();
-        let factor = <T as rustfft::num_traits::FromPrimitive>::from_f64(self.factor).unwrap_or_else(T::one);
+        let factor =
+            <T as rustfft::num_traits::FromPrimitive>::from_f64(self.factor).filter(|_| self.factor != 1.0);
         let cost = 5.0 * n as f64 * (n as f64).log2().max(1.0);
         let scratch = |len: usize| -> Result<Vec<Complex<T>>> { heap::zeroed(FACTORS, len) };
-        let row = |values: &'_ [Complex<T>], number: usize| -> std::ops::Range<usize> {
-            debug_assert!(values.len() >= (number + 1) * given, "rows of {given}");
-            number * given..(number + 1) * given
-        };
         match self.sort {
             Sort::Forward | Sort::Inverse => {
                 place::filled::<Complex<T>>("n", x, &shape, Complex::<T>::DTYPE, |values| {
@@ -55,11 +61,9 @@ impl Transform {
                     let memory = || scratch(plan.get_inplace_scratch_len());
                     each(x.device(), count, cost, Rows::new(values, n), memory, |memory, out, number| {
                         let out = out.next();
-                        fill(out, &source[row(&source, number)]);
+                        fill(out, &source[number * given..][..given]);
                         plan.process_with_scratch(out, memory);
-                        if self.factor != 1.0 {
-                            out.iter_mut().for_each(|value| *value = *value * factor);
-                        }
+                        scale(out, factor);
                         Ok(())
                     })
                 })
@@ -78,9 +82,7 @@ impl Transform {
                         let out = out.next();
                         fill(input, &source[number * given..][..given]);
                         plan.process_with_scratch(input, out, memory).map_err(|error| failed(&error))?;
-                        if self.factor != 1.0 {
-                            out.iter_mut().for_each(|value| *value = *value * factor);
-                        }
+                        scale(out, factor);
                         Ok(())
                     },
                 )
@@ -98,16 +100,14 @@ impl Transform {
                         memory,
                         |(input, memory), out, number| {
                             let out = out.next();
-                            fill(input, &source[row(&source, number)]);
+                            fill(input, &source[number * given..][..given]);
                             // Elements that mirror themselves are real: of others only the real part counts.
                             input[0].im = T::zero();
                             if n.is_multiple_of(2) {
                                 input[n / 2].im = T::zero();
                             }
                             plan.process_with_scratch(input, out, memory).map_err(|error| failed(&error))?;
-                            if self.factor != 1.0 {
-                                out.iter_mut().for_each(|value| *value = *value * factor);
-                            }
+                            scale(out, factor);
                             Ok(())
                         },
                     )

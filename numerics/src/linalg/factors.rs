@@ -10,14 +10,11 @@ use num_complex::Complex;
 use stridewise_core::{Result, UsmArray};
 
 use super::QrMode;
-use super::field::{ALONE, Field, buffer, with_field, zeros};
+use super::field::{ALONE, FEW, Field, buffer, with_field, zeros};
 use super::stack::Stack;
 use super::wide::Wide;
 use crate::batches::{Rows, each};
 use crate::place;
-
-/// Rows of matrices whose triangles plain loops compute at most: of the library's time most would be its preparations.
-const FEW: usize = 8;
 
 /// Makes the triangle of Cholesky out of the lower triangle of a matrix in column-major order; false where it is not positive
 /// definite.

@@ -8,15 +8,11 @@ use faer::{MatMut, MatRef};
 use num_complex::Complex;
 use stridewise_core::{Dims, Error, Result, UsmArray, broadcast_shapes, common_queue, result_type};
 
-use super::field::{ALONE, Field, buffer, with_field, zeros};
+use super::field::{ALONE, FEW, Field, buffer, with_field, zeros};
 use super::stack::Stack;
 use super::wide::Wide;
 use crate::batches::{Rows, each};
 use crate::place;
-
-/// Rows and columns of matrices that plain loops factor at most: of the library's time most would be its preparations.
-/// 10 000 inverses of 4 by 4 took it 2.6 times as long.
-const FEW: usize = 8;
 
 /// Divides elements. Real quotients are rounded once; complex ones are products with a reciprocal, that of a number large enough to
 /// have one.
