@@ -7,7 +7,7 @@ use stridewise::{Bins, Dtype, QuantileMethod, Reduction, Spacing, UsmArray};
 
 use super::axes::axes_of;
 use super::output::deliver;
-use super::reduction::{converted, correction_of};
+use super::reduction::{converted, correction_of, reductions, spreads, typed_reductions};
 use super::sequence;
 use crate::array::PyArray;
 use crate::array::construct::integers;
@@ -68,120 +68,44 @@ fn nan_to_num(
     Ok(py.detach(|| x.nan_to_num(nan, posinf, neginf))?.into())
 }
 
-/// What these reductions say of their arguments.
+/// What these reductions say of their arguments. Not all of them compute recorded work on the way, as those of `reduction` do.
 macro_rules! about_axes {
     () => {
-        "axis: an axis, a tuple of axes, or None for all. keepdims: whether the reduced axes stay, with extent 1.\n\nRaises \
-         OutOfBoundsError for an axis out of range or named twice"
+        "axis: an axis, a tuple of axes, or None for all. keepdims: whether the reduced axes stay, with extent 1. out: an array of \
+         the result's shape to write to.\n\nRaises OutOfBoundsError for an axis out of range or named twice"
     };
 }
 
-/// Sums that leave NaN out.
-macro_rules! sums {
-    ($($name:ident $Reduction:ident $what:literal;)*) => {$(
-        #[doc = concat!($what, "\n\ndtype: that elements are converted to first, as `sum` has it. ", about_axes!(), ".")]
-        #[pyfunction]
-        #[pyo3(signature = (x, /, axis=None, dtype=None, out=None, keepdims=false))]
-        fn $name<'py>(
-            py: Python<'py>,
-            x: Given<'py>,
-            axis: Argument<'_, 'py>,
-            dtype: Argument<'_, 'py>,
-            out: Out<'py>,
-            keepdims: bool,
-        ) -> Result<Bound<'py, PyArray>> {
-            let x: &UsmArray = x.array();
-            let (axes, dtype) = (axes_of("axis", axis)?, dtype::optional(dtype, x.device().dtype_support())?);
-            let reduced = || x.reduce_numbers(Reduction::$Reduction, axes.as_deref(), keepdims, dtype);
-            deliver(py, out.as_ref(), reduced)
-        }
-    )*};
-}
-sums! {
-    nansum Sum "The sum of the elements that are not NaN over axes; 0 of none.";
-    nanprod Prod "The product of the elements that are not NaN over axes; 1 of none.";
+typed_reductions! {
+    nansum (x, axes, dtype, keepdims) "The sum of the elements that are not NaN over axes; 0 of none." ", as `sum` has it" "."
+        => x.reduce_numbers(Reduction::Sum, axes.as_deref(), keepdims, dtype);
+    nanprod (x, axes, dtype, keepdims) "The product of the elements that are not NaN over axes; 1 of none." ", as `sum` has it" "."
+        => x.reduce_numbers(Reduction::Prod, axes.as_deref(), keepdims, dtype);
+    nanmean (x, axes, dtype, keepdims) "The mean of the elements that are not NaN over axes; NaN of none." "" "."
+        => converted(x, dtype)?.nanmean(axes.as_deref(), keepdims);
 }
 
-/// Reductions of one argument beside the axes.
-macro_rules! reductions {
-    ($($name:ident ($x:ident, $axes:ident, $keepdims:ident) $what:literal => $compute:expr;)*) => {$(
-        #[doc = concat!($what, "\n\n", about_axes!(), ", TypeError for complex numbers where they have no order.")]
-        #[pyfunction]
-        #[pyo3(signature = (x, /, axis=None, out=None, keepdims=false))]
-        fn $name<'py>(
-            py: Python<'py>,
-            x: Given<'py>,
-            axis: Argument<'_, 'py>,
-            out: Out<'py>,
-            keepdims: bool,
-        ) -> Result<Bound<'py, PyArray>> {
-            let $x: &UsmArray = x.array();
-            let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
-            deliver(py, out.as_ref(), || $compute)
-        }
-    )*};
-}
 reductions! {
     nanmin (x, axes, keepdims) "The smallest of the elements that are not NaN over axes; NaN where all are."
+        ", TypeError for complex numbers where they have no order."
         => x.reduce_numbers(Reduction::Min, axes.as_deref(), keepdims, None);
     nanmax (x, axes, keepdims) "The largest of the elements that are not NaN over axes; NaN where all are."
+        ", TypeError for complex numbers where they have no order."
         => x.reduce_numbers(Reduction::Max, axes.as_deref(), keepdims, None);
     median (x, axes, keepdims) "The median over axes, the mean of the two in the middle of an even number; NaN where an \
         element is."
+        ", TypeError for complex numbers where they have no order."
         => x.median(axes.as_deref(), keepdims, false);
     nanmedian (x, axes, keepdims) "The median of the elements that are not NaN over axes; NaN of none."
+        ", TypeError for complex numbers where they have no order."
         => x.median(axes.as_deref(), keepdims, true);
 }
 
-#[doc = concat!("The mean of the elements that are not NaN over axes; NaN of none.\n\ndtype: that elements are converted to \
-    first. ", about_axes!(), ".")]
-#[pyfunction]
-#[pyo3(signature = (x, /, axis=None, dtype=None, out=None, keepdims=false))]
-fn nanmean<'py>(
-    py: Python<'py>,
-    x: Given<'py>,
-    axis: Argument<'_, 'py>,
-    dtype: Argument<'_, 'py>,
-    out: Out<'py>,
-    keepdims: bool,
-) -> Result<Bound<'py, PyArray>> {
-    let x: &UsmArray = x.array();
-    let (axes, dtype) = (axes_of("axis", axis)?, dtype::optional(dtype, x.device().dtype_support())?);
-    deliver(py, out.as_ref(), || converted(x, dtype)?.nanmean(axes.as_deref(), keepdims))
-}
-
-/// Reductions with a correction of the number of elements.
-macro_rules! spreads {
-    ($($name:ident $what:literal;)*) => {$(
-        #[doc = concat!($what, " of the elements that are not NaN over axes; NaN where there are no more of them than \
-            correction.\n\ndtype: that elements are converted to first. correction, by its other name ddof: subtracted from \
-            the number of elements. ", about_axes!(), ", ValueError for a correction that is not finite.")]
-        #[pyfunction]
-        #[pyo3(
-            signature = (x, /, axis=None, dtype=None, out=None, ddof=None, keepdims=false, *, correction=None),
-            text_signature = "(x, /, axis=None, dtype=None, out=None, ddof=None, keepdims=False, *, correction=0.0)"
-        )]
-        #[allow(clippy::too_many_arguments)]
-        fn $name<'py>(
-            py: Python<'py>,
-            x: Given<'py>,
-            axis: Argument<'_, 'py>,
-            dtype: Argument<'_, 'py>,
-            out: Out<'py>,
-            ddof: Option<f64>,
-            keepdims: bool,
-            correction: Option<f64>,
-        ) -> Result<Bound<'py, PyArray>> {
-            let x: &UsmArray = x.array();
-            let (axes, dtype) = (axes_of("axis", axis)?, dtype::optional(dtype, x.device().dtype_support())?);
-            let correction = correction_of(ddof, correction)?;
-            deliver(py, out.as_ref(), || converted(x, dtype)?.$name(axes.as_deref(), keepdims, correction))
-        }
-    )*};
-}
 spreads! {
-    nanvar "The variance";
-    nanstd "The standard deviation";
+    nanvar "nanvar" nanvar
+        "The variance of the elements that are not NaN over axes; NaN where there are no more of them than correction.";
+    nanstd "nanstd" nanstd
+        "The standard deviation of the elements that are not NaN over axes; NaN where there are no more of them than correction.";
 }
 
 fn method_of(name: &str) -> Result<QuantileMethod> {

@@ -25,12 +25,11 @@ macro_rules! about_axes {
     };
 }
 
-/// Reductions that take a dtype to accumulate in.
-macro_rules! sums {
-    ($($name:ident $Reduction:ident $what:literal;)*) => {$(
-        #[doc = concat!($what, "\n\ndtype: that elements are converted to first; by default of bool and integers the \
-            default integer dtype of their sign, and else the array's. ", about_axes!(), ", TypeError for a dtype that the \
-            device does not compute in.")]
+/// Reductions of elements that are converted to a dtype first.
+macro_rules! typed_reductions {
+    ($($name:ident ($x:ident, $axes:ident, $dtype:ident, $keepdims:ident) $what:literal $default:literal $raises:literal
+       => $compute:expr;)*) => {$(
+        #[doc = concat!($what, "\n\ndtype: that elements are converted to first", $default, ". ", about_axes!(), $raises)]
         #[pyfunction]
         #[pyo3(signature = (x, /, axis=None, dtype=None, out=None, keepdims=false))]
         fn $name<'py>(
@@ -41,16 +40,27 @@ macro_rules! sums {
             out: Out<'py>,
             keepdims: bool,
         ) -> Result<Bound<'py, PyArray>> {
-            let x: &UsmArray = &x.array();
-            let axes = axes_of("axis", axis)?;
-            let dtype = dtype::optional(dtype, x.device().dtype_support())?;
-            deliver(py, out.as_ref(), || x.reduce_as(Reduction::$Reduction, axes.as_deref(), keepdims, dtype))
+            let $x: &UsmArray = x.array();
+            let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
+            let $dtype = dtype::optional(dtype, $x.device().dtype_support())?;
+            deliver(py, out.as_ref(), || $compute)
         }
     )*};
 }
-sums! {
-    sum Sum "The sum of the elements over axes; 0 of none.";
-    prod Prod "The product of the elements over axes; 1 of none.";
+pub(super) use typed_reductions;
+
+typed_reductions! {
+    sum (x, axes, dtype, keepdims) "The sum of the elements over axes; 0 of none."
+        "; by default of bool and integers the default integer dtype of their sign, and else the array's"
+        ", TypeError for a dtype that the device does not compute in."
+        => x.reduce_as(Reduction::Sum, axes.as_deref(), keepdims, dtype);
+    prod (x, axes, dtype, keepdims) "The product of the elements over axes; 1 of none."
+        "; by default of bool and integers the default integer dtype of their sign, and else the array's"
+        ", TypeError for a dtype that the device does not compute in."
+        => x.reduce_as(Reduction::Prod, axes.as_deref(), keepdims, dtype);
+    mean (x, axes, dtype, keepdims)
+        "The arithmetic mean over axes; of bool and integers in the default floating dtype." "" "."
+        => converted(x, dtype)?.reduce(Reduction::Mean, axes.as_deref(), keepdims);
 }
 
 /// Reductions of one argument beside the axes.
@@ -72,6 +82,8 @@ macro_rules! reductions {
         }
     )*};
 }
+pub(super) use reductions;
+
 reductions! {
     max (x, axes, keepdims) "The largest element over axes; NaN where there is one."
         ", ValueError where there is no element, TypeError for complex numbers."
@@ -100,24 +112,6 @@ pub(super) fn correction_of(ddof: Option<f64>, correction: Option<f64>) -> Resul
 /// The elements converted to a dtype, recorded; as they are without one.
 pub(super) fn converted(x: &UsmArray, dtype: Option<Dtype>) -> stridewise::Result<UsmArray> {
     dtype.map_or_else(|| Ok(x.clone()), |dtype| x.astype(dtype))
-}
-
-#[doc = concat!("The arithmetic mean over axes; of bool and integers in the default floating dtype.\n\ndtype: that elements \
-    are converted to first. ", about_axes!(), ".")]
-#[pyfunction]
-#[pyo3(signature = (x, /, axis=None, dtype=None, out=None, keepdims=false))]
-fn mean<'py>(
-    py: Python<'py>,
-    x: Given<'py>,
-    axis: Argument<'_, 'py>,
-    dtype: Argument<'_, 'py>,
-    out: Out<'py>,
-    keepdims: bool,
-) -> Result<Bound<'py, PyArray>> {
-    let x: &UsmArray = x.array();
-    let axes = axes_of("axis", axis)?;
-    let dtype = dtype::optional(dtype, x.device().dtype_support())?;
-    deliver(py, out.as_ref(), || converted(x, dtype)?.reduce(Reduction::Mean, axes.as_deref(), keepdims))
 }
 
 /// Reductions to a place along an axis.
@@ -152,10 +146,9 @@ places! {
 /// Reductions with a correction of the number of elements.
 macro_rules! spreads {
     ($($function:ident $name:literal $method:ident $what:literal;)*) => {$(
-        #[doc = concat!($what, " over axes, real also of complex numbers; of bool and integers in the default floating \
-            dtype.\n\ndtype: that elements are converted to first. correction, by its other name ddof: subtracted from the \
-            number of elements: 0 for a whole population, 1 for a sample. ", about_axes!(), ", ValueError for a correction \
-            that is not finite, or under both names.")]
+        #[doc = concat!($what, "\n\ndtype: that elements are converted to first. correction, by its other name ddof: subtracted \
+            from the number of elements: 0 for a whole population, 1 for a sample. ", about_axes!(), ", ValueError for a \
+            correction that is not finite, or under both names.")]
         #[pyfunction]
         #[pyo3(
             name = $name,
@@ -181,9 +174,12 @@ macro_rules! spreads {
         }
     )*};
 }
+pub(super) use spreads;
+
 spreads! {
-    variance "var" var "The variance";
-    deviation "std" std "The standard deviation";
+    variance "var" var "The variance over axes, real also of complex numbers; of bool and integers in the default floating dtype.";
+    deviation "std" std
+        "The standard deviation over axes, real also of complex numbers; of bool and integers in the default floating dtype.";
 }
 
 /// Reductions of real results that take a dtype.
