@@ -43,9 +43,8 @@ pub(crate) fn build() -> Result<(), String> {
     let mark = environment().join("requirements.txt");
     if std::fs::read_to_string(&mark).ok().as_ref() != Some(&wanted) {
         python::new_environment(&environment())?;
-        let mut pip = Command::new(&python);
-        pip.current_dir(&root).args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]);
-        crate::run_to_end(pip.args(["--requirement", REQUIREMENTS]))?;
+        let mut install = python::pip_install_into(&environment());
+        crate::run_to_end(install.current_dir(&root).args(["--requirement", REQUIREMENTS]))?;
         std::fs::write(&mark, wanted).map_err(|error| format!("{}: {error}", mark.display()))?;
     }
     if pages().exists() {

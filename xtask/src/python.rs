@@ -23,16 +23,16 @@ const PEERS: &[(&str, &str)] = &[
     ("joblib", "joblib==1.6.0"),
 ];
 /// Packages that work on arrays of others, which its tests run on ours: of the versions whose own tests these were written for.
-const CLIENTS: &[(&str, &str)] = &[
-    ("scipy", "scipy==1.17.1"),
-    ("sklearn", "scikit-learn==1.9.1"),
-    ("xarray", "xarray==2026.9.0"),
-    ("pint", "Pint==0.25.3"),
-    ("cubed", "cubed==0.27.0"),
-    ("mpi4py", "mpi4py==4.1.2"),
+const CLIENTS: &[&str] = &[
+    "scipy==1.17.1",
+    "scikit-learn==1.9.1",
+    "xarray==2026.9.0",
+    "Pint==0.25.3",
+    "cubed==0.27.0",
+    "mpi4py==4.1.2",
+    // Launches programs of MPI's.
+    "mpich==5.0.2",
 ];
-/// What launches programs of MPI's; it has no module.
-const LAUNCHER: (&str, &str) = ("mpiexec", "mpich==5.0.2");
 /// Bytes that a wheel without debugging information has at most.
 const WHEEL_BYTES: u64 = 15_000_000;
 
@@ -101,8 +101,8 @@ pub(crate) fn build(debug: bool) -> Result<(), String> {
         [wheel] => wheel.clone(),
         found => return Err(format!("{} wheels in {}; expected one", found.len(), wheels.display())),
     };
-    let mut install = pip();
-    install.args(["install", "--quiet", "--force-reinstall", "--no-deps", "--no-index"]).arg(&wheel);
+    let mut install = pip_install();
+    install.args(["--force-reinstall", "--no-deps", "--no-index"]).arg(&wheel);
     crate::run_to_end(&mut install)?;
     let bytes = std::fs::metadata(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?.len();
     println!("{} ({:.1} MB), installed for {}", wheel.display(), bytes as f64 / 1e6, python().display());
@@ -150,7 +150,7 @@ fn ensure_environment() -> Result<(), String> {
         return Ok(());
     }
     new_environment(&environment())?;
-    crate::run_to_end(pip().args(["install", "--quiet"]).args(TOOLS))
+    crate::run_to_end(pip_install().args(TOOLS))
 }
 
 /// Installs the peers where they can be had; else the tests that need them are skipped, with their reason.
@@ -159,31 +159,27 @@ fn ensure_peers() {
         if crate::packages::succeeds(python(), ["-c", &format!("import {peer}")]) {
             continue;
         }
-        if let Err(why) = crate::run_to_end(pip().args(["install", "--quiet", requirement])) {
+        if let Err(why) = crate::run_to_end(pip_install().arg(requirement)) {
             println!("without {peer}: {why}");
         }
     }
 }
 
-/// Installs the clients: without them, their tests would say nothing.
+/// Installs the clients: without them, their tests would say nothing. Where all are there, in these versions, pip says so in a
+/// second, and without a network; to import them takes longer.
 fn ensure_clients() -> Result<(), String> {
-    let missing = |(client, _): &&(&str, &str)| {
-        !crate::packages::succeeds(python(), ["-c", &format!("import {client}")])
-    };
-    let mut wanted: Vec<&str> = CLIENTS.iter().filter(missing).map(|client| client.1).collect();
-    if !program(LAUNCHER.0).exists() {
-        wanted.push(LAUNCHER.1);
-    }
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    crate::run_to_end(pip().args(["install", "--quiet"]).args(wanted))
+    crate::run_to_end(pip_install().args(CLIENTS))
 }
 
-/// Pip of the environment.
-fn pip() -> Command {
-    let mut pip = Command::new(python());
-    pip.args(["-m", "pip", "--disable-pip-version-check"]);
+/// What installs packages into the environment.
+fn pip_install() -> Command {
+    pip_install_into(&environment())
+}
+
+/// What installs packages into an environment.
+pub(crate) fn pip_install_into(environment: &Path) -> Command {
+    let mut pip = Command::new(program_of(environment, "python"));
+    pip.args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]);
     pip
 }
 
@@ -199,6 +195,12 @@ fn find_python() -> Result<String, String> {
 }
 
 fn wheels_in(folder: &Path) -> Vec<PathBuf> {
+    files_in(folder, ".whl")
+}
+
+/// The files of a folder whose names end like this; none where there is no folder.
+pub(crate) fn files_in(folder: &Path, end: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "whl")).collect()
+    let files = entries.map(|entry| entry.path()).filter(|path| path.is_file());
+    files.filter(|path| path.to_string_lossy().ends_with(end)).collect()
 }

@@ -56,11 +56,9 @@ fn build(profile: &str) -> Result<[PathBuf; 2], String> {
         || !crate::packages::succeeds(python::program_of(&tools, "python"), ["-c", "import ziglang"])
     {
         python::new_environment(&tools)?;
-        let mut pip = Command::new(python::program_of(&tools, "python"));
-        pip.args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]);
-        crate::run_to_end(pip.args(TOOLS))?;
+        crate::run_to_end(python::pip_install_into(&tools).args(TOOLS))?;
     }
-    for old in files_in(&folder()) {
+    for old in python::files_in(&folder(), "") {
         std::fs::remove_file(&old).map_err(|error| format!("{}: {error}", old.display()))?;
     }
     let maturin = |command: &str| {
@@ -85,13 +83,9 @@ fn build(profile: &str) -> Result<[PathBuf; 2], String> {
         .env("VIRTUAL_ENV", &tools)
         .env("CARGO_ZIGBUILD_PYTHON_PATH", &python);
     crate::run_to_end(&mut wheel)?;
-    let one = |end: &str| {
-        let found: Vec<PathBuf> =
-            files_in(&folder()).into_iter().filter(|path| path.to_string_lossy().ends_with(end)).collect();
-        match &found[..] {
-            [file] => Ok(file.clone()),
-            found => Err(format!("{} files {end} in {}; expected one", found.len(), folder().display())),
-        }
+    let one = |end: &str| match &python::files_in(&folder(), end)[..] {
+        [file] => Ok(file.clone()),
+        found => Err(format!("{} files {end} in {}; expected one", found.len(), folder().display())),
     };
     let built = [one(".whl")?, one(".tar.gz")?];
     for file in &built {
@@ -111,11 +105,10 @@ fn trial(file: &Path, name: &str, profile: &str) -> Result<(), String> {
         std::fs::remove_dir_all(&clean).map_err(|error| format!("{}: {error}", clean.display()))?;
     }
     python::new_environment(&clean)?;
-    let mut pip = Command::new(python::program_of(&clean, "python"));
-    pip.args(["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]).arg(file);
+    let mut install = python::pip_install_into(&clean);
     // Read by maturin where pip builds by it.
-    pip.env("MATURIN_PEP517_ARGS", format!("--profile {profile}"));
-    crate::run_to_end(&mut pip)?;
+    install.arg(file).env("MATURIN_PEP517_ARGS", format!("--profile {profile}"));
+    crate::run_to_end(&mut install)?;
     let mut program = Command::new(python::program_of(&clean, "python"));
     // Away from the sources, whose folder would be imported.
     program.current_dir(&clean).args([
@@ -125,9 +118,4 @@ fn trial(file: &Path, name: &str, profile: &str) -> Result<(), String> {
     crate::run_to_end(&mut program)?;
     // The command; a machine with problems is none of the wheel's.
     crate::run_to_end(&mut Command::new(python::program_of(&clean, "stridewise")))
-}
-
-fn files_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect()
 }
