@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::{Contender, Outcome};
 
 /// The Python libraries that are asked for rows, where the environment has them.
-const PYTHON_PEERS: [&str; 5] = ["numpy", "numexpr", "jax", "dpnp", "torch"];
+const PYTHON_PEERS: [&str; 7] = ["numpy", "scipy", "pyfftw", "numexpr", "jax", "dpnp", "torch"];
 
 /// What a worker is asked.
 #[derive(Serialize)]

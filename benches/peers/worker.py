@@ -353,7 +353,39 @@ class Numexpr(Eager):
         return batch
 
 
+class Transforms(Eager):
+    """A library of Fourier transforms with SciPy's interface, and nothing else: SciPy's own, or FFTW through pyFFTW."""
+
+    parallel = True
+
+    def __init__(self, name):
+        import importlib
+
+        import numpy
+
+        self.name, self.xp = name, numpy
+        library = importlib.import_module(name)
+        self.version = f"{name} {library.__version__}"
+        if name == "pyfftw":
+            # Plans are kept, as ours are; by default they are made anew after a tenth of a second.
+            library.interfaces.cache.enable()
+            library.interfaces.cache.set_keepalive_time(1e6)
+            self.fft = library.interfaces.scipy_fft
+        else:
+            self.fft = importlib.import_module("scipy.fft")
+
+    def inputs(self, arrays, n, dtype):
+        return super().inputs(arrays, n, dtype) | {"fft": self.fft, "threads": THREADS}
+
+    def compile(self, row, inputs, wait="{}"):
+        if row[0] != "fft":
+            return None
+        expression = ROWS[row].replace("xp.fft.", "fft.")[:-1]
+        return super().compile(row, inputs, f"{expression}, workers=threads)")
+
+
 PEERS = {"numpy": Eager, "numexpr": Numexpr, "jax": Jax, "dpnp": Dpnp, "torch": Torch}
+PEERS |= {"scipy": Transforms, "pyfftw": Transforms}
 
 
 class Session:

@@ -2,12 +2,15 @@
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::sync::OnceLock;
 
 use ndarray::{ArcArray1, ArcArray2, Array1, Array2, NdFloat};
 use num_traits::FromPrimitive;
+use rustfft::FftNum;
 use stridewise::{
     Array, Complex, Element, FloatElement, NumElement, Queue, Reducible, Result, UsmArray, f16, s,
 };
+use voracious_radix_sort::RadixSort;
 
 /// An element type of rows.
 pub(crate) trait Sample: NumElement + Reducible + PartialOrd + std::ops::Add<Output = Self> {
@@ -35,13 +38,15 @@ samples! {
 
 /// An element type of all rows.
 pub(crate) trait Real:
-    Sample + NdFloat + FromPrimitive + FloatElement + Reducible<Sum = Self, Mean = Self, Spread = Self>
+    Sample + NdFloat + FromPrimitive + FloatElement + FftNum + Reducible<Sum = Self, Mean = Self, Spread = Self>
 {
     /// What the row `cast` converts to.
     type Other: Element;
     fn of(value: f64) -> Self;
     fn other(self) -> Self::Other;
     fn added_to(self, int: i32) -> f64;
+    /// Sorts by digits, on so many threads.
+    fn sort_by_digits(values: &mut [Self], threads: usize);
 }
 
 macro_rules! reals {
@@ -56,6 +61,9 @@ macro_rules! reals {
             }
             fn added_to(self, int: i32) -> f64 {
                 f64::from(int) + f64::from(self)
+            }
+            fn sort_by_digits(values: &mut [Self], threads: usize) {
+                values.voracious_mt_sort(threads);
             }
         }
     )*};
@@ -234,6 +242,16 @@ pub(crate) struct Rust<T> {
     /// In order.
     pub(crate) table: Vec<T>,
     pub(crate) places: Vec<usize>,
+    /// What few rows have, made when it is asked for.
+    complex: OnceLock<Vec<Complex<T>>>,
+}
+
+impl<T: Real> Rust<T> {
+    /// Complex numbers with the real and imaginary parts that ours have.
+    pub(crate) fn complex(&self) -> &[Complex<T>] {
+        let numbers = || self.a.iter().zip(&self.b).map(|(&re, &im)| Complex::new(re, im)).collect();
+        self.complex.get_or_init(numbers)
+    }
 }
 
 impl<T: Sample> Rust<T> {
@@ -260,6 +278,7 @@ impl<T: Sample> Rust<T> {
             row,
             table: table(n),
             places: places(n).into_iter().map(|place| place as usize).collect(),
+            complex: OnceLock::new(),
             a,
             b,
             c,

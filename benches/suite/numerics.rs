@@ -1,12 +1,17 @@
 //! Linear algebra, Fourier transforms, random numbers, and what is counted or repeated.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use ndarray::{Axis, concatenate};
+use realfft::{RealFftPlanner, RealToComplex};
+use rustfft::FftPlanner;
 use stridewise::fft::{self, Norm, Points};
 use stridewise::linalg::{self, NumericArray, QrMode};
 use stridewise::{Array, Generator, s};
 use stridewise_limit::Traffic;
 
-use super::data::{Ours, Real, elements};
+use super::data::{Ours, Real, Rust, elements};
 use super::{Case, keep, selection};
 
 /// Elements of square matrices of 16, 128 and 1024 rows.
@@ -136,10 +141,12 @@ where
     vec![
         Case::new(("fft", "complex"), Traffic::Copy, 4 * size, 50, |x| {
             fft::fft(x.complex()?, None, -1, Norm::Backward).map(keep)
-        }),
+        })
+        .against("rustfft", rustfft(|x| x.complex().len())),
         Case::new(("fft", "real"), Traffic::Copy, 2 * size, 25, |x| {
             fft::rfft(&x.a, None, -1, Norm::Backward).map(keep)
-        }),
+        })
+        .against("realfft", realfft()),
         Case::new(("fft", "two dimensions"), Traffic::Copy, 4 * size, 50, |x| {
             let square = x.a_square.shape().iter().map(|&extent| extent as isize).collect::<Vec<_>>();
             fft::fftn(&x.complex()?.reshape(&square)?, Points::default(), Norm::Backward).map(keep)
@@ -149,10 +156,37 @@ where
 
 /// A Fourier transform of a prime number of points.
 pub(super) fn prime<T: Real>() -> Vec<Case<T>> {
-    vec![Case::new(("fft", "first 10007"), Traffic::Copy, 4 * size_of::<T>(), 100, |x| {
-        let first = x.complex()?.slice(s![..PRIME as isize])?;
-        fft::fft(&first, None, -1, Norm::Backward).map(keep)
-    })]
+    vec![
+        Case::new(("fft", "first 10007"), Traffic::Copy, 4 * size_of::<T>(), 100, |x| {
+            let first = x.complex()?.slice(s![..PRIME as isize])?;
+            fft::fft(&first, None, -1, Norm::Backward).map(keep)
+        })
+        .against("rustfft", rustfft(|_| PRIME)),
+    ]
+}
+
+/// A transform of the first so many numbers by rustfft alone, whose plan is kept.
+fn rustfft<T: Real>(points: impl Fn(&Rust<T>) -> usize + 'static) -> impl Fn(&mut Rust<T>) + 'static {
+    let plan = OnceCell::new();
+    move |x| {
+        let points = points(x);
+        let plan = plan.get_or_init(|| FftPlanner::new().plan_fft_forward(points));
+        let mut numbers = x.complex()[..points].to_vec();
+        plan.process(&mut numbers);
+        keep(numbers);
+    }
+}
+
+/// A transform of real numbers by realfft alone, whose plan is kept.
+fn realfft<T: Real>() -> impl Fn(&mut Rust<T>) + 'static {
+    let plan = OnceCell::new();
+    move |x| {
+        let plan: &Arc<dyn RealToComplex<T>> =
+            plan.get_or_init(|| RealFftPlanner::new().plan_fft_forward(x.a.len()));
+        let (mut numbers, mut spectrum) = (elements(&x.a).to_vec(), plan.make_output_vec());
+        // Fails where the lengths are not the plan's.
+        keep(plan.process(&mut numbers, &mut spectrum).map(|()| spectrum));
+    }
 }
 
 #[cfg(test)]

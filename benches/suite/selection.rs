@@ -131,6 +131,11 @@ fn ordered<T: Real>() -> Vec<Case<T>> {
                 let mut sorted = elements(&x.a).to_vec();
                 sorted.par_sort_unstable_by(order);
                 keep(sorted);
+            })
+            .against("voracious", |x| {
+                let mut sorted = elements(&x.a).to_vec();
+                T::sort_by_digits(&mut sorted, rayon::current_num_threads());
+                keep(sorted);
             }),
         Case::new(("argsort", "fresh"), Traffic::Copy, size + 8, 1, |x| x.a.argsort(0, false)?.wait())
             .against("iter", |x| {

@@ -12,8 +12,14 @@ const PACKAGE: &str = "stridewise-benches";
 
 /// The Python peers, by module and package. PyTorch takes part where someone has installed it into the environment: its
 /// packages are gigabytes.
-const PYTHON_PEERS: &[(&str, &str)] =
-    &[("numpy", "numpy"), ("numexpr", "numexpr"), ("jax", "jax[cpu]"), ("dpnp", "dpnp")];
+const PYTHON_PEERS: &[(&str, &str)] = &[
+    ("numpy", "numpy"),
+    ("scipy", "scipy"),
+    ("pyfftw", "pyfftw"),
+    ("numexpr", "numexpr"),
+    ("jax", "jax[cpu]"),
+    ("dpnp", "dpnp"),
+];
 
 /// Arguments with which the program measures nothing beside the peers of Rust.
 const WITHOUT_PEERS: &[&str] = &["--no-peers", "--peers", "--from", "--call", "--help", "-h"];
