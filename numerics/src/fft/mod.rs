@@ -2,7 +2,7 @@
 //!
 //! They are computed in `complex64` of `float32`, `complex64` and 16-bit floats, in `complex128` of doubles, and of integers
 //! and `bool` in the default complex dtype. Rows are shared out among the threads of the array's device; a single row is
-//! computed on the calling thread. Plans of the lengths that were used last are kept.
+//! computed on the calling thread, unless it is long. Plans of the lengths that were used last are kept.
 //!
 //! ```
 //! # stridewise_core::register_driver!(stridewise_host::driver);
@@ -22,6 +22,7 @@
 //! for an array in memory of an accelerator that the processor does not reach, [`Error::Alloc`] where memory for the results
 //! or for a plan is missing, and the failure of the work that computes the array.
 
+mod long;
 mod plans;
 mod rows;
 

@@ -2,11 +2,11 @@
 
 use std::ops::Mul;
 
-use rustfft::FftNum;
 use stridewise_core::memory::heap;
 use stridewise_core::{Complex, Dims, Dtype, Element, Error, Result, UsmArray, normalize_axis};
 
-use super::plans::{FACTORS, Plan, Point, Sort};
+use super::long::{self, Number, fit};
+use super::plans::{FACTORS, Plan, Sort};
 use crate::batches::{Rows, each};
 use crate::place;
 
@@ -18,14 +18,14 @@ pub(super) struct Transform {
 }
 
 /// The elements of a row that there are, and zeros.
-fn fill<T: Copy + Default>(to: &mut [T], from: &[T]) {
+pub(super) fn fill<T: Copy + Default>(to: &mut [T], from: &[T]) {
     let kept = from.len().min(to.len());
     to[..kept].copy_from_slice(&from[..kept]);
     to[kept..].fill(T::default());
 }
 
 /// Multiplies results with a factor, where there is one.
-fn scale<V: Copy + Mul<T, Output = V>, T: Copy>(values: &mut [V], factor: Option<T>) {
+pub(super) fn scale<V: Copy + Mul<T, Output = V>, T: Copy>(values: &mut [V], factor: Option<T>) {
     if let Some(factor) = factor {
         values.iter_mut().for_each(|value| *value = *value * factor);
     }
@@ -37,11 +37,21 @@ fn failed(error: &realfft::FftError) -> Error {
 }
 
 impl Transform {
+    /// The sides of the matrix that the points are, where they are many.
+    fn long<V>(&self) -> Option<(usize, usize)> {
+        match self.sort {
+            Sort::Forward | Sort::Inverse => long::sides::<V>(self.points),
+            Sort::FromReal | Sort::ToReal if self.points.is_multiple_of(2) => {
+                long::sides::<V>(self.points / 2)
+            }
+            _ => None,
+        }
+    }
+
     fn of<T>(&self, x: &UsmArray) -> Result<UsmArray>
     where
-        Complex<T>: Element,
-        T: Point + FftNum + bytemuck::Zeroable,
-        Complex<T>: bytemuck::Zeroable,
+        T: Number,
+        Complex<T>: Element + bytemuck::Zeroable,
     {
         let n = self.points;
         let mut shape: Dims = x.shape().into();
@@ -51,6 +61,15 @@ impl Transform {
         let count = shape[..shape.len() - 1].iter().product();
         let factor =
             <T as rustfft::num_traits::FromPrimitive>::from_f64(self.factor).filter(|_| self.factor != 1.0);
+        if let Some(sides) = self.long::<Complex<T>>() {
+            return match self.sort {
+                Sort::Forward | Sort::Inverse => {
+                    long::complex(&fit::<Complex<T>>(x, n)?, self.sort, sides, factor)
+                }
+                Sort::FromReal => long::from_real(&fit::<T>(x, n)?, sides, factor),
+                Sort::ToReal => long::to_real(&fit::<Complex<T>>(x, n / 2 + 1)?, sides, factor),
+            };
+        }
         let cost = 5.0 * n as f64 * (n as f64).log2().max(1.0);
         let scratch = |len: usize| -> Result<Vec<Complex<T>>> { heap::zeroed(FACTORS, len) };
         match self.sort {

@@ -1,7 +1,7 @@
 //! Transforms against sums as the definition has them.
 
 use crate::common::{C, DTYPES, LAYOUTS, Random, array, eps, lay, values};
-use stridewise_core::{Dtype, DtypeKind, Error, UsmArray, UsmKind, default_device};
+use stridewise_core::{Dtype, DtypeKind, Error, UsmArray, UsmKind, default_device, s};
 use stridewise_numerics::fft::{self, Norm, Points};
 
 const NORMS: [Norm; 3] = [Norm::Backward, Norm::Ortho, Norm::Forward];
@@ -139,6 +139,55 @@ fn many_and_long_rows() {
                 fft::ifft(&fft::fft(&x, None, 0, Norm::Forward).unwrap(), None, 0, Norm::Forward).unwrap();
             near(&whole, -1, &rows(&x, -1), "back along the other axis");
         }
+    }
+}
+
+/// Long transforms go another way: their elements against sums, a few of them, as all would take hours.
+#[test]
+fn elements_of_long_transforms_are_their_sums() {
+    let sum = |row: &[C], n: usize, k: usize, sign: f64| -> C {
+        let turn = |j: usize| {
+            let turns = (j as u128 * k as u128 % n as u128) as f64 / n as f64;
+            C::from_polar(1.0, sign * std::f64::consts::TAU * turns)
+        };
+        row.iter().take(n).enumerate().map(|(j, x)| x * turn(j)).sum::<C>() / (n as f64).sqrt()
+    };
+    let check = |found: &UsmArray, row: &[C], n: usize, sign: f64, bound: f64| {
+        let found = &rows(found, -1)[0];
+        for k in [0, 1, 1025, n / 3, n / 2, n - 1].into_iter().filter(|k| *k < found.len()) {
+            let (found, wanted) = (found[k], sum(row, n, k, sign));
+            assert!((found - wanted).norm() < bound, "{k} of {n}: {found} is not {wanted}");
+        }
+    };
+    for (dtype, n, given) in [
+        (Dtype::F32, 1 << 21, 1 << 21),
+        (Dtype::C64, 2000 * 1200, 2000 * 1200 + 5),
+        (Dtype::F64, 1 << 20, 1_000_003),
+        (Dtype::C128, 1000 * 1100, 1000 * 1100),
+    ] {
+        let x = array(&[given], &Random::new(5).elements(dtype, given), dtype);
+        let row = &rows(&x, 0)[0];
+        // The sums are of doubles, and have errors of their own.
+        let bound = 64.0 * eps(dtype) + (n as f64).sqrt() * eps(Dtype::F64);
+        let there = fft::fft(&x, Some(n), -1, Norm::Ortho).unwrap();
+        check(&there, row, n, -1.0, bound);
+        let back = fft::ifft(&there, None, 0, Norm::Ortho).unwrap();
+        let kept = &row[..given.min(n)];
+        near(&back.slice(s![..kept.len() as isize]).unwrap(), 0, &[kept.to_vec()], "back");
+        // A row of several is as one alone.
+        let rows_of_two = x.broadcast_to(&[2, given]).unwrap();
+        let two = fft::fft(&rows_of_two, Some(n), -1, Norm::Ortho).unwrap();
+        assert!(rows(&two, -1).iter().all(|row| *row == rows(&there, -1)[0]));
+        // Two real numbers for each complex one.
+        let real = x.real().unwrap();
+        let spectrum = fft::rfft(&real, Some(2 * n), -1, Norm::Ortho).unwrap();
+        assert_eq!(spectrum.shape(), [n + 1]);
+        check(&spectrum, &rows(&real, 0)[0], 2 * n, -1.0, bound);
+        let again = fft::irfft(&spectrum, Some(2 * n), -1, Norm::Ortho).unwrap();
+        assert_eq!(again.shape(), [2 * n]);
+        let real = rows(&real, 0).remove(0);
+        near(&again.slice(s![..given as isize]).unwrap(), 0, &[real], "back to real numbers");
+        assert!(rows(&again, 0)[0][given..].iter().all(|x| x.norm() < bound));
     }
 }
 
