@@ -37,6 +37,12 @@ struct Options {
     /// Two sizes and few rounds: under two minutes.
     #[arg(long)]
     quick: bool,
+    /// How often to go through all rows, a part of each row's rounds at a time.
+    #[arg(long, value_name = "N", default_value_t = suite::PASSES)]
+    passes: usize,
+    /// No rows of more elements.
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    most: usize,
     /// Filter string of the device.
     #[arg(long, value_name = "SPEC")]
     device: Option<String>,
@@ -142,10 +148,14 @@ fn measured(options: &Options) -> Outcome<Report> {
     // The pool of ndarray's parallel loops.
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     let peers = Peers::start(options.peers.as_deref(), threads);
+    let passes = if options.quick { 1 } else { options.passes };
     machine.push(format!("{threads} threads"));
+    machine.push(format!("passes over all rows: {passes}"));
     machine.extend_from_slice(&peers.versions);
     println!("{}", Row::header());
     let (filter, quick) = (options.filter.clone(), options.quick);
-    let suite = Suite { queue: device.queue()?, single, scaling, threads, filter, quick, peers };
+    let (passes, most) = (options.passes, options.most);
+    let suite =
+        Suite { queue: device.queue()?, single, scaling, threads, filter, quick, passes, most, peers };
     Ok(Report { rows: suite.run()?, machine })
 }

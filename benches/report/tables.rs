@@ -17,8 +17,8 @@ pub(super) fn page(report: &Report, pictures: &[(&str, &str)]) -> String {
     let mut page = String::from(
         "# Results\n\n\
          Written by `cargo xtask bench --report`. In each row the engine, the peers and the memory limit took turns in the \
-         same rounds, a third of them in each of three passes over all rows; times are medians of batches. The limit is the \
-         fastest of several bare loops with the row's traffic (as many arrays read for each that is written; ordinary and \
+         same rounds, in one or several passes over all rows; times are medians of batches, of peers that take twenty times as \
+         long one batch. The limit is the fastest of several bare loops with the row's traffic (as many arrays read for each that is written; ordinary and \
          non-temporal stores; one thread and all), over as many bytes; *ratio* is the median of what each round reached of its \
          own limit, as the memory's speed changes from round to round. GB/s count what a row has to read and to write, once. \
          *Best* is the fastest peer; *×* says how many times as long it takes: above 1, the engine is faster.\n\n",

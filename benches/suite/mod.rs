@@ -19,7 +19,7 @@ use stridewise::{Queue, f16};
 use stridewise_limit::Traffic;
 
 use crate::limits::Limit;
-use crate::measure::{Contender, Effort, Outcome, Samples, interleave};
+use crate::measure::{Contender, Effort, OURS, Outcome, Samples, interleave};
 use crate::peers::Peers;
 use crate::row::{self, ONE_THREAD, Row};
 
@@ -40,7 +40,7 @@ const PROGRAM_SIZES: [usize; 2] = [64 << 10, 1 << 20];
 
 /// How often a full run goes through all rows: where other programs take the processor or the memory for a minute, that is
 /// a part of a row's samples, not most of them.
-const PASSES: usize = 3;
+pub(crate) const PASSES: usize = 3;
 
 /// Rows that peers compute with a BLAS.
 const BLAS: [&str; 10] = ["dot", "norm", "matmul", "solve", "inv", "cholesky", "qr", "svd", "eigh", "eig"];
@@ -129,6 +129,10 @@ pub(crate) struct Suite {
     pub(crate) threads: usize,
     pub(crate) filter: String,
     pub(crate) quick: bool,
+    /// How often a run that is not quick goes through all rows.
+    pub(crate) passes: usize,
+    /// Elements of the largest rows.
+    pub(crate) most: usize,
     pub(crate) peers: Peers,
 }
 
@@ -213,7 +217,7 @@ impl Rows<'_> {
 impl Suite {
     /// Runs all rows, and prints each as soon as it is there.
     pub(crate) fn run(&self) -> Outcome<Vec<Row>> {
-        let passes = if self.quick { 1 } else { PASSES };
+        let passes = if self.quick { 1 } else { self.passes };
         let mut all = Vec::new();
         for pass in 1..=passes {
             if passes > 1 {
@@ -277,7 +281,8 @@ impl Suite {
         rows: &mut Rows<'_>,
     ) -> Outcome<()> {
         let wanted = |case: &&Case<T>| {
-            n <= case.most && row::name(case.op, case.layout, &T::DTYPE.to_string(), n).contains(&self.filter)
+            n <= case.most.min(self.most)
+                && row::name(case.op, case.layout, &T::DTYPE.to_string(), n).contains(&self.filter)
         };
         let wanted: Vec<&Case<T>> = cases.iter().filter(wanted).collect();
         if wanted.is_empty() {
@@ -307,7 +312,7 @@ impl Suite {
         let rust = std::cell::RefCell::new(rust);
         let mut contenders: Vec<Contender<'_>> = limit.contenders().collect();
         let forms = contenders.len();
-        contenders.push(Contender::timed("ours", || Ok((case.ours)(ours)?)));
+        contenders.push(Contender::timed(OURS, || Ok((case.ours)(ours)?)));
         if let Some(single) = single {
             contenders.push(Contender::timed(ONE_THREAD, || Ok((case.ours)(single)?)));
         }

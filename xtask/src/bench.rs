@@ -32,7 +32,7 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
         command.disable_help_flag(true).arg(
             Arg::new("arguments")
                 .value_name(
-                    "[--quick] [--filter NAME] [--device SPEC] [--threads N] [--scaling] [--no-peers] [--json FILE] \
+                    "[--quick] [--filter NAME] [--passes N] [--most N] [--device SPEC] [--threads N] [--scaling] [--no-peers] [--json FILE] \
                      [--report] [--from FILE] [--call OPERATION]",
                 )
                 .action(ArgAction::Append)
