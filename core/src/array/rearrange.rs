@@ -129,11 +129,7 @@ impl UsmArray {
     /// The elements moved along row-major order.
     fn roll_flat(&self, shifts: &[isize]) -> Result<Self> {
         let len = self.len();
-        let out = Self::builder(self.shape())
-            .dtype(self.dtype)
-            .buffer(self.usm_kind())
-            .queue(&self.queue)
-            .build()?;
+        let out = Self::empty(&self.queue, self.shape(), self.dtype, self.usm_kind())?;
         let sum: i128 = shifts.iter().map(|&shift| shift as i128).sum();
         let way = sum.rem_euclid(len.max(1) as i128) as usize;
         // In one dimension where the elements lie in a row, so that there are only two parts.

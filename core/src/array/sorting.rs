@@ -1,11 +1,15 @@
 //! Sorting along an axis. NaN stands behind everything in either direction, complex numbers are ordered by their real,
 //! then their imaginary part; equal elements keep their order always.
 
+use smallvec::SmallVec;
+
 use super::UsmArray;
 use super::addressing::IndexMode;
+use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem, normalize_axis};
+use crate::lazy::immediate::OnRow;
 use crate::lazy::{Pass, Walk};
 use crate::plan::{Family, IndexedAxis};
 use crate::program::Program;
@@ -31,6 +35,12 @@ impl UsmArray {
     fn sorted(&self, axis: isize, descending: bool, indices: bool) -> Result<Self> {
         let axis = normalize_axis("axis", axis, self.ndim())?.cast_signed();
         let dtype = if indices { Dtype::I64 } else { self.dtype() };
+        if self.ndim() == 1
+            && let Some(row) = OnRow::of(RowWork::Sort { descending, indices }, &[self])
+            && let Some(sorted) = row.fresh(self.len(), dtype)?
+        {
+            return Ok(sorted);
+        }
         let out = Self::empty(self.queue(), self.shape(), dtype, self.usm_kind())?;
         // The axis that is sorted along is the pass's last.
         let (from, to) = (self.move_axis(axis, -1)?, out.move_axis(axis, -1)?);
@@ -38,7 +48,7 @@ impl UsmArray {
             program: Program::convert(self.dtype(), self.dtype()),
             family: Family::Sort { descending, indices },
             dims: from.shape().into(),
-            inputs: vec![Walk::along(&from)],
+            inputs: SmallVec::from_iter([Walk::along(&from)]),
             output: Walk::along(&to),
         };
         pass.submit(self.queue(), &[])?;
@@ -89,14 +99,15 @@ impl UsmArray {
         if out.is_empty() {
             return Ok(Some(out));
         }
-        let mut to = Walk::along(&out.move_axis(axis, -1)?);
+        let to = out.move_axis(axis, -1)?;
+        let mut to = Walk::along(&to);
         let stride = to.strides.pop().unwrap_or_default();
         to.strides.push(0);
         let pass = Pass {
             program: Program::convert(self.dtype(), self.dtype()),
             family: Family::Top { descending, axis: IndexedAxis { extent: k, stride } },
             dims: from.shape().into(),
-            inputs: vec![Walk::along(&from)],
+            inputs: SmallVec::from_iter([Walk::along(&from)]),
             output: to,
         };
         if !pass.has_kernel(self.queue()) {

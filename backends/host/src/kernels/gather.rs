@@ -1,11 +1,15 @@
 //! Elements at places that indices name: read from there, or written there.
 
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
 use smallvec::SmallVec;
 use stridewise_core::{IndexedAxis, LaunchPlan};
 
 use super::pack::{self, with_size};
-use super::space::{Space, View};
-use super::{Tuning, split};
+use super::space::{Cursor, Space, View};
+use super::{Tuning, split, stream};
+use crate::fork_join;
 use crate::simd::Isa;
 
 /// Places that are worked out at a time.
@@ -18,6 +22,11 @@ const SRC: usize = 1;
 const PLACES: usize = 2;
 /// Bytes of a block's row that a thread writes at least where threads share blocks.
 const SHARE_BYTES: usize = 4096;
+/// Bytes of the elements that places name from which on they are looked for ahead, and threads share what is written: fewer are
+/// in a core's own caches, where a thread that reads all places takes as long as one that writes there, too.
+const FAR_BYTES: usize = 1 << 20;
+/// Elements that are looked for ahead.
+const AHEAD: usize = 16;
 
 /// Gathers.
 ///
@@ -28,7 +37,7 @@ pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tu
     // What is written in memory's order is written fastest; no other order counts.
     space.sort_by(DST);
     space.merge();
-    let blocks = Blocks::<false>::new(&space, axes);
+    let blocks = Blocks::<false>::new(space, axes);
     let bytes = blocks.bytes();
     let grain = if bytes < 256 { split::GRAIN } else { 1 };
     let (total, row) = (blocks.points.len(), blocks.points.row());
@@ -38,32 +47,43 @@ pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tu
     });
 }
 
-/// Scatters: in row-major order, by several threads only along a dimension that the places do not depend on.
+/// Scatters: in row-major order, so that of several elements for one place the last stays. Several threads share a dimension
+/// that the places do not depend on, or else the places: each reads all of them, and writes to a part.
 ///
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn scatter(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tuning) {
     let mut space = space(plan, tuning.isa);
     space.merge();
-    let shared = if tuning.threads > 1 { shareable(&space, axes) } else { None };
-    let Some(d) = shared else {
-        let blocks = Blocks::<true>::new(&space, axes);
+    let shared = tuning.threads > 1 && writes_apart(&space, axes);
+    let size = space.views[DST].size;
+    if let Some(d) = free(&space).filter(|_| shared) {
+        let extent = space.dims[d];
+        let bytes = space.len() / extent * (2 * size + 8 * axes.len());
+        let grain = if d + 1 == space.dims.len() { SHARE_BYTES / size } else { 1 };
+        split::ranges(extent, 1, bytes, grain, tuning.threads, &|start, end| {
+            let mut part = space.clone();
+            part.dims[d] = end - start;
+            for v in &mut part.views {
+                v.ptr = v.ptr.wrapping_offset(v.strides[d] * start.cast_signed());
+            }
+            let blocks = Blocks::<true>::new(part, axes);
+            // SAFETY: the caller's contract; `writes_apart` made sure that parts along this dimension write other elements.
+            unsafe { blocks.range(0, blocks.points.len()) };
+        });
+        return;
+    }
+    let blocks = Blocks::<true>::new(space, axes);
+    let extent = axes.first().map_or(0, |axis| axis.extent);
+    let parts = if shared && blocks.is_far() { tuning.threads.min(extent) } else { 1 };
+    if parts <= 1 {
         // SAFETY: the caller's contract.
         return unsafe { blocks.range(0, blocks.points.len()) };
-    };
-    let extent = space.dims[d];
-    let size = space.views[DST].size;
-    let bytes = space.len() / extent * (2 * size + 8 * axes.len());
-    let grain = if d + 1 == space.dims.len() { SHARE_BYTES / size } else { 1 };
-    split::ranges(extent, 1, bytes, grain, tuning.threads, &|start, end| {
-        let mut part = space.clone();
-        part.dims[d] = end - start;
-        for v in &mut part.views {
-            v.ptr = v.ptr.wrapping_offset(v.strides[d] * start.cast_signed());
-        }
-        let blocks = Blocks::<true>::new(&part, axes);
-        // SAFETY: the caller's contract; `shareable` made sure that parts along this dimension write other elements.
-        unsafe { blocks.range(0, blocks.points.len()) };
+    }
+    fork_join::share(parts, tuning.threads, &|part| {
+        let window = extent * part / parts..extent * (part + 1) / parts;
+        // SAFETY: the caller's contract; `writes_apart` made sure that different places along an axis are other elements.
+        unsafe { blocks.within(window).range(0, blocks.points.len()) };
     });
 }
 
@@ -86,10 +106,10 @@ fn space(plan: &LaunchPlan, isa: Isa) -> Space {
     space
 }
 
-/// The longest dimension that the places do not depend on and along which different elements are written, whatever the
-/// places are: each step of the output's dimensions and axes is larger than what all smaller ones reach together.
-fn shareable(space: &Space, axes: &[IndexedAxis]) -> Option<usize> {
-    let (dst, places) = (&space.views[DST], &space.views[PLACES..]);
+/// Whether different elements are written along each dimension and axis, whatever the places are: each step of the output's
+/// is larger than what all smaller ones reach together.
+fn writes_apart(space: &Space, axes: &[IndexedAxis]) -> bool {
+    let dst = &space.views[DST];
     let mut steps: SmallVec<[(usize, usize); 8]> = SmallVec::new();
     for (&stride, &extent) in dst.strides.iter().zip(&space.dims) {
         if stride != 0 {
@@ -101,10 +121,16 @@ fn shareable(space: &Space, axes: &[IndexedAxis]) -> Option<usize> {
     let mut reach = 0;
     for (step, extent) in steps {
         if extent > 1 && step <= reach {
-            return None;
+            return false;
         }
-        reach += step * (extent - 1);
+        reach += step * extent.saturating_sub(1);
     }
+    true
+}
+
+/// The longest dimension of the output that the places do not depend on, if there is one.
+fn free(space: &Space) -> Option<usize> {
+    let (dst, places) = (&space.views[DST], &space.views[PLACES..]);
     let free = |&d: &usize| dst.strides[d] != 0 && places.iter().all(|p| p.strides[d] == 0);
     (0..space.dims.len()).filter(free).max_by_key(|&d| space.dims[d]).filter(|&d| space.dims[d] > 1)
 }
@@ -126,10 +152,12 @@ struct Blocks<'a, const SCATTER: bool> {
     block: SmallVec<[Inner; 4]>,
     axes: &'a [IndexedAxis],
     size: usize,
+    /// The places along the first axis that are written to; all, unless threads share them.
+    window: Range<usize>,
 }
 
 impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
-    fn new(space: &Space, axes: &'a [IndexedAxis]) -> Self {
+    fn new(space: Space, axes: &'a [IndexedAxis]) -> Self {
         let depends = |d: usize| space.views[PLACES..].iter().any(|p| p.strides[d] != 0);
         let outer = (0..space.dims.len()).rposition(depends).map_or(1, |d| d + 1);
         let (dst, src) = (&space.views[DST].strides, &space.views[SRC].strides);
@@ -147,12 +175,23 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
             size *= extent;
             block.clear();
         }
-        let mut points = space.clone();
+        let mut points = space;
         points.dims.truncate(outer);
         for v in &mut points.views {
             v.strides.truncate(outer);
         }
-        Self { points, block, axes, size }
+        Self { points, block, axes, size, window: 0..axes.first().map_or(0, |axis| axis.extent) }
+    }
+
+    /// The same, of which a scatter writes to these places along the first axis only.
+    fn within(&self, window: Range<usize>) -> Self {
+        Self { points: self.points.clone(), block: self.block.clone(), window, ..*self }
+    }
+
+    /// Whether what the places name, or all that is moved, is more than a core's own caches have.
+    fn is_far(&self) -> bool {
+        let named = self.axes.iter().fold(self.bytes(), |bytes, axis| bytes.saturating_mul(axis.extent));
+        named.min(self.bytes().saturating_mul(self.points.len())) >= FAR_BYTES
     }
 
     /// Bytes of a block.
@@ -167,16 +206,28 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
     unsafe fn range(&self, start: usize, end: usize) {
         let inner = self.points.dims.len() - 1;
         let step = |view: usize| self.points.views[view].strides[inner];
+        let far = self.is_far();
         let mut offsets = [0; CHUNK];
         let mut cursor = self.points.seek(start);
         let mut at = start;
         while at < end {
-            let len = CHUNK.min(end - at).min(self.points.left(&cursor));
+            let left = (end - at).min(self.points.left(&cursor));
+            if let ([], [axis]) = (&self.block[..], self.axes) {
+                // SAFETY: the caller's contract; the points are of one row.
+                with_size!(self.size, T => unsafe { self.along::<T>(axis, &cursor, left, far) });
+                at += left;
+                if at < end {
+                    self.points.advance(&mut cursor, left);
+                }
+                continue;
+            }
+            let len = CHUNK.min(left);
             let offsets = &mut offsets[..len];
             offsets.fill(0);
             for (k, axis) in self.axes.iter().enumerate() {
+                let window = if k == 0 { self.window.clone() } else { 0..axis.extent };
                 // SAFETY: the plan's addresses are readable and aligned; the points are of one row.
-                unsafe { self.locate(offsets, axis, cursor.at[PLACES + k], step(PLACES + k)) };
+                unsafe { self.locate(offsets, axis, window, cursor.at[PLACES + k], step(PLACES + k)) };
             }
             let (dst, src) = (cursor.at[DST], cursor.at[SRC]);
             // SAFETY: the caller's contract: places are in range now, or nowhere.
@@ -208,18 +259,92 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
         }
     }
 
-    /// Adds an axis' part to the offsets in bytes of a row's points, whose places are from `at` on.
+    /// Moves one element for each of some points of a row, at places along one axis.
+    ///
+    /// # Safety
+    /// The plan's contract; nothing else accesses what is written.
+    unsafe fn along<T: Copy>(&self, axis: &IndexedAxis, cursor: &Cursor, len: usize, far: bool) {
+        // SAFETY: the same contract.
+        unsafe {
+            // Of what is near, to look for it takes longer than to find it.
+            if far && SCATTER && len > AHEAD {
+                self.moved::<T, true>(axis, cursor, 0, len - AHEAD);
+                self.moved::<T, false>(axis, cursor, len - AHEAD, len);
+            } else {
+                self.moved::<T, false>(axis, cursor, 0, len);
+            }
+        }
+    }
+
+    /// [`along`](Self::along), of the points `start..end`; with `FAR`, what the points [`AHEAD`] of them are written to is looked
+    /// for. Nothing is guessed: what is not to be written goes nowhere.
+    ///
+    /// # Safety
+    /// As for `along`; with `FAR`, as many points follow.
+    #[inline(always)]
+    unsafe fn moved<T: Copy, const FAR: bool>(
+        &self,
+        axis: &IndexedAxis,
+        cursor: &Cursor,
+        start: usize,
+        end: usize,
+    ) {
+        let inner = self.points.dims.len() - 1;
+        let step = |view: usize| self.points.views[view].strides[inner];
+        let (dst_step, src_step, place_step) = (step(DST), step(SRC), step(PLACES));
+        let (dst, src, places) = (cursor.at[DST], cursor.at[SRC], cursor.at[PLACES]);
+        let stride = axis.stride * self.points.views[DST].size.cast_signed();
+        let (first, count) = (self.window.start as u64, self.window.len() as u64);
+        let last = axis.extent.cast_signed() as i64 - 1;
+        let mut nowhere = MaybeUninit::<T>::uninit();
+        let nowhere = nowhere.as_mut_ptr().cast::<u8>();
+        // SAFETY: for all of this function: the caller's contract. Places outside of the axis are not written to, and those
+        // nearest are read in their place.
+        unsafe {
+            let place = |i: isize| *places.wrapping_offset(place_step * i).cast::<i64>();
+            let target = |i: isize| {
+                let place = place(i);
+                let inside = place.cast_unsigned().wrapping_sub(first) < count;
+                let to = dst.wrapping_offset(dst_step * i).wrapping_offset((place as isize).wrapping_mul(stride));
+                if inside { to } else { nowhere }
+            };
+            for i in start.cast_signed()..end.cast_signed() {
+                let from = src.wrapping_offset(src_step * i);
+                if SCATTER {
+                    if FAR {
+                        stream::fetch::<1>(target(i + AHEAD.cast_signed()));
+                    }
+                    target(i).cast::<T>().write_unaligned(from.cast::<T>().read_unaligned());
+                } else {
+                    let from = from.wrapping_offset(place(i).clamp(0, last) as isize * stride);
+                    let to = dst.wrapping_offset(dst_step * i);
+                    to.cast::<T>().write_unaligned(from.cast::<T>().read_unaligned());
+                }
+            }
+        }
+    }
+
+    /// Adds an axis' part to the offsets in bytes of a row's points, whose places are from `at` on; a scatter goes to those in
+    /// the window only.
     ///
     /// # Safety
     /// The places are readable and aligned.
-    unsafe fn locate(&self, offsets: &mut [isize], axis: &IndexedAxis, at: *const u8, step: isize) {
+    unsafe fn locate(
+        &self,
+        offsets: &mut [isize],
+        axis: &IndexedAxis,
+        window: Range<usize>,
+        at: *const u8,
+        step: isize,
+    ) {
         let last = axis.extent.cast_signed() - 1;
         let stride = axis.stride * self.points.views[DST].size.cast_signed();
         for (i, offset) in offsets.iter_mut().enumerate() {
             // SAFETY: the caller's contract.
             let place = unsafe { *at.wrapping_offset(step * i.cast_signed()).cast::<i64>() };
             if SCATTER {
-                let inside = (0..=last as i64).contains(&place) && *offset != NOWHERE;
+                let inside = place.cast_unsigned().wrapping_sub(window.start as u64) < window.len() as u64
+                    && *offset != NOWHERE;
                 *offset = if inside { offset.wrapping_add(place as isize * stride) } else { NOWHERE };
             } else {
                 *offset += place.clamp(0, last as i64) as isize * stride;

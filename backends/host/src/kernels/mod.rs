@@ -33,6 +33,7 @@ mod quick;
 mod read;
 mod reduce;
 mod reduction;
+mod row;
 mod scan;
 mod search;
 mod select;
@@ -57,6 +58,7 @@ use crate::simd::Isa;
 use search::Found;
 
 pub(crate) use immediate::{Sharing, elements_fn, fold_elements, gather_elements, shares_fold};
+pub(crate) use row::run_row;
 pub(crate) use split::try_share;
 pub(crate) use stages::by_rows;
 

@@ -10,6 +10,7 @@ mod fold;
 mod hold;
 mod join;
 mod plan;
+mod row;
 mod strided;
 
 pub(crate) use alike::Alike;
@@ -18,6 +19,7 @@ pub(crate) use fold::{AxisFold, WAITING_BYTES};
 use hold::{Memories, hold_idle};
 pub(crate) use join::{MAX_STRETCHES, join};
 pub(crate) use plan::run;
+pub(crate) use row::RowCall;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
