@@ -116,8 +116,9 @@ fn small(report: &mut Report, queue: &Queue) {
     report.roads("16: index of the largest", &[(Fold, 1)], Never, || a.argmax());
     report.roads("16: product of vectors", &[(Fold, 1)], Never, || Ok(a.vecdot(&b, -1)));
     report.roads("16: concatenated", &[(Join, 1)], Never, || Array::concat(&[&a, &b], 0));
-    report.roads("16: sorted", &[(Pass, 1)], Never, || a.sort(0, false));
-    report.roads("16: cumulative sum", &[(Pass, 1)], Never, || a.cumulative_sum(0));
+    report.roads("16: sorted", &[(Row, 1)], Never, || a.sort(0, false));
+    report.roads("16: cumulative sum", &[(Row, 1)], Never, || a.cumulative_sum(0));
+    report.roads("8 by 16: sorted", &[(Pass, 1)], Never, || m.sort(1, false));
     report.roads("16: an element", &[], Never, || a.get([3]));
 }
 

@@ -43,6 +43,13 @@ pub enum RowWork {
         /// How values are combined.
         fold: Op,
     },
+    /// Writes the product of the matrices that the sources are, in row-major order; so are these, unless they are transposed.
+    Product {
+        /// The extents of the result, and between these the one that is summed over.
+        extents: [usize; 3],
+        /// Which of the sources are in column-major order.
+        transposed: [bool; 2],
+    },
 }
 
 /// A row of elements one after another, aligned to their dtype.

@@ -554,10 +554,18 @@ impl<'a> OnRow<'a> {
     /// # Errors
     /// What the allocation reports.
     pub(crate) fn fresh(&self, len: usize, dtype: Dtype) -> Result<Option<UsmArray>> {
-        let Some(memory) = self.call.fresh(len, dtype)? else { return Ok(None) };
+        self.fresh_in(&[len], dtype)
+    }
+
+    /// The results, in a shape.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    pub(crate) fn fresh_in(&self, shape: &[usize], dtype: Dtype) -> Result<Option<UsmArray>> {
+        let layout = Layout::contiguous(shape, Order::C)?;
+        let Some(memory) = self.call.fresh(layout.len(), dtype)? else { return Ok(None) };
         let (elements, queue) = (Elements::Memory(memory.into()), self.queue.clone());
         // Made where it is returned, as by `Fresh::array`.
-        let layout = Layout::dense(&[len], len, Order::C);
         Ok(Some(UsmArray { elements, layout, dtype, queue, writable: true }))
     }
 

@@ -6,7 +6,8 @@ use stridewise_core::{DtypeKind, Op};
 use super::mask::{Listed, TILE};
 use super::pack::with_size;
 use super::search::{self, Found};
-use super::{Tuning, scan, sort};
+use super::entry::{Kernel, entry};
+use super::{Tuning, contract, scan, sort};
 
 /// See [`Device::run_row`](stridewise_core::backend::Device::run_row).
 ///
@@ -17,8 +18,16 @@ pub(crate) unsafe fn run_row(row: &Row, tuning: &Tuning) -> Option<usize> {
     // SAFETY: for all of this function: the caller's contract.
     unsafe {
         match work {
-            RowWork::Take => with_size!(dtype.size(), T => take::<T>(first, second, target)),
-            RowWork::Put => with_size!(dtype.size(), T => put::<T>(first, second, target)),
+            RowWork::Take if are_inside(second, first.len, tuning) => {
+                with_size!(dtype.size(), T => take::<T>(first, second, target));
+                Some(second.len)
+            }
+            RowWork::Put
+                if (first.len == 1 || first.len == second.len) && are_inside(second, target.len, tuning) =>
+            {
+                with_size!(dtype.size(), T => put::<T>(first, second, target));
+                Some(second.len)
+            }
             RowWork::Count => Some(count(first)),
             RowWork::Places => Some(numbers(tuning, first, target.len, |i, number| {
                 target.at.cast::<i64>().add(i).write(number as i64);
@@ -56,6 +65,11 @@ pub(crate) unsafe fn run_row(row: &Row, tuning: &Tuning) -> Option<usize> {
             RowWork::Search { right } => searched(row, Found::Place { right }, tuning),
             RowWork::Contains { invert } => searched(row, Found::Whether { not: invert }, tuning),
             RowWork::Scan { fold } => scan_row(row, fold),
+            RowWork::Product { extents, transposed } => {
+                let from = [first.at, second.at];
+                contract::multiply(dtype, target.at, from, extents, transposed, tuning).ok()?;
+                Some(extents[0] * extents[2])
+            }
             _ => None,
         }
     }
@@ -81,50 +95,68 @@ unsafe fn scan_row(row: &Row, fold: Op) -> Option<usize> {
     unsafe { scan::row(fold, row.dtype, row.target.at, source.at, source.len) }.then_some(source.len)
 }
 
-/// The place that an index names in an axis, where it is in range.
+/// Whether places, of which negative ones count from the end, are all in an axis.
+///
+/// # Safety
+/// They are readable and aligned; the processor has the instruction set.
+unsafe fn are_inside(places: Stretch, extent: usize, tuning: &Tuning) -> bool {
+    let (mut outside, extent) = (0_u64, extent as u64);
+    let extent = (&raw const extent).cast::<u8>();
+    // SAFETY: the caller's contract.
+    unsafe {
+        entry::<Outside>(tuning.isa)((&raw mut outside).cast(), places.at, extent, extent, 0, places.len);
+    }
+    outside == 0
+}
+
+/// Adds up how many places, the first source, are not in an axis, whose extent the second one is.
+struct Outside;
+impl Kernel for Outside {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [places, extent, _]: [*const u8; 3], _: u32, len: usize) {
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            let extent = extent.cast::<u64>().read();
+            let places = std::slice::from_raw_parts(places.cast::<i64>(), len);
+            let outside = |&place: &i64| u64::from(from_start(place, extent) >= extent);
+            *dst.cast::<u64>() = places.iter().map(outside).sum::<u64>();
+        }
+    }
+}
+
+/// A place, counted from the start; beyond the axis where it is out of range.
 #[inline(always)]
-fn place(index: i64, extent: usize) -> usize {
-    (if index < 0 { index.wrapping_add(extent as i64) } else { index }) as usize
+fn from_start(place: i64, extent: u64) -> u64 {
+    let from_end = if place < 0 { extent } else { 0 };
+    place.cast_unsigned().wrapping_add(from_end)
 }
 
 /// # Safety
-/// The contract of [`run_row`]; elements are of the size of `T`.
-unsafe fn take<T: Copy>(table: Stretch, places: Stretch, target: Stretch) -> Option<usize> {
+/// The contract of [`run_row`]; elements are of the size of `T`, and all places are in range.
+unsafe fn take<T: Copy>(table: Stretch, places: Stretch, target: Stretch) {
     let (from, to) = (table.at.cast::<T>(), target.at.cast::<T>());
-    let mut inside = true;
-    // SAFETY: for all of this block: the caller's contract; what is out of range is not read.
+    // SAFETY: for all of this block: the caller's contract.
     unsafe {
         let places = std::slice::from_raw_parts(places.at.cast::<i64>(), places.len);
-        for (i, &index) in places.iter().enumerate() {
-            let place = place(index, table.len);
-            inside &= place < table.len;
-            let place = if place < table.len { place } else { 0 };
+        for (i, &place) in places.iter().enumerate() {
+            let place = from_start(place, table.len as u64) as usize;
             to.add(i).write_unaligned(from.add(place).read_unaligned());
         }
-        inside.then_some(places.len())
     }
 }
 
 /// # Safety
-/// As for [`take`].
-unsafe fn put<T: Copy>(values: Stretch, places: Stretch, target: Stretch) -> Option<usize> {
+/// As for [`take`]; there is one value, or one for each place.
+unsafe fn put<T: Copy>(values: Stretch, places: Stretch, target: Stretch) {
     let (from, to) = (values.at.cast::<T>(), target.at.cast::<T>());
     let step = usize::from(values.len != 1);
-    if step == 1 && values.len != places.len {
-        return None;
-    }
-    // SAFETY: for all of this block: the caller's contract; all places are in range before anything is written.
+    // SAFETY: for all of this block: the caller's contract.
     unsafe {
         let places = std::slice::from_raw_parts(places.at.cast::<i64>(), places.len);
-        let outside = |outside, &index: &i64| outside | (place(index, target.len) >= target.len);
-        if places.iter().fold(false, outside) {
-            return None;
-        }
-        for (i, &index) in places.iter().enumerate() {
-            let to = to.add(place(index, target.len));
+        for (i, &place) in places.iter().enumerate() {
+            let to = to.add(from_start(place, target.len as u64) as usize);
             to.write_unaligned(from.add(step * i).read_unaligned());
         }
-        Some(places.len())
     }
 }
 

@@ -44,7 +44,12 @@ impl<'a> RowCall<'a> {
         let len = layout.len();
         // What elements are taken from is not gone through.
         let most = if k == 0 && self.work == RowWork::Take { usize::MAX } else { MAX_LEN };
-        let is_row = layout.ndim() == 1 && layout.is_c_contiguous() && (1..=most).contains(&len);
+        let lies_closely = match self.work {
+            RowWork::Product { transposed, .. } if transposed[k] => layout.is_f_contiguous(),
+            RowWork::Product { .. } => layout.is_c_contiguous(),
+            _ => layout.ndim() == 1 && layout.is_c_contiguous(),
+        };
+        let is_row = lies_closely && (1..=most).contains(&len);
         if !is_row || allocation.device() != self.device {
             return false;
         }
