@@ -331,12 +331,7 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Alloc`] where there is no memory.
     pub fn copy_in(&self, order: Order) -> Result<Self> {
-        let out = Self::builder(self.shape())
-            .dtype(self.dtype)
-            .buffer(self.usm_kind())
-            .order(order)
-            .queue(&self.queue)
-            .build()?;
+        let out = Self::empty_in(order, &self.queue, self.shape(), self.dtype, self.usm_kind())?;
         out.assign(self)?;
         Ok(out)
     }

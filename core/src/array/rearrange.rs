@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::concat::{copy_parts, stack};
+use super::concat::copy_parts;
 use super::elementwise::indices;
 use super::scan::Scan;
 use super::{IndexMode, Reduction, Side, UsmArray};
@@ -163,11 +163,7 @@ impl UsmArray {
         let behind = axis.map_or(self.ndim(), |axis| axis + 1);
         let mut shape: Dims = self.shape().into();
         shape.insert(behind, count);
-        let spread = match count {
-            // Rows of so few elements are a call each where they are copied, and two to four columns are written as such.
-            2..=4 if behind == self.ndim() => stack(&[self; 4][..count], behind.cast_signed())?,
-            _ => self.expand_dims(&[behind.cast_signed()])?.broadcast_to(&shape)?.copy_in(Order::C)?,
-        };
+        let spread = self.expand_dims(&[behind.cast_signed()])?.broadcast_to(&shape)?.copy_in(Order::C)?;
         let Some(axis) = axis else { return spread.reshape(&[-1]) };
         let mut extents: Vec<isize> = self.shape().iter().map(|e| e.cast_signed()).collect();
         // The product is an extent of the array that has been made.

@@ -87,8 +87,10 @@ impl Pass<'_> {
         }
         let out = self.output.placed()?;
         let placed = self.inputs.iter().map(Walk::placed).collect::<Result<SmallVec<[Placed; 4]>>>()?;
-        let accesses: Vec<Access> =
-            placed.iter().map(|p| p.access(Mode::Read)).chain([out.access(Mode::Write)]).collect();
+        // What is added to is read, too.
+        let read = matches!(self.family, Family::Accumulate { .. }).then_some(&out);
+        let read = placed.iter().chain(read).map(|p| p.access(Mode::Read));
+        let accesses: Vec<Access> = read.chain([out.access(Mode::Write)]).collect();
         let start = |input: Option<usize>| input.map_or(&out, |k| &placed[k]).allocation.ptr();
         flush_foreign_readers(queue, &out.allocation)?;
         let exported = placed.iter().chain([&out]).any(|p| p.allocation.is_exported());

@@ -2,7 +2,7 @@
 
 use stridewise_core::{Arg, Dtype, Family, LaunchPlan, Op, Program};
 
-use super::scan;
+use super::{accumulate, scan};
 
 /// Why there is no kernel for a plan of one of these families; nothing where there is one.
 pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
@@ -13,6 +13,13 @@ pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
         }
         Family::Scan { fold } => scan_refused(program, *fold),
         Family::Sort { .. } | Family::Top { .. } => moved_refused(program),
+        Family::Accumulate { .. } => {
+            moved_refused(program).or_else(|| places_refused(program, 1)).or_else(|| {
+                let dtype = program.inputs()[0];
+                (!accumulate::exists(dtype) || plan.dims.len() != 1)
+                    .then(|| format!("sums of {dtype} in {} dimensions", plan.dims.len()))
+            })
+        }
         Family::Count { .. } => moved_refused(program).or_else(|| {
             (program.inputs() != [Dtype::I64] || plan.dims.len() != 1)
                 .then(|| format!("places of dtypes {:?} in {} dimensions", program.inputs(), plan.dims.len()))
@@ -91,7 +98,7 @@ pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
             300 * (usize::BITS - table.extent.leading_zeros()) as usize + 100 * size
         }
         // A counter waits for itself where it is counted again.
-        Family::Count { .. } => 1000,
+        Family::Accumulate { .. } | Family::Count { .. } => 1000,
         Family::Histogram { .. } => 2500,
         Family::Top { .. } => 500 + 100 * size,
         Family::Compress { .. } | Family::Expand { .. } => 200 + 30 * size,

@@ -24,7 +24,7 @@ const PLACES: usize = 2;
 const SHARE_BYTES: usize = 4096;
 /// Bytes of the elements that places name from which on they are looked for ahead, and threads share what is written: fewer are
 /// in a core's own caches, where a thread that reads all places takes as long as one that writes there, too.
-const FAR_BYTES: usize = 1 << 20;
+pub(super) const FAR_BYTES: usize = 1 << 20;
 /// Elements that are looked for ahead.
 const AHEAD: usize = 16;
 
@@ -264,61 +264,29 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
     /// # Safety
     /// The plan's contract; nothing else accesses what is written.
     unsafe fn along<T: Copy>(&self, axis: &IndexedAxis, cursor: &Cursor, len: usize, far: bool) {
-        // SAFETY: the same contract.
-        unsafe {
-            // Of what is near, to look for it takes longer than to find it.
-            if far && SCATTER && len > AHEAD {
-                self.moved::<T, true>(axis, cursor, 0, len - AHEAD);
-                self.moved::<T, false>(axis, cursor, len - AHEAD, len);
-            } else {
-                self.moved::<T, false>(axis, cursor, 0, len);
-            }
-        }
-    }
-
-    /// [`along`](Self::along), of the points `start..end`; with `FAR`, what the points [`AHEAD`] of them are written to is looked
-    /// for. Nothing is guessed: what is not to be written goes nowhere.
-    ///
-    /// # Safety
-    /// As for `along`; with `FAR`, as many points follow.
-    #[inline(always)]
-    unsafe fn moved<T: Copy, const FAR: bool>(
-        &self,
-        axis: &IndexedAxis,
-        cursor: &Cursor,
-        start: usize,
-        end: usize,
-    ) {
         let inner = self.points.dims.len() - 1;
         let step = |view: usize| self.points.views[view].strides[inner];
-        let (dst_step, src_step, place_step) = (step(DST), step(SRC), step(PLACES));
-        let (dst, src, places) = (cursor.at[DST], cursor.at[SRC], cursor.at[PLACES]);
-        let stride = axis.stride * self.points.views[DST].size.cast_signed();
-        let (first, count) = (self.window.start as u64, self.window.len() as u64);
-        let last = axis.extent.cast_signed() as i64 - 1;
-        let mut nowhere = MaybeUninit::<T>::uninit();
-        let nowhere = nowhere.as_mut_ptr().cast::<u8>();
-        // SAFETY: for all of this function: the caller's contract. Places outside of the axis are not written to, and those
-        // nearest are read in their place.
+        let size = size_of::<T>().cast_signed();
+        let row = Row {
+            at: [cursor.at[DST], cursor.at[SRC], cursor.at[PLACES]],
+            stride: axis.stride * self.points.views[DST].size.cast_signed(),
+            window: self.window.clone(),
+            last: axis.extent.cast_signed() as i64 - 1,
+        };
+        let steps = [step(DST), step(SRC), step(PLACES)];
+        // The usual steps, which are known so.
+        let dense = if SCATTER { [0, size, 8] } else { [size, 0, 8] };
+        // SAFETY: the same contract.
         unsafe {
-            let place = |i: isize| *places.wrapping_offset(place_step * i).cast::<i64>();
-            let target = |i: isize| {
-                let place = place(i);
-                let inside = place.cast_unsigned().wrapping_sub(first) < count;
-                let to = dst.wrapping_offset(dst_step * i).wrapping_offset((place as isize).wrapping_mul(stride));
-                if inside { to } else { nowhere }
-            };
-            for i in start.cast_signed()..end.cast_signed() {
-                let from = src.wrapping_offset(src_step * i);
-                if SCATTER {
-                    if FAR {
-                        stream::fetch::<1>(target(i + AHEAD.cast_signed()));
-                    }
-                    target(i).cast::<T>().write_unaligned(from.cast::<T>().read_unaligned());
-                } else {
-                    let from = from.wrapping_offset(place(i).clamp(0, last) as isize * stride);
-                    let to = dst.wrapping_offset(dst_step * i);
-                    to.cast::<T>().write_unaligned(from.cast::<T>().read_unaligned());
+            match (SCATTER, far || self.window.len() != axis.extent) {
+                (false, _) if steps == dense => row.gather::<T>(dense, len),
+                (false, _) => row.gather::<T>(steps, len),
+                (true, false) if steps == dense => row.scatter::<T>(dense, len),
+                (true, false) => row.scatter::<T>(steps, len),
+                (true, true) => {
+                    let near = len.saturating_sub(AHEAD);
+                    row.scatter_far::<T, true>(steps, 0..near);
+                    row.scatter_far::<T, false>(steps, near..len);
                 }
             }
         }
@@ -371,6 +339,103 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
                 } else if offset != NOWHERE {
                     to.wrapping_offset(offset).cast::<T>().write_unaligned(from.cast::<T>().read_unaligned());
                 }
+            }
+        }
+    }
+}
+
+/// A row of points, each with a place along one axis: the addresses of the output, the input and the places.
+struct Row {
+    at: [*mut u8; 3],
+    /// Bytes from one place to the next.
+    stride: isize,
+    /// The places that are written to.
+    window: Range<usize>,
+    /// The last place of the axis.
+    last: i64,
+}
+
+impl Row {
+    /// The address of a view's element.
+    #[inline(always)]
+    fn element(&self, steps: [isize; 3], view: usize, i: isize) -> *mut u8 {
+        self.at[view].wrapping_offset(steps[view] * i)
+    }
+
+    /// # Safety
+    /// The plan's contract: the point has a place.
+    #[inline(always)]
+    unsafe fn place(&self, steps: [isize; 3], i: isize) -> i64 {
+        // SAFETY: the caller's contract.
+        unsafe { *self.element(steps, PLACES, i).cast::<i64>() }
+    }
+
+    /// Reads elements from places, or those nearest in range.
+    ///
+    /// # Safety
+    /// The plan's contract.
+    #[inline(always)]
+    unsafe fn gather<T: Copy>(&self, steps: [isize; 3], len: usize) {
+        for i in 0..len.cast_signed() {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let ahead = self.place(steps, i).clamp(0, self.last) as isize * self.stride;
+                let from = self.element(steps, SRC, i).wrapping_offset(ahead).cast::<T>();
+                self.element(steps, DST, i).cast::<T>().write_unaligned(from.read_unaligned());
+            }
+        }
+    }
+
+    /// Where a point is written to, and whether it is.
+    ///
+    /// # Safety
+    /// The plan's contract: the point has a place.
+    #[inline(always)]
+    unsafe fn target(&self, steps: [isize; 3], i: isize) -> (*mut u8, bool) {
+        // SAFETY: the caller's contract.
+        let place = unsafe { self.place(steps, i) };
+        let inside = place.cast_unsigned().wrapping_sub(self.window.start as u64) < self.window.len() as u64;
+        let ahead = (place as isize).wrapping_mul(self.stride);
+        (self.element(steps, DST, i).wrapping_offset(ahead), inside)
+    }
+
+    /// Writes elements to places, which mostly are in range.
+    ///
+    /// # Safety
+    /// The plan's contract.
+    #[inline(always)]
+    unsafe fn scatter<T: Copy>(&self, steps: [isize; 3], len: usize) {
+        for i in 0..len.cast_signed() {
+            // SAFETY: the caller's contract; the target is in range.
+            unsafe {
+                if let (to, true) = self.target(steps, i) {
+                    let from = self.element(steps, SRC, i).cast::<T>();
+                    to.cast::<T>().write_unaligned(from.read_unaligned());
+                }
+            }
+        }
+    }
+
+    /// The same of some points, where others are written by other threads, which is not foreseen: they go nowhere. With `FETCH`,
+    /// what the points [`AHEAD`] of them are written to is fetched.
+    ///
+    /// # Safety
+    /// The plan's contract; with `FETCH`, as many points follow.
+    #[inline(always)]
+    unsafe fn scatter_far<T: Copy, const FETCH: bool>(&self, steps: [isize; 3], points: Range<usize>) {
+        let mut nowhere = MaybeUninit::<T>::uninit();
+        let nowhere = nowhere.as_mut_ptr().cast::<u8>();
+        for i in points.start.cast_signed()..points.end.cast_signed() {
+            // SAFETY: the caller's contract; what is not in range is written nowhere.
+            unsafe {
+                let target = |i: isize| match self.target(steps, i) {
+                    (to, inside) => std::hint::select_unpredictable(inside, to, nowhere),
+                };
+                if FETCH {
+                    stream::fetch::<1>(target(i + AHEAD.cast_signed()));
+                }
+                let from = self.element(steps, SRC, i).cast::<T>();
+                target(i).cast::<T>().write_unaligned(from.read_unaligned());
             }
         }
     }

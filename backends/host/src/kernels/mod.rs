@@ -6,6 +6,7 @@
 //! [`reduce`](self::reduce) walks the segments of one or several reductions; [`split`](self::split) divides the work
 //! between threads; [`stages`](self::stages) takes rows through several plans at a time.
 
+mod accumulate;
 mod blocks;
 mod cast;
 mod code;
@@ -160,6 +161,7 @@ unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
             Family::Compress { axis, masked, .. } => mask::compress(plan, *masked, axis, tuning)?,
             Family::Expand { axis, masked } => mask::expand(plan, *masked, axis, tuning)?,
             Family::Histogram { edges, axis } => count::histogram(plan, edges, axis, tuning)?,
+            Family::Accumulate { axis } => accumulate::accumulate(plan, axis, tuning),
             Family::Count { axis } => count::count(plan, axis, tuning)?,
             Family::Scan { fold } => scan::scan(plan, *fold, tuning)?,
             _ => {} // `supports` refuses them.

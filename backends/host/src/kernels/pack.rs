@@ -297,7 +297,7 @@ pub(super) unsafe fn gather_rows(
 }
 
 /// Gathers rows of fewer than [`CALLED`] elements: of each dimension the extent, and the bytes from one to the next. A row takes
-/// as long as its loads and stores, and as a jump that is not foreseen where its length is not known.
+/// as long as its loads and stores; of an unknown length, several times as long.
 ///
 /// # Safety
 /// As for [`gather`].
@@ -308,23 +308,18 @@ unsafe fn short_rows<T: Copy>(
     (extent, along): (usize, isize),
     (rows, pitch): (usize, isize),
 ) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        match extent {
-            2 => rows_of::<T, 2>(dst, src, along, rows, pitch),
-            3 => rows_of::<T, 3>(dst, src, along, rows, pitch),
-            4 => rows_of::<T, 4>(dst, src, along, rows, pitch),
-            _ => {
-                for row in 0..rows {
-                    let (dst, src) = (dst.add(row * extent), src.wrapping_offset(pitch * row.cast_signed()));
-                    for i in 0..extent {
-                        let from = src.wrapping_offset(along * i.cast_signed()).cast::<T>();
-                        dst.add(i).write_unaligned(from.read_unaligned());
-                    }
+    macro_rules! lengths {
+        ($($len:literal)*) => {
+            // SAFETY: the caller's contract.
+            unsafe {
+                match extent {
+                    $($len => rows_of::<T, $len>(dst, src, along, rows, pitch),)*
+                    _ => {}
                 }
             }
-        }
+        };
     }
+    lengths!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
 }
 
 /// [`short_rows`] of a length.
