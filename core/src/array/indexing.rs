@@ -222,7 +222,7 @@ impl UsmArray {
     }
 
     /// The elements of this row at places; `None` where they are not few, or something is wrong, which is told elsewhere.
-    fn taken_at_once(&self, indices: &Self) -> Result<Option<Self>> {
+    pub(super) fn taken_at_once(&self, indices: &Self) -> Result<Option<Self>> {
         if indices.dtype() != Dtype::I64 {
             return Ok(None);
         }

@@ -14,6 +14,9 @@ use crate::lazy::{Pass, Walk};
 use crate::plan::{Family, IndexedAxis};
 use crate::program::Program;
 
+/// Elements of a row that are sorted sooner than the first of them are found.
+const FEW: usize = 128;
+
 impl UsmArray {
     /// A sorted copy along an axis, from the smallest to the largest element or the reverse. Equal elements keep their
     /// order; NaN comes last.
@@ -75,19 +78,23 @@ impl UsmArray {
             ));
         }
         let sorted = axis.cast_signed();
-        let found = match self.top(k, sorted, largest)? {
+        let is_row = self.ndim() == 1;
+        let found = match if is_row && self.len() <= FEW { None } else { self.top(k, sorted, largest)? } {
             None => self.first_by_tiles(k, axis, largest)?,
             found => found,
         };
+        // The places are in range as they are.
+        let taken = |places: &Self| match if is_row { self.taken_at_once(places)? } else { None } {
+            Some(values) => Ok(values),
+            None => self.take_along_axis(places, sorted, IndexMode::Clip),
+        };
         if let Some(places) = found {
-            return Ok((self.take_along_axis(&places, sorted, IndexMode::Clip)?, places));
+            return Ok((taken(&places)?, places));
         }
         let mut items = vec![SliceItem::Slice { start: None, stop: None, step: 1 }; axis];
         items.push(SliceItem::Slice { start: Some(0), stop: Some(k.cast_signed()), step: 1 });
         let places = self.argsort(sorted, largest)?.slice(&items)?.copy()?;
-        // The places are in range as they are.
-        let values = self.take_along_axis(&places, sorted, IndexMode::Clip)?;
-        Ok((values, places))
+        Ok((taken(&places)?, places))
     }
 
     /// The places of the first `k` of the sorted elements along an axis, where the device finds them without sorting all.

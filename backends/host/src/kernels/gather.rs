@@ -8,7 +8,7 @@ use stridewise_core::{IndexedAxis, LaunchPlan};
 
 use super::pack::{self, with_size};
 use super::space::{Cursor, Space, View};
-use super::{Tuning, split, stream};
+use super::{Tuning, split};
 use crate::fork_join;
 use crate::simd::Isa;
 
@@ -22,11 +22,11 @@ const SRC: usize = 1;
 const PLACES: usize = 2;
 /// Bytes of a block's row that a thread writes at least where threads share blocks.
 const SHARE_BYTES: usize = 4096;
-/// Bytes of the elements that places name from which on they are looked for ahead, and threads share what is written: fewer are
-/// in a core's own caches, where a thread that reads all places takes as long as one that writes there, too.
+/// Bytes of the elements that places name from which on threads share what is written: fewer are in a core's own caches, where a
+/// thread that reads all places takes as long as one that writes there, too.
 pub(super) const FAR_BYTES: usize = 1 << 20;
-/// Elements that are looked for ahead.
-const AHEAD: usize = 16;
+/// Places of what is written nowhere.
+const NOWHERES: usize = 16;
 
 /// Gathers.
 ///
@@ -206,7 +206,6 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
     unsafe fn range(&self, start: usize, end: usize) {
         let inner = self.points.dims.len() - 1;
         let step = |view: usize| self.points.views[view].strides[inner];
-        let far = self.is_far();
         let mut offsets = [0; CHUNK];
         let mut cursor = self.points.seek(start);
         let mut at = start;
@@ -214,7 +213,7 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
             let left = (end - at).min(self.points.left(&cursor));
             if let ([], [axis]) = (&self.block[..], self.axes) {
                 // SAFETY: the caller's contract; the points are of one row.
-                with_size!(self.size, T => unsafe { self.along::<T>(axis, &cursor, left, far) });
+                with_size!(self.size, T => unsafe { self.along::<T>(axis, &cursor, left) });
                 at += left;
                 if at < end {
                     self.points.advance(&mut cursor, left);
@@ -263,7 +262,7 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
     ///
     /// # Safety
     /// The plan's contract; nothing else accesses what is written.
-    unsafe fn along<T: Copy>(&self, axis: &IndexedAxis, cursor: &Cursor, len: usize, far: bool) {
+    unsafe fn along<T: Copy>(&self, axis: &IndexedAxis, cursor: &Cursor, len: usize) {
         let inner = self.points.dims.len() - 1;
         let step = |view: usize| self.points.views[view].strides[inner];
         let size = size_of::<T>().cast_signed();
@@ -274,20 +273,15 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
             last: axis.extent.cast_signed() as i64 - 1,
         };
         let steps = [step(DST), step(SRC), step(PLACES)];
-        // The usual steps, which are known so.
         let dense = if SCATTER { [0, size, 8] } else { [size, 0, 8] };
         // SAFETY: the same contract.
         unsafe {
-            match (SCATTER, far || self.window.len() != axis.extent) {
-                (false, _) if steps == dense => row.gather::<T>(dense, len),
-                (false, _) => row.gather::<T>(steps, len),
-                (true, false) if steps == dense => row.scatter::<T>(dense, len),
-                (true, false) => row.scatter::<T>(steps, len),
-                (true, true) => {
-                    let near = len.saturating_sub(AHEAD);
-                    row.scatter_far::<T, true>(steps, 0..near);
-                    row.scatter_far::<T, false>(steps, near..len);
-                }
+            match (SCATTER, self.window.len() != axis.extent) {
+                (false, _) if steps == dense => row.gather::<T, true>(steps, len),
+                (false, _) => row.gather::<T, false>(steps, len),
+                (true, false) if steps == dense => row.scatter::<T, true>(steps, len),
+                (true, false) => row.scatter::<T, false>(steps, len),
+                (true, true) => row.scatter_shared::<T>(steps, len),
             }
         }
     }
@@ -344,7 +338,8 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
     }
 }
 
-/// A row of points, each with a place along one axis: the addresses of the output, the input and the places.
+/// A row of points, each with a place along one axis: the addresses of the output, the input and the places. Its loops are functions
+/// by themselves, as there are registers then for all that they need.
 struct Row {
     at: [*mut u8; 3],
     /// Bytes from one place to the next.
@@ -370,12 +365,13 @@ impl Row {
         unsafe { *self.element(steps, PLACES, i).cast::<i64>() }
     }
 
-    /// Reads elements from places, or those nearest in range.
+    /// Reads elements from places, or those nearest in range; `DENSE`: elements and places lie one after another.
     ///
     /// # Safety
     /// The plan's contract.
-    #[inline(always)]
-    unsafe fn gather<T: Copy>(&self, steps: [isize; 3], len: usize) {
+    #[inline(never)]
+    unsafe fn gather<T: Copy, const DENSE: bool>(&self, steps: [isize; 3], len: usize) {
+        let steps = if DENSE { [size_of::<T>().cast_signed(), 0, 8] } else { steps };
         for i in 0..len.cast_signed() {
             // SAFETY: the caller's contract.
             unsafe {
@@ -399,12 +395,13 @@ impl Row {
         (self.element(steps, DST, i).wrapping_offset(ahead), inside)
     }
 
-    /// Writes elements to places, which mostly are in range.
+    /// Writes elements to places, which mostly are in range; `DENSE`: elements and places lie one after another.
     ///
     /// # Safety
     /// The plan's contract.
-    #[inline(always)]
-    unsafe fn scatter<T: Copy>(&self, steps: [isize; 3], len: usize) {
+    #[inline(never)]
+    unsafe fn scatter<T: Copy, const DENSE: bool>(&self, steps: [isize; 3], len: usize) {
+        let steps = if DENSE { [0, size_of::<T>().cast_signed(), 8] } else { steps };
         for i in 0..len.cast_signed() {
             // SAFETY: the caller's contract; the target is in range.
             unsafe {
@@ -416,26 +413,23 @@ impl Row {
         }
     }
 
-    /// The same of some points, where others are written by other threads, which is not foreseen: they go nowhere. With `FETCH`,
-    /// what the points [`AHEAD`] of them are written to is fetched.
+    /// The same, where other threads write to the places out of the window: which those are is not foreseen, so that they go
+    /// nowhere instead of being left out.
     ///
     /// # Safety
-    /// The plan's contract; with `FETCH`, as many points follow.
-    #[inline(always)]
-    unsafe fn scatter_far<T: Copy, const FETCH: bool>(&self, steps: [isize; 3], points: Range<usize>) {
-        let mut nowhere = MaybeUninit::<T>::uninit();
-        let nowhere = nowhere.as_mut_ptr().cast::<u8>();
-        for i in points.start.cast_signed()..points.end.cast_signed() {
-            // SAFETY: the caller's contract; what is not in range is written nowhere.
+    /// The plan's contract.
+    #[inline(never)]
+    unsafe fn scatter_shared<T: Copy>(&self, steps: [isize; 3], len: usize) {
+        // In turns: what is written where something was just written waits for it.
+        let mut nowhere = [MaybeUninit::<T>::uninit(); NOWHERES];
+        for i in 0..len {
+            let to_nowhere = nowhere[i % NOWHERES].as_mut_ptr().cast::<u8>();
+            // SAFETY: the caller's contract; what is not in the window is written nowhere.
             unsafe {
-                let target = |i: isize| match self.target(steps, i) {
-                    (to, inside) => std::hint::select_unpredictable(inside, to, nowhere),
-                };
-                if FETCH {
-                    stream::fetch::<1>(target(i + AHEAD.cast_signed()));
-                }
-                let from = self.element(steps, SRC, i).cast::<T>();
-                target(i).cast::<T>().write_unaligned(from.read_unaligned());
+                let (to, inside) = self.target(steps, i.cast_signed());
+                let to = std::hint::select_unpredictable(inside, to, to_nowhere);
+                let from = self.element(steps, SRC, i.cast_signed()).cast::<T>();
+                to.cast::<T>().write_unaligned(from.read_unaligned());
             }
         }
     }
