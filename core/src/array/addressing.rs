@@ -167,7 +167,8 @@ impl Addressing {
         let mut strides: SmallVec<[&[isize]; 4]> = SmallVec::from_slice(&[from.1, to.1]);
         strides.extend(self.places.iter().map(|places| &places.strides[..]));
         let space = coalesce(&self.dims, &strides, false);
-        let walk = |array: &'a UsmArray, number: usize| Walk { array, strides: space.strides[number].clone() };
+        let walk =
+            |array: &'a UsmArray, number: usize| Walk { array, strides: space.strides[number].clone() };
         let mut inputs: SmallVec<[Walk<'a>; 2]> = SmallVec::new();
         inputs.push(walk(from.0, 0));
         inputs.extend(self.places.iter().enumerate().map(|(k, places)| walk(&places.indices, k + 2)));

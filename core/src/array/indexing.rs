@@ -244,8 +244,11 @@ impl UsmArray {
         let indices = resolve(indices, self.shape()[axis], mode, write.then_some(self))?;
         let (shape, strides, count) = (self.shape(), self.strides(), indices.ndim());
         let (before, after) = (0..axis, axis + 1..self.ndim());
-        let dims: Dims =
-            [&shape[before.clone()], indices.shape(), &shape[after.clone()]].into_iter().flatten().copied().collect();
+        let dims: Dims = [&shape[before.clone()], indices.shape(), &shape[after.clone()]]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
         let steps = strides[before.clone()].iter().copied();
         let place = IndexedAxis { extent: shape[axis], stride: strides[axis] };
         let along = still(axis).chain(indices.strides().iter().copied()).chain(still(after.len())).collect();

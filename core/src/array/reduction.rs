@@ -219,8 +219,7 @@ impl UsmArray {
     /// # Errors
     /// As for [`reduce_as`](Self::reduce_as).
     pub(super) fn extreme(&self, reduction: Reduction, dtype: Dtype) -> Result<Scalar> {
-        let at_once =
-            if self.ndim() > 0 { immediate::fold_all(self, dtype, reduction.fold()) } else { None };
+        let at_once = if self.ndim() > 0 { immediate::fold_all(self, dtype, reduction.fold()) } else { None };
         match at_once {
             Some(value) => Ok(value),
             None => self.reduce_as(reduction, None, false, Some(dtype))?.item(),

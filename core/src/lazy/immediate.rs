@@ -510,7 +510,8 @@ impl<'a> OnRow<'a> {
     pub(crate) fn of(work: RowWork, sources: &[&'a UsmArray]) -> Option<Self> {
         let (first, others) = sources.split_first()?;
         let mut row = Self::empty(work, &first.queue, first.dtype)?;
-        (row.give(0, first) && others.iter().enumerate().all(|(k, other)| row.give(k + 1, other))).then_some(row)
+        (row.give(0, first) && others.iter().enumerate().all(|(k, other)| row.give(k + 1, other)))
+            .then_some(row)
     }
 
     /// Work that writes values to an array's elements, which another array says.

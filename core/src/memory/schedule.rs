@@ -304,7 +304,8 @@ fn unstated(operand: &Operand, dims: &[usize]) -> Error {
 fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
     for plan in plans {
         for operand in operands(plan) {
-            let inside = |access: &Access| operand.mode == access.mode && access.contains(&operand, &plan.dims);
+            let inside =
+                |access: &Access| operand.mode == access.mode && access.contains(&operand, &plan.dims);
             if !accesses.iter().any(inside) {
                 return Err(unstated(operand.operand, &plan.dims));
             }

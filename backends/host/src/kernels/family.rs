@@ -2,6 +2,7 @@
 
 use stridewise_core::{Arg, Dtype, Family, LaunchPlan, Op, Program};
 
+use super::gather::FAR_BYTES;
 use super::{accumulate, scan};
 
 /// Why there is no kernel for a plan of one of these families; nothing where there is one.
@@ -82,6 +83,9 @@ fn mask_refused(plan: &LaunchPlan, masked: usize) -> Option<String> {
 pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
     let size = plan.program.inputs().first().map_or(1, |d| d.size());
     match &plan.family {
+        // By one thread, and in its caches.
+        Family::Scatter { axes } if axes.len() == 1 && axes[0].extent * size < FAR_BYTES => 150,
+        Family::Accumulate { axis } if axis.extent * size < FAR_BYTES => 200,
         // A run of elements costs a place once; a place costs a line of the cache.
         Family::Gather { axes } | Family::Scatter { axes } => {
             let runs = plan.inputs[1..].iter().all(|p| p.strides.last().is_none_or(|&s| s == 0));

@@ -8,7 +8,7 @@ use stridewise_core::{IndexedAxis, LaunchPlan};
 
 use super::pack::{self, with_size};
 use super::space::{Cursor, Space, View};
-use super::{Tuning, split};
+use super::{Tuning, split, stream};
 use crate::fork_join;
 use crate::simd::Isa;
 
@@ -406,6 +406,8 @@ impl Row {
             // SAFETY: the caller's contract; the target is in range.
             unsafe {
                 if let (to, true) = self.target(steps, i) {
+                    // Stores wait for each other's lines; what is fetched does not.
+                    stream::fetch::<1>(to);
                     let from = self.element(steps, SRC, i).cast::<T>();
                     to.cast::<T>().write_unaligned(from.read_unaligned());
                 }
@@ -428,6 +430,7 @@ impl Row {
             unsafe {
                 let (to, inside) = self.target(steps, i.cast_signed());
                 let to = std::hint::select_unpredictable(inside, to, to_nowhere);
+                stream::fetch::<1>(to);
                 let from = self.element(steps, SRC, i.cast_signed()).cast::<T>();
                 to.cast::<T>().write_unaligned(from.read_unaligned());
             }

@@ -97,7 +97,7 @@ unsafe fn gather_run<T: Copy>(isa: Isa, dst: *mut T, src: *const u8, stride: isi
 }
 
 /// Elements from which on those that are a known step apart are moved by a call of a function for it.
-const CALLED: usize = 16;
+pub(super) const CALLED: usize = 16;
 
 /// The function that gathers elements of a size, so many bytes apart, by shuffles of whole vectors: views in reverse, and every
 /// other element, as the parts of complex numbers are.
@@ -294,6 +294,23 @@ pub(super) unsafe fn gather_rows(
         // SAFETY: the caller's contract; a stretch is part of the `len` elements.
         unsafe { gather_run::<T>(isa, dst.cast::<T>().add(offset), from, stride, stretch) }
     }));
+}
+
+/// Gathers rows of fewer than [`CALLED`] elements of a size, one after another; see [`short_rows`].
+///
+/// # Safety
+/// As for [`gather`].
+pub(super) unsafe fn gather_short(
+    dst: *mut u8,
+    src: *const u8,
+    size: usize,
+    row: (usize, isize),
+    rows: (usize, isize),
+) {
+    with_size!(size, T => {
+        // SAFETY: the caller's contract.
+        unsafe { short_rows::<T>(dst.cast(), src, row, rows) }
+    });
 }
 
 /// Gathers rows of fewer than [`CALLED`] elements: of each dimension the extent, and the bytes from one to the next. A row takes

@@ -3,10 +3,10 @@
 use stridewise_core::backend::{Row, RowWork, Stretch};
 use stridewise_core::{DtypeKind, Op};
 
+use super::entry::{Kernel, entry};
 use super::mask::{Listed, TILE};
 use super::pack::with_size;
 use super::search::{self, Found};
-use super::entry::{Kernel, entry};
 use super::{Tuning, contract, scan, sort};
 
 /// See [`Device::run_row`](stridewise_core::backend::Device::run_row).

@@ -35,7 +35,15 @@ impl<'a> RowCall<'a> {
     /// `None` where the device computes nothing of the dtype on the calling thread.
     pub(crate) fn new(device: &'a Device, work: RowWork, dtype: Dtype) -> Option<Self> {
         device.op_function(Op::Copy, dtype)?;
-        Some(Self { device, work, dtype, sources: [NOTHING; 2], memory: [None; 2], sizes: [0; 2], value: None })
+        Some(Self {
+            device,
+            work,
+            dtype,
+            sources: [NOTHING; 2],
+            memory: [None; 2],
+            sizes: [0; 2],
+            value: None,
+        })
     }
 
     /// Gives the source of a number, elements of a dtype. Whether they are a short row of the device's.

@@ -249,9 +249,12 @@ fn scatters_from_one_and_onto_one() {
 fn far_scatters_where_the_last_stays() {
     let mut rng = Rng(4);
     let points = 300_000;
-    for (dtype, extent, stride) in
-        [(Dtype::F64, 140_000, 1), (Dtype::F64, 140_000, -1), (Dtype::F32, 270_001, 2), (Dtype::C128, 70_000, 1)]
-    {
+    for (dtype, extent, stride) in [
+        (Dtype::F64, 140_000, 1),
+        (Dtype::F64, 140_000, -1),
+        (Dtype::F32, 270_001, 2),
+        (Dtype::C128, 70_000, 1),
+    ] {
         let mut table = Array::new(&[extent], vec![stride], dtype, &mut rng);
         let mut places = Array::dense(&[points], Dtype::I64, &mut rng);
         let mut input = Array::dense(&[points], dtype, &mut rng);
@@ -284,7 +287,8 @@ fn far_scatters_where_the_last_stays() {
 #[test]
 fn accumulates_in_order() {
     let mut rng = Rng(5);
-    let dtypes = [Dtype::I8, Dtype::U16, Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
+    let dtypes =
+        [Dtype::I8, Dtype::U16, Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
     for dtype in dtypes {
         for (points, extent, stride) in [(1, 1, 1), (300, 7, -2), (1000, 1000, 3), (200_000, 300_000, 1)] {
             let mut table = Array::new(&[extent], vec![stride], dtype, &mut rng);

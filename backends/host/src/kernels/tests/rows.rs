@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use stridewise_core::backend::{Row, RowWork, Stretch};
 use stridewise_core::{Dtype, Family, IndexedAxis, LaunchPlan, Op, Program, ProgramBuilder, Scalar};
 
-use super::{Array, Rng, execute, indices, plan};
+use super::{Array, Rng, execute, indices, plan, untouched};
 use crate::kernels::{Tuning, run_row};
 use crate::simd::Isa;
 
@@ -150,13 +150,22 @@ fn what_masks_select() {
 }
 
 /// What a plan comes to, and what the same work on a row does; where that is not done, nothing is compared.
-fn compare(isa: Isa, work: RowWork, mut launch: LaunchPlan, dtypes: [Dtype; 2], out: &Array, len: usize) -> bool {
+fn compare(
+    isa: Isa,
+    work: RowWork,
+    mut launch: LaunchPlan,
+    dtypes: [Dtype; 2],
+    out: &Array,
+    len: usize,
+) -> bool {
     let (mut expected, mut found) = (out.clone(), out.clone());
     launch.outputs.push(expected.operand());
     execute(&launch, isa, 1, 1 << 25);
     let source = |k: usize| match (launch.inputs.get(k), &launch.family) {
         (None, _) => NONE,
-        (Some(table), Family::Search { table: axis, .. } | Family::Contains { table: axis, .. }) if k == 1 => {
+        (Some(table), Family::Search { table: axis, .. } | Family::Contains { table: axis, .. })
+            if k == 1 =>
+        {
             Stretch { at: table.ptr.as_ptr(), len: axis.extent }
         }
         (Some(operand), _) => Stretch { at: operand.ptr.as_ptr(), len },
@@ -190,8 +199,7 @@ fn sorts_searches_and_scans_as_plans_do() {
                 let input = std::slice::from_mut(&mut x);
                 let launch =
                     plan(Program::convert(dtype, dtype), Family::Scan { fold }, &[len], input, &mut []);
-                done[1] +=
-                    usize::from(compare(isa, RowWork::Scan { fold }, launch, [dtype; 2], &out, len));
+                done[1] += usize::from(compare(isa, RowWork::Scan { fold }, launch, [dtype; 2], &out, len));
             }
             // A table of fewer, and one of many more elements.
             for extent in [1, 1 + len / 3, 5 * len] {
@@ -199,7 +207,11 @@ fn sorts_searches_and_scans_as_plans_do() {
                 let axis = IndexedAxis { extent, stride: 1 };
                 for flag in [false, true] {
                     for (k, (family, work, out)) in [
-                        (Family::Search { table: axis, right: flag }, RowWork::Search { right: flag }, Dtype::I64),
+                        (
+                            Family::Search { table: axis, right: flag },
+                            RowWork::Search { right: flag },
+                            Dtype::I64,
+                        ),
                         (
                             Family::Contains { table: axis, invert: flag },
                             RowWork::Contains { invert: flag },
@@ -272,7 +284,12 @@ fn products_of_matrices() {
                 let work = RowWork::Product { extents: [m, k, n], transposed };
                 let sources = [stretch(&mut a, m * k), stretch(&mut b, k * n)];
                 assert_eq!(run(isa, work, dtype, sources, stretch(&mut found, m * n)), Some(m * n));
-                assert!(found.memory.bytes() == expected.memory.bytes(), "{dtype} {m} {k} {n} {transposed:?}");
+                untouched(&out, &found, &[m, n]);
+                // Zeros of either sign are equal.
+                for index in indices(&[m, n]) {
+                    let (found, expected) = (found.get(&index), expected.get(&index));
+                    assert_eq!(found, expected, "{dtype} {m} {k} {n} {transposed:?}");
+                }
             }
         }
     }
