@@ -28,6 +28,8 @@ struct Given {
     mask: Array<bool>,
     /// All of them, from the last to the first.
     places: Array<i64>,
+    /// A few of the elements, sorted.
+    few: Array<f32>,
 }
 
 impl Given {
@@ -40,9 +42,9 @@ impl Given {
         let mask: Vec<bool> = (0..elements).map(|i| i % 2 == 0).collect();
         let places: Vec<i64> = (0..elements as i64).rev().collect();
         let (mask, places) = (Array::from_vec([elements], mask)?, Array::from_vec([elements], places)?);
-        a.wait()?;
-        b.wait()?;
-        Ok(Self { a, b, square, row, mask, places })
+        let few = a.slice(s![..elements.min(8)])?.copy()?;
+        [&a, &b, &few].into_iter().try_for_each(Array::wait)?;
+        Ok(Self { a, b, square, row, mask, places, few })
     }
 }
 
@@ -94,6 +96,29 @@ const OPERATIONS: &[(&str, Work)] = &[
     }),
     ("sort", |Given { a, .. }, _| black_box(a.sort(0, true)?).wait()),
     ("searchsorted", |Given { a, b, .. }, _| black_box(a.searchsorted(b, Side::Left)?).wait()),
+    ("put", |Given { a, places, .. }, out| out.put(places, a, Some(0), IndexMode::Check)?.wait()),
+    ("assign-masked", |Given { few, mask, .. }, out| {
+        let half = few.slice(s![..1])?;
+        out.assign_masked(mask, &half)?.wait()
+    }),
+    ("argsort", |Given { a, .. }, _| black_box(a.argsort(0, true)?).wait()),
+    ("unique", |Given { a, .. }, _| black_box(a.unique_values()?).wait()),
+    ("isin", |Given { a, few, .. }, _| black_box(a.isin(few, false)?).wait()),
+    ("cumulative-sum", |Given { a, .. }, _| black_box(a.cumulative_sum(0)?).wait()),
+    ("top-k", |Given { a, .. }, _| {
+        let (values, places) = a.top_k(4, None, true)?;
+        black_box(values).wait()?;
+        black_box(places).wait()
+    }),
+    ("repeat", |Given { a, .. }, _| black_box(a.repeat(3, 0)?).wait()),
+    ("roll", |Given { a, .. }, _| black_box(a.roll(3, 0)?).wait()),
+    ("histogram", |Given { a, .. }, _| {
+        let (counts, edges) = a.histogram(10, None)?;
+        black_box(edges).wait()?;
+        black_box(counts).wait()
+    }),
+    ("median", |Given { a, .. }, _| black_box(a.median()).map(drop)),
+    ("matmul", |Given { square, .. }, _| black_box(square.try_matmul(square)?).wait()),
     ("cast", |Given { a, .. }, _| black_box(a.try_astype::<f64>()?).wait()),
 ];
 

@@ -116,8 +116,9 @@ fn small(report: &mut Report, queue: &Queue) {
     report.roads("16: index of the largest", &[(Fold, 1)], Never, || a.argmax());
     report.roads("16: product of vectors", &[(Fold, 1)], Never, || Ok(a.vecdot(&b, -1)));
     report.roads("16: concatenated", &[(Join, 1)], Never, || Array::concat(&[&a, &b], 0));
-    report.roads("16: sorted", &[(Pass, 1)], Never, || a.sort(0, false));
-    report.roads("16: cumulative sum", &[(Pass, 1)], Never, || a.cumulative_sum(0));
+    report.roads("16: sorted", &[(Row, 1)], Never, || a.sort(0, false));
+    report.roads("16: cumulative sum", &[(Row, 1)], Never, || a.cumulative_sum(0));
+    report.roads("8 by 16: sorted", &[(Pass, 1)], Never, || m.sort(1, false));
     report.roads("16: an element", &[], Never, || a.get([3]));
 }
 
@@ -265,7 +266,13 @@ fn additions(report: &mut Report, queue: &Queue) {
 
 fn products(report: &mut Report, queue: &Queue) {
     use Sharing::{Never, Perhaps};
-    for (side, way, sharing) in [(16, Inline, Never), (64, Pool, Perhaps), (512, Pool, Perhaps)] {
+    let m = matrix(queue, 16, 16);
+    report.roads("16 by 16: product", &[(Row, 1)], Never, || m.matmul(&m).wait());
+    let apart = m.slice(s![..;2, ..;2]).unwrap();
+    report.roads("8 by 8, apart: product", &[(Submission, 1), (Inline, 1)], Never, || {
+        apart.matmul(&apart).wait()
+    });
+    for (side, way, sharing) in [(64, Pool, Perhaps), (512, Pool, Perhaps)] {
         let (m, road) = (matrix(queue, side, side), [(Submission, 1), (way, 1)]);
         report.roads(&format!("{side} by {side}: product"), &road, sharing, || m.matmul(&m).wait());
     }

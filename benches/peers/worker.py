@@ -75,6 +75,7 @@ ROWS = {
     ("masked", "mask"): "a[mask]",
     ("take", "any order"): "xp.take(a, places)",
     ("put", "any order"): "out[places] = a",
+    ("add at", "any order"): "xp.add.at(out, places, a)",
     ("cast", "to int32"): "a.astype('int32')",
     ("cast", "from int32"): "ints.astype(a.dtype)",
     ("cumulative sum", "all"): "xp.cumsum(a, 0)",
@@ -125,7 +126,7 @@ ROWS = {
 }
 
 # What only NumPy is asked for: others have no such generator, or would compile a whole program.
-OF_NUMPY = ("random", "program")
+OF_NUMPY = ("random", "program", "add at")
 
 # Where a peer has a better way than the expression above.
 BETTER = {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use ndarray::Axis;
 use rayon::slice::ParallelSliceMut;
-use stridewise::{IndexMode, Side};
+use stridewise::{Index, IndexMode, Side};
 use stridewise_limit::Traffic;
 
 use super::data::{Ours, Real, Sample, elements};
@@ -58,6 +58,15 @@ pub(super) fn cases<T: Real>() -> Vec<Case<T>> {
         .against("iter", |x| {
             for (&place, &a) in x.places.iter().zip(elements(&x.a)) {
                 x.out[place] = a;
+            }
+        }),
+        Case::new(("add at", "any order"), Traffic::Copy, 8 + 3 * size, 1, |x| {
+            x.out.add_at(&[Index::from(&x.places)], &x.a)?;
+            x.out.wait()
+        })
+        .against("iter", |x| {
+            for (&place, &a) in x.places.iter().zip(elements(&x.a)) {
+                x.out[place] += a;
             }
         }),
         Case::new(("cast", "to int32"), Traffic::Copy, size + 4, 1, |x: &mut Ours<T>| {

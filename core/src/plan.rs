@@ -118,6 +118,13 @@ pub enum Family {
         /// The axis of the output that the places are written along: no longer than the last dimension.
         axis: IndexedAxis,
     },
+    /// The elements of input 0, of one dimension and the output's dtype, are added, one after the other, to those of the output at
+    /// the places along an axis that input 1, `int64`, names; one out of range is left out. The output has stride 0 along the
+    /// dimension. The program hands input 0 on.
+    Accumulate {
+        /// The axis of the output.
+        axis: IndexedAxis,
+    },
     /// How often each place along an axis of the output is named: input 0, of one dimension and dtype `int64`, has the places; one
     /// out of range is not counted. The output, of `int64` too, has stride 0 along that dimension. The program hands its input on.
     Count {

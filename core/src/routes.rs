@@ -31,6 +31,8 @@ routes! {
     Join,
     /// On the calling thread, without a submission: a sort, a search, a gather or the like.
     Pass,
+    /// On the calling thread, without a submission or a plan: the same of a short row.
+    Row,
     /// An elementwise operation was recorded.
     Recorded,
     /// A reduction was recorded.

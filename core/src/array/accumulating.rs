@@ -1,5 +1,8 @@
 //! Sums at places: what is added to elements that indices name, as often as they name them, in the order of the indices.
 
+use smallvec::SmallVec;
+
+use super::addressing::{IndexMode, resolve};
 use super::elementwise::indices as counted;
 use super::indexing::Index;
 use super::kernels::ByDtype;
@@ -10,7 +13,10 @@ use crate::kernel::{
     Argument, AtomicOp, Coordinate, Fence, KernelBuilder, Level, MemoryOrder, MemoryScope, NdRange, Operand,
 };
 use crate::layout::{Layout, Order, SliceItem};
+use crate::lazy::{Pass, Walk};
 use crate::ops::Op;
+use crate::plan::{Family, IndexedAxis};
+use crate::program::ProgramBuilder;
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
 
@@ -138,6 +144,13 @@ impl UsmArray {
                 ));
             }
         }
+        if let ([Index::Array(indices)], 1) = (items, self.ndim())
+            && indices.dtype().kind().is_integer()
+        {
+            let places = resolve(indices, self.len(), IndexMode::Check, Some(self))?;
+            let values = super::addressing::values_for(self, values, places.shape())?.reshape(&[-1])?;
+            return self.add_at_places(&places.reshape(&[-1])?, &values);
+        }
         // The number of each element, by the same index.
         let steps = Layout::contiguous(self.shape(), Order::C)?;
         let numbers = counted(&self.queue, self.usm_kind(), self.shape(), 0, steps.strides())?;
@@ -156,13 +169,15 @@ impl UsmArray {
             Some(layout) => (self.with_layout(layout), false),
             None => (self.copy_in(Order::C)?.reshape_view(&[-1])?, true),
         };
-        if self.adds_atomically() {
+        if flat.accumulates(places, values)? {
+            // Done.
+        } else if self.adds_atomically() {
             let items = places.len().min(ITEMS);
             let arguments = [Argument::Array(&flat), Argument::Array(values), Argument::Array(places)];
             ATOMIC.get(self.dtype)?.launch(&self.queue, [items], &arguments, &[])?;
         } else {
             let order = places.argsort(0, false)?;
-            let sorted = places.take(&order, Some(0), super::IndexMode::Clip)?;
+            let sorted = places.take(&order, Some(0), IndexMode::Clip)?;
             let starts = sorted.starts()?;
             let arguments = [&flat, values, &order, &sorted, &starts].map(Argument::Array);
             SEGMENTS.get(self.dtype)?.launch(&self.queue, [starts.len()], &arguments, &[])?;
@@ -173,6 +188,27 @@ impl UsmArray {
             )?;
         }
         Ok(())
+    }
+
+    /// [`add_at_places`](Self::add_at_places) of elements with one stride, in one pass where the device has one. Whether it does.
+    fn accumulates(&self, places: &Self, values: &Self) -> Result<bool> {
+        let axis = IndexedAxis { extent: self.len(), stride: self.strides()[0] };
+        let mut program = ProgramBuilder::new();
+        let value = program.input(self.dtype)?;
+        program.input(Dtype::I64)?;
+        program.output(value)?;
+        let pass = Pass {
+            program: program.finish()?,
+            family: Family::Accumulate { axis },
+            dims: places.shape().into(),
+            inputs: SmallVec::from([Walk::along(values), Walk::along(places)]),
+            output: Walk { array: self, strides: SmallVec::from_slice(&[0]) },
+        };
+        let exists = pass.has_kernel(&self.queue);
+        if exists {
+            pass.submit(&self.queue, &[])?;
+        }
+        Ok(exists)
     }
 
     /// Counts how often each number below the length of `self`, which has one dimension of zeros, occurs among places that are below it.

@@ -81,9 +81,8 @@ fn in_range(indices: &UsmArray, extent: usize, mode: IndexMode) -> Result<UsmArr
 
 /// Indices that are in range, counted from the start.
 fn check(indices: &UsmArray, extent: usize) -> Result<UsmArray> {
-    let extreme = |reduction, dtype| indices.reduce_as(reduction, None, false, Some(dtype))?.item();
     // Negative indices, seen as unsigned, are beyond every extent.
-    let largest: u64 = extreme(Reduction::Max, Dtype::U64)?.get().unwrap_or(u64::MAX);
+    let largest: u64 = indices.extreme(Reduction::Max, Dtype::U64)?.get().unwrap_or(u64::MAX);
     if largest < extent as u64 {
         return indices.astype(Dtype::I64);
     }
@@ -99,7 +98,7 @@ fn check(indices: &UsmArray, extent: usize) -> Result<UsmArray> {
         return Err(refused(largest.to_string()));
     }
     for reduction in [Reduction::Min, Reduction::Max] {
-        let value: i64 = extreme(reduction, Dtype::I64)?.get().unwrap_or(i64::MAX);
+        let value: i64 = indices.extreme(reduction, Dtype::I64)?.get().unwrap_or(i64::MAX);
         let from_start = if value < 0 { i128::from(value) + extent as i128 } else { i128::from(value) };
         if from_start < 0 || from_start >= extent as i128 {
             return Err(refused(value.to_string()));
@@ -123,7 +122,7 @@ pub(super) struct Addressing {
     pub(super) dims: Dims,
     /// Strides of the array that is addressed; 0 along dimensions that only places run along.
     pub(super) strides: Strides,
-    pub(super) places: Vec<Places>,
+    pub(super) places: SmallVec<[Places; 1]>,
 }
 
 impl Addressing {
@@ -159,15 +158,19 @@ impl Addressing {
     }
 
     /// The pass with its dimensions merged where all operands allow it. The order stays.
-    fn pass(&self, family: Family, from: (&UsmArray, &[isize]), to: (&UsmArray, &[isize])) -> Result<Pass> {
-        let mut strides: Vec<&[isize]> = vec![from.1, to.1];
+    fn pass<'a>(
+        &'a self,
+        family: Family,
+        from: (&'a UsmArray, &[isize]),
+        to: (&'a UsmArray, &[isize]),
+    ) -> Result<Pass<'a>> {
+        let mut strides: SmallVec<[&[isize]; 4]> = SmallVec::from_slice(&[from.1, to.1]);
         strides.extend(self.places.iter().map(|places| &places.strides[..]));
         let space = coalesce(&self.dims, &strides, false);
-        let walk = |array: &UsmArray, number: usize| Walk {
-            array: array.clone(),
-            strides: space.strides[number].clone(),
-        };
-        let mut inputs = vec![walk(from.0, 0)];
+        let walk =
+            |array: &'a UsmArray, number: usize| Walk { array, strides: space.strides[number].clone() };
+        let mut inputs: SmallVec<[Walk<'a>; 2]> = SmallVec::new();
+        inputs.push(walk(from.0, 0));
         inputs.extend(self.places.iter().enumerate().map(|(k, places)| walk(&places.indices, k + 2)));
         let program = self.program(from.0.dtype())?;
         Ok(Pass { program, family, dims: space.shape.clone(), inputs, output: walk(to.0, 1) })

@@ -155,10 +155,11 @@ impl UsmArray {
         let still = || SmallVec::from_slice(&[0]);
         let mut program = ProgramBuilder::new();
         let element = program.input(self.dtype)?;
-        let mut inputs = vec![Walk::along(self)];
+        let mut inputs: SmallVec<[Walk<'_>; 2]> = SmallVec::new();
+        inputs.push(Walk::along(self));
         if let Some(edges) = edges {
             program.input(edges.dtype)?;
-            inputs.push(Walk { array: edges.clone(), strides: still() });
+            inputs.push(Walk { array: edges, strides: still() });
         }
         program.output(element)?;
         let pass = Pass {
@@ -166,7 +167,7 @@ impl UsmArray {
             family,
             dims: SmallVec::from_slice(self.shape()),
             inputs,
-            output: Walk { array: counts.clone(), strides: still() },
+            output: Walk { array: &counts, strides: still() },
         };
         if !pass.has_kernel(&self.queue) {
             return Ok(None);

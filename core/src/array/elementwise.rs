@@ -14,6 +14,9 @@ use crate::promotion::{Casting, Weak, can_cast, comparison_type, result_type};
 use crate::runtime::{Event, Queue, common_queue};
 use crate::scalar::Scalar;
 
+/// Elements of an operation that takes longer to be recorded than to be computed.
+const TINY_LEN: usize = 256;
+
 /// Names of operands for errors.
 const NAMES: [&str; 3] = ["x1", "x2", "x3"];
 
@@ -59,9 +62,18 @@ fn record(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     Ok(UsmArray::of(elements, layout, dtype, queue))
 }
 
-/// As [`elementwise`], for a step on the way to a result: it is computed in the pass that computes what it is for,
-/// however small it is.
+/// As [`elementwise`], for a step on the way to a result: it is computed in the pass that computes what it is for, unless to
+/// record it would take longer than to compute it.
 pub(crate) fn interim(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
+    let is_tiny = |operand: &ArrayOrScalar<'_>| match operand {
+        ArrayOrScalar::Array(array) => array.is_tiny(),
+        _ => true,
+    };
+    if operands.iter().all(is_tiny)
+        && let Some(array) = immediate::elementwise(op, operands)?
+    {
+        return Ok(array);
+    }
     let (recorded, queue, kind) = prepare(op, operands)?;
     let (layout, dtype) = (recorded.layout.clone(), recorded.out);
     let elements = Node::defer(&queue, kind, recorded)?;
@@ -267,8 +279,19 @@ impl UsmArray {
         })
     }
 
+    /// Whether the elements are in memory, and so few that to record an operation on them takes longer than to compute it.
+    fn is_tiny(&self) -> bool {
+        self.len() <= TINY_LEN && self.elements.get_memory().is_some()
+    }
+
     /// As [`astype`](Self::astype), for a [`interim`] on the way to a result.
     pub(crate) fn astype_step(&self, dtype: Dtype) -> Result<Self> {
+        if dtype != self.dtype
+            && self.is_tiny()
+            && let Some(array) = immediate::cast(self, dtype)?
+        {
+            return Ok(array);
+        }
         self.converted(dtype, Node::defer)
     }
 
@@ -308,12 +331,7 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Alloc`] where there is no memory.
     pub fn copy_in(&self, order: Order) -> Result<Self> {
-        let out = Self::builder(self.shape())
-            .dtype(self.dtype)
-            .buffer(self.usm_kind())
-            .order(order)
-            .queue(&self.queue)
-            .build()?;
+        let out = Self::empty_in(order, &self.queue, self.shape(), self.dtype, self.usm_kind())?;
         out.assign(self)?;
         Ok(out)
     }

@@ -4,9 +4,11 @@ use smallvec::SmallVec;
 
 use super::addressing::{Addressing, IndexMode, Places, resolve};
 use super::{ArrayOrScalar, UsmArray};
+use crate::backend::RowWork;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Ellipsis, NewAxis, Order, SliceItem, Strides, broadcast_shapes, normalize_axis};
+use crate::lazy::immediate::OnRow;
 use crate::ops::Op;
 use crate::plan::IndexedAxis;
 use crate::runtime::Event;
@@ -99,6 +101,10 @@ impl UsmArray {
     /// [`Error::Axis`], [`Error::Dtype`] where the indices are no integers, [`Error::OutOfBounds`] for one out of range
     /// with [`IndexMode::Check`], [`Error::ExecutionPlacement`].
     pub fn take(&self, indices: &Self, axis: Option<isize>, mode: IndexMode) -> Result<Self> {
+        let is_row = mode == IndexMode::Check && self.ndim() == 1 && matches!(axis, None | Some(0 | -1));
+        if is_row && let Some(found) = self.taken_at_once(indices)? {
+            return Ok(found);
+        }
         match axis {
             None => self.reshape(&[-1])?.take(indices, Some(0), mode),
             Some(axis) => self.along_axis(indices, axis, mode, false)?.gather(self),
@@ -119,12 +125,17 @@ impl UsmArray {
         mode: IndexMode,
     ) -> Result<Event> {
         self.check_writable("self")?;
+        let values = values.into();
+        let is_row = mode == IndexMode::Check && self.ndim() == 1 && matches!(axis, None | Some(0 | -1));
+        if is_row && self.is_put_at_once(indices, &values) {
+            return Ok(Event::ready());
+        }
         if let Some(axis) = axis {
-            return self.along_axis(indices, axis, mode, true)?.scatter(self, values.into());
+            return self.along_axis(indices, axis, mode, true)?.scatter(self, values);
         }
         if let Some(layout) = self.layout.reshape_view(&[self.len()], Order::C) {
             let flat = self.with_layout(layout);
-            return flat.along_axis(indices, 0, mode, true)?.scatter(&flat, values.into());
+            return flat.along_axis(indices, 0, mode, true)?.scatter(&flat, values);
         }
         // Places in the sequence of all elements, as one index for each axis.
         let flat = resolve(indices, self.len(), mode, Some(self))?;
@@ -172,6 +183,11 @@ impl UsmArray {
         {
             return self.masked(mask);
         }
+        if let ([Index::Array(indices)], 1) = (items, self.ndim())
+            && let Some(found) = self.taken_at_once(indices)?
+        {
+            return Ok(found);
+        }
         let (base, addressing) = self.addressed(items, false)?;
         match addressing {
             Some(addressing) => addressing.gather(&base),
@@ -192,11 +208,34 @@ impl UsmArray {
         {
             return self.assign_masked(mask, values);
         }
+        let values = values.into();
+        if let ([Index::Array(indices)], 1) = (items, self.ndim())
+            && self.is_put_at_once(indices, &values)
+        {
+            return Ok(Event::ready());
+        }
         let (base, addressing) = self.addressed(items, true)?;
         match addressing {
-            Some(addressing) => addressing.scatter(&base, values.into()),
+            Some(addressing) => addressing.scatter(&base, values),
             None => base.assign(values),
         }
+    }
+
+    /// The elements of this row at places; `None` where they are not few, or something is wrong, which is told elsewhere.
+    pub(super) fn taken_at_once(&self, indices: &Self) -> Result<Option<Self>> {
+        if indices.dtype() != Dtype::I64 {
+            return Ok(None);
+        }
+        match OnRow::of(RowWork::Take, &[self, indices]) {
+            Some(row) => row.fresh(indices.len(), self.dtype()),
+            None => Ok(None),
+        }
+    }
+
+    /// Writes values to the elements of this row at places, where these are few and nothing is wrong. Whether it did.
+    fn is_put_at_once(&self, indices: &Self, values: &ArrayOrScalar<'_>) -> bool {
+        indices.dtype() == Dtype::I64
+            && OnRow::writing(RowWork::Put, values, indices, self).is_some_and(|row| row.write(self))
     }
 
     /// Addresses places along an axis, which the indices' dimensions take the place of.
@@ -205,14 +244,18 @@ impl UsmArray {
         let indices = resolve(indices, self.shape()[axis], mode, write.then_some(self))?;
         let (shape, strides, count) = (self.shape(), self.strides(), indices.ndim());
         let (before, after) = (0..axis, axis + 1..self.ndim());
-        let dims = [&shape[before.clone()], indices.shape(), &shape[after.clone()]].concat();
+        let dims: Dims = [&shape[before.clone()], indices.shape(), &shape[after.clone()]]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
         let steps = strides[before.clone()].iter().copied();
         let place = IndexedAxis { extent: shape[axis], stride: strides[axis] };
         let along = still(axis).chain(indices.strides().iter().copied()).chain(still(after.len())).collect();
         Ok(Addressing {
-            dims: dims.into(),
+            dims,
             strides: steps.chain(still(count)).chain(strides[after].iter().copied()).collect(),
-            places: vec![Places { axis: place, indices, strides: along }],
+            places: smallvec::smallvec![Places { axis: place, indices, strides: along }],
         })
     }
 
@@ -245,7 +288,7 @@ impl UsmArray {
         }
         Ok(Addressing {
             strides: (0..self.ndim()).map(stride).collect(),
-            places: vec![Places { axis: place, strides: indices.strides().into(), indices }],
+            places: smallvec::smallvec![Places { axis: place, strides: indices.strides().into(), indices }],
             dims,
         })
     }
@@ -286,7 +329,7 @@ impl UsmArray {
                 indices,
             })
         });
-        let places = places.collect::<Result<Vec<_>>>()?;
+        let places = places.collect::<Result<SmallVec<_>>>()?;
         let dims: Dims =
             extents(before).into_iter().chain(common.iter().copied()).chain(extents(after)).collect();
         let strides = steps(before).into_iter().chain(still(common.len())).chain(steps(after)).collect();

@@ -3,15 +3,19 @@
 use smallvec::SmallVec;
 
 use super::{Reduction, UsmArray, stack};
+use crate::backend::RowWork;
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, SliceItem, broadcast_shapes, normalize_axes, normalize_axis};
-use crate::lazy::immediate;
+use crate::lazy::immediate::{self, OnRow};
 use crate::lazy::{self, Elements, Folding, Recorded, Source};
 use crate::ops::Op;
 use crate::program::Fold;
 use crate::promotion::result_type;
 use crate::runtime::{Queue, common_queue};
+
+/// Multiplications of a product that one thread does sooner than it would be submitted.
+const SMALL_PRODUCT: usize = 32 * 32 * 32;
 
 /// The axes that a [`tensordot`](UsmArray::tensordot) sums over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,6 +119,9 @@ impl UsmArray {
     /// [`Error::Shape`] where the summed extents differ or the others do not broadcast, [`Error::Axis`] for an operand of
     /// no dimensions, [`Error::Dtype`] for `bool`, [`Error::ExecutionPlacement`].
     pub fn matmul(&self, other: &Self) -> Result<Self> {
+        if let Some(product) = self.multiplied_at_once(other)? {
+            return Ok(product);
+        }
         let factors = Factors::new(self, other)?;
         if self.ndim() == 0 || other.ndim() == 0 {
             return Err(no_dimensions(if self.ndim() == 0 { "x1" } else { "x2" }));
@@ -139,6 +146,23 @@ impl UsmArray {
             gone.push(-1);
         }
         product.squeeze(&gone)
+    }
+
+    /// The product of two small matrices of a dtype that is computed in, each of which lies row after row, or column after column.
+    fn multiplied_at_once(&self, other: &Self) -> Result<Option<Self>> {
+        let ([m, k], [rows, n]) = (self.shape(), other.shape()) else { return Ok(None) };
+        let dtype = self.dtype();
+        let computed = !matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16);
+        let work = m.saturating_mul(*k).saturating_mul(*n);
+        // A vector with a matrix is summed in another way.
+        if k != rows || dtype != other.dtype() || !computed || work > SMALL_PRODUCT || *m < 2 || *n < 2 {
+            return Ok(None);
+        }
+        let transposed = [self, other].map(|matrix| !matrix.layout.is_c_contiguous());
+        match OnRow::of(RowWork::Product { extents: [*m, *k, *n], transposed }, &[self, other]) {
+            Some(row) => row.fresh_in(&[*m, *n], dtype),
+            None => Ok(None),
+        }
     }
 
     /// The sum of products over pairs of axes; the other axes of this array come first in the result, then the other's.

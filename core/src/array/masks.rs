@@ -6,14 +6,16 @@ use smallvec::SmallVec;
 use super::addressing::{Addressing, IndexMode, Places, apart, values_for};
 use super::indexing::unravel;
 use super::{ArrayOrScalar, Scan, UsmArray, elementwise};
+use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem, Strides, coalesce};
-use crate::lazy::{Pass, Walk};
+use crate::lazy::immediate::OnRow;
+use crate::lazy::{Pass, Walk, immediate};
 use crate::memory::{UsmKind, heap};
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis, MAX_PLAN_DIMS};
-use crate::program::{Program, ProgramBuilder};
+use crate::program::{Fold, Program, ProgramBuilder};
 use crate::runtime::Event;
 use crate::scalar::Scalar;
 
@@ -65,25 +67,37 @@ fn counted(count: &UsmArray) -> Result<usize> {
     Ok(usize::try_from(count.item()?.get().unwrap_or(0_i64)).unwrap_or(0))
 }
 
+/// How many elements of a mask that is a short row are true.
+fn counted_at_once(mask: &UsmArray) -> Option<usize> {
+    if mask.dtype() != Dtype::Bool {
+        return None;
+    }
+    OnRow::of(RowWork::Count, &[mask])?.count()
+}
+
 /// How many elements of a mask are true, which is in memory afterwards.
 fn true_elements(mask: &UsmArray) -> Result<usize> {
     if mask.is_empty() {
         return Ok(0);
     }
     mask.elements().memory()?;
-    counted(&mask.count_nonzero(None, false)?)
+    let at_once = immediate::fold_all(mask, Dtype::I64, Fold::Op(Op::Add));
+    match at_once.and_then(|count| count.get::<i64>()) {
+        Some(count) => Ok(usize::try_from(count).unwrap_or(0)),
+        None => counted(&mask.count_nonzero(None, false)?),
+    }
 }
 
 /// How a pass over a mask, and what the mask is over, runs: the dimensions of both merged where all operands allow it.
-struct Masking {
+struct Masking<'a> {
     dims: Dims,
     masked: usize,
-    mask: Walk,
+    mask: Walk<'a>,
 }
 
-impl Masking {
+impl<'a> Masking<'a> {
     /// Over arrays whose first dimensions are the mask's; each has its strides, and keeps them merged.
-    fn of(mask: &UsmArray, shape: &[usize], first: &mut Strides, last: &mut [Strides]) -> Self {
+    fn of(mask: &'a UsmArray, shape: &[usize], first: &mut Strides, last: &mut [Strides]) -> Self {
         let ndim = mask.ndim();
         let outer = coalesce(&shape[..ndim], &[mask.strides(), &first[..]], false);
         let inner = {
@@ -99,13 +113,13 @@ impl Masking {
         Self {
             dims: outer.shape.iter().chain(&inner.shape).copied().collect(),
             masked: outer.shape.len(),
-            mask: Walk { array: mask.clone(), strides },
+            mask: Walk { array: mask, strides },
         }
     }
 
     /// The pass that takes elements of an array to the places of another, of which one has the mask's dimensions and `all`
     /// strides for them, the other an axis of as many elements as are true.
-    fn pass(self, family: Family, from: Option<Walk>, output: Walk) -> Result<Pass> {
+    fn pass(self, family: Family, from: Option<Walk<'a>>, output: Walk<'a>) -> Result<Pass<'a>> {
         let program = match &from {
             None => Program::convert(Dtype::Bool, Dtype::Bool),
             Some(from) => {
@@ -127,7 +141,7 @@ fn joined(first: impl IntoIterator<Item = isize>, rest: &[isize]) -> Strides {
 }
 
 /// The pass that brings elements at which a mask is true together: those of an array, or, without one, their numbers.
-fn compress(mask: &UsmArray, array: Option<&UsmArray>, out: &UsmArray) -> Result<Pass> {
+fn compress<'a>(mask: &'a UsmArray, array: Option<&'a UsmArray>, out: &'a UsmArray) -> Result<Pass<'a>> {
     let own = array.map_or(mask.strides(), UsmArray::strides);
     let shape = array.map_or(mask.shape(), UsmArray::shape);
     let mut first: Strides = own[..mask.ndim()].into();
@@ -135,23 +149,22 @@ fn compress(mask: &UsmArray, array: Option<&UsmArray>, out: &UsmArray) -> Result
     let masking = Masking::of(mask, shape, &mut first, &mut last);
     let axis = IndexedAxis { extent: out.shape()[0].max(1), stride: out.strides()[0] };
     let family = Family::Compress { axis, masked: masking.masked, indices: array.is_none() };
-    let from =
-        array.map(|array| Walk { array: array.clone(), strides: joined(first.iter().copied(), &last[0]) });
+    let from = array.map(|array| Walk { array, strides: joined(first.iter().copied(), &last[0]) });
     let still = first.iter().map(|_| 0);
-    let output = Walk { array: out.clone(), strides: joined(still, &last[1]) };
+    let output = Walk { array: out, strides: joined(still, &last[1]) };
     masking.pass(family, from, output)
 }
 
 /// The pass that writes values, one after another, to the elements of an array at which a mask is true.
-fn expand(mask: &UsmArray, values: &UsmArray, target: &UsmArray) -> Result<Pass> {
+fn expand<'a>(mask: &'a UsmArray, values: &'a UsmArray, target: &'a UsmArray) -> Result<Pass<'a>> {
     let mut first: Strides = target.strides()[..mask.ndim()].into();
     let mut last = [values.strides()[1..].into(), target.strides()[mask.ndim()..].into()];
     let masking = Masking::of(mask, target.shape(), &mut first, &mut last);
     let axis = IndexedAxis { extent: values.shape()[0], stride: values.strides()[0] };
     let family = Family::Expand { axis, masked: masking.masked };
     let still = first.iter().map(|_| 0);
-    let from = Walk { array: values.clone(), strides: joined(still, &last[0]) };
-    let output = Walk { array: target.clone(), strides: joined(first.iter().copied(), &last[1]) };
+    let from = Walk { array: values, strides: joined(still, &last[0]) };
+    let output = Walk { array: target, strides: joined(first.iter().copied(), &last[1]) };
     masking.pass(family, Some(from), output)
 }
 
@@ -272,7 +285,7 @@ impl Selected {
             let addressing = Addressing {
                 dims: values.shape().into(),
                 strides: along(&vec![0; numbers.ndim()], &target.strides()[1..]),
-                places: vec![Places {
+                places: smallvec::smallvec![Places {
                     axis: IndexedAxis { extent: part.count, stride: target.strides()[0] },
                     strides: along(numbers.strides(), &vec![0; rest.len()]),
                     indices: numbers,
@@ -350,6 +363,13 @@ impl UsmArray {
                 "add one with `expand_dims`",
             ));
         }
+        if self.ndim() == 1
+            && let Some(count) = counted_at_once(self)
+            && let Some(row) = OnRow::of(RowWork::Places, &[self])
+            && let Some(places) = row.fresh(count, Dtype::I64)?
+        {
+            return Ok(vec![places]);
+        }
         unravel(&Selected::of(self, None)?.places()?, self.shape())
     }
 
@@ -363,6 +383,13 @@ impl UsmArray {
         self.check_mask(mask)?;
         if mask.ndim() == 0 {
             return self.expand_dims(&[0])?.masked(&mask.expand_dims(&[0])?);
+        }
+        if self.ndim() == 1
+            && let Some(count) = counted_at_once(mask)
+            && let Some(row) = OnRow::of(RowWork::Select, &[self, mask])
+            && let Some(selected) = row.fresh(count, self.dtype())?
+        {
+            return Ok(selected);
         }
         Selected::of(mask, Some(self))?.select(self, mask.ndim())
     }
@@ -380,6 +407,11 @@ impl UsmArray {
             return self.expand_dims(&[0])?.assign_masked(&mask.expand_dims(&[0])?, values);
         }
         let values = values.into();
+        if self.ndim() == 1
+            && OnRow::writing(RowWork::Assign, &values, mask, self).is_some_and(|row| row.write(self))
+        {
+            return Ok(Event::ready());
+        }
         let point = match values {
             ArrayOrScalar::Array(array) => {
                 let rest = &self.shape()[mask.ndim()..];
@@ -478,7 +510,7 @@ impl UsmArray {
         let addressing = Addressing {
             dims: self.shape().into(),
             strides: std::iter::repeat_n(0, ndim).chain(rest.iter().copied()).collect(),
-            places: vec![Places {
+            places: smallvec::smallvec![Places {
                 axis: IndexedAxis { extent, stride: values.strides()[0] },
                 strides: numbers.strides().iter().copied().chain(rest.iter().map(|_| 0)).collect(),
                 indices: numbers,

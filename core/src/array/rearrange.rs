@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::concat::{copy_parts, stack};
+use super::concat::copy_parts;
 use super::elementwise::indices;
 use super::scan::Scan;
 use super::{IndexMode, Reduction, Side, UsmArray};
@@ -129,11 +129,7 @@ impl UsmArray {
     /// The elements moved along row-major order.
     fn roll_flat(&self, shifts: &[isize]) -> Result<Self> {
         let len = self.len();
-        let out = Self::builder(self.shape())
-            .dtype(self.dtype)
-            .buffer(self.usm_kind())
-            .queue(&self.queue)
-            .build()?;
+        let out = Self::empty(&self.queue, self.shape(), self.dtype, self.usm_kind())?;
         let sum: i128 = shifts.iter().map(|&shift| shift as i128).sum();
         let way = sum.rem_euclid(len.max(1) as i128) as usize;
         // In one dimension where the elements lie in a row, so that there are only two parts.
@@ -167,11 +163,7 @@ impl UsmArray {
         let behind = axis.map_or(self.ndim(), |axis| axis + 1);
         let mut shape: Dims = self.shape().into();
         shape.insert(behind, count);
-        let spread = match count {
-            // Rows of so few elements are a call each where they are copied, and two to four columns are written as such.
-            2..=4 if behind == self.ndim() => stack(&[self; 4][..count], behind.cast_signed())?,
-            _ => self.expand_dims(&[behind.cast_signed()])?.broadcast_to(&shape)?.copy_in(Order::C)?,
-        };
+        let spread = self.expand_dims(&[behind.cast_signed()])?.broadcast_to(&shape)?.copy_in(Order::C)?;
         let Some(axis) = axis else { return spread.reshape(&[-1]) };
         let mut extents: Vec<isize> = self.shape().iter().map(|e| e.cast_signed()).collect();
         // The product is an extent of the array that has been made.

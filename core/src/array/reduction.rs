@@ -214,6 +214,18 @@ impl UsmArray {
         }
     }
 
+    /// The smallest or largest element, converted to a dtype first.
+    ///
+    /// # Errors
+    /// As for [`reduce_as`](Self::reduce_as).
+    pub(super) fn extreme(&self, reduction: Reduction, dtype: Dtype) -> Result<Scalar> {
+        let at_once = if self.ndim() > 0 { immediate::fold_all(self, dtype, reduction.fold()) } else { None };
+        match at_once {
+            Some(value) => Ok(value),
+            None => self.reduce_as(reduction, None, false, Some(dtype))?.item(),
+        }
+    }
+
     /// [`reduce_all`](Self::reduce_all) of a few elements, on the calling thread, without an array for the result; `None` where
     /// something stands against that.
     fn reduce_all_at_once(&self, reduction: Reduction) -> Option<Scalar> {

@@ -4,9 +4,11 @@ use smallvec::SmallVec;
 
 use super::concat::concat;
 use super::{ArrayOrScalar, UsmArray, elementwise};
+use crate::backend::RowWork;
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem, normalize_axis};
+use crate::lazy::immediate::OnRow;
 use crate::lazy::{Pass, Walk};
 use crate::ops::Op;
 use crate::plan::Family;
@@ -83,14 +85,17 @@ impl UsmArray {
             }
         };
         let dtype = self.scan_dtype(scan, dtype)?;
+        if self.ndim() == 1
+            && dtype == self.dtype
+            && !include_initial
+            && let Some(row) = OnRow::of(RowWork::Scan { fold: scan.fold() }, &[self])
+            && let Some(folded) = row.fresh(self.len(), dtype)?
+        {
+            return Ok(folded);
+        }
         let mut shape: Dims = self.shape().into();
         shape[axis] += usize::from(include_initial);
-        let out = Self::builder(&shape)
-            .dtype(dtype)
-            .buffer(self.usm_kind())
-            .order(self.result_order())
-            .queue(&self.queue)
-            .build()?;
+        let out = Self::empty_in(self.result_order(), &self.queue, &shape, dtype, self.usm_kind())?;
         let part = |range: SliceItem| {
             let mut items: SmallVec<[SliceItem; 4]> = SmallVec::from_elem((..).into(), axis);
             items.push(range);
@@ -107,7 +112,7 @@ impl UsmArray {
             program: Program::convert(self.dtype, dtype),
             family: Family::Scan { fold: scan.fold() },
             dims: input.shape().into(),
-            inputs: vec![Walk::along(&input)],
+            inputs: SmallVec::from_iter([Walk::along(&input)]),
             output: Walk::along(&output),
         };
         pass.submit(&self.queue, &[])?;

@@ -1,11 +1,15 @@
 //! Searching a sorted table.
 
+use smallvec::SmallVec;
+
 use super::addressing::IndexMode;
 use super::elementwise::interim;
 use super::{ArrayOrScalar, UsmArray, elementwise};
+use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Strides, coalesce};
+use crate::lazy::immediate::OnRow;
 use crate::lazy::{Pass, Walk};
 use crate::memory::UsmKind;
 use crate::ops::Op;
@@ -75,9 +79,14 @@ impl UsmArray {
     fn searched(&self, queue: &Queue, kind: UsmKind, values: &Self, side: Side) -> Result<Self> {
         let dtype = result_type(&[self.dtype(), values.dtype()], &[], queue.device().dtype_support())?;
         let (table, values) = (self.astype(dtype)?, values.astype(dtype)?);
+        if let Some(row) = OnRow::of(RowWork::Search { right: side == Side::Right }, &[&values, &table])
+            && let Some(places) = row.fresh(values.len(), Dtype::I64)?
+        {
+            return Ok(places);
+        }
         let out = Self::empty(queue, values.shape(), Dtype::I64, kind)?;
         let right = side == Side::Right;
-        table.looked_up(values, &out, |table| Family::Search { table, right })?.submit(queue, &[])?;
+        table.looked_up(&values, &out, |table| Family::Search { table, right })?.submit(queue, &[])?;
         Ok(out)
     }
 
@@ -85,8 +94,13 @@ impl UsmArray {
     /// with `invert`, whether it is not. `None` where the device only [searches](Self::searched).
     pub(super) fn contains(&self, values: &Self, invert: bool) -> Result<Option<Self>> {
         let (queue, kind) = (values.queue(), self.usm_kind().combine(values.usm_kind()));
+        if let Some(row) = OnRow::of(RowWork::Contains { invert }, &[values, self])
+            && let Some(found) = row.fresh(values.len(), Dtype::Bool)?
+        {
+            return Ok(Some(found));
+        }
         let out = Self::empty(queue, values.shape(), Dtype::Bool, kind)?;
-        let pass = self.looked_up(values.clone(), &out, |table| Family::Contains { table, invert })?;
+        let pass = self.looked_up(values, &out, |table| Family::Contains { table, invert })?;
         if !pass.has_kernel(queue) {
             return Ok(None);
         }
@@ -95,12 +109,12 @@ impl UsmArray {
     }
 
     /// The pass that looks values up in this table.
-    fn looked_up(
-        &self,
-        values: Self,
-        out: &Self,
+    fn looked_up<'a>(
+        &'a self,
+        values: &'a Self,
+        out: &'a Self,
         family: impl FnOnce(IndexedAxis) -> Family,
-    ) -> Result<Pass> {
+    ) -> Result<Pass<'a>> {
         let space = coalesce(values.shape(), &[out.strides(), values.strides()], false);
         let mut builder = ProgramBuilder::new();
         let element = builder.input(values.dtype())?;
@@ -111,11 +125,11 @@ impl UsmArray {
             program: builder.finish()?,
             family: family(IndexedAxis { extent: self.len(), stride: self.strides()[0] }),
             dims: space.shape.clone(),
-            inputs: vec![
+            inputs: SmallVec::from([
                 Walk { array: values, strides: space.strides[1].clone() },
-                Walk { array: self.clone(), strides: still },
-            ],
-            output: Walk { array: out.clone(), strides: space.strides[0].clone() },
+                Walk { array: self, strides: still },
+            ]),
+            output: Walk { array: out, strides: space.strides[0].clone() },
         })
     }
 }

@@ -84,7 +84,7 @@ impl Runs {
         let addressing = Addressing {
             dims: order.shape().into(),
             strides: smallvec::smallvec![0],
-            places: vec![Places {
+            places: smallvec::smallvec![Places {
                 axis: IndexedAxis { extent: flat.len(), stride: 1 },
                 strides: order.strides().into(),
                 indices: order.clone(),

@@ -1,14 +1,21 @@
 //! Sorting along an axis. NaN stands behind everything in either direction, complex numbers are ordered by their real,
 //! then their imaginary part; equal elements keep their order always.
 
+use smallvec::SmallVec;
+
 use super::UsmArray;
 use super::addressing::IndexMode;
+use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem, normalize_axis};
+use crate::lazy::immediate::OnRow;
 use crate::lazy::{Pass, Walk};
 use crate::plan::{Family, IndexedAxis};
 use crate::program::Program;
+
+/// Elements of a row that are sorted sooner than the first of them are found.
+const FEW: usize = 128;
 
 impl UsmArray {
     /// A sorted copy along an axis, from the smallest to the largest element or the reverse. Equal elements keep their
@@ -31,6 +38,12 @@ impl UsmArray {
     fn sorted(&self, axis: isize, descending: bool, indices: bool) -> Result<Self> {
         let axis = normalize_axis("axis", axis, self.ndim())?.cast_signed();
         let dtype = if indices { Dtype::I64 } else { self.dtype() };
+        if self.ndim() == 1
+            && let Some(row) = OnRow::of(RowWork::Sort { descending, indices }, &[self])
+            && let Some(sorted) = row.fresh(self.len(), dtype)?
+        {
+            return Ok(sorted);
+        }
         let out = Self::empty(self.queue(), self.shape(), dtype, self.usm_kind())?;
         // The axis that is sorted along is the pass's last.
         let (from, to) = (self.move_axis(axis, -1)?, out.move_axis(axis, -1)?);
@@ -38,7 +51,7 @@ impl UsmArray {
             program: Program::convert(self.dtype(), self.dtype()),
             family: Family::Sort { descending, indices },
             dims: from.shape().into(),
-            inputs: vec![Walk::along(&from)],
+            inputs: SmallVec::from_iter([Walk::along(&from)]),
             output: Walk::along(&to),
         };
         pass.submit(self.queue(), &[])?;
@@ -65,19 +78,23 @@ impl UsmArray {
             ));
         }
         let sorted = axis.cast_signed();
-        let found = match self.top(k, sorted, largest)? {
+        let is_row = self.ndim() == 1;
+        let found = match if is_row && self.len() <= FEW { None } else { self.top(k, sorted, largest)? } {
             None => self.first_by_tiles(k, axis, largest)?,
             found => found,
         };
+        // The places are in range as they are.
+        let taken = |places: &Self| match if is_row { self.taken_at_once(places)? } else { None } {
+            Some(values) => Ok(values),
+            None => self.take_along_axis(places, sorted, IndexMode::Clip),
+        };
         if let Some(places) = found {
-            return Ok((self.take_along_axis(&places, sorted, IndexMode::Clip)?, places));
+            return Ok((taken(&places)?, places));
         }
         let mut items = vec![SliceItem::Slice { start: None, stop: None, step: 1 }; axis];
         items.push(SliceItem::Slice { start: Some(0), stop: Some(k.cast_signed()), step: 1 });
         let places = self.argsort(sorted, largest)?.slice(&items)?.copy()?;
-        // The places are in range as they are.
-        let values = self.take_along_axis(&places, sorted, IndexMode::Clip)?;
-        Ok((values, places))
+        Ok((taken(&places)?, places))
     }
 
     /// The places of the first `k` of the sorted elements along an axis, where the device finds them without sorting all.
@@ -89,14 +106,15 @@ impl UsmArray {
         if out.is_empty() {
             return Ok(Some(out));
         }
-        let mut to = Walk::along(&out.move_axis(axis, -1)?);
+        let to = out.move_axis(axis, -1)?;
+        let mut to = Walk::along(&to);
         let stride = to.strides.pop().unwrap_or_default();
         to.strides.push(0);
         let pass = Pass {
             program: Program::convert(self.dtype(), self.dtype()),
             family: Family::Top { descending, axis: IndexedAxis { extent: k, stride } },
             dims: from.shape().into(),
-            inputs: vec![Walk::along(&from)],
+            inputs: SmallVec::from_iter([Walk::along(&from)]),
             output: to,
         };
         if !pass.has_kernel(self.queue()) {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::UsmArray;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
-use crate::layout::Order;
+use crate::layout::{Layout, Order};
 use crate::lazy::Elements;
+use crate::memory::allocation::Allocation;
 use crate::memory::host::read_at_once;
-use crate::memory::{UsmKind, UsmMemory};
+use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind, UsmMemory};
 use crate::runtime::{Device, Queue};
 use crate::scalar::Scalar;
 
@@ -18,7 +19,30 @@ impl UsmArray {
     /// # Errors
     /// As for [`build`](super::UsmArrayBuilder::build).
     pub fn empty(queue: &Queue, shape: &[usize], dtype: Dtype, kind: UsmKind) -> Result<Self> {
-        Self::builder(shape).dtype(dtype).buffer(kind).queue(queue).build()
+        Self::empty_in(Order::C, queue, shape, dtype, kind)
+    }
+
+    /// [`empty`](Self::empty), of elements in an order.
+    ///
+    /// # Errors
+    /// As for [`empty`](Self::empty).
+    pub(super) fn empty_in(
+        order: Order,
+        queue: &Queue,
+        shape: &[usize],
+        dtype: Dtype,
+        kind: UsmKind,
+    ) -> Result<Self> {
+        if queue.device().dtype_support().supports(dtype)
+            && let Ok(layout) = Layout::contiguous(shape, order)
+            && layout.len() <= isize::MAX.unsigned_abs() / dtype.size()
+        {
+            let bytes = layout.len().max(1) * dtype.size();
+            let memory = Allocation::new(queue.device(), kind, bytes, BLOCK_ALIGN_BYTES)?;
+            return Ok(Self::of(Elements::Memory(memory.into()), layout, dtype, queue.clone()));
+        }
+        // What is wrong, is told there.
+        Self::builder(shape).dtype(dtype).buffer(kind).order(order).queue(queue).build()
     }
 
     /// A shape filled with a value.
@@ -26,7 +50,9 @@ impl UsmArray {
     /// # Errors
     /// As for [`empty`](Self::empty).
     pub fn full(queue: &Queue, shape: &[usize], value: Scalar, kind: UsmKind) -> Result<Self> {
-        Self::builder(shape).dtype(value.dtype()).buffer(kind).queue(queue).filled(value)
+        let array = Self::empty(queue, shape, value.dtype(), kind)?;
+        array.fill(value)?;
+        Ok(array)
     }
 
     /// A shape filled with zeros.

@@ -34,6 +34,7 @@ mod info;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
 mod interrupt;
+mod row;
 mod signal;
 
 pub use all::when_all;
@@ -44,6 +45,7 @@ pub use info::{
 };
 pub use interrupt::{Interrupt, set_interrupt};
 pub(crate) use interrupt::{interrupt, wait};
+pub use row::{Row, RowWork, Stretch};
 pub use signal::Signal;
 
 /// What a backend's threads meet by.
@@ -223,6 +225,19 @@ pub trait Device: Send + Sync {
     unsafe fn run_at_once(&self, plan: &LaunchPlan) -> bool {
         let _ = plan;
         false
+    }
+    /// Works on a row on the calling thread. How many elements it wrote, or counted; `None` where the device does not compute
+    /// there, or not this, or a place is out of range: a [`Put`](RowWork::Put) and an [`Assign`](RowWork::Assign) have written
+    /// nothing then.
+    ///
+    /// # Safety
+    /// The sources are readable and the target is writable, aligned to their dtypes, in memory of this device or the host's, and
+    /// nothing else accesses them in conflict. The target is apart from the sources, and has room for what the work may write:
+    /// as many elements as source 0 has, or source 1 of a take, or as are true in a mask. A mask is as long as what it selects
+    /// from. No source that the work has is of no elements.
+    unsafe fn run_row(&self, row: &Row) -> Option<usize> {
+        let _ = row;
+        None
     }
     /// Waits until the device's runtime has nothing to do any more, but not for longer than until then: the process forks or
     /// ends, and the runtime's own threads and commands would not outlive that. Nothing is submitted meanwhile. A backend

@@ -46,6 +46,16 @@ pub fn coalesce(shape: &[usize], strides: &[&[isize]], reorder: bool) -> Coalesc
             offsets,
         };
     }
+    // One dimension is the usual case of a few elements.
+    if let (&[extent], false) = (shape, reorder)
+        && extent != 1
+    {
+        return Coalesced {
+            shape: Dims::from_slice(shape),
+            strides: strides.iter().map(|steps| Strides::from_slice(steps)).collect(),
+            offsets,
+        };
+    }
     let mut dims: SmallVec<[(usize, Strides); 4]> = shape
         .iter()
         .enumerate()

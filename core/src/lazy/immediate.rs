@@ -7,13 +7,14 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{ArrayOrScalar, Elements, Recorded, Source as Operand, UsmArray};
+use crate::backend::RowWork;
 use crate::dtype::{Dtype, Element};
 use crate::error::Result;
 use crate::layout::{Dims, Layout, Order, all_axes, broadcast_shapes};
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
 use crate::memory::immediate::{
-    self, Alike, AxisFold, Call, Function, IMMEDIATE_BYTES, Source, Space, same_shape,
+    self, Alike, AxisFold, Call, Function, IMMEDIATE_BYTES, RowCall, Source, Space, same_shape,
 };
 use crate::ops::Op;
 use crate::program::{Fold, Program};
@@ -495,6 +496,85 @@ pub(crate) fn join<'a>(
     };
     let memory = immediate::join(queue.device(), kind, dtype, &sources, axis)?;
     Ok(memory.map(|memory| Elements::Memory(memory.into())))
+}
+
+/// Work on a row.
+pub(crate) struct OnRow<'a> {
+    call: RowCall<'a>,
+    queue: &'a Queue,
+}
+
+impl<'a> OnRow<'a> {
+    /// Work on arrays, the first of which says where and of which dtype; `None` where these are no short rows in memory of one
+    /// queue.
+    pub(crate) fn of(work: RowWork, sources: &[&'a UsmArray]) -> Option<Self> {
+        let (first, others) = sources.split_first()?;
+        let mut row = Self::empty(work, &first.queue, first.dtype)?;
+        (row.give(0, first) && others.iter().enumerate().all(|(k, other)| row.give(k + 1, other)))
+            .then_some(row)
+    }
+
+    /// Work that writes values to an array's elements, which another array says.
+    pub(crate) fn writing(
+        work: RowWork,
+        values: &ArrayOrScalar<'a>,
+        which: &'a UsmArray,
+        target: &'a UsmArray,
+    ) -> Option<Self> {
+        let mut row = Self::empty(work, &target.queue, target.dtype)?;
+        match *values {
+            ArrayOrScalar::Array(array) if array.dtype == target.dtype && row.give(0, array) => {}
+            ArrayOrScalar::Array(_) => return None,
+            ArrayOrScalar::Scalar(value) => row.call.value(value.cast(target.dtype)),
+            ArrayOrScalar::Weak(value) => row.call.value(value.to_scalar(target.dtype).ok()?),
+        }
+        row.give(1, which).then_some(row)
+    }
+
+    fn empty(work: RowWork, queue: &'a Queue, dtype: Dtype) -> Option<Self> {
+        if !queue.works_at_once() {
+            return None;
+        }
+        Some(Self { call: RowCall::new(queue.device(), work, dtype)?, queue })
+    }
+
+    fn give(&mut self, k: usize, array: &'a UsmArray) -> bool {
+        array.queue == *self.queue
+            && array.elements.get_memory().is_some_and(|allocation| {
+                self.call.source(k, Source { allocation, layout: &array.layout }, array.dtype)
+            })
+    }
+
+    /// How many elements are true.
+    pub(crate) fn count(&self) -> Option<usize> {
+        self.call.count()
+    }
+
+    /// The results, so many of a dtype; `None` where it is not done.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    pub(crate) fn fresh(&self, len: usize, dtype: Dtype) -> Result<Option<UsmArray>> {
+        self.fresh_in(&[len], dtype)
+    }
+
+    /// The results, in a shape.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    pub(crate) fn fresh_in(&self, shape: &[usize], dtype: Dtype) -> Result<Option<UsmArray>> {
+        let layout = Layout::contiguous(shape, Order::C)?;
+        let Some(memory) = self.call.fresh(layout.len(), dtype)? else { return Ok(None) };
+        let (elements, queue) = (Elements::Memory(memory.into()), self.queue.clone());
+        // Made where it is returned, as by `Fresh::array`.
+        Ok(Some(UsmArray { elements, layout, dtype, queue, writable: true }))
+    }
+
+    /// Writes to an array. Whether it is done.
+    pub(crate) fn write(&self, out: &'a UsmArray) -> bool {
+        let Some(allocation) = target(out) else { return false };
+        self.call.write(Source { allocation, layout: &out.layout }, out.dtype)
+    }
 }
 
 /// The memory of an array that may be written, and whose queue allows work at once.

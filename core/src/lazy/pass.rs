@@ -1,5 +1,5 @@
 //! Passes that fuse with nothing: scans, sorts, gathers, scatters, searches. Their operands are in memory, recorded work
-//! on them is submitted first.
+//! on them is submitted first. A few elements are done at once, on the calling thread, without a submission.
 
 use std::sync::Arc;
 
@@ -10,27 +10,28 @@ use super::evaluate::{self, flush_foreign_readers};
 use super::plan::{self, Placed};
 use crate::backend::Support;
 use crate::error::Result;
-use crate::layout::Strides;
+use crate::layout::{Dims, Strides};
+use crate::memory::heap;
+use crate::memory::immediate::{self, MAX_OPERANDS, Source};
 use crate::memory::pointer::UsmPtr;
 use crate::memory::schedule::{Access, Batch};
 use crate::memory::track::Mode;
-use crate::memory::{heap, immediate};
 use crate::plan::{Family, LaunchPlan, MAX_PLAN_DIMS, Operand};
 use crate::program::Program;
 use crate::runtime::{Event, Queue};
 
 /// An array, and how a pass steps through it: a stride in elements for each dimension of the iteration space.
-pub(crate) struct Walk {
+pub(crate) struct Walk<'a> {
     /// The array whose elements are accessed, wherever the strides and indices lead in it.
-    pub(crate) array: UsmArray,
+    pub(crate) array: &'a UsmArray,
     /// Per dimension of the pass.
     pub(crate) strides: Strides,
 }
 
-impl Walk {
+impl<'a> Walk<'a> {
     /// Through an array of the iteration space's own shape.
-    pub(crate) fn along(array: &UsmArray) -> Self {
-        Self { array: array.clone(), strides: array.strides().into() }
+    pub(crate) fn along(array: &'a UsmArray) -> Self {
+        Self { array, strides: array.strides().into() }
     }
 
     fn placed(&self) -> Result<Placed> {
@@ -40,31 +41,37 @@ impl Walk {
             dtype: self.array.dtype(),
         })
     }
+
+    /// The elements, where they are in memory.
+    fn source(&self) -> Option<Source<'a>> {
+        Some(Source { allocation: self.array.elements.get_memory()?, layout: &self.array.layout })
+    }
+
+    /// The operand, in memory that begins at an address, whose first steps lead to an index.
+    fn operand(&self, start: UsmPtr, index: &[usize]) -> Operand {
+        let (ahead, strides) = self.strides.split_at(index.len());
+        let ahead: isize = index.iter().zip(ahead).map(|(&i, &stride)| i.cast_signed() * stride).sum();
+        let elements = self.array.offset().cast_signed() + ahead;
+        let ptr = start.byte_offset(elements * self.array.itemsize().cast_signed());
+        Operand { ptr, strides: SmallVec::from_slice(strides) }
+    }
 }
 
 /// One pass over arrays in memory.
-pub(crate) struct Pass {
+pub(crate) struct Pass<'a> {
     pub(crate) program: Program,
     pub(crate) family: Family,
     /// The iteration space. More dimensions than a plan has become several plans of one submission.
-    pub(crate) dims: SmallVec<[usize; 4]>,
-    pub(crate) inputs: Vec<Walk>,
+    pub(crate) dims: Dims,
+    pub(crate) inputs: SmallVec<[Walk<'a>; 2]>,
     /// Overlaps no input.
-    pub(crate) output: Walk,
+    pub(crate) output: Walk<'a>,
 }
 
-impl Pass {
+impl Pass<'_> {
     /// Whether the queue's device has a kernel for the pass. Where it has none, its work can be had by others.
     pub(crate) fn has_kernel(&self, queue: &Queue) -> bool {
-        let operand =
-            |walk: &Walk| Operand { ptr: UsmPtr::NULL, strides: SmallVec::from_slice(&walk.strides) };
-        let plan = LaunchPlan {
-            program: Arc::new(self.program.clone()),
-            family: self.family.clone(),
-            dims: self.dims.iter().copied().collect(),
-            inputs: self.inputs.iter().map(operand).collect(),
-            outputs: smallvec::smallvec![operand(&self.output)],
-        };
+        let plan = self.plan(&Arc::new(self.program.clone()), &[], |_| UsmPtr::NULL);
         // More dimensions become several plans, each of which does all of its work.
         plan.dims.len() <= MAX_PLAN_DIMS && queue.device().backend().supports(&plan) == Support::Native
     }
@@ -74,46 +81,27 @@ impl Pass {
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported) where the device cannot run it; what the submission reports.
     pub(crate) fn submit(self, queue: &Queue, depends: &[Event]) -> Result<Event> {
-        let Self { program, family, dims, inputs, output } = self;
-        let program = Arc::new(program);
-        let out = output.placed()?;
-        let placed = inputs.iter().map(Walk::placed).collect::<Result<SmallVec<[Placed; 4]>>>()?;
-        let accesses: Vec<Access> =
-            placed.iter().map(|p| p.access(Mode::Read)).chain([out.access(Mode::Write)]).collect();
-        let planned = |outer: usize, index: &[usize]| {
-            let operand = |placed: &Placed, strides: &Strides| {
-                let ahead = index.iter().zip(strides).map(|(&i, &stride)| i.cast_signed() * stride);
-                placed.operand(ahead.sum(), &strides[outer..])
-            };
-            let inputs = placed.iter().zip(&inputs);
-            LaunchPlan {
-                program: Arc::clone(&program),
-                family: family.clone(),
-                dims: dims[outer..].into(),
-                inputs: inputs.map(|(p, walk)| operand(p, &walk.strides)).collect(),
-                outputs: smallvec::smallvec![operand(&out, &output.strides)],
-            }
-        };
-        // What writes to memory of its own, that nothing waits to read yet.
-        let is_fresh = !matches!(family, Family::Scatter { .. } | Family::Expand { .. });
-        let few = !dims.contains(&0) && dims.len() <= MAX_PLAN_DIMS && depends.is_empty();
-        if is_fresh
-            && few
-            && queue.works_at_once()
-            && immediate::run(queue.device(), &planned(0, &[]), &accesses)
-        {
+        let program = Arc::new(self.program.clone());
+        if depends.is_empty() && self.runs_at_once(queue, &program) {
             return Ok(Event::ready());
         }
+        let out = self.output.placed()?;
+        let placed = self.inputs.iter().map(Walk::placed).collect::<Result<SmallVec<[Placed; 4]>>>()?;
+        // What is added to is read, too.
+        let read = matches!(self.family, Family::Accumulate { .. }).then_some(&out);
+        let read = placed.iter().chain(read).map(|p| p.access(Mode::Read));
+        let accesses: Vec<Access> = read.chain([out.access(Mode::Write)]).collect();
+        let start = |input: Option<usize>| input.map_or(&out, |k| &placed[k]).allocation.ptr();
         flush_foreign_readers(queue, &out.allocation)?;
         let exported = placed.iter().chain([&out]).any(|p| p.allocation.is_exported());
         let event = Batch::run(queue, |batch| {
             let _lock = queue.flush_lock();
             evaluate::flush_readers(queue, &out.allocation, batch)?;
             let mut plans = Vec::new();
-            if !dims.contains(&0) {
-                let outer = dims.len().saturating_sub(MAX_PLAN_DIMS);
-                plan::for_each_index(&dims[..outer], |index| {
-                    heap::push("plans", &mut plans, planned(outer, index))
+            if !self.dims.contains(&0) {
+                let outer = self.dims.len().saturating_sub(MAX_PLAN_DIMS);
+                plan::for_each_index(&self.dims[..outer], |index| {
+                    heap::push("plans", &mut plans, self.plan(&program, index, start))
                 })?;
             }
             evaluate::submit_plans(queue, plans, accesses.clone(), depends, batch)
@@ -122,5 +110,42 @@ impl Pass {
             crate::memory::schedule::complete(&event, depends)?;
         }
         Ok(event)
+    }
+
+    /// The plan at an index of the outermost dimensions; where the memory of the inputs, by their numbers, and of the output
+    /// begins, the function says.
+    fn plan(
+        &self,
+        program: &Arc<Program>,
+        index: &[usize],
+        start: impl Fn(Option<usize>) -> UsmPtr,
+    ) -> LaunchPlan {
+        let inputs = self.inputs.iter().enumerate();
+        LaunchPlan {
+            program: Arc::clone(program),
+            family: self.family.clone(),
+            dims: SmallVec::from_slice(&self.dims[index.len()..]),
+            inputs: inputs.map(|(k, walk)| walk.operand(start(Some(k)), index)).collect(),
+            outputs: smallvec::smallvec![self.output.operand(start(None), index)],
+        }
+    }
+
+    /// Runs the pass on the calling thread, where it is short and nothing stands against it. Whether it did.
+    fn runs_at_once(&self, queue: &Queue, program: &Arc<Program>) -> bool {
+        let several = self.dims.len() > MAX_PLAN_DIMS || self.inputs.len() > MAX_OPERANDS;
+        if several || !queue.works_at_once() || self.dims.contains(&0) {
+            return false;
+        }
+        let Some(output) = self.output.source() else { return false };
+        let mut sources = [output; MAX_OPERANDS];
+        for (source, walk) in sources.iter_mut().zip(&self.inputs) {
+            match walk.source() {
+                Some(found) => *source = found,
+                None => return false,
+            }
+        }
+        let start = |input: Option<usize>| input.map_or(output, |k| sources[k]).allocation.ptr();
+        let plan = self.plan(program, &[], start);
+        immediate::run(queue.device(), &plan, &sources[..self.inputs.len()], output)
     }
 }

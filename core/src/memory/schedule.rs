@@ -6,6 +6,7 @@
 //! involved, so no other submission comes between. Nothing is computed there: what a submission leaves to its thread is
 //! done when the locks are given up ([`Batch`]).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -263,7 +264,8 @@ pub(crate) fn launch_kernel(
         let size = launch.kernel.form().object(object).dtype.size();
         let modes = [(launch.kernel.reads(object), Mode::Read), (launch.kernel.writes(object), Mode::Write)];
         for mode in modes.iter().filter(|(has, _)| *has && !shape.contains(&0)).map(|(_, mode)| *mode) {
-            if !accesses.iter().any(|access| access.contains(&operand, shape, &[], size, mode)) {
+            let reaching = Reaching { operand: &operand, size, mode, number: 0, indexed: &[] };
+            if !accesses.iter().any(|access| mode == access.mode && access.contains(&reaching, shape)) {
                 return Err(unstated(&operand, shape));
             }
         }
@@ -299,61 +301,83 @@ fn unstated(operand: &Operand, dims: &[usize]) -> Error {
 }
 
 /// Checks that every operand of plans reaches only into the region of an access of its mode.
-pub(super) fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
+fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
     for plan in plans {
-        let dtypes = plan.program.inputs();
-        let in_memory = plan.inputs.iter().enumerate().filter(|&(i, _)| !plan.program.is_index(i));
-        let reads = in_memory.map(|(i, operand)| (operand, dtypes[i].size(), Mode::Read, i));
-        let writes = plan.outputs.iter().enumerate();
-        let writes = writes.map(|(i, operand)| (operand, plan.output_dtype(i).size(), Mode::Write, i));
-        for (operand, size, mode, number) in reads.chain(writes) {
-            let indexed: &[IndexedAxis] = match (&plan.family, mode, number) {
-                (Family::Gather { axes }, Mode::Read, 0) | (Family::Scatter { axes }, Mode::Write, 0) => axes,
-                (
-                    Family::Search { table: axis, .. }
-                    | Family::Contains { table: axis, .. }
-                    | Family::Histogram { edges: axis, .. },
-                    Mode::Read,
-                    1,
-                )
-                | (
-                    Family::Top { axis, .. }
-                    | Family::Compress { axis, .. }
-                    | Family::Count { axis }
-                    | Family::Histogram { axis, .. },
-                    Mode::Write,
-                    0,
-                )
-                | (Family::Expand { axis, .. }, Mode::Read, 0) => std::slice::from_ref(axis),
-                _ => &[],
-            };
-            if !accesses.iter().any(|access| access.contains(operand, &plan.dims, indexed, size, mode)) {
-                return Err(unstated(operand, &plan.dims));
+        for operand in operands(plan) {
+            let inside =
+                |access: &Access| operand.mode == access.mode && access.contains(&operand, &plan.dims);
+            if !accesses.iter().any(inside) {
+                return Err(unstated(operand.operand, &plan.dims));
             }
         }
     }
     Ok(())
 }
 
-impl Access {
-    /// Whether an operand of a plan stays inside this access.
-    fn contains(
-        &self,
-        operand: &Operand,
-        dims: &[usize],
-        indexed: &[IndexedAxis],
-        size: usize,
-        mode: Mode,
-    ) -> bool {
+/// An operand of a plan that is in memory.
+pub(super) struct Reaching<'a> {
+    operand: &'a Operand,
+    /// Bytes of an element.
+    pub(super) size: usize,
+    pub(super) mode: Mode,
+    /// Its number among the inputs, or the outputs.
+    pub(super) number: usize,
+    /// The axes along which it is addressed besides the plan's dimensions.
+    indexed: &'a [IndexedAxis],
+}
+
+/// The operands of a plan that are in memory.
+pub(super) fn operands(plan: &LaunchPlan) -> impl Iterator<Item = Reaching<'_>> {
+    let dtypes = plan.program.inputs();
+    let in_memory = plan.inputs.iter().enumerate().filter(|&(i, _)| !plan.program.is_index(i));
+    let reads = in_memory.map(|(i, operand)| (operand, dtypes[i].size(), Mode::Read, i));
+    let writes = plan.outputs.iter().enumerate();
+    let writes = writes.map(|(i, operand)| (operand, plan.output_dtype(i).size(), Mode::Write, i));
+    reads.chain(writes).map(|(operand, size, mode, number)| {
+        let indexed: &[IndexedAxis] = match (&plan.family, mode, number) {
+            (Family::Gather { axes }, Mode::Read, 0) | (Family::Scatter { axes }, Mode::Write, 0) => axes,
+            (
+                Family::Search { table: axis, .. }
+                | Family::Contains { table: axis, .. }
+                | Family::Histogram { edges: axis, .. },
+                Mode::Read,
+                1,
+            )
+            | (
+                Family::Top { axis, .. }
+                | Family::Compress { axis, .. }
+                | Family::Accumulate { axis }
+                | Family::Count { axis }
+                | Family::Histogram { axis, .. },
+                Mode::Write,
+                0,
+            )
+            | (Family::Expand { axis, .. }, Mode::Read, 0) => std::slice::from_ref(axis),
+            _ => &[],
+        };
+        Reaching { operand, size, mode, number, indexed }
+    })
+}
+
+impl Reaching<'_> {
+    /// Whether it stays, over the plan's dimensions, inside a range of bytes of an allocation.
+    pub(super) fn is_within(&self, dims: &[usize], allocation: &Allocation, range: &Range<usize>) -> bool {
+        let Self { operand, size, indexed, .. } = *self;
         let (mut low, mut high) = (operand.ptr.addr() as i128, (operand.ptr.addr() + size) as i128);
         let along = dims.iter().copied().zip(operand.strides.iter().copied());
         for (extent, stride) in along.chain(indexed.iter().map(|axis| (axis.extent, axis.stride))) {
             let reach = (extent as i128 - 1) * stride as i128 * size as i128;
             if reach < 0 { low += reach } else { high += reach }
         }
-        let start = self.allocation.ptr().addr() as i128;
-        let range = self.region.range();
-        mode == self.mode && start + range.start as i128 <= low && high <= start + range.end as i128
+        let start = allocation.ptr().addr() as i128;
+        start + range.start as i128 <= low && high <= start + range.end as i128
+    }
+}
+
+impl Access {
+    /// Whether an operand of a plan stays inside this access.
+    fn contains(&self, operand: &Reaching<'_>, dims: &[usize]) -> bool {
+        operand.is_within(dims, &self.allocation, &self.region.range())
     }
 }
 

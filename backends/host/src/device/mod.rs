@@ -8,7 +8,7 @@ use std::time::Instant;
 use rayon::ThreadPool;
 use stridewise_core::backend::{
     AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, FoldExtents, Home, Limits, Partition,
-    Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Support, UsmSupport,
+    Queue, QueueProperties, RawAllocation, Row, Signal, SignalHandle, Support, UsmSupport,
 };
 use stridewise_core::kernel::Kernel;
 use stridewise_core::memory::{UsmKind, UsmPtr};
@@ -233,6 +233,15 @@ impl Device for HostDevice {
             Sharing::All => self.state.run_on_all(work).unwrap_or(false),
             sharing => self.state.run_here(sharing == Sharing::Helped, work),
         }
+    }
+
+    unsafe fn run_row(&self, row: &Row) -> Option<usize> {
+        // The addresses are not those to compute with.
+        if guard::enabled() {
+            return None;
+        }
+        // SAFETY: the same contract; the level is one that the processor has.
+        self.state.run_here(false, |tuning| unsafe { kernels::run_row(row, tuning) })
     }
 
     unsafe fn run_at_once(&self, plan: &LaunchPlan) -> bool {

@@ -44,6 +44,43 @@ pub(super) struct Product {
     batch: Space,
 }
 
+/// Multiplies two matrices on this thread: `from`, of `m` by `k` and `k` by `n` elements that lie row after row, or, transposed,
+/// column after column.
+///
+/// # Errors
+/// As for [`contract`].
+///
+/// # Safety
+/// The elements are readable and the results, row after row at `to`, writable, aligned and apart; the processor has the
+/// instruction set.
+pub(super) unsafe fn multiply(
+    dtype: Dtype,
+    to: *mut u8,
+    from: [*mut u8; 2],
+    [m, k, n]: [usize; 3],
+    transposed: [bool; 2],
+    tuning: &Tuning,
+) -> Result<()> {
+    let size = dtype.size().cast_signed();
+    // Bytes from one row to the next, and from one column.
+    let steps = |rows: usize, columns: usize, transposed: bool| match transposed {
+        true => (size, size * rows.cast_signed()),
+        false => (size * columns.cast_signed(), size),
+    };
+    let (a, b) = (steps(m, k, transposed[0]), steps(k, n, transposed[1]));
+    let out = steps(m, n, false);
+    let view = |ptr| View { ptr, size: dtype.size(), strides: SmallVec::new(), index: false };
+    let product = Product {
+        dtype,
+        m: Side { len: m, steps: [a.0, 0, out.0] },
+        n: Side { len: n, steps: [0, b.1, out.1] },
+        k: Side { len: k, steps: [a.1, b.0, 0] },
+        batch: Space::new(&[], SmallVec::from_iter([view(from[0]), view(from[1]), view(to)]), tuning.isa),
+    };
+    // SAFETY: the caller's contract.
+    unsafe { product.range(0, 1, &Tuning { threads: 1, ..*tuning }) }
+}
+
 /// Runs a reduction as matrix products, if it is one; answers whether it was.
 ///
 /// # Errors

@@ -2,7 +2,8 @@
 
 use stridewise_core::{Arg, Dtype, Family, LaunchPlan, Op, Program};
 
-use super::scan;
+use super::gather::FAR_BYTES;
+use super::{accumulate, scan};
 
 /// Why there is no kernel for a plan of one of these families; nothing where there is one.
 pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
@@ -13,6 +14,13 @@ pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
         }
         Family::Scan { fold } => scan_refused(program, *fold),
         Family::Sort { .. } | Family::Top { .. } => moved_refused(program),
+        Family::Accumulate { .. } => {
+            moved_refused(program).or_else(|| places_refused(program, 1)).or_else(|| {
+                let dtype = program.inputs()[0];
+                (!accumulate::exists(dtype) || plan.dims.len() != 1)
+                    .then(|| format!("sums of {dtype} in {} dimensions", plan.dims.len()))
+            })
+        }
         Family::Count { .. } => moved_refused(program).or_else(|| {
             (program.inputs() != [Dtype::I64] || plan.dims.len() != 1)
                 .then(|| format!("places of dtypes {:?} in {} dimensions", program.inputs(), plan.dims.len()))
@@ -75,6 +83,9 @@ fn mask_refused(plan: &LaunchPlan, masked: usize) -> Option<String> {
 pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
     let size = plan.program.inputs().first().map_or(1, |d| d.size());
     match &plan.family {
+        // By one thread, and in its caches.
+        Family::Scatter { axes } if axes.len() == 1 && axes[0].extent * size < FAR_BYTES => 150,
+        Family::Accumulate { axis } if axis.extent * size < FAR_BYTES => 200,
         // A run of elements costs a place once; a place costs a line of the cache.
         Family::Gather { axes } | Family::Scatter { axes } => {
             let runs = plan.inputs[1..].iter().all(|p| p.strides.last().is_none_or(|&s| s == 0));
@@ -91,7 +102,7 @@ pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
             300 * (usize::BITS - table.extent.leading_zeros()) as usize + 100 * size
         }
         // A counter waits for itself where it is counted again.
-        Family::Count { .. } => 1000,
+        Family::Accumulate { .. } | Family::Count { .. } => 1000,
         Family::Histogram { .. } => 2500,
         Family::Top { .. } => 500 + 100 * size,
         Family::Compress { .. } | Family::Expand { .. } => 200 + 30 * size,

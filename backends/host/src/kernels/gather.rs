@@ -1,11 +1,15 @@
 //! Elements at places that indices name: read from there, or written there.
 
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
 use smallvec::SmallVec;
 use stridewise_core::{IndexedAxis, LaunchPlan};
 
 use super::pack::{self, with_size};
-use super::space::{Space, View};
-use super::{Tuning, split};
+use super::space::{Cursor, Space, View};
+use super::{Tuning, split, stream};
+use crate::fork_join;
 use crate::simd::Isa;
 
 /// Places that are worked out at a time.
@@ -18,6 +22,11 @@ const SRC: usize = 1;
 const PLACES: usize = 2;
 /// Bytes of a block's row that a thread writes at least where threads share blocks.
 const SHARE_BYTES: usize = 4096;
+/// Bytes of the elements that places name from which on threads share what is written: fewer are in a core's own caches, where a
+/// thread that reads all places takes as long as one that writes there, too.
+pub(super) const FAR_BYTES: usize = 1 << 20;
+/// Places of what is written nowhere.
+const NOWHERES: usize = 16;
 
 /// Gathers.
 ///
@@ -28,7 +37,7 @@ pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tu
     // What is written in memory's order is written fastest; no other order counts.
     space.sort_by(DST);
     space.merge();
-    let blocks = Blocks::<false>::new(&space, axes);
+    let blocks = Blocks::<false>::new(space, axes);
     let bytes = blocks.bytes();
     let grain = if bytes < 256 { split::GRAIN } else { 1 };
     let (total, row) = (blocks.points.len(), blocks.points.row());
@@ -38,32 +47,43 @@ pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tu
     });
 }
 
-/// Scatters: in row-major order, by several threads only along a dimension that the places do not depend on.
+/// Scatters: in row-major order, so that of several elements for one place the last stays. Several threads share a dimension
+/// that the places do not depend on, or else the places: each reads all of them, and writes to a part.
 ///
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn scatter(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tuning) {
     let mut space = space(plan, tuning.isa);
     space.merge();
-    let shared = if tuning.threads > 1 { shareable(&space, axes) } else { None };
-    let Some(d) = shared else {
-        let blocks = Blocks::<true>::new(&space, axes);
+    let shared = tuning.threads > 1 && writes_apart(&space, axes);
+    let size = space.views[DST].size;
+    if let Some(d) = free(&space).filter(|_| shared) {
+        let extent = space.dims[d];
+        let bytes = space.len() / extent * (2 * size + 8 * axes.len());
+        let grain = if d + 1 == space.dims.len() { SHARE_BYTES / size } else { 1 };
+        split::ranges(extent, 1, bytes, grain, tuning.threads, &|start, end| {
+            let mut part = space.clone();
+            part.dims[d] = end - start;
+            for v in &mut part.views {
+                v.ptr = v.ptr.wrapping_offset(v.strides[d] * start.cast_signed());
+            }
+            let blocks = Blocks::<true>::new(part, axes);
+            // SAFETY: the caller's contract; `writes_apart` made sure that parts along this dimension write other elements.
+            unsafe { blocks.range(0, blocks.points.len()) };
+        });
+        return;
+    }
+    let blocks = Blocks::<true>::new(space, axes);
+    let extent = axes.first().map_or(0, |axis| axis.extent);
+    let parts = if shared && blocks.is_far() { tuning.threads.min(extent) } else { 1 };
+    if parts <= 1 {
         // SAFETY: the caller's contract.
         return unsafe { blocks.range(0, blocks.points.len()) };
-    };
-    let extent = space.dims[d];
-    let size = space.views[DST].size;
-    let bytes = space.len() / extent * (2 * size + 8 * axes.len());
-    let grain = if d + 1 == space.dims.len() { SHARE_BYTES / size } else { 1 };
-    split::ranges(extent, 1, bytes, grain, tuning.threads, &|start, end| {
-        let mut part = space.clone();
-        part.dims[d] = end - start;
-        for v in &mut part.views {
-            v.ptr = v.ptr.wrapping_offset(v.strides[d] * start.cast_signed());
-        }
-        let blocks = Blocks::<true>::new(&part, axes);
-        // SAFETY: the caller's contract; `shareable` made sure that parts along this dimension write other elements.
-        unsafe { blocks.range(0, blocks.points.len()) };
+    }
+    fork_join::share(parts, tuning.threads, &|part| {
+        let window = extent * part / parts..extent * (part + 1) / parts;
+        // SAFETY: the caller's contract; `writes_apart` made sure that different places along an axis are other elements.
+        unsafe { blocks.within(window).range(0, blocks.points.len()) };
     });
 }
 
@@ -86,10 +106,10 @@ fn space(plan: &LaunchPlan, isa: Isa) -> Space {
     space
 }
 
-/// The longest dimension that the places do not depend on and along which different elements are written, whatever the
-/// places are: each step of the output's dimensions and axes is larger than what all smaller ones reach together.
-fn shareable(space: &Space, axes: &[IndexedAxis]) -> Option<usize> {
-    let (dst, places) = (&space.views[DST], &space.views[PLACES..]);
+/// Whether different elements are written along each dimension and axis, whatever the places are: each step of the output's
+/// is larger than what all smaller ones reach together.
+fn writes_apart(space: &Space, axes: &[IndexedAxis]) -> bool {
+    let dst = &space.views[DST];
     let mut steps: SmallVec<[(usize, usize); 8]> = SmallVec::new();
     for (&stride, &extent) in dst.strides.iter().zip(&space.dims) {
         if stride != 0 {
@@ -101,10 +121,16 @@ fn shareable(space: &Space, axes: &[IndexedAxis]) -> Option<usize> {
     let mut reach = 0;
     for (step, extent) in steps {
         if extent > 1 && step <= reach {
-            return None;
+            return false;
         }
-        reach += step * (extent - 1);
+        reach += step * extent.saturating_sub(1);
     }
+    true
+}
+
+/// The longest dimension of the output that the places do not depend on, if there is one.
+fn free(space: &Space) -> Option<usize> {
+    let (dst, places) = (&space.views[DST], &space.views[PLACES..]);
     let free = |&d: &usize| dst.strides[d] != 0 && places.iter().all(|p| p.strides[d] == 0);
     (0..space.dims.len()).filter(free).max_by_key(|&d| space.dims[d]).filter(|&d| space.dims[d] > 1)
 }
@@ -126,10 +152,12 @@ struct Blocks<'a, const SCATTER: bool> {
     block: SmallVec<[Inner; 4]>,
     axes: &'a [IndexedAxis],
     size: usize,
+    /// The places along the first axis that are written to; all, unless threads share them.
+    window: Range<usize>,
 }
 
 impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
-    fn new(space: &Space, axes: &'a [IndexedAxis]) -> Self {
+    fn new(space: Space, axes: &'a [IndexedAxis]) -> Self {
         let depends = |d: usize| space.views[PLACES..].iter().any(|p| p.strides[d] != 0);
         let outer = (0..space.dims.len()).rposition(depends).map_or(1, |d| d + 1);
         let (dst, src) = (&space.views[DST].strides, &space.views[SRC].strides);
@@ -147,12 +175,23 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
             size *= extent;
             block.clear();
         }
-        let mut points = space.clone();
+        let mut points = space;
         points.dims.truncate(outer);
         for v in &mut points.views {
             v.strides.truncate(outer);
         }
-        Self { points, block, axes, size }
+        Self { points, block, axes, size, window: 0..axes.first().map_or(0, |axis| axis.extent) }
+    }
+
+    /// The same, of which a scatter writes to these places along the first axis only.
+    fn within(&self, window: Range<usize>) -> Self {
+        Self { points: self.points.clone(), block: self.block.clone(), window, ..*self }
+    }
+
+    /// Whether what the places name, or all that is moved, is more than a core's own caches have.
+    fn is_far(&self) -> bool {
+        let named = self.axes.iter().fold(self.bytes(), |bytes, axis| bytes.saturating_mul(axis.extent));
+        named.min(self.bytes().saturating_mul(self.points.len())) >= FAR_BYTES
     }
 
     /// Bytes of a block.
@@ -171,12 +210,23 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
         let mut cursor = self.points.seek(start);
         let mut at = start;
         while at < end {
-            let len = CHUNK.min(end - at).min(self.points.left(&cursor));
+            let left = (end - at).min(self.points.left(&cursor));
+            if let ([], [axis]) = (&self.block[..], self.axes) {
+                // SAFETY: the caller's contract; the points are of one row.
+                with_size!(self.size, T => unsafe { self.along::<T>(axis, &cursor, left) });
+                at += left;
+                if at < end {
+                    self.points.advance(&mut cursor, left);
+                }
+                continue;
+            }
+            let len = CHUNK.min(left);
             let offsets = &mut offsets[..len];
             offsets.fill(0);
             for (k, axis) in self.axes.iter().enumerate() {
+                let window = if k == 0 { self.window.clone() } else { 0..axis.extent };
                 // SAFETY: the plan's addresses are readable and aligned; the points are of one row.
-                unsafe { self.locate(offsets, axis, cursor.at[PLACES + k], step(PLACES + k)) };
+                unsafe { self.locate(offsets, axis, window, cursor.at[PLACES + k], step(PLACES + k)) };
             }
             let (dst, src) = (cursor.at[DST], cursor.at[SRC]);
             // SAFETY: the caller's contract: places are in range now, or nowhere.
@@ -208,18 +258,55 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
         }
     }
 
-    /// Adds an axis' part to the offsets in bytes of a row's points, whose places are from `at` on.
+    /// Moves one element for each of some points of a row, at places along one axis.
+    ///
+    /// # Safety
+    /// The plan's contract; nothing else accesses what is written.
+    unsafe fn along<T: Copy>(&self, axis: &IndexedAxis, cursor: &Cursor, len: usize) {
+        let inner = self.points.dims.len() - 1;
+        let step = |view: usize| self.points.views[view].strides[inner];
+        let size = size_of::<T>().cast_signed();
+        let row = Row {
+            at: [cursor.at[DST], cursor.at[SRC], cursor.at[PLACES]],
+            stride: axis.stride * self.points.views[DST].size.cast_signed(),
+            window: self.window.clone(),
+            last: axis.extent.cast_signed() as i64 - 1,
+        };
+        let steps = [step(DST), step(SRC), step(PLACES)];
+        let dense = if SCATTER { [0, size, 8] } else { [size, 0, 8] };
+        // SAFETY: the same contract.
+        unsafe {
+            match (SCATTER, self.window.len() != axis.extent) {
+                (false, _) if steps == dense => row.gather::<T, true>(steps, len),
+                (false, _) => row.gather::<T, false>(steps, len),
+                (true, false) if steps == dense => row.scatter::<T, true>(steps, len),
+                (true, false) => row.scatter::<T, false>(steps, len),
+                (true, true) => row.scatter_shared::<T>(steps, len),
+            }
+        }
+    }
+
+    /// Adds an axis' part to the offsets in bytes of a row's points, whose places are from `at` on; a scatter goes to those in
+    /// the window only.
     ///
     /// # Safety
     /// The places are readable and aligned.
-    unsafe fn locate(&self, offsets: &mut [isize], axis: &IndexedAxis, at: *const u8, step: isize) {
+    unsafe fn locate(
+        &self,
+        offsets: &mut [isize],
+        axis: &IndexedAxis,
+        window: Range<usize>,
+        at: *const u8,
+        step: isize,
+    ) {
         let last = axis.extent.cast_signed() - 1;
         let stride = axis.stride * self.points.views[DST].size.cast_signed();
         for (i, offset) in offsets.iter_mut().enumerate() {
             // SAFETY: the caller's contract.
             let place = unsafe { *at.wrapping_offset(step * i.cast_signed()).cast::<i64>() };
             if SCATTER {
-                let inside = (0..=last as i64).contains(&place) && *offset != NOWHERE;
+                let inside = place.cast_unsigned().wrapping_sub(window.start as u64) < window.len() as u64
+                    && *offset != NOWHERE;
                 *offset = if inside { offset.wrapping_add(place as isize * stride) } else { NOWHERE };
             } else {
                 *offset += place.clamp(0, last as i64) as isize * stride;
@@ -246,6 +333,106 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
                 } else if offset != NOWHERE {
                     to.wrapping_offset(offset).cast::<T>().write_unaligned(from.cast::<T>().read_unaligned());
                 }
+            }
+        }
+    }
+}
+
+/// A row of points, each with a place along one axis: the addresses of the output, the input and the places. Its loops are functions
+/// by themselves, as there are registers then for all that they need.
+struct Row {
+    at: [*mut u8; 3],
+    /// Bytes from one place to the next.
+    stride: isize,
+    /// The places that are written to.
+    window: Range<usize>,
+    /// The last place of the axis.
+    last: i64,
+}
+
+impl Row {
+    /// The address of a view's element.
+    #[inline(always)]
+    fn element(&self, steps: [isize; 3], view: usize, i: isize) -> *mut u8 {
+        self.at[view].wrapping_offset(steps[view] * i)
+    }
+
+    /// # Safety
+    /// The plan's contract: the point has a place.
+    #[inline(always)]
+    unsafe fn place(&self, steps: [isize; 3], i: isize) -> i64 {
+        // SAFETY: the caller's contract.
+        unsafe { *self.element(steps, PLACES, i).cast::<i64>() }
+    }
+
+    /// Reads elements from places, or those nearest in range; `DENSE`: elements and places lie one after another.
+    ///
+    /// # Safety
+    /// The plan's contract.
+    #[inline(never)]
+    unsafe fn gather<T: Copy, const DENSE: bool>(&self, steps: [isize; 3], len: usize) {
+        let steps = if DENSE { [size_of::<T>().cast_signed(), 0, 8] } else { steps };
+        for i in 0..len.cast_signed() {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let ahead = self.place(steps, i).clamp(0, self.last) as isize * self.stride;
+                let from = self.element(steps, SRC, i).wrapping_offset(ahead).cast::<T>();
+                self.element(steps, DST, i).cast::<T>().write_unaligned(from.read_unaligned());
+            }
+        }
+    }
+
+    /// Where a point is written to, and whether it is.
+    ///
+    /// # Safety
+    /// The plan's contract: the point has a place.
+    #[inline(always)]
+    unsafe fn target(&self, steps: [isize; 3], i: isize) -> (*mut u8, bool) {
+        // SAFETY: the caller's contract.
+        let place = unsafe { self.place(steps, i) };
+        let inside = place.cast_unsigned().wrapping_sub(self.window.start as u64) < self.window.len() as u64;
+        let ahead = (place as isize).wrapping_mul(self.stride);
+        (self.element(steps, DST, i).wrapping_offset(ahead), inside)
+    }
+
+    /// Writes elements to places, which mostly are in range; `DENSE`: elements and places lie one after another.
+    ///
+    /// # Safety
+    /// The plan's contract.
+    #[inline(never)]
+    unsafe fn scatter<T: Copy, const DENSE: bool>(&self, steps: [isize; 3], len: usize) {
+        let steps = if DENSE { [0, size_of::<T>().cast_signed(), 8] } else { steps };
+        for i in 0..len.cast_signed() {
+            // SAFETY: the caller's contract; the target is in range.
+            unsafe {
+                if let (to, true) = self.target(steps, i) {
+                    // Stores wait for each other's lines; what is fetched does not.
+                    stream::fetch::<1>(to);
+                    let from = self.element(steps, SRC, i).cast::<T>();
+                    to.cast::<T>().write_unaligned(from.read_unaligned());
+                }
+            }
+        }
+    }
+
+    /// The same, where other threads write to the places out of the window: which those are is not foreseen, so that they go
+    /// nowhere instead of being left out.
+    ///
+    /// # Safety
+    /// The plan's contract.
+    #[inline(never)]
+    unsafe fn scatter_shared<T: Copy>(&self, steps: [isize; 3], len: usize) {
+        // In turns: what is written where something was just written waits for it.
+        let mut nowhere = [MaybeUninit::<T>::uninit(); NOWHERES];
+        for i in 0..len {
+            let to_nowhere = nowhere[i % NOWHERES].as_mut_ptr().cast::<u8>();
+            // SAFETY: the caller's contract; what is not in the window is written nowhere.
+            unsafe {
+                let (to, inside) = self.target(steps, i.cast_signed());
+                let to = std::hint::select_unpredictable(inside, to, to_nowhere);
+                stream::fetch::<1>(to);
+                let from = self.element(steps, SRC, i.cast_signed()).cast::<T>();
+                to.cast::<T>().write_unaligned(from.read_unaligned());
             }
         }
     }

@@ -78,6 +78,11 @@ pub(crate) unsafe fn gather_elements(
         match *dims {
             [] => std::ptr::copy_nonoverlapping(src, dst, size),
             [(len, along)] => pack::gather(isa, dst, src, along, size, len),
+            [(len, along), (rows, pitch)]
+                if len < pack::CALLED && pitch != 0 && (along == 0 || pitch != size.cast_signed()) =>
+            {
+                pack::gather_short(dst, src, size, (len, along), (rows, pitch));
+            }
             // Neighbours in memory are in neighbouring rows.
             [(len, along), (rows, pitch)] if pitch == size.cast_signed() => {
                 transpose::gather_panel(dst, len * size, src, along, size, rows, len);

@@ -55,12 +55,12 @@ impl<V: Bytes> Kernel for NumbersOf<V> {
 /// The numbers of the true elements of a tile.
 pub(super) struct Listed {
     list: StepFn,
-    numbers: [u32; TILE + GROUP],
+    numbers: [MaybeUninit<u32>; TILE + GROUP],
 }
 
 impl Listed {
     pub(super) fn new(isa: crate::simd::Isa) -> Self {
-        Self { list: bytes_entry::<Numbers>(isa), numbers: [0; TILE + GROUP] }
+        Self { list: bytes_entry::<Numbers>(isa), numbers: [MaybeUninit::uninit(); TILE + GROUP] }
     }
 
     /// Those of `len` bytes, a tile at most.
@@ -72,7 +72,9 @@ impl Listed {
         let to = (&raw mut count).cast::<u8>();
         // SAFETY: the caller's contract; there is room for a tile and a group.
         unsafe { (self.list)(self.numbers.as_mut_ptr().cast(), mask, to, mask, 0, len.min(TILE)) };
-        &self.numbers[..count]
+        let numbers = &self.numbers[..count];
+        // SAFETY: the function has written so many.
+        unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), numbers.len()) }
     }
 }
 

@@ -6,6 +6,7 @@
 //! [`reduce`](self::reduce) walks the segments of one or several reductions; [`split`](self::split) divides the work
 //! between threads; [`stages`](self::stages) takes rows through several plans at a time.
 
+mod accumulate;
 mod blocks;
 mod cast;
 mod code;
@@ -33,6 +34,7 @@ mod quick;
 mod read;
 mod reduce;
 mod reduction;
+mod row;
 mod scan;
 mod search;
 mod select;
@@ -57,6 +59,7 @@ use crate::simd::Isa;
 use search::Found;
 
 pub(crate) use immediate::{Sharing, elements_fn, fold_elements, gather_elements, shares_fold};
+pub(crate) use row::run_row;
 pub(crate) use split::try_share;
 pub(crate) use stages::by_rows;
 
@@ -158,6 +161,7 @@ unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
             Family::Compress { axis, masked, .. } => mask::compress(plan, *masked, axis, tuning)?,
             Family::Expand { axis, masked } => mask::expand(plan, *masked, axis, tuning)?,
             Family::Histogram { edges, axis } => count::histogram(plan, edges, axis, tuning)?,
+            Family::Accumulate { axis } => accumulate::accumulate(plan, axis, tuning),
             Family::Count { axis } => count::count(plan, axis, tuning)?,
             Family::Scan { fold } => scan::scan(plan, *fold, tuning)?,
             _ => {} // `supports` refuses them.

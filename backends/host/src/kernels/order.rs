@@ -229,13 +229,16 @@ macro_rules! keys {
                 // SAFETY: the caller's contract: the second source is an order.
                 let order = unsafe { *order.cast::<Order>() };
                 let (keys, mask) = (Keys::<$t>::of(order), order.mask as $t);
-                // SAFETY: the caller's contract.
-                unsafe {
-                    each(dst.cast::<$t>(), src.cast(), len, |bits| {
+                let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
+                // Not by blocks: what is looked up comes from a tile next, and searches took 3 to 5 % longer.
+                for i in 0..len {
+                    // SAFETY: the caller's contract; `i` is below `len`.
+                    unsafe {
+                        let bits = src.add(i).read_unaligned();
                         let bits = if order.truth { <$t>::from(bits != 0) } else { bits };
                         let bits = if bits & !keys.negative == 0 { 0 } else { bits };
-                        if keys.is_nan(bits) { mask } else { keys.key(bits) }
-                    });
+                        dst.add(i).write_unaligned(if keys.is_nan(bits) { mask } else { keys.key(bits) });
+                    }
                 }
             }
         }

@@ -97,7 +97,7 @@ unsafe fn gather_run<T: Copy>(isa: Isa, dst: *mut T, src: *const u8, stride: isi
 }
 
 /// Elements from which on those that are a known step apart are moved by a call of a function for it.
-const CALLED: usize = 16;
+pub(super) const CALLED: usize = 16;
 
 /// The function that gathers elements of a size, so many bytes apart, by shuffles of whole vectors: views in reverse, and every
 /// other element, as the parts of complex numbers are.
@@ -201,6 +201,39 @@ fn runs(at: *mut u8, walk: &Walk<'_>, len: usize, mut run: impl FnMut(*mut u8, u
     }
 }
 
+/// Calls `run(address, offset, rows, length)` for stretches of the innermost dimension as [`runs`] does, but once for all whole
+/// rows that follow each other along the dimension before it.
+#[inline(always)]
+fn planes(at: *mut u8, walk: &Walk<'_>, len: usize, mut run: impl FnMut(*mut u8, usize, usize, usize)) {
+    let inner = walk.dims.len() - 1;
+    let (extent, stride) = (walk.dims[inner], walk.strides[inner]);
+    let height = walk.dims[inner - 1];
+    let mut index = [0; MAX_PLAN_DIMS];
+    index[..=inner].copy_from_slice(walk.index);
+    // The address at the start of the row.
+    let mut row = at.wrapping_offset(-(index[inner].cast_signed() * stride));
+    let mut column = index[inner];
+    let mut done = 0;
+    while done < len {
+        let whole = if column == 0 { (height - index[inner - 1]).min((len - done) / extent) } else { 0 };
+        let rows = whole.max(1);
+        let stretch = if whole > 0 { extent } else { (extent - column).min(len - done) };
+        run(row.wrapping_offset(column.cast_signed() * stride), done, rows, stretch);
+        done += rows * stretch;
+        column = 0;
+        let mut steps = rows;
+        for d in (0..inner).rev() {
+            row = row.wrapping_offset(walk.strides[d] * steps.cast_signed());
+            index[d] += steps;
+            if index[d] < walk.dims[d] {
+                break;
+            }
+            row = row.wrapping_offset(-(walk.dims[d].cast_signed() * walk.strides[d]));
+            (index[d], steps) = (0, 1);
+        }
+    }
+}
+
 /// Writes `len` numbers, `first` and on in steps.
 ///
 /// # Safety
@@ -241,11 +274,93 @@ pub(super) unsafe fn gather_rows(
     size: usize,
     len: usize,
 ) {
-    let stride = walk.strides[walk.dims.len() - 1];
+    let inner = walk.dims.len() - 1;
+    let stride = walk.strides[inner];
+    if inner > 0 && walk.dims[inner] < CALLED {
+        let (extent, pitch) = (walk.dims[inner], walk.strides[inner - 1]);
+        with_size!(size, T => planes(src.cast_mut(), walk, len, |from, offset, rows, stretch| {
+            let dst = dst.cast::<T>();
+            // SAFETY: the caller's contract; several rows are whole ones.
+            unsafe {
+                match rows {
+                    1 => gather_run::<T>(isa, dst.add(offset), from, stride, stretch),
+                    _ => short_rows::<T>(dst.add(offset), from, (extent, stride), (rows, pitch)),
+                }
+            }
+        }));
+        return;
+    }
     with_size!(size, T => runs(src.cast_mut(), walk, len, |from, offset, stretch| {
         // SAFETY: the caller's contract; a stretch is part of the `len` elements.
         unsafe { gather_run::<T>(isa, dst.cast::<T>().add(offset), from, stride, stretch) }
     }));
+}
+
+/// Gathers rows of fewer than [`CALLED`] elements of a size, one after another; see [`short_rows`].
+///
+/// # Safety
+/// As for [`gather`].
+pub(super) unsafe fn gather_short(
+    dst: *mut u8,
+    src: *const u8,
+    size: usize,
+    row: (usize, isize),
+    rows: (usize, isize),
+) {
+    with_size!(size, T => {
+        // SAFETY: the caller's contract.
+        unsafe { short_rows::<T>(dst.cast(), src, row, rows) }
+    });
+}
+
+/// Gathers rows of fewer than [`CALLED`] elements: of each dimension the extent, and the bytes from one to the next. A row takes
+/// as long as its loads and stores; of an unknown length, several times as long.
+///
+/// # Safety
+/// As for [`gather`].
+#[inline(always)]
+unsafe fn short_rows<T: Copy>(
+    dst: *mut T,
+    src: *const u8,
+    (extent, along): (usize, isize),
+    (rows, pitch): (usize, isize),
+) {
+    macro_rules! lengths {
+        ($($len:literal)*) => {
+            // SAFETY: the caller's contract.
+            unsafe {
+                match extent {
+                    $($len => rows_of::<T, $len>(dst, src, along, rows, pitch),)*
+                    _ => {}
+                }
+            }
+        };
+    }
+    lengths!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+}
+
+/// [`short_rows`] of a length.
+///
+/// # Safety
+/// As for [`gather`].
+#[inline(always)]
+unsafe fn rows_of<T: Copy, const N: usize>(
+    dst: *mut T,
+    src: *const u8,
+    along: isize,
+    rows: usize,
+    pitch: isize,
+) {
+    for row in 0..rows {
+        let src = src.wrapping_offset(pitch * row.cast_signed());
+        // SAFETY: for all of this block: the caller's contract.
+        unsafe {
+            let elements: [T; N] = std::array::from_fn(|i| {
+                src.wrapping_offset(along * i.cast_signed()).cast::<T>().read_unaligned()
+            });
+            dst.add(row * N).cast::<[T; N]>().write_unaligned(elements);
+        }
+    }
 }
 
 /// Scatters the `len` elements at `src`; the inverse of [`gather_rows`].

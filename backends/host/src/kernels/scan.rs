@@ -97,6 +97,22 @@ fn accumulator(value: Dtype) -> Dtype {
     if matches!(value, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { value }
 }
 
+/// Scans one row of up to a block of elements one after another, of the dtype of the running values. Whether it did.
+///
+/// # Safety
+/// The elements are readable and the results writable, aligned and apart.
+pub(super) unsafe fn row(op: Op, dtype: Dtype, to: *mut u8, from: *const u8, len: usize) -> bool {
+    if accumulator(dtype) != dtype || len > BLOCK {
+        return false;
+    }
+    let Some(run) = running(op, dtype) else { return false };
+    let mut carry: Carry = [0; 16];
+    let carry = carry.as_mut_ptr().cast_const();
+    // SAFETY: the caller's contract; there is room for a value.
+    unsafe { run(to, from, carry, from, BEGIN, len) };
+    true
+}
+
 /// Whether there is a scan by an operation of values of a dtype.
 pub(super) fn exists(op: Op, value: Dtype) -> bool {
     running(op, accumulator(value)).is_some()

@@ -8,6 +8,7 @@ use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
 use smallvec::SmallVec;
+use stridewise_core::backend::Stretch;
 use stridewise_core::memory::heap;
 use stridewise_core::{Dtype, DtypeKind, IndexedAxis, LaunchPlan, Result};
 
@@ -95,6 +96,47 @@ pub(super) unsafe fn search(
         });
     }
     Ok(())
+}
+
+/// Searches for a row of needles, real ones, in a table, both of elements one after another.
+///
+/// # Errors
+/// As for [`search`].
+///
+/// # Safety
+/// The elements are readable and the results writable, aligned and apart; the processor has the instruction set.
+pub(super) unsafe fn row(
+    dtype: Dtype,
+    to: *mut u8,
+    needles: Stretch,
+    table: Stretch,
+    found: Found,
+    tuning: &Tuning,
+) -> Result<()> {
+    let out = match found {
+        Found::Place { .. } => Dtype::I64.size(),
+        Found::Whether { .. } => Dtype::Bool.size(),
+    };
+    let view = |ptr, size: usize| {
+        let strides = SmallVec::from_slice(&[size.cast_signed()]);
+        View { ptr, size, strides, index: false }
+    };
+    let views = SmallVec::from_iter([view(to, out), view(needles.at, dtype.size())]);
+    let space = Space::new(&[needles.len], views, tuning.isa);
+    let table = Table { first: table.at, step: dtype.size().cast_signed(), len: table.len, found };
+    // SAFETY: the caller's contract.
+    unsafe {
+        if table.len / WORTH > needles.len {
+            range(&space, &table, dtype, 0, needles.len);
+            return Ok(());
+        }
+        match dtype.size() {
+            1 => ranked::<u8>(&space, &table, dtype, tuning),
+            2 => ranked::<u16>(&space, &table, dtype, tuning),
+            4 => ranked::<u32>(&space, &table, dtype, tuning),
+            _ => ranked::<u64>(&space, &table, dtype, tuning),
+        }
+    }
 }
 
 /// # Safety

@@ -167,6 +167,36 @@ pub(super) unsafe fn sort(plan: &LaunchPlan, descending: bool, indices: bool, tu
     unsafe { rows.all(tuning.threads) }
 }
 
+/// Sorts one row, whose elements lie one after another: where it is to be, where it is, and its length.
+///
+/// # Errors
+/// As for [`sort`].
+///
+/// # Safety
+/// The elements are readable and the results writable, aligned and apart; the processor has the instruction set.
+pub(super) unsafe fn row(
+    dtype: Dtype,
+    (to, from, len): (*mut u8, *mut u8, usize),
+    descending: bool,
+    indices: bool,
+    tuning: &Tuning,
+) -> Result<()> {
+    let size = |dtype: Dtype| dtype.size().cast_signed();
+    let view = |ptr| View { ptr, size: 0, strides: SmallVec::new(), index: false };
+    let rows = Rows {
+        len,
+        to: if indices { size(Dtype::I64) } else { size(dtype) },
+        from: size(dtype),
+        space: Space::new(&[], SmallVec::from_iter([view(to), view(from)]), tuning.isa),
+        dtype,
+        order: Order::new(dtype, descending),
+        indices,
+        first: len,
+    };
+    // SAFETY: the caller's contract.
+    unsafe { rows.range(0, 1, 1) }
+}
+
 impl Rows {
     /// The rows of a plan, of each of which so many elements are written.
     pub(super) fn new(

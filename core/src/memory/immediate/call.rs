@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use super::strided::{self, Steps};
-use super::{Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space};
+use super::{COPIED_BYTES, Constant, Function, Gathered, MAX_BYTES, MAX_OPERANDS, Memories, Source, Space};
 use super::{broadcasts, flags, fresh_memory, hold_idle, place, same_shape, span};
 use crate::dtype::Dtype;
 use crate::error::Result;
@@ -266,7 +266,8 @@ impl<'a> Call<'a> {
         let scattered = || (0..self.given).filter(|k| self.apart >> k & 1 == 1);
         let most = scattered().map(|k| self.itemsize(k)).max()? * self.space.len;
         let (fits, copies) = (most <= MAX_BYTES, apart && self.function.op == Op::Copy);
-        if copies && fits {
+        // A copy goes straight to where it is to be.
+        if copies && most <= COPIED_BYTES {
             return Some(Way::Straight);
         }
         // Few elements have no row that is worth a call.

@@ -10,6 +10,7 @@ mod fold;
 mod hold;
 mod join;
 mod plan;
+mod row;
 mod strided;
 
 pub(crate) use alike::Alike;
@@ -18,6 +19,7 @@ pub(crate) use fold::{AxisFold, WAITING_BYTES};
 use hold::{Memories, hold_idle};
 pub(crate) use join::{MAX_STRETCHES, join};
 pub(crate) use plan::run;
+pub(crate) use row::RowCall;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -37,6 +39,8 @@ use crate::scalar::Scalar;
 pub(crate) const MAX_OPERANDS: usize = 3;
 /// Bytes at most of an operand that is not simply read where it lies.
 pub(crate) const MAX_BYTES: usize = 8 << 10;
+/// Bytes of a copy, of elements that lie in any way, that takes no longer than a submission.
+pub(crate) const COPIED_BYTES: usize = 32 << 10;
 /// Bytes at most of a result that is computed although it could be recorded instead, to be computed with what comes next:
 /// that saves the way of its elements through the second-level cache, and costs the recording.
 pub(crate) const IMMEDIATE_BYTES: usize = 64 << 10;

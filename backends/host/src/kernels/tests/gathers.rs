@@ -1,7 +1,8 @@
 //! Gathers and scatters against loops over multi-indices.
 
 use smallvec::SmallVec;
-use stridewise_core::{Dtype, Family, IndexedAxis, LaunchPlan, Program, ProgramBuilder, Scalar};
+use stridewise_core::ops::apply;
+use stridewise_core::{Dtype, Family, IndexedAxis, LaunchPlan, Op, Program, ProgramBuilder, Scalar};
 
 use super::{Array, Rng, canonical, execute, indices, plan, untouched};
 use crate::simd::Isa;
@@ -238,6 +239,88 @@ fn scatters_from_one_and_onto_one() {
         execute(&launch, Isa::best(), threads, 1 << 25);
         for i in 0..10 {
             assert_eq!(table.get(&[i]), expected.get(&[i]));
+        }
+    }
+}
+
+/// So many elements that threads share the places and what is written is looked for ahead: the last of equal places stays, and
+/// what is out of range goes nowhere.
+#[test]
+fn far_scatters_where_the_last_stays() {
+    let mut rng = Rng(4);
+    let points = 300_000;
+    for (dtype, extent, stride) in [
+        (Dtype::F64, 140_000, 1),
+        (Dtype::F64, 140_000, -1),
+        (Dtype::F32, 270_001, 2),
+        (Dtype::C128, 70_000, 1),
+    ] {
+        let mut table = Array::new(&[extent], vec![stride], dtype, &mut rng);
+        let mut places = Array::dense(&[points], Dtype::I64, &mut rng);
+        let mut input = Array::dense(&[points], dtype, &mut rng);
+        let before = table.clone();
+        let mut expected = table.clone();
+        for i in 0..points {
+            let far = [-1, i64::MIN, i64::MAX, extent as i64];
+            let place = if rng.below(9) == 0 { rng.pick(&far) } else { rng.below(extent) as i64 };
+            places.memory.write(places.byte(&[i]), Scalar::I64(place));
+            if (0..extent as i64).contains(&place) {
+                let at = expected.byte(&[place as usize]);
+                expected.memory.write(at, input.get(&[i]));
+            }
+        }
+        for threads in [1, 3, 4] {
+            table = before.clone();
+            let axes: SmallVec<_> = SmallVec::from_slice(&[IndexedAxis { extent, stride }]);
+            let mut launch = plan(program(dtype, 1), Family::Scatter { axes }, &[points], &mut [], &mut []);
+            let mut out = table.operand();
+            out.strides = SmallVec::from_slice(&[0]);
+            launch.inputs.extend([input.operand(), places.operand()]);
+            launch.outputs.push(out);
+            execute(&launch, Isa::best(), threads, 1 << 25);
+            assert!(table.memory.bytes() == expected.memory.bytes(), "{dtype} {extent} {stride} {threads}");
+        }
+    }
+}
+
+/// Sums at places, in the order of the values, however many threads take part.
+#[test]
+fn accumulates_in_order() {
+    let mut rng = Rng(5);
+    let dtypes =
+        [Dtype::I8, Dtype::U16, Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
+    for dtype in dtypes {
+        for (points, extent, stride) in [(1, 1, 1), (300, 7, -2), (1000, 1000, 3), (200_000, 300_000, 1)] {
+            let mut table = Array::new(&[extent], vec![stride], dtype, &mut rng);
+            let mut places = Array::new(&[points], vec![-1], Dtype::I64, &mut rng);
+            let mut values = Array::new(&[points], vec![2], dtype, &mut rng);
+            let before = table.clone();
+            let mut expected = table.clone();
+            for i in 0..points {
+                let far = [-1, i64::MIN, i64::MAX, extent as i64];
+                let place = if rng.below(9) == 0 { rng.pick(&far) } else { rng.below(extent) as i64 };
+                places.memory.write(places.byte(&[i]), Scalar::I64(place));
+                if (0..extent as i64).contains(&place) {
+                    let at = [place as usize];
+                    let sum = apply(Op::Add, &[expected.get(&at), values.get(&[i])]).unwrap();
+                    expected.memory.write(expected.byte(&at), sum);
+                }
+            }
+            for threads in [1, 3, 4] {
+                table = before.clone();
+                let family = Family::Accumulate { axis: IndexedAxis { extent, stride } };
+                let mut launch = plan(program(dtype, 1), family, &[points], &mut [], &mut []);
+                let mut out = table.operand();
+                out.strides = SmallVec::from_slice(&[0]);
+                launch.inputs.extend([values.operand(), places.operand()]);
+                launch.outputs.push(out);
+                execute(&launch, Isa::best(), threads, 1 << 25);
+                untouched(&before, &table, &[extent]);
+                for i in 0..extent {
+                    let (found, expected) = (table.get(&[i]), expected.get(&[i]));
+                    assert_eq!(canonical(found), canonical(expected), "{dtype} {points} {extent} {i}");
+                }
+            }
         }
     }
 }

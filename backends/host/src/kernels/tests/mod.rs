@@ -11,6 +11,7 @@ mod indices;
 mod maps;
 mod random;
 mod reductions;
+mod rows;
 mod scans;
 mod selections;
 mod sorts;

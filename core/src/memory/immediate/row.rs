@@ -1,0 +1,166 @@
+//! Work on a few elements that lie one after another, done at once: sorts, searches, what masks and places select.
+
+use std::sync::Arc;
+
+use super::{Constant, MAX_OPERANDS, Memories, Source, fresh_memory, hold_idle, place};
+use crate::backend::{Row, RowWork, Stretch};
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::memory::allocation::Allocation;
+use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
+use crate::ops::Op;
+use crate::runtime::Device;
+use crate::scalar::Scalar;
+
+/// Elements of a row at most: of more, a plan is made in a small part of the time that the work takes.
+const MAX_LEN: usize = 4 << 10;
+
+/// Work on rows of a device's memory.
+pub(crate) struct RowCall<'a> {
+    device: &'a Device,
+    work: RowWork,
+    /// The dtype of source 0.
+    dtype: Dtype,
+    sources: [Stretch; 2],
+    memory: [Option<Source<'a>>; 2],
+    /// Bytes of each source's elements.
+    sizes: [usize; 2],
+    /// Source 0, where it is a value.
+    value: Option<Constant>,
+}
+
+const NOTHING: Stretch = Stretch { at: std::ptr::null_mut(), len: 0 };
+
+impl<'a> RowCall<'a> {
+    /// `None` where the device computes nothing of the dtype on the calling thread.
+    pub(crate) fn new(device: &'a Device, work: RowWork, dtype: Dtype) -> Option<Self> {
+        device.op_function(Op::Copy, dtype)?;
+        Some(Self {
+            device,
+            work,
+            dtype,
+            sources: [NOTHING; 2],
+            memory: [None; 2],
+            sizes: [0; 2],
+            value: None,
+        })
+    }
+
+    /// Gives the source of a number, elements of a dtype. Whether they are a short row of the device's.
+    pub(crate) fn source(&mut self, k: usize, source: Source<'a>, dtype: Dtype) -> bool {
+        let Source { allocation, layout } = source;
+        let len = layout.len();
+        // What elements are taken from is not gone through.
+        let most = if k == 0 && self.work == RowWork::Take { usize::MAX } else { MAX_LEN };
+        let lies_closely = match self.work {
+            RowWork::Product { transposed, .. } if transposed[k] => layout.is_f_contiguous(),
+            RowWork::Product { .. } => layout.is_c_contiguous(),
+            _ => layout.ndim() == 1 && layout.is_c_contiguous(),
+        };
+        let is_row = lies_closely && (1..=most).contains(&len);
+        if !is_row || allocation.device() != self.device {
+            return false;
+        }
+        let Some(at) = place(allocation, layout, len, dtype) else { return false };
+        self.sources[k] = Stretch { at, len };
+        (self.memory[k], self.sizes[k]) = (Some(source), dtype.size());
+        true
+    }
+
+    /// Gives a value as source 0.
+    pub(crate) fn value(&mut self, value: Scalar) {
+        self.sources[0].len = 1;
+        self.value = Some(Constant::of(value));
+    }
+
+    /// The strongest kind of the sources' memory.
+    fn kind(&self) -> UsmKind {
+        self.memory.iter().flatten().fold(UsmKind::Host, |kind, of| kind.combine(of.allocation.kind()))
+    }
+
+    /// What is touched: the sources' memory, and that of a target.
+    fn memories(&self, target: Option<&'a Allocation>) -> Memories<'a> {
+        let mut memory: Memories<'a> = [None; MAX_OPERANDS + 1];
+        for (memory, source) in memory.iter_mut().zip(self.memory) {
+            *memory = source.map(|source| &**source.allocation);
+        }
+        memory[MAX_OPERANDS] = target;
+        memory
+    }
+
+    /// How many elements of source 0 are true. `None` where something stands against it.
+    pub(crate) fn count(&self) -> Option<usize> {
+        let held = hold_idle(&self.memories(None))?;
+        // SAFETY: the sources were found to be in their memory (`source`), which is held: no work is under way on it and no host
+        // view open, and none can begin. Nothing is written.
+        let count = unsafe { self.run(NOTHING) };
+        drop(held);
+        count
+    }
+
+    /// Works into new memory for as many elements of a dtype. `None` where something stands against it, or fewer or more come of it.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    pub(crate) fn fresh(&self, len: usize, dtype: Dtype) -> Result<Option<Arc<Allocation>>> {
+        if len == 0 {
+            return Ok(None);
+        }
+        // Who holds memory waits for nothing, the pool's lock included.
+        let memory = fresh_memory(self.device, self.kind(), len * dtype.size(), BLOCK_ALIGN_BYTES)?;
+        let Some(out) = memory else { return Ok(None) };
+        let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
+        // SAFETY: as in `count`; nobody else has the memory that is written, and no source is in it.
+        let written = unsafe { self.run(Stretch { at: out.ptr().as_ptr(), len }) };
+        drop(held);
+        Ok((written == Some(len)).then_some(out))
+    }
+
+    /// Works into elements of a row that may be written. `false`, with nothing written, where something stands against it.
+    pub(crate) fn write(&self, target: Source<'a>, dtype: Dtype) -> bool {
+        let Source { allocation, layout } = target;
+        let stopped = allocation.is_read_only()
+            || !allocation.pending_reads.is_empty()
+            || allocation.device() != self.device
+            || layout.ndim() != 1
+            || !layout.is_c_contiguous()
+            || layout.is_empty()
+            || (self.work != RowWork::Put && layout.len() > MAX_LEN);
+        if stopped {
+            return false;
+        }
+        let Some(at) = place(allocation, layout, layout.len(), dtype) else { return false };
+        let written = layout.byte_range(dtype.size());
+        let mut sources = self.memory.iter().zip(self.sizes);
+        let meets = |(source, size): (&Option<Source<'_>>, usize)| {
+            source.is_some_and(|source| {
+                source.allocation.meets(&source.layout.byte_range(size), allocation, &written)
+            })
+        };
+        if sources.any(meets) {
+            return false;
+        }
+        let Some(held) = hold_idle(&self.memories(Some(&**allocation))) else { return false };
+        // SAFETY: as in `count`; the target is in its memory (`place`), which is held for writing, and no source is in it.
+        let done = unsafe { self.run(Stretch { at, len: layout.len() }) };
+        drop(held);
+        done.is_some()
+    }
+
+    /// # Safety
+    /// The sources and the target are in memory of the device that nothing else accesses in conflict; the target is apart from the
+    /// sources.
+    unsafe fn run(&self, target: Stretch) -> Option<usize> {
+        let mut sources = self.sources;
+        if let Some(value) = &self.value {
+            sources[0].at = value.place().cast_mut();
+        }
+        let row = Row { work: self.work, dtype: self.dtype, sources, target };
+        // SAFETY: the caller's contract.
+        let done = unsafe { self.device.backend().run_row(&row) };
+        if done.is_some() {
+            crate::routes::take(crate::routes::Route::Row);
+        }
+        done
+    }
+}
