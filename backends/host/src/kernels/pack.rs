@@ -241,11 +241,22 @@ pub(super) unsafe fn gather_rows(
     size: usize,
     len: usize,
 ) {
-    let stride = walk.strides[walk.dims.len() - 1];
-    with_size!(size, T => runs(src.cast_mut(), walk, len, |from, offset, stretch| {
+    let inner = walk.dims.len() - 1;
+    let (row, stride) = (walk.dims[inner], walk.strides[inner]);
+    let again = len > row && walk.strides[..inner].iter().all(|&step| step == 0);
+    let once = if again { row } else { len };
+    with_size!(size, T => runs(src.cast_mut(), walk, once, |from, offset, stretch| {
         // SAFETY: the caller's contract; a stretch is part of the `len` elements.
         unsafe { gather_run::<T>(isa, dst.cast::<T>().add(offset), from, stride, stretch) }
     }));
+    // A row that is the same again and again is gathered once; what is there is copied behind itself.
+    let mut done = once;
+    while done < len {
+        let more = done.min(len - done);
+        // SAFETY: the caller's contract; of `len` elements, `done` are there.
+        unsafe { std::ptr::copy_nonoverlapping(dst, dst.add(done * size), more * size) };
+        done += more;
+    }
 }
 
 /// Scatters the `len` elements at `src`; the inverse of [`gather_rows`].
