@@ -119,6 +119,74 @@ fn one_expression_many_holders() -> Result<()> {
     Ok(())
 }
 
+/// Long expressions whose steps have constants and conversions, which a program has room for no more of than of steps.
+#[test]
+fn long_expressions_of_every_kind() -> Result<()> {
+    let a = numbers()?;
+    let mut clipped = a.clone();
+    for k in 0..60 {
+        clipped = clipped.clip(f64::from(k), 9000.0 - f64::from(k));
+    }
+    assert_eq!(clipped.to_vec()?, expected(|i, j| at(i, j).clamp(59.0, 8941.0)));
+    // Every operand of every other step is converted.
+    let (mut wide, mut narrow) = (a.clone(), a.astype::<f32>());
+    for k in 0..30 {
+        narrow = wide.astype::<f32>() * 0.5_f32;
+        wide = (&wide + &narrow.astype::<f64>()) * 0.5 + f64::from(k);
+    }
+    let mut values = (expected(at), vec![0.0_f32; N * N]);
+    for k in 0..30 {
+        for (wide, narrow) in values.0.iter_mut().zip(&mut values.1) {
+            *narrow = *wide as f32 * 0.5;
+            *wide = (*wide + f64::from(*narrow)) * 0.5 + f64::from(k);
+        }
+    }
+    assert_eq!(wide.to_vec()?, values.0);
+    assert_eq!(narrow.to_vec()?, values.1);
+    let (mut mixed, tests) = (a.astype::<i32>(), a.astype::<u8>());
+    for k in 0..40 {
+        let small = tests.less(k).astype::<i32>();
+        mixed = small.greater(0).where_(&mixed, &(&mixed + &small));
+        mixed = &mixed + tests.astype::<i32>();
+    }
+    assert_eq!(mixed.to_vec()?.len(), N * N);
+    Ok(())
+}
+
+/// What a reduction computes on the way is stored only where it is asked for again, however far behind the last step it is.
+#[test]
+fn steps_of_a_reduction_are_computed_on_the_way() -> Result<()> {
+    let a = numbers()?;
+    let apart = &a - 3.0;
+    let squares = apart.square();
+    let total = squares.sum()?;
+    assert!(apart.is_pending() && squares.is_pending());
+    let by_column = squares.sum_axis(0)?;
+    assert!(!squares.is_pending());
+    let value = |i, j| (at(i, j) - 3.0) * (at(i, j) - 3.0);
+    assert_eq!(total, expected(value).iter().sum::<f64>());
+    assert_eq!(by_column.to_vec()?, (0..N).map(|j| (0..N).map(|i| value(i, j)).sum()).collect::<Vec<f64>>());
+    assert_eq!(apart.to_vec()?, expected(|i, j| at(i, j) - 3.0));
+    Ok(())
+}
+
+/// A product reads each element of a factor many times, and has it computed once.
+#[test]
+fn factors_of_a_product_are_computed_first() -> Result<()> {
+    let (a, b) = (numbers()?, numbers()? * 0.5);
+    let (rows, column) = (&a + 1.0, Array::<f64>::full([N], 2.0)? + 1.0);
+    let product = rows.matmul(&b);
+    assert!(!rows.is_pending() && !b.is_pending());
+    let element = |i: usize, j: usize| (0..N).map(|k| (at(i, k) + 1.0) * at(k, j) * 0.5).sum::<f64>();
+    for (found, expected) in product.to_vec()?.iter().zip(expected(element)) {
+        assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{found} {expected}");
+    }
+    let twice = (&a + 1.0).matmul(&column);
+    let element = |i: usize| (0..N).map(|k| (at(i, k) + 1.0) * 3.0).sum::<f64>();
+    assert_eq!(twice.to_vec()?, (0..N).map(element).collect::<Vec<_>>());
+    Ok(())
+}
+
 #[test]
 fn a_host_view_lends_its_elements_and_no_others() {
     let a = Array::<i32>::zeros([2, 3000]).unwrap();

@@ -51,7 +51,10 @@ pub use memory::{
 };
 pub use num_complex::Complex;
 pub use ops::Op;
-pub use plan::{Family, IndexedAxis, LaunchPlan, MAX_PLAN_DIMS, MatrixProduct, Operand, ProductSide, Stored};
+pub use plan::{
+    Family, IndexedAxis, LaunchPlan, MAX_PLAN_DIMS, MatrixProduct, Operand, ProductSide, Stored,
+    VectorProduct,
+};
 pub use program::{Arg, Fold, MAX_CONSTS, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Program, ProgramBuilder, Step};
 pub use promotion::{
     Casting, DtypeSupport, FloatInfo, IntInfo, Weak, can_cast, comparison_type, promote_types, result_type,

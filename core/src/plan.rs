@@ -13,7 +13,7 @@ use crate::program::{Fold, Program};
 
 mod product;
 
-pub use product::{MatrixProduct, ProductSide};
+pub use product::{MatrixProduct, ProductSide, VectorProduct};
 
 /// Dimensions a plan has at most, after coalescing.
 pub const MAX_PLAN_DIMS: usize = 8;
@@ -76,6 +76,12 @@ pub enum Family {
         descending: bool,
         /// The output holds the places that the elements come from, as `int64`, instead of the elements.
         indices: bool,
+    },
+    /// As [`Sort`](Family::Sort) of elements, from the smallest, of which only those at some places of a row are asked for: what the
+    /// output has at the others is not said. Elements that are equal though their bits differ may be in any order.
+    Select {
+        /// The places; at least one.
+        places: Range<usize>,
     },
     /// Every output element is an element of input 0, at places that further inputs of dtype `int64` name: of axis `k` of
     /// [`axes`](Family::Gather::axes), input `k + 1` does. Input 0's strides say the rest, and are 0 along dimensions

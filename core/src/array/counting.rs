@@ -314,8 +314,17 @@ impl UsmArray {
             Some(range) => range,
             None if self.is_empty() => (0.0, 1.0),
             None => {
-                let extreme = |reduction| Ok::<_, Error>(self.reduce_all(reduction)?.weak().to_c128().re);
-                (extreme(Reduction::Min)?, extreme(Reduction::Max)?)
+                // They are read for the ends, which one pass finds, and for the counts.
+                self.elements().memory()?;
+                let ends = [Reduction::Min, Reduction::Max];
+                let [low, high] = match ends.map(|end| self.reduce_all_at_once(end)) {
+                    [Some(low), Some(high)] => [low, high],
+                    _ => {
+                        let [low, high] = ends.map(|end| self.reduce(end, None, false));
+                        [low?.item()?, high?.item()?]
+                    }
+                };
+                (low.weak().to_c128().re, high.weak().to_c128().re)
             }
         };
         if !low.is_finite() || !high.is_finite() || low > high {

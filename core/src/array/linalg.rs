@@ -137,6 +137,12 @@ impl UsmArray {
         }
         let mut shape = broadcast_shapes(&[&row.shape()[..left], &column.shape()[..right]])?;
         shape.extend([m, n, k]);
+        // What each of several rows or columns is multiplied with is computed once.
+        for (factor, times) in [(&row, n), (&column, m)] {
+            if times > 1 {
+                factor.elements().settle()?;
+            }
+        }
         let product = factors.contract(&row.expand_dims(&[-2])?, &column.expand_dims(&[-3])?, &shape)?;
         let mut gone: SmallVec<[isize; 2]> = SmallVec::new();
         if self.ndim() == 1 {

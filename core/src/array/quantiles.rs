@@ -1,9 +1,9 @@
-//! Quantiles, by sorting.
+//! Quantiles, by selection of the elements at their places; by sorting where these differ from row to row.
 
 use super::addressing::IndexMode;
 use super::elementwise::interim;
 use super::functions::number;
-use super::{ArrayOrScalar, UsmArray, elementwise, stack};
+use super::{ArrayOrScalar, Reduction, UsmArray, elementwise, stack};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem};
@@ -65,15 +65,32 @@ impl UsmArray {
         let mut extents: Vec<isize> = kept.iter().map(|&axis| self.shape()[axis].cast_signed()).collect();
         extents.push(count.cast_signed());
         let wide = self.wide(out);
-        let sorted = self.permute_dims(&order)?.astype(wide)?.reshape(&extents)?.sort(-1, false)?;
-        let numbers = match ignore_nan && self.dtype.kind() == DtypeKind::Float {
-            true => Some(sorted.numbers_of_rows()?),
-            false => None,
+        let rows = self.permute_dims(&order)?.astype(wide)?.reshape(&extents)?;
+        let float = self.dtype.kind() == DtypeKind::Float;
+        let (sorted, numbers) = if ignore_nan && float {
+            let sorted = rows.sort(-1, false)?;
+            let numbers = sorted.numbers_of_rows()?;
+            (sorted, Some(numbers))
+        } else {
+            let places = parts.iter().map(|part| place(part * (count - 1) as f64, method));
+            let (from, to) = places.fold((count, 0), |(from, to), (low, high, _)| {
+                (from.min(low as usize), to.max((high as usize + 1).min(count)))
+            });
+            (rows.select_places(-1, from..to)?, None)
+        };
+        let nan = match &numbers {
+            // A row's largest is NaN where there is one.
+            None if float => Some(rows.reduce(Reduction::Max, Some(&[-1]), false)?.unary(Op::IsNan)?),
+            _ => None,
         };
         let value = |part: &f64| {
-            let value = match &numbers {
-                Some(numbers) => sorted.quantile_of(*part, numbers, method)?,
-                None => sorted.quantile_at(*part, count, method)?,
+            let value = match (&numbers, &nan) {
+                (Some(numbers), _) => sorted.quantile_of(*part, numbers, method)?,
+                (None, None) => sorted.quantile_at(*part, count, method)?,
+                (None, Some(nan)) => {
+                    let value = sorted.quantile_at(*part, count, method)?;
+                    elementwise(Op::Where, &[nan.into(), number(f64::NAN), (&value).into()])?
+                }
             };
             shaped(if wide == out { value } else { value.astype(out)? }, None)
         };
@@ -103,19 +120,14 @@ impl UsmArray {
         self.slice(&[SliceItem::Ellipsis, SliceItem::Index(place.cast_signed())])
     }
 
-    /// The quantile of sorted rows; NaN where a row has one.
+    /// The quantile of rows with the elements at its places.
     fn quantile_at(&self, part: f64, count: usize, method: QuantileMethod) -> Result<Self> {
         let (low, high, weight) = place(part * (count - 1) as f64, method);
         let (low, high) = (low as usize, (high as usize).min(count - 1));
-        let value = match low == high || weight == 0.0 {
-            true => self.column(low)?,
-            false => between(&self.column(low)?, &self.column(high)?, number(weight))?,
-        };
-        // NaN stands last.
-        let last = self.column(count - 1)?;
-        let nan = interim(Op::IsNan, &[(&last).into()])?;
-        drop(last);
-        elementwise(Op::Where, &[(&nan).into(), number(f64::NAN), (&value).into()])
+        match low == high || weight == 0.0 {
+            true => self.column(low),
+            false => between(&self.column(low)?, &self.column(high)?, number(weight)),
+        }
     }
 
     /// The quantile of as many of the first elements of sorted rows as are named for each; NaN of none.

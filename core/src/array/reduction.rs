@@ -228,7 +228,7 @@ impl UsmArray {
 
     /// [`reduce_all`](Self::reduce_all) of a few elements, on the calling thread, without an array for the result; `None` where
     /// something stands against that.
-    fn reduce_all_at_once(&self, reduction: Reduction) -> Option<Scalar> {
+    pub(super) fn reduce_all_at_once(&self, reduction: Reduction) -> Option<Scalar> {
         let (accumulator, out) = self.folded_at_once(reduction)?;
         let value = immediate::fold_all(self, accumulator, reduction.fold())?;
         match reduction {

@@ -1,6 +1,8 @@
 //! Sorting along an axis. NaN stands behind everything in either direction, complex numbers are ordered by their real,
 //! then their imaginary part; equal elements keep their order always.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use super::UsmArray;
@@ -24,7 +26,7 @@ impl UsmArray {
     /// # Errors
     /// [`Error::Axis`], [`Error::Alloc`]; [`Error::Unsupported`] where the device does not sort.
     pub fn sort(&self, axis: isize, descending: bool) -> Result<Self> {
-        self.sorted(axis, descending, false)
+        self.sorted(axis, Family::Sort { descending, indices: false })
     }
 
     /// The places, as `int64`, of the elements of the [sorted](Self::sort) array.
@@ -32,28 +34,46 @@ impl UsmArray {
     /// # Errors
     /// As for [`sort`](Self::sort).
     pub fn argsort(&self, axis: isize, descending: bool) -> Result<Self> {
-        self.sorted(axis, descending, true)
+        self.sorted(axis, Family::Sort { descending, indices: true })
     }
 
-    fn sorted(&self, axis: isize, descending: bool, indices: bool) -> Result<Self> {
+    /// A copy whose elements at some places along an axis are those of the [sorted](Self::sort) array, but that equal ones may be in
+    /// any order; at other places it may have any of the others, or anything.
+    ///
+    /// # Errors
+    /// As for [`sort`](Self::sort).
+    pub(super) fn select_places(&self, axis: isize, places: Range<usize>) -> Result<Self> {
+        self.sorted(axis, Family::Select { places })
+    }
+
+    fn sorted(&self, axis: isize, family: Family) -> Result<Self> {
         let axis = normalize_axis("axis", axis, self.ndim())?.cast_signed();
-        let dtype = if indices { Dtype::I64 } else { self.dtype() };
+        let (dtype, row) = match family {
+            Family::Sort { descending, indices } => {
+                (if indices { Dtype::I64 } else { self.dtype() }, Some(RowWork::Sort { descending, indices }))
+            }
+            _ => (self.dtype(), None),
+        };
         if self.ndim() == 1
-            && let Some(row) = OnRow::of(RowWork::Sort { descending, indices }, &[self])
+            && let Some(row) = row.and_then(|work| OnRow::of(work, &[self]))
             && let Some(sorted) = row.fresh(self.len(), dtype)?
         {
             return Ok(sorted);
         }
+        let selects = matches!(family, Family::Select { .. });
         let out = Self::empty(self.queue(), self.shape(), dtype, self.usm_kind())?;
         // The axis that is sorted along is the pass's last.
         let (from, to) = (self.move_axis(axis, -1)?, out.move_axis(axis, -1)?);
         let pass = Pass {
             program: Program::convert(self.dtype(), self.dtype()),
-            family: Family::Sort { descending, indices },
+            family,
             dims: from.shape().into(),
             inputs: SmallVec::from_iter([Walk::along(&from)]),
             output: Walk::along(&to),
         };
+        if selects && !pass.has_kernel(self.queue()) {
+            return self.sort(axis, false);
+        }
         pass.submit(self.queue(), &[])?;
         Ok(out)
     }

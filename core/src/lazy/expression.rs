@@ -118,7 +118,7 @@ impl Settled {
             }
         }
         if root {
-            self.find_held(recorded, obstacles, true);
+            self.find_held(recorded, obstacles);
         }
     }
 
@@ -138,20 +138,15 @@ impl Settled {
         all.iter().any(|memory| of_folds.iter().any(|fold| !fold.contains(memory)))
     }
 
-    /// Nodes that are held from outside and cannot be kept by the pass: all but the first few, and in a reduction all
-    /// but an operand that is computed on the way for the first time.
-    fn find_held(&mut self, root: &Recorded, obstacles: &mut Vec<Arc<Node>>, at_root: bool) {
+    /// Nodes that are held from outside and cannot be kept by the pass: all but the first few, and in a reduction, which keeps
+    /// none, those that were computed on the way before.
+    fn find_held(&mut self, root: &Recorded, obstacles: &mut Vec<Arc<Node>>) {
         let mut held: Vec<Arc<Node>> = Vec::new();
         self.collect_held(root, &mut held);
         for (number, node) in held.into_iter().enumerate() {
-            let direct = at_root
-                && root
-                    .arrays()
-                    .any(|a| a.elements().pending().is_some_and(|operand| Arc::ptr_eq(operand, &node)));
-            let keep = if self.reduction {
-                direct && !node.peeked.load(Ordering::Relaxed)
-            } else {
-                number + 1 < MAX_OUTPUTS
+            let keep = match self.reduction {
+                true => !node.peeked.load(Ordering::Relaxed),
+                false => number + 1 < MAX_OUTPUTS,
             };
             if keep {
                 self.held.push(Arc::as_ptr(&node));

@@ -49,13 +49,15 @@ use crate::memory::schedule::Batch;
 use crate::memory::track::wait_while;
 use crate::memory::{Alone, Memory, UsmKind};
 use crate::ops::Op;
+use crate::program::{MAX_CONSTS, MAX_STEPS};
 use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
 use crate::scalar::Scalar;
 use crate::sync::{Mutex, MutexGuard};
 
-/// Operations that a recorded expression has at most before its operands are flushed.
-const MAX_RECORDED_STEPS: usize = 16;
+/// Operations that a recorded expression has at most before its operands are flushed, with the conversions of their operands: a
+/// program has room for a few more, of its result.
+const MAX_RECORDED_STEPS: usize = MAX_STEPS - 4;
 /// Arrays that a recorded expression reads at most before its operands are flushed.
 const MAX_RECORDED_LEAVES: usize = 12;
 /// Results of at most this many bytes are computed at once if their operands are ready: recording costs more than it
@@ -78,6 +80,18 @@ impl Elements {
         match self {
             Self::Memory(memory) => Ok(memory),
             Self::Recorded(node) => node.memory(),
+        }
+    }
+
+    /// Gives memory to what is computed, but not to what is only converted, or waits to be folded: a product has a place for that.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let computed = |work: &Option<Work>| match work {
+            Some(Work::Map(recorded)) => recorded.array().is_none(),
+            _ => false,
+        };
+        match self.pending() {
+            Some(node) if computed(&node.work()) => node.flush().map(drop),
+            _ => Ok(()),
         }
     }
 
@@ -116,10 +130,13 @@ impl Elements {
         Some([ready(a)?, ready(b)?])
     }
 
-    /// Notes that a reduction has computed pending elements on the way.
+    /// Notes that a reduction has computed pending elements on the way, with those that they are computed from.
     pub(crate) fn note_peek(&self) {
         if let Some(node) = self.pending() {
             node.peeked.store(true, Ordering::Relaxed);
+            if let Some(Work::Map(recorded)) = &*node.work() {
+                recorded.arrays().for_each(|array| array.elements().note_peek());
+            }
         }
     }
 
@@ -226,6 +243,25 @@ impl Recorded {
         }
     }
 
+    /// Steps that it takes of a program: itself, and conversions. One with several constants counts as so many, as a program has
+    /// room for as many constants as steps.
+    fn steps(&self) -> usize {
+        const _: () = assert!(MAX_CONSTS >= MAX_STEPS);
+        let (mut constants, mut conversions) = (0, 0);
+        for (position, operand) in self.operands.iter().enumerate() {
+            let dtype = match operand {
+                Source::Array(array) => array.dtype(),
+                Source::Index(_) => Dtype::I64,
+                Source::Scalar(_) => {
+                    constants += 1;
+                    continue;
+                }
+            };
+            conversions += usize::from(dtype != self.wanted(position));
+        }
+        conversions + constants.max(1)
+    }
+
     /// The dtype that an operand is converted to.
     pub(crate) fn wanted(&self, position: usize) -> Dtype {
         self.op.operand_dtype(position, self.dtype)
@@ -271,8 +307,9 @@ impl Node {
         let mut operands: SmallVec<[&Elements; 3]> = recorded.arrays().map(UsmArray::elements).collect();
         // The longest first.
         operands.sort_by_key(|elements| std::cmp::Reverse(elements.pending().map_or(0, |node| node.steps)));
+        let own = recorded.steps();
         let size = |operands: &[&Elements]| {
-            operands.iter().fold((1, 0), |(steps, leaves), elements| match elements.pending() {
+            operands.iter().fold((own, 0), |(steps, leaves), elements| match elements.pending() {
                 Some(node) => (steps + node.steps, leaves + node.leaves),
                 None => (steps, leaves + 1),
             })

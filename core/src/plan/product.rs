@@ -38,7 +38,48 @@ pub struct MatrixProduct {
     pub batch: SmallVec<[ProductSide; MAX_PLAN_DIMS]>,
 }
 
+/// The product of a vector with a matrix that a reduction is: over `n` and `k`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VectorProduct {
+    /// As for [`MatrixProduct`].
+    pub dtype: Dtype,
+    /// As for [`MatrixProduct`].
+    pub converted: bool,
+    /// Which input is the matrix: 0 or 1.
+    pub matrix: usize,
+    /// What the matrix and the output have.
+    pub n: ProductSide,
+    /// What is summed along.
+    pub k: ProductSide,
+}
+
 impl LaunchPlan {
+    /// The product of a vector with a matrix that a reduction is; `None` where it is anything else, as a sum of products that would have
+    /// been stored, whose order is theirs.
+    #[must_use]
+    pub fn vector_product(&self) -> Option<VectorProduct> {
+        let Family::Reduce { fold: Fold::Op(Op::Add), finish: None, stored: None, .. } = &self.family else {
+            return None;
+        };
+        let (dtype, converted) = self.factors()?;
+        let sides = self.sides();
+        let &[first, second] = &sides[..] else { return None };
+        let (n, k) = if first.steps[OUT] == 0 { (second, first) } else { (first, second) };
+        let summed = k.steps[OUT] == 0 && k.steps[A] != 0 && k.steps[B] != 0;
+        let matrix = match [n.steps[A], n.steps[B]] {
+            [_, 0] => A,
+            [0, _] => B,
+            _ => return None,
+        };
+        (summed && n.steps[OUT] != 0 && n.steps[matrix] != 0).then_some(VectorProduct {
+            dtype,
+            converted,
+            matrix,
+            n,
+            k,
+        })
+    }
+
     /// The matrix products that a reduction is; `None` where it is anything else, or has but one row or column.
     ///
     /// A matrix product arrives as a reduction: the products of two inputs over dimensions `(…, m, n, k)`, of which the

@@ -2,20 +2,22 @@
 //!
 //! A matrix product arrives as a reduction ([`LaunchPlan::product`]). Floats go to the `gemm` crate; its results do not depend
 //! on the number of threads, as it cuts `k` by the size of the caches alone. Integers, whose sums wrap and so are the same in
-//! any order, have the blocks of [`integer`](super::integer).
+//! any order, have the blocks of [`integer`](super::integer), and floats of a few rows and columns the loops of
+//! [`few`](super::few).
 
 use smallvec::SmallVec;
 use stridewise_core::{Complex, Dtype, LaunchPlan, MAX_PLAN_DIMS, ProductSide, Result};
 
+use super::few::few;
 use super::space::{Space, View};
 use super::{Address, Tuning, integer, split};
 use crate::fork_join;
 use crate::simd::Isa;
 
 /// Views of a space.
-const A: usize = 0;
-const B: usize = 1;
-const OUT: usize = 2;
+pub(super) const A: usize = 0;
+pub(super) const B: usize = 1;
+pub(super) const OUT: usize = 2;
 
 /// Multiplications up to which a product is not worth several threads, nor is part of one.
 const SMALL: usize = 32 * 32 * 32;
@@ -136,9 +138,18 @@ impl Product {
     /// # Safety
     /// The plan's contract.
     unsafe fn range(&self, start: usize, end: usize, tuning: &Tuning) -> Result<()> {
+        let few = few(self, tuning.isa);
+        let mut cursor = self.batch.seek(start);
         for matrix in start..end {
-            let cursor = self.batch.seek(matrix);
+            if matrix > start {
+                self.batch.advance(&mut cursor, 1);
+            }
             let at = [cursor.at[A], cursor.at[B], cursor.at[OUT]];
+            if let Some(run) = few {
+                // SAFETY: the caller's contract; the function is for this product.
+                unsafe { run(at[OUT], at[A], at[B], std::ptr::from_ref(self).cast(), 0, 1) };
+                continue;
+            }
             // SAFETY: for all of these: the caller's contract.
             unsafe {
                 match self.dtype {

@@ -17,6 +17,8 @@ const TABLES: usize = 4;
 const FEW: usize = 512;
 /// Elements that a thread counts at least.
 const PART: usize = 16 << 10;
+/// Elements whose places are found before they are counted: by loops of which the compiler makes vector code where it can.
+const BLOCK: usize = 256;
 
 /// Counts the places.
 ///
@@ -26,9 +28,13 @@ const PART: usize = 16 << 10;
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn count(plan: &LaunchPlan, axis: &IndexedAxis, tuning: &Tuning) -> Result<()> {
-    let place = |place: i64| usize::try_from(place).unwrap_or(usize::MAX);
+    let places = |elements: &[i64], places: &mut [usize]| {
+        for (place, &element) in places.iter_mut().zip(elements) {
+            *place = usize::try_from(element).unwrap_or(usize::MAX);
+        }
+    };
     // SAFETY: the same contract.
-    unsafe { tabulate(plan, axis, tuning, place) }
+    unsafe { tabulate(plan, axis, tuning, places) }
 }
 
 /// Counts the elements between edges.
@@ -53,57 +59,99 @@ pub(super) unsafe fn histogram(
     }
 }
 
+/// A floating type of elements and edges.
+trait Edge: Copy + PartialOrd + Into<f64> + bytemuck::Zeroable + Sync {
+    /// The least and the greatest.
+    const ENDS: [Self; 2];
+    /// The next number above.
+    fn above(self) -> Self;
+}
+impl Edge for f32 {
+    const ENDS: [Self; 2] = [Self::NEG_INFINITY, Self::INFINITY];
+    fn above(self) -> Self {
+        self.next_up()
+    }
+}
+impl Edge for f64 {
+    const ENDS: [Self; 2] = [Self::NEG_INFINITY, Self::INFINITY];
+    fn above(self) -> Self {
+        self.next_up()
+    }
+}
+
 /// # Safety
 /// As for [`histogram`]; elements and edges are of the type.
-unsafe fn between<T: Copy + PartialOrd + Into<f64> + bytemuck::Zeroable + Sync>(
+unsafe fn between<T: Edge>(
     plan: &LaunchPlan,
     axis: &IndexedAxis,
     out: &IndexedAxis,
     tuning: &Tuning,
 ) -> Result<()> {
-    let mut edges: Vec<T> = heap::zeroed(SCRATCH, axis.extent)?;
+    // From where a bin begins to where the next one does. Before the first and behind the last there is one of what is not counted,
+    // so that one comparison tells whether an element is in the bin that was guessed.
+    let bins = axis.extent - 1;
+    let mut bounds: Vec<[T; 2]> = heap::zeroed(SCRATCH, bins + 2)?;
     let from = plan.inputs[1].ptr.as_ptr().cast::<T>();
-    for (i, edge) in (0_isize..).zip(&mut edges) {
+    for (i, k) in (0_isize..).zip(0..axis.extent) {
         // SAFETY: the caller's contract: so many edges are there.
-        *edge = unsafe { from.wrapping_offset(axis.stride * i).read_unaligned() };
+        let edge = unsafe { from.wrapping_offset(axis.stride * i).read_unaligned() };
+        // The last bin has both of its edges.
+        let edge = if k == bins { edge.above() } else { edge };
+        (bounds[k][1], bounds[k + 1][0]) = (edge, edge);
     }
-    let last = axis.extent - 2;
-    let (low, high): (f64, f64) = (edges[0].into(), edges[last + 1].into());
-    let scale = (last + 1) as f64 / (high - low);
-    let place = |x: T| {
-        if !(x >= edges[0] && x <= edges[last + 1]) {
-            return usize::MAX;
+    [bounds[0][0], bounds[bins + 1][1]] = T::ENDS;
+    let (low, above) = (bounds[1][0], bounds[bins + 1][0]);
+    // SAFETY: as above, the last edge.
+    let high = unsafe { from.wrapping_offset(axis.stride * bins.cast_signed()).read_unaligned() };
+    let (first, scale): (f64, f64) = (low.into(), bins as f64 / (high.into() - low.into()));
+    let behind = ((bins + 1) as f64).min(f64::from(i32::MAX));
+    let guess = |x: T| {
+        // Of edges that are evenly apart it is this bin, or where something was rounded, one beside it. NaN, of edges that are equal
+        // too, becomes the one before all.
+        let near = (x.into() - first) * scale + 1.0;
+        let near = if near > 0.0 { near } else { 0.0 };
+        let near = if near < behind { near } else { behind };
+        // SAFETY: it is between these ends, which an `i32` has.
+        unsafe { near.to_int_unchecked::<i32>() }
+    };
+    let bounds = &bounds;
+    let places = |elements: &[T], places: &mut [usize]| {
+        let mut guesses = [0; BLOCK];
+        for (to, &x) in guesses.iter_mut().zip(elements) {
+            *to = guess(x);
         }
-        // Of edges that are evenly apart it is this bin, or where something was rounded, one beside it. NaN, of edges that are equal,
-        // becomes 0.
-        let near = (((x.into() - low) * scale) as usize).min(last);
-        if x >= edges[near] && (near == last || x < edges[near + 1]) {
-            return near;
+        for ((place, &x), guess) in places.iter_mut().zip(elements).zip(guesses) {
+            let mut bin = guess as usize;
+            let [from, to] = bounds[bin];
+            if !(x >= from && x < to) {
+                bin = if x >= low && x < above { searched(bounds, x) } else { 0 };
+            }
+            // The one before all has no place, nor has the one behind.
+            *place = bin.wrapping_sub(1);
         }
-        searched(&edges, x)
     };
     // SAFETY: the same contract.
-    unsafe { tabulate(plan, out, tuning, place) }
+    unsafe { tabulate(plan, out, tuning, places) }
 }
 
 /// The bin of an element that is in one.
 #[cold]
-fn searched<T: PartialOrd + Copy>(edges: &[T], x: T) -> usize {
-    edges.partition_point(|&edge| edge <= x).saturating_sub(1).min(edges.len() - 2)
+fn searched<T: PartialOrd + Copy>(bounds: &[[T; 2]], x: T) -> usize {
+    bounds[1..].partition_point(|&[from, _]| from <= x)
 }
 
-/// Counts the places of all elements; one beyond the axis is of none.
+/// Counts the places of all elements, which `places` finds, no more than [`BLOCK`] at a time; one beyond the axis is of none.
 ///
 /// # Errors
 /// There is no memory for the tables.
 ///
 /// # Safety
 /// The contract of [`run`](super::run); the elements of input 0 are of the type.
-unsafe fn tabulate<T: Copy>(
+unsafe fn tabulate<T: Copy + bytemuck::Zeroable>(
     plan: &LaunchPlan,
     axis: &IndexedAxis,
     tuning: &Tuning,
-    place: impl Fn(T) -> usize + Sync,
+    places: impl Fn(&[T], &mut [usize]) + Sync,
 ) -> Result<()> {
     let (elements, len) = (&plan.inputs[0], plan.dims[0]);
     let (from, step) = (Address(elements.ptr.as_ptr()), elements.strides[0]);
@@ -113,26 +161,31 @@ unsafe fn tabulate<T: Copy>(
     let run = |part: usize| -> Result<()> {
         let bound = |part: usize| (len as u128 * part as u128 / parts as u128) as usize;
         let (start, end) = (bound(part), bound(part + 1));
-        let place = |i: usize| {
-            let element = from.at(0).cast::<T>().wrapping_offset(step * i.cast_signed());
-            // SAFETY: the caller's contract: the element of this number is in memory, and nobody writes it.
-            place(unsafe { element.read_unaligned() })
-        };
         let tables = if axis.extent <= FEW { TABLES } else { 1 };
         let mut counts: Vec<i64> = heap::zeroed(SCRATCH, tables * axis.extent)?;
-        if tables == TABLES {
-            let (front, back) = counts.split_at_mut(2 * axis.extent);
-            let ((a, b), (c, d)) = (front.split_at_mut(axis.extent), back.split_at_mut(axis.extent));
-            let whole = start + (end - start) / TABLES * TABLES;
-            for i in (start..whole).step_by(TABLES) {
-                one(a, place(i));
-                one(b, place(i + 1));
-                one(c, place(i + 2));
-                one(d, place(i + 3));
+        let (mut block, mut found) = ([T::zeroed(); BLOCK], [0; BLOCK]);
+        for at in (start..end).step_by(BLOCK) {
+            let len = BLOCK.min(end - at);
+            for (i, to) in (at..).zip(&mut block[..len]) {
+                let element = from.at(0).cast::<T>().wrapping_offset(step * i.cast_signed());
+                // SAFETY: the caller's contract: the element of this number is in memory, and nobody writes it.
+                *to = unsafe { element.read_unaligned() };
             }
-            (whole..end).for_each(|i| one(a, place(i)));
-        } else {
-            (start..end).for_each(|i| one(&mut counts, place(i)));
+            places(&block[..len], &mut found[..len]);
+            if tables == TABLES {
+                let (front, back) = counts.split_at_mut(2 * axis.extent);
+                let ((a, b), (c, d)) = (front.split_at_mut(axis.extent), back.split_at_mut(axis.extent));
+                let (fours, rest) = found[..len].as_chunks::<TABLES>();
+                for &[i, j, k, l] in fours {
+                    one(a, i);
+                    one(b, j);
+                    one(c, k);
+                    one(d, l);
+                }
+                rest.iter().for_each(|&place| one(a, place));
+            } else {
+                found[..len].iter().for_each(|&place| one(&mut counts, place));
+            }
         }
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
         for counts in counts.chunks_exact(axis.extent) {

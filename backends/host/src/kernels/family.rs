@@ -13,7 +13,7 @@ pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
             moved_refused(program).or_else(|| places_refused(program, axes.len()))
         }
         Family::Scan { fold } => scan_refused(program, *fold),
-        Family::Sort { .. } | Family::Top { .. } => moved_refused(program),
+        Family::Sort { .. } | Family::Select { .. } | Family::Top { .. } => moved_refused(program),
         Family::Accumulate { .. } => {
             moved_refused(program).or_else(|| places_refused(program, 1)).or_else(|| {
                 let dtype = program.inputs()[0];
@@ -98,6 +98,7 @@ pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
         // By vectors.
         Family::Sort { indices: false, .. } if matches!(size, 4 | 8) => 1500 + 400 * size,
         Family::Sort { .. } => 15_000 + 1000 * size,
+        Family::Select { .. } => 1000 + 100 * size,
         Family::Search { table, .. } | Family::Contains { table, .. } => {
             300 * (usize::BITS - table.extent.leading_zeros()) as usize + 100 * size
         }

@@ -15,6 +15,7 @@ mod count;
 mod deviation;
 mod entry;
 mod family;
+mod few;
 mod fold;
 mod folding;
 mod fused;
@@ -26,6 +27,7 @@ mod integer;
 pub(crate) mod lanes;
 mod map;
 mod mask;
+mod narrow;
 mod order;
 mod pack;
 mod partials;
@@ -146,11 +148,13 @@ unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
     unsafe {
         match &plan.family {
             Family::Reduce { .. } if contract::contract(plan, tuning)? => {}
+            Family::Reduce { .. } if narrow::narrow(plan, tuning)? => {}
             Family::Reduce { .. } => reduce::reduce(std::slice::from_ref(plan), tuning)?,
             Family::Map => tile::map(plan, tuning)?,
             Family::Gather { axes } => gather::gather(plan, axes, tuning),
             Family::Scatter { axes } => gather::scatter(plan, axes, tuning),
             Family::Sort { descending, indices } => sort::sort(plan, *descending, *indices, tuning)?,
+            Family::Select { places } => sort::select(plan, places, tuning)?,
             Family::Search { table, right } => {
                 search::search(plan, table, Found::Place { right: *right }, tuning)?
             }

@@ -275,25 +275,35 @@ pub(super) unsafe fn gather_rows(
     len: usize,
 ) {
     let inner = walk.dims.len() - 1;
-    let stride = walk.strides[inner];
-    if inner > 0 && walk.dims[inner] < CALLED {
-        let (extent, pitch) = (walk.dims[inner], walk.strides[inner - 1]);
+    let (row, stride) = (walk.dims[inner], walk.strides[inner]);
+    let again = len > row && walk.strides[..inner].iter().all(|&step| step == 0);
+    if !again && inner > 0 && row < CALLED {
+        let pitch = walk.strides[inner - 1];
         with_size!(size, T => planes(src.cast_mut(), walk, len, |from, offset, rows, stretch| {
             let dst = dst.cast::<T>();
             // SAFETY: the caller's contract; several rows are whole ones.
             unsafe {
                 match rows {
                     1 => gather_run::<T>(isa, dst.add(offset), from, stride, stretch),
-                    _ => short_rows::<T>(dst.add(offset), from, (extent, stride), (rows, pitch)),
+                    _ => short_rows::<T>(dst.add(offset), from, (row, stride), (rows, pitch)),
                 }
             }
         }));
         return;
     }
-    with_size!(size, T => runs(src.cast_mut(), walk, len, |from, offset, stretch| {
+    let once = if again { row } else { len };
+    with_size!(size, T => runs(src.cast_mut(), walk, once, |from, offset, stretch| {
         // SAFETY: the caller's contract; a stretch is part of the `len` elements.
         unsafe { gather_run::<T>(isa, dst.cast::<T>().add(offset), from, stride, stretch) }
     }));
+    // A row that is the same again and again is gathered once; what is there is copied behind itself.
+    let mut done = once;
+    while done < len {
+        let more = done.min(len - done);
+        // SAFETY: the caller's contract; of `len` elements, `done` are there.
+        unsafe { std::ptr::copy_nonoverlapping(dst, dst.add(done * size), more * size) };
+        done += more;
+    }
 }
 
 /// Gathers rows of fewer than [`CALLED`] elements of a size, one after another; see [`short_rows`].

@@ -11,6 +11,7 @@ mod network;
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use stridewise_core::Result;
 use stridewise_core::memory::heap;
@@ -30,6 +31,8 @@ const AHEAD: usize = 8;
 const PATIENCE: u32 = 2;
 /// Vectors that a pivot is found among, by threes.
 const TRIPLES: usize = 3;
+/// Words of which all are sorted where some are selected.
+const FEW_LEFT: usize = 1 << 10;
 /// Words of the longest run that a division copies out of the way: fewer than it reads at a time.
 const MOST_LEFT: usize = AHEAD * 16;
 
@@ -83,6 +86,38 @@ impl Quick {
         }
     }
 
+    /// Puts the words at some places that they have in order: only the parts that these are in are divided.
+    ///
+    /// # Safety
+    /// As for [`arrange`](Self::arrange).
+    unsafe fn select(&self, words: Address, len: usize, places: Range<usize>, left: u32) {
+        let at = words.at(0);
+        // SAFETY: for all of this function: the caller's contract; parts on either side are disjoint.
+        unsafe {
+            if len <= FEW_LEFT || left == 0 {
+                if len > 1 {
+                    (self.sort)(at, at, at, at, left, len);
+                }
+                return;
+            }
+            let mut ends = [0_usize; 2];
+            (self.divide)(at, (&raw mut ends).cast(), at, at, 0, len);
+            let [low, high] = ends;
+            if places.start < low {
+                self.select(words, low, places.start..places.end.min(low), left - 1);
+            }
+            if places.end > high {
+                let from = places.start.max(high) - high;
+                self.select(
+                    Address(words.at(high * self.size)),
+                    len - high,
+                    from..places.end - high,
+                    left - 1,
+                );
+            }
+        }
+    }
+
     /// Sorts the elements, of 4 or 8 bytes, of the rows `start..end`, each with as many threads.
     ///
     /// # Errors
@@ -125,12 +160,21 @@ impl Quick {
                         to_words(words, words, order.address(), words, 0, b - a);
                     }
                 });
-                self.arrange(Address(words.at(0)), rows.len, threads);
-                let equal = order.is_float().then(|| match size {
+                let places = rows.only.clone().unwrap_or(0..rows.len);
+                match &rows.only {
+                    Some(places) => self.select(words, rows.len, places.clone(), patience(rows.len)),
+                    None => self.arrange(words, rows.len, threads),
+                }
+                let all = rows.only.is_none();
+                let equal = (all && order.is_float()).then(|| match size {
                     4 => Equal::of::<i32>(words.at(0).cast(), rows),
                     _ => Equal::of::<i64>(words.at(0).cast(), rows),
                 });
                 share(&|a, b| {
+                    let (a, b) = (a.max(places.start), b.min(places.end));
+                    if a >= b {
+                        return;
+                    }
                     let words = words.at(a * size);
                     to_elements(words, words, order.address(), words, 0, b - a);
                     if !dense {

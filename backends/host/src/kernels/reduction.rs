@@ -291,14 +291,14 @@ impl Reduction {
         })
     }
 
-    /// The program over the rows of all outputs.
+    /// The program over the points of a row of outputs; of short rows, of all outputs. Its views begin at the row's.
     fn many(program: &Program, acc: Dtype, [kept, along]: [&Space; 2], isa: Isa) -> Option<Tiles> {
         let inputs = along.views.len();
-        let mut space = kept.clone();
-        space.dims.extend(along.dims.iter().copied());
-        space.views.truncate(inputs);
-        for (view, along) in space.views.iter_mut().zip(&along.views) {
-            view.strides.extend(along.strides.iter().copied());
+        let outer = if kept.across { 0 } else { kept.dims.len().saturating_sub(1) };
+        let mut space = along.clone();
+        space.dims.insert_from_slice(0, &kept.dims[outer..]);
+        for (view, kept) in space.views.iter_mut().zip(&kept.views) {
+            view.strides.insert_from_slice(0, &kept.strides[outer..]);
         }
         if space.dims.len() > MAX_PLAN_DIMS {
             return None;
@@ -435,10 +435,17 @@ impl Reduction {
         let (points, size) = (self.folded(), self.partials.acc.size());
         let most = (code.tile_len.min(TILE_BYTES / size) / points).max(1);
         let pitch = (points * size).cast_signed();
+        let kept = self.kept();
+        let row = if kept.across { kept.len() } else { kept.row() };
         let mut done = 0;
         while done < len {
-            let cursor = space.seek((start + done) * points);
-            let mut count = most.min(len - done);
+            let column = (start + done) % row;
+            let first = kept.seek(start + done - column);
+            let mut cursor = space.seek(column * points);
+            for (at, first) in cursor.at[..code.operands()].iter_mut().zip(&first.at) {
+                *at = first.wrapping_add(at.addr());
+            }
+            let mut count = most.min(len - done).min(row - column);
             if !space.across {
                 count = count.min(space.left(&cursor) / points);
             }

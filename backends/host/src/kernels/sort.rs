@@ -6,6 +6,8 @@
 //! for long rows, the standard library's unstable sort for short ones, and a merge of halves by several threads. Numbers
 //! alone are sorted [by vectors](super::quick) where the level has them.
 
+use std::ops::Range;
+
 use bytemuck::Zeroable;
 use smallvec::SmallVec;
 use stridewise_core::memory::heap;
@@ -192,9 +194,24 @@ pub(super) unsafe fn row(
         order: Order::new(dtype, descending),
         indices,
         first: len,
+        only: None,
     };
     // SAFETY: the caller's contract.
     unsafe { rows.range(0, 1, 1) }
+}
+
+/// Puts the elements at some places that they have when their row is sorted.
+///
+/// # Errors
+/// As for [`sort`].
+///
+/// # Safety
+/// The contract of [`run`](super::run).
+pub(super) unsafe fn select(plan: &LaunchPlan, places: &Range<usize>, tuning: &Tuning) -> Result<()> {
+    let len = plan.dims.last().copied().unwrap_or(1);
+    let rows = Rows { only: Some(places.clone()), ..Rows::new(plan, false, false, len, tuning) };
+    // SAFETY: the caller's contract.
+    unsafe { rows.all(tuning.threads) }
 }
 
 impl Rows {
@@ -223,6 +240,7 @@ impl Rows {
             order: Order::new(dtype, descending),
             indices,
             first,
+            only: None,
         }
     }
 
@@ -264,6 +282,8 @@ pub(super) struct Rows {
     indices: bool,
     /// How many of the sorted elements are written, where it is their places that are.
     pub(super) first: usize,
+    /// The places whose elements are asked for, where others are not.
+    pub(super) only: Option<Range<usize>>,
 }
 
 /// A row: the addresses of its first elements.

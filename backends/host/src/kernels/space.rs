@@ -58,6 +58,18 @@ impl View {
         let nearest = self.strides.iter().map(|step| step.unsigned_abs()).min().unwrap_or(0);
         once.then(|| nearest.clamp(self.size, LINE_BYTES))
     }
+
+    /// Whether most of its memory is another one's, too, as of slices of an array that are some places apart.
+    fn shares(&self, other: &Self, dims: &[usize]) -> bool {
+        let alike = !self.index && !other.index && self.size == other.size && self.strides == other.strides;
+        let span: usize = self
+            .strides
+            .iter()
+            .zip(dims)
+            .map(|(step, extent)| step.unsigned_abs() * extent.saturating_sub(1))
+            .sum();
+        alike && self.ptr.addr().abs_diff(other.ptr.addr()) <= span / 2
+    }
 }
 
 /// Extents and operands; extents of 1 are left out, adjacent dimensions are merged where every operand allows it.
@@ -152,6 +164,18 @@ impl Space {
         for v in &mut self.views {
             v.strides.remove(d);
         }
+    }
+
+    /// The first `views` of the operands without those whose memory another one of them reads, too, further on: a cache has it.
+    pub(super) fn apart(&self, views: usize) -> impl Iterator<Item = (usize, &View)> {
+        let views = &self.views[..views];
+        let again = |k: usize, view: &View| {
+            let further = |(other, o): (usize, &View)| {
+                (o.ptr, k).cmp(&(view.ptr, other)).is_gt() && view.shares(o, &self.dims)
+            };
+            views.iter().enumerate().any(further)
+        };
+        views.iter().enumerate().filter(move |&(k, view)| !again(k, view))
     }
 
     /// Number of points.

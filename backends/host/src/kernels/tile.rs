@@ -387,8 +387,16 @@ impl Map {
         space.pair(inputs);
         let alias = |input: usize, output: usize| space.views[input].ptr == space.views[inputs + output].ptr;
         let moved: usize = space.views.iter().map(|v| v.size).sum();
-        let moved_once: usize = space.views.iter().filter_map(View::moved).sum();
-        let read_once = space.views[..inputs].iter().filter_map(View::moved).count();
+        // Slices of one array that are some places apart are read from memory once.
+        let read: SmallVec<[usize; 4]> =
+            space.apart(inputs).filter(|(_, view)| view.moved().is_some()).map(|(k, _)| k).collect();
+        let read_once = read.len();
+        let moved_once: usize = read
+            .iter()
+            .copied()
+            .chain(inputs..space.views.len())
+            .filter_map(|k| space.views[k].moved())
+            .sum();
         let footprint = space.len().saturating_mul(moved_once);
         let far = footprint > FAR_BYTES;
         let access = |view| if far { space.access_apart(view) } else { space.access(view) };
@@ -404,11 +412,10 @@ impl Map {
             let parts = (INPUT_PARTS * read_once).next_power_of_two();
             code.shorten(if gathered { MOST_PARTS } else { parts.clamp(INPUT_PARTS, MOST_PARTS) });
         }
-        let far =
-            |&input: &usize| space.views[input].moved().is_some() && access[input] == Access::Contiguous;
+        let far = |&input: &usize| access[input] == Access::Contiguous;
         let from_memory = read_once == 1 || footprint / FROM_MEMORY > tuning.last_cache_bytes;
         let ahead = match stream && code.has_steps() && from_memory {
-            true => (0..inputs).filter(far).map(|input| Ahead { input, distance: 0 }).collect(),
+            true => read.into_iter().filter(far).map(|input| Ahead { input, distance: 0 }).collect(),
             false => SmallVec::new(),
         };
         Some(Self { tiles: Tiles { code, space, ahead }, moved })

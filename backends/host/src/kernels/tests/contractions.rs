@@ -107,7 +107,13 @@ fn larger_products() {
         for dims in [[1, 100, 300, 130], [1, 130, 20, 600], [9, 40, 41, 42]] {
             check(dtype, &dims, [&[3, 1, 0], &[2, 3, 0], &[2, 1, 0]], 0, &mut rng);
         }
-        // Vectors with matrices, whose rows or whose columns lie closely.
+        // Vectors with matrices, whose rows or whose columns lie closely; few of either, too.
+        for dims in [[1, 1, 8, 5000], [1, 2, 1, 1024], [1, 1, 7, 70], [1, 16, 1, 4099], [1, 1, 3, 64]] {
+            for spread in [0, 3, -1] {
+                check(dtype, &dims, [&[3, 1, 0], &[2, 3, 0], &[2, 1, 0]], spread, &mut rng);
+                check(dtype, &dims, [&[1, 3, 0], &[3, 2, 0], &[2, 1, 0]], spread, &mut rng);
+            }
+        }
         for dims in [[1, 1, 300, 130], [3, 1, 33, 2000], [1, 1, 5000, 70], [2, 300, 1, 130]] {
             check(dtype, &dims, [&[3, 1, 0], &[2, 3, 0], &[2, 1, 0]], 0, &mut rng);
             check(dtype, &dims, [&[1, 3, 0], &[3, 2, 0], &[2, 1, 0]], 0, &mut rng);
@@ -125,6 +131,7 @@ fn the_same_bits_from_any_threads() {
             [1, 1000, 3, 700],
             [1, 17, 5, 20_000],
             [1, 1, 700, 900],
+            [1, 1, 8, 70_000],
             [7, 64, 64, 64],
             [2, 300, 200, 100],
         ] {

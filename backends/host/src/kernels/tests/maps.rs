@@ -447,6 +447,45 @@ fn far_operands_that_lie_apart() {
     }
 }
 
+/// Slices of one array that are some places apart, which all fit a cache, or each, or none.
+#[test]
+fn slices_of_one_array() {
+    let mut rng = Rng(21);
+    let (dims, pitch) = ([37, 141], 150);
+    let mut whole = Array::dense(&[40, pitch], Dtype::F64, &mut rng);
+    let places = [[0, 0], [1, 2], [2, 1], [2, 2]];
+    let program = chain(Dtype::F64);
+    let places = &places[..program.inputs().len()];
+    let expected: Vec<_> = indices(&dims)
+        .iter()
+        .map(|at| {
+            let read = |place: &[usize; 2]| whole.get(&[at[0] + place[0], at[1] + place[1]]);
+            evaluate(&program, &places.iter().map(read).collect::<Vec<_>>()).unwrap()[0]
+        })
+        .collect();
+    let before = Array::new(&dims, vec![pitch as isize, 1], program.output_dtype(0), &mut rng);
+    let ways =
+        [1, 4].into_iter().flat_map(|threads| [0, 70_000, 90_000, CACHE].map(|cache| (threads, cache)));
+    for (&isa, (threads, cache)) in
+        Isa::available().iter().flat_map(|isa| ways.clone().map(move |way| (isa, way)))
+    {
+        let mut out = [before.clone()];
+        let mut launch = plan(program.clone(), Family::Map, &dims, &mut [], &mut out);
+        for [row, column] in places {
+            let mut operand = whole.operand();
+            let ahead = (row * pitch + column) * whole.dtype.size();
+            operand.ptr = stridewise_core::memory::UsmPtr::new(operand.ptr.as_ptr().wrapping_add(ahead));
+            launch.inputs.push(operand);
+        }
+        execute(&launch, isa, threads, cache);
+        untouched(&before, &out[0], &dims);
+        for (at, &expected) in indices(&dims).iter().zip(&expected) {
+            let name = format!("{at:?} on {}, {threads} threads, {cache}", isa.name());
+            assert_eq!(canonical(out[0].get(at)), canonical(expected), "{name}");
+        }
+    }
+}
+
 /// Copies of any number of elements write these and no more, wherever they lie.
 #[test]
 fn copies_write_what_they_read_and_no_more() {

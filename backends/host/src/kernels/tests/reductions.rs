@@ -370,6 +370,53 @@ fn places_of_extremes_in_any_segment() {
     }
 }
 
+/// Short rows of each against each: one operand is the same for all of a row of outputs, the other for all rows.
+#[test]
+fn short_rows_that_come_again() {
+    let mut rng = Rng(31);
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::I16] {
+        let mut program = ProgramBuilder::new();
+        let [a, b] = [0; 2].map(|_| program.input(dtype).unwrap());
+        let apart = program.push(Op::Subtract, &[a, b]).unwrap();
+        let square = program.push(Op::Square, &[apart]).unwrap();
+        program.output(square).unwrap();
+        let program = program.finish().unwrap();
+        for dims in [[3, 70, 8], [2, 100, 5], [70, 3, 8], [9, 9, 3], [1, 300, 2], [3, 65, 100], [2, 2, 64]] {
+            let [_, outputs, k] = dims.map(usize::cast_signed);
+            for strides in
+                [[[k, 0, 1], [0, k, 1]], [[2 * k, 0, 2], [0, -k, -1]], [[1, 0, 9], [0, 1, outputs]]]
+            {
+                let mut inputs = strides.map(|strides| Array::new(&dims, strides.to_vec(), dtype, &mut rng));
+                for input in &mut inputs {
+                    for index in indices(&dims) {
+                        let (at, value) = (input.byte(&index), rng.below(9) as f64 - 4.0);
+                        input.memory.write(at, Scalar::F64(value).cast(dtype));
+                    }
+                }
+                let before = output(&dims, 1, dtype, &mut rng);
+                let fold = Fold::Op(Op::Add);
+                let family = Family::Reduce { fold, reduced: 1, finish: None, stored: None };
+                for (&isa, threads) in Isa::available().iter().flat_map(|isa| [1, 4].map(|n| (isa, n))) {
+                    let mut out = [before.clone()];
+                    let launch = plan(program.clone(), family.clone(), &dims, &mut inputs, &mut out);
+                    execute(&launch, isa, threads, 1 << 25);
+                    untouched(&before, &out[0], &[dims[0], dims[1], 1]);
+                    for at in indices(&dims[..2]) {
+                        let value = |k: usize| {
+                            let x = inputs.each_ref().map(|input| input.get(&[at[0], at[1], k]));
+                            stridewise_core::ops::evaluate(&program, &x).unwrap()[0]
+                        };
+                        let values: Vec<_> = (0..dims[2]).map(value).collect();
+                        let found = out[0].get(&[at[0], at[1], 0]);
+                        let name = format!("{dtype} {dims:?} {strides:?} {at:?} on {}", isa.name());
+                        assert_eq!(found, expected(fold, &values), "{name}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// What ends in a product: of two inputs, of one with itself, of differences, and with one element for all.
 fn programs_of_products(dtype: Dtype) -> [Program; 5] {
     std::array::from_fn(|kind| {

@@ -136,6 +136,37 @@ fn long_rows_by_several_threads() {
     }
 }
 
+/// Some places of rows of every dtype: the elements there are those of the sorted row, or equal to them.
+#[test]
+fn selections_of_places() {
+    let mut rng = Rng(6);
+    let dims = [&[1][..], &[2], &[3, 20], &[2, 1500], &[70_000], &[3, 5000]];
+    for (&dtype, dims) in Dtype::ALL.iter().flat_map(|dtype| dims.map(|dims| (dtype, dims))) {
+        let (kept, row) = (&dims[..dims.len() - 1], dims[dims.len() - 1]);
+        let mut input = Array::new(dims, strides(dims, &mut rng), dtype, &mut rng);
+        fill(&mut input, dims, &mut rng);
+        let before = Array::new(dims, strides(dims, &mut rng), dtype, &mut rng);
+        for places in [0..1, row - 1..row, row / 2..row / 2 + 1, row / 3..2 * row / 3 + 1, 0..row] {
+            for (&isa, threads) in Isa::available().iter().flat_map(|isa| [1, 4].map(|n| (isa, n))) {
+                let (mut inputs, mut outputs) = ([input.clone()], [before.clone()]);
+                let family = Family::Select { places: places.clone() };
+                let launch = plan(Program::convert(dtype, dtype), family, dims, &mut inputs, &mut outputs);
+                execute(&launch, isa, threads, 1 << 25);
+                untouched(&before, &outputs[0], dims);
+                for i in indices(kept) {
+                    let mut values: Vec<Scalar> = (0..row).map(|j| input.in_row(&i, j)).collect();
+                    values.sort_by(|&a, &b| order(a, b, false));
+                    for place in places.clone() {
+                        let found = outputs[0].in_row(&i, place);
+                        let name = format!("{dtype} {dims:?} {places:?} {i:?} {place} on {}", isa.name());
+                        assert_eq!(order(found, values[place], false), Ordering::Equal, "{name}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The bits of the elements of a row: of a form, with special values in some of them.
 fn row(dtype: Dtype, form: usize, len: usize, rng: &mut Rng) -> Vec<Scalar> {
     let numbered = |number: usize| Scalar::F64(number as f64 - 20.0).cast(dtype);

@@ -1,0 +1,65 @@
+//! Products of matrices of a few rows and columns, by plain loops: a call of a library takes longer than all of the arithmetic.
+
+use std::marker::PhantomData;
+use std::ops::{Add, Mul};
+
+use bytemuck::Zeroable;
+use stridewise_core::{Complex, Dtype};
+
+use super::contract::{A, B, OUT, Product, Side};
+use super::entry::{Kernel, StepFn, entry};
+use crate::simd::Isa;
+
+/// Rows and columns at most, of either factor.
+const MOST: usize = 4;
+
+/// The function for a product, which takes the addresses of the output and the factors, and that of the product; `None` where it
+/// has more rows or columns, or no floats.
+pub(super) fn few(product: &Product, isa: Isa) -> Option<StepFn> {
+    if [&product.m, &product.n, &product.k].into_iter().any(|side| side.len > MOST) {
+        return None;
+    }
+    Some(match product.dtype {
+        Dtype::F32 => entry::<Few<f32>>(isa),
+        Dtype::F64 => entry::<Few<f64>>(isa),
+        Dtype::C64 => entry::<Few<Complex<f32>>>(isa),
+        Dtype::C128 => entry::<Few<Complex<f64>>>(isa),
+        _ => return None,
+    })
+}
+
+/// The product whose description is the third source.
+struct Few<T>(PhantomData<T>);
+
+impl<T: Copy + Zeroable + Add<Output = T> + Mul<Output = T>> Kernel for Few<T> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [a, b, product]: [*const u8; 3], _: u32, _: usize) {
+        let at = |of: usize, side: &Side, i: usize, other: &Side, j: usize| {
+            i.cast_signed() * side.steps[of] + j.cast_signed() * other.steps[of]
+        };
+        // SAFETY: for all of this function: the third source is a product, of elements `T`, whose factors and output are at the
+        // other addresses.
+        unsafe {
+            let Product { m, n, k, .. } = &*product.cast::<Product>();
+            // Columns that are missing are 0, and so are their sums, which nobody takes.
+            let mut rows = [[T::zeroed(); MOST]; MOST];
+            for (l, row) in rows[..k.len].iter_mut().enumerate() {
+                for (j, element) in row[..n.len].iter_mut().enumerate() {
+                    *element = *b.offset(at(B, k, l, n, j)).cast::<T>();
+                }
+            }
+            for i in 0..m.len {
+                let mut sums = [T::zeroed(); MOST];
+                for (l, row) in rows[..k.len].iter().enumerate() {
+                    let factor = *a.offset(at(A, m, i, k, l)).cast::<T>();
+                    for (sum, &element) in sums.iter_mut().zip(row) {
+                        *sum = *sum + factor * element;
+                    }
+                }
+                for (j, &sum) in sums[..n.len].iter().enumerate() {
+                    *dst.offset(at(OUT, m, i, n, j)).cast::<T>() = sum;
+                }
+            }
+        }
+    }
+}
