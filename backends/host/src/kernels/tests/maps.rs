@@ -454,8 +454,13 @@ fn slices_of_one_array() {
     let (dims, pitch) = ([37, 141], 150);
     let mut whole = Array::dense(&[40, pitch], Dtype::F64, &mut rng);
     let places = [[0, 0], [1, 2], [2, 1], [2, 2]];
-    let program = chain(Dtype::F64);
-    let places = &places[..program.inputs().len()];
+    let mut program = ProgramBuilder::new();
+    let [a, b, c, d] = places.map(|_| program.input(Dtype::F64).unwrap());
+    let product = program.push(Op::Multiply, &[a, b]).unwrap();
+    let sum = program.push(Op::Add, &[product, c]).unwrap();
+    let difference = program.push(Op::Subtract, &[sum, d]).unwrap();
+    program.output(difference).unwrap();
+    let program = program.finish().unwrap();
     let expected: Vec<_> = indices(&dims)
         .iter()
         .map(|at| {
@@ -471,7 +476,7 @@ fn slices_of_one_array() {
     {
         let mut out = [before.clone()];
         let mut launch = plan(program.clone(), Family::Map, &dims, &mut [], &mut out);
-        for [row, column] in places {
+        for [row, column] in &places {
             let mut operand = whole.operand();
             let ahead = (row * pitch + column) * whole.dtype.size();
             operand.ptr = stridewise_core::memory::UsmPtr::new(operand.ptr.as_ptr().wrapping_add(ahead));
