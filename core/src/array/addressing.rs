@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{ArrayOrScalar, UsmArray, elementwise};
+use crate::backend::UsmSupport;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Strides, coalesce};
@@ -79,11 +80,32 @@ fn in_range(indices: &UsmArray, extent: usize, mode: IndexMode) -> Result<UsmArr
     }
 }
 
+/// The largest of indices, as unsigned: negative ones are beyond every extent.
+fn largest(indices: &UsmArray) -> Result<UsmArray> {
+    indices.reduce_as(Reduction::Max, None, false, Some(Dtype::U64))
+}
+
+/// What is made of indices while it is found out whether all are below an extent; `None` where one is not, or where there is
+/// nothing to gain. On a device apart, who waits for what was found before anything else begins waits twice.
+pub(super) fn meanwhile<R>(
+    indices: &UsmArray,
+    extent: usize,
+    make: impl FnOnce(UsmArray) -> Result<R>,
+) -> Result<Option<R>> {
+    let apart = indices.device().info().usm(UsmKind::Device) != UsmSupport::Guarded;
+    if !apart || !indices.dtype().kind().is_integer() || indices.is_empty() || extent == 0 {
+        return Ok(None);
+    }
+    let largest = largest(indices)?;
+    let made = make(indices.astype(Dtype::I64)?)?;
+    let below = largest.item()?.get().is_some_and(|largest: u64| largest < extent as u64);
+    Ok(below.then_some(made))
+}
+
 /// Indices that are in range, counted from the start.
 fn check(indices: &UsmArray, extent: usize) -> Result<UsmArray> {
     let extreme = |reduction, dtype| indices.reduce_as(reduction, None, false, Some(dtype))?.item();
-    // Negative indices, seen as unsigned, are beyond every extent.
-    let largest: u64 = extreme(Reduction::Max, Dtype::U64)?.get().unwrap_or(u64::MAX);
+    let largest: u64 = largest(indices)?.item()?.get().unwrap_or(u64::MAX);
     if largest < extent as u64 {
         return indices.astype(Dtype::I64);
     }
