@@ -380,7 +380,8 @@ fn masked(
     inputs.push(mask_input);
     let outputs = SmallVec::from_iter([to_walk.operand(&dst, out.size(), dims.len())]);
     let plan = LaunchPlan { program, family, dims: dims.into(), inputs, outputs };
-    let work = masks::work(&plan, target).unwrap();
+    let cut = masks::Cut { rounds: 1 + 3 * numbers.below(2), summed: 4096 * numbers.below(2) };
+    let work = masks::work_in_tiles(&plan, target, cut).unwrap();
     trial.run(&work, &mut [&mut dst, &mut src, &mut mask]);
     assert!(
         dst.bytes() == expected.bytes(),
