@@ -7,7 +7,7 @@
 //!
 //! How many elements before it have the same digit, an element is told by its *wave*: 32 work-items that take elements in
 //! their order and mark, in a table in local memory, which of them have a digit. No runtime need have functions of
-//! sub-groups for it.
+//! sub-groups for it; where a runtime's language has them, the work-items of a wave ask each other instead.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -22,14 +22,27 @@ const DIGITS: usize = 256;
 /// Work-items that look at elements together: one for each bit of a number.
 const WAVE: usize = 32;
 const WAVES: usize = GROUP / WAVE;
-/// Bytes of a tile, of its elements or the numbers of their places; the tables of waves need as many.
+/// Bytes of a tile, of its elements or the numbers of their places, at least; the tables of waves need as many.
 const AREA_BYTES: usize = 2 * WAVES * DIGITS * 4;
-/// Bytes of local memory of a group.
-const LOCAL_BYTES: usize = AREA_BYTES + WAVES * DIGITS * 2 + DIGITS * (4 + 8);
+/// Bytes of local memory of a group beside those.
+const LOCAL_BYTES: usize = WAVES * DIGITS * 2 + DIGITS * (4 + 8);
 /// Blocks of a row from which on digits are faster than merging blocks.
 const LEAST_BLOCKS: usize = 16;
 /// Elements from which on they are.
 const LEAST_POINTS: usize = 1 << 18;
+/// What a wave can do by itself: ask which of its work-items have a number other than 0, and wait for all of them. The language
+/// with this macro is NVIDIA's, which has its assembler's instructions in it, and waves of as many work-items.
+const WAVE_FUNCTIONS: &str = "#ifdef __NV_CL_C_VERSION
+static inline uint ballot(const uint x)
+{
+    uint all;
+    asm volatile(\"{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }\" : \"=r\"(all) : \"r\"(x));
+    return all;
+}
+#define BALLOT ballot
+#define WAVE_BARRIER() asm volatile(\"bar.warp.sync 0xffffffff;\" ::: \"memory\")
+#endif
+";
 /// Tiles that a work-item of the second kernel goes through, about.
 const TILES_EACH: usize = 16;
 
@@ -69,7 +82,7 @@ impl Sort {
     pub(super) fn digits<'a>(&self, block: usize) -> Option<Work<'a>> {
         let Target { max_group, local_bytes, .. } = self.text.target;
         let long = self.len > LEAST_BLOCKS * block && self.len * self.rows >= LEAST_POINTS;
-        (long && max_group >= GROUP && local_bytes >= LOCAL_BYTES).then(|| self.passes())
+        (long && max_group >= GROUP && local_bytes >= AREA_BYTES + LOCAL_BYTES).then(|| self.passes())
     }
 
     /// The kernels of all passes.
@@ -160,9 +173,19 @@ impl Text {
         if self.indices { self.number_bytes() } else { 0 }
     }
 
+    /// Bytes of a tile: twice as many where they are there, so that there are half as many tiles to count.
+    fn area_bytes(&self) -> usize {
+        if std::env::var_os("RND_SMALL").is_none() && self.target.local_bytes >= 2 * AREA_BYTES + LOCAL_BYTES
+        {
+            2 * AREA_BYTES
+        } else {
+            AREA_BYTES
+        }
+    }
+
     fn tiling(&self, len: usize) -> Tiling {
         let bytes = self.dtype.size().max(self.index_bytes()).max(4);
-        let items = AREA_BYTES / GROUP / bytes;
+        let items = self.area_bytes() / GROUP / bytes;
         Tiling { items, tiles: len.div_ceil(items * GROUP) }
     }
 
@@ -179,7 +202,8 @@ impl Text {
             _ => ([self.wide, first, last, self.descending, self.indices], self.dtype as usize),
         };
         let flags = flags.iter().fold(0, |bits, &flag| bits << 1 | usize::from(flag));
-        for part in [number, flags, dtype, self.dims] {
+        let items = if step == Step::Offsets { 0 } else { self.tiling(1).items };
+        for part in [number, flags, dtype, self.dims, items] {
             key.push(part);
         }
         key
@@ -189,9 +213,11 @@ impl Text {
     fn digit(&self) -> String {
         let items = self.tiling(1).items;
         let mut text = format!(
-            "#define WAVE {WAVE}\n#define WAVES {WAVES}\n#define AREA_BYTES {AREA_BYTES}\n\
-             #define ITEMS {items}\n#define TILE (ITEMS * GROUP)\n"
+            "#define WAVE {WAVE}\n#define WAVES {WAVES}\n#define AREA_BYTES {}\n\
+             #define ITEMS {items}\n#define TILE (ITEMS * GROUP)\n",
+            self.area_bytes()
         );
+        text.push_str(WAVE_FUNCTIONS);
         text.push_str(order::element(self.dtype));
         text.push_str(&order::rank(self.dtype, self.descending));
         text.push_str("static inline uint digit(const element x, const uint shift)\n{\n");
