@@ -22,7 +22,8 @@ const DIGITS: usize = 256;
 /// Work-items that look at elements together: one for each bit of a number.
 const WAVE: usize = 32;
 const WAVES: usize = GROUP / WAVE;
-/// Bytes of a tile, of its elements or the numbers of their places, at least; the tables of waves need as many.
+/// Bytes of a tile, of its elements or the numbers of their places; the tables of waves need as many. Twice as many were slower:
+/// fewer groups are on a unit then.
 const AREA_BYTES: usize = 2 * WAVES * DIGITS * 4;
 /// Bytes of local memory of a group beside those.
 const LOCAL_BYTES: usize = WAVES * DIGITS * 2 + DIGITS * (4 + 8);
@@ -173,19 +174,9 @@ impl Text {
         if self.indices { self.number_bytes() } else { 0 }
     }
 
-    /// Bytes of a tile: twice as many where they are there, so that there are half as many tiles to count.
-    fn area_bytes(&self) -> usize {
-        if std::env::var_os("RND_SMALL").is_none() && self.target.local_bytes >= 2 * AREA_BYTES + LOCAL_BYTES
-        {
-            2 * AREA_BYTES
-        } else {
-            AREA_BYTES
-        }
-    }
-
     fn tiling(&self, len: usize) -> Tiling {
         let bytes = self.dtype.size().max(self.index_bytes()).max(4);
-        let items = self.area_bytes() / GROUP / bytes;
+        let items = AREA_BYTES / GROUP / bytes;
         Tiling { items, tiles: len.div_ceil(items * GROUP) }
     }
 
@@ -202,8 +193,7 @@ impl Text {
             _ => ([self.wide, first, last, self.descending, self.indices], self.dtype as usize),
         };
         let flags = flags.iter().fold(0, |bits, &flag| bits << 1 | usize::from(flag));
-        let items = if step == Step::Offsets { 0 } else { self.tiling(1).items };
-        for part in [number, flags, dtype, self.dims, items] {
+        for part in [number, flags, dtype, self.dims] {
             key.push(part);
         }
         key
@@ -213,9 +203,8 @@ impl Text {
     fn digit(&self) -> String {
         let items = self.tiling(1).items;
         let mut text = format!(
-            "#define WAVE {WAVE}\n#define WAVES {WAVES}\n#define AREA_BYTES {}\n\
-             #define ITEMS {items}\n#define TILE (ITEMS * GROUP)\n",
-            self.area_bytes()
+            "#define WAVE {WAVE}\n#define WAVES {WAVES}\n#define AREA_BYTES {AREA_BYTES}\n\
+             #define ITEMS {items}\n#define TILE (ITEMS * GROUP)\n"
         );
         text.push_str(WAVE_FUNCTIONS);
         text.push_str(order::element(self.dtype));
