@@ -19,7 +19,7 @@ use measure::Outcome;
 use peers::Peers;
 use report::Report;
 use row::Row;
-use stridewise::backend::{Partition, UsmSupport};
+use stridewise::backend::{DeviceType, Partition, UsmSupport};
 use stridewise::{Device, UsmKind, default_device};
 use suite::Suite;
 
@@ -52,7 +52,8 @@ struct Options {
     /// In each row also ours on one thread.
     #[arg(long)]
     scaling: bool,
-    /// The Python environment of the peers in processes of their own; without it there are Rust's only.
+    /// The Python environment of the peers in processes of their own; without it there are Rust's only. On a GPU these are
+    /// PyTorch and CuPy, where it has them.
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
     /// No peers in processes of their own, where the caller would add them.
@@ -77,9 +78,6 @@ struct Options {
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 }
-
-/// Elements of one array on a device with memory of its own.
-const DEVICE_SIZE: usize = 1 << 28;
 
 fn main() -> Outcome<()> {
     let options = Options::parse();
@@ -135,9 +133,12 @@ fn measured(options: &Options) -> Outcome<Report> {
     println!("{}", machine[0]);
     if info.usm(UsmKind::Device) != UsmSupport::Guarded {
         // Not the host: bare loops of this process say nothing about it.
+        let peers = Peers::of_device(options.peers.as_deref(), device.info().device_type == DeviceType::Gpu);
+        machine.extend_from_slice(&peers.versions);
         println!("{}", Row::header());
-        let n = if options.quick { DEVICE_SIZE >> 4 } else { DEVICE_SIZE };
-        return Ok(Report { rows: device::run(&device, &options.filter, n)?, machine });
+        let bench =
+            device::Bench { device: &device, filter: &options.filter, quick: options.quick, peers: &peers };
+        return Ok(Report { rows: bench.run()?, machine });
     }
     let threads = options.threads.unwrap_or(cores);
     if threads != cores {

@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,38 @@ use crate::measure::{Contender, Outcome};
 
 /// The Python libraries that are asked for rows, where the environment has them.
 const PYTHON_PEERS: [&str; 7] = ["numpy", "scipy", "pyfftw", "numexpr", "jax", "dpnp", "torch"];
+
+/// Those that are asked for the rows of a GPU, and of another device.
+const GPU_PEERS: [&str; 2] = ["torch", "cupy"];
+const DEVICE_PEERS: [&str; 1] = ["numpy"];
+/// The workers' programs, which a machine without this folder has, too.
+const SCRIPTS: [(&str, &str); 3] = [
+    ("worker.py", include_str!("peers/worker.py")),
+    ("programs.py", include_str!("peers/programs.py")),
+    ("gpu.py", include_str!("peers/gpu.py")),
+];
+
+/// A folder with the workers' programs, for as long as it is needed.
+struct Scripts(PathBuf);
+
+impl Scripts {
+    fn new() -> Outcome<Self> {
+        let folder = std::env::temp_dir().join(format!("stridewise-peers-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let scripts = Self(folder);
+        for (name, text) in SCRIPTS {
+            std::fs::write(scripts.0.join(name), text)?;
+        }
+        Ok(scripts)
+    }
+}
+
+impl Drop for Scripts {
+    fn drop(&mut self) {
+        // What stays is a few files in a folder for such.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// What a worker is asked.
 #[derive(Serialize)]
@@ -110,6 +142,8 @@ impl Drop for Worker {
 /// The peers that could be started.
 pub(crate) struct Peers {
     workers: Vec<(String, RefCell<Worker>)>,
+    /// Behind those that run them.
+    _scripts: Option<Scripts>,
     /// Names and versions, for the report.
     pub(crate) versions: Vec<String>,
 }
@@ -118,17 +152,37 @@ impl Peers {
     /// Starts the peers of a folder: a Python environment, with a worker of candle's as `bin/candle-worker`. What cannot be
     /// started is left out and said so.
     pub(crate) fn start(folder: Option<&Path>, threads: usize) -> Self {
-        let mut peers = Self { workers: Vec::new(), versions: Vec::new() };
+        let mut peers = Self::of_python(folder, "worker.py", &PYTHON_PEERS, threads);
+        if let Some(folder) = folder {
+            let mut candle = Command::new(folder.join("bin").join("candle-worker"));
+            peers.add("candle", candle.env("RAYON_NUM_THREADS", threads.to_string()));
+        }
+        peers
+    }
+
+    /// Starts those that compute on a device, as [`start`](Self::start) does.
+    pub(crate) fn of_device(folder: Option<&Path>, gpu: bool) -> Self {
+        let names = if gpu { &GPU_PEERS[..] } else { &DEVICE_PEERS };
+        Self::of_python(folder, "gpu.py", names, usize::MAX)
+    }
+
+    fn of_python(folder: Option<&Path>, script: &str, names: &[&str], threads: usize) -> Self {
+        let mut peers = Self { workers: Vec::new(), _scripts: None, versions: Vec::new() };
         let Some(folder) = folder else {
             return peers;
         };
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join("worker.py");
-        for name in PYTHON_PEERS {
+        let scripts = match Scripts::new() {
+            Ok(scripts) => scripts,
+            Err(error) => {
+                println!("the peers of Python are left out: {error}");
+                return peers;
+            }
+        };
+        for name in names {
             let mut command = Command::new(folder.join("bin").join("python"));
-            peers.add(name, command.arg(&script).arg(name).arg(threads.to_string()));
+            peers.add(name, command.arg(scripts.0.join(script)).arg(name).arg(threads.to_string()));
         }
-        let mut candle = Command::new(folder.join("bin").join("candle-worker"));
-        peers.add("candle", candle.env("RAYON_NUM_THREADS", threads.to_string()));
+        peers._scripts = Some(scripts);
         peers
     }
 
@@ -188,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_not_there_is_left_out() {
-        let mut peers = Peers { workers: Vec::new(), versions: Vec::new() };
+        let mut peers = Peers { workers: Vec::new(), _scripts: None, versions: Vec::new() };
         peers.add("nothing", &mut Command::new("no-such-peer-of-stridewise"));
         assert!(peers.workers.is_empty() && peers.contenders("add", "fresh", "float32", 16).is_empty());
     }

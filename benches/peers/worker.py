@@ -197,6 +197,9 @@ class Eager:
 
     # Whether it uses more than the calling thread, where there are more.
     parallel = False
+    # What it is asked for, and whether matrices of its own and complex numbers are part of that.
+    rows = ROWS
+    decomposes = True
 
     def __init__(self, name):
         import importlib
@@ -204,6 +207,7 @@ class Eager:
         self.name = name
         self.xp = importlib.import_module(name)
         self.version = f"{name} {self.xp.__version__}"
+        self.better = BETTER.get(name, {})
 
     def array(self, array):
         return self.xp.asarray(array)
@@ -219,7 +223,7 @@ class Eager:
 
     def compile(self, row, inputs, wait="{}"):
         """A function that runs the row's expression so many times and returns the seconds, without a call in between."""
-        expression = BETTER.get(self.name, {}).get(row, ROWS[row])
+        expression = self.better.get(row, self.rows[row])
         text = f"""
 def batch(count, {", ".join(inputs)}):
     begin = perf_counter()
@@ -397,7 +401,7 @@ class Session:
 
     def prepare(self, op, layout, dtype, n):
         self.batch = None
-        if (op, layout) not in ROWS or (layout == "one thread" and self.peer.parallel and THREADS > 1):
+        if (op, layout) not in self.peer.rows or (layout == "one thread" and self.peer.parallel and THREADS > 1):
             return False
         if self.peer.name != "numpy" and (op in OF_NUMPY or layout in OF_NUMPY):
             return False
@@ -411,7 +415,7 @@ class Session:
             arrays["ints"] = sample(numpy, n, 5, "int32")
             arrays["table"] = numpy.sort(arrays["c"][: math.isqrt(n)])
             arrays["places"] = ((sample(numpy, n, 6, "float64") - 0.5) * n).astype("int64")
-            if n <= MOST_DERIVED and n % 16 == 0 and dtype in ("float32", "float64"):
+            if self.peer.decomposes and n <= MOST_DERIVED and n % 16 == 0 and dtype in ("float32", "float64"):
                 arrays |= derived(numpy, arrays["a"], arrays["b"], n, dtype)
             self.inputs, self.key = self.peer.inputs(arrays, n, dtype), (dtype, n)
         self.batch = self.peer.compile((op, layout), self.inputs)
@@ -420,7 +424,8 @@ class Session:
         return self.batch is not None
 
 
-def main():
+def serve(peers, threads):
+    """Answers requests for rows of the peer that the command line names."""
     # Whatever libraries print must not get between the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -431,9 +436,9 @@ def main():
     try:
         # Runtimes look at the processors they may use: as many as the benchmark's own device has.
         processors = sorted(os.sched_getaffinity(0))
-        if THREADS < len(processors):
-            os.sched_setaffinity(0, processors[:THREADS])
-        session = Session(PEERS[sys.argv[1]](sys.argv[1]))
+        if threads < len(processors):
+            os.sched_setaffinity(0, processors[:threads])
+        session = Session(peers[sys.argv[1]](sys.argv[1]))
     except Exception as error:
         answer(error=f"{type(error).__name__}: {error}")
         return
@@ -451,4 +456,4 @@ def main():
 
 if __name__ == "__main__":
     THREADS = int(sys.argv[2])
-    main()
+    serve(PEERS, THREADS)

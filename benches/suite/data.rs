@@ -74,7 +74,7 @@ reals! {
 }
 
 /// Values in no order, different for each seed: the place, mixed as hash functions do.
-fn values<T: Sample>(n: usize, seed: u32) -> Vec<T> {
+pub(crate) fn values<T: Sample>(n: usize, seed: u32) -> Vec<T> {
     let mixed = |place: u32| {
         let mixed = place.wrapping_mul(2_654_435_761).wrapping_add(seed * 40_503);
         let mixed = (mixed ^ (mixed >> 15)).wrapping_mul(2_246_822_519);

@@ -14,7 +14,8 @@ mod selection;
 
 use std::hint::black_box;
 
-use data::{Ours, Real, Rust, Sample};
+use data::{Ours, Real, Rust};
+pub(crate) use data::{Sample, values};
 use stridewise::{Queue, f16};
 use stridewise_limit::Traffic;
 

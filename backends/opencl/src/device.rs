@@ -115,9 +115,10 @@ impl Shared {
         }
     }
 
-    /// A new queue of the runtime.
+    /// A new queue of the runtime. On a GPU all are in order: what is behind anyway waits for no event, and needs none.
     pub(crate) fn native_queue(&self, in_order: bool, profiling: bool) -> Result<Arc<NativeQueue>> {
         use opencl3::command_queue as cq;
+        let mut in_order = in_order || !self.target.cpu;
         let mut properties = 0;
         if !in_order {
             properties |= cq::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
@@ -132,12 +133,15 @@ impl Shared {
         };
         let queue = match create(properties) {
             // A device that runs everything in order fulfils every order asked for.
-            Err(-35) if !in_order => create(properties & !cq::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
+            Err(-35) if !in_order => {
+                in_order = true;
+                create(properties & !cq::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+            }
             outcome => outcome,
         };
         let raw = queue
             .map_err(|code| failed("clCreateCommandQueue", format!("properties {properties:#x}"), code))?;
-        let queue = Arc::new(NativeQueue::new(CommandQueue::new(raw)));
+        let queue = Arc::new(NativeQueue::new(CommandQueue::new(raw), in_order));
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         if queues.len() == queues.capacity() {
             queues.retain(|queue| queue.strong_count() > 0);

@@ -50,6 +50,9 @@ fn ready<'a>(device: &'a Shared, command: &'a Command, find: &Find<'_>) -> Resul
         Ok(found.map(|kernels| (work, kernels)))
     };
     let of_plans = |plans: &'a [LaunchPlan]| -> Result<Option<Plans<'a>>> {
+        if let Some(work) = kernels::side_by_side(plans, &device.target) {
+            return Ok(with_kernels(work)?.map(|found| vec![found]));
+        }
         let mut all = heap::with_capacity("plans", plans.len())?;
         for plan in plans {
             let Some(found) = with_kernels(kernels::work(plan, &device.target)?)? else { return Ok(None) };
@@ -180,9 +183,10 @@ fn launch(
     eventful: bool,
 ) -> Result<()> {
     let mut before: SmallVec<[cl_event; 1]> = SmallVec::new();
+    let joined = stages.len() > 1 && !native.queue.in_order;
     let outcome = stages.iter().enumerate().try_for_each(|(number, plans)| {
         let waits = if number == 0 { waits } else { &before };
-        enqueue_plans(device, native, plans, waits, eventful || stages.len() > 1)?;
+        enqueue_plans(device, native, plans, waits, eventful || joined)?;
         before.clear();
         before.extend(native.parts.last().map(EventObject::raw));
         Ok(())
@@ -201,6 +205,9 @@ fn enqueue_plans(
     waits: &[cl_event],
     eventful: bool,
 ) -> Result<()> {
+    if native.queue.in_order && !eventful {
+        return enqueue_in_order(device, native, plans, waits);
+    }
     let mut ends: SmallVec<[cl_event; 4]> = SmallVec::new();
     for (number, (work, kernels)) in plans.iter().enumerate() {
         if let (1, [stage], false) = (plans.len(), work.stages.as_slice(), eventful || work.scratch_bytes > 0)
@@ -211,7 +218,7 @@ fn enqueue_plans(
         }
         let mut scratch = match work.scratch_bytes {
             0 => None,
-            bytes => Some(device.scratch.take(device, bytes)?),
+            bytes => Some(device.scratch.take(device, &native.queue, bytes)?),
         };
         let mut previous: SmallVec<[cl_event; 8]> = waits.into();
         if number + 1 == plans.len() {
@@ -236,10 +243,42 @@ fn enqueue_plans(
     Ok(())
 }
 
+/// As [`enqueue_plans`], without events: a queue in order has each kernel wait for those before it.
+fn enqueue_in_order(
+    device: &Shared,
+    native: &mut Native,
+    plans: &[(Work<'_>, Kernels)],
+    waits: &[cl_event],
+) -> Result<()> {
+    let mut waits = waits;
+    for (work, kernels) in plans {
+        let mut scratch = match work.scratch_bytes {
+            0 => None,
+            bytes => Some(device.scratch.take(device, &native.queue, bytes)?),
+        };
+        let memory = scratch.as_ref().map(|block| block.memory.ptr);
+        let stages = work.stages.iter().zip(kernels).try_for_each(|(stage, kernel)| {
+            run(device, &native.queue, kernel, &stage.call(), memory, waits, false)?;
+            native.ticket = native.queue.issue();
+            waits = &[];
+            Ok(())
+        });
+        if let Some(mut block) = scratch.take() {
+            block.used_in_order(&native.queue, native.ticket);
+            device.scratch.put(block);
+        }
+        stages?;
+    }
+    Ok(())
+}
+
 /// Waits for what was enqueued of a command that then failed, so that the failure means that nothing is under way.
 pub(crate) fn abandon(native: &Native) {
     native.queue.touch();
     native.queue.flush();
+    if native.ticket > 0 {
+        let _ = cq::finish(native.queue.object.raw());
+    }
     for part in &native.parts {
         // What becomes of it is of no more interest.
         let _ = ev::wait_for_events(&[part.raw()]);

@@ -24,8 +24,9 @@ use crate::handle::EventObject;
 use crate::queue::NativeQueue;
 use crate::worker::Job;
 
-/// How long a wait with a time-out asks the runtime all the time, and how long it sleeps between two questions afterwards, at most.
-const POLLED: Duration = Duration::from_micros(300);
+/// How long a wait with a time-out asks the runtime all the time, on a processor, where others compute meanwhile, and elsewhere;
+/// and how long it sleeps between two questions afterwards, at most.
+const POLLED: [Duration; 2] = [Duration::from_micros(300), Duration::from_millis(2)];
 const NAP: Duration = Duration::from_millis(1);
 /// Someone who asks an event's status so often without waiting for it means to wait, so the queue is flushed.
 const PATIENT_POLLS: u8 = 64;
@@ -39,12 +40,15 @@ pub(crate) struct Native {
     /// For a command without an event: its number in the queue, and a marker behind it once one was needed.
     pub(crate) ticket: u64,
     pub(crate) marker: OnceLock<EventObject>,
+    /// Commands without an event up to this number were enqueued before it.
+    before: u64,
 }
 
 impl Native {
     /// A command in a queue, whose events are to come.
     pub(crate) fn new(queue: &Arc<NativeQueue>) -> Self {
-        Self { queue: Arc::clone(queue), parts: SmallVec::new(), ticket: 0, marker: OnceLock::new() }
+        let before = queue.last_issued();
+        Self { queue: Arc::clone(queue), parts: SmallVec::new(), ticket: 0, marker: OnceLock::new(), before }
     }
 
     /// The event of its end, or what the runtime said when asked for one.
@@ -119,6 +123,11 @@ impl ClEvent {
         Some((native.end().ok()?.raw(), &native.queue))
     }
 
+    /// Whether the command is in a queue of the runtime's, where it has a number instead of an event.
+    pub(crate) fn is_numbered_in(&self, queue: &Arc<NativeQueue>) -> bool {
+        self.native.get().is_some_and(|native| Arc::ptr_eq(&native.queue, queue) && native.parts.is_empty())
+    }
+
     /// Whether the command is the runtime's.
     pub(crate) fn is_native(&self) -> bool {
         self.native.get().is_some()
@@ -156,6 +165,9 @@ impl ClEvent {
         }
         match self.look() {
             (EventStatus::Complete, _) => {
+                if let Some(native) = self.native.get() {
+                    native.queue.ended_in_order(native.before);
+                }
                 let profile = if self.profiling { self.time_stamps() } else { None };
                 self.signal.complete(Ok(()), profile);
             }
@@ -285,6 +297,7 @@ impl Event for ClEvent {
 
     fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
         let begin = Instant::now();
+        let polled = POLLED[usize::from(!self.device.target.cpu)];
         match (self.native.get(), timeout.is_zero()) {
             // Who does not wait asks for nothing.
             (_, true) => {}
@@ -304,7 +317,7 @@ impl Event for ClEvent {
             if self.signal.status().is_terminal() || waited >= timeout {
                 return self.signal.wait_timeout(Duration::ZERO);
             }
-            if waited < POLLED {
+            if waited < polled {
                 std::thread::yield_now();
             } else if self.signal.wait_timeout((waited / 8).min(NAP).min(timeout - waited))? {
                 return Ok(true);

@@ -41,6 +41,8 @@ const MARKED_COMMANDS: u64 = 64;
 /// marker tells the end of many of them.
 pub(crate) struct NativeQueue {
     pub(crate) object: CommandQueue,
+    /// Whether a command begins when the one before has ended.
+    pub(crate) in_order: bool,
     /// Whether something was enqueued since the last flush.
     dirty: AtomicBool,
     /// Commands without an event so far; those up to `ended` have ended.
@@ -51,9 +53,10 @@ pub(crate) struct NativeQueue {
 }
 
 impl NativeQueue {
-    pub(crate) fn new(object: CommandQueue) -> Self {
+    pub(crate) fn new(object: CommandQueue, in_order: bool) -> Self {
         Self {
             object,
+            in_order,
             dirty: AtomicBool::new(false),
             issued: AtomicU64::new(0),
             ended: AtomicU64::new(0),
@@ -64,6 +67,18 @@ impl NativeQueue {
     /// Numbers a command without an event that has been enqueued.
     pub(crate) fn issue(&self) -> u64 {
         self.issued.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// The number of the last command without an event.
+    pub(crate) fn last_issued(&self) -> u64 {
+        self.issued.load(Ordering::Acquire)
+    }
+
+    /// A command has ended before which those up to this number were enqueued: where the queue is in order, they have, too.
+    pub(crate) fn ended_in_order(&self, ticket: u64) {
+        if self.in_order {
+            self.ended.fetch_max(ticket, Ordering::AcqRel);
+        }
     }
 
     fn last_marker(&self) -> MutexGuard<'_, Option<(u64, EventObject)>> {
@@ -143,14 +158,41 @@ pub(crate) struct Scratch(Mutex<Vec<ScratchBlock>>);
 pub(crate) struct ScratchBlock {
     pub(crate) memory: RawAllocation,
     /// The end of the command that uses it.
-    last: Option<EventObject>,
+    last: Option<Use>,
+}
+
+/// A command that uses memory.
+enum Use {
+    /// One with an event.
+    Event(EventObject),
+    /// One in an ordered queue, by its number there.
+    Numbered(Arc<NativeQueue>, u64),
+}
+
+impl Use {
+    /// Whether it is over before a next command of a queue begins.
+    fn is_over(&self, queue: &Arc<NativeQueue>) -> bool {
+        match self {
+            Self::Event(event) => execution_status(event).is_ok_and(|status| status <= ev::CL_COMPLETE),
+            Self::Numbered(own, _) if Arc::ptr_eq(own, queue) => true,
+            Self::Numbered(own, ticket) => own.status(*ticket).is_ok_and(|status| status <= ev::CL_COMPLETE),
+        }
+    }
+
+    fn wait(&self) {
+        // An error leaves nothing to wait for.
+        let _ = match self {
+            Self::Event(event) => ev::wait_for_events(&[event.raw()]),
+            Self::Numbered(queue, _) => cq::finish(queue.object.raw()),
+        };
+    }
 }
 
 impl ScratchBlock {
     /// A command uses it, whose end this is.
     pub(crate) fn used_by(&mut self, command: Option<&EventObject>) {
         self.last = command.and_then(|last| {
-            let share = last.share().ok();
+            let share = last.share().ok().map(Use::Event);
             if share.is_none() {
                 // Without a reference, nobody could tell when the block is free: it is when this returns.
                 let _ = ev::wait_for_events(&[last.raw()]);
@@ -158,16 +200,24 @@ impl ScratchBlock {
             share
         });
     }
+
+    /// A command of an ordered queue uses it, which has this number.
+    pub(crate) fn used_in_order(&mut self, queue: &Arc<NativeQueue>, ticket: u64) {
+        self.last = Some(Use::Numbered(Arc::clone(queue), ticket));
+    }
 }
 
 impl Scratch {
-    /// A block of at least so many bytes that no command uses.
-    pub(crate) fn take(&self, device: &Shared, bytes: usize) -> Result<ScratchBlock> {
+    /// A block of at least so many bytes that no command uses by the time that a next one of a queue begins.
+    pub(crate) fn take(
+        &self,
+        device: &Shared,
+        queue: &Arc<NativeQueue>,
+        bytes: usize,
+    ) -> Result<ScratchBlock> {
         let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let free = blocks.iter().position(|block| {
-            let ended =
-                |event: &EventObject| execution_status(event).is_ok_and(|status| status <= ev::CL_COMPLETE);
-            block.memory.bytes >= bytes && block.last.as_ref().is_none_or(ended)
+            block.memory.bytes >= bytes && block.last.as_ref().is_none_or(|last| last.is_over(queue))
         });
         if let Some(free) = free {
             return Ok(blocks.swap_remove(free));
@@ -187,8 +237,7 @@ impl Scratch {
         let blocks = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for block in blocks {
             if let Some(last) = &block.last {
-                // Ended or not: an error leaves nothing to wait for.
-                let _ = ev::wait_for_events(&[last.raw()]);
+                last.wait();
             }
             // SAFETY: from `alloc` of this memory, taken out of the list, and the last command that used it has ended.
             unsafe { device.memory.free(block.memory) };
@@ -218,6 +267,8 @@ struct State {
 struct Waits {
     /// The runtime: its own events.
     native: SmallVec<[Arc<dyn Event>; 4]>,
+    /// Whether there are others, which are before the command in its queue.
+    before: bool,
     /// This backend: the rest.
     held: SmallVec<[Arc<dyn Event>; 4]>,
     /// Those whose failure is inherited.
@@ -228,10 +279,14 @@ impl Waits {
     fn sort(device: &Arc<Shared>, queue: &Arc<NativeQueue>, waits: &[Wait]) -> Self {
         let mut sorted = Self::default();
         for wait in waits {
-            let own = as_own(&*wait.event).and_then(|event| event.native(device));
+            let own = as_own(&*wait.event);
             // An end that has been noted is nothing to wait for; but a failure counts.
             let inherited = wait.dependency == Dependency::Data;
-            match own {
+            // The runtime is told of those with an event all the same, as it does not begin what waits for one that failed.
+            let behind = queue.in_order && own.is_some_and(|event| event.is_numbered_in(queue));
+            match own.filter(|_| !behind).and_then(|event| event.native(device)) {
+                // Nothing need be asked of the runtime.
+                None if behind => sorted.before = true,
                 Some((_, other)) => {
                     if !Arc::ptr_eq(other, queue) {
                         // The runtime need not begin what another queue has not flushed.
@@ -260,7 +315,7 @@ impl Waits {
 
     /// Whether nothing is left to wait for.
     fn are_over(&self) -> bool {
-        self.native.is_empty() && self.held.is_empty()
+        self.native.is_empty() && self.held.is_empty() && !self.before
     }
 
     /// The failure that a command inherits, of those that are known.

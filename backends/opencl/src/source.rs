@@ -262,7 +262,7 @@ fn enqueue_all(
         let pointer = match device.memory.pointer(*ptr, *bytes, device.base_align, &mut parts)? {
             Some(pointer) => pointer,
             None => {
-                let block = device.scratch.take(device, *bytes)?;
+                let block = device.scratch.take(device, &queue, *bytes)?;
                 let copy = block.memory.ptr;
                 copies.push(block);
                 // SAFETY: the launch's memory is live, and the block is nobody else's and large enough.

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{ArrayOrScalar, UsmArray, elementwise};
+use crate::backend::UsmSupport;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Strides, coalesce};
@@ -77,6 +78,24 @@ fn in_range(indices: &UsmArray, extent: usize, mode: IndexMode) -> Result<UsmArr
             elementwise(Op::Clip, &[(&x).into(), number(0), number(extent - 1)])?.astype(Dtype::I64)
         }
     }
+}
+
+/// What is made of indices while it is found out whether all are below an extent; `None` where one is not, or where there is
+/// nothing to gain. On a device apart, who waits for what was found before anything else begins waits twice.
+pub(super) fn meanwhile<R>(
+    indices: &UsmArray,
+    extent: usize,
+    make: impl FnOnce(UsmArray) -> Result<R>,
+) -> Result<Option<R>> {
+    let apart = indices.device().info().usm(UsmKind::Device) != UsmSupport::Guarded;
+    if !apart || !indices.dtype().kind().is_integer() || indices.is_empty() || extent == 0 {
+        return Ok(None);
+    }
+    // Negative indices, seen as unsigned, are beyond every extent.
+    let largest = indices.reduce_as(Reduction::Max, None, false, Some(Dtype::U64))?;
+    let made = make(indices.astype(Dtype::I64)?)?;
+    let below = largest.item()?.get().is_some_and(|largest: u64| largest < extent as u64);
+    Ok(below.then_some(made))
 }
 
 /// Indices that are in range, counted from the start.

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::addressing::{Addressing, IndexMode, Places, resolve};
+use super::addressing::{Addressing, IndexMode, Places, meanwhile, resolve};
 use super::{ArrayOrScalar, UsmArray};
 use crate::backend::RowWork;
 use crate::dtype::{Dtype, Element};
@@ -107,7 +107,17 @@ impl UsmArray {
         }
         match axis {
             None => self.reshape(&[-1])?.take(indices, Some(0), mode),
-            Some(axis) => self.along_axis(indices, axis, mode, false)?.gather(self),
+            Some(axis) => {
+                if mode == IndexMode::Check {
+                    let number = normalize_axis("axis", axis, self.ndim())?;
+                    // A gather takes an index that is out of range for the nearest one.
+                    let early = |indices: Self| self.places_along(&indices, number).gather(self);
+                    if let Some(taken) = meanwhile(indices, self.shape()[number], early)? {
+                        return Ok(taken);
+                    }
+                }
+                self.along_axis(indices, axis, mode, false)?.gather(self)
+            }
         }
     }
 
@@ -242,6 +252,11 @@ impl UsmArray {
     fn along_axis(&self, indices: &Self, axis: isize, mode: IndexMode, write: bool) -> Result<Addressing> {
         let axis = normalize_axis("axis", axis, self.ndim())?;
         let indices = resolve(indices, self.shape()[axis], mode, write.then_some(self))?;
+        Ok(self.places_along(&indices, axis))
+    }
+
+    /// Addresses places that are in range along an axis, in place of which it has the indices' dimensions.
+    fn places_along(&self, indices: &Self, axis: usize) -> Addressing {
         let (shape, strides, count) = (self.shape(), self.strides(), indices.ndim());
         let (before, after) = (0..axis, axis + 1..self.ndim());
         let dims: Dims = [&shape[before.clone()], indices.shape(), &shape[after.clone()]]
@@ -252,11 +267,11 @@ impl UsmArray {
         let steps = strides[before.clone()].iter().copied();
         let place = IndexedAxis { extent: shape[axis], stride: strides[axis] };
         let along = still(axis).chain(indices.strides().iter().copied()).chain(still(after.len())).collect();
-        Ok(Addressing {
+        Addressing {
             dims,
             strides: steps.chain(still(count)).chain(strides[after].iter().copied()).collect(),
-            places: smallvec::smallvec![Places { axis: place, indices, strides: along }],
-        })
+            places: smallvec::smallvec![Places { axis: place, indices: indices.clone(), strides: along }],
+        }
     }
 
     /// Addresses places along an axis, one for each element of the iteration space.

@@ -1,8 +1,9 @@
 //! Elements that a mask selects, brought together, and values that are written where it is true.
 //!
-//! Three kernels: how many elements of each tile of the mask are true; how many are before each tile; the move, of whose
-//! groups each goes through its tile in order. Where elements come from or go to depends on no other group, so all of it
-//! is the same every time.
+//! Two kernels: how many elements of each tile of the mask are true; and the move, of whose groups each adds up those of the
+//! tiles before its own, and makes a list of the true elements of its tile in order, which its work-items then go through side
+//! by side. Where there are very many tiles, a kernel between the two says how many are before each. Where elements come from
+//! or go to depends on no other group, so all of it is the same every time.
 
 use std::fmt::Write as _;
 
@@ -15,9 +16,32 @@ use super::{Argument, Key, Stage, Target, Work, Writer};
 
 /// Work-items of a group.
 const GROUP: usize = 256;
-/// Elements of a tile for each of them.
+/// Elements that one of them looks at together.
 const ITEMS: usize = 16;
-const TILE: usize = GROUP * ITEMS;
+
+/// How a mask is cut into tiles.
+#[derive(Clone, Copy)]
+pub(super) struct Cut {
+    /// How often the work-items of a group look at elements, four times at most.
+    pub(super) rounds: usize,
+    /// Tiles up to which a group adds up those before its own.
+    pub(super) summed: usize,
+}
+
+impl Cut {
+    /// Elements from which on there are tiles enough of four rounds for all of a device, and the local memory for these.
+    const LARGE: usize = 1 << 20;
+    const LARGE_BYTES: usize = 40 << 10;
+
+    fn of(points: usize, target: &Target) -> Self {
+        let large = points >= Self::LARGE && target.local_bytes >= Self::LARGE_BYTES;
+        Self { rounds: if large { 4 } else { 1 }, summed: 4096 }
+    }
+
+    const fn tile(self) -> usize {
+        self.rounds * GROUP * ITEMS
+    }
+}
 
 /// What goes where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,14 +70,30 @@ pub(super) fn runs(target: &Target) -> bool {
 
 /// The kernels of a plan; `None` for one of another family.
 pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Option<Work<'a>> {
+    let (.., masked) = mode(&plan.family)?;
+    work_in_tiles(plan, target, Cut::of(plan.dims[..masked].iter().product(), target))
+}
+
+/// As [`work`], by other tiles.
+pub(super) fn work_in_tiles<'a>(plan: &'a LaunchPlan, target: &'a Target, cut: Cut) -> Option<Work<'a>> {
     let (mode, axis, masked) = mode(&plan.family)?;
     let mask = plan.inputs.last()?;
     let points: usize = plan.dims[..masked].iter().product();
     let rest: usize = plan.dims[masked..].iter().product();
-    let tiles = points.div_ceil(TILE);
+    let tiles = points.div_ceil(cut.tile());
+    // Bytes next to each other, which are read by eight.
+    let eights = masked == 1 && mask.strides[0] == 1 && mask.ptr.addr().is_multiple_of(8);
     let element = if mode == Mode::Indices { None } else { Some(plan.program.inputs()[0]) };
-    let text =
-        Text { mode, element: element.map_or("", order::element), masked, dims: plan.dims.len(), target };
+    let text = Text {
+        mode,
+        element: element.map_or("", order::element),
+        masked,
+        dims: plan.dims.len(),
+        eights,
+        rounds: cut.rounds,
+        summed: tiles <= cut.summed,
+        target,
+    };
 
     // For each dimension its extent, and steps in the mask, the source and the result.
     let mut numbers: SmallVec<[isize; 32]> =
@@ -82,7 +122,8 @@ pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Option<Work<
         let mut key = Key::new(Writer::Mask);
         let size = element.filter(|_| number == 2).map_or(0, order::element_key);
         let mode = if number == 2 { mode as usize } else { 0 };
-        for part in [number, mode, size, text.masked, text.dims] {
+        let (eights, summed) = (usize::from(eights), usize::from(text.summed));
+        for part in [number, mode, size, text.masked, text.dims, eights, summed, text.rounds] {
             key.push(part);
         }
         Stage {
@@ -93,7 +134,11 @@ pub(super) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Option<Work<
             local: [GROUP, 1],
         }
     };
-    let stages = SmallVec::from_iter([stage(0, tiles), stage(1, 1), stage(2, tiles)]);
+    let mut stages = SmallVec::from_iter([stage(0, tiles)]);
+    if !text.summed {
+        stages.push(stage(1, 1));
+    }
+    stages.push(stage(2, tiles));
     Some(Work { scratch_bytes: (tiles * 8).next_multiple_of(16), stages })
 }
 
@@ -104,6 +149,11 @@ struct Text<'a> {
     element: &'static str,
     masked: usize,
     dims: usize,
+    /// The mask is bytes next to each other, the first of eight.
+    eights: bool,
+    rounds: usize,
+    /// A group adds up the tiles before its own.
+    summed: bool,
     target: &'a Target,
 }
 
@@ -113,8 +163,9 @@ impl Text<'_> {
         // No array of C's is empty.
         let of_dims = if self.dims > 0 { format!(", n[{}]", 4 * self.dims) } else { String::new() };
         let mut text = format!(
-            "#define GROUP {GROUP}\n#define ITEMS {ITEMS}\n#define TILE {TILE}\n\
-             typedef struct {{\n    long points, rest, tiles, extent, stride{of_dims};\n}} numbers;\n"
+            "#define GROUP {GROUP}\n#define ITEMS {ITEMS}\n#define ROUNDS {}\n#define TILE (ROUNDS * GROUP * ITEMS)\n\
+             typedef struct {{\n    long points, rest, tiles, extent, stride{of_dims};\n}} numbers;\n",
+            self.rounds
         );
         // Where a point, of the mask or of the other dimensions, is in an operand.
         for (name, dims) in [("of_mask", 0..self.masked), ("of_rest", self.masked..self.dims)] {
@@ -133,6 +184,7 @@ impl Text<'_> {
             }
             text.push_str("    return at;\n}\n");
         }
+        text.push_str(&BITS.replace("EIGHTS", if self.eights { "1" } else { "0" }));
         let mut parameters = Parameters::new(self.target);
         let body = match number {
             0 => {
@@ -156,7 +208,8 @@ impl Text<'_> {
                 parameters.memory("const ulong", "counts");
                 parameters.memory(from, "src");
                 parameters.memory(to, "dst");
-                MOVE.replace(
+                let first = if self.summed { SUMMED } else { "    const long first = (long)counts[tile];\n" };
+                MOVE.replace("    FIRST\n", first).replace(
                     "WRITE",
                     match self.mode {
                         Mode::Indices => "dst[place * s.stride] = i;",
@@ -176,68 +229,99 @@ impl Text<'_> {
     }
 }
 
+/// Which of the elements from one on that a work-item looks at are true.
+const BITS: &str = "static inline uint eight(const ulong bytes)
+{
+    // The highest bit of each byte that is not 0, and these next to each other.
+    const ulong low = 0x7f7f7f7f7f7f7f7fUL, high = (bytes | ((bytes & low) + low)) & ~low;
+    return (uint)((high >> 7) * 0x0102040810204080UL >> 56);
+}
+static inline uint bits_of(global const uchar *mask, const numbers s, const long i)
+{
+    if (EIGHTS && i + ITEMS <= s.points) {
+        global const ulong *eights = (global const ulong *)(mask + i);
+        return eight(eights[0]) | eight(eights[1]) << 8;
+    }
+    uint bits = 0;
+    for (int k = 0; k < ITEMS; k++)
+        if (i + k < s.points && mask[of_mask(s, i + k, 0)] != 0)
+            bits |= 1U << k;
+    return bits;
+}
+";
+
 /// How many elements of a tile are true.
 const COUNT: &str = "    const int lane = (int)get_local_id(0);
     const long start = (long)get_group_id(0) * TILE;
-    local uint total;
-    if (lane == 0)
-        total = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    local uint sums[GROUP];
     uint own = 0;
     #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const long i = start + k * GROUP + lane;
-        if (i < s.points)
-            own += mask[of_mask(s, i, 0)] != 0;
+    for (int r = 0; r < ROUNDS; r++)
+        own += popcount(bits_of(mask, s, start + (r * GROUP + lane) * ITEMS));
+    sums[lane] = own;
+    for (int half_way = GROUP / 2; half_way > 0; half_way /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane < half_way)
+            sums[lane] += sums[lane + half_way];
     }
-    if (own > 0)
-        atomic_add(&total, own);
-    barrier(CLK_LOCAL_MEM_FENCE);
     if (lane == 0)
-        counts[get_group_id(0)] = total;
+        counts[get_group_id(0)] = sums[0];
 ";
 
-/// Moves what a tile selects: work-items look at elements side by side, and learn how many of them are true before each
-/// from bits that 32 of them share.
-const MOVE: &str = "    const int lane = (int)get_local_id(0), wave = lane / 32, bit = lane % 32;
-    const long start = (long)get_group_id(0) * TILE;
-    local uint bits[ITEMS * GROUP / 32];
-    if (lane < ITEMS * GROUP / 32)
-        bits[lane] = 0;
+/// How many elements before a tile are true.
+const SUMMED: &str = "    local ulong parts[GROUP];
+    ulong part = 0;
+    for (long k = lane; k < tile; k += GROUP)
+        part += counts[k];
+    parts[lane] = part;
+    for (int half_way = GROUP / 2; half_way > 0; half_way /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane < half_way)
+            parts[lane] += parts[lane + half_way];
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
+    const long first = (long)parts[0];
+";
+
+/// Moves what a tile selects. How many elements are true before those of a work-item is added up for all rounds at once, 16
+/// bits of a number for each.
+const MOVE: &str = "    const int lane = (int)get_local_id(0);
+    const long tile = (long)get_group_id(0), start = tile * TILE;
+    FIRST
+    uint own[ROUNDS];
+    ulong counted = 0;
     #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const long i = start + k * GROUP + lane;
-        if (i < s.points && mask[of_mask(s, i, 0)] != 0)
-            atomic_or(&bits[k * (GROUP / 32) + wave], 1U << bit);
+    for (int r = 0; r < ROUNDS; r++) {
+        own[r] = bits_of(mask, s, start + (r * GROUP + lane) * ITEMS);
+        counted |= (ulong)popcount(own[r]) << (16 * r);
+    }
+    local ulong sums[2 * GROUP];
+    int side = 0;
+    ulong all = counted;
+    sums[lane] = all;
+    for (int reach = 1; reach < GROUP; reach *= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane >= reach)
+            all += sums[side + lane - reach];
+        side = GROUP - side;
+        sums[side + lane] = all;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    // How many are true before each number of bits.
-    local uint sums[ITEMS * GROUP / 32];
-    const bool sums_one = lane < ITEMS * GROUP / 32;
-    const uint own = sums_one ? popcount(bits[lane]) : 0;
-    uint all = own;
-    if (sums_one)
-        sums[lane] = all;
-    for (int reach = 1; reach < ITEMS * GROUP / 32; reach *= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const uint before = sums_one && lane >= reach ? sums[lane - reach] : 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        all += before;
-        if (sums_one)
-            sums[lane] = all;
+    const ulong totals = sums[side + GROUP - 1], before = all - counted;
+    local ushort list[TILE];
+    uint total = 0;
+    #pragma unroll
+    for (int r = 0; r < ROUNDS; r++) {
+        uint place = total + (uint)(before >> (16 * r) & 0xffffUL);
+        for (uint left = own[r]; left != 0; left &= left - 1)
+            list[place++] = (ushort)((r * GROUP + lane) * ITEMS + popcount((left & (0U - left)) - 1U));
+        total += (uint)(totals >> (16 * r) & 0xffffUL);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const long first = (long)counts[get_group_id(0)];
-    for (int k = 0; k < ITEMS; k++) {
-        const uint word = bits[k * (GROUP / 32) + wave];
-        if (word >> bit & 1) {
-            const long i = start + k * GROUP + lane;
-            const uint behind = popcount(word >> bit);
-            const long place = first + sums[k * (GROUP / 32) + wave] - behind;
-            if (place < s.extent)
-                for (long k = 0; k < s.rest; k++)
-                    WRITE
-        }
+    for (uint number = lane; number < total; number += GROUP) {
+        const long i = start + list[number], place = first + number;
+        if (place < s.extent)
+            for (long k = 0; k < s.rest; k++)
+                WRITE
     }
 ";

@@ -6,6 +6,7 @@
 //! form's text is. Whatever the text depends on must be in the key; whatever changes from launch to launch (extents,
 //! strides, constants) is an argument.
 
+mod copies;
 mod gather;
 mod map;
 mod masks;
@@ -61,6 +62,11 @@ pub(crate) fn work<'a>(plan: &'a LaunchPlan, target: &'a Target) -> Result<Work<
 /// The one kernel that computes all plans of some stages, where there is one for such stages.
 pub(crate) fn together<'a>(stages: &'a [Vec<LaunchPlan>], target: &'a Target) -> Option<Work<'a>> {
     rows::work(stages, target)
+}
+
+/// The one kernel that computes all plans of a submission, where there is one for such plans.
+pub(crate) fn side_by_side<'a>(plans: &'a [LaunchPlan], target: &'a Target) -> Option<Work<'a>> {
+    copies::work(plans, target)
 }
 
 /// Whether a device can run a plan.
@@ -123,6 +129,7 @@ pub(crate) enum Writer {
     Sort,
     Digits,
     Mask,
+    Copies,
     Rows,
     User,
 }

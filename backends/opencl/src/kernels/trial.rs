@@ -64,10 +64,11 @@ pub(crate) struct Tested {
     kernels: RefCell<HashMap<Key, (String, Kernel)>>,
 }
 
+/// Some runtimes list no devices, or such without memory, to the second of two threads that ask first.
+pub(crate) static ASKING: Mutex<()> = Mutex::new(());
+
 /// Every device of every platform; none, with a message, where there is no OpenCL.
 pub(crate) fn devices() -> Vec<Tested> {
-    static ASKING: Mutex<()> = Mutex::new(());
-    // Some runtimes list no devices to the second of two threads that ask first.
     let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let ids = get_all_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default();
     if ids.is_empty() {

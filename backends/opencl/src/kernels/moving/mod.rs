@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use stridewise_core::{Dtype, DtypeKind, Family, IndexedAxis, LaunchPlan, Program, ProgramBuilder, Scalar};
 
 use super::gather::Rounds;
+use super::trial::ASKING;
 use super::{Target, gather, masks, search, sort};
 use trial::{Layout, Memory, Numbers, Trial, indices, is_slow};
 
@@ -380,7 +381,8 @@ fn masked(
     inputs.push(mask_input);
     let outputs = SmallVec::from_iter([to_walk.operand(&dst, out.size(), dims.len())]);
     let plan = LaunchPlan { program, family, dims: dims.into(), inputs, outputs };
-    let work = masks::work(&plan, target).unwrap();
+    let cut = masks::Cut { rounds: 1 + 3 * numbers.below(2), summed: 4096 * numbers.below(2) };
+    let work = masks::work_in_tiles(&plan, target, cut).unwrap();
     trial.run(&work, &mut [&mut dst, &mut src, &mut mask]);
     assert!(
         dst.bytes() == expected.bytes(),
@@ -392,10 +394,13 @@ fn masked(
 /// Both forms of the target.
 fn forms(test: impl Fn(&mut Trial, &Target, &mut Numbers)) {
     static ONE: Mutex<()> = Mutex::new(());
-    // Some runtimes list no devices to the second of two threads that ask first.
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     for cpu in [false, true] {
-        let Some(mut trial) = Trial::new(cpu) else { return };
+        let trial = {
+            let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+            Trial::new(cpu)
+        };
+        let Some(mut trial) = trial else { return };
         let target = trial.target.clone();
         test(&mut trial, &target, &mut Numbers(0x9e37_79b9_7f4a_7c15));
     }

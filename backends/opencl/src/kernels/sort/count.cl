@@ -7,12 +7,18 @@
     barrier(CLK_LOCAL_MEM_FENCE);
     SOURCE
     const long start = tile * TILE;
+    // All is under way before the first is looked at.
+    element x[ITEMS];
     #pragma unroll
     for (uint k = 0; k < ITEMS; k++) {
         const long i = start + k * GROUP + lane;
         if (i < r.len)
-            atomic_inc(&counted[wave * DIGITS + digit(READ(i), (uint)n.shift)]);
+            x[k] = READ(i);
     }
+    #pragma unroll
+    for (uint k = 0; k < ITEMS; k++)
+        if (start + k * GROUP + lane < r.len)
+            atomic_inc(&counted[wave * DIGITS + digit(x[k], (uint)n.shift)]);
     barrier(CLK_LOCAL_MEM_FENCE);
     number total = 0;
     for (uint w = 0; w < WAVES; w++)

@@ -1,16 +1,18 @@
     const uint lane = get_local_id(0), wave = lane / WAVE, bit = lane % WAVE;
     const long row = (long)get_group_id(0) / n.tiles, tile = (long)get_group_id(0) % n.tiles;
-    // First two tables of which work-items of a wave have a digit, used in turns; then the tile in its new order.
+    // First two tables of which work-items of a wave have a digit, used in turns, where these cannot ask each other; then the tile
+    // in its new order.
     local ulong area[AREA_BYTES / 8] __attribute__((aligned(16)));
-    local uint *masks = (local uint *)area;
     local ushort seen[WAVES * DIGITS];
     local uint starts[DIGITS];
     local number bases[DIGITS];
-    for (uint k = lane; k < WAVES * DIGITS; k += GROUP) {
-        masks[k] = 0;
-        masks[WAVES * DIGITS + k] = 0;
+    for (uint k = lane; k < WAVES * DIGITS; k += GROUP)
         seen[k] = 0;
-    }
+#ifndef BALLOT
+    local uint *masks = (local uint *)area;
+    for (uint k = lane; k < 2 * WAVES * DIGITS; k += GROUP)
+        masks[k] = 0;
+#endif
     SOURCE
     const long start = tile * TILE;
     const uint count = (uint)min((long)TILE, r.len - start);
@@ -27,7 +29,21 @@
     #pragma unroll
     for (uint k = 0; k < ITEMS; k++) {
         const bool there = (wave * ITEMS + k) * WAVE + bit < count;
-        const uint slot = wave * DIGITS + (there ? digit(x[k], (uint)n.shift) : 0);
+        const uint d = there ? digit(x[k], (uint)n.shift) : 0, slot = wave * DIGITS + d;
+#ifdef BALLOT
+        uint same = BALLOT(there);
+        #pragma unroll
+        for (uint b = 0; b < 8; b++) {
+            const uint one = d >> b & 1U, ones = BALLOT(one);
+            same &= one ? ones : ~ones;
+        }
+        const uint before = popcount(same & ((1U << bit) - 1)), earlier = seen[slot];
+        place[k] = (ushort)(earlier + before);
+        WAVE_BARRIER();
+        if (there && before == 0)
+            seen[slot] = (ushort)(earlier + popcount(same));
+        WAVE_BARRIER();
+#else
         local uint *mask = masks + (k & 1) * (WAVES * DIGITS) + slot;
         if (there)
             atomic_or(mask, 1U << bit);
@@ -40,6 +56,7 @@
             seen[slot] = (ushort)(earlier + popcount(same));
             *mask = 0;
         }
+#endif
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     // Where a wave's elements of a digit begin among those of the tile, where the tile's digits do in it, and the row's digits

@@ -7,7 +7,7 @@
 //!
 //! How many elements before it have the same digit, an element is told by its *wave*: 32 work-items that take elements in
 //! their order and mark, in a table in local memory, which of them have a digit. No runtime need have functions of
-//! sub-groups for it.
+//! sub-groups for it; where a runtime's language has them, the work-items of a wave ask each other instead.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -22,14 +22,28 @@ const DIGITS: usize = 256;
 /// Work-items that look at elements together: one for each bit of a number.
 const WAVE: usize = 32;
 const WAVES: usize = GROUP / WAVE;
-/// Bytes of a tile, of its elements or the numbers of their places; the tables of waves need as many.
+/// Bytes of a tile, of its elements or the numbers of their places; the tables of waves need as many. Twice as many were slower:
+/// fewer groups are on a unit then.
 const AREA_BYTES: usize = 2 * WAVES * DIGITS * 4;
-/// Bytes of local memory of a group.
-const LOCAL_BYTES: usize = AREA_BYTES + WAVES * DIGITS * 2 + DIGITS * (4 + 8);
+/// Bytes of local memory of a group beside those.
+const LOCAL_BYTES: usize = WAVES * DIGITS * 2 + DIGITS * (4 + 8);
 /// Blocks of a row from which on digits are faster than merging blocks.
 const LEAST_BLOCKS: usize = 16;
 /// Elements from which on they are.
 const LEAST_POINTS: usize = 1 << 18;
+/// What a wave can do by itself: ask which of its work-items have a number other than 0, and wait for all of them. The language
+/// with this macro is NVIDIA's, which has its assembler's instructions in it, and waves of as many work-items.
+const WAVE_FUNCTIONS: &str = "#ifdef __NV_CL_C_VERSION
+static inline uint ballot(const uint x)
+{
+    uint all;
+    asm volatile(\"{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }\" : \"=r\"(all) : \"r\"(x));
+    return all;
+}
+#define BALLOT ballot
+#define WAVE_BARRIER() asm volatile(\"bar.warp.sync 0xffffffff;\" ::: \"memory\")
+#endif
+";
 /// Tiles that a work-item of the second kernel goes through, about.
 const TILES_EACH: usize = 16;
 
@@ -69,7 +83,7 @@ impl Sort {
     pub(super) fn digits<'a>(&self, block: usize) -> Option<Work<'a>> {
         let Target { max_group, local_bytes, .. } = self.text.target;
         let long = self.len > LEAST_BLOCKS * block && self.len * self.rows >= LEAST_POINTS;
-        (long && max_group >= GROUP && local_bytes >= LOCAL_BYTES).then(|| self.passes())
+        (long && max_group >= GROUP && local_bytes >= AREA_BYTES + LOCAL_BYTES).then(|| self.passes())
     }
 
     /// The kernels of all passes.
@@ -192,6 +206,7 @@ impl Text {
             "#define WAVE {WAVE}\n#define WAVES {WAVES}\n#define AREA_BYTES {AREA_BYTES}\n\
              #define ITEMS {items}\n#define TILE (ITEMS * GROUP)\n"
         );
+        text.push_str(WAVE_FUNCTIONS);
         text.push_str(order::element(self.dtype));
         text.push_str(&order::rank(self.dtype, self.descending));
         text.push_str("static inline uint digit(const element x, const uint shift)\n{\n");
