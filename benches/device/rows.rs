@@ -129,7 +129,7 @@ pub(super) fn cases<T: Sample>(x: &Given<T>) -> Vec<Case<'_>> {
             UsmArray::from_slice(x.a.queue(), &[n], &x.host, UsmKind::Device)?
         )
         .of_huge(),
-        Case::new("copy", "device to host", f, move || Ok(drop(x.a.to_vec::<T>()?))).of_huge(),
+        Case::new("copy", "device to host", f, move || Ok(x.a.to_vec::<T>().map(drop)?)).of_huge(),
     ]);
     all
 }
