@@ -59,7 +59,7 @@ struct Options {
     /// No peers in processes of their own, where the caller would add them.
     #[arg(long, conflicts_with = "peers")]
     no_peers: bool,
-    /// Write `RESULTS.md` and its pictures.
+    /// Write `RESULTS.md` and its pictures; of another device than the host `RESULTS-gpu.md`, or what its type is.
     #[arg(long)]
     report: bool,
     /// Call one small operation again and again instead, for a profiler.
@@ -87,12 +87,12 @@ fn main() -> Outcome<()> {
             callers => calls::from_threads(operation, options.elements, options.calls, callers),
         };
     }
-    let known: Vec<Row> = match &options.from {
+    let known: Report = match &options.from {
         Some(path) => serde_json::from_str(&fs::read_to_string(path)?)?,
-        None => Vec::new(),
+        None => Report::default(),
     };
     let mut report = match options.from.is_some() && options.filter.is_empty() {
-        true => Report { rows: Vec::new(), machine: Vec::new() },
+        true => Report { machine: known.machine, ..Report::default() },
         false => measured(&options)?,
     };
     if report.rows.is_empty() && !options.filter.is_empty() {
@@ -101,13 +101,13 @@ fn main() -> Outcome<()> {
     }
     // In the order that they had.
     let mut anew = std::mem::take(&mut report.rows);
-    for row in known {
+    for row in known.rows {
         let same = anew.iter().position(|other| other.name() == row.name());
         report.rows.push(same.map_or(row, |position| anew.remove(position)));
     }
     report.rows.append(&mut anew);
     if let Some(path) = &options.json {
-        fs::write(path, serde_json::to_string_pretty(&report.rows)?)
+        fs::write(path, serde_json::to_string_pretty(&report)?)
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         println!("rows written to {}", path.display());
     }

@@ -8,6 +8,8 @@ mod tables;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::measure::Outcome;
 use crate::row::Row;
 
@@ -15,6 +17,7 @@ use crate::row::Row;
 const PICTURES: &str = "results";
 
 /// Rows, and what they were measured on.
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
     /// The device, its threads, the peers' versions; empty where it is not known.
@@ -22,12 +25,17 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Writes the page and its pictures into the folder of the benchmarks; returns the page's path.
+    /// Writes the page and its pictures into the folder of the benchmarks; returns the page's path. Rows of another device than
+    /// the host have a page of their own, by the device's type.
     pub(crate) fn write(&self) -> Outcome<PathBuf> {
-        if self.rows.is_empty() {
-            return Err("there is no row to report".into());
-        }
+        let first = self.rows.first().ok_or("there is no row to report")?;
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        if let Some(("opencl", rest)) = first.device.split_once(':') {
+            let kind = rest.split(':').next().unwrap_or(rest);
+            let page = folder.join(format!("RESULTS-{kind}.md"));
+            fs::write(&page, tables::device_page(self))?;
+            return Ok(page);
+        }
         let pictures = folder.join(PICTURES);
         fs::create_dir_all(&pictures)?;
         let drawn = pictures::draw(&self.rows, &pictures)?;

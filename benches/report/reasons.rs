@@ -96,6 +96,49 @@ pub(super) fn reason(row: &Row, times: f64) -> &'static str {
     find(REASONS, row).unwrap_or(drift)
 }
 
+/// Measured by a bare program: a launch and a blocking read of eight bytes take 15 µs, a further launch before the end 7.
+const CHECKED: &str =
+    "whether all indices are in range is read back, and waited for, before the result is given out";
+/// Measured by a kernel of nothing but fused multiply-adds, which reaches 0.54 of the peer.
+const VECTORS: &str = "the language has no way to the units for matrices of doubles";
+/// Measured: a launch and the wait for its end 11 µs, two launches 18.
+const LAUNCHES: &str = "the runtime's own launches, of which a second kernel is one";
+/// Why a peer wins a row of a device.
+const OF_DEVICES: &[Reason] = &[
+    Reason { op: Some("take"), layout: None, sizes: (0, usize::MAX), text: CHECKED },
+    Reason { op: Some("matmul"), layout: None, sizes: (0, usize::MAX), text: VECTORS },
+    Reason {
+        op: Some("softmax"),
+        layout: None,
+        sizes: (0, usize::MAX),
+        text: "the rows go through memory twice: a kernel holds two stages, and this has three",
+    },
+    Reason {
+        op: Some("unique"),
+        layout: None,
+        sizes: (0, usize::MAX),
+        text: "all elements are sorted, by passes of which each counts its digits first; then neighbours are compared",
+    },
+    Reason {
+        op: Some("sort"),
+        layout: None,
+        sizes: (1 << 20, usize::MAX),
+        text: "each pass counts its digits first: the language does not promise that groups may wait for each other",
+    },
+    Reason {
+        op: Some("argsort"),
+        layout: None,
+        sizes: (1 << 20, usize::MAX),
+        text: "as `sort`, with 64-bit places",
+    },
+    Reason { op: None, layout: None, sizes: (0, 64 << 20), text: LAUNCHES },
+];
+
+/// Why a peer wins a row of a device; empty where that is not known.
+pub(super) fn of_device(row: &Row) -> &'static str {
+    find(OF_DEVICES, row).unwrap_or_default()
+}
+
 /// A row whose loop computes for this share of its time, or more, is bound by that.
 pub(super) const COMPUTES: f64 = 0.75;
 /// Measured against 40 variants of a bare transposition.

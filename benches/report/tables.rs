@@ -33,17 +33,40 @@ pub(super) fn page(report: &Report, pictures: &[(&str, &str)]) -> String {
     for (file, title) in pictures {
         page += &format!("![{title}]({PICTURES}/{file})\n\n");
     }
-    page += &lost(&report.rows);
+    page += &lost(&report.rows, reasons::reason);
     page += &short(&report.rows);
     page += &scaling(&report.rows);
     page += &instructions();
-    let sizes: BTreeSet<usize> = report.rows.iter().map(|row| row.n).collect();
-    for n in sizes {
-        let rows: Vec<&Row> = report.rows.iter().filter(|row| row.n == n).collect();
-        page += &format!("\n## {}\n\n", elements(n));
-        page += &table(&rows);
+    page + &by_size(&report.rows)
+}
+
+/// The page of a device with memory of its own.
+pub(super) fn device_page(report: &Report) -> String {
+    let mut page = String::from(
+        "# Results of a device\n\n\
+         Written by `cargo xtask bench --device SPEC --report`. In each row the engine, the peers and a copy within the device's \
+         memory took turns in the same rounds, each from the call to the end of its work, as a program sees it; times are \
+         medians. The limit is the copy's speed, *ratio* what of it is reached. GB/s count what a row has to read and to \
+         write, once. *Best* is the fastest peer; *×* says how many times as long it takes: above 1, the engine is faster. \
+         Sizes of matrices are all their elements.\n\n",
+    );
+    for line in &report.machine {
+        page += &format!("- {line}\n");
     }
-    page
+    page += &lost(&report.rows, |row, _| reasons::of_device(row));
+    page + &by_size(&report.rows)
+}
+
+/// A table for each size.
+fn by_size(rows: &[Row]) -> String {
+    let sizes: BTreeSet<usize> = rows.iter().map(|row| row.n).collect();
+    let mut text = String::new();
+    for n in sizes {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.n == n).collect();
+        text += &format!("\n## {}\n\n", elements(n));
+        text += &table(&rows);
+    }
+    text
 }
 
 /// What small calls are made of; nothing where it cannot be counted, which is said.
@@ -101,8 +124,8 @@ fn summary(rows: &[Row]) -> String {
     )
 }
 
-/// Every row that a peer wins, the worst first.
-fn lost(rows: &[Row]) -> String {
+/// Every row that a peer wins, the worst first; `reason` says why, of a row and how many times as long the peer takes.
+fn lost(rows: &[Row], reason: impl Fn(&Row, f64) -> &'static str) -> String {
     let mut lost: Vec<(f64, &Row)> = rows
         .iter()
         .filter_map(|row| row.speedup().map(|times| (times, row)))
@@ -119,7 +142,7 @@ fn lost(rows: &[Row]) -> String {
     for (times, row) in lost {
         let Some((peer, seconds)) = row.best_peer() else { continue };
         let (ours, theirs) = (duration(row.seconds), duration(seconds));
-        let (times, reason) = (multiple(times), reasons::reason(row, times));
+        let (times, reason) = (multiple(times), reason(row, times));
         let Row { op, layout, dtype, n, .. } = row;
         text += &format!(
             "| `{op}` | {layout} | {dtype} | {n} | {ours} | {peer} | {theirs} | {times} | {reason} |\n"
@@ -252,12 +275,12 @@ pub(super) mod tests {
         let mut rows = vec![row("a", "x", 2000), row("b", "x", 2000), row("c", "x", 2000)];
         rows[1].peers.insert("numpy".to_owned(), 0.9e-6);
         rows[2].peers.insert("jax".to_owned(), 0.25e-6);
-        let text = lost(&rows);
+        let text = lost(&rows, reasons::reason);
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
         assert_eq!(lines.len(), 2, "{text}");
         assert_eq!(lines[0], "| `c` | x | float32 | 2000 | 1.00 µs | jax | 250.0 ns | 0.25 |  |");
         assert!(lines[1].starts_with("| `b` |"));
-        assert!(lost(&rows[..1]).contains("None."));
+        assert!(lost(&rows[..1], reasons::reason).contains("None."));
     }
 
     #[test]
@@ -283,12 +306,21 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_device_has_a_page_of_its_own() {
+        let mut slow = row("softmax", "rows of 128", 1 << 20);
+        slow.peers = [("torch".to_owned(), 0.5e-6)].into();
+        let page = device_page(&Report { rows: vec![slow], machine: vec!["a GPU".to_owned()] });
+        assert!(page.contains("- a GPU\n") && page.contains("## 1 Mi elements\n"));
+        assert!(page.contains("| 0.50 | the rows go through memory twice"), "{page}");
+    }
+
+    #[test]
     fn one_thread_is_no_peer() {
         let mut one = row("add", "fresh", 16);
         one.peers.insert(ONE_THREAD.to_owned(), 0.5e-6);
         assert_eq!(one.best_peer(), Some(("jax", 2e-6)));
         assert!(scaling(std::slice::from_ref(&one)).contains("| 500.0 ns | 1.00 µs | 0.50 |"));
         assert!(!table(&[&one]).contains(ONE_THREAD));
-        assert!(lost(&[one]).contains("None."));
+        assert!(lost(&[one], reasons::reason).contains("None."));
     }
 }
