@@ -106,7 +106,6 @@ const LAUNCHES: &str = "the runtime's own launches, of which a second kernel is 
 /// Why a peer wins a row of a device.
 const OF_DEVICES: &[Reason] = &[
     Reason { op: Some("take"), layout: None, sizes: (0, usize::MAX), text: CHECKED },
-    Reason { op: Some("matmul"), layout: None, sizes: (0, usize::MAX), text: VECTORS },
     Reason {
         op: Some("softmax"),
         layout: None,
@@ -134,9 +133,17 @@ const OF_DEVICES: &[Reason] = &[
     Reason { op: None, layout: None, sizes: (0, 64 << 20), text: LAUNCHES },
 ];
 
-/// Why a peer wins a row of a device; empty where that is not known.
-pub(super) fn of_device(row: &Row) -> &'static str {
-    find(OF_DEVICES, row).unwrap_or_default()
+/// A peer of a row of a device whose time is this part of ours, or more, is not told from the drift: two runs differ by as much.
+const DEVICE_DRIFTS: f64 = 0.95;
+
+/// Why a peer wins a row of a device, which takes so many times as long; empty where that is not known.
+pub(super) fn of_device(row: &Row, times: f64) -> &'static str {
+    match (row.op.as_str(), row.dtype.as_str()) {
+        _ if times >= DEVICE_DRIFTS => DRIFT,
+        ("matmul", "float64") => VECTORS,
+        ("matmul", _) => "",
+        _ => find(OF_DEVICES, row).unwrap_or_default(),
+    }
 }
 
 /// A row whose loop computes for this share of its time, or more, is bound by that.

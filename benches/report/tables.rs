@@ -53,7 +53,7 @@ pub(super) fn device_page(report: &Report) -> String {
     for line in &report.machine {
         page += &format!("- {line}\n");
     }
-    page += &lost(&report.rows, |row, _| reasons::of_device(row));
+    page += &lost(&report.rows, reasons::of_device);
     page + &by_size(&report.rows)
 }
 
