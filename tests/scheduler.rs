@@ -12,7 +12,8 @@ use model::Model;
 use random::Rng;
 use stridewise::backend::{Advice, EventStatus};
 use stridewise::{
-    ArrayOrScalar, Device, Dtype, Error, Event, Op, Queue, Reduction, UsmArray, UsmKind, Weak, concat, s,
+    ArrayOrScalar, Device, Dtype, Error, Event, IndexMode, Op, Queue, Reduction, UsmArray, UsmKind, Weak,
+    concat, ix, s,
 };
 use stridewise_null::{Logged, NullConfig, NullDevice};
 
@@ -289,6 +290,39 @@ fn a_failure_travels_along_data_and_ends_where_it_is_overwritten() {
             assert_eq!(plus(&x, 1).to_vec::<i64>().unwrap(), (1..=len as i64).collect::<Vec<_>>());
             w.assign(weak(3)).unwrap();
             assert_eq!(total(&w), 6 * len as i64);
+        }
+    }
+}
+
+#[test]
+fn who_writes_some_places_does_not_overwrite_a_failure() {
+    for threads in [1, 2, 4] {
+        let queue = host(threads).queue().unwrap();
+        for len in [10, RECORDED, 200_000] {
+            let y = iota(&queue, len);
+            let places = UsmArray::from_slice(&queue, &[2], &[1_i64, 3], UsmKind::Shared).unwrap();
+            let values = UsmArray::from_slice(&queue, &[2], &[7_i64, 8], UsmKind::Shared).unwrap();
+            let mask = y.binary(Op::Less, weak(2)).unwrap();
+            type Write<'a> = Box<dyn Fn(&UsmArray) -> stridewise::Result<()> + 'a>;
+            let writes: [Write<'_>; 4] = [
+                Box::new(|x| x.put(&places, &values, Some(0), IndexMode::Check)?.wait()),
+                Box::new(|x| x.put(&places, weak(7), Some(0), IndexMode::Check)?.wait()),
+                Box::new(|x| x.assign_masked(&mask, &values)?.wait()),
+                Box::new(|x| x.add_at(ix![&places], &values).and_then(|()| x.wait())),
+            ];
+            for (number, write) in writes.iter().enumerate() {
+                let x = iota(&queue, len);
+                let failed = queue.submit_host_task(|| Err(failure()), &[]).unwrap();
+                let event = x
+                    .write_elementwise(Op::Add, &[(&y).into(), weak(1)], std::slice::from_ref(&failed))
+                    .unwrap();
+                assert!(is_inherited(event.wait().err()));
+                assert!(is_inherited(write(&x).err()), "write {number} of {len}");
+                assert!(is_inherited(x.to_vec::<i64>().err()), "write {number} of {len}");
+                x.assign(&y).unwrap().wait().unwrap();
+                write(&x).unwrap();
+                assert!(x.to_vec::<i64>().is_ok());
+            }
         }
     }
 }

@@ -185,3 +185,23 @@ fn places_of_sorted_rows() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn the_middle_of_two_is_their_mean_even_of_infinities() -> Result<()> {
+    let inf = f64::INFINITY;
+    for (pair, middle) in [
+        ([1.0, inf], inf),
+        ([-inf, 1.0], -inf),
+        ([inf, inf], inf),
+        ([-inf, -inf], -inf),
+        ([f64::MAX, f64::MAX], f64::MAX),
+        ([-f64::MAX, f64::MAX], 0.0),
+        ([5e-324, 5e-324], 5e-324),
+        ([1.0, 2.0], 1.5),
+    ] {
+        let array = Array::from_vec([2], pair.to_vec())?;
+        assert_eq!([array.median()?, array.nanmedian()?], [middle; 2], "{pair:?}");
+    }
+    assert!(Array::from_vec([2], vec![-inf, inf])?.median()?.is_nan());
+    Ok(())
+}

@@ -126,6 +126,7 @@ impl UsmArray {
         let (low, high) = (low as usize, (high as usize).min(count - 1));
         match low == high || weight == 0.0 {
             true => self.column(low),
+            false if method == QuantileMethod::Midpoint => halfway(&self.column(low)?, &self.column(high)?),
             false => between(&self.column(low)?, &self.column(high)?, number(weight)),
         }
     }
@@ -151,7 +152,7 @@ impl UsmArray {
             QuantileMethod::Midpoint => {
                 let apart = at.binary(Op::NotEqual, &low)?;
                 let (from, to) = (taken(&low)?, taken(&high)?);
-                let middle = between(&from, &to, number(0.5))?;
+                let middle = halfway(&from, &to)?;
                 elementwise(Op::Where, &[(&apart).into(), (&middle).into(), (&from).into()])?
             }
         };
@@ -162,9 +163,19 @@ impl UsmArray {
 
 /// From one to the other, exactly one where they are equal, even infinite.
 fn between(low: &UsmArray, high: &UsmArray, weight: ArrayOrScalar<'_>) -> Result<UsmArray> {
-    let way = low.lerp(high, weight)?;
+    or_equal(low, high, &low.lerp(high, weight)?)
+}
+
+/// The mean of two, infinite where one of them is.
+fn halfway(low: &UsmArray, high: &UsmArray) -> Result<UsmArray> {
+    let half = |x: &UsmArray| interim(Op::Multiply, &[x.into(), number(0.5)]);
+    or_equal(low, high, &interim(Op::Add, &[(&half(low)?).into(), (&half(high)?).into()])?)
+}
+
+/// What lies between two, or they themselves where they are equal.
+fn or_equal(low: &UsmArray, high: &UsmArray, way: &UsmArray) -> Result<UsmArray> {
     let equal = interim(Op::Equal, &[low.into(), high.into()])?;
-    elementwise(Op::Where, &[(&equal).into(), low.into(), (&way).into()])
+    elementwise(Op::Where, &[(&equal).into(), low.into(), way.into()])
 }
 
 /// Between which places a position lies, and how far from the lower one.

@@ -87,8 +87,10 @@ impl Pass<'_> {
         }
         let out = self.output.placed()?;
         let placed = self.inputs.iter().map(Walk::placed).collect::<Result<SmallVec<[Placed; 4]>>>()?;
-        // What is added to is read, too.
-        let read = matches!(self.family, Family::Accumulate { .. }).then_some(&out);
+        // Who writes some elements only leaves the others as they are: good after a good write, failed after a failed one.
+        let in_part =
+            matches!(self.family, Family::Accumulate { .. } | Family::Scatter { .. } | Family::Expand { .. });
+        let read = in_part.then_some(&out);
         let read = placed.iter().chain(read).map(|p| p.access(Mode::Read));
         let accesses: Vec<Access> = read.chain([out.access(Mode::Write)]).collect();
         let start = |input: Option<usize>| input.map_or(&out, |k| &placed[k]).allocation.ptr();
