@@ -113,8 +113,10 @@ pub(crate) fn interleave(contenders: &mut [Contender<'_>], effort: Effort) -> Ve
     let once = |batch: &Option<(usize, f64)>| batch.map_or(f64::INFINITY, |(_, once)| once);
     let ours = contenders.iter().zip(&batches).find(|(contender, _)| contender.name == OURS);
     let hopeless = ours.map_or(f64::INFINITY, |(_, batch)| once(batch) * HOPELESS).max(SAVES);
-    for (batch, samples) in batches.iter_mut().zip(&mut samples) {
-        if let Some((_, once)) = batch.take_if(|(_, once)| *once > hopeless) {
+    for ((contender, batch), samples) in contenders.iter_mut().zip(&mut batches).zip(&mut samples) {
+        // Once more, and better: a pool that slept is no measure.
+        let mut again = |once: f64| (contender.run)(1).map_or(once, |seconds| seconds.min(once));
+        if let Some((_, once)) = batch.take_if(|(_, once)| *once > hopeless && again(*once) > hopeless) {
             samples.0.push(once);
         }
     }
