@@ -63,12 +63,15 @@ where
     }
 }
 
-/// The last axis of an array as so many axes.
-fn split(x: &UsmArray, last: &[usize]) -> Result<UsmArray> {
-    let mut shape: Vec<isize> = x.shape().iter().map(|&extent| extent as isize).collect();
-    shape.pop();
-    shape.extend(last.iter().map(|&extent| extent as isize));
-    x.reshape(&shape)
+/// The shape of an array, with other extents in place of its last one.
+fn with_last(x: &UsmArray, last: &[usize]) -> Vec<usize> {
+    let (_, before) = x.shape().split_last().unwrap_or((&1, &[]));
+    [before, last].concat()
+}
+
+/// The elements of an array, in row-major order, in a shape.
+fn reshaped(x: &UsmArray, shape: &[usize]) -> Result<UsmArray> {
+    x.reshape(&shape.iter().map(|extent| extent.cast_signed()).collect::<Vec<_>>())
 }
 
 /// The first `points` elements along the last axis, zeros where there are fewer, of an array of this dtype.
@@ -80,9 +83,7 @@ pub(super) fn fit<V: Element + bytemuck::Zeroable>(x: &UsmArray, points: usize) 
     if given >= points {
         return x.astype(V::DTYPE)?.slice(s![Ellipsis, ..points as isize]);
     }
-    let mut shape = x.shape().to_vec();
-    shape.pop();
-    shape.push(points);
+    let shape = with_last(x, &[points]);
     place::filled::<V>("n", x, &shape, V::DTYPE, |values| {
         let source = place::read::<V>(x)?;
         for (to, from) in values.chunks_exact_mut(points).zip(source.chunks(given.max(1))) {
@@ -135,17 +136,13 @@ where
 {
     let points = height * width;
     let roots = Roots::<T>::new(points, sort == Sort::Inverse)?;
-    let columns = split(x, &[height, width])?.swap_axes(-1, -2)?;
+    let columns = reshaped(x, &with_last(x, &[height, width]))?.swap_axes(-1, -2)?;
     let columns = rows::<T>(&columns, sort, |out, number| {
         let column = number % width;
         out.iter_mut().enumerate().for_each(|(row, value)| *value = *value * roots.power(column * row));
     })?;
     let rows = rows::<T>(&columns.swap_axes(-1, -2)?, sort, |out, _| scale(out, factor))?;
-    let result = rows.swap_axes(-1, -2)?;
-    let mut shape: Vec<isize> = x.shape().iter().map(|&extent| extent as isize).collect();
-    shape.pop();
-    shape.push(points as isize);
-    result.reshape(&shape)
+    reshaped(&rows.swap_axes(-1, -2)?, &with_last(x, &[points]))
 }
 
 /// The transform of real numbers, two for each point of the sides: that of complex numbers made of two each, whose even and odd part
@@ -158,9 +155,7 @@ where
     Complex<T>: Element + bytemuck::Zeroable,
 {
     let half = sides.0 * sides.1;
-    let mut shape = x.shape().to_vec();
-    shape.pop();
-    shape.push(half);
+    let shape = with_last(x, &[half]);
     let pairs = place::filled::<Complex<T>>("n", x, &shape, Complex::<T>::DTYPE, |values| {
         let source = place::read::<T>(x)?;
         let count = values.len() / sides.0;
@@ -178,8 +173,7 @@ where
         )
     })?;
     let whole = complex::<T>(&pairs, Sort::Forward, sides, factor)?;
-    shape.pop();
-    shape.push(half + 1);
+    let shape = with_last(x, &[half + 1]);
     let roots = Roots::<T>::new(2 * half, false)?;
     let two = T::one() + T::one();
     place::filled::<Complex<T>>("n", x, &shape, Complex::<T>::DTYPE, |values| {
@@ -219,9 +213,7 @@ where
     Complex<T>: Element + bytemuck::Zeroable,
 {
     let half = sides.0 * sides.1;
-    let mut shape = x.shape().to_vec();
-    shape.pop();
-    shape.push(half);
+    let shape = with_last(x, &[half]);
     let roots = Roots::<T>::new(2 * half, true)?;
     let pairs = place::filled::<Complex<T>>("n", x, &shape, Complex::<T>::DTYPE, |values| {
         let source = place::read::<Complex<T>>(x)?;
@@ -252,8 +244,7 @@ where
         )
     })?;
     let whole = complex::<T>(&pairs, Sort::Inverse, sides, factor)?;
-    shape.pop();
-    shape.push(2 * half);
+    let shape = with_last(x, &[2 * half]);
     place::filled::<T>("n", x, &shape, T::DTYPE, |values| {
         let source = place::read::<Complex<T>>(&whole)?;
         let count = values.len() / (2 * sides.0);
