@@ -61,23 +61,35 @@ impl Quick {
         unsafe { self.part(words, len, least, patience(len)) };
     }
 
+    /// Divides more than `least` words at a pivot: those below it end at the first number, those above begin at the second.
+    /// Fewer are sorted, and so are any that were divided too often.
+    ///
+    /// # Safety
+    /// As for [`arrange`](Self::arrange).
+    unsafe fn halves(&self, words: Address, len: usize, least: usize, left: u32) -> Option<[usize; 2]> {
+        let at = words.at(0);
+        let mut ends = [0_usize; 2];
+        // SAFETY: for all of this block: the caller's contract.
+        unsafe {
+            if len > least && left > 0 {
+                (self.divide)(at, (&raw mut ends).cast(), at, at, 0, len);
+                return Some(ends);
+            }
+            if len > 1 {
+                (self.sort)(at, at, at, at, left, len);
+            }
+        }
+        None
+    }
+
     /// Sorts words; of more than `least`, those on either side of a pivot at the same time.
     ///
     /// # Safety
     /// As for [`arrange`](Self::arrange).
     unsafe fn part(&self, words: Address, len: usize, least: usize, left: u32) {
-        let at = words.at(0);
         // SAFETY: for all of this function: the caller's contract; parts on either side are disjoint.
         unsafe {
-            if len <= least || left == 0 {
-                if len > 1 {
-                    (self.sort)(at, at, at, at, left, len);
-                }
-                return;
-            }
-            let mut ends = [0_usize; 2];
-            (self.divide)(at, (&raw mut ends).cast(), at, at, 0, len);
-            let [low, high] = ends;
+            let Some([low, high]) = self.halves(words, len, least, left) else { return };
             let above = Address(words.at(high * self.size));
             fork_join::both(
                 || self.part(words, low, least, left - 1),
@@ -91,18 +103,9 @@ impl Quick {
     /// # Safety
     /// As for [`arrange`](Self::arrange).
     unsafe fn select(&self, words: Address, len: usize, places: Range<usize>, left: u32) {
-        let at = words.at(0);
         // SAFETY: for all of this function: the caller's contract; parts on either side are disjoint.
         unsafe {
-            if len <= FEW_LEFT || left == 0 {
-                if len > 1 {
-                    (self.sort)(at, at, at, at, left, len);
-                }
-                return;
-            }
-            let mut ends = [0_usize; 2];
-            (self.divide)(at, (&raw mut ends).cast(), at, at, 0, len);
-            let [low, high] = ends;
+            let Some([low, high]) = self.halves(words, len, FEW_LEFT, left) else { return };
             if places.start < low {
                 self.select(words, low, places.start..places.end.min(low), left - 1);
             }
