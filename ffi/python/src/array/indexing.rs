@@ -34,14 +34,21 @@ impl Key {
     }
 
     fn push(&mut self, item: &Bound<'_, PyAny>, array: &UsmArray) -> Result<()> {
-        if let Some(item) = basic(item)? {
-            match self {
-                Self::Basic(items) => items.push(item),
-                Self::Advanced(items) => items.push(Index::Slice(item)),
-            }
-            return Ok(());
-        }
-        let indices = Index::Array(indices_of(item, array)?);
+        // An array of no dimensions may be a place.
+        let places = item.cast::<PyArray>().ok().map(|places| places.get().array());
+        let indices = match places.filter(|places| places.ndim() > 0) {
+            Some(places) => Index::Array(places.clone()),
+            None => match basic(item)? {
+                Some(item) => {
+                    match self {
+                        Self::Basic(items) => items.push(item),
+                        Self::Advanced(items) => items.push(Index::Slice(item)),
+                    }
+                    return Ok(());
+                }
+                None => Index::Array(indices_of(item, array)?),
+            },
+        };
         match self {
             Self::Basic(items) => {
                 let slices = items.drain(..).map(Index::Slice);
@@ -59,11 +66,7 @@ fn basic(item: &Bound<'_, PyAny>) -> Result<Option<SliceItem>> {
         return Ok(Some(SliceItem::Index(place_of(place)?)));
     }
     if let Ok(slice) = item.cast::<PySlice>() {
-        let py = item.py();
-        let start = bound(&slice.getattr(pyo3::intern!(py, "start"))?)?;
-        let stop = bound(&slice.getattr(pyo3::intern!(py, "stop"))?)?;
-        let step = bound(&slice.getattr(pyo3::intern!(py, "step"))?)?.unwrap_or(1);
-        return Ok(Some(SliceItem::Slice { start, stop, step }));
+        return Ok(Some(slice_of(slice)?));
     }
     if item.is_none() {
         return Ok(Some(SliceItem::NewAxis));
@@ -90,9 +93,15 @@ fn place_of(place: &Bound<'_, PyAny>) -> Result<isize> {
     })?)
 }
 
-/// A bound of a slice, or its step.
-fn bound(value: &Bound<'_, PyAny>) -> Result<Option<isize>> {
-    if value.is_none() { Ok(None) } else { place_of(value).map(Some) }
+/// A slice. Bounds that are not given are an axis's ends, as are those that fit no machine number.
+fn slice_of(slice: &Bound<'_, PySlice>) -> Result<SliceItem> {
+    let (mut start, mut stop, mut step) = (0, 0, 0);
+    // SAFETY: a slice, and numbers that are written while the interpreter is attached (`slice` says so).
+    let read = unsafe { pyo3::ffi::PySlice_Unpack(slice.as_ptr(), &mut start, &mut stop, &mut step) };
+    if read < 0 {
+        return Err(PyErr::fetch(slice.py()).into());
+    }
+    Ok(SliceItem::Slice { start: Some(start), stop: Some(stop), step })
 }
 
 /// Places or a mask: an array, a list, an array of others, a truth value; or an object that counts as an integer.
