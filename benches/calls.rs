@@ -119,6 +119,10 @@ const OPERATIONS: &[(&str, Work)] = &[
     }),
     ("median", |Given { a, .. }, _| black_box(a.median()).map(drop)),
     ("matmul", |Given { square, .. }, _| black_box(square.try_matmul(square)?).wait()),
+    ("matvec", |Given { a, square, .. }, _| {
+        let row = a.slice(s![..square.shape()[0]])?;
+        black_box(row.try_matmul(square)?).wait()
+    }),
     ("cast", |Given { a, .. }, _| black_box(a.try_astype::<f64>()?).wait()),
 ];
 

@@ -5,6 +5,7 @@ mod alike;
 mod apart;
 #[path = "../devices/mod.rs"]
 mod devices;
+mod products;
 #[path = "../random/mod.rs"]
 mod random;
 

@@ -7,12 +7,13 @@ use smallvec::SmallVec;
 use super::expression::{Emission, settle};
 use super::fold::{self, Folding};
 use super::plan::{self, Input, Placed};
-use super::{Node, Recorded, Work, for_each_node};
+use super::{Node, Recorded, UsmArray, Work, for_each_node};
 use crate::backend::Support;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout, Order};
 use crate::memory::allocation::Allocation;
+use crate::memory::immediate::{self, MAX_OPERANDS};
 use crate::memory::schedule::{self, Access, Batch, complete};
 use crate::memory::track::Mode;
 use crate::memory::{UsmKind, heap};
@@ -93,16 +94,33 @@ pub(crate) fn concat_parts(queue: &Queue, parts: &[Part], depends: &[Event]) -> 
     Ok(event)
 }
 
-/// Folds an expression, now.
+/// Folds an expression, now: of arrays in memory on the calling thread, where that takes less time than a submission. It is the
+/// same plan, so the bits are the same.
 pub(crate) fn reduce(
     queue: &Queue,
     recorded: &Recorded,
     folding: &Folding,
     kind: UsmKind,
 ) -> Result<Arc<Allocation>> {
+    let in_memory = |array: &UsmArray| array.elements().get_memory().is_some();
+    let mut evaluated = None;
+    if queue.works_at_once() && recorded.arrays().all(in_memory) {
+        let part = Batch::run(queue, |batch| {
+            let _lock = queue.flush_lock();
+            evaluate_fold(queue, recorded, folding, kind, batch)
+        })?;
+        if part.runs_at_once(queue) {
+            return Ok(part.output.allocation);
+        }
+        evaluated = Some(part);
+    }
     let (allocation, event, exported) = Batch::run(queue, |batch| {
         let _lock = queue.flush_lock();
-        let part = evaluate_fold(queue, recorded, folding, kind, batch)?;
+        // Where the submission has to be tried again, what was evaluated is gone.
+        let part = match evaluated.take() {
+            Some(part) => part,
+            None => evaluate_fold(queue, recorded, folding, kind, batch)?,
+        };
         for array in recorded.arrays() {
             array.elements().note_peek();
         }
@@ -170,6 +188,16 @@ impl Evaluated {
 
     pub(super) fn is_supported(&self, queue: &Queue) -> bool {
         check_support(queue, &self.plans).is_ok()
+    }
+
+    /// Computes on the calling thread what is one short plan of what is in memory. Whether it did; no lock may be held.
+    fn runs_at_once(&self, queue: &Queue) -> bool {
+        let ([plan], true) = (self.plans.as_slice(), self.before.is_empty() && self.extras.is_empty()) else {
+            return false;
+        };
+        let inputs: Option<SmallVec<[immediate::Source<'_>; MAX_OPERANDS]>> =
+            self.inputs.iter().map(|input| input.memory().map(Placed::source)).collect();
+        inputs.is_some_and(|inputs| immediate::run(queue.device(), plan, &inputs, self.output.source()))
     }
 }
 

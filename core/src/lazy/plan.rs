@@ -9,6 +9,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Strides, coalesce};
 use crate::memory::allocation::Allocation;
+use crate::memory::immediate::Source;
 use crate::memory::schedule::Access;
 use crate::memory::track::{Mode, Region};
 use crate::memory::{UsmPtr, heap};
@@ -27,6 +28,11 @@ impl Placed {
     pub(crate) fn access(&self, mode: Mode) -> Access {
         let region = Region::of(&self.layout, self.dtype.size());
         Access { allocation: Arc::clone(&self.allocation), region, mode }
+    }
+
+    /// What work at once reads or writes.
+    pub(crate) fn source(&self) -> Source<'_> {
+        Source { allocation: &self.allocation, layout: &self.layout }
     }
 
     /// The operand that starts `elements` after the layout's offset.

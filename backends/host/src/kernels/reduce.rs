@@ -74,15 +74,21 @@ impl Together {
     /// Compiles reductions of one input, those that are cut alike to be folded together.
     pub(super) fn of(plans: &[LaunchPlan], tuning: &Tuning) -> SmallVec<[Self; 1]> {
         // `supports` refuses what cannot be compiled.
-        let mut waiting: Vec<Reduction> =
-            plans.iter().filter_map(|plan| Reduction::new(plan, tuning)).collect();
+        let mut waiting = Vec::with_capacity(plans.len());
+        waiting.extend(plans.iter().filter_map(|plan| Reduction::new(plan, tuning)));
         // What plans read they have in common, or there is one.
         let bytes: usize = plans.first().map_or(0, |p| p.program.inputs().iter().map(|d| d.size()).sum());
         let mut found = SmallVec::new();
-        while !waiting.is_empty() {
-            let first = waiting.remove(0);
-            let others: Vec<Reduction> = waiting.extract_if(.., |other| first.is_like(other)).collect();
-            found.push(Self::new(std::iter::once(first).chain(others).collect(), bytes));
+        while let Some((first, others)) = waiting.split_first() {
+            // Most are one or alike, and stay where they are: kilobytes that small ones would wait for.
+            let alike = if others.iter().all(|other| first.is_like(other)) {
+                std::mem::take(&mut waiting)
+            } else {
+                let first = waiting.remove(0);
+                let others: Vec<Reduction> = waiting.extract_if(.., |other| first.is_like(other)).collect();
+                std::iter::once(first).chain(others).collect()
+            };
+            found.push(Self::new(alike, bytes));
         }
         found
     }
