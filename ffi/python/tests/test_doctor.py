@@ -69,3 +69,12 @@ def test_command():
     listed = subprocess.run([script], capture_output=True, text=True, timeout=60)
     module = subprocess.run([sys.executable, "-m", "stridewise"], capture_output=True, text=True, timeout=60)
     assert listed.returncode == module.returncode == 0 and listed.stdout == module.stdout
+
+
+def test_a_reader_that_goes_away_is_no_failure():
+    with subprocess.Popen(
+        [sys.executable, "-m", "stridewise", "doctor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1

@@ -12,6 +12,7 @@ doctor             why a device is not found, or not as quick as it could be, an
 """
 
 import argparse
+import os
 import platform
 import sys
 from importlib import metadata
@@ -80,6 +81,17 @@ def _doctor():
 
 def main(arguments=None):
     """Prints what the arguments ask for; returns the exit status."""
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads has seen enough. What is still to be written would fail once more when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    return status
+
+
+def _run(arguments):
     parser = argparse.ArgumentParser(
         prog="stridewise",
         description="Lists the devices of this machine (* marks the default one), or tells why one is not found.",
