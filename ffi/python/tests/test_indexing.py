@@ -229,3 +229,32 @@ def test_keys_of_other_shapes_are_index_errors():
     with pytest.raises(ValueError) as caught:
         x[np.array([0, 1])] = np.ones(3)
     assert not isinstance(caught.value, IndexError) and not sw.any(x)
+
+
+@pytest.mark.parametrize("value", [300, np.int64(300), [300], [-1], 1j])
+def test_values_that_do_not_fit_are_refused_whoever_writes(value):
+    place = sw.asarray([1])
+    writers = {
+        "x[:] =": lambda x: x.__setitem__(slice(None), value),
+        "x[1] =": lambda x: x.__setitem__(1, value),
+        "x[[1]] =": lambda x: x.__setitem__(place, value),
+        "put": lambda x: sw.put(x, place, value),
+        "put_along_axis": lambda x: sw.put_along_axis(x, place, value),
+        "add_at": lambda x: sw.add_at(x, place, value),
+    }
+    for name, write in writers.items():
+        x = sw.ones(3, dtype="u1")
+        with pytest.raises(TypeError):
+            write(x)
+            pytest.fail(f"{name} {value!r} gave {x}")
+        assert sw.all(x == 1)
+
+
+@pytest.mark.parametrize("values", [7, np.int64(7), [7, 8], (7, 8), np.array([7, 8]), np.array([7, 8], dtype=">i4")])
+def test_put_takes_what_an_assignment_takes(values):
+    x, y, z = (sw.zeros(4, dtype="u1") for _ in range(3))
+    x[sw.asarray([3, 1])] = values
+    sw.put(y, [3, 1], values)
+    sw.put_along_axis(z, sw.asarray([3, 1]), values)
+    assert sw.asnumpy(x).tolist() == sw.asnumpy(y).tolist() == sw.asnumpy(z).tolist()
+    assert sw.asnumpy(x)[1] == (7 if np.ndim(values) == 0 else 8)

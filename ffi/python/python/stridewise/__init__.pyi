@@ -1663,7 +1663,7 @@ def prod(
 def put(
     x: _Array,
     indices: _Array | Sequence[Any] | _int,
-    vals: _Array | _complex,
+    vals: _Array | Sequence[Any] | _complex,
     /,
     *,
     axis: _int | None = None,
@@ -1673,7 +1673,7 @@ def put_along_axis(
     x: _Array,
     /,
     indices: _Array | Sequence[Any] | _int,
-    values: _Array | _complex,
+    values: _Array | Sequence[Any] | _complex,
     axis: _int = -1,
     *,
     mode: _str = "raise",

@@ -187,7 +187,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    fn get(&self) -> ArrayOrScalar<'_> {
+    pub(crate) fn get(&self) -> ArrayOrScalar<'_> {
         match self {
             Self::Array(array) => array.into(),
             Self::Scalar(value) => (*value).into(),

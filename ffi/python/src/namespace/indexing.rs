@@ -8,7 +8,7 @@ use stridewise::{ArrayOrScalar, IndexMode, Op, UsmArray, elementwise};
 use super::output::deliver;
 use super::placement::{Lie, order_of};
 use crate::array::PyArray;
-use crate::array::indexing::indices_of;
+use crate::array::indexing::{assigned, indices_of};
 use crate::array::operand::{Given, Operand, Target, together};
 use crate::errors::{Fault, Result};
 use crate::objects;
@@ -69,15 +69,7 @@ fn take_along_axis<'py>(
     deliver(py, out.as_ref(), || x.take_along_axis(indices, axis, mode))
 }
 
-/// What is written to an array: a number as its dtype has it.
-fn stored<'a>(values: &'a Operand<'_>, array: &UsmArray) -> Result<ArrayOrScalar<'a>> {
-    Ok(match values {
-        Operand::Weak(value) => ArrayOrScalar::Scalar(value.assigned(array.dtype())?),
-        other => other.get(),
-    })
-}
-
-/// Writes values, an array or a number that broadcasts to the shape of the `take` with the same arguments, to its
+/// Writes values, an array, a list or a number that broadcasts to the shape of the `take` with the same arguments, to its
 /// elements. Of several values for one place the last stays. Errors as for `take`; ValueError where x is read-only or the
 /// values do not broadcast. On an error nothing is written.
 #[pyfunction]
@@ -86,19 +78,18 @@ fn put(
     py: Python<'_>,
     x: Target<'_>,
     indices: &Bound<'_, PyAny>,
-    mut vals: Operand<'_>,
+    vals: &Bound<'_, PyAny>,
     axis: Option<isize>,
     mode: &str,
 ) -> Result<()> {
-    let (Target(mut x), mode) = (x, mode_of(mode)?);
-    together!(x, vals);
+    let (Target(x), mode) = (x, mode_of(mode)?);
     let x = x.array();
-    let (indices, values) = (&indices_of(indices, x)?, stored(&vals, x)?);
-    py.detach(|| x.put(indices, values, axis, mode))?;
+    let (indices, values) = (&indices_of(indices, x)?, assigned(x, vals)?);
+    py.detach(|| x.put(indices, values.get(), axis, mode))?;
     Ok(())
 }
 
-/// Writes values, an array or a number that broadcasts to the shape of the `take_along_axis` with the same arguments, to
+/// Writes values, an array, a list or a number that broadcasts to the shape of the `take_along_axis` with the same arguments, to
 /// its elements. Errors as for `put`.
 #[pyfunction]
 #[pyo3(signature = (x, /, indices, values, axis=-1, *, mode="raise"), text_signature = "(x, /, indices, values, axis=-1, *, mode='raise')")]
@@ -106,15 +97,14 @@ fn put_along_axis(
     py: Python<'_>,
     x: Target<'_>,
     indices: &Bound<'_, PyAny>,
-    mut values: Operand<'_>,
+    values: &Bound<'_, PyAny>,
     axis: isize,
     mode: &str,
 ) -> Result<()> {
-    let (Target(mut x), mode) = (x, mode_of(mode)?);
-    together!(x, values);
+    let (Target(x), mode) = (x, mode_of(mode)?);
     let x = x.array();
-    let (indices, values) = (&indices_of(indices, x)?, stored(&values, x)?);
-    py.detach(|| x.put_along_axis(indices, values, axis, mode))?;
+    let (indices, values) = (&indices_of(indices, x)?, assigned(x, values)?);
+    py.detach(|| x.put_along_axis(indices, values.get(), axis, mode))?;
     Ok(())
 }
 

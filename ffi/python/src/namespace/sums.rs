@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use stridewise::memory::heap;
-use stridewise::{Dtype, Overlap, Padding, Reduction, UsmArray, Weak};
+use stridewise::{ArrayOrScalar, Dtype, Overlap, Padding, Reduction, UsmArray, Weak};
 
 use super::axes::{arrays_of, axes_of};
 use super::sequence;
@@ -29,7 +29,11 @@ fn add_at(py: Python<'_>, x: Target<'_>, indices: &Bound<'_, PyAny>, mut values:
     together!(x, values);
     let x = x.array();
     let items = items_of(indices, x)?;
-    let values = values.get();
+    // A number of NumPy's is refused where one of Python's is.
+    let values = match values {
+        Operand::Scalar(value) => ArrayOrScalar::Weak(value.weak()),
+        ref other => other.get(),
+    };
     py.detach(|| x.add_at(&items, values))?;
     Ok(())
 }
