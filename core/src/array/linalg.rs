@@ -154,28 +154,21 @@ impl UsmArray {
         product.squeeze(&gone)
     }
 
-    /// The product of two small matrices of a dtype that is computed in, or of a vector with one, each of which lies row after row, or
-    /// column after column.
+    /// The product of two small matrices of a dtype that is computed in, each of which lies row after row, or column after column.
     fn multiplied_at_once(&self, other: &Self) -> Result<Option<Self>> {
-        let (m, k, rows, n) = match (self.shape(), other.shape()) {
-            (&[m, k], &[rows, n]) => (m, k, rows, n),
-            (&[k], &[rows, n]) => (1, k, rows, n),
-            (&[m, k], &[rows]) => (m, k, rows, 1),
-            _ => return Ok(None),
-        };
+        let ([m, k], [rows, n]) = (self.shape(), other.shape()) else { return Ok(None) };
         let dtype = self.dtype();
         let computed = !matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16);
-        let work = m.saturating_mul(k).saturating_mul(n);
-        if k != rows || dtype != other.dtype() || !computed || work > SMALL_PRODUCT || m * n == 1 {
+        let work = m.saturating_mul(*k).saturating_mul(*n);
+        // A vector with a matrix is summed in another way.
+        if k != rows || dtype != other.dtype() || !computed || work > SMALL_PRODUCT || *m < 2 || *n < 2 {
             return Ok(None);
         }
         let transposed = [self, other].map(|matrix| !matrix.layout.is_c_contiguous());
-        let Some(row) = OnRow::of(RowWork::Product { extents: [m, k, n], transposed }, &[self, other]) else {
-            return Ok(None);
-        };
-        let shape = self.shape().split_last().into_iter().flat_map(|(_, kept)| kept);
-        let shape: Dims = shape.chain(other.shape().get(1)).copied().collect();
-        row.fresh_in(&shape, dtype)
+        match OnRow::of(RowWork::Product { extents: [*m, *k, *n], transposed }, &[self, other]) {
+            Some(row) => row.fresh_in(&[*m, *n], dtype),
+            None => Ok(None),
+        }
     }
 
     /// The sum of products over pairs of axes; the other axes of this array come first in the result, then the other's.

@@ -5,13 +5,8 @@
 //! any order, have the blocks of [`integer`](super::integer), and floats of a few rows and columns the loops of
 //! [`few`](super::few).
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
-use stridewise_core::{
-    Complex, Dtype, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Operand, ProductSide, Program,
-};
-use stridewise_core::{Result, UsmPtr};
+use stridewise_core::{Complex, Dtype, LaunchPlan, MAX_PLAN_DIMS, ProductSide, Result};
 
 use super::few::few;
 use super::space::{Space, View};
@@ -84,13 +79,8 @@ pub(super) unsafe fn multiply(
         k: Side { len: k, steps: [a.1, b.0, 0] },
         batch: Space::new(&[], SmallVec::from_iter([view(from[0]), view(from[1]), view(to)]), tuning.isa),
     };
-    let alone = Tuning { threads: 1, ..*tuning };
-    if m == 1 || n == 1 {
-        // SAFETY: the caller's contract.
-        return unsafe { product.of_vector(from, to, &alone) };
-    }
     // SAFETY: the caller's contract.
-    unsafe { product.range(0, 1, &alone) }
+    unsafe { product.range(0, 1, &Tuning { threads: 1, ..*tuning }) }
 }
 
 /// Runs a reduction as matrix products, if it is one; answers whether it was.
@@ -143,32 +133,6 @@ fn recognise(plan: &LaunchPlan, isa: Isa) -> Option<Product> {
 }
 
 impl Product {
-    /// Multiplies a vector with a matrix, which is a reduction like any other: so that a small one has its bits.
-    ///
-    /// # Errors
-    /// As for [`contract`].
-    ///
-    /// # Safety
-    /// As for [`multiply`].
-    unsafe fn of_vector(&self, from: [*mut u8; 2], to: *mut u8, tuning: &Tuning) -> Result<()> {
-        let size = self.dtype.size().cast_signed();
-        let kept = [self.m, self.n].into_iter().find(|side| side.len != 1);
-        let sides: SmallVec<[Side; 2]> = kept.into_iter().chain([self.k]).collect();
-        let operand = |ptr, which: usize| Operand {
-            ptr: UsmPtr::new(ptr),
-            strides: sides.iter().map(|side| side.steps[which] / size).collect(),
-        };
-        let plan = LaunchPlan {
-            program: Arc::new(Program::single(Op::Multiply, self.dtype)?),
-            family: Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None, stored: None },
-            dims: sides.iter().map(|side| side.len).collect(),
-            inputs: SmallVec::from_iter([operand(from[0], A), operand(from[1], B)]),
-            outputs: SmallVec::from_iter([operand(to, OUT)]),
-        };
-        // SAFETY: the caller's contract.
-        unsafe { super::run(&plan, tuning) }
-    }
-
     /// Multiplies the matrices `start..end`.
     ///
     /// # Safety
