@@ -260,7 +260,7 @@ impl PyDtype {
     /// NumPy's dtype of the same elements, for `numpy.dtype(…)` and `dtype=` of NumPy's functions.
     #[getter]
     fn __numpy_dtype__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("numpy")?.getattr("dtype")?.call1((self.0.typestr(),))
+        crate::protocol::numpy::dtype_of(py, self.0)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

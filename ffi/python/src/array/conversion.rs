@@ -2,13 +2,14 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyComplex, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyComplex};
 use stridewise::{Dtype, DtypeKind, Element, Order, Scalar, UsmArray};
 use stridewise_exchange::host::{check_visible, is_host_queue};
 
 use super::PyArray;
 use crate::errors::{Fault, Result};
 use crate::namespace::placement::{order_of, queue_of};
+use crate::protocol::numpy;
 use crate::{memory, objects};
 
 /// Results for NumPy of so many bytes and more are in pooled memory: of smaller ones, clearing is cheap, and the object small.
@@ -64,8 +65,7 @@ pub(crate) fn copied<'py>(py: Python<'py>, array: &UsmArray) -> Result<Bound<'py
             PyByteArray::new_with(py, array.bytes(), |bytes| Ok(copy_out(py, array, bytes)?))?.into_any()
         }
     };
-    let flat = py.import("numpy")?.call_method1("frombuffer", (bytes, array.dtype().typestr()))?;
-    Ok(flat.call_method1("reshape", (PyTuple::new(py, array.shape())?,))?)
+    Ok(numpy::on_bytes(py, array.shape(), array.dtype(), bytes)?)
 }
 
 #[pymethods]

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple, PyType};
-use stridewise::UsmArray;
+use stridewise::{Dtype, UsmArray};
 use stridewise_exchange::host::{Strided, check_visible};
 use stridewise_exchange::typestr;
 
@@ -215,6 +215,28 @@ impl Numpy {
             return Ok(None);
         }
         Ok(import(object, &Request { queue: None, copy })?)
+    }
+}
+
+/// NumPy's dtype for one of ours; of `bfloat16`, which it has not, that of two bytes.
+pub(crate) fn dtype_of(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
+    static DTYPES: [PyOnceLock<Py<PyAny>>; Dtype::ALL.len()] =
+        [const { PyOnceLock::new() }; Dtype::ALL.len()];
+    let make = || Ok(py.import("numpy")?.getattr("dtype")?.call1((dtype.typestr(),))?.unbind());
+    DTYPES[dtype as usize].get_or_try_init(py, make).map(|made| made.bind(py).clone())
+}
+
+/// A NumPy array of a shape on bytes that it may write to.
+pub(crate) fn on_bytes<'py>(
+    py: Python<'py>,
+    shape: &[usize],
+    dtype: Dtype,
+    bytes: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let arguments = (PyTuple::new(py, shape)?, dtype_of(py, dtype)?, bytes);
+    match Numpy::of(py) {
+        Some(numpy) => numpy.array.bind(py).call1(arguments),
+        None => py.import("numpy")?.getattr("ndarray")?.call1(arguments),
     }
 }
 
