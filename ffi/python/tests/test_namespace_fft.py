@@ -110,3 +110,26 @@ def test_more_points_than_memory(code):
     for count in (1 << 40, 1 << 62):
         with pytest.raises(MemoryError):
             sw.fft.fft(x, n=count)
+
+
+@on_devices
+@pytest.mark.parametrize("name", ["fft2", "ifft2", "rfft2", "irfft2"])
+def test_two_axes(device, name):
+    x = np.arange(60.0).reshape(3, 4, 5)
+    near(getattr(sw.fft, name)(sw.asarray(x, device=device)), getattr(np.fft, name)(x))
+    ours = getattr(sw.fft, name)(sw.asarray(x, device=device), (2, 6), (0, 2), "ortho")
+    near(ours, getattr(np.fft, name)(x, (2, 6), (0, 2), "ortho"))
+    assert hasattr(getattr(np.fft, name)(sw.asarray(x)), "usm_type")
+
+
+def test_arguments_have_the_places_of_numpys():
+    x = np.arange(12.0).reshape(3, 4)
+    ours = sw.asarray(x)
+    for name in ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]:
+        near(getattr(sw.fft, name)(ours, 5, 0, None), getattr(np.fft, name)(x, 5, 0, None))
+    for name in ["fftn", "ifftn", "rfftn", "irfftn"]:
+        near(getattr(sw.fft, name)(ours, (2, 3), (1, 0), None), getattr(np.fft, name)(x, (2, 3), (1, 0), None))
+    for name in ["fftshift", "ifftshift"]:
+        same(getattr(sw.fft, name)(ours, 1), getattr(np.fft, name)(x, 1))
+    for name in ["fftfreq", "rfftfreq"]:
+        near(getattr(sw.fft, name)(9, 0.25), getattr(np.fft, name)(9, 0.25))

@@ -6,6 +6,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use stridewise_core::{IndexedAxis, LaunchPlan};
 
+use super::columns::Columns;
 use super::pack::{self, with_size};
 use super::space::{Cursor, Space, View};
 use super::{Tuning, split, stream};
@@ -13,13 +14,13 @@ use crate::fork_join;
 use crate::simd::Isa;
 
 /// Places that are worked out at a time.
-const CHUNK: usize = 256;
+pub(super) const CHUNK: usize = 256;
 /// The offset of what is left out.
 const NOWHERE: isize = isize::MIN;
 /// Views of a space, before those of the places.
-const DST: usize = 0;
-const SRC: usize = 1;
-const PLACES: usize = 2;
+pub(super) const DST: usize = 0;
+pub(super) const SRC: usize = 1;
+pub(super) const PLACES: usize = 2;
 /// Bytes of a block's row that a thread writes at least where threads share blocks.
 const SHARE_BYTES: usize = 4096;
 /// Bytes of the elements that places name from which on threads share what is written: fewer are in a core's own caches, where a
@@ -37,6 +38,14 @@ pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tu
     // What is written in memory's order is written fastest; no other order counts.
     space.sort_by(DST);
     space.merge();
+    if let Some(columns) = Columns::of(&space, axes) {
+        let (rows, row) = (columns.rows.len(), columns.rows.row());
+        split::ranges(rows, row, columns.bytes(), 1, tuning.threads, &|start, end| {
+            // SAFETY: the caller's contract; parts of a gather's output are disjoint.
+            unsafe { columns.range(start, end) };
+        });
+        return;
+    }
     let blocks = Blocks::<false>::new(space, axes);
     let bytes = blocks.bytes();
     let grain = if bytes < 256 { split::GRAIN } else { 1 };

@@ -10,6 +10,7 @@ mod accumulate;
 mod blocks;
 mod cast;
 mod code;
+mod columns;
 mod contract;
 mod count;
 mod deviation;

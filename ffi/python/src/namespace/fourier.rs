@@ -12,8 +12,9 @@ use crate::array::operand::Given;
 use crate::dtype;
 use crate::errors::{Fault, Result};
 
-fn norm_of(norm: &str) -> Result<Norm> {
-    Ok(match norm {
+/// Where the factor is; on the inverse where nothing is said.
+fn norm_of(norm: Option<&str>) -> Result<Norm> {
+    Ok(match norm.unwrap_or("backward") {
         "backward" => Norm::Backward,
         "ortho" => Norm::Ortho,
         "forward" => Norm::Forward,
@@ -34,7 +35,7 @@ macro_rules! along_an_axis {
             x: Given<'_>,
             n: Option<isize>,
             axis: isize,
-            norm: &str,
+            norm: Option<&str>,
         ) -> Result<PyArray> {
             let (n, norm) = (n.map(|n| super::count("n", n)).transpose()?, norm_of(norm)?);
             let x: &UsmArray = x.array();
@@ -62,7 +63,7 @@ macro_rules! along_axes {
             x: Given<'_>,
             s: Option<Vec<Option<isize>>>,
             axes: Option<&Bound<'_, PyAny>>,
-            norm: &str,
+            norm: Option<&str>,
         ) -> Result<PyArray> {
             let (s, axes, norm) = (numbers(s)?, axes_of("axes", axes)?, norm_of(norm)?);
             let points = Points { s: s.as_deref(), axes: axes.as_deref() };

@@ -43,6 +43,12 @@ fn cases() -> Vec<Case> {
         case(&[50, 4], &[(20, None), (4, Some(1))], &[&[0]]),
         case(&[300, 130], &[(20, None), (130, Some(1))], &[&[0]]),
         case(&[6, 300], &[(6, Some(0)), (50, None)], &[&[1]]),
+        // The same few places of many rows, and more than are worked out at a time.
+        case(&[3000, 2], &[(3000, Some(0)), (3, None)], &[&[1]]),
+        case(&[4, 700, 8], &[(4, Some(0)), (700, Some(1)), (20, None)], &[&[2]]),
+        case(&[4, 90, 9], &[(4, Some(0)), (90, Some(1)), (20, None)], &[&[0, 2]]),
+        case(&[3, 600, 5], &[(7, None), (600, Some(1)), (20, None)], &[&[0], &[2]]),
+        case(&[40, 257], &[(40, Some(0)), (50, None)], &[&[1]]),
         case(&[6, 17, 5], &[(6, Some(0)), (50, None), (5, Some(2))], &[&[1]]),
         case(&[9, 3, 2, 4], &[(9, Some(0)), (5, None), (2, Some(2)), (4, Some(3))], &[&[1]]),
         // Along an axis, at places of every point.
