@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{ArrayOrScalar, UsmArray, axis_order};
+use crate::Complex;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, broadcast_shapes};
@@ -29,10 +30,31 @@ const NAMES: [&str; 3] = ["x1", "x2", "x3"];
 /// [`Error::Dtype`] where the operation is not defined for the dtype or a scalar does not fit it, [`Error::Value`] for a
 /// wrong number of operands or no array among them.
 pub fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
+    if let Some(base) = squared(op, operands) {
+        return elementwise(Op::Square, &[base]);
+    }
     match immediate::elementwise_alike(op, operands)? {
         Some(fresh) => Ok(fresh.array()),
         None => elementwise_apart(op, operands),
     }
+}
+
+/// The base of a power whose exponent is 2 and leaves its dtype: a square, which is one multiplication.
+#[inline]
+pub(super) fn squared<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> Option<ArrayOrScalar<'a>> {
+    if op != Op::Pow {
+        return None;
+    }
+    let [ArrayOrScalar::Array(base), exponent] = operands else { return None };
+    let is_two = match *exponent {
+        ArrayOrScalar::Weak(Weak::Int(value)) => value == 2,
+        ArrayOrScalar::Weak(Weak::Float(value)) => value == 2.0 && base.dtype.kind().is_inexact(),
+        ArrayOrScalar::Scalar(value) => {
+            value.dtype() == base.dtype && value.to_c128() == Complex::new(2.0, 0.0)
+        }
+        _ => false,
+    };
+    (is_two && base.dtype != Dtype::Bool).then_some(ArrayOrScalar::Array(base))
 }
 
 /// As [`elementwise`], of what is not found to be the usual small work.
@@ -391,6 +413,9 @@ impl UsmArray {
         operands: &[ArrayOrScalar<'_>],
         depends: &[Event],
     ) -> Result<Event> {
+        if let Some(base) = squared(op, operands) {
+            return self.write_elementwise(Op::Square, &[base], depends);
+        }
         if depends.is_empty() && immediate::write(op, operands, self) {
             return Ok(Event::ready());
         }

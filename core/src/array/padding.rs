@@ -1,5 +1,7 @@
 //! Padding, and the sums of products of a row with another one that is moved along it.
 
+use std::ops::Range;
+
 use super::elementwise::{indices, interim};
 use super::{ArrayOrScalar, IndexMode, UsmArray, elementwise};
 use crate::dtype::Dtype;
@@ -37,6 +39,11 @@ pub enum Overlap {
     Valid,
 }
 
+/// The places along an axis from one to another.
+fn places(start: usize, end: usize) -> SliceItem {
+    SliceItem::Slice { start: Some(start.cast_signed()), stop: Some(end.cast_signed()), step: 1 }
+}
+
 fn whole(number: usize) -> ArrayOrScalar<'static> {
     ArrayOrScalar::Scalar(Scalar::I64(number as i64))
 }
@@ -64,42 +71,54 @@ impl UsmArray {
             extent.checked_add(before)?.checked_add(after).filter(|&extent| extent <= most)
         });
         let extents = extents.collect::<Option<Vec<usize>>>().ok_or_else(too_many)?;
+        let own: Vec<SliceItem> = std::iter::zip(widths, self.shape())
+            .map(|(&(before, _), &extent)| places(before, before + extent))
+            .collect();
+        let out = Self::builder(&extents).dtype(self.dtype).buffer(self.usm_kind());
+        let out = out.order(self.result_order()).queue(&self.queue);
         if let Padding::Constant(value) = padding {
-            let value = value.to_scalar(self.dtype)?;
-            let order = self.result_order();
-            let out = Self::builder(&extents).dtype(self.dtype).buffer(self.usm_kind()).order(order);
-            let out = out.queue(&self.queue).filled(value)?;
-            let own = widths.iter().zip(self.shape()).map(|(&(before, _), &extent)| SliceItem::Slice {
-                start: Some(before.cast_signed()),
-                stop: Some((before + extent).cast_signed()),
-                step: 1,
-            });
-            out.slice(&own.collect::<Vec<_>>())?.assign(self)?;
+            let out = out.filled(value.to_scalar(self.dtype)?)?;
+            out.slice(&own)?.assign(self)?;
             return Ok(out);
         }
-        if widths.iter().all(|&width| width == (0, 0)) {
-            return self.copy();
+        let without = std::iter::zip(self.shape(), widths).position(|(&e, &width)| e == 0 && width != (0, 0));
+        if let Some(axis) = without {
+            return Err(Error::shape(
+                "self",
+                format!("of shape {:?}", self.shape()),
+                format!("elements along axis {axis}, which is padded by {:?}", widths[axis]),
+                "pad by a constant",
+            ));
         }
-        let mut padded = self.clone();
-        for (axis, &(before, after)) in widths.iter().enumerate().filter(|(_, width)| **width != (0, 0)) {
-            let extent = self.shape()[axis];
-            if extent == 0 {
-                return Err(Error::shape(
-                    "self",
-                    format!("of shape {:?}", self.shape()),
-                    format!("elements along axis {axis}, which is padded by ({before}, {after})"),
-                    "pad by a constant",
-                ));
+        let out = out.build()?;
+        out.slice(&own)?.assign(self)?;
+        // Along one axis after another: what lies beside what is padded already.
+        let mut region = own;
+        for (axis, &(before, after)) in widths.iter().enumerate() {
+            let (extent, whole) = (self.shape()[axis], extents[axis]);
+            let source = out.slice(&region)?;
+            for (first, end) in [(0, before), (whole - after, whole)] {
+                if first < end {
+                    let named = self.places_beyond(extent, before, first..end, padding)?;
+                    region[axis] = places(first, end);
+                    let beyond = source.take(&named, Some(axis.cast_signed()), IndexMode::Clip)?;
+                    out.slice(&region)?.assign(&beyond)?;
+                }
             }
-            let places = self.places_beyond(extent, before, extents[axis], padding)?;
-            padded = padded.take(&places, Some(axis.cast_signed()), IndexMode::Clip)?;
+            region[axis] = places(0, whole);
         }
-        Ok(padded)
+        Ok(out)
     }
 
-    /// For each place along an axis that was padded, the place of the element that comes there.
-    fn places_beyond(&self, extent: usize, before: usize, count: usize, padding: Padding) -> Result<Self> {
-        let all = indices(&self.queue, self.usm_kind(), &[count], 0, &[1])?;
+    /// For some places along an axis that is padded, the place of the element that comes there.
+    fn places_beyond(
+        &self,
+        extent: usize,
+        before: usize,
+        beyond: Range<usize>,
+        padding: Padding,
+    ) -> Result<Self> {
+        let all = indices(&self.queue, self.usm_kind(), &[beyond.len()], beyond.start, &[1])?;
         let moved = interim(Op::Subtract, &[(&all).into(), whole(before)])?;
         // Mirrored places go up and down again within a period.
         let mirrored = |period: usize, top: usize| -> Result<Self> {

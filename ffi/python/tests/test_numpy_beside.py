@@ -200,7 +200,7 @@ def test_methods_of_ufuncs():
 
 def test_ufuncs_that_are_none_here():
     a = sw.ones(3)
-    for missing in (lambda: np.heaviside(a, 1), lambda: np.gcd(a, a), lambda: np.frexp(a), lambda: np.frompyfunc(abs, 1, 1)(a)):
+    for missing in (lambda: np.spacing(a), lambda: np.gcd(a, a), lambda: np.frexp(a), lambda: np.frompyfunc(abs, 1, 1)(a)):
         with pytest.raises(TypeError, match="asnumpy"):
             missing()
 
@@ -262,7 +262,7 @@ def test_arrays_like_others_of_another_shape():
 
 def test_array_functions_that_are_none_here():
     a = sw.ones((2, 2))
-    for missing in (lambda: np.kron(a, a), lambda: np.apply_along_axis(abs, 0, a), lambda: np.unwrap(a), lambda: np.i0(a)):
+    for missing in (lambda: np.fill_diagonal(a, 1), lambda: np.apply_along_axis(abs, 0, a), lambda: np.unwrap(a), lambda: np.i0(a)):
         with pytest.raises(TypeError, match="asnumpy"):
             missing()
 
@@ -388,3 +388,48 @@ def test_least_squares_by_numpys_name():
     a, b = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), np.array([6.0, 0.0, 1.0])
     found = sw.linalg.lstsq(sw.asarray(a), sw.asarray(b), rcond=1e-9)
     np.testing.assert_allclose(sw.asnumpy(found.x), np.linalg.lstsq(a, b, rcond=1e-9)[0], rtol=1e-12)
+
+
+def test_names_beside_the_standards():
+    x = np.array([[3.0, -2.0, np.nan], [0.0, 5.0, -0.5]])
+    i, z = np.array([4, 1, 1, 7]), np.array([1 + 1j, -2j, -3.0])
+    m = [np.arange(float(a * b)).reshape(a, b) for a, b in [(2, 9), (9, 3), (3, 7)]]
+    calls = [
+        lambda xp, a, i, z, m: xp.angle(z), lambda xp, a, i, z, m: xp.angle(z, True), lambda xp, a, i, z, m: xp.angle(i - 4),
+        lambda xp, a, i, z, m: xp.fmax(a, 1.0), lambda xp, a, i, z, m: xp.fmin(np.nan, a), lambda xp, a, i, z, m: xp.fmin(a, a[::-1]), lambda xp, a, i, z, m: xp.fmax(a[0], a[1]),
+        lambda xp, a, i, z, m: xp.heaviside(a, 0.5), lambda xp, a, i, z, m: xp.heaviside(i - 4, 1),
+        lambda xp, a, i, z, m: xp.intersect1d(i, i[1:] + 3), lambda xp, a, i, z, m: xp.union1d(i, i * 2),
+        lambda xp, a, i, z, m: xp.setdiff1d(i, i[1:2]), lambda xp, a, i, z, m: xp.setdiff1d(i, i[1:2], True),
+        lambda xp, a, i, z, m: xp.kron(a, i), lambda xp, a, i, z, m: xp.cross(a, a[::-1] + 1),
+        lambda xp, a, i, z, m: xp.cross(a.T, a.T + 1, axis=0), lambda xp, a, i, z, m: xp.cross(a.T, a + 1, 0, 1, 0),
+        lambda xp, a, i, z, m: xp.ravel_multi_index((i, i + 1), (9, 10)), lambda xp, a, i, z, m: xp.unravel_index(i, (2, 4)),
+        lambda xp, a, i, z, m: xp.ravel_multi_index((i, i - 5), (5, 4), mode="wrap", order="F"),
+        lambda xp, a, i, z, m: xp.ravel_multi_index((i, i - 5), (5, 4), mode="clip"), lambda xp, a, i, z, m: xp.unravel_index(i, (2, 4), "F"),
+        *(lambda xp, a, i, z, m, k=k: xp.rot90(a, k) for k in range(-1, 5)), lambda xp, a, i, z, m: xp.rot90(a[None], 1, (2, 0)),
+        lambda xp, a, i, z, m: xp.select([a > 2, a > -1], [a, a * 10], 7), lambda xp, a, i, z, m: xp.select([a[0] > 2], [1.5]),
+        lambda xp, a, i, z, m: xp.trapezoid(a), lambda xp, a, i, z, m: xp.trapezoid(a, dx=0.5, axis=0),
+        lambda xp, a, i, z, m: xp.trapezoid(a, i[:3] * 1.0), lambda xp, a, i, z, m: xp.trapezoid(a[:, :2], a[:, 1:] + 0.0, axis=0),
+        lambda xp, a, i, z, m: xp.around(a, 1), lambda xp, a, i, z, m: xp.around(i * 7, -1), lambda xp, a, i, z, m: xp.tril_indices(4), lambda xp, a, i, z, m: xp.triu_indices(3, 1, 5), lambda xp, a, i, z, m: xp.tril_indices(0),
+        lambda xp, a, i, z, m: xp.linalg.norm(m[0]), lambda xp, a, i, z, m: xp.linalg.norm(i), lambda xp, a, i, z, m: xp.linalg.norm(m[0], axis=1),
+        lambda xp, a, i, z, m: xp.linalg.norm(m[1], 1), lambda xp, a, i, z, m: xp.linalg.norm(m[1], "nuc"), lambda xp, a, i, z, m: xp.linalg.norm(z, np.inf),
+        lambda xp, a, i, z, m: xp.linalg.norm(m[0].reshape(2, 3, 3), axis=(0, 2), keepdims=True),
+        lambda xp, a, i, z, m: xp.linalg.norm(m[0].reshape(2, 3, 3), -1, (2, 0)), lambda xp, a, i, z, m: xp.linalg.norm(m[0], 2, 0, True),
+        lambda xp, a, i, z, m: xp.linalg.norm(m[0].reshape(2, 3, 3)),
+        lambda xp, a, i, z, m: xp.linalg.multi_dot(m), lambda xp, a, i, z, m: xp.linalg.multi_dot([m[0][0], *m[1:], m[2][0]]),
+        lambda xp, a, i, z, m: xp.linalg.multi_dot(m[:2]),
+    ]  # fmt: skip
+    for number, call in enumerate(calls):
+        oracle = call(np, x, i, z, m)
+        # Called by our names, and by NumPy's on our arrays.
+        for xp in (sw, np):
+            ours = call(xp, *map(sw.asarray, (x, i, z)), [sw.asarray(each) for each in m])
+            for mine, other in zip(ours, oracle, strict=True) if isinstance(oracle, tuple) else [(ours, oracle)]:
+                assert xp is np or isinstance(mine, sw.usm_ndarray), number
+                np.testing.assert_allclose(np.asarray(mine), other, rtol=1e-12, err_msg=str(number))
+    for wrong, error in [
+        (lambda: sw.unravel_index(8, (2, 4)), IndexError), (lambda: sw.ravel_multi_index(([3], [4]), (3, 4)), IndexError),
+        (lambda: sw.ravel_multi_index(([1],), (3, 4)), ValueError), (lambda: sw.select([], []), ValueError),
+        (lambda: sw.linalg.norm(sw.ones((2, 2, 2)), 2), ValueError), (lambda: sw.linalg.multi_dot([sw.ones((2, 2))]), ValueError),
+    ]:  # fmt: skip
+        with pytest.raises(error):
+            wrong()

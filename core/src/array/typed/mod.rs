@@ -37,7 +37,7 @@ pub use sorting::UniqueValues;
 
 use std::marker::PhantomData;
 
-use super::elementwise::elementwise_apart;
+use super::elementwise::{elementwise_apart, squared};
 use super::{ArrayOrScalar, Flags, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -149,6 +149,9 @@ impl<T: Element> TryFrom<UsmArray> for Array<T> {
 /// # Errors
 /// As for [`elementwise`](crate::elementwise); [`Error::Dtype`] where the results are of another type.
 fn elementwise<T: Element>(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Array<T>> {
+    if let Some(base) = squared(op, operands) {
+        return elementwise(Op::Square, &[base]);
+    }
     match immediate::elementwise_alike(op, operands)? {
         // It is made in its place: to move it takes as long as to compute it.
         Some(fresh) if fresh.dtype() == T::DTYPE => Ok(Array { inner: fresh.array(), element: PhantomData }),

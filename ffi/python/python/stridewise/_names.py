@@ -40,6 +40,14 @@ def _delivered(result, out):
     return _sw.positive(result, out=out)
 
 
+def angle(z, /, deg=False):
+    """The angles of complex numbers, from -π to π; with deg, in degrees. Of real numbers 0 and π."""
+    z = _array(z)
+    z = z if _sw.isdtype(z.dtype, ("real floating", "complex floating")) else _sw.astype(z, _sw.positive(z / 1).dtype)
+    angles = _sw.atan2(_sw.imag(z), _sw.real(z))
+    return _sw.rad2deg(angles) if deg else angles
+
+
 def append(x, values, /, axis=None):
     """The elements of x and then of values, joined along an axis; None: both flattened first. Dtypes are promoted."""
     return _sw.concat([_array(x), _sw.asarray(values)], axis=axis)
@@ -50,10 +58,11 @@ def argwhere(x, /):
     return _sw.stack(_sw.nonzero(x), axis=1)
 
 
-def around(x, /, decimals=0, out=None):
-    """The elements rounded to so many decimals, halves to even; a negative number rounds places before the point."""
+def around(x, /, decimals=0, out=None, *, order="K"):
+    """The elements rounded to so many decimals, halves to even; a negative number rounds places before the point. out, order: as
+    for all elementwise functions; order only without decimals."""
     if decimals == 0:
-        return _sw.round(x, out=out)
+        return _sw.round(x, out=out, order=order)
     x = _array(x)
     if not _sw.isdtype(x.dtype, ("real floating", "complex floating")):
         if decimals > 0:
@@ -137,6 +146,14 @@ def column_stack(arrays, /):
     return _sw.concat([x[:, None] if x.ndim == 1 else atleast_2d(x).T if not x.ndim else x for x in arrays], axis=1)
 
 
+def cross(x1, x2, /, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """The vector products of vectors of three elements along an axis of each, which comes where axisc says; axis stands for all
+    three. Raises ValueError where there are not three elements."""
+    axes = (axis,) * 3 if axis is not None else (axisa, axisb, axisc)
+    x1, x2 = (_sw.moveaxis(_array(x), k, -1) for x, k in zip((x1, x2), axes))
+    return _sw.moveaxis(_sw._linalg.cross(x1, x2), -1, axes[2])
+
+
 def cumprod(x, /, axis=None, dtype=None, out=None):
     """Running products along an axis; None: of all elements in row-major order."""
     return _running(_sw.cumulative_prod, x, axis, dtype, out)
@@ -201,6 +218,27 @@ def flipud(x, /):
     return _sw.flip(x, axis=0)
 
 
+def _but_nan(choose, x1, x2):
+    """What is chosen of two elements, or the one that is not NaN."""
+    chosen = choose(x1, x2)
+    for x, other in ((x1, x2), (x2, x1)):
+        if not isinstance(x, (int, float)):
+            chosen = _sw.where(_sw.isnan(x), other, chosen)
+        elif x != x:
+            chosen = _sw.astype(other, chosen.dtype)
+    return chosen
+
+
+def fmax(x1, x2, /):
+    """The larger one of two elements, or the one that is not NaN."""
+    return _but_nan(_sw.maximum, x1, x2)
+
+
+def fmin(x1, x2, /):
+    """The smaller one of two elements, or the one that is not NaN."""
+    return _but_nan(_sw.minimum, x1, x2)
+
+
 def geomspace(start, stop, /, num=50, *, endpoint=True, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None):
     """So many numbers of equal ratios from start to stop, both greater than zero, as `linspace` has the arguments."""
     if not (start > 0 and stop > 0):
@@ -214,6 +252,12 @@ def geomspace(start, stop, /, num=50, *, endpoint=True, dtype=None, device=None,
     if num > 1 and endpoint:
         made[-1] = stop
     return made
+
+
+def heaviside(x1, x2, /):
+    """0 where x1 is negative, 1 where it is positive, x2 where it is zero, and NaN where it is that."""
+    x1 = _array(x1) * 1.0
+    return _sw.where(x1 == 0, x2, _sw.where(_sw.isnan(x1), x1, _sw.astype(x1 > 0, x1.dtype)))
 
 
 def hstack(arrays, /):
@@ -233,6 +277,12 @@ def inner(x1, x2, /):
     return _sw.multiply(x1, x2) if not (x1.ndim and x2.ndim) else _sw.tensordot(x1, x2, axes=(-1, -1))
 
 
+def intersect1d(x1, x2, /, assume_unique=False):
+    """The elements that are in both arrays, each once, in order."""
+    x1 = _sw.reshape(_array(x1), -1) if assume_unique else _sw.unique_values(_array(x1))
+    return _sw.sort(x1[_sw.isin(x1, x2)])
+
+
 def iscomplexobj(x, /):
     """Whether elements are complex numbers, whatever their imaginary parts."""
     return _sw.isdtype(getattr(x, "dtype", None) or _sw.asarray(x).dtype, "complex floating")
@@ -241,6 +291,11 @@ def iscomplexobj(x, /):
 def isrealobj(x, /):
     """Whether elements are no complex numbers."""
     return not iscomplexobj(x)
+
+
+def kron(x1, x2, /):
+    """The Kronecker product: every element of x1 times x2."""
+    return _sw._linalg.kron(_array(x1), _array(x2))
 
 
 def logspace(
@@ -377,11 +432,61 @@ def ravel(x, /, order="C"):
     return _sw.reshape(x, -1, order=_kept(order, x))
 
 
+def ravel_multi_index(multi_index, dims, /, mode="raise", order="C"):
+    """The places, in an array of a shape that is one sequence, of elements that an array for each axis names. mode and errors as
+    for `take`."""
+    axes = [_sw.astype(_array(places), "int64", copy=False) for places in multi_index]
+    if len(axes) != len(dims):
+        raise ValueError(f"invalid value: `multi_index` has {len(axes)} arrays; expected one for each of {len(dims)} axes")
+    if order not in ("C", "F"):
+        raise ValueError(f"invalid value: `order` is {order!r}; expected 'C' or 'F'")
+    result = None
+    for places, extent in zip(axes, dims) if order == "C" else zip(axes[::-1], dims[::-1]):
+        if mode == "raise" and bool(_sw.any((places < 0) | (places >= extent))):
+            raise IndexError(f"out of range: `multi_index` has a place that is not in 0..{extent}")
+        places = places % extent if mode == "wrap" else _sw.clip(places, 0, extent - 1)
+        result = places if result is None else result * extent + places
+    return result
+
+
 def rollaxis(x, axis, /, start=0):
     """A view with an axis moved to before another."""
     x = _array(x)
     axis, start = axis % x.ndim, start + x.ndim if start < 0 else start
     return _sw.moveaxis(x, axis, start - (axis < start))
+
+
+def rot90(x, /, k=1, axes=(0, 1)):
+    """A view with two axes turned by so many right angles, from the first towards the second one."""
+    first, second = axes
+    match k % 4:
+        case 0:
+            return x[...]
+        case 1:
+            return _sw.flip(_sw.swapaxes(x, first, second), axis=first)
+        case 2:
+            return _sw.flip(x, axis=(first, second))
+        case _:
+            return _sw.flip(_sw.swapaxes(x, first, second), axis=second)
+
+
+
+def select(condlist, choicelist, /, default=0):
+    """For each element, the choice of the first condition that holds there; the default where none does."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError(
+            f"invalid value: `condlist` has {len(condlist)} and `choicelist` {len(choicelist)} arrays; expected as many, and one at least"
+        )
+    result = default
+    for condition, choice in zip(condlist[::-1], choicelist[::-1]):
+        result = _sw.where(condition, choice, result)
+    return result
+
+
+def setdiff1d(x1, x2, /, assume_unique=False):
+    """The elements of one array that are not in another one, each once and in order, or, where they are unique, as they lie."""
+    x1 = _sw.reshape(_array(x1), -1) if assume_unique else _sw.unique_values(_array(x1))
+    return x1[_sw.isin(x1, x2, invert=True)]
 
 
 def shape(x, /):
@@ -422,6 +527,31 @@ def transpose(x, /, axes=None):
     return x.T if axes is None else _sw.permute_dims(x, axes)
 
 
+def trapezoid(y, /, x=None, dx=1.0, axis=-1):
+    """The integral along an axis by trapezoids: over places x, an array for the axis or for all elements, or places dx apart."""
+    y = _array(y)
+    if x is not None:
+        x = _array(x)
+        dx = _sw.moveaxis(_sw.diff(x, axis=-1 if x.ndim == 1 else axis), -1 if x.ndim == 1 else axis, -1)
+    y = _sw.moveaxis(y, axis, -1)
+    return _sw.sum((y[..., 1:] + y[..., :-1]) * (dx / 2), axis=-1)
+
+
+def tril_indices(n, /, k=0, m=None, *, device=None):
+    """The places of the elements of a matrix on and below a diagonal: an array for the rows and one for the columns."""
+    return _sw.nonzero(_sw.tril(_sw.ones((n, n if m is None else m), dtype="bool", device=device), k=k))
+
+
+def triu_indices(n, /, k=0, m=None, *, device=None):
+    """The places of the elements of a matrix on and above a diagonal: an array for the rows and one for the columns."""
+    return _sw.nonzero(_sw.triu(_sw.ones((n, n if m is None else m), dtype="bool", device=device), k=k))
+
+
+def union1d(x1, x2, /):
+    """The elements that are in either array, each once, in order."""
+    return _sw.unique_values(_sw.concat([_sw.reshape(_array(x), -1) for x in (x1, x2)]))
+
+
 def unique(x, /, return_index=False, return_inverse=False, return_counts=False, *, equal_nan=True):
     """The different elements, sorted; with what is asked for beside them, a tuple: the first place of each, for each element of x
     its place among them, how often each occurs. equal_nan: whether all NaN are one element, the last; else each is its own."""
@@ -445,6 +575,20 @@ def _one_nan(found):
     places = _sw.concat([indices[:first], _sw.min(indices[first:], keepdims=True)])
     number = _sw.concat([counts[:first], _sw.sum(counts[first:], keepdims=True)])
     return values[: first + 1], places, _sw.clip(inverse, max=first), number
+
+
+def unravel_index(indices, shape, /, order="C"):
+    """For places in an array of a shape that is one sequence, an array for each axis. Raises IndexError for one out of range."""
+    places, shape = _sw.astype(_array(indices), "int64", copy=False), tuple(shape)
+    if order not in ("C", "F"):
+        raise ValueError(f"invalid value: `order` is {order!r}; expected 'C' or 'F'")
+    if bool(_sw.any((places < 0) | (places >= _math.prod(shape)))):
+        raise IndexError(f"out of range: `indices` has a place that is not in 0..{_math.prod(shape)}, the elements of {shape}")
+    axes = []
+    for extent in shape[::-1] if order == "C" else shape:
+        axes.append(places % extent)
+        places = places // extent
+    return tuple(axes[::-1] if order == "C" else axes)
 
 
 def vdot(x1, x2, /):

@@ -241,11 +241,9 @@ def _put_along_axis(arr, indices, values, axis):
         sw.put_along_axis(arr, indices, values, axis)
 
 
-def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
-    axes = (axis,) * 3 if axis is not None else (axisa, axisb, axisc)
+def _cross(a, b, *arguments, **options):
     queue = _queue([a, b])
-    a, b = (sw.moveaxis(sw.asarray(x, device=queue), k, -1) for x, k in zip((a, b), axes))
-    return sw.moveaxis(sw.linalg.cross(a, b), -1, axes[2])
+    return sw.cross(*(sw.asarray(x, device=queue) for x in (a, b)), *arguments, **options)
 
 
 def _interp(x, xp, fp, left=None, right=None, period=None):

@@ -31,8 +31,8 @@ trace = _linalg.trace
 __all__ = [
     "EigResult", "EighResult", "LUResult", "LinAlgError", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult",
     "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "kron", "lstsq",
-    "lu", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet",
-    "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "lu", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
+    "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
@@ -167,6 +167,52 @@ def matrix_rank(x, /, *, rtol=None):
     rtol: a number, or an array of one for each matrix; None for the greater extent times the dtype's eps.
     """
     return _linalg.matrix_rank(x, rtol)
+
+
+def multi_dot(arrays, /):
+    """The product of several matrices, in the order that takes the fewest multiplications; the first and the last one may be
+    vectors. Raises ValueError for less than two, and where extents differ.
+    """
+    arrays = list(arrays)
+    count = len(arrays)
+    if count < 2:
+        raise ValueError(f"invalid value: `arrays` has {count}; expected two matrices at least")
+    extents = [1 if arrays[0].ndim == 1 else arrays[0].shape[0], arrays[0].shape[-1]]
+    extents += [1 if x.ndim == 1 else x.shape[-1] for x in arrays[1:]]
+    # The cheapest way to multiply the matrices from i to j, and behind which one it divides them.
+    cost = {(i, i): (0, i) for i in range(count)}
+    for length in range(1, count):
+        for i in range(count - length):
+            j, rows = i + length, extents[i] * extents[i + length + 1]
+            cost[i, j] = min((cost[i, k][0] + cost[k + 1, j][0] + rows * extents[k + 1], k) for k in range(i, j))
+
+    def product(i, j):
+        if i == j:
+            return arrays[i]
+        k = cost[i, j][1]
+        return matmul(product(i, k), product(k + 1, j))
+
+    return product(0, count - 1)
+
+
+def norm(x, /, ord=None, axis=None, keepdims=False):
+    """NumPy's name for `vector_norm` and `matrix_norm`: of vectors along one axis, of matrices along two. Without an axis, of a
+    vector or a matrix; of all elements where ord is None, too. Raises ValueError for another number of dimensions or axes.
+    """
+    if axis is None and ord is None:
+        return vector_norm(x, keepdims=keepdims)
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    match axes:
+        case (one,):
+            return vector_norm(x, axis=one, keepdims=keepdims, ord=2 if ord is None else ord)
+        case (rows, columns):
+            places = [place % x.ndim for place in (rows, columns)]
+            kept = [place for place in range(x.ndim) if place not in places]
+            result = matrix_norm(x.transpose(*kept, *places), ord="fro" if ord is None else ord)
+            if keepdims:
+                result = result[tuple(None if place in places else slice(None) for place in range(x.ndim))]
+            return result
+    raise ValueError(f"invalid value: `axis` is {axis} for {x.ndim} dimensions; expected one axis or two; help: name them")
 
 
 def pinv(x, /, *, rtol=None):

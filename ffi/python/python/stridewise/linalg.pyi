@@ -1,6 +1,6 @@
 """Types of the module `stridewise.linalg`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from . import usm_ndarray
@@ -8,8 +8,8 @@ from . import usm_ndarray
 __all__ = [
     "EigResult", "EighResult", "LUResult", "LinAlgError", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult",
     "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "kron", "lstsq",
-    "lu", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet",
-    "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "lu", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
+    "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]
 
 class LinAlgError(ValueError): ...
@@ -72,6 +72,14 @@ def matrix_norm(x: usm_ndarray, /, *, keepdims: bool = False, ord: float | str |
 def matrix_power(x: usm_ndarray, n: int, /) -> usm_ndarray: ...
 def matrix_rank(x: usm_ndarray, /, *, rtol: float | usm_ndarray | None = None) -> usm_ndarray: ...
 def matrix_transpose(x: usm_ndarray, /) -> usm_ndarray: ...
+def multi_dot(arrays: Iterable[usm_ndarray], /) -> usm_ndarray: ...
+def norm(
+    x: usm_ndarray,
+    /,
+    ord: float | str | None = None,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+) -> usm_ndarray: ...
 def outer(x1: usm_ndarray, x2: usm_ndarray, /) -> usm_ndarray: ...
 def pinv(x: usm_ndarray, /, *, rtol: float | usm_ndarray | None = None) -> usm_ndarray: ...
 def qr(x: usm_ndarray, /, *, mode: str = "reduced") -> QRResult: ...
