@@ -17,7 +17,7 @@ use super::order::Order;
 use super::pack::with_size;
 use super::quick::Quick;
 use super::space::{Cursor, Space, View};
-use super::{Tuning, split};
+use super::{Address, Tuning, split};
 use crate::fork_join;
 
 /// Rows shorter than this are sorted by comparison, per byte of what distinguishes elements.
@@ -26,6 +26,10 @@ const SHORT_PER_BYTE: usize = 96;
 const MOST_DIGITS: usize = 4;
 /// Elements that a thread sorts at least where threads share a row.
 pub(super) const SHARE: usize = 32 << 10;
+/// Elements from which on those of two bytes are counted: there are twice as many values, which are all looked at.
+const COUNTED: usize = 32 << 10;
+/// Values that are looked at together: most of them do not occur.
+const LOOKED_AT: usize = 64;
 /// A sort is worth as many passes over memory, roughly.
 const PASSES: usize = 16;
 
@@ -183,19 +187,25 @@ pub(super) unsafe fn row(
     indices: bool,
     tuning: &Tuning,
 ) -> Result<()> {
-    let size = |dtype: Dtype| dtype.size().cast_signed();
-    let view = |ptr| View { ptr, size: 0, strides: SmallVec::new(), index: false };
-    let rows = Rows {
-        len,
-        to: if indices { size(Dtype::I64) } else { size(dtype) },
-        from: size(dtype),
-        space: Space::new(&[], SmallVec::from_iter([view(to), view(from)]), tuning.isa),
-        dtype,
-        order: Order::new(dtype, descending),
-        indices,
-        first: len,
-        only: None,
-    };
+    // SAFETY: the caller's contract.
+    unsafe { Rows::one(dtype, (to, from, len), descending, indices, tuning).range(0, 1, 1) }
+}
+
+/// As [`row`], from the smallest, of which only the elements at some places are asked for.
+///
+/// # Errors
+/// As for [`sort`].
+///
+/// # Safety
+/// As for [`row`].
+pub(super) unsafe fn select_row(
+    dtype: Dtype,
+    row: (*mut u8, *mut u8, usize),
+    places: Range<usize>,
+    tuning: &Tuning,
+) -> Result<()> {
+    let only = Some(SmallVec::from_iter([places]));
+    let rows = Rows { only, ..Rows::one(dtype, row, false, false, tuning) };
     // SAFETY: the caller's contract.
     unsafe { rows.range(0, 1, 1) }
 }
@@ -207,14 +217,37 @@ pub(super) unsafe fn row(
 ///
 /// # Safety
 /// The contract of [`run`](super::run).
-pub(super) unsafe fn select(plan: &LaunchPlan, places: &Range<usize>, tuning: &Tuning) -> Result<()> {
+pub(super) unsafe fn select(plan: &LaunchPlan, places: &[Range<usize>], tuning: &Tuning) -> Result<()> {
     let len = plan.dims.last().copied().unwrap_or(1);
-    let rows = Rows { only: Some(places.clone()), ..Rows::new(plan, false, false, len, tuning) };
+    let rows = Rows { only: Some(places.into()), ..Rows::new(plan, false, false, len, tuning) };
     // SAFETY: the caller's contract.
     unsafe { rows.all(tuning.threads) }
 }
 
 impl Rows {
+    /// One row, whose elements lie one after another: where it is to be, where it is, and its length.
+    pub(super) fn one(
+        dtype: Dtype,
+        (to, from, len): (*mut u8, *mut u8, usize),
+        descending: bool,
+        indices: bool,
+        tuning: &Tuning,
+    ) -> Self {
+        let size = |dtype: Dtype| dtype.size().cast_signed();
+        let view = |ptr| View { ptr, size: 0, strides: SmallVec::new(), index: false };
+        Self {
+            len,
+            to: if indices { size(Dtype::I64) } else { size(dtype) },
+            from: size(dtype),
+            space: Space::new(&[], SmallVec::from_iter([view(to), view(from)]), tuning.isa),
+            dtype,
+            order: Order::new(dtype, descending),
+            indices,
+            first: len,
+            only: None,
+        }
+    }
+
     /// The rows of a plan, of each of which so many elements are written.
     pub(super) fn new(
         plan: &LaunchPlan,
@@ -282,8 +315,8 @@ pub(super) struct Rows {
     indices: bool,
     /// How many of the sorted elements are written, where it is their places that are.
     pub(super) first: usize,
-    /// The places whose elements are asked for, where others are not.
-    pub(super) only: Option<Range<usize>>,
+    /// The places whose elements are asked for, in order and apart, where others are not.
+    pub(super) only: Option<SmallVec<[Range<usize>; 2]>>,
 }
 
 /// A row: the addresses of its first elements.
@@ -308,15 +341,16 @@ impl Rows {
         // SAFETY: for all of this function: the caller's contract.
         unsafe {
             match self.dtype.size() {
-                1 if !self.indices => {
-                    self.count(start, end);
-                    Ok(())
-                }
-                2 if !self.indices => self.values::<u16>(start, end, threads),
+                1 if !self.indices => self.counted::<u8>(start, end, threads),
+                2 if !self.indices && self.len >= COUNTED => self.counted::<u16>(start, end, threads),
+                2 if !self.indices => match Quick::of(self.space.isa, size_of::<u32>()) {
+                    Some(quick) => self.values::<u32>(start, end, threads, Some(quick)),
+                    None => self.values::<u16>(start, end, threads, None),
+                },
                 4 | 8 if !self.indices && !complex => match Quick::of(self.space.isa, self.dtype.size()) {
                     Some(quick) => quick.rows(self, start, end, threads),
-                    None if self.dtype.size() == 4 => self.values::<u32>(start, end, threads),
-                    None => self.values::<u64>(start, end, threads),
+                    None if self.dtype.size() == 4 => self.values::<u32>(start, end, threads, None),
+                    None => self.values::<u64>(start, end, threads, None),
                 },
                 1..=4 if self.len <= u32::MAX as usize => {
                     self.places::<Half>(start, end, bits, threads, rank)
@@ -360,38 +394,124 @@ impl Rows {
         unsafe { self.order.store(row.dst.wrapping_offset(self.to * i.cast_signed()), bits) };
     }
 
-    /// Sorts elements of one byte by counting them.
+    /// Sorts elements of one byte or two by counting how often each value occurs: limited by the counters, of which those of a thread
+    /// are in its second cache.
+    ///
+    /// # Errors
+    /// There is no memory for the counters.
     ///
     /// # Safety
-    /// As for [`range`](Self::range).
-    unsafe fn count(&self, start: usize, end: usize) {
+    /// As for [`range`](Self::range); the elements are of the size of `T`.
+    unsafe fn counted<T: Copy>(&self, start: usize, end: usize, threads: usize) -> Result<()> {
+        let values = 1_usize << (8 * size_of::<T>());
+        let parts = threads.min(self.len / SHARE.max(values)).max(1);
+        let mut tables: Vec<usize> = heap::zeroed(SCRATCH, parts * values)?;
         self.each(start, end, |row| {
-            let mut counts = [0_usize; 256];
-            // SAFETY: for all of this function: the caller's contract; keys are bytes.
-            unsafe {
-                for i in 0..self.len {
-                    counts[self.order.key(self.load(row, i)) as usize & 255] += 1;
+            tables.fill(0);
+            let (src, counts) = (Address(row.src.cast_mut()), Address(tables.as_mut_ptr().cast()));
+            fork_join::share(parts, threads, &|part| {
+                let row = Row { dst: std::ptr::null_mut(), src: src.at(0) };
+                let bounds = self.len * part / parts..self.len * (part + 1) / parts;
+                // SAFETY: there is a table for each part, which nobody else has.
+                let counts = unsafe {
+                    let counts = counts.at(part * values * size_of::<usize>()).cast::<usize>();
+                    std::slice::from_raw_parts_mut(counts, values)
+                };
+                for i in bounds {
+                    // SAFETY: the caller's contract; `i` is below the length.
+                    let bits = unsafe { self.load(row, i) };
+                    counts[bits as usize % values] += 1;
                 }
-                let mut i = 0;
-                for (key, &count) in counts.iter().enumerate() {
-                    let bits = self.order.bits(key as u64);
-                    for _ in 0..count {
-                        self.store(row, i, bits);
-                        i += 1;
-                    }
-                }
+            });
+            let (counts, others) = tables.split_at_mut(values);
+            for other in others.chunks_exact(values) {
+                counts.iter_mut().zip(other).for_each(|(all, count)| *all += count);
             }
+            // SAFETY: the caller's contract.
+            unsafe { self.write_counted::<T>(row, counts) };
         });
+        Ok(())
     }
 
-    /// Sorts elements that their keys can be turned back into.
+    /// Writes elements, each as often as it was counted.
     ///
     /// # Safety
-    /// As for [`range`](Self::range).
-    unsafe fn values<W: Key>(&self, start: usize, end: usize, threads: usize) -> Result<()> {
+    /// As for [`counted`](Self::counted); the counts are those of the row.
+    unsafe fn write_counted<T: Copy>(&self, row: Row, counts: &[usize]) {
+        let (order, dense) = (self.order, self.to == size_of::<T>().cast_signed());
+        let mut at = 0;
+        let mut write = |bits: u64, count: usize| {
+            if count == 0 || order.is_nan(bits) {
+                return;
+            }
+            // SAFETY: for both: the caller's contract: all counts together are the row's elements.
+            unsafe {
+                self.store(row, at, bits);
+                if dense {
+                    let first = row.dst.wrapping_add(at * size_of::<T>()).cast::<T>();
+                    let value = first.read_unaligned();
+                    (1..count).for_each(|i| first.add(i).write_unaligned(value));
+                } else {
+                    (1..count).for_each(|i| self.store(row, at + i, bits));
+                }
+            }
+            at += count;
+        };
+        for block in (0..counts.len()).step_by(LOOKED_AT) {
+            let keys = block as u64..(block + LOOKED_AT) as u64;
+            // The bits of a block of keys are a block, upwards or downwards.
+            let first = order.bits(keys.start).min(order.bits(keys.end - 1)) as usize;
+            if counts[first..first + LOOKED_AT].iter().all(|&count| count == 0) {
+                continue;
+            }
+            for bits in keys.map(|key| order.bits(key)) {
+                write(bits, counts[bits as usize]);
+            }
+        }
+        let zeros = [0, order.sign].map(|bits| order.is_zero(bits) && counts[bits as usize] > 0);
+        // Of keys, those of both zeros follow each other.
+        let first = order.key(0).min(order.key(order.sign));
+        let before = || (0..first).map(|key| order.bits(key)).filter(|&bits| !order.is_nan(bits));
+        let zeros = (zeros == [true; 2]).then(|| before().map(|bits| counts[bits as usize]).sum());
+        // SAFETY: the caller's contract.
+        unsafe { self.keep_order(row, zeros, at) };
+    }
+
+    /// Writes those elements in the row's order that are equal although their bits may differ: zeros, whatever their sign, from a
+    /// place on, and NaNs from another place to the end.
+    ///
+    /// # Safety
+    /// As for [`range`](Self::range): so many are there.
+    unsafe fn keep_order(&self, row: Row, zeros: Option<usize>, nans: usize) {
         let order = self.order;
-        let bits = 8 * size_of::<W>() as u32;
-        let mut spare = Spare::new(self.len, bits, threads)?;
+        // SAFETY: for all of them: the caller's contract.
+        unsafe {
+            let all = || (0..self.len).map(|i| self.load(row, i));
+            if let Some(first) = zeros {
+                let zeros = all().filter(|&bits| order.is_zero(bits));
+                (first..).zip(zeros).for_each(|(i, bits)| self.store(row, i, bits));
+            }
+            if nans < self.len {
+                let nans_of = all().filter(|&bits| order.is_nan(bits));
+                (nans..).zip(nans_of).for_each(|(i, bits)| self.store(row, i, bits));
+            }
+        }
+    }
+
+    /// Sorts elements that their keys can be turned back into: as words of their size, or, wider ones, by vectors.
+    ///
+    /// # Safety
+    /// As for [`range`](Self::range); the words are of the size that the vectors have.
+    unsafe fn values<W: Key>(
+        &self,
+        start: usize,
+        end: usize,
+        threads: usize,
+        quick: Option<Quick>,
+    ) -> Result<()> {
+        let order = self.order;
+        let bits = 8 * self.dtype.size() as u32;
+        let mut spare = Spare::new(if quick.is_some() { 0 } else { self.len }, bits, threads)?;
         let mut words: Vec<W> = heap::zeroed(SCRATCH, self.len)?;
         self.each(start, end, |row| {
             let (mut count, mut zeros, mut negative) = (0, 0, 0);
@@ -405,21 +525,19 @@ impl Rows {
                     negative += usize::from(order.is_zero(bits) && bits != 0);
                 }
                 let words = &mut words[..count];
-                spare.arrange(words);
+                match &quick {
+                    // Keys of fewer bits are no negative words.
+                    Some(quick) => quick.arrange(Address(words.as_mut_ptr().cast()), count, threads),
+                    None => spare.arrange(words),
+                }
                 for (i, &word) in words.iter().enumerate() {
                     self.store(row, i, order.bits(word.key()));
                 }
-                // Zeros are equal whatever their sign, and NaNs whatever their bits: they keep their order.
-                if negative != 0 && negative != zeros {
+                let zeros = (negative != 0 && negative != zeros).then(|| {
                     let first = order.key(0).min(order.key(order.sign));
-                    let next = words.partition_point(|word| word.key() < first)..;
-                    let zeros = (0..self.len).map(|i| self.load(row, i)).filter(|&b| order.is_zero(b));
-                    next.zip(zeros).for_each(|(i, bits)| self.store(row, i, bits));
-                }
-                if count < self.len {
-                    let nans = (0..self.len).map(|i| self.load(row, i)).filter(|&b| order.is_nan(b));
-                    (count..).zip(nans).for_each(|(i, bits)| self.store(row, i, bits));
-                }
+                    words.partition_point(|word| word.key() < first)
+                });
+                self.keep_order(row, zeros, count);
             }
         });
         Ok(())
