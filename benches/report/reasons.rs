@@ -32,16 +32,13 @@ const AWAKE: &str =
 const SHORT_ROWS: &str =
     "rows of eight elements are folded; from a row for each coordinate the same takes about half of the time";
 /// Measured by a profile.
-const NARROW: &str = "a matrix of eight columns with a vector gathers each column; ten rounds of three short steps, each handed to a worker";
+const NARROW: &str = "ten rounds of three short steps, each handed to a worker";
 /// Measured by a profile and, of one thread, in turns.
 const STEPS: &str =
     "a running sum, of which each element waits for the one before, and five steps that are waited for";
 /// Measured: a store to any place waits for a line of the second-level cache, in both libraries.
 const PLACES: &str =
     "places are read twice: once for whether any is out of range, before anything is written";
-/// Measured: 4 µs of 16 elements, as much as a submission takes, where a product of matrices of 4 by 4 takes 0.35.
-const SUBMITTED: &str =
-    "a vector with a matrix is a reduction that is submitted, however small; it is no call of a kernel yet";
 /// By construction.
 const ALONE: &str =
     "the same plan, on numbers that are copied into one vector; ours reads the array and makes a new one";
@@ -69,8 +66,6 @@ const REASONS: &[Reason] = &[
         sizes: (1 << 10, usize::MAX),
         text: "its `tanh` is to 0.76 ULP, of `float64` to 0.61; JAX's error is up to 4.5",
     },
-    Reason { op: Some("matmul"), layout: Some("vector, matrix"), sizes: (0, 64 << 10), text: SUBMITTED },
-    Reason { op: Some("matmul"), layout: Some("matrix, vector"), sizes: (0, 64 << 10), text: SUBMITTED },
     Reason {
         op: None,
         layout: None,
