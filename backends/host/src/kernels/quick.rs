@@ -31,8 +31,8 @@ const AHEAD: usize = 8;
 const PATIENCE: u32 = 2;
 /// Vectors that a pivot is found among, by threes.
 const TRIPLES: usize = 3;
-/// Words of which all are sorted where some are selected.
-const FEW_LEFT: usize = 1 << 10;
+/// Words of which all are sorted where some are selected: as many as the network of the widest vectors sorts, at least.
+const FEW_LEFT: usize = 1 << 8;
 /// Words of the longest run that a division copies out of the way: fewer than it reads at a time.
 const MOST_LEFT: usize = AHEAD * 16;
 

@@ -28,6 +28,10 @@ const MOST_DIGITS: usize = 4;
 pub(super) const SHARE: usize = 32 << 10;
 /// Elements from which on those of two bytes are counted: there are twice as many values, which are all looked at.
 const COUNTED: usize = 32 << 10;
+/// Places of elements of one byte that are put in order by counting, at least.
+const FEW_PLACES: usize = 256;
+/// Tables of counters of a thread, by bytes of an element, in turns.
+const TABLES: usize = 4;
 /// Values that are looked at together: most of them do not occur.
 const LOOKED_AT: usize = 64;
 /// A sort is worth as many passes over memory, roughly.
@@ -338,11 +342,15 @@ impl Rows {
             // SAFETY: an element of the input is readable there.
             (order.rank(unsafe { order.load(at) }), 0)
         };
+        let countable = u32::try_from(self.len).is_ok();
         // SAFETY: for all of this function: the caller's contract.
         unsafe {
             match self.dtype.size() {
-                1 if !self.indices => self.counted::<u8>(start, end, threads),
-                2 if !self.indices && self.len >= COUNTED => self.counted::<u16>(start, end, threads),
+                1 if countable && (!self.indices || self.len >= FEW_PLACES) => {
+                    self.counted::<u8>(start, end, threads)
+                }
+                1 if !self.indices => self.values::<u8>(start, end, threads, None),
+                2 if countable && self.len >= COUNTED => self.counted::<u16>(start, end, threads),
                 2 if !self.indices => match Quick::of(self.space.isa, size_of::<u32>()) {
                     Some(quick) => self.values::<u32>(start, end, threads, Some(quick)),
                     None => self.values::<u16>(start, end, threads, None),
@@ -394,53 +402,121 @@ impl Rows {
         unsafe { self.order.store(row.dst.wrapping_offset(self.to * i.cast_signed()), bits) };
     }
 
-    /// Sorts elements of one byte or two by counting how often each value occurs: limited by the counters, of which those of a thread
-    /// are in its second cache.
+    /// Sorts elements of one byte or two by counting how often each value occurs, or puts their places in order so: limited by the
+    /// counters, of which those of a thread are in its second cache.
     ///
     /// # Errors
     /// There is no memory for the counters.
     ///
     /// # Safety
-    /// As for [`range`](Self::range); the elements are of the size of `T`.
+    /// As for [`range`](Self::range); the elements are of the size of `T`, and no more than a counter counts.
     unsafe fn counted<T: Copy>(&self, start: usize, end: usize, threads: usize) -> Result<()> {
         let values = 1_usize << (8 * size_of::<T>());
         let parts = threads.min(self.len / SHARE.max(values)).max(1);
-        let mut tables: Vec<usize> = heap::zeroed(SCRATCH, parts * values)?;
+        // A counter that is counted again at once waits for itself; the places are counted in one table for each part.
+        let tables = if self.indices { 1 } else { TABLES / size_of::<T>() };
+        let mut counts: Vec<u32> = heap::zeroed(SCRATCH, parts * tables * values)?;
+        let bounds = |part: usize| self.len * part / parts..self.len * (part + 1) / parts;
         self.each(start, end, |row| {
-            tables.fill(0);
-            let (src, counts) = (Address(row.src.cast_mut()), Address(tables.as_mut_ptr().cast()));
-            fork_join::share(parts, threads, &|part| {
-                let row = Row { dst: std::ptr::null_mut(), src: src.at(0) };
-                let bounds = self.len * part / parts..self.len * (part + 1) / parts;
-                // SAFETY: there is a table for each part, which nobody else has.
-                let counts = unsafe {
-                    let counts = counts.at(part * values * size_of::<usize>()).cast::<usize>();
-                    std::slice::from_raw_parts_mut(counts, values)
-                };
-                for i in bounds {
-                    // SAFETY: the caller's contract; `i` is below the length.
-                    let bits = unsafe { self.load(row, i) };
-                    counts[bits as usize % values] += 1;
-                }
+            counts.fill(0);
+            let (src, dst) = (Address(row.src.cast_mut()), Address(row.dst));
+            let all = Address(counts.as_mut_ptr().cast());
+            let row_of = || Row { dst: dst.at(0), src: src.at(0) };
+            // SAFETY: there are as many counters for each part, which nobody else has while parts run.
+            let of = |part: usize| unsafe {
+                let first = all.at(part * tables * values * size_of::<u32>()).cast::<u32>();
+                std::slice::from_raw_parts_mut(first, tables * values)
+            };
+            // SAFETY: for all of them: the caller's contract; parts are of the row.
+            fork_join::share(parts, threads, &|part| unsafe {
+                self.count::<T>(row_of(), bounds(part), of(part));
             });
-            let (counts, others) = tables.split_at_mut(values);
+            if self.indices {
+                // Where the next place of each value goes: behind those before it, and those of the same in the parts before.
+                let mut next = 0;
+                for value in 0..values {
+                    for part in 0..parts {
+                        let count = &mut counts[part * values + value];
+                        next += std::mem::replace(count, next);
+                    }
+                }
+                // SAFETY: as above; each part's places are others.
+                fork_join::share(parts, threads, &|part| unsafe {
+                    self.write_places::<T>(row_of(), bounds(part), of(part));
+                });
+                return;
+            }
+            let (counts, others) = counts.split_at_mut(values);
             for other in others.chunks_exact(values) {
                 counts.iter_mut().zip(other).for_each(|(all, count)| *all += count);
             }
-            // SAFETY: the caller's contract.
+            // SAFETY: as above.
             unsafe { self.write_counted::<T>(row, counts) };
         });
         Ok(())
+    }
+
+    /// Counts the bits of some elements of a row, in several tables in turns; where places are asked for, their ranks.
+    ///
+    /// # Safety
+    /// As for [`counted`](Self::counted).
+    unsafe fn count<T: Copy>(&self, row: Row, places: Range<usize>, counts: &mut [u32]) {
+        let values = 1_usize << (8 * size_of::<T>());
+        if self.indices {
+            for i in places {
+                // SAFETY: the caller's contract.
+                counts[unsafe { self.rank_of(row, i) } % values] += 1;
+            }
+            return;
+        }
+        let last = counts.len() - 1;
+        let mut table = 0;
+        for i in places {
+            // SAFETY: the caller's contract. There is a power of two of counters, for each value in each table.
+            unsafe { *counts.get_unchecked_mut((table + self.load(row, i) as usize) & last) += 1 };
+            table += values;
+        }
+    }
+
+    /// The rank of an element of a row.
+    ///
+    /// # Safety
+    /// As for [`load`](Self::load).
+    #[inline(always)]
+    unsafe fn rank_of(&self, row: Row, i: usize) -> usize {
+        // SAFETY: the caller's contract.
+        self.order.rank(unsafe { self.load(row, i) }) as usize
+    }
+
+    /// Writes the places of some elements of a row, each to where its rank says, which is one further then.
+    ///
+    /// # Safety
+    /// As for [`counted`](Self::counted); nobody else writes to where the ranks say.
+    unsafe fn write_places<T: Copy>(&self, row: Row, places: Range<usize>, next: &mut [u32]) {
+        let values = 1_usize << (8 * size_of::<T>());
+        for i in places {
+            // SAFETY: for all of this block: the caller's contract.
+            unsafe {
+                let next = &mut next[self.rank_of(row, i) % values];
+                let at = *next as usize;
+                *next += 1;
+                if at < self.first {
+                    let to = row.dst.wrapping_offset(self.to * at.cast_signed());
+                    to.cast::<i64>().write_unaligned(i as i64);
+                }
+            }
+        }
     }
 
     /// Writes elements, each as often as it was counted.
     ///
     /// # Safety
     /// As for [`counted`](Self::counted); the counts are those of the row.
-    unsafe fn write_counted<T: Copy>(&self, row: Row, counts: &[usize]) {
+    unsafe fn write_counted<T: Copy>(&self, row: Row, counts: &[u32]) {
         let (order, dense) = (self.order, self.to == size_of::<T>().cast_signed());
         let mut at = 0;
-        let mut write = |bits: u64, count: usize| {
+        let mut write = |bits: u64, count: u32| {
+            let count = count as usize;
             if count == 0 || order.is_nan(bits) {
                 return;
             }
@@ -461,7 +537,7 @@ impl Rows {
             let keys = block as u64..(block + LOOKED_AT) as u64;
             // The bits of a block of keys are a block, upwards or downwards.
             let first = order.bits(keys.start).min(order.bits(keys.end - 1)) as usize;
-            if counts[first..first + LOOKED_AT].iter().all(|&count| count == 0) {
+            if counts[first..first + LOOKED_AT].iter().fold(0, |any, count| any | count) == 0 {
                 continue;
             }
             for bits in keys.map(|key| order.bits(key)) {
@@ -472,7 +548,7 @@ impl Rows {
         // Of keys, those of both zeros follow each other.
         let first = order.key(0).min(order.key(order.sign));
         let before = || (0..first).map(|key| order.bits(key)).filter(|&bits| !order.is_nan(bits));
-        let zeros = (zeros == [true; 2]).then(|| before().map(|bits| counts[bits as usize]).sum());
+        let zeros = (zeros == [true; 2]).then(|| before().map(|bits| counts[bits as usize] as usize).sum());
         // SAFETY: the caller's contract.
         unsafe { self.keep_order(row, zeros, at) };
     }

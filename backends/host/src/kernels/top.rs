@@ -21,7 +21,7 @@ use crate::simd::Isa;
 /// Of rows of fewer elements for each that is asked for, all are sorted.
 const FEW: usize = 8;
 /// Elements that are kept beyond those asked for, at least, before some are dropped.
-const KEPT: usize = 1 << 10;
+const KEPT: usize = 1 << 8;
 /// Bytes that a row's element is worth, for the division between threads.
 const BYTES: usize = 8;
 
