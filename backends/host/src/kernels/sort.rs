@@ -420,16 +420,16 @@ impl Rows {
         self.each(start, end, |row| {
             counts.fill(0);
             let (src, dst) = (Address(row.src.cast_mut()), Address(row.dst));
-            let all = Address(counts.as_mut_ptr().cast());
             let row_of = || Row { dst: dst.at(0), src: src.at(0) };
-            // SAFETY: there are as many counters for each part, which nobody else has while parts run.
-            let of = |part: usize| unsafe {
-                let first = all.at(part * tables * values * size_of::<u32>()).cast::<u32>();
+            // SAFETY: from the first counter on, there are as many for each part, which nobody else has while parts run.
+            let of = |first: Address, part: usize| unsafe {
+                let first = first.at(part * tables * values * size_of::<u32>()).cast::<u32>();
                 std::slice::from_raw_parts_mut(first, tables * values)
             };
+            let first = Address(counts.as_mut_ptr().cast());
             // SAFETY: for all of them: the caller's contract; parts are of the row.
             fork_join::share(parts, threads, &|part| unsafe {
-                self.count::<T>(row_of(), bounds(part), of(part));
+                self.count::<T>(row_of(), bounds(part), of(first, part));
             });
             if self.indices {
                 // Where the next place of each value goes: behind those before it, and those of the same in the parts before.
@@ -440,9 +440,10 @@ impl Rows {
                         next += std::mem::replace(count, next);
                     }
                 }
+                let first = Address(counts.as_mut_ptr().cast());
                 // SAFETY: as above; each part's places are others.
                 fork_join::share(parts, threads, &|part| unsafe {
-                    self.write_places::<T>(row_of(), bounds(part), of(part));
+                    self.write_places::<T>(row_of(), bounds(part), of(first, part));
                 });
                 return;
             }
