@@ -32,7 +32,7 @@ const AWAKE: &str =
 const SHORT_ROWS: &str =
     "rows of eight elements are folded; from a row for each coordinate the same takes about half of the time";
 /// Measured by a profile.
-const NARROW: &str = "a matrix of eight columns with a vector gathers each column; ten rounds of three short steps, each handed to a worker";
+const NARROW: &str = "ten rounds of three short steps, each handed to a worker";
 /// Measured by a profile and, of one thread, in turns.
 const STEPS: &str =
     "a running sum, of which each element waits for the one before, and five steps that are waited for";
@@ -83,7 +83,9 @@ const REASONS: &[Reason] = &[
     Reason { op: Some("averages, histogram"), layout: None, sizes: (0, usize::MAX), text: STEPS },
     Reason { op: Some("median"), layout: None, sizes: (64 << 10, usize::MAX), text: SELECTED },
     Reason { op: Some("fft"), layout: None, sizes: (0, usize::MAX), text: ALONE },
-    Reason { op: Some("put"), layout: None, sizes: (64 << 10, 64 << 10), text: PLACES },
+    Reason { op: Some("put"), layout: None, sizes: (64 << 10, 1 << 20), text: PLACES },
+    Reason { op: Some("add at"), layout: None, sizes: (64 << 10, 1 << 20), text: PLACES },
+    Reason { op: Some("repeat"), layout: None, sizes: (64 << 10, 64 << 10), text: GATHERED },
     Reason { op: Some("take"), layout: None, sizes: (64 << 10, 64 << 10), text: PLACES },
     Reason { op: Some("sqrt(a*a+b*b)*c-d"), layout: None, sizes: (64 << 10, 1 << 20), text: TILES },
     Reason { op: None, layout: Some("strided by 2"), sizes: (64 << 10, 64 << 10), text: GATHERED },

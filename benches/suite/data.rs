@@ -33,6 +33,7 @@ samples! {
     f64, unit => unit + 0.5;
     f16, unit => Self::from_f64(unit + 0.5);
     i32, unit => (unit * 50.0) as Self;
+    i16, unit => (unit * 50.0) as Self;
     i8, unit => (unit * 50.0) as Self;
 }
 

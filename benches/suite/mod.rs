@@ -246,6 +246,9 @@ impl Suite {
                 self.rows(&elementwise::few::<i32>(), n, &all, &mut rows)?;
                 self.rows(&selection::few::<i32>(), n, &all, &mut rows)?;
                 self.rows(&elementwise::few::<i8>(), n, &all, &mut rows)?;
+                self.rows(&selection::short::<i8>(), n, &all, &mut rows)?;
+                self.rows(&selection::short::<i16>(), n, &all, &mut rows)?;
+                self.rows(&selection::short::<f16>(), n, &all, &mut rows)?;
                 self.rows(&elementwise::few::<f16>(), n, &all, &mut rows)?;
             }
         }
@@ -371,6 +374,7 @@ mod tests {
         let unknown: Vec<_> = all.iter().filter(|name| !script.contains(*name)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
         let few = elementwise::few::<i32>().into_iter().chain(selection::few::<i32>());
+        let few = few.chain(selection::short::<i32>());
         let few = names(few.map(|case| (case.op, case.layout)).collect());
         assert!(few.iter().all(|name| all.contains(name)), "{few:?}");
         let count = all.len();

@@ -126,6 +126,15 @@ pub(super) fn few<T: Sample>() -> Vec<Case<T>> {
     ]
 }
 
+/// The rows of elements of two bytes and one, of which there are few different values.
+pub(super) fn short<T: Sample>() -> Vec<Case<T>> {
+    let size = size_of::<T>();
+    vec![
+        Case::new(("sort", "fresh"), Traffic::Copy, 2 * size, 1, |x| x.a.sort(0, false)?.wait()),
+        Case::new(("argsort", "fresh"), Traffic::Copy, size + 8, 1, |x| x.a.argsort(0, false)?.wait()),
+    ]
+}
+
 /// What needs an order of the elements.
 fn ordered<T: Real>() -> Vec<Case<T>> {
     let size = size_of::<T>();

@@ -80,8 +80,8 @@ pub enum Family {
     /// As [`Sort`](Family::Sort) of elements, from the smallest, of which only those at some places of a row are asked for: what the
     /// output has at the others is not said. Elements that are equal though their bits differ may be in any order.
     Select {
-        /// The places; at least one.
-        places: Range<usize>,
+        /// The places, in order and apart; at least one.
+        places: SmallVec<[Range<usize>; 2]>,
     },
     /// Every output element is an element of input 0, at places that further inputs of dtype `int64` name: of axis `k` of
     /// [`axes`](Family::Gather::axes), input `k + 1` does. Input 0's strides say the rest, and are 0 along dimensions

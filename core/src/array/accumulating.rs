@@ -7,12 +7,14 @@ use super::elementwise::indices as counted;
 use super::indexing::Index;
 use super::kernels::ByDtype;
 use super::{ArrayOrScalar, UsmArray};
+use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::kernel::{
     Argument, AtomicOp, Coordinate, Fence, KernelBuilder, Level, MemoryOrder, MemoryScope, NdRange, Operand,
 };
 use crate::layout::{Layout, Order, SliceItem};
+use crate::lazy::immediate::OnRow;
 use crate::lazy::{Pass, Walk};
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
@@ -147,6 +149,11 @@ impl UsmArray {
         if let ([Index::Array(indices)], 1) = (items, self.ndim())
             && indices.dtype().kind().is_integer()
         {
+            if indices.dtype() == Dtype::I64
+                && OnRow::writing(RowWork::Add, &values, indices, self).is_some_and(|row| row.write(self))
+            {
+                return Ok(());
+            }
             let places = resolve(indices, self.len(), IndexMode::Check, Some(self))?;
             let values = super::addressing::values_for(self, values, places.shape())?.reshape(&[-1])?;
             return self.add_at_places(&places.reshape(&[-1])?, &values);

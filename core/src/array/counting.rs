@@ -4,9 +4,11 @@ use smallvec::SmallVec;
 
 use super::elementwise::interim;
 use super::{ArrayOrScalar, Reduction, Side, UsmArray, elementwise};
+use crate::backend::RowWork;
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::SliceItem;
+use crate::lazy::immediate::OnRow;
 use crate::lazy::{Pass, Walk};
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
@@ -220,9 +222,15 @@ impl UsmArray {
         let (x, edges) = self.edges_of(bins)?;
         let dtype = result_type(&[x.dtype, edges.dtype], &[], self.device().dtype_support())?;
         if let (Bins::Count(count, _), true) = (bins, dtype == edges.dtype) {
+            let x = x.astype(dtype)?;
+            if let Some(row) = OnRow::of(RowWork::Histogram, &[&x, &edges])
+                && let Some(counts) = row.fresh(count, Dtype::I64)?
+            {
+                return Ok((counts, edges));
+            }
             let axes = [count + 1, count].map(|extent| IndexedAxis { extent, stride: 1 });
             let family = Family::Histogram { edges: axes[0], axis: axes[1] };
-            if let Some(counts) = x.astype(dtype)?.tabulated(count, Some(&edges), family)? {
+            if let Some(counts) = x.tabulated(count, Some(&edges), family)? {
                 return Ok((counts, edges));
             }
         }

@@ -1,7 +1,7 @@
 //! Arrays that follow from numbers: ranges, diagonals, triangles, grids. Their elements are computed from their places, on
 //! the device, in the pass that asks for them.
 
-use super::elementwise::{indices, interim};
+use super::elementwise::{TINY_LEN, indices, interim};
 use super::{ArrayOrScalar, UsmArray, elementwise};
 use crate::Complex;
 use crate::dtype::{Dtype, DtypeKind};
@@ -200,7 +200,14 @@ impl UsmArray {
         let gaps = (if endpoint { num.saturating_sub(1) } else { num }).max(1) as f64;
         let scale = halves(from, to);
         let line = Line { from: from * scale, gap: (to * scale - from * scale) / gaps, scale };
-        let places = indices(queue, kind, &[num], 0, &[1])?;
+        let places = match num {
+            // Each step of so few is done at once.
+            1..=TINY_LEN if queue.works_at_once() => {
+                let numbers: [i64; TINY_LEN] = std::array::from_fn(|i| i as i64);
+                Self::from_slice(queue, &[num], &numbers[..num], kind)?
+            }
+            _ => indices(queue, kind, &[num], 0, &[1])?,
+        };
         let mut values = line.at(&places, wide)?;
         if dtype.kind().is_integer() {
             values = interim(Op::Floor, &[(&values).into()])?;

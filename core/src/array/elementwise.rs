@@ -16,7 +16,7 @@ use crate::runtime::{Event, Queue, common_queue};
 use crate::scalar::Scalar;
 
 /// Elements of an operation that takes longer to be recorded than to be computed.
-const TINY_LEN: usize = 256;
+pub(super) const TINY_LEN: usize = 256;
 
 /// Names of operands for errors.
 const NAMES: [&str; 3] = ["x1", "x2", "x3"];

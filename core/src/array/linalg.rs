@@ -16,6 +16,8 @@ use crate::runtime::{Queue, common_queue};
 
 /// Multiplications of a product that one thread does sooner than it would be submitted.
 const SMALL_PRODUCT: usize = 32 * 32 * 32;
+/// The same of a matrix with a vector, whose elements are multiplied once each, as fast as they are read.
+const SMALL_VECTOR_PRODUCT: usize = 64 << 10;
 
 /// The axes that a [`tensordot`](UsmArray::tensordot) sums over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -154,20 +156,31 @@ impl UsmArray {
         product.squeeze(&gone)
     }
 
-    /// The product of two small matrices of a dtype that is computed in, each of which lies row after row, or column after column.
+    /// The product of two small matrices, or of one with a vector, of a dtype that is computed in; each matrix lies row after row, or
+    /// column after column.
     fn multiplied_at_once(&self, other: &Self) -> Result<Option<Self>> {
-        let ([m, k], [rows, n]) = (self.shape(), other.shape()) else { return Ok(None) };
+        let ([m, k], [rows, n]) = match (self.shape(), other.shape()) {
+            (&[m, k], &[rows, n]) if m > 1 && n > 1 => ([m, k], [rows, n]),
+            (&[k], &[rows, n]) if n > 1 => ([1, k], [rows, n]),
+            (&[m, k], &[rows]) if m > 1 => ([m, k], [rows, 1]),
+            // Sums of one row or column of a matrix have another order.
+            _ => return Ok(None),
+        };
+        let most = if m == 1 || n == 1 { SMALL_VECTOR_PRODUCT } else { SMALL_PRODUCT };
         let dtype = self.dtype();
         let computed = !matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16);
-        let work = m.saturating_mul(*k).saturating_mul(*n);
-        // A vector with a matrix is summed in another way.
-        if k != rows || dtype != other.dtype() || !computed || work > SMALL_PRODUCT || *m < 2 || *n < 2 {
+        let work = m.saturating_mul(k).saturating_mul(n);
+        if k != rows || k < 2 || dtype != other.dtype() || !computed || work > most {
             return Ok(None);
         }
         let transposed = [self, other].map(|matrix| !matrix.layout.is_c_contiguous());
-        match OnRow::of(RowWork::Product { extents: [*m, *k, *n], transposed }, &[self, other]) {
-            Some(row) => row.fresh_in(&[*m, *n], dtype),
-            None => Ok(None),
+        let Some(row) = OnRow::of(RowWork::Product { extents: [m, k, n], transposed }, &[self, other]) else {
+            return Ok(None);
+        };
+        match (m, n) {
+            (1, _) => row.fresh(n, dtype),
+            (_, 1) => row.fresh(m, dtype),
+            _ => row.fresh_in(&[m, n], dtype),
         }
     }
 

@@ -1,5 +1,9 @@
 //! Quantiles, by selection of the elements at their places; by sorting where these differ from row to row.
 
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
 use super::addressing::IndexMode;
 use super::elementwise::interim;
 use super::functions::number;
@@ -72,11 +76,7 @@ impl UsmArray {
             let numbers = sorted.numbers_of_rows()?;
             (sorted, Some(numbers))
         } else {
-            let places = parts.iter().map(|part| place(part * (count - 1) as f64, method));
-            let (from, to) = places.fold((count, 0), |(from, to), (low, high, _)| {
-                (from.min(low as usize), to.max((high as usize + 1).min(count)))
-            });
-            (rows.select_places(-1, from..to)?, None)
+            (rows.select_places(-1, places_of(parts, count, method))?, None)
         };
         let nan = match &numbers {
             // A row's largest is NaN where there is one.
@@ -94,6 +94,9 @@ impl UsmArray {
             };
             shaped(if wide == out { value } else { value.astype(out)? }, None)
         };
+        if let [part] = parts {
+            return value(part)?.expand_dims(&[0]);
+        }
         let values = parts.iter().map(value).collect::<Result<Vec<_>>>()?;
         stack(&values.iter().collect::<Vec<_>>(), 0)
     }
@@ -176,6 +179,24 @@ fn halfway(low: &UsmArray, high: &UsmArray) -> Result<UsmArray> {
 fn or_equal(low: &UsmArray, high: &UsmArray, way: &UsmArray) -> Result<UsmArray> {
     let equal = interim(Op::Equal, &[low.into(), high.into()])?;
     elementwise(Op::Where, &[(&equal).into(), low.into(), way.into()])
+}
+
+/// The places of sorted rows of so many elements that quantiles are taken from, in order and apart.
+fn places_of(parts: &[f64], count: usize, method: QuantileMethod) -> SmallVec<[Range<usize>; 2]> {
+    let mut all: SmallVec<[Range<usize>; 2]> = parts
+        .iter()
+        .map(|part| place(part * (count - 1) as f64, method))
+        .map(|(low, high, _)| low as usize..(high as usize + 1).min(count))
+        .collect();
+    all.sort_unstable_by_key(|places| places.start);
+    all.dedup_by(|next, last| {
+        let touches = next.start <= last.end;
+        if touches {
+            last.end = last.end.max(next.end);
+        }
+        touches
+    });
+    all
 }
 
 /// Between which places a position lies, and how far from the lower one.

@@ -5,9 +5,11 @@ use super::UsmArray;
 use super::addressing::{Addressing, IndexMode, Places};
 use super::masks::{Selected, running};
 use super::searching::Side;
+use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::SliceItem;
+use crate::lazy::immediate::OnRow;
 use crate::ops::Op;
 use crate::plan::IndexedAxis;
 use crate::promotion::{Weak, result_type};
@@ -110,7 +112,19 @@ impl UsmArray {
     /// # Errors
     /// As for [`sort`](Self::sort).
     pub fn unique_values(&self) -> Result<Self> {
-        Runs::of(self.reshape(&[-1])?.sort(0, false)?)?.values()
+        let sorted = self.reshape(&[-1])?.sort(0, false)?;
+        match sorted.runs_at_once(RowWork::Distinct, sorted.dtype())? {
+            Some(values) => Ok(values),
+            None => Runs::of(sorted)?.values(),
+        }
+    }
+
+    /// What some work finds of the runs of these sorted elements, where they are few.
+    fn runs_at_once(&self, work: RowWork, dtype: Dtype) -> Result<Option<Self>> {
+        match OnRow::of(work, &[self]) {
+            Some(row) => row.fresh_some(self.len(), dtype),
+            None => Ok(None),
+        }
     }
 
     /// The different elements, sorted, and how often each occurs.
@@ -118,7 +132,13 @@ impl UsmArray {
     /// # Errors
     /// As for [`sort`](Self::sort).
     pub fn unique_counts(&self) -> Result<(Self, Self)> {
-        let runs = Runs::of(self.reshape(&[-1])?.sort(0, false)?)?;
+        let sorted = self.reshape(&[-1])?.sort(0, false)?;
+        if let Some(values) = sorted.runs_at_once(RowWork::Distinct, sorted.dtype())?
+            && let Some(counts) = sorted.runs_at_once(RowWork::Lengths, Dtype::I64)?
+        {
+            return Ok((values, counts));
+        }
+        let runs = Runs::of(sorted)?;
         Ok((runs.values()?, runs.counts()?))
     }
 

@@ -16,9 +16,6 @@ use crate::lazy::{Pass, Walk};
 use crate::plan::{Family, IndexedAxis};
 use crate::program::Program;
 
-/// Elements of a row that are sorted sooner than the first of them are found.
-const FEW: usize = 128;
-
 impl UsmArray {
     /// A sorted copy along an axis, from the smallest to the largest element or the reverse. Equal elements keep their
     /// order; NaN comes last.
@@ -42,15 +39,20 @@ impl UsmArray {
     ///
     /// # Errors
     /// As for [`sort`](Self::sort).
-    pub(super) fn select_places(&self, axis: isize, places: Range<usize>) -> Result<Self> {
+    pub(super) fn select_places(&self, axis: isize, places: SmallVec<[Range<usize>; 2]>) -> Result<Self> {
         self.sorted(axis, Family::Select { places })
     }
 
     fn sorted(&self, axis: isize, family: Family) -> Result<Self> {
         let axis = normalize_axis("axis", axis, self.ndim())?.cast_signed();
-        let (dtype, row) = match family {
-            Family::Sort { descending, indices } => {
+        let (dtype, row) = match &family {
+            &Family::Sort { descending, indices } => {
                 (if indices { Dtype::I64 } else { self.dtype() }, Some(RowWork::Sort { descending, indices }))
+            }
+            Family::Select { places } => {
+                let (first, end) = (places.first(), places.last());
+                let row = first.zip(end).map(|(first, last)| (first.start, last.end));
+                (self.dtype(), row.map(|(first, end)| RowWork::Partition { first, end }))
             }
             _ => (self.dtype(), None),
         };
@@ -99,7 +101,9 @@ impl UsmArray {
         }
         let sorted = axis.cast_signed();
         let is_row = self.ndim() == 1;
-        let found = match if is_row && self.len() <= FEW { None } else { self.top(k, sorted, largest)? } {
+        let at_once = OnRow::of(RowWork::Top { descending: largest }, &[self]).filter(|_| is_row);
+        let at_once = at_once.map(|row| row.fresh(k, Dtype::I64)).transpose()?.flatten();
+        let found = match at_once.map_or_else(|| self.top(k, sorted, largest), |found| Ok(Some(found)))? {
             None => self.first_by_tiles(k, axis, largest)?,
             found => found,
         };

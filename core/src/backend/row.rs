@@ -13,6 +13,9 @@ pub enum RowWork {
     /// Writes the elements of source 0, one for each place or one for all, to the target's places that source 1 names, as for
     /// [`Take`](Self::Take). Of several for one place the last stays.
     Put,
+    /// Adds the elements of source 0, one for each place or one for all, to the target's places that source 1 names, as for
+    /// [`Take`](Self::Take), one after the other.
+    Add,
     /// Counts the elements of source 0, `bool`, that are true, and writes nothing.
     Count,
     /// Writes the numbers of the elements of source 0, `bool`, that are true.
@@ -28,6 +31,25 @@ pub enum RowWork {
         /// Write the places instead of the elements.
         indices: bool,
     },
+    /// Writes the elements of source 0 as [`Family::Select`](crate::Family::Select) says, of which those at the places from one to
+    /// another are asked for.
+    Partition {
+        /// The first of these places.
+        first: usize,
+        /// The one behind the last.
+        end: usize,
+    },
+    /// Writes the places of as many of the first sorted elements of source 0 as the target has; see [`Family::Top`](crate::Family::Top).
+    Top {
+        /// From the largest to the smallest.
+        descending: bool,
+    },
+    /// Writes the first one of each run of equal elements of source 0. Each NaN is a run of its own.
+    Distinct,
+    /// Writes how long each run of equal elements of source 0 is, as [`Distinct`](Self::Distinct) finds them.
+    Lengths,
+    /// Counts the elements of source 0 between the edges that source 1 is; see [`Family::Histogram`](crate::Family::Histogram).
+    Histogram,
     /// Writes where each element of source 0 would be inserted into source 1, as [`Family::Search`](crate::Family::Search) says.
     Search {
         /// Behind equal elements.

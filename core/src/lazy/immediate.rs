@@ -570,6 +570,16 @@ impl<'a> OnRow<'a> {
         Ok(Some(UsmArray { elements, layout, dtype, queue, writable: true }))
     }
 
+    /// The results, at most so many of a dtype.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    pub(crate) fn fresh_some(&self, most: usize, dtype: Dtype) -> Result<Option<UsmArray>> {
+        let Some((memory, count)) = self.call.fresh_some(most, dtype)? else { return Ok(None) };
+        let (layout, queue) = (Layout::contiguous(&[count], Order::C)?, self.queue.clone());
+        Ok(Some(UsmArray::of(Elements::Memory(memory.into()), layout, dtype, queue)))
+    }
+
     /// Writes to an array. Whether it is done.
     pub(crate) fn write(&self, out: &'a UsmArray) -> bool {
         let Some(allocation) = target(out) else { return false };

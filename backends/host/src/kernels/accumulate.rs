@@ -1,45 +1,49 @@
 //! Values added to the elements at places, one after the other.
 //!
 //! A sum is limited by the load of an element that some place names, and by the sum before it where that was of the same place.
-//! Threads share the places, as those of a scatter do: each reads all of them, and adds to a part of the elements, so that no
-//! sum depends on their number.
+//! Several threads share the places, as those of a scatter do: each reads all of them, and adds to a part of the elements, so that
+//! no sum depends on their number.
 
-use std::ops::Add;
+use std::ops::{Add, Range};
 
 use stridewise_core::{Complex, Dtype, IndexedAxis, LaunchPlan};
 
-use super::gather::FAR_BYTES;
+use super::gather::{AHEAD, FAR_BYTES};
 use super::plain::Plain;
-use super::{Address, Tuning};
+use super::{Address, Tuning, stream};
 use crate::fork_join;
 
 /// Places of what is not added, in turns: a sum that waits for the one before it takes several times as long.
 const NOWHERE: usize = 16;
+/// Threads from which on they share the places: what each of two does takes as long as all of it.
+const ENOUGH_THREADS: usize = 3;
 
 /// Adds values at places.
 ///
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn accumulate(plan: &LaunchPlan, axis: &IndexedAxis, tuning: &Tuning) {
-    let bytes = axis.extent.min(plan.len()).saturating_mul(plan.output_dtype(0).size());
-    let parts = if bytes >= FAR_BYTES { tuning.threads.clamp(1, axis.extent.max(1)) } else { 1 };
+    let dtype = plan.output_dtype(0);
+    let bytes = axis.extent.saturating_mul(dtype.size());
+    let shared = tuning.threads >= ENOUGH_THREADS && bytes.min(plan.len() * dtype.size()) >= FAR_BYTES;
+    let parts = if shared { tuning.threads.clamp(1, axis.extent.max(1)) } else { 1 };
+    let [values, places] = [0, 1].map(|k| (Address(plan.inputs[k].ptr.as_ptr()), plan.inputs[k].strides[0]));
+    let target = Address(plan.outputs[0].ptr.as_ptr());
+    // Of what no cache has, the memory brings so many elements while others are added.
+    let asked = if bytes > tuning.last_cache_bytes { plan.dims[0].saturating_sub(AHEAD) } else { 0 };
     fork_join::share(parts, tuning.threads, &|part| {
-        let window = (axis.extent * part / parts, axis.extent * (part + 1) / parts);
+        let sums = Sums {
+            values,
+            places,
+            target,
+            stride: axis.stride,
+            len: plan.dims[0],
+            extent: axis.extent,
+            window: axis.extent * part / parts..axis.extent * (part + 1) / parts,
+            asked,
+        };
         // SAFETY: the caller's contract; different places along the axis are other elements.
-        unsafe {
-            match plan.output_dtype(0) {
-                Dtype::I8 | Dtype::U8 => add::<u8>(plan, axis, window),
-                Dtype::I16 | Dtype::U16 => add::<u16>(plan, axis, window),
-                Dtype::I32 | Dtype::U32 => add::<u32>(plan, axis, window),
-                Dtype::I64 | Dtype::U64 => add::<u64>(plan, axis, window),
-                Dtype::F32 => add::<f32>(plan, axis, window),
-                Dtype::F64 => add::<f64>(plan, axis, window),
-                Dtype::C64 => add::<Complex<f32>>(plan, axis, window),
-                Dtype::C128 => add::<Complex<f64>>(plan, axis, window),
-                // `refused` lets no other dtypes pass.
-                _ => {}
-            }
-        }
+        unsafe { sums.add(dtype) };
     });
 }
 
@@ -48,35 +52,125 @@ pub(super) fn exists(dtype: Dtype) -> bool {
     !matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16)
 }
 
-/// Adds the values whose places are in a window.
-///
-/// # Safety
-/// The plan's contract; its elements are of the type, and nothing else accesses those in the window.
-unsafe fn add<P: Plain<Value: Add<Output = P::Value>, Mem: Default>>(
-    plan: &LaunchPlan,
-    axis: &IndexedAxis,
-    (start, end): (usize, usize),
-) {
-    let [values, places] = [0, 1].map(|k| (Address(plan.inputs[k].ptr.as_ptr()), plan.inputs[k].strides[0]));
-    let target = plan.outputs[0].ptr.as_ptr().cast::<P::Mem>();
-    let whole = (start, end) == (0, axis.extent);
-    let (first, count) = (start as u64, (end - start) as u64);
-    let mut nowhere = [P::Mem::default(); NOWHERE];
-    for i in 0..plan.dims[0].cast_signed() {
-        // SAFETY: for all of this block: the caller's contract; what is not in the window is not accessed.
+/// Values that are added to the elements at places.
+pub(super) struct Sums {
+    /// The first of each, and elements to step.
+    pub(super) values: (Address, isize),
+    pub(super) places: (Address, isize),
+    /// The element at place 0, and elements from one place to the next.
+    pub(super) target: Address,
+    pub(super) stride: isize,
+    pub(super) len: usize,
+    /// How many places there are.
+    pub(super) extent: usize,
+    /// Those that are added to; what is at others is left out.
+    pub(super) window: Range<usize>,
+    /// Of how many of the first elements the targets of those [`AHEAD`] of them are asked for.
+    pub(super) asked: usize,
+}
+
+impl Sums {
+    /// Adds the values, of a dtype of which [there are sums](exists).
+    ///
+    /// # Safety
+    /// Values and places are readable, the elements in the window writable, of the dtype and aligned, and nothing else accesses them.
+    pub(super) unsafe fn add(&self, dtype: Dtype) {
+        // SAFETY: the caller's contract.
         unsafe {
-            let place = *places.0.at(0).cast::<i64>().wrapping_offset(places.1 * i);
-            let value = P::get(*values.0.at(0).cast::<P::Mem>().wrapping_offset(values.1 * i));
-            let inside = place.cast_unsigned().wrapping_sub(first) < count;
-            let mut to = target.wrapping_offset((place as isize).wrapping_mul(axis.stride));
-            if whole {
-                if !inside {
-                    continue;
-                }
-            } else if !inside {
-                to = &raw mut nowhere[i.cast_unsigned() % NOWHERE];
+            match dtype {
+                Dtype::I8 | Dtype::U8 => self.of::<u8>(),
+                Dtype::I16 | Dtype::U16 => self.of::<u16>(),
+                Dtype::I32 | Dtype::U32 => self.of::<u32>(),
+                Dtype::I64 | Dtype::U64 => self.of::<u64>(),
+                Dtype::F32 => self.of::<f32>(),
+                Dtype::F64 => self.of::<f64>(),
+                Dtype::C64 => self.of::<Complex<f32>>(),
+                Dtype::C128 => self.of::<Complex<f64>>(),
+                // `exists` lets no other dtypes pass.
+                _ => {}
             }
-            to.write(P::put(P::get(to.read()) + value));
+        }
+    }
+
+    /// # Safety
+    /// As for [`add`](Self::add); the elements are of the type.
+    unsafe fn of<P: Plain<Value: Add<Output = P::Value>, Mem: Default>>(&self) {
+        let closely = (self.values.1, self.places.1, self.stride) == (1, 1, 1);
+        // SAFETY: the caller's contract.
+        unsafe {
+            match (closely, self.window == (0..self.extent)) {
+                (true, true) => self.all::<P, true>(),
+                (false, true) => self.all::<P, false>(),
+                (_, false) => self.within::<P>(),
+            }
+        }
+    }
+
+    /// Where a value is added, and whether it is; `CLOSELY`: everything lies one after another.
+    ///
+    /// # Safety
+    /// As for [`of`](Self::of); there is such a value.
+    #[inline(always)]
+    unsafe fn target<P: Plain, const CLOSELY: bool>(&self, i: usize) -> (*mut P::Mem, bool) {
+        let step = |step: isize| if CLOSELY { 1 } else { step };
+        // SAFETY: the caller's contract.
+        let place = unsafe {
+            *self.places.0.at(0).cast::<i64>().wrapping_offset(step(self.places.1) * i.cast_signed())
+        };
+        let (first, count) = (self.window.start as u64, self.window.len() as u64);
+        let inside = place.cast_unsigned().wrapping_sub(first) < count;
+        let ahead = (place as isize).wrapping_mul(step(self.stride));
+        (self.target.at(0).cast::<P::Mem>().wrapping_offset(ahead), inside)
+    }
+
+    /// # Safety
+    /// As for [`target`](Self::target).
+    #[inline(always)]
+    unsafe fn value<P: Plain, const CLOSELY: bool>(&self, i: usize) -> P::Value {
+        let step = if CLOSELY { 1 } else { self.values.1 };
+        // SAFETY: the caller's contract.
+        P::get(unsafe { *self.values.0.at(0).cast::<P::Mem>().wrapping_offset(step * i.cast_signed()) })
+    }
+
+    /// Adds the values whose places are any of all.
+    ///
+    /// # Safety
+    /// As for [`of`](Self::of).
+    #[inline(never)]
+    unsafe fn all<P: Plain<Value: Add<Output = P::Value>>, const CLOSELY: bool>(&self) {
+        for i in 0..self.len {
+            // SAFETY: the caller's contract; what is in range is accessed.
+            unsafe {
+                if i < self.asked {
+                    stream::fetch::<1>(self.target::<P, CLOSELY>(i + AHEAD).0.cast());
+                }
+                if let (to, true) = self.target::<P, CLOSELY>(i) {
+                    to.write(P::put(P::get(to.read()) + self.value::<P, CLOSELY>(i)));
+                }
+            }
+        }
+    }
+
+    /// Adds the values whose places are in the window: which those are is not foreseen, so that the others are added to nothing
+    /// instead of being left out.
+    ///
+    /// # Safety
+    /// As for [`of`](Self::of).
+    #[inline(never)]
+    unsafe fn within<P: Plain<Value: Add<Output = P::Value>, Mem: Default>>(&self) {
+        let mut nowhere = [P::Mem::default(); NOWHERE];
+        for i in 0..self.len {
+            let to_nowhere = &raw mut nowhere[i % NOWHERE];
+            // SAFETY: the caller's contract; what is not in the window is not accessed.
+            unsafe {
+                if i < self.asked {
+                    let (to, inside) = self.target::<P, false>(i + AHEAD);
+                    stream::fetch::<1>(std::hint::select_unpredictable(inside, to, to_nowhere).cast());
+                }
+                let (to, inside) = self.target::<P, false>(i);
+                let to = std::hint::select_unpredictable(inside, to, to_nowhere);
+                to.write(P::put(P::get(to.read()) + self.value::<P, false>(i)));
+            }
         }
     }
 }

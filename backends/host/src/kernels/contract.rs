@@ -10,6 +10,7 @@ use stridewise_core::{Complex, Dtype, LaunchPlan, MAX_PLAN_DIMS, ProductSide, Re
 
 use super::few::few;
 use super::space::{Space, View};
+use super::vectors::Vectors;
 use super::{Address, Tuning, integer, split};
 use crate::fork_join;
 use crate::simd::Isa;
@@ -47,7 +48,8 @@ pub(super) struct Product {
 }
 
 /// Multiplies two matrices on this thread: `from`, of `m` by `k` and `k` by `n` elements that lie row after row, or, transposed,
-/// column after column.
+/// column after column; of one row or one column [as such](super::vectors). Answers whether it was done: not where a sum by other
+/// functions would have another order than that of a plan.
 ///
 /// # Errors
 /// As for [`contract`].
@@ -62,7 +64,7 @@ pub(super) unsafe fn multiply(
     [m, k, n]: [usize; 3],
     transposed: [bool; 2],
     tuning: &Tuning,
-) -> Result<()> {
+) -> Result<bool> {
     let size = dtype.size().cast_signed();
     // Bytes from one row to the next, and from one column.
     let steps = |rows: usize, columns: usize, transposed: bool| match transposed {
@@ -71,6 +73,16 @@ pub(super) unsafe fn multiply(
     };
     let (a, b) = (steps(m, k, transposed[0]), steps(k, n, transposed[1]));
     let out = steps(m, n, false);
+    let alone = Tuning { threads: 1, ..*tuning };
+    if (m == 1 || n == 1) && !dtype.kind().is_integer() {
+        let (vector, matrix, along, steps) = match m {
+            1 => (from[0], from[1], n, [size, b.1, b.0, size]),
+            _ => (from[1], from[0], m, [size, a.0, a.1, size]),
+        };
+        let product = Vectors { dtype, n: along, k, vector, matrix, out: to, steps };
+        // SAFETY: the caller's contract.
+        return unsafe { product.multiply(&alone) };
+    }
     let view = |ptr| View { ptr, size: dtype.size(), strides: SmallVec::new(), index: false };
     let product = Product {
         dtype,
@@ -80,7 +92,8 @@ pub(super) unsafe fn multiply(
         batch: Space::new(&[], SmallVec::from_iter([view(from[0]), view(from[1]), view(to)]), tuning.isa),
     };
     // SAFETY: the caller's contract.
-    unsafe { product.range(0, 1, &Tuning { threads: 1, ..*tuning }) }
+    unsafe { product.range(0, 1, &alone) }?;
+    Ok(true)
 }
 
 /// Runs a reduction as matrix products, if it is one; answers whether it was.

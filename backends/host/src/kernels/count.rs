@@ -34,7 +34,7 @@ pub(super) unsafe fn count(plan: &LaunchPlan, axis: &IndexedAxis, tuning: &Tunin
         }
     };
     // SAFETY: the same contract.
-    unsafe { tabulate(plan, axis, tuning, places) }
+    unsafe { tabulate(Strip::elements(plan), Strip::counts(plan, axis), tuning.threads, places) }
 }
 
 /// Counts the elements between edges.
@@ -50,12 +50,62 @@ pub(super) unsafe fn histogram(
     axis: &IndexedAxis,
     tuning: &Tuning,
 ) -> Result<()> {
+    let edges = Strip { at: Address(plan.inputs[1].ptr.as_ptr()), step: edges.stride, len: edges.extent };
+    let (elements, counts) = (Strip::elements(plan), Strip::counts(plan, axis));
     // SAFETY: the same contract; `refused` lets no other dtypes pass.
     unsafe {
         match plan.program.inputs()[0] {
-            Dtype::F32 => between::<f32>(plan, edges, axis, tuning),
-            _ => between::<f64>(plan, edges, axis, tuning),
+            Dtype::F32 => between::<f32>(elements, edges, counts, tuning.threads),
+            _ => between::<f64>(elements, edges, counts, tuning.threads),
         }
+    }
+}
+
+/// Counts a row's elements between edges, on this thread. Whether there is a function for the dtype.
+///
+/// # Errors
+/// As for [`histogram`].
+///
+/// # Safety
+/// Elements and edges, of which there are at least two, are of the dtype and readable, the counts, one fewer, writable, and all of
+/// them lie one after another.
+pub(super) unsafe fn row(
+    dtype: Dtype,
+    elements: (*mut u8, usize),
+    edges: (*mut u8, usize),
+    counts: (*mut u8, usize),
+) -> Result<bool> {
+    let [elements, edges, counts] =
+        [elements, edges, counts].map(|(at, len)| Strip { at: Address(at), step: 1, len });
+    // SAFETY: the caller's contract.
+    unsafe {
+        match dtype {
+            Dtype::F32 => between::<f32>(elements, edges, counts, 1)?,
+            Dtype::F64 => between::<f64>(elements, edges, counts, 1)?,
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Elements of one dimension: where the first is, how many to step, and how many they are.
+#[derive(Clone, Copy)]
+struct Strip {
+    at: Address,
+    step: isize,
+    len: usize,
+}
+
+impl Strip {
+    /// Those of a plan.
+    fn elements(plan: &LaunchPlan) -> Self {
+        let elements = &plan.inputs[0];
+        Self { at: Address(elements.ptr.as_ptr()), step: elements.strides[0], len: plan.dims[0] }
+    }
+
+    /// A plan's counters.
+    fn counts(plan: &LaunchPlan, axis: &IndexedAxis) -> Self {
+        Self { at: Address(plan.outputs[0].ptr.as_ptr()), step: axis.stride, len: axis.extent }
     }
 }
 
@@ -81,20 +131,15 @@ impl Edge for f64 {
 
 /// # Safety
 /// As for [`histogram`]; elements and edges are of the type.
-unsafe fn between<T: Edge>(
-    plan: &LaunchPlan,
-    axis: &IndexedAxis,
-    out: &IndexedAxis,
-    tuning: &Tuning,
-) -> Result<()> {
+unsafe fn between<T: Edge>(elements: Strip, edges: Strip, counts: Strip, threads: usize) -> Result<()> {
     // From where a bin begins to where the next one does. Before the first and behind the last there is one of what is not counted,
     // so that one comparison tells whether an element is in the bin that was guessed.
-    let bins = axis.extent - 1;
+    let bins = edges.len - 1;
     let mut bounds: Vec<[T; 2]> = heap::zeroed(SCRATCH, bins + 2)?;
-    let from = plan.inputs[1].ptr.as_ptr().cast::<T>();
-    for (i, k) in (0_isize..).zip(0..axis.extent) {
+    let from = edges.at.at(0).cast::<T>();
+    for (i, k) in (0_isize..).zip(0..edges.len) {
         // SAFETY: the caller's contract: so many edges are there.
-        let edge = unsafe { from.wrapping_offset(axis.stride * i).read_unaligned() };
+        let edge = unsafe { from.wrapping_offset(edges.step * i).read_unaligned() };
         // The last bin has both of its edges.
         let edge = if k == bins { edge.above() } else { edge };
         (bounds[k][1], bounds[k + 1][0]) = (edge, edge);
@@ -102,7 +147,7 @@ unsafe fn between<T: Edge>(
     [bounds[0][0], bounds[bins + 1][1]] = T::ENDS;
     let (low, above) = (bounds[1][0], bounds[bins + 1][0]);
     // SAFETY: as above, the last edge.
-    let high = unsafe { from.wrapping_offset(axis.stride * bins.cast_signed()).read_unaligned() };
+    let high = unsafe { from.wrapping_offset(edges.step * bins.cast_signed()).read_unaligned() };
     let (first, scale): (f64, f64) = (low.into(), bins as f64 / (high.into() - low.into()));
     let behind = ((bins + 1) as f64).min(f64::from(i32::MAX));
     let guess = |x: T| {
@@ -131,7 +176,7 @@ unsafe fn between<T: Edge>(
         }
     };
     // SAFETY: the same contract.
-    unsafe { tabulate(plan, out, tuning, places) }
+    unsafe { tabulate(elements, counts, threads, places) }
 }
 
 /// The bin of an element that is in one.
@@ -146,23 +191,23 @@ fn searched<T: PartialOrd + Copy>(bounds: &[[T; 2]], x: T) -> usize {
 /// There is no memory for the tables.
 ///
 /// # Safety
-/// The contract of [`run`](super::run); the elements of input 0 are of the type.
+/// The contract of [`run`](super::run); the elements are of the type.
 unsafe fn tabulate<T: Copy + bytemuck::Zeroable>(
-    plan: &LaunchPlan,
-    axis: &IndexedAxis,
-    tuning: &Tuning,
+    elements: Strip,
+    out: Strip,
+    threads: usize,
     places: impl Fn(&[T], &mut [usize]) + Sync,
 ) -> Result<()> {
-    let (elements, len) = (&plan.inputs[0], plan.dims[0]);
-    let (from, step) = (Address(elements.ptr.as_ptr()), elements.strides[0]);
+    let Strip { at: from, step, len } = elements;
+    let extent = out.len;
     // A table is made and added up by each thread, which is to be less than what it counts.
-    let parts = (len / PART.max(axis.extent)).clamp(1, tuning.threads.max(1));
-    let all: Mutex<Vec<i64>> = Mutex::new(heap::zeroed(SCRATCH, axis.extent)?);
+    let parts = (len / PART.max(extent)).clamp(1, threads.max(1));
+    let all: Mutex<Vec<i64>> = Mutex::new(heap::zeroed(SCRATCH, extent)?);
     let run = |part: usize| -> Result<()> {
         let bound = |part: usize| (len as u128 * part as u128 / parts as u128) as usize;
         let (start, end) = (bound(part), bound(part + 1));
-        let tables = if axis.extent <= FEW { TABLES } else { 1 };
-        let mut counts: Vec<i64> = heap::zeroed(SCRATCH, tables * axis.extent)?;
+        let tables = if extent <= FEW { TABLES } else { 1 };
+        let mut counts: Vec<i64> = heap::zeroed(SCRATCH, tables * extent)?;
         let (mut block, mut found) = ([T::zeroed(); BLOCK], [0; BLOCK]);
         for at in (start..end).step_by(BLOCK) {
             let len = BLOCK.min(end - at);
@@ -173,8 +218,8 @@ unsafe fn tabulate<T: Copy + bytemuck::Zeroable>(
             }
             places(&block[..len], &mut found[..len]);
             if tables == TABLES {
-                let (front, back) = counts.split_at_mut(2 * axis.extent);
-                let ((a, b), (c, d)) = (front.split_at_mut(axis.extent), back.split_at_mut(axis.extent));
+                let (front, back) = counts.split_at_mut(2 * extent);
+                let ((a, b), (c, d)) = (front.split_at_mut(extent), back.split_at_mut(extent));
                 let (fours, rest) = found[..len].as_chunks::<TABLES>();
                 for &[i, j, k, l] in fours {
                     one(a, i);
@@ -188,7 +233,7 @@ unsafe fn tabulate<T: Copy + bytemuck::Zeroable>(
             }
         }
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-        for counts in counts.chunks_exact(axis.extent) {
+        for counts in counts.chunks_exact(extent) {
             all.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
         }
         Ok(())
@@ -197,10 +242,10 @@ unsafe fn tabulate<T: Copy + bytemuck::Zeroable>(
         1 => run(0)?,
         parts => split::try_share(fork_join::direction(), parts, parts, &run)?,
     }
-    let to = plan.outputs[0].ptr.as_ptr().cast::<i64>();
+    let to = out.at.at(0).cast::<i64>();
     for (i, count) in (0_isize..).zip(all.into_inner().unwrap_or_else(PoisonError::into_inner)) {
         // SAFETY: the caller's contract: the output has a counter for each place of the axis, and nobody else accesses them.
-        unsafe { to.wrapping_offset(axis.stride * i).write_unaligned(count) };
+        unsafe { to.wrapping_offset(out.step * i).write_unaligned(count) };
     }
     Ok(())
 }

@@ -10,28 +10,36 @@ use super::contract::{A, B, OUT, Product, Side};
 use super::entry::{Kernel, StepFn, entry};
 use crate::simd::Isa;
 
-/// Rows and columns at most, of either factor.
-const MOST: usize = 4;
+/// Rows and columns at most, of either factor: up to so many of either, there is a function for them.
+const FEWER: usize = 4;
+const MOST: usize = 8;
 
 /// The function for a product, which takes the addresses of the output and the factors, and that of the product; `None` where it
 /// has more rows or columns, or no floats.
 pub(super) fn few(product: &Product, isa: Isa) -> Option<StepFn> {
-    if [&product.m, &product.n, &product.k].into_iter().any(|side| side.len > MOST) {
-        return None;
+    let longest = [&product.m, &product.n, &product.k].into_iter().map(|side| side.len).max()?;
+    match product.dtype {
+        Dtype::F32 => of::<f32>(longest, isa),
+        Dtype::F64 => of::<f64>(longest, isa),
+        Dtype::C64 => of::<Complex<f32>>(longest, isa),
+        Dtype::C128 => of::<Complex<f64>>(longest, isa),
+        _ => None,
     }
-    Some(match product.dtype {
-        Dtype::F32 => entry::<Few<f32>>(isa),
-        Dtype::F64 => entry::<Few<f64>>(isa),
-        Dtype::C64 => entry::<Few<Complex<f32>>>(isa),
-        Dtype::C128 => entry::<Few<Complex<f64>>>(isa),
-        _ => return None,
-    })
+}
+
+/// The function for sides of so many elements at most.
+fn of<T: Copy + Zeroable + Add<Output = T> + Mul<Output = T>>(longest: usize, isa: Isa) -> Option<StepFn> {
+    match longest {
+        ..=FEWER => Some(entry::<Few<T, FEWER>>(isa)),
+        ..=MOST => Some(entry::<Few<T, MOST>>(isa)),
+        _ => None,
+    }
 }
 
 /// The product whose description is the third source.
-struct Few<T>(PhantomData<T>);
+struct Few<T, const N: usize>(PhantomData<T>);
 
-impl<T: Copy + Zeroable + Add<Output = T> + Mul<Output = T>> Kernel for Few<T> {
+impl<T: Copy + Zeroable + Add<Output = T> + Mul<Output = T>, const N: usize> Kernel for Few<T, N> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [a, b, product]: [*const u8; 3], _: u32, _: usize) {
         let at = |of: usize, side: &Side, i: usize, other: &Side, j: usize| {
@@ -42,14 +50,14 @@ impl<T: Copy + Zeroable + Add<Output = T> + Mul<Output = T>> Kernel for Few<T> {
         unsafe {
             let Product { m, n, k, .. } = &*product.cast::<Product>();
             // Columns that are missing are 0, and so are their sums, which nobody takes.
-            let mut rows = [[T::zeroed(); MOST]; MOST];
+            let mut rows = [[T::zeroed(); N]; N];
             for (l, row) in rows[..k.len].iter_mut().enumerate() {
                 for (j, element) in row[..n.len].iter_mut().enumerate() {
                     *element = *b.offset(at(B, k, l, n, j)).cast::<T>();
                 }
             }
             for i in 0..m.len {
-                let mut sums = [T::zeroed(); MOST];
+                let mut sums = [T::zeroed(); N];
                 for (l, row) in rows[..k.len].iter().enumerate() {
                     let factor = *a.offset(at(A, m, i, k, l)).cast::<T>();
                     for (sum, &element) in sums.iter_mut().zip(row) {

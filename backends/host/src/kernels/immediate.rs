@@ -81,7 +81,7 @@ pub(crate) unsafe fn gather_elements(
             [(len, along), (rows, pitch)]
                 if len < pack::CALLED && pitch != 0 && (along == 0 || pitch != size.cast_signed()) =>
             {
-                pack::gather_short(dst, src, size, (len, along), (rows, pitch));
+                pack::gather_short(isa, dst, src, size, (len, along), (rows, pitch));
             }
             // Neighbours in memory are in neighbouring rows.
             [(len, along), (rows, pitch)] if pitch == size.cast_signed() => {

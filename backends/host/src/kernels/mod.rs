@@ -50,6 +50,7 @@ mod stream;
 mod tile;
 mod top;
 mod transpose;
+mod vectors;
 
 #[cfg(test)]
 mod tests;
@@ -149,7 +150,7 @@ unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
     unsafe {
         match &plan.family {
             Family::Reduce { .. } if contract::contract(plan, tuning)? => {}
-            Family::Reduce { .. } if narrow::narrow(plan, tuning)? => {}
+            Family::Reduce { .. } if vectors::vectors(plan, tuning)? => {}
             Family::Reduce { .. } => reduce::reduce(std::slice::from_ref(plan), tuning)?,
             Family::Map => tile::map(plan, tuning)?,
             Family::Gather { axes } => gather::gather(plan, axes, tuning),

@@ -1,108 +1,21 @@
-//! Products of a vector with a matrix of a few columns, whose rows lie closely: the sums of all columns are kept in registers while
+//! [Products of a vector](super::vectors) with a matrix of a few columns, whose rows lie closely: the sums of all columns are kept in registers while
 //! its rows are read one after another. Column by column each line of the cache would be read as often as it has elements.
 
 use std::marker::PhantomData;
-use std::ops::{Add, Mul};
-
-use bytemuck::Zeroable;
-use stridewise_core::memory::heap;
-use stridewise_core::{Dtype, LaunchPlan, ProductSide, Result};
 
 use super::entry::{Kernel, StepFn, entry};
-use super::{Address, Tuning, split};
+use super::vectors::{Number, Steps};
 use crate::simd::Isa;
 
 /// Rows that are summed by themselves, which decides on the order of a sum, whatever the number of threads.
-const ROWS: usize = 1024;
+pub(super) const ROWS: usize = 1024;
 /// Rows of which each has sums of its own, so that none waits for the one before.
 const APART: usize = 4;
 /// Fewer rows are left to others.
-const LEAST: usize = 64;
-
-/// How the operands lie: bytes from one row to the next, of the vector and of the matrix.
-struct Steps {
-    vector: isize,
-    matrix: isize,
-}
-
-/// Runs a reduction as such a product, if it is one; answers whether it was.
-///
-/// # Errors
-/// There is no memory for the sums.
-///
-/// # Safety
-/// The contract of [`run`](super::run).
-pub(super) unsafe fn narrow(plan: &LaunchPlan, tuning: &Tuning) -> Result<bool> {
-    let Some(product) = plan.vector_product().filter(|product| !product.converted) else { return Ok(false) };
-    let (n, k) = (product.n, product.k);
-    let matrix = product.matrix;
-    if k.len < LEAST || n.steps[matrix] != 1 {
-        return Ok(false);
-    }
-    // SAFETY: for both: the caller's contract.
-    unsafe {
-        match product.dtype {
-            Dtype::F32 => sums::<f32>(plan, matrix, [&n, &k], tuning),
-            Dtype::F64 => sums::<f64>(plan, matrix, [&n, &k], tuning),
-            _ => Ok(false),
-        }
-    }
-}
-
-/// # Safety
-/// As for [`narrow`]; the elements are of the type.
-unsafe fn sums<T: Number>(
-    plan: &LaunchPlan,
-    matrix: usize,
-    [n, k]: [&ProductSide; 2],
-    tuning: &Tuning,
-) -> Result<bool> {
-    let Some(run) = kernel::<T>(n.len, tuning.isa) else { return Ok(false) };
-    let bytes = |step: isize| step.wrapping_mul(size_of::<T>().cast_signed());
-    let steps = Steps { vector: bytes(k.steps[1 - matrix]), matrix: bytes(k.steps[matrix]) };
-    let (a, b) = (Address(plan.inputs[1 - matrix].ptr.as_ptr()), Address(plan.inputs[matrix].ptr.as_ptr()));
-    let parts = k.len.div_ceil(ROWS);
-    let mut all: Vec<T> = heap::zeroed("sums of rows", parts * n.len)?;
-    let to = Address(all.as_mut_ptr().cast());
-    let steps_of = Address((&raw const steps).cast_mut().cast());
-    split::ranges(parts, 1, ROWS * (n.len + 1) * size_of::<T>(), 1, tuning.threads, &|start, end| {
-        for part in start..end {
-            let first = part * ROWS;
-            let rows = ROWS.min(k.len - first);
-            let at =
-                |of: Address, step: isize| of.at(0).wrapping_offset(step.wrapping_mul(first.cast_signed()));
-            let (a, b) = (at(a, steps.vector), at(b, steps.matrix));
-            // SAFETY: the caller's contract: so many rows are there; each part has sums of its own.
-            unsafe { run(to.at(part * n.len * size_of::<T>()), a, b, steps_of.at(0), 0, rows) };
-        }
-    });
-    // Pairwise.
-    let mut count = parts;
-    while count > 1 {
-        for pair in 0..count / 2 {
-            for j in 0..n.len {
-                all[pair * n.len + j] = all[2 * pair * n.len + j] + all[(2 * pair + 1) * n.len + j];
-            }
-        }
-        if count % 2 == 1 {
-            all.copy_within((count - 1) * n.len..count * n.len, count / 2 * n.len);
-        }
-        count = count.div_ceil(2);
-    }
-    let out = plan.outputs[0].ptr.as_ptr().cast::<T>();
-    for (j, &sum) in (0_isize..).zip(&all[..n.len]) {
-        // SAFETY: the caller's contract: the output has an element for each column.
-        unsafe { *out.wrapping_offset(j * n.steps[2]) = sum };
-    }
-    Ok(true)
-}
-
-/// A floating type.
-trait Number: Copy + Zeroable + Add<Output = Self> + Mul<Output = Self> {}
-impl<T: Copy + Zeroable + Add<Output = T> + Mul<Output = T>> Number for T {}
+pub(super) const LEAST: usize = 64;
 
 /// The function for a matrix of so many columns.
-fn kernel<T: Number>(columns: usize, isa: Isa) -> Option<StepFn> {
+pub(super) fn kernel<T: Number>(columns: usize, isa: Isa) -> Option<StepFn> {
     Some(match columns {
         2 => entry::<Sums<T, 2>>(isa),
         3 => entry::<Sums<T, 3>>(isa),
@@ -124,7 +37,7 @@ impl<T: Number, const N: usize> Kernel for Sums<T, N> {
     unsafe fn run(dst: *mut u8, [a, b, steps]: [*const u8; 3], _: u32, len: usize) {
         // SAFETY: for all of this function: the caller's contract.
         unsafe {
-            let &Steps { vector, matrix } = &*steps.cast::<Steps>();
+            let &Steps { vector, matrix, .. } = &*steps.cast::<Steps>();
             let mut sums = [[T::zeroed(); N]; APART];
             let add = |sums: &mut [T; N], i: usize| {
                 let factor = *a.offset(i.cast_signed() * vector).cast::<T>();

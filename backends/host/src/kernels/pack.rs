@@ -285,7 +285,7 @@ pub(super) unsafe fn gather_rows(
             unsafe {
                 match rows {
                     1 => gather_run::<T>(isa, dst.add(offset), from, stride, stretch),
-                    _ => short_rows::<T>(dst.add(offset), from, (row, stride), (rows, pitch)),
+                    _ => short_rows::<T>(isa, dst.add(offset), from, (row, stride), (rows, pitch)),
                 }
             }
         }));
@@ -311,6 +311,7 @@ pub(super) unsafe fn gather_rows(
 /// # Safety
 /// As for [`gather`].
 pub(super) unsafe fn gather_short(
+    isa: Isa,
     dst: *mut u8,
     src: *const u8,
     size: usize,
@@ -319,7 +320,7 @@ pub(super) unsafe fn gather_short(
 ) {
     with_size!(size, T => {
         // SAFETY: the caller's contract.
-        unsafe { short_rows::<T>(dst.cast(), src, row, rows) }
+        unsafe { short_rows::<T>(isa, dst.cast(), src, row, rows) }
     });
 }
 
@@ -330,11 +331,19 @@ pub(super) unsafe fn gather_short(
 /// As for [`gather`].
 #[inline(always)]
 unsafe fn short_rows<T: Copy>(
+    isa: Isa,
     dst: *mut T,
     src: *const u8,
     (extent, along): (usize, isize),
     (rows, pitch): (usize, isize),
 ) {
+    if along == 0
+        && pitch == size_of::<T>().cast_signed()
+        && let Some(run) = repeated::<T>(isa, extent)
+    {
+        // SAFETY: the caller's contract: neighbours, each of them as often as a row is long.
+        return unsafe { run(dst.cast(), src, src, src, 0, rows) };
+    }
     macro_rules! lengths {
         ($($len:literal)*) => {
             // SAFETY: the caller's contract.
@@ -347,6 +356,30 @@ unsafe fn short_rows<T: Copy>(
         };
     }
     lengths!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+}
+
+/// The function that writes each element so many times, one after another: where that is by shuffles of vectors.
+fn repeated<T: Copy>(isa: Isa, times: usize) -> Option<StepFn> {
+    Some(match times {
+        2 => entry::<Repeated<T, 2>>(isa),
+        3 => entry::<Repeated<T, 3>>(isa),
+        4 => entry::<Repeated<T, 4>>(isa),
+        8 => entry::<Repeated<T, 8>>(isa),
+        _ => return None,
+    })
+}
+
+/// Writes each of `len` elements so many times, at any alignment.
+struct Repeated<T, const TIMES: usize>(PhantomData<T>);
+impl<T: Copy, const TIMES: usize> Kernel for Repeated<T, TIMES> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
+        let (dst, src) = (dst.cast::<[T; TIMES]>(), src.cast::<T>());
+        for i in 0..len {
+            // SAFETY: the caller's contract; `i` is below `len`.
+            unsafe { dst.add(i).write_unaligned([src.add(i).read_unaligned(); TIMES]) };
+        }
+    }
 }
 
 /// [`short_rows`] of a length.

@@ -31,8 +31,8 @@ const AHEAD: usize = 8;
 const PATIENCE: u32 = 2;
 /// Vectors that a pivot is found among, by threes.
 const TRIPLES: usize = 3;
-/// Words of which all are sorted where some are selected.
-const FEW_LEFT: usize = 1 << 10;
+/// Words of which all are sorted where some are selected: as many as the network of the widest vectors sorts, at least.
+const FEW_LEFT: usize = 1 << 8;
 /// Words of the longest run that a division copies out of the way: fewer than it reads at a time.
 const MOST_LEFT: usize = AHEAD * 16;
 
@@ -55,7 +55,7 @@ impl Quick {
     ///
     /// # Safety
     /// `len` words are at the address, aligned, and nobody else's; the processor has the level's features.
-    unsafe fn arrange(&self, words: Address, len: usize, threads: usize) {
+    pub(super) unsafe fn arrange(&self, words: Address, len: usize, threads: usize) {
         let least = if threads > 1 { SHARE.max(len / (threads * PARTS)) } else { len };
         // SAFETY: the caller's contract.
         unsafe { self.part(words, len, least, patience(len)) };
@@ -98,25 +98,22 @@ impl Quick {
         }
     }
 
-    /// Puts the words at some places that they have in order: only the parts that these are in are divided.
+    /// Puts the words at some places, of which that of the first word is a number, that they have in order: only the parts that these
+    /// are in are divided.
     ///
     /// # Safety
     /// As for [`arrange`](Self::arrange).
-    unsafe fn select(&self, words: Address, len: usize, places: Range<usize>, left: u32) {
+    unsafe fn select(&self, words: Address, first: usize, len: usize, places: &[Range<usize>], left: u32) {
+        let wanted = |from: usize, to: usize| places.iter().any(|some| some.start < to && from < some.end);
         // SAFETY: for all of this function: the caller's contract; parts on either side are disjoint.
         unsafe {
             let Some([low, high]) = self.halves(words, len, FEW_LEFT, left) else { return };
-            if places.start < low {
-                self.select(words, low, places.start..places.end.min(low), left - 1);
+            if wanted(first, first + low) {
+                self.select(words, first, low, places, left - 1);
             }
-            if places.end > high {
-                let from = places.start.max(high) - high;
-                self.select(
-                    Address(words.at(high * self.size)),
-                    len - high,
-                    from..places.end - high,
-                    left - 1,
-                );
+            if wanted(first + high, first + len) {
+                let above = Address(words.at(high * self.size));
+                self.select(above, first + high, len - high, places, left - 1);
             }
         }
     }
@@ -163,9 +160,8 @@ impl Quick {
                         to_words(words, words, order.address(), words, 0, b - a);
                     }
                 });
-                let places = rows.only.clone().unwrap_or(0..rows.len);
                 match &rows.only {
-                    Some(places) => self.select(words, rows.len, places.clone(), patience(rows.len)),
+                    Some(places) => self.select(words, 0, rows.len, places, patience(rows.len)),
                     None => self.arrange(words, rows.len, threads),
                 }
                 let all = rows.only.is_none();
@@ -173,15 +169,19 @@ impl Quick {
                     4 => Equal::of::<i32>(words.at(0).cast(), rows),
                     _ => Equal::of::<i64>(words.at(0).cast(), rows),
                 });
-                share(&|a, b| {
-                    let (a, b) = (a.max(places.start), b.min(places.end));
-                    if a >= b {
-                        return;
-                    }
-                    let words = words.at(a * size);
-                    to_elements(words, words, order.address(), words, 0, b - a);
-                    if !dense {
-                        pack::scatter(place(&to, rows.to, a), words, rows.to, size, b - a);
+                let every = [0..rows.len];
+                let places = rows.only.as_deref().unwrap_or(&every);
+                share(&|from, end| {
+                    for places in places {
+                        let (a, b) = (from.max(places.start), end.min(places.end));
+                        if a >= b {
+                            continue;
+                        }
+                        let words = words.at(a * size);
+                        to_elements(words, words, order.address(), words, 0, b - a);
+                        if !dense {
+                            pack::scatter(place(&to, rows.to, a), words, rows.to, size, b - a);
+                        }
                     }
                 });
                 if let Some(equal) = equal {

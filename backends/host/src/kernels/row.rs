@@ -1,13 +1,16 @@
 //! Rows of a few elements that lie one after another, on the calling thread: what plans of the same families do, without one.
 
+use std::ops::Add;
+
 use stridewise_core::backend::{Row, RowWork, Stretch};
-use stridewise_core::{DtypeKind, Op};
+use stridewise_core::{Complex, Dtype, DtypeKind, Op, bf16, f16};
 
 use super::entry::{Kernel, entry};
 use super::mask::{Listed, TILE};
 use super::pack::with_size;
+use super::plain::Plain;
 use super::search::{self, Found};
-use super::{Tuning, contract, scan, sort};
+use super::{Tuning, accumulate, contract, count, scan, sort, top};
 
 /// See [`Device::run_row`](stridewise_core::backend::Device::run_row).
 ///
@@ -28,7 +31,15 @@ pub(crate) unsafe fn run_row(row: &Row, tuning: &Tuning) -> Option<usize> {
                 with_size!(dtype.size(), T => put::<T>(first, second, target));
                 Some(second.len)
             }
-            RowWork::Count => Some(count(first)),
+            RowWork::Add
+                if accumulate::exists(dtype)
+                    && (first.len == 1 || first.len == second.len)
+                    && are_inside(second, target.len, tuning) =>
+            {
+                add(dtype, first, second, target);
+                Some(second.len)
+            }
+            RowWork::Count => Some(true_bytes(first)),
             RowWork::Places => Some(numbers(tuning, first, target.len, |i, number| {
                 target.at.cast::<i64>().add(i).write(number as i64);
             })),
@@ -39,7 +50,7 @@ pub(crate) unsafe fn run_row(row: &Row, tuning: &Tuning) -> Option<usize> {
                 })
             })),
             RowWork::Assign => {
-                if first.len != 1 && first.len != count(second) {
+                if first.len != 1 && first.len != true_bytes(second) {
                     return None;
                 }
                 Some(with_size!(dtype.size(), T => {
@@ -61,14 +72,35 @@ pub(crate) unsafe fn run_row(row: &Row, tuning: &Tuning) -> Option<usize> {
                 sort::row(dtype, (target.at, first.at, first.len), descending, indices, tuning).ok()?;
                 Some(first.len)
             }
+            RowWork::Partition { first: from, end } if end <= first.len => {
+                sort::select_row(dtype, (target.at, first.at, first.len), from..end, tuning).ok()?;
+                Some(first.len)
+            }
+            RowWork::Top { .. } if dtype.kind() == DtypeKind::Complex && first.len > FEW => None,
+            RowWork::Top { descending } if target.len <= first.len => {
+                let row = (target.at, first.at, first.len);
+                top::row(dtype, row, target.len, descending, tuning).ok()?;
+                Some(target.len)
+            }
+            RowWork::Distinct => Some(runs(dtype, first, target, false)),
+            RowWork::Lengths => Some(runs(dtype, first, target, true)),
+            RowWork::Histogram if second.len >= 2 && target.len == second.len - 1 => {
+                let done = count::row(
+                    dtype,
+                    (first.at, first.len),
+                    (second.at, second.len),
+                    (target.at, target.len),
+                );
+                done.ok()?.then_some(target.len)
+            }
             RowWork::Search { .. } | RowWork::Contains { .. } if dtype.kind() == DtypeKind::Complex => None,
             RowWork::Search { right } => searched(row, Found::Place { right }, tuning),
             RowWork::Contains { invert } => searched(row, Found::Whether { not: invert }, tuning),
             RowWork::Scan { fold } => scan_row(row, fold),
             RowWork::Product { extents, transposed } => {
                 let from = [first.at, second.at];
-                contract::multiply(dtype, target.at, from, extents, transposed, tuning).ok()?;
-                Some(extents[0] * extents[2])
+                let done = contract::multiply(dtype, target.at, from, extents, transposed, tuning);
+                done.ok()?.then_some(extents[0] * extents[2])
             }
             _ => None,
         }
@@ -160,11 +192,115 @@ unsafe fn put<T: Copy>(values: Stretch, places: Stretch, target: Stretch) {
     }
 }
 
+/// # Safety
+/// As for [`put`]; there are [sums](accumulate::exists) of the dtype.
+unsafe fn add(dtype: Dtype, values: Stretch, places: Stretch, target: Stretch) {
+    // SAFETY: for all of them: the caller's contract.
+    unsafe {
+        match dtype {
+            Dtype::I8 | Dtype::U8 => add_of::<u8>(values, places, target),
+            Dtype::I16 | Dtype::U16 => add_of::<u16>(values, places, target),
+            Dtype::I32 | Dtype::U32 => add_of::<u32>(values, places, target),
+            Dtype::I64 | Dtype::U64 => add_of::<u64>(values, places, target),
+            Dtype::F32 => add_of::<f32>(values, places, target),
+            Dtype::F64 => add_of::<f64>(values, places, target),
+            Dtype::C64 => add_of::<Complex<f32>>(values, places, target),
+            Dtype::C128 => add_of::<Complex<f64>>(values, places, target),
+            _ => {}
+        }
+    }
+}
+
+/// # Safety
+/// As for [`add`]; the elements are of the type.
+unsafe fn add_of<P: Plain<Value: Add<Output = P::Value>>>(values: Stretch, places: Stretch, target: Stretch) {
+    let (from, to) = (values.at.cast::<P::Mem>(), target.at.cast::<P::Mem>());
+    let step = usize::from(values.len != 1);
+    // SAFETY: for all of this block: the caller's contract.
+    unsafe {
+        let places = std::slice::from_raw_parts(places.at.cast::<i64>(), places.len);
+        for (i, &place) in places.iter().enumerate() {
+            let to = to.add(from_start(place, target.len as u64) as usize);
+            to.write(P::put(P::get(to.read()) + P::get(from.add(step * i).read())));
+        }
+    }
+}
+
+/// Writes the first one of each run of equal elements, or how many it has; how many runs there are.
+///
+/// # Safety
+/// The elements are readable and aligned; the target has room for as many results, of their dtype or `int64`.
+unsafe fn runs(dtype: Dtype, row: Stretch, target: Stretch, lengths: bool) -> usize {
+    macro_rules! of {
+        ($T:ty, $differ:expr) => {
+            // SAFETY: for both: the caller's contract; the elements are of the type.
+            unsafe {
+                match lengths {
+                    true => lengths_of::<$T>(row, target, $differ),
+                    false => distinct::<$T>(row, target, $differ),
+                }
+            }
+        };
+        ($T:ty) => {
+            of!($T, |a, b| a != b)
+        };
+    }
+    match dtype {
+        // Any byte but 0 is true.
+        Dtype::Bool => of!(u8, |a, b| (a != 0) != (b != 0)),
+        Dtype::I8 | Dtype::U8 => of!(u8),
+        Dtype::I16 | Dtype::U16 => of!(u16),
+        Dtype::I32 | Dtype::U32 => of!(u32),
+        Dtype::I64 | Dtype::U64 => of!(u64),
+        Dtype::F16 => of!(f16),
+        Dtype::Bf16 => of!(bf16),
+        Dtype::F32 => of!(f32),
+        Dtype::F64 => of!(f64),
+        Dtype::C64 => of!(Complex<f32>),
+        Dtype::C128 => of!(Complex<f64>),
+    }
+}
+
+/// # Safety
+/// As for [`runs`]; the elements are of the type.
+unsafe fn distinct<T: Copy>(row: Stretch, target: Stretch, differ: impl Fn(T, T) -> bool) -> usize {
+    // SAFETY: the caller's contract.
+    let row = unsafe { std::slice::from_raw_parts(row.at.cast::<T>(), row.len) };
+    let Some(&first) = row.first() else { return 0 };
+    let (to, mut count) = (target.at.cast::<T>(), 1);
+    // SAFETY: for all of this block: the caller's contract: there is room for as many as were looked at.
+    unsafe {
+        to.write(first);
+        for two in row.windows(2) {
+            // Without a branch: what is no first one is written over.
+            to.add(count).write(two[1]);
+            count += usize::from(differ(two[0], two[1]));
+        }
+    }
+    count
+}
+
+/// # Safety
+/// As for [`distinct`].
+unsafe fn lengths_of<T: Copy>(row: Stretch, target: Stretch, differ: impl Fn(T, T) -> bool) -> usize {
+    // SAFETY: the caller's contract.
+    let row = unsafe { std::slice::from_raw_parts(row.at.cast::<T>(), row.len) };
+    let (to, mut count, mut start) = (target.at.cast::<i64>(), 0, 0);
+    for i in 1..=row.len() {
+        if i == row.len() || differ(row[i - 1], row[i]) {
+            // SAFETY: the caller's contract: no more than elements so far.
+            unsafe { to.add(count).write((i - start) as i64) };
+            (count, start) = (count + 1, i);
+        }
+    }
+    count
+}
+
 /// How many bytes are not 0.
 ///
 /// # Safety
 /// They are readable.
-unsafe fn count(mask: Stretch) -> usize {
+unsafe fn true_bytes(mask: Stretch) -> usize {
     // SAFETY: the caller's contract.
     let mask = unsafe { std::slice::from_raw_parts(mask.at, mask.len) };
     // Sums of bytes, as many as cannot overflow.

@@ -17,7 +17,7 @@ use super::order::Order;
 use super::pack::with_size;
 use super::quick::Quick;
 use super::space::{Cursor, Space, View};
-use super::{Tuning, split};
+use super::{Address, Tuning, split};
 use crate::fork_join;
 
 /// Rows shorter than this are sorted by comparison, per byte of what distinguishes elements.
@@ -26,6 +26,14 @@ const SHORT_PER_BYTE: usize = 96;
 const MOST_DIGITS: usize = 4;
 /// Elements that a thread sorts at least where threads share a row.
 pub(super) const SHARE: usize = 32 << 10;
+/// Elements from which on those of two bytes are counted: there are twice as many values, which are all looked at.
+const COUNTED: usize = 32 << 10;
+/// Places of elements of one byte that are put in order by counting, at least.
+const FEW_PLACES: usize = 256;
+/// Tables of counters of a thread, by bytes of an element, in turns.
+const TABLES: usize = 4;
+/// Values that are looked at together: most of them do not occur.
+const LOOKED_AT: usize = 64;
 /// A sort is worth as many passes over memory, roughly.
 const PASSES: usize = 16;
 
@@ -183,19 +191,25 @@ pub(super) unsafe fn row(
     indices: bool,
     tuning: &Tuning,
 ) -> Result<()> {
-    let size = |dtype: Dtype| dtype.size().cast_signed();
-    let view = |ptr| View { ptr, size: 0, strides: SmallVec::new(), index: false };
-    let rows = Rows {
-        len,
-        to: if indices { size(Dtype::I64) } else { size(dtype) },
-        from: size(dtype),
-        space: Space::new(&[], SmallVec::from_iter([view(to), view(from)]), tuning.isa),
-        dtype,
-        order: Order::new(dtype, descending),
-        indices,
-        first: len,
-        only: None,
-    };
+    // SAFETY: the caller's contract.
+    unsafe { Rows::one(dtype, (to, from, len), descending, indices, tuning).range(0, 1, 1) }
+}
+
+/// As [`row`], from the smallest, of which only the elements at some places are asked for.
+///
+/// # Errors
+/// As for [`sort`].
+///
+/// # Safety
+/// As for [`row`].
+pub(super) unsafe fn select_row(
+    dtype: Dtype,
+    row: (*mut u8, *mut u8, usize),
+    places: Range<usize>,
+    tuning: &Tuning,
+) -> Result<()> {
+    let only = Some(SmallVec::from_iter([places]));
+    let rows = Rows { only, ..Rows::one(dtype, row, false, false, tuning) };
     // SAFETY: the caller's contract.
     unsafe { rows.range(0, 1, 1) }
 }
@@ -207,14 +221,37 @@ pub(super) unsafe fn row(
 ///
 /// # Safety
 /// The contract of [`run`](super::run).
-pub(super) unsafe fn select(plan: &LaunchPlan, places: &Range<usize>, tuning: &Tuning) -> Result<()> {
+pub(super) unsafe fn select(plan: &LaunchPlan, places: &[Range<usize>], tuning: &Tuning) -> Result<()> {
     let len = plan.dims.last().copied().unwrap_or(1);
-    let rows = Rows { only: Some(places.clone()), ..Rows::new(plan, false, false, len, tuning) };
+    let rows = Rows { only: Some(places.into()), ..Rows::new(plan, false, false, len, tuning) };
     // SAFETY: the caller's contract.
     unsafe { rows.all(tuning.threads) }
 }
 
 impl Rows {
+    /// One row, whose elements lie one after another: where it is to be, where it is, and its length.
+    pub(super) fn one(
+        dtype: Dtype,
+        (to, from, len): (*mut u8, *mut u8, usize),
+        descending: bool,
+        indices: bool,
+        tuning: &Tuning,
+    ) -> Self {
+        let size = |dtype: Dtype| dtype.size().cast_signed();
+        let view = |ptr| View { ptr, size: 0, strides: SmallVec::new(), index: false };
+        Self {
+            len,
+            to: if indices { size(Dtype::I64) } else { size(dtype) },
+            from: size(dtype),
+            space: Space::new(&[], SmallVec::from_iter([view(to), view(from)]), tuning.isa),
+            dtype,
+            order: Order::new(dtype, descending),
+            indices,
+            first: len,
+            only: None,
+        }
+    }
+
     /// The rows of a plan, of each of which so many elements are written.
     pub(super) fn new(
         plan: &LaunchPlan,
@@ -282,8 +319,8 @@ pub(super) struct Rows {
     indices: bool,
     /// How many of the sorted elements are written, where it is their places that are.
     pub(super) first: usize,
-    /// The places whose elements are asked for, where others are not.
-    pub(super) only: Option<Range<usize>>,
+    /// The places whose elements are asked for, in order and apart, where others are not.
+    pub(super) only: Option<SmallVec<[Range<usize>; 2]>>,
 }
 
 /// A row: the addresses of its first elements.
@@ -305,18 +342,23 @@ impl Rows {
             // SAFETY: an element of the input is readable there.
             (order.rank(unsafe { order.load(at) }), 0)
         };
+        let countable = u32::try_from(self.len).is_ok();
         // SAFETY: for all of this function: the caller's contract.
         unsafe {
             match self.dtype.size() {
-                1 if !self.indices => {
-                    self.count(start, end);
-                    Ok(())
+                1 if countable && (!self.indices || self.len >= FEW_PLACES) => {
+                    self.counted::<u8>(start, end, threads)
                 }
-                2 if !self.indices => self.values::<u16>(start, end, threads),
+                1 if !self.indices => self.values::<u8>(start, end, threads, None),
+                2 if countable && self.len >= COUNTED => self.counted::<u16>(start, end, threads),
+                2 if !self.indices => match Quick::of(self.space.isa, size_of::<u32>()) {
+                    Some(quick) => self.values::<u32>(start, end, threads, Some(quick)),
+                    None => self.values::<u16>(start, end, threads, None),
+                },
                 4 | 8 if !self.indices && !complex => match Quick::of(self.space.isa, self.dtype.size()) {
                     Some(quick) => quick.rows(self, start, end, threads),
-                    None if self.dtype.size() == 4 => self.values::<u32>(start, end, threads),
-                    None => self.values::<u64>(start, end, threads),
+                    None if self.dtype.size() == 4 => self.values::<u32>(start, end, threads, None),
+                    None => self.values::<u64>(start, end, threads, None),
                 },
                 1..=4 if self.len <= u32::MAX as usize => {
                     self.places::<Half>(start, end, bits, threads, rank)
@@ -360,38 +402,193 @@ impl Rows {
         unsafe { self.order.store(row.dst.wrapping_offset(self.to * i.cast_signed()), bits) };
     }
 
-    /// Sorts elements of one byte by counting them.
+    /// Sorts elements of one byte or two by counting how often each value occurs, or puts their places in order so: limited by the
+    /// counters, of which those of a thread are in its second cache.
+    ///
+    /// # Errors
+    /// There is no memory for the counters.
     ///
     /// # Safety
-    /// As for [`range`](Self::range).
-    unsafe fn count(&self, start: usize, end: usize) {
+    /// As for [`range`](Self::range); the elements are of the size of `T`, and no more than a counter counts.
+    unsafe fn counted<T: Copy>(&self, start: usize, end: usize, threads: usize) -> Result<()> {
+        let values = 1_usize << (8 * size_of::<T>());
+        let parts = threads.min(self.len / SHARE.max(values)).max(1);
+        // A counter that is counted again at once waits for itself; the places are counted in one table for each part.
+        let tables = if self.indices { 1 } else { TABLES / size_of::<T>() };
+        let mut counts: Vec<u32> = heap::zeroed(SCRATCH, parts * tables * values)?;
+        let bounds = |part: usize| self.len * part / parts..self.len * (part + 1) / parts;
         self.each(start, end, |row| {
-            let mut counts = [0_usize; 256];
-            // SAFETY: for all of this function: the caller's contract; keys are bytes.
-            unsafe {
-                for i in 0..self.len {
-                    counts[self.order.key(self.load(row, i)) as usize & 255] += 1;
-                }
-                let mut i = 0;
-                for (key, &count) in counts.iter().enumerate() {
-                    let bits = self.order.bits(key as u64);
-                    for _ in 0..count {
-                        self.store(row, i, bits);
-                        i += 1;
+            counts.fill(0);
+            let (src, dst) = (Address(row.src.cast_mut()), Address(row.dst));
+            let row_of = || Row { dst: dst.at(0), src: src.at(0) };
+            // SAFETY: from the first counter on, there are as many for each part, which nobody else has while parts run.
+            let of = |first: Address, part: usize| unsafe {
+                let first = first.at(part * tables * values * size_of::<u32>()).cast::<u32>();
+                std::slice::from_raw_parts_mut(first, tables * values)
+            };
+            let first = Address(counts.as_mut_ptr().cast());
+            // SAFETY: for all of them: the caller's contract; parts are of the row.
+            fork_join::share(parts, threads, &|part| unsafe {
+                self.count::<T>(row_of(), bounds(part), of(first, part));
+            });
+            if self.indices {
+                // Where the next place of each value goes: behind those before it, and those of the same in the parts before.
+                let mut next = 0;
+                for value in 0..values {
+                    for part in 0..parts {
+                        let count = &mut counts[part * values + value];
+                        next += std::mem::replace(count, next);
                     }
                 }
+                let first = Address(counts.as_mut_ptr().cast());
+                // SAFETY: as above; each part's places are others.
+                fork_join::share(parts, threads, &|part| unsafe {
+                    self.write_places::<T>(row_of(), bounds(part), of(first, part));
+                });
+                return;
             }
+            let (counts, others) = counts.split_at_mut(values);
+            for other in others.chunks_exact(values) {
+                counts.iter_mut().zip(other).for_each(|(all, count)| *all += count);
+            }
+            // SAFETY: as above.
+            unsafe { self.write_counted::<T>(row, counts) };
         });
+        Ok(())
     }
 
-    /// Sorts elements that their keys can be turned back into.
+    /// Counts the bits of some elements of a row, in several tables in turns; where places are asked for, their ranks.
     ///
     /// # Safety
-    /// As for [`range`](Self::range).
-    unsafe fn values<W: Key>(&self, start: usize, end: usize, threads: usize) -> Result<()> {
+    /// As for [`counted`](Self::counted).
+    unsafe fn count<T: Copy>(&self, row: Row, places: Range<usize>, counts: &mut [u32]) {
+        let values = 1_usize << (8 * size_of::<T>());
+        if self.indices {
+            for i in places {
+                // SAFETY: the caller's contract.
+                counts[unsafe { self.rank_of(row, i) } % values] += 1;
+            }
+            return;
+        }
+        let last = counts.len() - 1;
+        let mut table = 0;
+        for i in places {
+            // SAFETY: the caller's contract. There is a power of two of counters, for each value in each table.
+            unsafe { *counts.get_unchecked_mut((table + self.load(row, i) as usize) & last) += 1 };
+            table += values;
+        }
+    }
+
+    /// The rank of an element of a row.
+    ///
+    /// # Safety
+    /// As for [`load`](Self::load).
+    #[inline(always)]
+    unsafe fn rank_of(&self, row: Row, i: usize) -> usize {
+        // SAFETY: the caller's contract.
+        self.order.rank(unsafe { self.load(row, i) }) as usize
+    }
+
+    /// Writes the places of some elements of a row, each to where its rank says, which is one further then.
+    ///
+    /// # Safety
+    /// As for [`counted`](Self::counted); nobody else writes to where the ranks say.
+    unsafe fn write_places<T: Copy>(&self, row: Row, places: Range<usize>, next: &mut [u32]) {
+        let values = 1_usize << (8 * size_of::<T>());
+        for i in places {
+            // SAFETY: for all of this block: the caller's contract.
+            unsafe {
+                let next = &mut next[self.rank_of(row, i) % values];
+                let at = *next as usize;
+                *next += 1;
+                if at < self.first {
+                    let to = row.dst.wrapping_offset(self.to * at.cast_signed());
+                    to.cast::<i64>().write_unaligned(i as i64);
+                }
+            }
+        }
+    }
+
+    /// Writes elements, each as often as it was counted.
+    ///
+    /// # Safety
+    /// As for [`counted`](Self::counted); the counts are those of the row.
+    unsafe fn write_counted<T: Copy>(&self, row: Row, counts: &[u32]) {
+        let (order, dense) = (self.order, self.to == size_of::<T>().cast_signed());
+        let mut at = 0;
+        let mut write = |bits: u64, count: u32| {
+            let count = count as usize;
+            if count == 0 || order.is_nan(bits) {
+                return;
+            }
+            // SAFETY: for both: the caller's contract: all counts together are the row's elements.
+            unsafe {
+                self.store(row, at, bits);
+                if dense {
+                    let first = row.dst.wrapping_add(at * size_of::<T>()).cast::<T>();
+                    let value = first.read_unaligned();
+                    (1..count).for_each(|i| first.add(i).write_unaligned(value));
+                } else {
+                    (1..count).for_each(|i| self.store(row, at + i, bits));
+                }
+            }
+            at += count;
+        };
+        for block in (0..counts.len()).step_by(LOOKED_AT) {
+            let keys = block as u64..(block + LOOKED_AT) as u64;
+            // The bits of a block of keys are a block, upwards or downwards.
+            let first = order.bits(keys.start).min(order.bits(keys.end - 1)) as usize;
+            if counts[first..first + LOOKED_AT].iter().fold(0, |any, count| any | count) == 0 {
+                continue;
+            }
+            for bits in keys.map(|key| order.bits(key)) {
+                write(bits, counts[bits as usize]);
+            }
+        }
+        let zeros = [0, order.sign].map(|bits| order.is_zero(bits) && counts[bits as usize] > 0);
+        // Of keys, those of both zeros follow each other.
+        let first = order.key(0).min(order.key(order.sign));
+        let before = || (0..first).map(|key| order.bits(key)).filter(|&bits| !order.is_nan(bits));
+        let zeros = (zeros == [true; 2]).then(|| before().map(|bits| counts[bits as usize] as usize).sum());
+        // SAFETY: the caller's contract.
+        unsafe { self.keep_order(row, zeros, at) };
+    }
+
+    /// Writes those elements in the row's order that are equal although their bits may differ: zeros, whatever their sign, from a
+    /// place on, and NaNs from another place to the end.
+    ///
+    /// # Safety
+    /// As for [`range`](Self::range): so many are there.
+    unsafe fn keep_order(&self, row: Row, zeros: Option<usize>, nans: usize) {
         let order = self.order;
-        let bits = 8 * size_of::<W>() as u32;
-        let mut spare = Spare::new(self.len, bits, threads)?;
+        // SAFETY: for all of them: the caller's contract.
+        unsafe {
+            let all = || (0..self.len).map(|i| self.load(row, i));
+            if let Some(first) = zeros {
+                let zeros = all().filter(|&bits| order.is_zero(bits));
+                (first..).zip(zeros).for_each(|(i, bits)| self.store(row, i, bits));
+            }
+            if nans < self.len {
+                let nans_of = all().filter(|&bits| order.is_nan(bits));
+                (nans..).zip(nans_of).for_each(|(i, bits)| self.store(row, i, bits));
+            }
+        }
+    }
+
+    /// Sorts elements that their keys can be turned back into: as words of their size, or, wider ones, by vectors.
+    ///
+    /// # Safety
+    /// As for [`range`](Self::range); the words are of the size that the vectors have.
+    unsafe fn values<W: Key>(
+        &self,
+        start: usize,
+        end: usize,
+        threads: usize,
+        quick: Option<Quick>,
+    ) -> Result<()> {
+        let order = self.order;
+        let bits = 8 * self.dtype.size() as u32;
+        let mut spare = Spare::new(if quick.is_some() { 0 } else { self.len }, bits, threads)?;
         let mut words: Vec<W> = heap::zeroed(SCRATCH, self.len)?;
         self.each(start, end, |row| {
             let (mut count, mut zeros, mut negative) = (0, 0, 0);
@@ -405,21 +602,19 @@ impl Rows {
                     negative += usize::from(order.is_zero(bits) && bits != 0);
                 }
                 let words = &mut words[..count];
-                spare.arrange(words);
+                match &quick {
+                    // Keys of fewer bits are no negative words.
+                    Some(quick) => quick.arrange(Address(words.as_mut_ptr().cast()), count, threads),
+                    None => spare.arrange(words),
+                }
                 for (i, &word) in words.iter().enumerate() {
                     self.store(row, i, order.bits(word.key()));
                 }
-                // Zeros are equal whatever their sign, and NaNs whatever their bits: they keep their order.
-                if negative != 0 && negative != zeros {
+                let zeros = (negative != 0 && negative != zeros).then(|| {
                     let first = order.key(0).min(order.key(order.sign));
-                    let next = words.partition_point(|word| word.key() < first)..;
-                    let zeros = (0..self.len).map(|i| self.load(row, i)).filter(|&b| order.is_zero(b));
-                    next.zip(zeros).for_each(|(i, bits)| self.store(row, i, bits));
-                }
-                if count < self.len {
-                    let nans = (0..self.len).map(|i| self.load(row, i)).filter(|&b| order.is_nan(b));
-                    (count..).zip(nans).for_each(|(i, bits)| self.store(row, i, bits));
-                }
+                    words.partition_point(|word| word.key() < first)
+                });
+                self.keep_order(row, zeros, count);
             }
         });
         Ok(())

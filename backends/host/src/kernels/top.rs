@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 use stridewise_core::memory::heap;
-use stridewise_core::{DtypeKind, IndexedAxis, LaunchPlan, Result};
+use stridewise_core::{Dtype, DtypeKind, IndexedAxis, LaunchPlan, Result};
 
 use super::entry::{Kernel, StepFn, entry};
 use super::mask::{Listed, TILE};
@@ -21,7 +21,7 @@ use crate::simd::Isa;
 /// Of rows of fewer elements for each that is asked for, all are sorted.
 const FEW: usize = 8;
 /// Elements that are kept beyond those asked for, at least, before some are dropped.
-const KEPT: usize = 1 << 10;
+const KEPT: usize = 1 << 8;
 /// Bytes that a row's element is worth, for the division between threads.
 const BYTES: usize = 8;
 
@@ -40,6 +40,34 @@ pub(super) unsafe fn top(
 ) -> Result<()> {
     let mut rows = Rows::new(plan, descending, true, axis.extent, tuning);
     rows.to = axis.stride.wrapping_mul(8);
+    // SAFETY: the caller's contract.
+    unsafe { of_rows(&rows, tuning) }
+}
+
+/// Writes the places of so many of the first elements of one row, when sorted, whose elements lie one after another: where they are
+/// to be, where it is, and its length.
+///
+/// # Errors
+/// As for [`top`].
+///
+/// # Safety
+/// The elements are readable and the places writable, aligned and apart; the processor has the instruction set.
+pub(super) unsafe fn row(
+    dtype: Dtype,
+    row: (*mut u8, *mut u8, usize),
+    first: usize,
+    descending: bool,
+    tuning: &Tuning,
+) -> Result<()> {
+    let mut rows = Rows::one(dtype, row, descending, true, tuning);
+    rows.first = first;
+    // SAFETY: the caller's contract.
+    unsafe { of_rows(&rows, &Tuning { threads: 1, ..*tuning }) }
+}
+
+/// # Safety
+/// The contract of [`top`], of the rows' plan.
+unsafe fn of_rows(rows: &Rows, tuning: &Tuning) -> Result<()> {
     let complex = rows.dtype.kind() == DtypeKind::Complex;
     // SAFETY: for all of this function: the caller's contract.
     unsafe {
@@ -47,11 +75,11 @@ pub(super) unsafe fn top(
             return rows.all(tuning.threads);
         }
         match rows.dtype.size() {
-            1 => firsts::<Half, u8>(&rows, tuning),
-            2 => firsts::<Half, u16>(&rows, tuning),
-            4 if rows.len <= u32::MAX as usize => firsts::<Half, u32>(&rows, tuning),
-            4 => firsts::<Whole, u32>(&rows, tuning),
-            _ => firsts::<Whole, u64>(&rows, tuning),
+            1 => firsts::<Half, u8>(rows, tuning),
+            2 => firsts::<Half, u16>(rows, tuning),
+            4 if rows.len <= u32::MAX as usize => firsts::<Half, u32>(rows, tuning),
+            4 => firsts::<Whole, u32>(rows, tuning),
+            _ => firsts::<Whole, u64>(rows, tuning),
         }
     }
 }

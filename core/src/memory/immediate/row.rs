@@ -50,8 +50,13 @@ impl<'a> RowCall<'a> {
     pub(crate) fn source(&mut self, k: usize, source: Source<'a>, dtype: Dtype) -> bool {
         let Source { allocation, layout } = source;
         let len = layout.len();
-        // What elements are taken from is not gone through.
-        let most = if k == 0 && self.work == RowWork::Take { usize::MAX } else { MAX_LEN };
+        let most = match self.work {
+            // What elements are taken from is not gone through.
+            RowWork::Take if k == 0 => usize::MAX,
+            // Who asks has counted the multiplications.
+            RowWork::Product { .. } => usize::MAX,
+            _ => MAX_LEN,
+        };
         let lies_closely = match self.work {
             RowWork::Product { transposed, .. } if transposed[k] => layout.is_f_contiguous(),
             RowWork::Product { .. } => layout.is_c_contiguous(),
@@ -103,17 +108,26 @@ impl<'a> RowCall<'a> {
     /// # Errors
     /// What the allocation reports.
     pub(crate) fn fresh(&self, len: usize, dtype: Dtype) -> Result<Option<Arc<Allocation>>> {
-        if len == 0 {
+        let written = self.fresh_some(len, dtype)?;
+        Ok(written.filter(|&(_, count)| count == len).map(|(memory, _)| memory))
+    }
+
+    /// Works into new memory for so many elements of a dtype at most; how many it were. `None` where something stands against it.
+    ///
+    /// # Errors
+    /// What the allocation reports.
+    pub(crate) fn fresh_some(&self, most: usize, dtype: Dtype) -> Result<Option<(Arc<Allocation>, usize)>> {
+        if most == 0 {
             return Ok(None);
         }
         // Who holds memory waits for nothing, the pool's lock included.
-        let memory = fresh_memory(self.device, self.kind(), len * dtype.size(), BLOCK_ALIGN_BYTES)?;
+        let memory = fresh_memory(self.device, self.kind(), most * dtype.size(), BLOCK_ALIGN_BYTES)?;
         let Some(out) = memory else { return Ok(None) };
         let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
         // SAFETY: as in `count`; nobody else has the memory that is written, and no source is in it.
-        let written = unsafe { self.run(Stretch { at: out.ptr().as_ptr(), len }) };
+        let written = unsafe { self.run(Stretch { at: out.ptr().as_ptr(), len: most }) };
         drop(held);
-        Ok((written == Some(len)).then_some(out))
+        Ok(written.map(|count| (out, count)))
     }
 
     /// Works into elements of a row that may be written. `false`, with nothing written, where something stands against it.
@@ -125,7 +139,7 @@ impl<'a> RowCall<'a> {
             || layout.ndim() != 1
             || !layout.is_c_contiguous()
             || layout.is_empty()
-            || (self.work != RowWork::Put && layout.len() > MAX_LEN);
+            || (!matches!(self.work, RowWork::Put | RowWork::Add) && layout.len() > MAX_LEN);
         if stopped {
             return false;
         }

@@ -2,9 +2,12 @@
 
 use smallvec::SmallVec;
 use stridewise_core::backend::{Row, RowWork, Stretch};
-use stridewise_core::{Dtype, Family, IndexedAxis, LaunchPlan, Op, Program, ProgramBuilder, Scalar};
+use stridewise_core::ops::apply;
+use stridewise_core::{
+    Dtype, DtypeKind, Family, IndexedAxis, LaunchPlan, Op, Program, ProgramBuilder, Scalar,
+};
 
-use super::{Array, Rng, execute, indices, plan, untouched};
+use super::{Array, Rng, canonical, execute, indices, plan, untouched};
 use crate::kernels::{Tuning, run_row};
 use crate::simd::Isa;
 
@@ -258,7 +261,18 @@ fn sorted(extent: usize, dtype: Dtype, rng: &mut Rng) -> Array {
 fn products_of_matrices() {
     let mut rng = Rng(4);
     let dtypes = [Dtype::U8, Dtype::I64, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
-    for (m, k, n) in [(2, 1, 2), (2, 3, 4), (8, 8, 8), (17, 5, 16), (5, 31, 33), (32, 32, 32)] {
+    for (m, k, n) in [
+        (2, 1, 2),
+        (2, 3, 4),
+        (8, 8, 8),
+        (17, 5, 16),
+        (5, 31, 33),
+        (32, 32, 32),
+        (1, 5, 9),
+        (7, 6, 1),
+        (1, 200, 33),
+        (33, 200, 1),
+    ] {
         for (dtype, ways) in dtypes.into_iter().flat_map(|dtype| (0..4).map(move |ways| (dtype, ways))) {
             let transposed = [ways & 1 != 0, ways & 2 != 0];
             // Whole numbers, so that sums are exact in any order.
@@ -283,13 +297,161 @@ fn products_of_matrices() {
                 let mut found = out.clone();
                 let work = RowWork::Product { extents: [m, k, n], transposed };
                 let sources = [stretch(&mut a, m * k), stretch(&mut b, k * n)];
-                assert_eq!(run(isa, work, dtype, sources, stretch(&mut found, m * n)), Some(m * n));
+                let done = run(isa, work, dtype, sources, stretch(&mut found, m * n));
+                // A vector times a matrix of complex numbers is left to a plan.
+                if done.is_none() && (m == 1 || n == 1) && dtype.kind() == DtypeKind::Complex {
+                    continue;
+                }
+                assert_eq!(done, Some(m * n));
                 untouched(&out, &found, &[m, n]);
                 // Zeros of either sign are equal.
                 for index in indices(&[m, n]) {
                     let (found, expected) = (found.get(&index), expected.get(&index));
                     assert_eq!(found, expected, "{dtype} {m} {k} {n} {transposed:?}");
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn values_added_at_places() {
+    let mut rng = Rng(5);
+    for (&dtype, len) in Dtype::ALL.iter().flat_map(|dtype| LENGTHS.map(|len| (dtype, len))) {
+        let extent = 1 + rng.below(2 * len);
+        let table = Array::dense(&[extent], dtype, &mut rng);
+        let (mut named, own) = places(len, extent, &mut rng);
+        for (&isa, count) in Isa::available().iter().flat_map(|isa| [1, len].map(|count| (isa, count))) {
+            let mut values = Array::dense(&[count], dtype, &mut rng);
+            let (mut target, mut expected) = (table.clone(), table.clone());
+            let exists = !matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16);
+            for (i, &place) in own.iter().enumerate().filter(|_| exists) {
+                let sum = apply(Op::Add, &[expected.get(&[place]), values.get(&[i % count])]).unwrap();
+                expected.memory.write(expected.byte(&[place]), sum);
+            }
+            let sources = [stretch(&mut values, count), stretch(&mut named, len)];
+            let done = run(isa, RowWork::Add, dtype, sources, stretch(&mut target, extent));
+            assert_eq!(done, exists.then_some(len), "{dtype}");
+            for i in 0..extent {
+                let [found, expected] = [&target, &expected].map(|array| canonical(array.get(&[i])));
+                assert_eq!(found, expected, "{dtype} {len} {count} {i}");
+            }
+            // Nothing is written where any place is out of range.
+            let mut far = named.clone();
+            far.memory.write(far.byte(&[rng.below(len)]), Scalar::I64(extent as i64));
+            let mut target = table.clone();
+            let sources = [stretch(&mut values, count), stretch(&mut far, len)];
+            assert_eq!(run(isa, RowWork::Add, dtype, sources, stretch(&mut target, extent)), None);
+            assert!(target.memory.bytes() == table.memory.bytes());
+        }
+    }
+}
+
+#[test]
+fn runs_of_equal_elements() {
+    let mut rng = Rng(6);
+    for (&dtype, len) in Dtype::ALL.iter().flat_map(|dtype| LENGTHS.map(|len| (dtype, len))) {
+        let mut row = Array::dense(&[len], dtype, &mut rng);
+        for i in 0..len {
+            let value = [-0.0, 0.0, 1.0, 1.0, 1.0, f64::NAN, 3.0][rng.below(7)];
+            row.memory.write(row.byte(&[i]), Scalar::F64(value).cast(dtype));
+        }
+        let starts: Vec<usize> = (0..len).filter(|&i| i == 0 || row.get(&[i - 1]) != row.get(&[i])).collect();
+        for (work, dtype_of) in [(RowWork::Distinct, dtype), (RowWork::Lengths, Dtype::I64)] {
+            let mut out = Array::dense(&[len], dtype_of, &mut rng);
+            let sources = [stretch(&mut row, len), NONE];
+            let done = run(Isa::best(), work, dtype, sources, stretch(&mut out, len));
+            assert_eq!(done, Some(starts.len()), "{dtype} {len}");
+            for (i, &start) in starts.iter().enumerate() {
+                let end = starts.get(i + 1).copied().unwrap_or(len);
+                let expected = match work {
+                    RowWork::Lengths => Scalar::I64((end - start) as i64),
+                    _ => row.get(&[start]),
+                };
+                assert_eq!(out.get(&[i]).to_bytes(), expected.to_bytes(), "{dtype} {len} {work:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn first_elements_and_those_at_places() {
+    let mut rng = Rng(7);
+    let mut done = 0;
+    for (&dtype, len) in Dtype::ALL.iter().flat_map(|dtype| LENGTHS.map(|len| (dtype, len))) {
+        let mut row = Array::dense(&[len], dtype, &mut rng);
+        for (&isa, descending) in Isa::available().iter().flat_map(|isa| [false, true].map(|d| (isa, d))) {
+            let sorted = |indices: bool, row: &mut Array, rng: &mut Rng| {
+                let mut out = Array::dense(&[len], if indices { Dtype::I64 } else { dtype }, rng);
+                let family = Family::Sort { descending: indices && descending, indices };
+                let (input, output) = (std::slice::from_mut(row), std::slice::from_mut(&mut out));
+                execute(
+                    &plan(Program::convert(dtype, dtype), family, &[len], input, output),
+                    isa,
+                    1,
+                    1 << 25,
+                );
+                out
+            };
+            let (places, values) = (sorted(true, &mut row, &mut rng), sorted(false, &mut row, &mut rng));
+            for count in [1, len.div_ceil(9), len] {
+                let before = Array::dense(&[len], Dtype::I64, &mut rng);
+                let mut out = before.clone();
+                let sources = [stretch(&mut row, len), NONE];
+                let work = RowWork::Top { descending };
+                if run(isa, work, dtype, sources, stretch(&mut out, count)).is_some() {
+                    done += 1;
+                    for i in 0..len {
+                        let expected = if i < count { &places } else { &before };
+                        assert_eq!(out.get(&[i]), expected.get(&[i]), "{dtype} {len} {count} {i}");
+                    }
+                }
+            }
+            if dtype.kind() == DtypeKind::Complex {
+                continue;
+            }
+            for (first, end) in [(0, 1), (len / 2, len / 2 + 1), (len / 3, len)] {
+                let mut out = Array::dense(&[len], dtype, &mut rng);
+                let (work, sources) = (RowWork::Partition { first, end }, [stretch(&mut row, len), NONE]);
+                assert_eq!(run(isa, work, dtype, sources, stretch(&mut out, len)), Some(len));
+                for i in first..end {
+                    let [found, expected] = [&out, &values].map(|array| canonical(array.get(&[i])));
+                    // Zeros of either sign are equal.
+                    assert!(found == expected || out.get(&[i]) == values.get(&[i]), "{dtype} {len} {i}");
+                }
+            }
+        }
+    }
+    assert!(done > 500, "{done}");
+}
+
+#[test]
+fn elements_between_edges() {
+    let mut rng = Rng(8);
+    for (dtype, len) in [Dtype::F32, Dtype::F64].into_iter().flat_map(|dtype| LENGTHS.map(|len| (dtype, len)))
+    {
+        let mut row = Array::dense(&[len], dtype, &mut rng);
+        for i in 0..len {
+            let value = if rng.below(9) == 0 { f64::NAN } else { rng.below(41) as f64 / 4.0 - 1.0 };
+            row.memory.write(row.byte(&[i]), Scalar::F64(value).cast(dtype));
+        }
+        for edges in
+            [vec![0.0, 8.0], vec![0.0, 1.0, 1.0, 5.0, 8.0], (0..33).map(|i| f64::from(i) / 4.0).collect()]
+        {
+            let mut bounds = Array::dense(&[edges.len()], dtype, &mut rng);
+            for (i, &edge) in edges.iter().enumerate() {
+                bounds.memory.write(bounds.byte(&[i]), Scalar::F64(edge).cast(dtype));
+            }
+            let bins = edges.len() - 1;
+            let mut out = Array::dense(&[bins], Dtype::I64, &mut rng);
+            let sources = [stretch(&mut row, len), stretch(&mut bounds, bins + 1)];
+            let done = run(Isa::best(), RowWork::Histogram, dtype, sources, stretch(&mut out, bins));
+            assert_eq!(done, Some(bins));
+            for bin in 0..bins {
+                let inside =
+                    |x: f64| x >= edges[bin] && (x < edges[bin + 1] || (bin + 1 == bins && x == edges[bins]));
+                let count = (0..len).filter(|&i| inside(row.get(&[i]).to_f64())).count();
+                assert_eq!(out.get(&[bin]), Scalar::I64(count as i64), "{dtype} {len} {bin}");
             }
         }
     }
