@@ -30,8 +30,8 @@ pub(super) fn few(product: &Product, isa: Isa) -> Option<StepFn> {
 /// The function for sides of so many elements at most.
 fn of<T: Copy + Zeroable + Add<Output = T> + Mul<Output = T>>(longest: usize, isa: Isa) -> Option<StepFn> {
     match longest {
-        ..=FEWER => Some(entry::<Few<T, FEWER>>(isa)),
-        ..=MOST => Some(entry::<Few<T, MOST>>(isa)),
+        longest if longest <= FEWER => Some(entry::<Few<T, FEWER>>(isa)),
+        longest if longest <= MOST => Some(entry::<Few<T, MOST>>(isa)),
         _ => None,
     }
 }

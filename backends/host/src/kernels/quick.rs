@@ -169,8 +169,8 @@ impl Quick {
                     4 => Equal::of::<i32>(words.at(0).cast(), rows),
                     _ => Equal::of::<i64>(words.at(0).cast(), rows),
                 });
-                let every = [0..rows.len];
-                let places = rows.only.as_deref().unwrap_or(&every);
+                let every = 0..rows.len;
+                let places = rows.only.as_deref().unwrap_or(std::slice::from_ref(&every));
                 share(&|from, end| {
                     for places in places {
                         let (a, b) = (from.max(places.start), end.min(places.end));

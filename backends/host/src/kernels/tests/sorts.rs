@@ -166,13 +166,14 @@ fn selections_of_places() {
                 values
             })
             .collect();
-        let one = |place: usize| place..place + 1;
+        let (one, third) = (|place: usize| place..place + 1, row / 3..2 * row / 3 + 1);
+        let all = 0..row;
         for places in [
             vec![one(0)],
             vec![one(row - 1)],
             vec![one(row / 2)],
-            vec![row / 3..2 * row / 3 + 1],
-            vec![0..row],
+            vec![third],
+            vec![all],
             vec![one(0), one(row - 1)],
             vec![0..row / 100 + 1, row / 2..row / 2 + 1, row - row / 50..row],
         ] {
