@@ -120,6 +120,11 @@ fn small(report: &mut Report, queue: &Queue) {
     report.roads("16: cumulative sum", &[(Row, 1)], Never, || a.cumulative_sum(0));
     report.roads("8 by 16: sorted", &[(Pass, 1)], Never, || m.sort(1, false));
     report.roads("16: an element", &[], Never, || a.get([3]));
+    let mut random = Generator::new(1).on(queue);
+    report.roads("16: random numbers", &[(Row, 1), (Dense, 3), (General, 1)], Never, || {
+        random.uniform::<f64>([16], 0.0, 1.0)
+    });
+    report.roads("16: a range", &[(Row, 1), (Dense, 1)], Never, || Array::<i64>::on(queue).arange(3, 19, 1));
 }
 
 /// 64 Ki elements, more than what is computed when it is asked for.

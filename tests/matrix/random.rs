@@ -14,6 +14,7 @@ pub(crate) fn cases() -> Vec<Case> {
         Case::new("random::known_answers/u64", known_answers),
         Case::new("random::bits/u64", bits),
         Case::new("random::permutation/i64", permutation),
+        Case::new("random::few/all", few),
     ];
     for &dtype in Dtype::ALL {
         let name = |case: &str| format!("random::{case}/{}", short(dtype));
@@ -148,16 +149,68 @@ fn uniform(device: &Device, dtype: Dtype) -> Check {
         ensure!(same(got, expected), "element {i}: got {got:?}, expected {expected:?}");
     }
     moments("from 0 to 1", &unit, 0.5, 1.0 / 12.0, 1.0 / 80.0)?;
-    for (low, high) in [(-3.0, 5.0), (100.0, 101.0), (1000.0, 1000.5), (2.0, 2.0)] {
+    // Where the range is a tiny number, a part of it is no product with one factor.
+    let tiny = if dtype == Dtype::F64 { 1e-305 } else { 1e-36 };
+    for (low, high) in [(-3.0, 5.0), (100.0, 101.0), (1000.0, 1000.5), (2.0, 2.0), (0.0, 3.0), (0.0, tiny)] {
         let (low, high) = (Scalar::F64(low).cast(dtype).to_f64(), Scalar::F64(high).cast(dtype).to_f64());
+        let first = random.counter();
         let values = read(&random.uniform_as([len], dtype, low, high)?)?;
+        for (i, &got) in values.iter().enumerate() {
+            let expected = spread_over(word(first + i as u64, 0, seed), dtype, low, high);
+            ensure!(same(got, expected), "{low} to {high}, {i}: got {got:?}, expected {expected:?}");
+        }
         let outside = values.iter().find(|v| !(v.to_f64() >= low && (v.to_f64() < high || low == high)));
         ensure!(outside.is_none(), "{outside:?} is not from {low} to {high}");
-        // Numbers of few digits have a mean of their own.
-        if low.abs() < 10.0 && dtype != Dtype::Bf16 {
+        // Numbers of few digits have a mean of their own, and the variance of tiny ones is none.
+        if low.abs() < 10.0 && dtype != Dtype::Bf16 && high != tiny {
             let width = high - low;
             let (variance, fourth) = (width.powi(2) / 12.0, width.powi(4) / 80.0);
             moments(&format!("{low} to {high}"), &values, (low + high) / 2.0, variance, fourth)?;
+        }
+    }
+    Ok(())
+}
+
+/// A number from `low` to below `high` by random bits, as documented.
+fn spread_over(bits: u64, dtype: Dtype, low: f64, high: f64) -> Scalar {
+    let (computed, digits) = if dtype == Dtype::F64 { (dtype, 53) } else { (Dtype::F32, 24) };
+    let number = |value: f64| Scalar::F64(value).cast(computed);
+    let apply = |op, a, b| ops::apply(op, &[a, b]).unwrap_or(a);
+    let unit = number((bits >> (64 - digits)) as f64 / (1_u64 << digits) as f64);
+    let scaled = apply(Op::Multiply, unit, number(high - low));
+    let value = apply(Op::Add, scaled, number(low)).cast(dtype);
+    let [low, high] = [low, high].map(|end| Scalar::F64(end).cast(dtype));
+    if value.to_f64() < high.to_f64() || low == high { value } else { apply(Op::Nextafter, high, low) }
+}
+
+/// A few numbers are the same as they are among many.
+fn few(device: &Device) -> Check {
+    let queue = device.queue()?;
+    type Draw = fn(&mut Generator, usize) -> stridewise::Result<UsmArray>;
+    let draws: [(&str, Draw); 9] = [
+        ("bits", |random, n| random.bits([n])),
+        ("float32 from 0 to 1", |random, n| random.uniform_as([n], Dtype::F32, 0.0, 1.0)),
+        ("float32 from -1 to 3", |random, n| random.uniform_as([n], Dtype::F32, -1.0, 3.0)),
+        ("float16", |random, n| random.uniform_as([n], Dtype::F16, 0.0, 1.0)),
+        ("normal float32", |random, n| random.normal_as([n], Dtype::F32, 0.0, 1.0)),
+        ("normal bfloat16", |random, n| random.normal_as([n], Dtype::Bf16, 1.0, 3.0)),
+        ("int8", |random, n| random.integers_as([n], Dtype::I8, -100, 100)),
+        ("int64", |random, n| random.integers_as([n], Dtype::I64, 0, 1 << 40)),
+        ("uint64", |random, n| random.integers_as([n], Dtype::U64, 0, 1 << 64)),
+    ];
+    for (name, draw) in draws {
+        for (seed, counter) in [(1, 0), (2, 12_345), (3, u64::MAX - 20)] {
+            let drawn = |n: usize| {
+                let mut random = Generator::new(seed).on(&queue);
+                random.set_counter(counter);
+                read(&draw(&mut random, n)?)
+            };
+            let many = drawn(5000)?;
+            for n in [1, 16, 255, 256, 257, 1024, 1025] {
+                let few = drawn(n)?;
+                let equal = few.len() == n && few.iter().zip(&many).all(|(&a, &b)| same(a, b));
+                ensure!(equal, "{name}: {n} from {counter} on are other numbers");
+            }
         }
     }
     Ok(())

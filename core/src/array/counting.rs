@@ -322,8 +322,12 @@ impl UsmArray {
             Some(range) => range,
             None if self.is_empty() => (0.0, 1.0),
             None => {
-                // They are read for the ends, which one pass finds, and for the counts.
-                self.elements().memory()?;
+                // They are read for the ends, which one pass finds, and for the counts. The ends are waited for; of elements that are
+                // there, the calling thread finds them without a submission.
+                match self.device().op_function(Op::Copy, self.dtype) {
+                    Some(_) => self.wait()?,
+                    None => self.elements().memory().map(drop)?,
+                }
                 let ends = [Reduction::Min, Reduction::Max];
                 let [low, high] = match ends.map(|end| self.reduce_all_at_once(end)) {
                     [Some(low), Some(high)] => [low, high],

@@ -147,9 +147,16 @@ impl UsmArray {
         // Where an index or a step is beyond the dtype, it wraps, and so does what is computed from it: the result, which lies
         // between start and stop, is right.
         let wide = if dtype.kind().is_integer() { dtype } else { Dtype::I64 };
-        let [start, step] = [start, step].map(|value| Scalar::I64(value as i64).cast(wide));
         let places = places.astype_step(wide)?;
-        let ways = interim(Op::Multiply, &[(&places).into(), step.into()])?;
+        let number = |value| Scalar::I64(value as i64).cast(wide);
+        let ways = match step {
+            1 => places,
+            step => interim(Op::Multiply, &[(&places).into(), number(step).into()])?,
+        };
+        let start = match start {
+            0 => return ways.astype(dtype),
+            start => number(start),
+        };
         if wide == dtype {
             return elementwise(Op::Add, &[(&ways).into(), start.into()]);
         }

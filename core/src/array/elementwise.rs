@@ -116,6 +116,12 @@ pub(crate) fn indices(
 ) -> Result<UsmArray> {
     let values = Layout::new(shape, Some(steps), Some(start), Order::C, 1, None)?;
     let layout = Layout::contiguous(shape, Order::C)?;
+    if layout.len() <= TINY_LEN
+        && layout.strides() == steps
+        && let Some(array) = immediate::range(queue, kind, &layout, start as u64, Dtype::I64)?
+    {
+        return Ok(array);
+    }
     let operands = smallvec::smallvec![Source::Index(values)];
     let recorded =
         Recorded { op: Op::Copy, dtype: Dtype::I64, out: Dtype::I64, layout: layout.clone(), operands };

@@ -1,10 +1,13 @@
 //! Random numbers from a counter: a number is a function of the seed and its place in the stream, so that the same come
 //! on every device, for any number of threads and in any order of evaluation.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::{Array, ArrayOrScalar, FloatElement, IntElement, UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, normalize_axis};
+use crate::lazy::immediate;
 use crate::memory::UsmKind;
 use crate::ops::{self, Op};
 use crate::runtime::{Queue, common_queue};
@@ -27,14 +30,30 @@ pub struct Generator {
     kind: Option<UsmKind>,
 }
 
+/// Numbers at most that are computed step by step: each step goes through the first-level cache, and is no submission.
+const FEW: usize = 1 << 10;
+
 /// 2⁻³², 2⁻⁵³ and the like.
 pub(super) fn scale(bits: u32) -> Scalar {
     Scalar::F64(0.5_f64.powi(bits.cast_signed()))
 }
 
+/// Whether a number is as precise as its dtype is.
+fn is_normal(number: Scalar) -> bool {
+    match number {
+        Scalar::F32(x) => x.is_normal(),
+        number => number.to_f64().is_normal(),
+    }
+}
+
 /// Bits moved down in an array of `uint64`.
 pub(super) fn down(x: &UsmArray, count: u64) -> Result<UsmArray> {
     x.binary(Op::BitwiseRightShift, Scalar::U64(count))
+}
+
+/// The sum with a number; what it is added to, where it is 0.
+fn added(x: UsmArray, number: Scalar) -> Result<UsmArray> {
+    if number.to_f64() == 0.0 { Ok(x) } else { x.binary(Op::Add, number) }
 }
 
 fn low_half(x: &UsmArray) -> Result<UsmArray> {
@@ -87,12 +106,17 @@ impl Generator {
         self.kind.unwrap_or_else(|| queue.device().default_kind())
     }
 
-    /// The places of a call's elements, as `uint64`.
+    /// The places of a call's elements, as `uint64`: of a few they are written at once, and so is what is computed from them.
     pub(super) fn places(&self, shape: &[usize]) -> Result<UsmArray> {
         let queue = self.queue()?;
-        let steps = Layout::contiguous(shape, Order::C)?;
-        let places = elementwise::indices(&queue, self.kind_on(&queue), shape, 0, steps.strides())?;
-        places.astype(Dtype::U64)?.binary(Op::Add, Scalar::U64(self.counter))
+        let (kind, steps) = (self.kind_on(&queue), Layout::contiguous(shape, Order::C)?);
+        if steps.len() <= FEW
+            && let Some(places) = immediate::range(&queue, kind, &steps, self.counter, Dtype::U64)?
+        {
+            return Ok(places);
+        }
+        let places = elementwise::indices(&queue, kind, shape, 0, steps.strides())?.astype(Dtype::U64)?;
+        added(places, Scalar::U64(self.counter))
     }
 
     /// Random words of `uint64` at places. The streams of a seed are independent of each other.
@@ -153,19 +177,31 @@ impl Generator {
         }
         let digits = if computed == Dtype::F64 { 53 } else { 24 };
         let words = self.words(&self.places(shape)?, 0)?;
-        let unit = down(&words, 64 - u64::from(digits))?.astype(computed)?;
+        let bits = down(&words, 64 - u64::from(digits))?.astype(computed)?;
         let number = |value: f64| Scalar::F64(value).cast(computed);
-        // Exact but for the last product and sum.
-        let unit = unit.binary(Op::Multiply, scale(digits).cast(computed))?;
-        let scaled = unit.binary(Op::Multiply, number(end - first))?.binary(Op::Add, number(first))?;
-        let result = scaled.astype(dtype)?;
+        // The bits as a part of 1, times the range, rounded once: as one product, where the factor is exact.
+        let (unit, range) = (scale(digits).cast(computed), number(end - first));
+        let factors: SmallVec<[Scalar; 2]> = match ops::apply(Op::Multiply, &[unit, range]) {
+            Some(factor) if is_normal(factor) => smallvec![factor],
+            _ => smallvec![unit, range],
+        };
+        let offset = number(first);
+        let mut scaled = bits;
+        for &factor in &factors {
+            scaled = scaled.binary(Op::Multiply, factor)?;
+        }
+        let result = added(scaled, offset)?.astype(dtype)?;
         if first == end {
             return Ok(result);
         }
+        let Some(last) = ops::apply(Op::Nextafter, &[round(end), round(first)]) else { return Ok(result) };
         // Rounding may arrive at `high`, which does not belong to the range.
-        match ops::apply(Op::Nextafter, &[round(end), round(first)]) {
-            Some(last) => result.binary(Op::Minimum, last),
-            None => Ok(result),
+        let most = number((0.5_f64.powi(-digits.cast_signed())) - 1.0);
+        let most = factors.iter().try_fold(most, |x, &factor| ops::apply(Op::Multiply, &[x, factor]));
+        let most = most.and_then(|most| ops::apply(Op::Add, &[most, offset])).map(|most| most.cast(dtype));
+        match most {
+            Some(most) if most.to_f64() <= last.to_f64() => Ok(result),
+            _ => result.binary(Op::Minimum, last),
         }
     }
 
@@ -214,9 +250,12 @@ impl Generator {
         let radius = u.unary(Op::Log)?.binary(Op::Multiply, number(-2.0))?.unary(Op::Sqrt)?;
         let turn = number(std::f64::consts::TAU * scale(digits).to_f64());
         let cosine = angle.astype(computed)?.binary(Op::Multiply, turn)?.unary(Op::Cos)?;
-        let standard = radius.binary(Op::Multiply, &cosine)?;
-        let scaled = standard.binary(Op::Multiply, number(deviation))?.binary(Op::Add, number(mean))?;
-        scaled.astype(dtype)
+        let mut scaled = radius.binary(Op::Multiply, &cosine)?;
+        if deviation != 1.0 {
+            scaled = scaled.binary(Op::Multiply, number(deviation))?;
+        }
+        // Also of 0, which turns what is -0 into 0.
+        scaled.binary(Op::Add, number(mean))?.astype(dtype)
     }
 
     /// The dtype in which numbers of a real floating dtype are computed.
@@ -279,7 +318,7 @@ impl Generator {
             }
         };
         // Modulo 2⁶⁴, and then of the dtype, which arrives at the number as that is in range.
-        offset.binary(Op::Add, Scalar::U64(low as u64))?.astype(dtype)
+        added(offset, Scalar::U64(low as u64))?.astype(dtype)
     }
 
     /// The numbers from 0 to below `n` in a random order, as `int64`: those of a sort of `n` random words.

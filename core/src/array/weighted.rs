@@ -147,7 +147,8 @@ impl UsmArray {
         let mean = x.reduce(Reduction::Mean, Some(&[1]), true)?;
         let apart = x.binary(Op::Subtract, &mean)?;
         let products = apart.matmul(&apart.conj()?.t())?;
-        let result = products.binary(Op::Divide, number(n - correction))?;
+        // Of no more observations than that, there is no covariance.
+        let result = products.binary(Op::Divide, number((n - correction).max(0.0)))?;
         let single: Vec<isize> = (0..2).filter(|&axis| result.shape()[axis as usize] == 1).collect();
         if single.len() == 2 { result.squeeze(&single) } else { Ok(result) }
     }

@@ -233,8 +233,8 @@ pub trait Device: Send + Sync {
     /// # Safety
     /// The sources are readable and the target is writable, aligned to their dtypes, in memory of this device or the host's, and
     /// nothing else accesses them in conflict. The target is apart from the sources, and has room for what the work may write:
-    /// as many elements as source 0 has, or source 1 of a take, or as are true in a mask. A mask is as long as what it selects
-    /// from. No source that the work has is of no elements.
+    /// as many elements as source 0 has, or source 1 of a take, or as are true in a mask; a range fills it. A mask is as long as what
+    /// it selects from. No source that the work has is of no elements.
     unsafe fn run_row(&self, row: &Row) -> Option<usize> {
         let _ = row;
         None

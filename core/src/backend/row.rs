@@ -60,6 +60,11 @@ pub enum RowWork {
         /// Whether it is not.
         invert: bool,
     },
+    /// Writes numbers of 64 bits, each one more than the one before, and wraps. There is no source.
+    Range {
+        /// The first.
+        start: u64,
+    },
     /// Writes the running fold of source 0, as [`Family::Scan`](crate::Family::Scan) says.
     Scan {
         /// How values are combined.

@@ -498,6 +498,24 @@ pub(crate) fn join<'a>(
     Ok(memory.map(|memory| Elements::Memory(memory.into())))
 }
 
+/// Numbers from `start` on, in row-major order, of `int64` or `uint64`.
+///
+/// # Errors
+/// What the allocation reports.
+pub(crate) fn range(
+    queue: &Queue,
+    kind: UsmKind,
+    layout: &Layout,
+    start: u64,
+    dtype: Dtype,
+) -> Result<Option<UsmArray>> {
+    debug_assert!(matches!(dtype, Dtype::I64 | Dtype::U64) && layout.is_c_contiguous());
+    let Some(row) = OnRow::empty(RowWork::Range { start }, queue, dtype) else { return Ok(None) };
+    let memory = row.call.fresh(layout.len(), dtype, kind)?;
+    Ok(memory
+        .map(|memory| UsmArray::of(Elements::Memory(memory.into()), layout.clone(), dtype, queue.clone())))
+}
+
 /// Work on a row.
 pub(crate) struct OnRow<'a> {
     call: RowCall<'a>,
@@ -564,7 +582,7 @@ impl<'a> OnRow<'a> {
     /// What the allocation reports.
     pub(crate) fn fresh_in(&self, shape: &[usize], dtype: Dtype) -> Result<Option<UsmArray>> {
         let layout = Layout::contiguous(shape, Order::C)?;
-        let Some(memory) = self.call.fresh(layout.len(), dtype)? else { return Ok(None) };
+        let Some(memory) = self.call.fresh(layout.len(), dtype, self.call.kind())? else { return Ok(None) };
         let (elements, queue) = (Elements::Memory(memory.into()), self.queue.clone());
         // Made where it is returned, as by `Fresh::array`.
         Ok(Some(UsmArray { elements, layout, dtype, queue, writable: true }))
@@ -575,7 +593,9 @@ impl<'a> OnRow<'a> {
     /// # Errors
     /// What the allocation reports.
     pub(crate) fn fresh_some(&self, most: usize, dtype: Dtype) -> Result<Option<UsmArray>> {
-        let Some((memory, count)) = self.call.fresh_some(most, dtype)? else { return Ok(None) };
+        let Some((memory, count)) = self.call.fresh_some(most, dtype, self.call.kind())? else {
+            return Ok(None);
+        };
         let (layout, queue) = (Layout::contiguous(&[count], Order::C)?, self.queue.clone());
         Ok(Some(UsmArray::of(Elements::Memory(memory.into()), layout, dtype, queue)))
     }

@@ -34,13 +34,22 @@ fn magnitudes(x: &UsmArray) -> Result<UsmArray> {
     x.astype(out)?.unary(Op::Abs)
 }
 
+/// How the largest of magnitudes is found, or the smallest. Of nothing, no magnitude is above 0.
+fn extreme(x: &UsmArray, largest: bool) -> Reduction {
+    match largest {
+        true if x.is_empty() => Reduction::Sum,
+        true => Reduction::Max,
+        false => Reduction::Min,
+    }
+}
+
 /// The norm of vectors along axes (`None`: of all elements): (Σ|x|^order)^(1/order); the largest magnitude for an infinite
-/// order, the smallest for a negative infinite one, and how many elements are other than zero for 0. Integers become the
+/// order (0 of none), the smallest for a negative infinite one, and how many elements are other than zero for 0. Integers become the
 /// default floating dtype; the result is real. That of order 2 is computed without overflow on the way. It is computed on
 /// the array's device.
 ///
 /// # Errors
-/// [`Error::Axis`] for an axis out of range or named twice, [`Error::Value`] for the largest or smallest of no elements.
+/// [`Error::Axis`] for an axis out of range or named twice, [`Error::Value`] for the smallest of no elements.
 pub fn vector_norm<A: NumericArray>(
     x: &A,
     order: f64,
@@ -60,8 +69,7 @@ fn vectors(x: &UsmArray, order: f64, axes: Option<&[isize]>, keepdims: bool) -> 
     }
     let size = magnitudes(x)?;
     if order.is_infinite() {
-        let reduction = if order > 0.0 { Reduction::Max } else { Reduction::Min };
-        return size.reduce(reduction, axes, keepdims);
+        return size.reduce(extreme(x, order > 0.0), axes, keepdims);
     }
     if order == 1.0 {
         return size.reduce(Reduction::Sum, axes, keepdims);
@@ -74,7 +82,7 @@ fn vectors(x: &UsmArray, order: f64, axes: Option<&[isize]>, keepdims: bool) -> 
 /// Norms by singular values need an array that the processor reaches; the others are computed on the array's device.
 ///
 /// # Errors
-/// See the [module](super); [`Error::Value`] for another order, or for the largest or smallest of nothing.
+/// See the [module](super); [`Error::Value`] for another order, or for the smallest of nothing.
 pub fn matrix_norm<A: NumericArray>(x: &A, norm: impl Into<MatrixNorm>, keepdims: bool) -> Result<A::Real> {
     A::real_from(matrices(x.untyped(), norm.into(), keepdims)?)
 }
@@ -90,7 +98,7 @@ fn matrices(x: &UsmArray, norm: MatrixNorm, keepdims: bool) -> Result<UsmArray> 
         MatrixNorm::Nuclear => 0.0,
         MatrixNorm::Order(order) => order,
     };
-    let extreme = if order > 0.0 { Reduction::Max } else { Reduction::Min };
+    let extreme = extreme(x, order > 0.0);
     let result = if norm == MatrixNorm::Nuclear || order.abs() == 2.0 {
         let (x, out) = computed(x)?;
         let reduction = if norm == MatrixNorm::Nuclear { Reduction::Sum } else { extreme };

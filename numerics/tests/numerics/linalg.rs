@@ -446,6 +446,17 @@ fn norms_powers_and_products_of_kronecker() {
     assert_eq!([0.0, 1.0, f64::INFINITY, f64::NEG_INFINITY].map(vector), [4.0, 10.0, 4.0, 1.0]);
     assert!((vector(3.0) - 100_f64.cbrt()).abs() < 1e-13);
 
+    // Of no elements, the largest magnitude is 0, and there is no smallest one.
+    let nothing = array(&[2, 0, 3], &[], Dtype::F32);
+    for order in [1.0, 2.0, f64::INFINITY] {
+        let norms = linalg::matrix_norm(&nothing, order, false).unwrap();
+        assert_eq!((norms.shape(), values(&norms)), (&[2][..], vec![C::new(0.0, 0.0); 2]), "{order}");
+        assert!(linalg::matrix_norm(&nothing, -order, false).is_err() || order == 1.0);
+    }
+    let norms = linalg::vector_norm(&nothing, f64::INFINITY, Some(&[1]), true).unwrap();
+    assert_eq!((norms.shape(), values(&norms)), (&[2, 1, 3][..], vec![C::new(0.0, 0.0); 6]));
+    assert!(matches!(linalg::vector_norm(&nothing, f64::NEG_INFINITY, None, false), Err(Error::Value(_))));
+
     for n in [-3, -1, 0, 1, 2, 5] {
         let power = matrices(&linalg::matrix_power(&x, n).unwrap()).remove(0);
         let whole = matrices(&linalg::matrix_power(&x, n.abs()).unwrap()).remove(0);

@@ -5,10 +5,15 @@
 //! any order, have the blocks of [`integer`](super::integer), and floats of a few rows and columns the loops of
 //! [`few`](super::few).
 
+use std::ops::Add;
+
+use bytemuck::Zeroable;
 use smallvec::SmallVec;
+use stridewise_core::memory::heap;
 use stridewise_core::{Complex, Dtype, LaunchPlan, MAX_PLAN_DIMS, ProductSide, Result};
 
 use super::few::few;
+use super::narrow::pairwise;
 use super::space::{Space, View};
 use super::vectors::Vectors;
 use super::{Address, Tuning, integer, split};
@@ -28,6 +33,15 @@ const PARTS_PER_THREAD: usize = 2;
 /// kernels cut the sums at other places, and the bits would depend on the number of parts.
 const PART_LEN: usize = 32;
 const LONG_PART_LEN: usize = 64;
+/// Sums of so many products are not cut by the kernels: then a few rows, or columns, do for the other side of a part, but for those
+/// products that the kernels have other loops for.
+const UNCUT: usize = 256;
+const FEW_LEN: usize = 4;
+/// Rows and columns at most of a product of which several threads do a part of each sum, as there are no parts of rows or columns.
+const SMALL_LEN: usize = 64;
+/// Products of such a part at least, and parts at most: neither depends on the number of threads, as the order of the sums does.
+const DEPTH: usize = 1 << 12;
+const DEPTHS: usize = 64;
 /// Bytes of traffic that a multiplication is worth, one in as many.
 const PER_BYTE: usize = 8;
 
@@ -45,6 +59,15 @@ pub(super) struct Product {
     pub(super) n: Side,
     pub(super) k: Side,
     batch: Space,
+}
+
+/// A floating type, real or complex.
+trait Number: Copy + Send + Sync + Zeroable + Add<Output = Self> + 'static {}
+impl<T: Copy + Send + Sync + Zeroable + Add<Output = T> + 'static> Number for T {}
+
+/// Where a part of a length begins, and the next one.
+fn cut(len: usize, parts: usize, part: usize) -> (usize, usize) {
+    (len * part / parts, len * (part + 1) / parts)
 }
 
 /// Multiplies two matrices on this thread: `from`, of `m` by `k` and `k` by `n` elements that lie row after row, or, transposed,
@@ -170,14 +193,14 @@ impl Product {
                     Dtype::F64 => self.float(at, (0.0_f64, 1.0), tuning),
                     Dtype::C64 => {
                         let number = |re| Complex::<f32>::new(re, 0.0);
-                        self.float(at, (number(0.0), number(1.0)), tuning);
+                        self.float(at, (number(0.0), number(1.0)), tuning)
                     }
                     Dtype::C128 => {
                         let number = |re| Complex::<f64>::new(re, 0.0);
-                        self.float(at, (number(0.0), number(1.0)), tuning);
+                        self.float(at, (number(0.0), number(1.0)), tuning)
                     }
-                    _ => integer::multiply(self, at, tuning)?,
-                }
+                    _ => integer::multiply(self, at, tuning),
+                }?;
             }
         }
         Ok(())
@@ -185,24 +208,70 @@ impl Product {
 
     /// # Safety
     /// The operands of this product are at the addresses; they are of `T`.
-    unsafe fn float<T: Copy + Send + Sync + 'static>(
-        &self,
-        at: [*mut u8; 3],
-        units: (T, T),
-        tuning: &Tuning,
-    ) {
-        let (rows, columns) = self.parts(tuning.threads);
+    unsafe fn float<T: Number>(&self, at: [*mut u8; 3], units: (T, T), tuning: &Tuning) -> Result<()> {
         let at = at.map(Address);
-        let cut = |len: usize, parts: usize, part: usize| (len * part / parts, len * (part + 1) / parts);
+        if let Some(parts) = self.depths() {
+            // SAFETY: the caller's contract.
+            return unsafe { self.deep(at, parts, units, tuning) };
+        }
+        let (rows, columns) = self.parts(tuning.threads);
         fork_join::share(rows * columns, tuning.threads, &|part| {
             let (m, n) = (cut(self.m.len, rows, part % rows), cut(self.n.len, columns, part / rows));
             let at = [A, B, OUT].map(|view| {
                 let ahead = m.0.cast_signed() * self.m.steps[view] + n.0.cast_signed() * self.n.steps[view];
                 at[view].at(0).wrapping_offset(ahead)
             });
+            let to = [self.m.steps[OUT], self.n.steps[OUT]];
             // SAFETY: the caller's contract, for some of the rows and columns, which no other part writes.
-            unsafe { self.block(at, [m.1 - m.0, n.1 - n.0], units) };
+            unsafe { self.block(at, [m.1 - m.0, n.1 - n.0, self.k.len], to, units) };
         });
+        Ok(())
+    }
+
+    /// Into how many parts each sum is cut, where it is.
+    fn depths(&self) -> Option<usize> {
+        let small = self.m.len.max(self.n.len) <= SMALL_LEN;
+        let parts = (self.k.len / DEPTH).min(DEPTHS);
+        (small && parts > 1).then_some(parts)
+    }
+
+    /// Multiplies matrices of a few rows and columns: parts of the sums, which are added up pairwise then.
+    ///
+    /// # Errors
+    /// There is no memory for the parts.
+    ///
+    /// # Safety
+    /// As for [`float`](Self::float).
+    unsafe fn deep<T: Number>(
+        &self,
+        at: [Address; 3],
+        parts: usize,
+        units: (T, T),
+        tuning: &Tuning,
+    ) -> Result<()> {
+        let (m, n, size) = (self.m.len, self.n.len, size_of::<T>());
+        let mut sums: Vec<T> = heap::zeroed("parts of sums", parts * m * n)?;
+        let to = Address(sums.as_mut_ptr().cast());
+        let steps = [n * size, size].map(usize::cast_signed);
+        let bytes = self.k.len / parts * (m + n) * size;
+        split::ranges(parts, 1, bytes, 1, tuning.threads, &|start, end| {
+            for part in start..end {
+                let (first, behind) = cut(self.k.len, parts, part);
+                let from = |view: usize| {
+                    at[view].at(0).wrapping_offset(first.cast_signed().wrapping_mul(self.k.steps[view]))
+                };
+                let at = [from(A), from(B), to.at(part * m * n * size)];
+                // SAFETY: the caller's contract, for some of the products of each sum; each part has sums of its own.
+                unsafe { self.block(at, [m, n, behind - first], steps, units) };
+            }
+        });
+        for (place, &sum) in pairwise(&mut sums, m * n).iter().enumerate() {
+            let (i, j) = ((place / n).cast_signed(), (place % n).cast_signed());
+            let to = at[OUT].at(0).wrapping_offset(i * self.m.steps[OUT] + j * self.n.steps[OUT]);
+            // SAFETY: the caller's contract: the output has an element for each row and column.
+            unsafe { *to.cast::<T>() = sum };
+        }
+        Ok(())
     }
 
     /// Into how many parts of rows and of columns one product of floats is divided.
@@ -212,10 +281,15 @@ impl Product {
         let wanted = if threads > 1 { (PARTS_PER_THREAD * threads).min(work / SMALL) } else { 1 };
         let (mut rows, mut columns) = (1, 1);
         while rows * columns < wanted {
-            let (by_rows, by_columns) = ([m / (2 * rows), n / columns], [m / rows, n / (2 * columns)]);
-            let fits = |[a, b]: [usize; 2]| a.min(b) >= PART_LEN && a.max(b) > LONG_PART_LEN;
+            let (by_rows, by_columns) = ([m / (2 * rows), n / columns], [n / (2 * columns), m / rows]);
+            let uncut = self.k.len <= UNCUT;
+            // Of the side that is divided, and of the other one.
+            let fits = |[a, b]: [usize; 2]| {
+                let both = a.min(b) >= PART_LEN && a.max(b) > LONG_PART_LEN;
+                both || (uncut && a > LONG_PART_LEN && b >= FEW_LEN)
+            };
             match (fits(by_rows), fits(by_columns)) {
-                (true, _) if by_rows[0] >= by_columns[1] || !fits(by_columns) => rows *= 2,
+                (true, _) if by_rows[0] >= by_columns[0] || !fits(by_columns) => rows *= 2,
                 (_, true) => columns *= 2,
                 _ => break,
             }
@@ -223,27 +297,30 @@ impl Product {
         (rows, columns)
     }
 
-    /// Multiplies some rows with some columns, on this thread.
+    /// Multiplies some rows with some columns, or parts of them, on this thread, to where the steps from row to row and from column
+    /// to column lead.
     ///
     /// # Safety
-    /// So many rows and columns of this product are at the addresses; they are of `T`.
+    /// So many rows and columns of this product, and products of each sum, are at the addresses; they are of `T`.
     unsafe fn block<T: Copy + 'static>(
         &self,
         at: [*mut u8; 3],
-        [rows, columns]: [usize; 2],
+        [rows, columns, depth]: [usize; 3],
+        to: [isize; 2],
         (zero, one): (T, T),
     ) {
-        let step = |side: &Side, view: usize| side.steps[view] / size_of::<T>().cast_signed();
+        let size = size_of::<T>().cast_signed();
+        let step = |side: &Side, view: usize| side.steps[view] / size;
         let Self { m, n, k, .. } = self;
         // SAFETY: the caller's contract: every element that the steps reach is the plan's; the output overlaps no input.
         unsafe {
             gemm::gemm(
                 rows,
                 columns,
-                k.len,
+                depth,
                 at[OUT].cast::<T>(),
-                step(n, OUT),
-                step(m, OUT),
+                to[1] / size,
+                to[0] / size,
                 false,
                 at[A].cast::<T>(),
                 step(k, A),

@@ -88,6 +88,10 @@ const GATHER_PS: usize = 600;
 
 /// Rough time of a plan on one thread, in nanoseconds: for the choice between the calling thread and the pool.
 pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
+    let total = u64::try_from(plan.len()).unwrap_or(u64::MAX);
+    if vectors::is_product(plan) {
+        return 50 + total.saturating_mul((READ_PS * plan.output_dtype(0).size()) as u64) / 1000;
+    }
     let mut picoseconds = family::cost_ps(plan);
     for (operand, dtype) in plan.inputs.iter().zip(plan.program.inputs()) {
         let dense = operand.strides.last().is_none_or(|s| (0..=1).contains(s));
@@ -104,7 +108,6 @@ pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
     for step in plan.program.steps() {
         picoseconds += step_ps(step.op, step.dtype);
     }
-    let total = u64::try_from(plan.len()).unwrap_or(u64::MAX);
     50 + total.saturating_mul(u64::try_from(picoseconds).unwrap_or(u64::MAX)) / 1000
 }
 

@@ -1,7 +1,9 @@
-//! [Products of a vector](super::vectors) with a matrix of a few columns, whose rows lie closely: the sums of all columns are kept in registers while
-//! its rows are read one after another. Column by column each line of the cache would be read as often as it has elements.
+//! [Products of a vector](super::vectors) with a matrix of a few columns, whose rows lie closely: of a vector from the left, the sums of
+//! all columns are kept in registers while its rows are read one after another; of one from the right, each row is multiplied with
+//! it in a register and added up there. Column by column each line of the cache would be read as often as it has elements.
 
 use std::marker::PhantomData;
+use std::ops::Add;
 
 use super::entry::{Kernel, StepFn, entry};
 use super::vectors::{Number, Steps};
@@ -13,6 +15,8 @@ pub(super) const ROWS: usize = 1024;
 const APART: usize = 4;
 /// Fewer rows are left to others.
 pub(super) const LEAST: usize = 64;
+/// Columns at most.
+pub(super) const MOST: usize = 16;
 
 /// The function for a matrix of so many columns.
 pub(super) fn kernel<T: Number>(columns: usize, isa: Isa) -> Option<StepFn> {
@@ -69,4 +73,72 @@ impl<T: Number, const N: usize> Kernel for Sums<T, N> {
             }
         }
     }
+}
+
+/// The function for a vector from the right of a matrix of so many columns.
+pub(super) fn rows_kernel<T: Number>(columns: usize, isa: Isa) -> Option<StepFn> {
+    Some(match columns {
+        2 => entry::<Rows<T, 2>>(isa),
+        3 => entry::<Rows<T, 3>>(isa),
+        4 => entry::<Rows<T, 4>>(isa),
+        5 => entry::<Rows<T, 5>>(isa),
+        6 => entry::<Rows<T, 6>>(isa),
+        7 => entry::<Rows<T, 7>>(isa),
+        8 => entry::<Rows<T, 8>>(isa),
+        16 => entry::<Rows<T, 16>>(isa),
+        _ => return None,
+    })
+}
+
+/// The sums of the products of `len` rows with a vector. Sources: the vector, the matrix, and [`Steps`], of which the first is the
+/// output's.
+struct Rows<T, const N: usize>(PhantomData<T>);
+
+impl<T: Number, const N: usize> Kernel for Rows<T, N> {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [vector, b, steps]: [*const u8; 3], _: u32, len: usize) {
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            let &Steps { vector: to, matrix, .. } = &*steps.cast::<Steps>();
+            let vector = *vector.cast::<[T; N]>();
+            for i in 0..len.cast_signed() {
+                let row = &*b.offset(i * matrix).cast::<[T; N]>();
+                let mut products = vector;
+                let mut j = 0;
+                while j < N {
+                    products[j] = products[j] * row[j];
+                    j += 1;
+                }
+                // Halves are added up, in the same order at every level.
+                let mut width = N;
+                while width > 1 {
+                    let half = width.div_ceil(2);
+                    let mut j = 0;
+                    while j < width / 2 {
+                        products[j] = products[j] + products[j + half];
+                        j += 1;
+                    }
+                    width = half;
+                }
+                *dst.offset(i * to).cast::<T>() = products[0];
+            }
+        }
+    }
+}
+
+/// Adds up rows of a length pairwise, with the first two first.
+pub(super) fn pairwise<T: Copy + Add<Output = T>>(all: &mut [T], len: usize) -> &[T] {
+    let mut count = all.len() / len;
+    while count > 1 {
+        for pair in 0..count / 2 {
+            for j in 0..len {
+                all[pair * len + j] = all[2 * pair * len + j] + all[(2 * pair + 1) * len + j];
+            }
+        }
+        if count % 2 == 1 {
+            all.copy_within((count - 1) * len..count * len, count / 2 * len);
+        }
+        count = count.div_ceil(2);
+    }
+    &all[..len]
 }

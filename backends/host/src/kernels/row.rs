@@ -97,6 +97,17 @@ pub(crate) unsafe fn run_row(row: &Row, tuning: &Tuning) -> Option<usize> {
             RowWork::Search { right } => searched(row, Found::Place { right }, tuning),
             RowWork::Contains { invert } => searched(row, Found::Whether { not: invert }, tuning),
             RowWork::Scan { fold } => scan_row(row, fold),
+            RowWork::Range { start } => {
+                entry::<Range>(tuning.isa)(
+                    target.at,
+                    (&raw const start).cast(),
+                    NOTHING,
+                    NOTHING,
+                    0,
+                    target.len,
+                );
+                Some(target.len)
+            }
             RowWork::Product { extents, transposed } => {
                 let from = [first.at, second.at];
                 let done = contract::multiply(dtype, target.at, from, extents, transposed, tuning);
@@ -152,6 +163,24 @@ impl Kernel for Outside {
             let places = std::slice::from_raw_parts(places.cast::<i64>(), len);
             let outside = |&place: &i64| u64::from(from_start(place, extent) >= extent);
             *dst.cast::<u64>() = places.iter().map(outside).sum::<u64>();
+        }
+    }
+}
+
+/// A source that a function has not.
+const NOTHING: *const u8 = std::ptr::null();
+
+/// Numbers, from the one that is the first source on.
+struct Range;
+impl Kernel for Range {
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [start, ..]: [*const u8; 3], _: u32, len: usize) {
+        // SAFETY: for all of this function: the caller's contract.
+        unsafe {
+            let (to, start) = (dst.cast::<u64>(), start.cast::<u64>().read());
+            for i in 0..len {
+                to.add(i).write(start.wrapping_add(i as u64));
+            }
         }
     }
 }

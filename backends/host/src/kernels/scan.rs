@@ -29,6 +29,8 @@ const SHORT: usize = 16;
 const COLUMN_BYTES: usize = 4 << 10;
 /// Threads from which on a row is scanned twice, first for what its blocks come to.
 const ENOUGH_THREADS: usize = 3;
+/// Blocks for each thread that are scanned before what is before them is added: they are still in the second-level cache then.
+const NEAR: usize = 8;
 /// Flag of the kernel: the first element begins the running value.
 const BEGIN: u32 = 1;
 
@@ -55,6 +57,55 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> Kernel for Run<P, W> {
             }
             carry.write_unaligned(P::put(value));
         }
+    }
+}
+
+/// Blocks of floats that a thread scans next to each other: of each, an element waits for the one before it.
+const BESIDE: usize = 4;
+
+/// Scans runs of the same length, next to each other. `dst`: the running values; sources: the elements; the values so far, also
+/// written.
+type BesideFn = unsafe fn([*mut u8; BESIDE], [*const u8; BESIDE], &mut [Carry; BESIDE], u32, usize);
+
+/// # Safety
+/// As for [`Run`], of each of them, apart from each other.
+unsafe fn beside<P: Plain, W: Apply<P::Value, 2, Out = P::Value>>(
+    dst: [*mut u8; BESIDE],
+    src: [*const u8; BESIDE],
+    carries: &mut [Carry; BESIDE],
+    flags: u32,
+    len: usize,
+) {
+    let (dst, src) = (dst.map(|at| at.cast::<P::Mem>()), src.map(|at| at.cast::<P::Mem>()));
+    // SAFETY: for all of this function: `len` elements of each, at least one; there is room for a value in a carry.
+    unsafe {
+        let mut values = [0; BESIDE].map(|_: u8| P::get(*src[0]));
+        for k in 0..BESIDE {
+            values[k] = P::get(*src[k]);
+            if flags & BEGIN == 0 {
+                let so_far = carries[k].as_ptr().cast::<P::Mem>().read_unaligned();
+                values[k] = W::f([P::get(so_far), values[k]]);
+            }
+            *dst[k] = P::put(values[k]);
+        }
+        for i in 1..len {
+            for k in 0..BESIDE {
+                values[k] = W::f([values[k], P::get(*src[k].add(i))]);
+                *dst[k].add(i) = P::put(values[k]);
+            }
+        }
+        for (carry, value) in carries.iter_mut().zip(values) {
+            carry.as_mut_ptr().cast::<P::Mem>().write_unaligned(P::put(value));
+        }
+    }
+}
+
+/// The function for sums of floats.
+fn running_beside(op: Op, dtype: Dtype) -> Option<BesideFn> {
+    match (op, dtype) {
+        (Op::Add, Dtype::F32) => Some(beside::<f32, ByNum<define::Add>>),
+        (Op::Add, Dtype::F64) => Some(beside::<f64, ByNum<define::Add>>),
+        _ => None,
     }
 }
 
@@ -127,6 +178,8 @@ struct Scan {
     other: Space,
     acc: Dtype,
     run: StepFn,
+    /// For several blocks at once.
+    beside: Option<BesideFn>,
     combine: StepFn,
     /// Whether values are the same however a row is cut.
     exact: bool,
@@ -191,6 +244,17 @@ pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) -> Result<
         });
     }
     let Some(scan) = Scan::new(plan, op, along, rows, tuning) else { return Ok(()) };
+    if count <= tuning.threads
+        && scan.blocks() >= BESIDE
+        && let Some(beside) = scan.beside.filter(|_| scan.direct)
+    {
+        let bytes = bytes.saturating_mul(scan.block);
+        for row in 0..count {
+            // SAFETY: the caller's contract.
+            unsafe { scan.row_beside(row, beside, bytes, tuning.threads) }?;
+        }
+        return Ok(());
+    }
     if count < tuning.threads && tuning.threads >= ENOUGH_THREADS && len / scan.block >= tuning.threads {
         for row in 0..count {
             // SAFETY: the caller's contract.
@@ -227,6 +291,7 @@ impl Scan {
         let whole = op == Op::Multiply && matches!(acc.kind(), DtypeKind::Float | DtypeKind::Complex);
         Some(Self {
             run: running(op, acc)?,
+            beside: running_beside(op, acc),
             exact: acc.kind().is_integer(),
             direct: acc == value && lane.access(inputs) == Access::Contiguous,
             combine: resolve(op, acc, acc, tuning.isa)?.run,
@@ -353,6 +418,108 @@ impl Scan {
             }
         }
         carry
+    }
+
+    /// Scans a row, several blocks by themselves next to each other; then what is before them is put before their values. In as many
+    /// blocks at a time as the caches have, by several threads.
+    ///
+    /// # Errors
+    /// As for [`scan`].
+    ///
+    /// # Safety
+    /// The plan's contract; running values are the output's elements.
+    unsafe fn row_beside(&self, row: usize, beside: BesideFn, bytes: usize, threads: usize) -> Result<()> {
+        let blocks = self.blocks();
+        let base = self.other.seek(row);
+        let mut before: Option<Carry> = None;
+        let near = NEAR * threads.max(1);
+        let mut carries: Vec<Carry> = heap::zeroed("scratch of a scan", near)?;
+        for first in (0..blocks).step_by(near) {
+            let count = near.min(blocks - first);
+            let to = Address(carries.as_mut_ptr().cast());
+            split::try_ranges(count.div_ceil(BESIDE), 1, BESIDE * bytes, 1, threads, &|start, end| {
+                let mut workers = [self.worker()?, self.worker()?, self.worker()?, self.worker()?];
+                let base = self.other.seek(row);
+                for block in (start * BESIDE..count.min(end * BESIDE)).step_by(BESIDE) {
+                    let number = BESIDE.min(count - block);
+                    // SAFETY: the caller's contract; each block's values and carry are written by one thread.
+                    unsafe {
+                        let totals = self.blocks_beside(&mut workers, &base, first + block, number, beside);
+                        for (k, total) in totals[..number].iter().enumerate() {
+                            to.at((block + k) * size_of::<Carry>()).cast::<Carry>().write(*total);
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+            // From what each comes to, to what all before it come to.
+            for carry in &mut carries[..count] {
+                let through = self.join(before.as_ref(), carry);
+                *carry = before.unwrap_or_default();
+                before = Some(through);
+            }
+            let carries = &carries[..count];
+            let output = self.lane.code.operands();
+            let at = Address(base.at[output]);
+            split::ranges(count, 1, bytes, 1, threads, &|start, end| {
+                for (block, carry) in (start..end).zip(&carries[start..end]).filter(|(k, _)| first + k > 0) {
+                    let from = (first + block) * self.block;
+                    let len = self.block.min(self.lane.space.len() - from);
+                    let (to, carry) = (at.at(from * self.acc.size()), Aligned(*carry));
+                    // SAFETY: the caller's contract; the values of the block are the output's elements.
+                    unsafe { (self.combine)(to, carry.0.as_ptr(), to, to, u32::from(len > 1), len) };
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Scans blocks of a row by themselves, into the output; what each comes to.
+    ///
+    /// # Safety
+    /// As for [`block`](Self::block); running values are the output's elements.
+    unsafe fn blocks_beside(
+        &self,
+        workers: &mut [Worker; BESIDE],
+        base: &Cursor,
+        first: usize,
+        count: usize,
+        beside: BesideFn,
+    ) -> [Carry; BESIDE] {
+        let mut totals = [[0; 16]; BESIDE];
+        if count < BESIDE || (first + BESIDE) * self.block > self.lane.space.len() {
+            for (k, total) in totals[..count].iter_mut().enumerate() {
+                // SAFETY: the caller's contract.
+                *total = unsafe { self.block(&mut workers[0], base, first + k, None, true) };
+            }
+            return totals;
+        }
+        let (space, output) = (&self.lane.space, self.lane.code.operands());
+        let mut cursors = [0, 1, 2, 3].map(|k| {
+            let mut cursor = space.seek((first + k) * self.block);
+            for (at, base) in cursor.at[..space.views.len()].iter_mut().zip(&base.at) {
+                *at = base.wrapping_add(at.addr());
+            }
+            cursor
+        });
+        let (mut done, mut flags) = (0, BEGIN);
+        while done < self.block {
+            let len = self.width.min(self.block - done);
+            let mut from = [std::ptr::null(); BESIDE];
+            for ((from, worker), cursor) in from.iter_mut().zip(workers.iter_mut()).zip(&cursors) {
+                // SAFETY: the caller's contract; a tile holds `width` values.
+                *from = unsafe { self.tile(worker, cursor, len) };
+            }
+            let to = [0, 1, 2, 3].map(|k: usize| cursors[k].at[output]);
+            // SAFETY: the caller's contract; blocks are disjoint.
+            unsafe { beside(to, from, &mut totals, flags, len) };
+            flags = 0;
+            done += len;
+            if done < self.block {
+                cursors.iter_mut().for_each(|cursor| space.advance(cursor, len));
+            }
+        }
+        totals
     }
 
     /// Scans a row by several threads: first what each block comes to, then the blocks.

@@ -63,28 +63,44 @@ pub(super) struct Steps {
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn vectors(plan: &LaunchPlan, tuning: &Tuning) -> Result<bool> {
-    let Some(product) = plan.vector_product().filter(|product| !product.converted) else { return Ok(false) };
-    let (matrix, vector) = (product.matrix, 1 - product.matrix);
-    let bytes = |step: isize| step.wrapping_mul(product.dtype.size().cast_signed());
-    let product = Vectors {
-        dtype: product.dtype,
-        n: product.n.len,
-        k: product.k.len,
-        vector: plan.inputs[vector].ptr.as_ptr(),
-        matrix: plan.inputs[matrix].ptr.as_ptr(),
-        out: plan.outputs[0].ptr.as_ptr(),
-        steps: [
-            bytes(product.k.steps[vector]),
-            bytes(product.n.steps[matrix]),
-            bytes(product.k.steps[matrix]),
-            bytes(product.n.steps[2]),
-        ],
-    };
-    // SAFETY: the caller's contract.
-    unsafe { product.multiply(tuning) }
+    match Vectors::of_plan(plan) {
+        // SAFETY: the caller's contract.
+        Some(product) => unsafe { product.multiply(tuning) },
+        None => Ok(false),
+    }
+}
+
+/// Whether a plan is such a product, in which each element of the matrix takes as long as to read it.
+pub(super) fn is_product(plan: &LaunchPlan) -> bool {
+    let reads = |product: Vectors| product.steps[1..3].contains(&product.dtype.size().cast_signed());
+    Vectors::of_plan(plan).is_some_and(reads)
 }
 
 impl Vectors {
+    /// The product that a reduction is.
+    fn of_plan(plan: &LaunchPlan) -> Option<Self> {
+        let product = plan.vector_product().filter(|product| !product.converted)?;
+        if !matches!(product.dtype, Dtype::F32 | Dtype::F64) {
+            return None;
+        }
+        let (matrix, vector) = (product.matrix, 1 - product.matrix);
+        let bytes = |step: isize| step.wrapping_mul(product.dtype.size().cast_signed());
+        Some(Self {
+            dtype: product.dtype,
+            n: product.n.len,
+            k: product.k.len,
+            vector: plan.inputs[vector].ptr.as_ptr(),
+            matrix: plan.inputs[matrix].ptr.as_ptr(),
+            out: plan.outputs[0].ptr.as_ptr(),
+            steps: [
+                bytes(product.k.steps[vector]),
+                bytes(product.n.steps[matrix]),
+                bytes(product.k.steps[matrix]),
+                bytes(product.n.steps[2]),
+            ],
+        })
+    }
+
     /// Whether there is a function for it, which has multiplied then.
     ///
     /// # Errors
@@ -119,6 +135,8 @@ impl Vectors {
                         self.sums::<T>(entry::<Sums<T>>(tuning.isa), (ROWS, kept), tuning)?;
                     }
                 }
+            } else if let Some(run) = self.short_rows::<T>(tuning).filter(|_| rows == size) {
+                self.rows::<T>(run, tuning);
             } else if rows == size && vector == size {
                 self.dots::<T>(tuning);
             } else {
@@ -163,24 +181,38 @@ impl Vectors {
         if straight {
             return Ok(());
         }
-        // Pairwise.
-        let mut count = parts;
-        while count > 1 {
-            for pair in 0..count / 2 {
-                for j in 0..n {
-                    all[pair * n + j] = all[2 * pair * n + j] + all[(2 * pair + 1) * n + j];
-                }
-            }
-            if count % 2 == 1 {
-                all.copy_within((count - 1) * n..count * n, count / 2 * n);
-            }
-            count = count.div_ceil(2);
-        }
-        for (j, &sum) in (0_isize..).zip(&all[..n]) {
+        for (j, &sum) in (0_isize..).zip(narrow::pairwise(&mut all, n)) {
             // SAFETY: the caller's contract: the output has an element for each column.
             unsafe { *self.out.wrapping_offset(j * out).cast::<T>() = sum };
         }
         Ok(())
+    }
+
+    /// The function for rows of as many elements, of which there are many.
+    fn short_rows<T: Number>(&self, tuning: &Tuning) -> Option<StepFn> {
+        narrow::rows_kernel::<T>(self.k, tuning.isa).filter(|_| self.n >= narrow::LEAST)
+    }
+
+    /// Multiplies each short row of the matrix, seen the other way round, with the vector.
+    ///
+    /// # Safety
+    /// As for [`of`](Self::of); the elements of the rows are beside each other, and the function is for as many.
+    unsafe fn rows<T: Number>(&self, run: StepFn, tuning: &Tuning) {
+        let [step, matrix, _, out] = self.steps;
+        let mut vector = [T::zeroed(); narrow::MOST];
+        for (i, element) in (0_isize..).zip(&mut vector[..self.k]) {
+            // SAFETY: the caller's contract: the vector has an element for each column.
+            *element = unsafe { *self.vector.wrapping_offset(step.wrapping_mul(i)).cast::<T>() };
+        }
+        let (vector, steps) =
+            (Address(vector.as_mut_ptr().cast()), Steps { vector: out, matrix, columns: self.k });
+        let bytes = (self.k + 1) * size_of::<T>();
+        split::ranges(self.n, 1, bytes, split::GRAIN, tuning.threads, &|start, end| {
+            let at = |of: *mut u8, step: isize| of.wrapping_offset(step.wrapping_mul(start.cast_signed()));
+            let (to, rows) = (at(self.out, out), at(self.matrix, matrix));
+            // SAFETY: the caller's contract: so many rows are there, each with an element of the output.
+            unsafe { run(to, vector.at(0), rows, (&raw const steps).cast(), 0, end - start) };
+        });
     }
 
     /// Multiplies each row of the matrix, seen the other way round, with the vector.

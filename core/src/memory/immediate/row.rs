@@ -79,7 +79,7 @@ impl<'a> RowCall<'a> {
     }
 
     /// The strongest kind of the sources' memory.
-    fn kind(&self) -> UsmKind {
+    pub(crate) fn kind(&self) -> UsmKind {
         self.memory.iter().flatten().fold(UsmKind::Host, |kind, of| kind.combine(of.allocation.kind()))
     }
 
@@ -103,12 +103,12 @@ impl<'a> RowCall<'a> {
         count
     }
 
-    /// Works into new memory for as many elements of a dtype. `None` where something stands against it, or fewer or more come of it.
+    /// Works into new memory of a kind for as many elements of a dtype. `None` where something stands against it, or fewer or more come of it.
     ///
     /// # Errors
     /// What the allocation reports.
-    pub(crate) fn fresh(&self, len: usize, dtype: Dtype) -> Result<Option<Arc<Allocation>>> {
-        let written = self.fresh_some(len, dtype)?;
+    pub(crate) fn fresh(&self, len: usize, dtype: Dtype, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
+        let written = self.fresh_some(len, dtype, kind)?;
         Ok(written.filter(|&(_, count)| count == len).map(|(memory, _)| memory))
     }
 
@@ -116,12 +116,17 @@ impl<'a> RowCall<'a> {
     ///
     /// # Errors
     /// What the allocation reports.
-    pub(crate) fn fresh_some(&self, most: usize, dtype: Dtype) -> Result<Option<(Arc<Allocation>, usize)>> {
+    pub(crate) fn fresh_some(
+        &self,
+        most: usize,
+        dtype: Dtype,
+        kind: UsmKind,
+    ) -> Result<Option<(Arc<Allocation>, usize)>> {
         if most == 0 {
             return Ok(None);
         }
         // Who holds memory waits for nothing, the pool's lock included.
-        let memory = fresh_memory(self.device, self.kind(), most * dtype.size(), BLOCK_ALIGN_BYTES)?;
+        let memory = fresh_memory(self.device, kind, most * dtype.size(), BLOCK_ALIGN_BYTES)?;
         let Some(out) = memory else { return Ok(None) };
         let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
         // SAFETY: as in `count`; nobody else has the memory that is written, and no source is in it.

@@ -108,9 +108,19 @@ fn larger_products() {
             check(dtype, &dims, [&[3, 1, 0], &[2, 3, 0], &[2, 1, 0]], 0, &mut rng);
         }
         // Vectors with matrices, whose rows or whose columns lie closely; few of either, too.
-        for dims in [[1, 1, 8, 5000], [1, 2, 1, 1024], [1, 1, 7, 70], [1, 16, 1, 4099], [1, 1, 3, 64]] {
+        for dims in [[1, 1, 8, 5000], [1, 2, 1, 1024], [1, 1, 7, 70], [1, 16, 1, 4099], [1, 1, 3, 64]]
+            .into_iter()
+            .chain([[1, 1000, 1, 8], [1, 1, 130, 3], [1, 70, 1, 16], [1, 65, 1, 5]])
+        {
             for spread in [0, 3, -1] {
                 check(dtype, &dims, [&[3, 1, 0], &[2, 3, 0], &[2, 1, 0]], spread, &mut rng);
+                check(dtype, &dims, [&[1, 3, 0], &[3, 2, 0], &[2, 1, 0]], spread, &mut rng);
+            }
+        }
+        // A few rows and columns of long sums, and long ones of short sums.
+        for dims in [[1, 8, 5, 9001], [1, 6, 1000, 8]] {
+            for spread in [0, 3, -1] {
+                check(dtype, &dims, [&[3, 1, 0], &[2, 3, 0], &[1, 2, 0]], spread, &mut rng);
                 check(dtype, &dims, [&[1, 3, 0], &[3, 2, 0], &[2, 1, 0]], spread, &mut rng);
             }
         }
@@ -130,6 +140,11 @@ fn the_same_bits_from_any_threads() {
             [1, 257, 300, 1000],
             [1, 1000, 3, 700],
             [1, 17, 5, 20_000],
+            [3, 8, 8, 9000],
+            [1, 8, 20_000, 8],
+            [1, 5000, 4, 200],
+            [1, 3000, 2, 30],
+            [1, 20_000, 1, 7],
             [1, 1, 700, 900],
             [1, 1, 8, 70_000],
             [7, 64, 64, 64],

@@ -456,3 +456,22 @@ fn elements_between_edges() {
         }
     }
 }
+
+#[test]
+fn numbers_in_order() {
+    let mut rng = Rng(9);
+    for len in LENGTHS {
+        for start in [0, 7, u64::MAX - 3] {
+            for &isa in Isa::available() {
+                let mut found = Array::dense(&[len + 1], Dtype::U64, &mut rng);
+                let mut expected = found.clone();
+                for i in 0..len {
+                    expected.memory.write(expected.byte(&[i]), Scalar::U64(start.wrapping_add(i as u64)));
+                }
+                let room = stretch(&mut found, len);
+                assert_eq!(run(isa, RowWork::Range { start }, Dtype::U64, [NONE; 2], room), Some(len));
+                assert!(found.memory.bytes() == expected.memory.bytes(), "{len} from {start}");
+            }
+        }
+    }
+}

@@ -135,6 +135,7 @@ fn long_rows_and_columns() {
             for (dims, forms) in [
                 (&[3 * BLOCK + 7][..], [0, 0]),
                 (&[12 * BLOCK], [0, 2]),
+                (&[13 * BLOCK + 5], [0, 0]),
                 (&[2, 5 * BLOCK], [3, 0]),
                 (&[17, BLOCK + 3], [1, 1]),
             ] {
