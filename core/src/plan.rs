@@ -87,6 +87,10 @@ pub enum Family {
     /// [`axes`](Family::Gather::axes), input `k + 1` does. Input 0's strides say the rest, and are 0 along dimensions
     /// that only the places run along. A place out of range is taken for the nearest in range. The program hands input 0
     /// on.
+    ///
+    /// Where the program has a second output, the gather is *checked*: that output is one element, of stride 0, which the
+    /// program's value, a constant, is written to where a place is out of range, and which else stays as it is; and a
+    /// negative place counts from the end of its axis.
     Gather {
         /// The axes of input 0 that places are named of.
         axes: SmallVec<[IndexedAxis; 2]>,
@@ -158,6 +162,13 @@ pub enum Family {
         /// There is no input but the mask, and no other dimension; the output holds the numbers, as `int64`, of the true
         /// elements in row-major order.
         indices: bool,
+    },
+    /// The elements of input 0, of one dimension, that differ from the one before, and the first, one after another along an axis
+    /// of the output. NaN differs from everything. The program hands its input on; it has a second output, of `int64` and
+    /// stride 0, which is how many there are, whatever its value.
+    Runs {
+        /// The axis of the output: as long as the dimension.
+        axis: IndexedAxis,
     },
     /// The reverse of [`Compress`](Family::Compress): the elements of input 0, one after another along its axis, go to the
     /// elements of the output at which the mask, input 1, is true. The rest of the output stays as it is.

@@ -398,8 +398,8 @@ impl Device for OpenClDevice {
         self.shared.programs.bundle(source, options)
     }
 
-    fn takes_stages(&self) -> bool {
-        true
+    fn most_stages(&self) -> usize {
+        3
     }
 
     fn supports(&self, plan: &LaunchPlan) -> Support {

@@ -489,6 +489,36 @@ impl Memory {
             .map_err(|code| failed("clEnqueueCopy", format!("{bytes} bytes from {src:?} to {dst:?}"), code))
     }
 
+    /// Whether a copy is a read of a buffer to memory of the host.
+    pub(crate) fn is_read(&self, dst: UsmPtr, src: UsmPtr) -> bool {
+        matches!(self.place(src), Place::Object(..)) && !self.contains(dst)
+    }
+
+    /// Copies a buffer's bytes to memory of the host, and returns when they are there.
+    ///
+    /// # Safety
+    /// The ranges are valid, and nothing else uses the host's; the waits are events of this context.
+    pub(crate) unsafe fn read(
+        &self,
+        queue: &CommandQueue,
+        dst: UsmPtr,
+        src: UsmPtr,
+        bytes: usize,
+        waits: &[cl_event],
+    ) -> Result<(), i32> {
+        let (count, list) = wait_list(waits);
+        let Place::Object(from, start) = self.place(src) else {
+            return Err(opencl3::error_codes::CL_INVALID_MEM_OBJECT);
+        };
+        let to = dst.as_ptr().cast();
+        // SAFETY: the ranges are valid by this function's contract, and the object is live: its memory is allocated.
+        let event = unsafe {
+            cq::enqueue_read_buffer(queue.raw(), from, CL_BLOCKING, start, bytes, to, count, list)
+        }?;
+        drop(EventObject::new(event));
+        Ok(())
+    }
+
     /// Enqueues a fill of memory of this device.
     ///
     /// # Safety

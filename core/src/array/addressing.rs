@@ -1,5 +1,7 @@
 //! Gathers and scatters: elements at the places that arrays of indices name.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use smallvec::SmallVec;
 
 use super::{ArrayOrScalar, UsmArray, elementwise};
@@ -80,22 +82,13 @@ fn in_range(indices: &UsmArray, extent: usize, mode: IndexMode) -> Result<UsmArr
     }
 }
 
-/// What is made of indices while it is found out whether all are below an extent; `None` where one is not, or where there is
-/// nothing to gain. On a device apart, who waits for what was found before anything else begins waits twice.
-pub(super) fn meanwhile<R>(
-    indices: &UsmArray,
-    extent: usize,
-    make: impl FnOnce(UsmArray) -> Result<R>,
-) -> Result<Option<R>> {
+/// Indices of a device apart whose check may be left to the gather ([`Addressing::gather_checking`]), as `int64`; `None` where
+/// it may not, or where there is nothing to gain. Who waits for the check before anything else begins waits twice there.
+pub(super) fn unchecked(indices: &UsmArray, extent: usize) -> Result<Option<UsmArray>> {
     let apart = indices.device().info().usm(UsmKind::Device) != UsmSupport::Guarded;
-    if !apart || !indices.dtype().kind().is_integer() || indices.is_empty() || extent == 0 {
-        return Ok(None);
-    }
-    // Negative indices, seen as unsigned, are beyond every extent.
-    let largest = indices.reduce_as(Reduction::Max, None, false, Some(Dtype::U64))?;
-    let made = make(indices.astype(Dtype::I64)?)?;
-    let below = largest.item()?.get().is_some_and(|largest: u64| largest < extent as u64);
-    Ok(below.then_some(made))
+    // Some of `uint64` would be negative as `int64`.
+    let fits = indices.dtype().kind().is_integer() && indices.dtype() != Dtype::U64;
+    (apart && fits && !indices.is_empty() && extent > 0).then(|| indices.astype(Dtype::I64)).transpose()
 }
 
 /// Indices that are in range, counted from the start.
@@ -157,8 +150,8 @@ impl Addressing {
         self.places.iter().map(|places| places.axis).collect()
     }
 
-    /// The program that hands elements on, beside as many indices.
-    fn program(&self, dtype: Dtype) -> Result<Program> {
+    /// The program that hands elements on, beside as many indices; and that tells a number, where there is one.
+    fn program(&self, dtype: Dtype, told: Option<u32>) -> Result<Program> {
         if self.places.len() >= MAX_INPUTS {
             return Err(Error::unsupported(
                 "indices",
@@ -173,6 +166,10 @@ impl Addressing {
             builder.input(Dtype::I64)?;
         }
         builder.output(element)?;
+        if let Some(number) = told {
+            let number = builder.constant(Scalar::U32(number))?;
+            builder.output(number)?;
+        }
         builder.finish()
     }
 
@@ -191,7 +188,7 @@ impl Addressing {
         let mut inputs: SmallVec<[Walk<'a>; 2]> = SmallVec::new();
         inputs.push(walk(from.0, 0));
         inputs.extend(self.places.iter().enumerate().map(|(k, places)| walk(&places.indices, k + 2)));
-        let program = self.program(from.0.dtype())?;
+        let program = self.program(from.0.dtype(), None)?;
         Ok(Pass { program, family, dims: space.shape.clone(), inputs, output: walk(to.0, 1) })
     }
 
@@ -202,6 +199,35 @@ impl Addressing {
         let family = Family::Gather { axes: self.axes() };
         self.pass(family, (source, &self.strides), (&out, out.strides()))?.submit(&queue, &[])?;
         Ok(out)
+    }
+
+    /// As [`gather`](Self::gather), with places that nobody has checked, negative ones counted from the end: the device does
+    /// it on the way. `None` where it has no such kernel, where a place is out of range, or where that cannot be told.
+    pub(super) fn gather_checking(&self, source: &UsmArray) -> Result<Option<UsmArray>> {
+        // Each has a number of its own, so what memory held before is taken for an answer at most once in a long while: then the
+        // places are looked at again.
+        static NUMBER: AtomicU32 = AtomicU32::new(1);
+        let (queue, kind) = self.placement(("self", source))?;
+        let out = UsmArray::empty(&queue, &self.dims, source.dtype(), kind)?;
+        let family = Family::Gather { axes: self.axes() };
+        let mut pass = self.pass(family, (source, &self.strides), (&out, out.strides()))?;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        pass.program = self.program(source.dtype(), Some(number))?;
+        if !pass.has_kernel(&queue) {
+            return Ok(None);
+        }
+        let kind = match queue.device().info().usm(UsmKind::Device) {
+            UsmSupport::Absent => kind,
+            _ => UsmKind::Device,
+        };
+        let told = UsmArray::empty(&queue, &[], Dtype::U32, kind)?;
+        pass.submit_telling(&queue, &told)?;
+        match told.item() {
+            Err(error @ Error::Interrupted(_)) => Err(error),
+            // A failure before: the result of a gather of places that were checked has it.
+            Err(_) => Ok(None),
+            Ok(found) => Ok((found != Scalar::U32(number)).then_some(out)),
+        }
     }
 
     /// Writes values, which broadcast to the space's shape, to the addressed elements of `target`, which the indices

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::addressing::{Addressing, IndexMode, Places, meanwhile, resolve};
+use super::addressing::{Addressing, IndexMode, Places, resolve, unchecked};
 use super::{ArrayOrScalar, UsmArray};
 use crate::backend::RowWork;
 use crate::dtype::{Dtype, Element};
@@ -110,9 +110,9 @@ impl UsmArray {
             Some(axis) => {
                 if mode == IndexMode::Check {
                     let number = normalize_axis("axis", axis, self.ndim())?;
-                    // A gather takes an index that is out of range for the nearest one.
-                    let early = |indices: Self| self.places_along(&indices, number).gather(self);
-                    if let Some(taken) = meanwhile(indices, self.shape()[number], early)? {
+                    if let Some(indices) = unchecked(indices, self.shape()[number])?
+                        && let Some(taken) = self.places_along(&indices, number).gather_checking(self)?
+                    {
                         return Ok(taken);
                     }
                 }

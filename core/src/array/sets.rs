@@ -10,8 +10,10 @@ use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::SliceItem;
 use crate::lazy::immediate::OnRow;
+use crate::lazy::{Pass, Walk};
 use crate::ops::Op;
-use crate::plan::IndexedAxis;
+use crate::plan::{Family, IndexedAxis};
+use crate::program::ProgramBuilder;
 use crate::promotion::{Weak, result_type};
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
@@ -97,6 +99,35 @@ impl Runs {
     }
 }
 
+/// The first of each run of equal elements, where the device finds them in one pass.
+fn firsts(sorted: &UsmArray) -> Result<Option<UsmArray>> {
+    let (queue, len) = (sorted.queue(), sorted.len());
+    let pass = |out| -> Result<Pass<'_>> {
+        let mut builder = ProgramBuilder::new();
+        let element = builder.input(sorted.dtype())?;
+        builder.output(element)?;
+        let count = builder.constant(Scalar::I64(0))?;
+        builder.output(count)?;
+        Ok(Pass {
+            program: builder.finish()?,
+            family: Family::Runs { axis: IndexedAxis { extent: len, stride: 1 } },
+            dims: sorted.shape().into(),
+            inputs: smallvec::smallvec![Walk::along(sorted)],
+            output: Walk { array: out, strides: smallvec::smallvec![0] },
+        })
+    };
+    if len == 0 || !pass(sorted)?.has_kernel(queue) {
+        return Ok(None);
+    }
+    let out = UsmArray::empty(queue, sorted.shape(), sorted.dtype(), sorted.usm_kind())?;
+    let count = UsmArray::empty(queue, &[], Dtype::I64, sorted.usm_kind())?;
+    pass(&out)?.submit_telling(queue, &count)?;
+    let count = count.item()?.get().unwrap_or(0_i64);
+    let values = out.slice(&range(None, Some(count as isize)))?;
+    // Memory for all elements is not kept for a few of them.
+    Ok(Some(if values.len() > len / 2 { values } else { values.copy()? }))
+}
+
 impl UsmArray {
     /// The row-major order of all elements when sorted, and the elements in it.
     fn flat_order(&self) -> Result<(Self, Runs)> {
@@ -113,7 +144,10 @@ impl UsmArray {
     /// As for [`sort`](Self::sort).
     pub fn unique_values(&self) -> Result<Self> {
         let sorted = self.reshape(&[-1])?.sort(0, false)?;
-        match sorted.runs_at_once(RowWork::Distinct, sorted.dtype())? {
+        if let Some(values) = sorted.runs_at_once(RowWork::Distinct, sorted.dtype())? {
+            return Ok(values);
+        }
+        match firsts(&sorted)? {
             Some(values) => Ok(values),
             None => Runs::of(sorted)?.values(),
         }

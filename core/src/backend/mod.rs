@@ -253,9 +253,9 @@ pub trait Device: Send + Sync {
     fn ends_commands(&self) -> bool {
         true
     }
-    /// Whether its queues take [`Command::Stages`].
-    fn takes_stages(&self) -> bool {
-        false
+    /// Stages of a [`Command::Stages`] that its queues take at most; 1 where they take no such command.
+    fn most_stages(&self) -> usize {
+        1
     }
     /// Calls a function with ranges that make up `0..len`, each once: on the calling thread and, where one is awake to help, on
     /// another of the device; or on all that compute nothing else. It returns when all calls have, and nothing in it waits for
@@ -444,7 +444,7 @@ pub enum Command {
     Launch(Vec<LaunchPlan>),
     /// Passes of which each may read what those of earlier stages write, as one unit with one event; those of one stage do not
     /// depend on each other. No pass writes what another one of any stage writes, nor what one of its own or an earlier stage
-    /// reads. Only for devices that say so ([`Device::takes_stages`]).
+    /// reads. Only for devices that take so many ([`Device::most_stages`]).
     Stages(Vec<Vec<LaunchPlan>>),
     /// A kernel that a user wrote.
     Kernel(Box<KernelLaunch>),

@@ -33,16 +33,19 @@ pub(crate) enum Target {
 /// Submits a pending node. The caller holds the queue's flush lock. `None` where there was nothing to do.
 pub(super) fn flush_locked(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Event>> {
     let guard = node.work();
+    let mut before = Vec::new();
     let part = match &*guard {
         None => return Ok(None),
         Some(Work::Fold(..)) => {
             drop(guard);
             return fold::flush(node, batch);
         }
-        Some(Work::Map(recorded)) => evaluate_part(&node.queue, recorded, Target::New(node.kind), batch)?,
+        Some(Work::Map(recorded)) => {
+            evaluate_part(&node.queue, recorded, Target::New(node.kind), &mut before, batch)?
+        }
     };
     let memory = Arc::clone(&part.output.allocation);
-    let event = submit(&node.queue, vec![part], &[], batch)?;
+    let event = submit(&node.queue, before, vec![part], &[], batch)?;
     drop(guard);
     node.settle(memory);
     Ok(Some(event))
@@ -55,9 +58,10 @@ pub(crate) fn assign(queue: &Queue, recorded: &Recorded, target: Target, depends
     }
     let (event, exported) = Batch::run(queue, |batch| {
         let _lock = queue.flush_lock();
-        let part = evaluate_part(queue, recorded, target.clone(), batch)?;
+        let mut before = Vec::new();
+        let part = evaluate_part(queue, recorded, target.clone(), &mut before, batch)?;
         let exported = part.is_exported();
-        Ok((submit(queue, vec![part], depends, batch)?, exported))
+        Ok((submit(queue, before, vec![part], depends, batch)?, exported))
     })?;
     if exported {
         complete(&event, depends)?
@@ -80,13 +84,14 @@ pub(crate) fn concat_parts(queue: &Queue, parts: &[Part], depends: &[Event]) -> 
     }
     let (event, exported) = Batch::run(queue, |batch| {
         let _lock = queue.flush_lock();
-        let mut evaluated = heap::with_capacity("arrays", parts.len())?;
+        let (mut before, mut evaluated) = (Vec::new(), heap::with_capacity("arrays", parts.len())?);
         for part in parts {
             // An intermediate that two parts keep is computed by both; the first one's memory stays.
-            evaluated.push(evaluate_part(queue, &part.recorded, part.target.clone(), batch)?);
+            let target = part.target.clone();
+            evaluated.push(evaluate_part(queue, &part.recorded, target, &mut before, batch)?);
         }
         let exported = evaluated.iter().any(Evaluated::is_exported);
-        Ok((submit(queue, evaluated, depends, batch)?, exported))
+        Ok((submit(queue, before, evaluated, depends, batch)?, exported))
     })?;
     if exported {
         complete(&event, depends)?
@@ -102,31 +107,30 @@ pub(crate) fn reduce(
     folding: &Folding,
     kind: UsmKind,
 ) -> Result<Arc<Allocation>> {
+    let evaluate = |batch: &mut Batch<'_>| {
+        let mut before = Vec::new();
+        let part = evaluate_fold(queue, recorded, folding, kind, &mut before, batch)?;
+        Ok((before, part))
+    };
     let in_memory = |array: &UsmArray| array.elements().get_memory().is_some();
     let mut evaluated = None;
     if queue.works_at_once() && recorded.arrays().all(in_memory) {
-        let part = Batch::run(queue, |batch| {
+        let (before, part) = Batch::run(queue, |batch| {
             let _lock = queue.flush_lock();
-            evaluate_fold(queue, recorded, folding, kind, batch)
+            evaluate(batch)
         })?;
-        if part.runs_at_once(queue) {
+        if before.is_empty() && part.runs_at_once(queue) {
             return Ok(part.output.allocation);
         }
-        evaluated = Some(part);
+        evaluated = Some((before, part));
     }
     let (allocation, event, exported) = Batch::run(queue, |batch| {
         let _lock = queue.flush_lock();
         // Where the submission has to be tried again, what was evaluated is gone.
-        let part = match evaluated.take() {
-            Some(part) => part,
-            None => evaluate_fold(queue, recorded, folding, kind, batch)?,
-        };
-        for array in recorded.arrays() {
-            array.elements().note_peek();
-        }
+        let (before, part) = evaluated.take().map_or_else(|| evaluate(batch), Ok)?;
         let allocation = Arc::clone(&part.output.allocation);
         let exported = part.is_exported();
-        Ok((allocation, submit(queue, vec![part], &[], batch)?, exported))
+        Ok((allocation, submit(queue, before, vec![part], &[], batch)?, exported))
     })?;
     if exported {
         complete(&event, &[])?
@@ -134,18 +138,21 @@ pub(crate) fn reduce(
     Ok(allocation)
 }
 
-/// Evaluates the fold of an expression: everything but the submission.
+/// Evaluates the fold of an expression, and `before` it the pending reductions that it reads: everything but the submission.
 pub(super) fn evaluate_fold(
     queue: &Queue,
     recorded: &Recorded,
     folding: &Folding,
     kind: UsmKind,
+    before: &mut Before,
     batch: &mut Batch<'_>,
 ) -> Result<Evaluated> {
     let shape = recorded.layout.shape();
     let settled = settle(queue, recorded, shape, true, None, batch)?;
-    let before = fold::evaluate(settled.folds.as_deref().unwrap_or_default(), batch)?;
-    let mut emission = Emission::new(&settled, &before);
+    let folds = settled.folds.as_deref().unwrap_or_default();
+    fold::evaluate(folds, before, batch)?;
+    let stage = stage_behind(folds, before);
+    let mut emission = Emission::new(&settled, before);
     let value = emission.value(recorded)?;
     let accumulator = emission.builder.dtype(value)?;
     emission.builder.output(value)?;
@@ -166,13 +173,25 @@ pub(super) fn evaluate_fold(
     } else {
         plan::reduce(&program, folding, shape, stored, &inputs, &output, &mut plans)?;
     }
-    Ok(Evaluated { before, plans, inputs, output, extras: SmallVec::new() })
+    for array in recorded.arrays() {
+        array.elements().note_peek();
+    }
+    Ok(Evaluated { stage, plans, inputs, output, extras: SmallVec::new() })
+}
+
+/// Pending reductions whose results are read in a submission, each behind those that it reads itself.
+pub(super) type Before = Vec<(Arc<Node>, Evaluated)>;
+
+/// The number of the stage that reads pending reductions.
+fn stage_behind(folds: &[Arc<Node>], before: &Before) -> usize {
+    let read = |node: &Arc<Node>| folds.iter().any(|fold| Arc::ptr_eq(fold, node));
+    before.iter().filter(|(node, _)| read(node)).map(|(_, part)| part.stage + 1).max().unwrap_or(0)
 }
 
 /// Plans with what they read and write.
 pub(super) struct Evaluated {
-    /// Pending reductions that the plans read the results of, to be computed before in the same submission.
-    before: Vec<(Arc<Node>, Evaluated)>,
+    /// The number of stages that come before.
+    stage: usize,
     plans: Vec<LaunchPlan>,
     inputs: SmallVec<[Input; 4]>,
     pub(super) output: Placed,
@@ -192,9 +211,7 @@ impl Evaluated {
 
     /// Computes on the calling thread what is one short plan of what is in memory. Whether it did; no lock may be held.
     fn runs_at_once(&self, queue: &Queue) -> bool {
-        let ([plan], true) = (self.plans.as_slice(), self.before.is_empty() && self.extras.is_empty()) else {
-            return false;
-        };
+        let ([plan], true) = (self.plans.as_slice(), self.extras.is_empty()) else { return false };
         let inputs: Option<SmallVec<[immediate::Source<'_>; MAX_OPERANDS]>> =
             self.inputs.iter().map(|input| input.memory().map(Placed::source)).collect();
         inputs.is_some_and(|inputs| immediate::run(queue.device(), plan, &inputs, self.output.source()))
@@ -205,20 +222,16 @@ impl Evaluated {
 /// read.
 pub(super) fn submit(
     queue: &Queue,
-    mut parts: Vec<Evaluated>,
+    before: Before,
+    parts: Vec<Evaluated>,
     depends: &[Event],
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
-    let (mut accesses, mut computed, mut before) = (Vec::new(), Vec::new(), Vec::new());
-    for part in &mut parts {
-        heap::extend("arrays", &mut before, std::mem::take(&mut part.before))?;
-    }
-    debug_assert!(
-        before.iter().all(|(_, part): &(_, Evaluated)| part.before.is_empty()),
-        "what is recorded is folded from memory"
-    );
+    let (mut accesses, mut computed) = (Vec::new(), Vec::new());
     let mut folded = heap::with_capacity("arrays", before.len())?;
-    let mut stages = [Vec::new(), Vec::new()];
+    let last = before.iter().map(|(_, part)| part.stage + 1).max().unwrap_or(0);
+    let mut stages = heap::with_capacity("stages", last + 1)?;
+    stages.resize_with(last + 1, Vec::new);
     let mut add = |plans: &mut Vec<LaunchPlan>, part: Evaluated| -> Result<()> {
         let read = part.inputs.iter().filter_map(Input::memory).map(|p| p.access(Mode::Read));
         let written = [&part.output].into_iter().chain(part.extras.iter().map(|(_, p)| p));
@@ -228,11 +241,11 @@ pub(super) fn submit(
     };
     for (node, part) in before {
         let memory = Arc::clone(&part.output.allocation);
-        add(&mut stages[0], part)?;
+        add(&mut stages[part.stage], part)?;
         folded.push((node, memory));
     }
     for part in parts {
-        add(&mut stages[1], part)?;
+        add(&mut stages[last], part)?;
     }
     let event = submit_stages(queue, stages, accesses, depends, batch)?;
     for (node, memory) in folded.into_iter().chain(computed) {
@@ -257,20 +270,21 @@ pub(super) fn submit_plans(
     }
 }
 
-/// As [`submit_plans`], of two stages, the second of which reads what the first one writes, if there is any.
+/// As [`submit_plans`], of stages, each of which reads what those before it write.
 fn submit_stages(
     queue: &Queue,
-    [first, second]: [Vec<LaunchPlan>; 2],
+    mut stages: Vec<Vec<LaunchPlan>>,
     accesses: Vec<Access>,
     depends: &[Event],
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
-    if first.is_empty() {
-        return submit_plans(queue, second, accesses, depends, batch);
+    stages.retain(|plans| !plans.is_empty());
+    if stages.len() <= 1 {
+        return submit_plans(queue, stages.pop().unwrap_or_default(), accesses, depends, batch);
     }
-    check_support(queue, &first)?;
-    check_support(queue, &second)?;
-    schedule::launch_stages(queue, vec![first, second], accesses, depends, batch)
+    stages.iter().try_for_each(|plans| check_support(queue, plans))?;
+    debug_assert!(stages.len() <= queue.device().backend().most_stages(), "the device takes no more");
+    schedule::launch_stages(queue, stages, accesses, depends, batch)
 }
 
 fn check_support(queue: &Queue, plans: &[LaunchPlan]) -> Result<()> {
@@ -287,17 +301,20 @@ fn check_support(queue: &Queue, plans: &[LaunchPlan]) -> Result<()> {
     Ok(())
 }
 
-/// Evaluates one elementwise expression: everything but the submission.
+/// Evaluates one elementwise expression, and `before` it the pending reductions that it reads: everything but the submission.
 fn evaluate_part(
     queue: &Queue,
     recorded: &Recorded,
     target: Target,
+    before: &mut Before,
     batch: &mut Batch<'_>,
 ) -> Result<Evaluated> {
     let shape = recorded.layout.shape();
     let settled = settle(queue, recorded, shape, false, target_allocation(&target), batch)?;
-    let before = fold::evaluate(settled.folds.as_deref().unwrap_or_default(), batch)?;
-    let mut emission = Emission::new(&settled, &before);
+    let folds = settled.folds.as_deref().unwrap_or_default();
+    fold::evaluate(folds, before, batch)?;
+    let stage = stage_behind(folds, before);
+    let mut emission = Emission::new(&settled, before);
     let value = emission.value(recorded)?;
     let order = if recorded.layout.is_c_contiguous() { Order::C } else { Order::F };
     let output = place(queue, target, shape, order, recorded.out)?;
@@ -329,7 +346,7 @@ fn evaluate_part(
             std::iter::once(&output).chain(extras.iter().map(|(_, p)| p)).cloned().collect();
         plan::map(&program, shape, &inputs, &outputs, &mut plans)?;
     }
-    Ok(Evaluated { before, plans, inputs, output, extras })
+    Ok(Evaluated { stage, plans, inputs, output, extras })
 }
 
 fn target_allocation(target: &Target) -> Option<&Arc<Allocation>> {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use smallvec::SmallVec;
 
 use super::UsmArray;
-use super::evaluate::{Evaluated, flush_locked, flush_own_readers};
+use super::evaluate::{Before, flush_locked, flush_own_readers};
 use super::plan::{Input, Placed};
 use super::{Node, Recorded, Source, Work};
 use crate::dtype::Dtype;
@@ -45,6 +45,9 @@ impl<T> ByNode<T> {
 /// The pending nodes of an expression that can be fused, with the references found to each.
 pub(super) struct Settled {
     references: ByNode<usize>,
+    /// Nodes below the reductions of `folds`, with the references to each from there: such reductions go with the submission,
+    /// and so do these references.
+    below: ByNode<usize>,
     /// Those that are held from outside, and become further outputs. Decided once: whoever looks through a queue's
     /// recorded nodes holds each for a moment.
     held: Vec<*const Node>,
@@ -66,9 +69,10 @@ pub(super) fn settle(
 ) -> Result<Settled> {
     loop {
         // What stages write is memory of their own.
-        let stages = overwritten.is_none() && queue.device().backend().takes_stages();
+        let stages = overwritten.is_none() && queue.device().backend().most_stages() > 1;
         let folds = stages.then(SmallVec::new);
-        let mut settled = Settled { references: ByNode::new(), held: Vec::new(), reduction, folds };
+        let mut settled =
+            Settled { references: ByNode::new(), below: ByNode::new(), held: Vec::new(), reduction, folds };
         let mut obstacles: Vec<Arc<Node>> = Vec::new();
         settled.visit(root, shape, &mut obstacles, true);
         if obstacles.is_empty()
@@ -79,7 +83,7 @@ pub(super) fn settle(
                 continue;
             }
         }
-        if obstacles.is_empty() && settled.couples(root) {
+        if obstacles.is_empty() && (settled.couples(root) || settled.outlives()) {
             obstacles.extend(settled.folds.take().into_iter().flatten());
         }
         if obstacles.is_empty() {
@@ -110,16 +114,57 @@ impl Settled {
                     self.references.insert(node, 1);
                     self.visit(inner, shape, obstacles, false);
                 }
-                Some(Work::Fold(..)) if let Some(folds) = &mut self.folds => {
-                    let known = folds.iter().any(|fold| Arc::ptr_eq(fold, node));
-                    folds.extend((!known).then(|| Arc::clone(node)));
-                }
+                Some(Work::Fold(inner, _)) if self.folds.is_some() => self.take_along(node, inner),
                 Some(_) => obstacles.push(Arc::clone(node)),
             }
         }
         if root {
             self.find_held(recorded, obstacles);
         }
+    }
+
+    /// A pending reduction, of an expression, that is read becomes an earlier stage, where it is none yet.
+    fn take_along(&mut self, node: &Arc<Node>, recorded: &Recorded) {
+        let Some(folds) = &mut self.folds else { return };
+        if !folds.iter().any(|fold| Arc::ptr_eq(fold, node)) {
+            folds.push(Arc::clone(node));
+            self.visit_below(recorded);
+        }
+    }
+
+    /// Counts the references to nodes of the expression that a reduction folds.
+    fn visit_below(&mut self, recorded: &Recorded) {
+        for array in recorded.arrays() {
+            let Some(node) = array.elements().pending() else { continue };
+            if let Some(count) = self.below.get_mut(node) {
+                *count += 1;
+                continue;
+            }
+            self.below.insert(node, 1);
+            if let Some(Work::Map(inner)) = &*node.work() {
+                self.visit_below(inner);
+            }
+        }
+    }
+
+    /// Whether something below one of the reductions, and not of the expression itself, is held from outside: it stays
+    /// recorded, and needs what it reads.
+    fn outlives(&self) -> bool {
+        let folds = self.folds.as_deref().unwrap_or_default();
+        folds.iter().any(|fold| fold.work().as_ref().is_some_and(|work| self.is_held_below(work.recorded())))
+    }
+
+    fn is_held_below(&self, recorded: &Recorded) -> bool {
+        recorded.arrays().any(|array| {
+            let node = array.elements().pending().filter(|node| self.references.get(node).is_none());
+            node.is_some_and(|node| match &*node.work() {
+                Some(Work::Map(inner)) => {
+                    let below = self.below.get(node).copied().unwrap_or_default();
+                    Arc::strong_count(node) > below || self.is_held_below(inner)
+                }
+                _ => false,
+            })
+        })
     }
 
     /// Whether a reduction would wait, and fail, for writes to memory that it does not read, were it submitted with the
@@ -172,7 +217,8 @@ impl Settled {
     }
 
     fn is_held(&self, node: &Arc<Node>) -> bool {
-        self.references.get(node).is_some_and(|&inside| Arc::strong_count(node) > inside)
+        let below = self.below.get(node).copied().unwrap_or_default();
+        self.references.get(node).is_some_and(|&inside| Arc::strong_count(node) > inside + below)
     }
 }
 
@@ -197,7 +243,7 @@ fn written_now(recorded: &Recorded, to: &mut Vec<*const Allocation>) {
 pub(super) struct Emission<'a> {
     settled: &'a Settled,
     /// What earlier stages of the submission compute.
-    before: &'a [(Arc<Node>, Evaluated)],
+    before: &'a Before,
     pub(super) builder: ProgramBuilder,
     pub(super) inputs: SmallVec<[Input; 4]>,
     values: ByNode<Arg>,
@@ -206,7 +252,7 @@ pub(super) struct Emission<'a> {
 }
 
 impl<'a> Emission<'a> {
-    pub(super) fn new(settled: &'a Settled, before: &'a [(Arc<Node>, Evaluated)]) -> Self {
+    pub(super) fn new(settled: &'a Settled, before: &'a Before) -> Self {
         Self {
             settled,
             before,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::evaluate::{Evaluated, evaluate_fold, reduce, submit};
+use super::evaluate::{Before, Evaluated, evaluate_fold, reduce, submit};
 use super::{Elements, Node, Recorded, UsmArray, Work, for_each_node, immediate};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -58,18 +58,24 @@ impl Folding {
     }
 }
 
-/// Folds an expression: a large array in memory once the result is needed, anything else now. The reductions that the queue
-/// has recorded of other arrays, or over other axes, are submitted.
+/// Folds an expression: a large array in memory once the result is needed, and an expression that may become the second of three
+/// stages, as of a softmax; anything else now. The reductions that the queue has recorded of other arrays, or over other
+/// axes, are submitted.
 pub(crate) fn fold(queue: &Queue, kind: UsmKind, recorded: Recorded, folding: Folding) -> Result<Elements> {
-    let Some(array) = large(&recorded) else {
+    let mut awaited = SmallVec::new();
+    let array = large(&recorded);
+    if array.is_none() && !awaits(queue, &recorded, &mut awaited) {
         return Ok(Elements::Memory(reduce(queue, &recorded, &folding, kind)?.into()));
+    }
+    let stays = |node: &Arc<Node>| match array {
+        Some(array) => node.folds(array, &folding.axes),
+        None => awaited.contains(&Arc::as_ptr(node)),
     };
     // A failure is reported to who needs the result: it stays recorded.
-    let _ =
-        for_each_node(queue.pending(), |node| match node.is_fold() && !node.folds(array, &folding.axes) {
-            true => node.flush().map(drop),
-            false => Ok(()),
-        });
+    let _ = for_each_node(queue.pending(), |node| match node.is_fold() && !stays(node) {
+        true => node.flush().map(drop),
+        false => Ok(()),
+    });
     let node = Node::new(queue, kind, Work::Fold(recorded, folding), [0, 1]);
     node.register();
     Ok(Elements::Recorded(node))
@@ -80,6 +86,33 @@ fn large(recorded: &Recorded) -> Option<&UsmArray> {
     let array = recorded.arrays().next().filter(|_| recorded.operands.len() == 1)?;
     let memory = array.elements().get_memory().filter(|memory| !memory.is_exported());
     (memory.is_some() && array.bytes() >= WAITING_BYTES).then_some(array)
+}
+
+/// Whether an expression is large and reads reductions that are still recorded, each of an array in memory, so that it may
+/// wait with them; these are collected.
+fn awaits(queue: &Queue, recorded: &Recorded, awaited: &mut SmallVec<[*const Node; 4]>) -> bool {
+    let large = recorded.layout.len().saturating_mul(recorded.dtype.size()) >= WAITING_BYTES;
+    let takes = queue.device().backend().most_stages() > 2;
+    large && takes && collect_folds(recorded, awaited) && !awaited.is_empty()
+}
+
+/// Collects the pending reductions that an expression reads. Whether all are of arrays in memory, and none of the memory that the
+/// expression reads is known outside.
+fn collect_folds(recorded: &Recorded, to: &mut SmallVec<[*const Node; 4]>) -> bool {
+    recorded.arrays().all(|array| {
+        let Some(node) = array.elements().pending() else {
+            return array.elements().get_memory().is_some_and(|memory| !memory.is_exported());
+        };
+        match &*node.work() {
+            Some(Work::Map(inner)) => collect_folds(inner, to),
+            Some(work @ Work::Fold(..)) => {
+                to.push(Arc::as_ptr(node));
+                work.is_of_memory()
+            }
+            // It has memory since the look above.
+            None => true,
+        }
+    })
 }
 
 impl Node {
@@ -136,7 +169,8 @@ fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
         Some(Work::Fold(recorded, folding)) => (recorded.arrays().next().cloned(), folding.axes.clone()),
         _ => return Ok(found),
     };
-    let Some(array) = array else { return Ok(found) };
+    // An expression has one.
+    let Some(array) = array.filter(|array| array.elements().is_ready()) else { return Ok(found) };
     for_each_node(&array.elements().memory()?.pending_reads, |other| {
         // Another queue's work is not looked into: its flush lock is not held.
         let like = other.is_fold() && other.queue == node.queue && !Arc::ptr_eq(other, node);
@@ -148,30 +182,29 @@ fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
     Ok(found)
 }
 
-/// Evaluates pending reductions, and behind each those like it that the device can run. The caller holds the queue's flush
-/// lock.
-pub(super) fn evaluate(needed: &[Arc<Node>], batch: &mut Batch<'_>) -> Result<Vec<(Arc<Node>, Evaluated)>> {
-    let mut evaluated: Vec<(Arc<Node>, Evaluated)> = Vec::new();
+/// Evaluates pending reductions that were not yet, and behind each those like it that the device can run. The caller holds the
+/// queue's flush lock.
+pub(super) fn evaluate(needed: &[Arc<Node>], evaluated: &mut Before, batch: &mut Batch<'_>) -> Result<()> {
     for node in needed {
         for like in alike(node)? {
             if evaluated.iter().any(|(done, _)| Arc::ptr_eq(done, &like)) {
                 continue;
             }
             let is_needed = needed.iter().any(|other| Arc::ptr_eq(other, &like));
-            match evaluate_one(&like, batch) {
+            match evaluate_one(&like, evaluated, batch) {
                 Ok(Some(part)) if is_needed || part.is_supported(&node.queue) => evaluated.push((like, part)),
                 Err(error) if is_needed => return Err(error),
                 _ => {}
             }
         }
     }
-    Ok(evaluated)
+    Ok(())
 }
 
-fn evaluate_one(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Evaluated>> {
+fn evaluate_one(node: &Arc<Node>, before: &mut Before, batch: &mut Batch<'_>) -> Result<Option<Evaluated>> {
     match &*node.work() {
         Some(Work::Fold(recorded, folding)) => {
-            evaluate_fold(&node.queue, recorded, folding, node.kind, batch).map(Some)
+            evaluate_fold(&node.queue, recorded, folding, node.kind, before, batch).map(Some)
         }
         _ => Ok(None),
     }
@@ -180,12 +213,12 @@ fn evaluate_one(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Evalua
 /// Submits reductions as one command.
 fn submit_all(nodes: &[Arc<Node>], batch: &mut Batch<'_>) -> Result<Event> {
     routes::take(if nodes.len() > 1 { Route::Together } else { Route::Apart });
-    let mut parts = Vec::with_capacity(nodes.len());
+    let (mut before, mut parts) = (Vec::new(), Vec::with_capacity(nodes.len()));
     for node in nodes {
-        parts.extend(evaluate_one(node, batch)?);
+        parts.extend(evaluate_one(node, &mut before, batch)?);
     }
     let memories: SmallVec<[_; 4]> = parts.iter().map(|part| Arc::clone(&part.output.allocation)).collect();
-    let event = submit(&nodes[0].queue, parts, &[], batch)?;
+    let event = submit(&nodes[0].queue, before, parts, &[], batch)?;
     for (node, memory) in nodes.iter().zip(memories) {
         node.settle(memory);
     }

@@ -6,7 +6,8 @@
 //! A reduction of a large array in memory is recorded too, until its result is needed: reductions of one array over the
 //! same axes are submitted together, and a device may fold them in one pass. A queue has such reductions of one array at a
 //! time, so that no more memory than that array's is kept for them. An expression that reads the result of one that is still
-//! recorded takes it along, as an earlier stage of one submission, where the device takes such.
+//! recorded takes it along, as an earlier stage of one submission, where the device takes such; and where the device takes three
+//! stages, a reduction of such an expression waits, too.
 //!
 //! Invariants.
 //! - A node is pending (it has [`Work`]), or ready (it has memory), or *consumed*: fused into another node's
@@ -192,7 +193,7 @@ pub(crate) struct Node {
 enum Work {
     /// An elementwise operation.
     Map(Recorded),
-    /// A fold of the elements of an expression, which is an array in memory.
+    /// A fold of the elements of an expression: an array in memory, or one that reads pending folds of such.
     Fold(Recorded, Folding),
 }
 

@@ -71,7 +71,11 @@ pub(crate) struct Pass<'a> {
 impl Pass<'_> {
     /// Whether the queue's device has a kernel for the pass. Where it has none, its work can be had by others.
     pub(crate) fn has_kernel(&self, queue: &Queue) -> bool {
-        let plan = self.plan(&Arc::new(self.program.clone()), &[], |_| UsmPtr::NULL);
+        let mut plan = self.plan(&Arc::new(self.program.clone()), &[], |_| UsmPtr::NULL);
+        // What [`submit_telling`](Self::submit_telling) adds.
+        for _ in plan.outputs.len()..plan.program.outputs().len() {
+            plan.outputs.push(tell(UsmPtr::NULL, &plan.dims));
+        }
         // More dimensions become several plans, each of which does all of its work.
         plan.dims.len() <= MAX_PLAN_DIMS && queue.device().backend().supports(&plan) == Support::Native
     }
@@ -81,8 +85,20 @@ impl Pass<'_> {
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported) where the device cannot run it; what the submission reports.
     pub(crate) fn submit(self, queue: &Queue, depends: &[Event]) -> Result<Event> {
+        self.submit_all(queue, depends, None)
+    }
+
+    /// As [`submit`](Self::submit), with an array of one element for the program's second output.
+    ///
+    /// # Errors
+    /// As for [`submit`](Self::submit).
+    pub(crate) fn submit_telling(self, queue: &Queue, told: &UsmArray) -> Result<Event> {
+        self.submit_all(queue, &[], Some(told))
+    }
+
+    fn submit_all(self, queue: &Queue, depends: &[Event], told: Option<&UsmArray>) -> Result<Event> {
         let program = Arc::new(self.program.clone());
-        if depends.is_empty() && self.runs_at_once(queue, &program) {
+        if depends.is_empty() && told.is_none() && self.runs_at_once(queue, &program) {
             return Ok(Event::ready());
         }
         let out = self.output.placed()?;
@@ -92,7 +108,9 @@ impl Pass<'_> {
             matches!(self.family, Family::Accumulate { .. } | Family::Scatter { .. } | Family::Expand { .. });
         let read = in_part.then_some(&out);
         let read = placed.iter().chain(read).map(|p| p.access(Mode::Read));
-        let accesses: Vec<Access> = read.chain([out.access(Mode::Write)]).collect();
+        let told = told.map(|array| Walk { array, strides: Strides::new() }.placed()).transpose()?;
+        let written = [&out].into_iter().chain(&told).map(|p| p.access(Mode::Write));
+        let accesses: Vec<Access> = read.chain(written).collect();
         let start = |input: Option<usize>| input.map_or(&out, |k| &placed[k]).allocation.ptr();
         flush_foreign_readers(queue, &out.allocation)?;
         let exported = placed.iter().chain([&out]).any(|p| p.allocation.is_exported());
@@ -103,7 +121,9 @@ impl Pass<'_> {
             if !self.dims.contains(&0) {
                 let outer = self.dims.len().saturating_sub(MAX_PLAN_DIMS);
                 plan::for_each_index(&self.dims[..outer], |index| {
-                    heap::push("plans", &mut plans, self.plan(&program, index, start))
+                    let mut plan = self.plan(&program, index, start);
+                    plan.outputs.extend(told.iter().map(|p| tell(p.allocation.ptr(), &plan.dims)));
+                    heap::push("plans", &mut plans, plan)
                 })?;
             }
             evaluate::submit_plans(queue, plans, accesses.clone(), depends, batch)
@@ -150,4 +170,9 @@ impl Pass<'_> {
         let plan = self.plan(program, &[], start);
         immediate::run(queue.device(), &plan, &sources[..self.inputs.len()], output)
     }
+}
+
+/// One element, whatever the point of an iteration space.
+fn tell(ptr: UsmPtr, dims: &[usize]) -> Operand {
+    Operand { ptr, strides: SmallVec::from_elem(0, dims.len()) }
 }

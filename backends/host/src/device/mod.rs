@@ -178,8 +178,8 @@ impl Device for HostDevice {
         if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, &self.state.tuning) }
     }
 
-    fn takes_stages(&self) -> bool {
-        true
+    fn most_stages(&self) -> usize {
+        2
     }
 
     fn share(&self, len: usize, by_all: bool, run: &(dyn Fn(Range<usize>) + Sync)) {

@@ -65,7 +65,8 @@ pub(super) fn work_in_rounds<'a>(plan: &'a LaunchPlan, target: &Target, rounds: 
         Family::Scatter { axes } => (&axes[..], true),
         other => return Err(unsupported(format!("{other:?}"))),
     };
-    if plan.inputs.len() != axes.len() + 1 || plan.outputs.len() != 1 {
+    let outputs = if scatter { 1..=1 } else { 1..=2 };
+    if plan.inputs.len() != axes.len() + 1 || !outputs.contains(&plan.outputs.len()) {
         return Err(unsupported(format!("{} inputs for {} axes", plan.inputs.len(), axes.len())));
     }
     if scatter { self::scatter(plan, axes, target, rounds) } else { gather(plan, axes, target) }
@@ -80,9 +81,9 @@ fn unsupported(value: String) -> Error {
     )
 }
 
-/// Output and inputs of a plan.
+/// Output of elements, and inputs of a plan.
 fn views(plan: &LaunchPlan) -> impl Iterator<Item = &[isize]> {
-    plan.outputs.iter().chain(&plan.inputs).map(|operand| &operand.strides[..])
+    plan.outputs[..1].iter().chain(&plan.inputs).map(|operand| &operand.strides[..])
 }
 
 /// Whether a number of the walk or of the axes needs 64 bits.
@@ -148,27 +149,41 @@ fn gather<'a>(plan: &'a LaunchPlan, axes: &'a [IndexedAxis], target: &Target) ->
     points.merge();
     let walk = Walk::new(&points, is_wide(&points, axes));
     let dtype = plan.program.inputs()[0];
+    let told = plan.outputs.get(1);
     let mut key = Key::new(Writer::Gather);
     key.push(order::element_key(dtype));
     key.push(axes.len());
+    key.push(usize::from(told.is_some()));
     walk.key(&mut key);
 
-    let (count, kept) = (axes.len(), target.clone());
+    let (count, kept, checked) = (axes.len(), target.clone(), told.is_some());
     let source = move || {
         let mut body = String::from("        long from = at1;\n");
         for k in 0..count {
-            let _ = writeln!(
-                body,
-                "        from += clamp(places{k}[at{}], 0L, (long)x.n{k} - 1L) * x.s{k};",
-                PLACES + k
-            );
+            let place = format!("places{k}[at{}]", PLACES + k);
+            if checked {
+                // Atomic only because several may write, what they write is the same.
+                let _ = writeln!(
+                    body,
+                    "        long place{k} = {place};\n        place{k} += place{k} < 0 ? (long)x.n{k} : 0L;\n        \
+                     if (place{k} < 0 || place{k} >= x.n{k})\n            atomic_xchg(told, number);"
+                );
+            } else {
+                let _ = writeln!(body, "        const long place{k} = {place};");
+            }
+            let _ = writeln!(body, "        from += clamp(place{k}, 0L, (long)x.n{k} - 1L) * x.s{k};");
         }
         body.push_str("        dst[at0] = src[from];\n");
+        let mut parameters = parameters(&kept, count);
+        if checked {
+            parameters.memory("uint", "told");
+            parameters.value("uint", "number");
+        }
         [
             order::element(dtype),
             &walk.types(),
             &axes_type(walk, count, false),
-            &parameters(&kept, count).kernel(points::attributes(&kept), &walk.body(&body)),
+            &parameters.kernel(points::attributes(&kept), &walk.body(&body)),
         ]
         .concat()
     };
@@ -178,6 +193,10 @@ fn gather<'a>(plan: &'a LaunchPlan, axes: &'a [IndexedAxis], target: &Target) ->
     arguments.push(walk.argument(&points, each));
     if !axes.is_empty() {
         arguments.push(walk.numbers(axes.iter().flat_map(|axis| [axis.extent.cast_signed(), axis.stride])));
+    }
+    if let Some(told) = told {
+        arguments.push(Argument::Memory(told.ptr));
+        arguments.extend(plan.program.consts().first().map(Argument::constant));
     }
     check_size(&arguments)?;
     let (global, local) = points::range(points.len().div_ceil(each), target);

@@ -8,10 +8,10 @@
 use std::fmt::Write as _;
 
 use smallvec::SmallVec;
-use stridewise_core::{Family, IndexedAxis, LaunchPlan};
+use stridewise_core::{Dtype, DtypeKind, Family, IndexedAxis, LaunchPlan};
 
 use super::order;
-use super::text::{Parameters, offsets};
+use super::text::{Parameters, c_type, offsets, vector};
 use super::{Argument, Key, Stage, Target, Work, Writer};
 
 /// Work-items of a group.
@@ -52,6 +52,8 @@ enum Mode {
     Indices,
     /// Values, to where the mask is true.
     Expand,
+    /// Elements that differ from the one before, together.
+    Runs,
 }
 
 fn mode(family: &Family) -> Option<(Mode, IndexedAxis, usize)> {
@@ -59,6 +61,7 @@ fn mode(family: &Family) -> Option<(Mode, IndexedAxis, usize)> {
         Family::Compress { axis, masked, indices: false } => Some((Mode::Compress, axis, masked)),
         Family::Compress { axis, masked, indices: true } => Some((Mode::Indices, axis, masked)),
         Family::Expand { axis, masked } => Some((Mode::Expand, axis, masked)),
+        Family::Runs { axis } => Some((Mode::Runs, axis, 1)),
         _ => None,
     }
 }
@@ -66,6 +69,15 @@ fn mode(family: &Family) -> Option<(Mode, IndexedAxis, usize)> {
 /// Whether a device has what these kernels need. A processor's work-items would take turns at each element.
 pub(super) fn runs(target: &Target) -> bool {
     !target.cpu && target.max_group >= GROUP
+}
+
+/// Whether elements of a dtype are compared as the language does, so that those that differ from the one before can be found.
+pub(super) fn compares(dtype: Dtype, target: &Target) -> bool {
+    match dtype.kind() {
+        DtypeKind::Signed | DtypeKind::Unsigned => true,
+        DtypeKind::Float => dtype == Dtype::F32 || (dtype == Dtype::F64 && target.fp64),
+        _ => false,
+    }
 }
 
 /// The kernels of a plan; `None` for one of another family.
@@ -81,12 +93,15 @@ pub(super) fn work_in_tiles<'a>(plan: &'a LaunchPlan, target: &'a Target, cut: C
     let points: usize = plan.dims[..masked].iter().product();
     let rest: usize = plan.dims[masked..].iter().product();
     let tiles = points.div_ceil(cut.tile());
-    // Bytes next to each other, which are read by eight.
-    let eights = masked == 1 && mask.strides[0] == 1 && mask.ptr.addr().is_multiple_of(8);
+    // Bytes next to each other, which are read by eight; elements, by four.
+    let step = if mode == Mode::Runs { 4 * plan.program.inputs()[0].size() } else { 8 };
+    let eights = masked == 1 && mask.strides[0] == 1 && mask.ptr.addr().is_multiple_of(step);
+    let compared = (mode == Mode::Runs).then(|| plan.program.inputs()[0]);
     let element = if mode == Mode::Indices { None } else { Some(plan.program.inputs()[0]) };
     let text = Text {
         mode,
         element: element.map_or("", order::element),
+        compared,
         masked,
         dims: plan.dims.len(),
         eights,
@@ -115,15 +130,19 @@ pub(super) fn work_in_tiles<'a>(plan: &'a LaunchPlan, target: &'a Target, cut: C
                 Argument::Memory(output.ptr),
             ]),
         };
+        if let (2, Mode::Runs, Some(told)) = (number, mode, plan.outputs.get(1)) {
+            arguments.push(Argument::Memory(told.ptr));
+        }
         arguments.push(Argument::longs(numbers.iter().copied()));
         arguments
     };
     let stage = |number: usize, groups: usize| {
         let mut key = Key::new(Writer::Mask);
         let size = element.filter(|_| number == 2).map_or(0, order::element_key);
+        let of_runs = compared.map_or(0, |dtype| 1 + dtype as usize);
         let mode = if number == 2 { mode as usize } else { 0 };
         let (eights, summed) = (usize::from(eights), usize::from(text.summed));
-        for part in [number, mode, size, text.masked, text.dims, eights, summed, text.rounds] {
+        for part in [number, mode, size, of_runs, text.masked, text.dims, eights, summed, text.rounds] {
             key.push(part);
         }
         Stage {
@@ -147,6 +166,8 @@ pub(super) fn work_in_tiles<'a>(plan: &'a LaunchPlan, target: &'a Target, cut: C
 struct Text<'a> {
     mode: Mode,
     element: &'static str,
+    /// The type of the elements that are compared, instead of a mask.
+    compared: Option<Dtype>,
     masked: usize,
     dims: usize,
     /// The mask is bytes next to each other, the first of eight.
@@ -184,11 +205,19 @@ impl Text<'_> {
             }
             text.push_str("    return at;\n}\n");
         }
-        text.push_str(&BITS.replace("EIGHTS", if self.eights { "1" } else { "0" }));
+        let bits = match self.compared {
+            Some(_) => DIFFERENT,
+            None => BITS,
+        };
+        let ty = self.compared.map_or("uchar", c_type);
+        let fours = vector(self.compared.unwrap_or(Dtype::U8), 4);
+        let eights = if self.eights { "1" } else { "0" };
+        text.push_str(&bits.replace("EIGHTS", eights).replace("FOURS", &fours).replace("TYPE", ty));
+        let mask = format!("const {ty}");
         let mut parameters = Parameters::new(self.target);
         let body = match number {
             0 => {
-                parameters.memory("const uchar", "mask");
+                parameters.memory(&mask, "mask");
                 parameters.memory("ulong", "counts");
                 COUNT.to_owned()
             }
@@ -204,16 +233,23 @@ impl Text<'_> {
                     Mode::Indices => ("const uchar", "long"),
                     _ => ("const element", "element"),
                 };
-                parameters.memory("const uchar", "mask");
+                parameters.memory(&mask, "mask");
                 parameters.memory("const ulong", "counts");
                 parameters.memory(from, "src");
                 parameters.memory(to, "dst");
+                if self.compared.is_some() {
+                    parameters.memory("long", "told");
+                }
                 let first = if self.summed { SUMMED } else { "    const long first = (long)counts[tile];\n" };
-                MOVE.replace("    FIRST\n", first).replace(
+                let told = match self.compared {
+                    Some(_) => "    if (lane == 0 && tile == s.tiles - 1)\n        *told = first + total;\n",
+                    None => "",
+                };
+                MOVE.replace("    FIRST\n", first).replace("    TOLD\n", told).replace(
                     "WRITE",
                     match self.mode {
                         Mode::Indices => "dst[place * s.stride] = i;",
-                        Mode::Compress => {
+                        Mode::Compress | Mode::Runs => {
                             "dst[place * s.stride + of_rest(s, k, 2)] = src[of_mask(s, i, 1) + of_rest(s, k, 1)];"
                         }
                         Mode::Expand => {
@@ -246,6 +282,33 @@ static inline uint bits_of(global const uchar *mask, const numbers s, const long
     for (int k = 0; k < ITEMS; k++)
         if (i + k < s.points && mask[of_mask(s, i + k, 0)] != 0)
             bits |= 1U << k;
+    return bits;
+}
+";
+
+/// Which of the elements from one on that a work-item looks at differ from the one before.
+const DIFFERENT: &str = "static inline uint bits_of(global const TYPE *mask, const numbers s, const long i)
+{
+    if (i >= s.points)
+        return 0;
+    TYPE before = mask[of_mask(s, max(i - 1, 0L), 0)];
+    uint bits = i == 0;
+    if (EIGHTS && i + ITEMS <= s.points) {
+        global const FOURS *fours = (global const FOURS *)(mask + i);
+        #pragma unroll
+        for (int k = 0; k < ITEMS / 4; k++) {
+            const FOURS x = fours[k];
+            bits |= (uint)(x.s0 != before) << (4 * k) | (uint)(x.s1 != x.s0) << (4 * k + 1)
+                | (uint)(x.s2 != x.s1) << (4 * k + 2) | (uint)(x.s3 != x.s2) << (4 * k + 3);
+            before = x.s3;
+        }
+        return bits;
+    }
+    for (int k = 0; k < ITEMS && i + k < s.points; k++) {
+        const TYPE x = mask[of_mask(s, i + k, 0)];
+        bits |= (uint)(x != before) << k;
+        before = x;
+    }
     return bits;
 }
 ";
@@ -318,6 +381,7 @@ const MOVE: &str = "    const int lane = (int)get_local_id(0);
         total += (uint)(totals >> (16 * r) & 0xffffUL);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    TOLD
     for (uint number = lane; number < total; number += GROUP) {
         const long i = start + list[number], place = first + number;
         if (place < s.extent)

@@ -78,6 +78,9 @@ pub(crate) fn supports(plan: &LaunchPlan, target: &Target) -> Support {
             return Support::Native;
         }
         Family::Compress { .. } | Family::Expand { .. } if masks::runs(target) => return Support::Native,
+        Family::Runs { .. } if masks::runs(target) && masks::compares(plan.program.inputs()[0], target) => {
+            return Support::Native;
+        }
         Family::Map | Family::Reduce { .. } | Family::Scan { .. } => None,
         family => return Support::No(format!("no kernel for {family:?}")),
     };

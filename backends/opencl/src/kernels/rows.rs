@@ -1,5 +1,9 @@
-//! Stages of which the first folds rows of arrays, and the second makes something of each row and of what it came to:
-//! work-items of a group keep a row in registers and go through both, so that the row is read once.
+//! Stages that fold rows of arrays, each but the first with what those before it came to, and a last one that makes something of
+//! each row and of all that: work-items of a group keep a row in registers and go through all stages, so that the row is
+//! read once.
+//!
+//! What the work-items of a row know of it they put together in local memory: a wave of them first, without waiting for the group
+//! where the device's language has that, then the waves of the row.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +15,7 @@ use stridewise_core::{Dtype, DtypeKind, Family, LaunchPlan, Operand, Program};
 
 use super::reduce::narrow;
 use super::reduce::state::Folding;
-use super::text::{Parameters, c_type};
+use super::text::{Parameters, WAVE_FUNCTIONS, c_type};
 use super::{Argument, Key, Stage, Target, Work, Writer};
 use crate::emit;
 
@@ -22,12 +26,12 @@ const USUAL_GROUP: usize = 256;
 const LEAST_SHARING: usize = 16;
 /// Elements of a row at least.
 const LEAST_ROW: usize = 32;
-/// Elements of a work-item, about, as long as a group is not large.
-const ITEMS: usize = 8;
+/// Elements of a work-item at least, as long as registers keep as many: so fewer waves share a row, and wait for each other.
+const ITEMS: usize = 32;
 /// Bytes that a work-item keeps in registers at most, where an element takes four at least.
 const KEPT_BYTES: usize = 128;
 
-/// The one kernel of two stages; `None` where they are other than described above, or rows too few, too short or too long.
+/// The one kernel of all stages; `None` where they are other than described above, or rows too few, too short or too long.
 pub(crate) fn work<'a>(stages: &'a [Vec<LaunchPlan>], target: &'a Target) -> Option<Work<'a>> {
     if target.cpu {
         return None;
@@ -41,7 +45,7 @@ fn anywhere<'a>(stages: &'a [Vec<LaunchPlan>], target: &'a Target) -> Option<Wor
     form(stages, target).map(|form| form.work(target))
 }
 
-/// What the second stage reads of a row.
+/// What a stage reads of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Source {
     /// The array of this number that is kept in registers.
@@ -72,10 +76,14 @@ struct Form<'a> {
     /// Work-items of a group that share a row.
     sharing: usize,
     items: usize,
+    /// Whether a row has exactly as many elements as its work-items.
+    exact: bool,
     kept: SmallVec<[Array<'a>; 4]>,
     read: SmallVec<[Array<'a>; 4]>,
     folds: SmallVec<[Fold<'a>; 4]>,
-    /// The second stage: a fold, or a map and what it reads.
+    /// How many folds there are up to the end of each stage but the last.
+    ends: SmallVec<[usize; 2]>,
+    /// The last stage: a fold, or a map and what it reads.
     last: &'a LaunchPlan,
     last_fold: Option<Fold<'a>>,
     sources: SmallVec<[Source; 4]>,
@@ -107,39 +115,45 @@ fn fold<'a>(plan: &'a LaunchPlan, sources: SmallVec<[Source; 4]>) -> Option<Fold
     real.then_some(Fold { plan, folding, finish: finish.as_deref(), sources })
 }
 
+/// The fold that an array is the results of, where it is; `None` where it is other than those of the same row.
+#[expect(clippy::option_option, reason = "nothing known, and something that cannot be, are two things")]
+fn folded(folds: &[Fold<'_>], (operand, dtype): Array<'_>, dims: &[usize]) -> Option<Option<Source>> {
+    let own = operand.reach(dims, dtype.size());
+    let written = folds.iter().position(|fold| {
+        let other = fold.plan.outputs[0].reach(dims, fold.plan.output_dtype(0).size());
+        own.start < other.end && other.start < own.end
+    });
+    let Some(number) = written else { return Some(None) };
+    let plan = folds[number].plan;
+    let same = plan.outputs[0] == *operand && plan.output_dtype(0) == dtype;
+    same.then_some(Some(Source::Folded(number)))
+}
+
 fn form<'a>(stages: &'a [Vec<LaunchPlan>], target: &Target) -> Option<Form<'a>> {
-    let [first, second] = stages else { return None };
-    let [last] = second.as_slice() else { return None };
+    let (last, before) = stages.split_last()?;
+    let ([last], false) = (last.as_slice(), before.is_empty()) else { return None };
     let &[rows, len] = last.dims.as_slice() else { return None };
     let mut kept = SmallVec::new();
     let mut folds: SmallVec<[Fold<'a>; 4]> = SmallVec::new();
-    for plan in first {
-        if plan.dims != last.dims {
-            return None;
+    let mut ends = SmallVec::new();
+    for plans in before {
+        let known = folds.len();
+        for plan in plans {
+            let mut sources = SmallVec::new();
+            for array in inputs(plan)? {
+                let folded = folded(&folds[..known], array, &last.dims)?;
+                sources.push(folded.unwrap_or_else(|| Source::Kept(number_in(&mut kept, array))));
+            }
+            (plan.dims == last.dims).then(|| fold(plan, sources)).flatten().map(|fold| folds.push(fold))?;
         }
-        let numbers = inputs(plan)?.into_iter().map(|array| Source::Kept(number_in(&mut kept, array)));
-        folds.push(fold(plan, numbers.collect())?);
+        ends.push(folds.len());
     }
     let mut read = SmallVec::new();
     let mut sources = SmallVec::new();
     for array in inputs(last)? {
-        let (operand, dtype) = array;
-        let own = operand.reach(&last.dims, dtype.size());
-        let written = folds.iter().position(|fold| {
-            let output = &fold.plan.outputs[0];
-            let other = output.reach(&last.dims, fold.plan.output_dtype(0).size());
-            own.start < other.end && other.start < own.end
-        });
-        sources.push(match (written, kept.iter().position(|known| *known == array)) {
-            (Some(number), _) => {
-                // Of the same row, and nothing else.
-                let plan = folds[number].plan;
-                let same = plan.outputs[0] == *operand && plan.output_dtype(0) == dtype;
-                same.then_some(Source::Folded(number))?
-            }
-            (None, Some(number)) => Source::Kept(number),
-            (None, None) => Source::Memory(number_in(&mut read, array)),
-        });
+        let kept = kept.iter().position(|known| *known == array).map(Source::Kept);
+        let known = folded(&folds, array, &last.dims)?.or(kept);
+        sources.push(known.unwrap_or_else(|| Source::Memory(number_in(&mut read, array))));
     }
     let last_fold = match last.family {
         Family::Map => None,
@@ -148,7 +162,7 @@ fn form<'a>(stages: &'a [Vec<LaunchPlan>], target: &Target) -> Option<Form<'a>> 
 
     let bytes: usize = kept.iter().map(|(_, dtype): &Array<'_>| dtype.size().max(4)).sum();
     let most = 1 << (KEPT_BYTES / bytes.max(1)).checked_ilog2()?;
-    let mut sharing = len.div_ceil(ITEMS).next_power_of_two().clamp(LEAST_SHARING, USUAL_GROUP);
+    let mut sharing = len.div_ceil(ITEMS.min(most)).next_power_of_two().clamp(LEAST_SHARING, USUAL_GROUP);
     sharing = sharing.max(len.div_ceil(most).next_power_of_two());
     let group = sharing.max(USUAL_GROUP);
     let states: usize = folds.iter().chain(&last_fold).map(|fold| fold.folding.state_bytes()).sum();
@@ -160,9 +174,11 @@ fn form<'a>(stages: &'a [Vec<LaunchPlan>], target: &Target) -> Option<Form<'a>> 
         group,
         sharing,
         items,
+        exact: items * sharing == len,
         kept,
         read,
         folds,
+        ends,
         last,
         last_fold,
         sources,
@@ -170,7 +186,7 @@ fn form<'a>(stages: &'a [Vec<LaunchPlan>], target: &Target) -> Option<Form<'a>> 
 }
 
 impl<'a> Form<'a> {
-    /// Folds of both stages, in their order.
+    /// Folds of all stages, in their order.
     fn all_folds(&self) -> impl Iterator<Item = &Fold<'a>> {
         self.folds.iter().chain(&self.last_fold)
     }
@@ -180,6 +196,24 @@ impl<'a> Form<'a> {
         let inputs = self.kept.iter().chain(&self.read).map(|&(operand, _)| operand);
         let folded = self.folds.iter().map(|fold| &fold.plan.outputs[0]);
         inputs.chain(folded).chain(&self.last.outputs)
+    }
+
+    /// The letter and number of the parameter of each of these.
+    fn names(&self) -> Vec<(&'static str, usize)> {
+        let lists = [
+            ("k", self.kept.len()),
+            ("m", self.read.len()),
+            ("f", self.folds.len()),
+            ("o", self.last.outputs.len()),
+        ];
+        lists.into_iter().flat_map(|(letter, count)| (0..count).map(move |number| (letter, number))).collect()
+    }
+
+    /// The dtypes of the elements of all operands.
+    fn dtypes(&self) -> impl Iterator<Item = Dtype> {
+        let inputs = self.kept.iter().chain(&self.read).map(|&(_, dtype)| dtype);
+        let folded = self.folds.iter().map(|fold| fold.plan.output_dtype(0));
+        inputs.chain(folded).chain((0..self.last.outputs.len()).map(|o| self.last.output_dtype(o)))
     }
 
     /// Programs whose constants are arguments, with the letter of their names.
@@ -200,6 +234,11 @@ impl<'a> Form<'a> {
         let sizes =
             [self.group, self.sharing, self.items, self.kept.len(), self.read.len(), self.folds.len()];
         sizes.into_iter().for_each(|size| key.push(size));
+        key.push(usize::from(self.exact));
+        self.ends.iter().for_each(|&end| key.push(end));
+        for operand in self.operands() {
+            key.push(usize::from(operand.strides[1] == 1));
+        }
         for &(_, dtype) in self.kept.iter().chain(&self.read) {
             key.push(dtype as usize);
         }
@@ -251,10 +290,11 @@ impl<'a> Form<'a> {
         // Writing to a `String` cannot fail, here and below.
         let _ = writeln!(
             text,
-            "#define sum_of(a, b) ((a) + (b))\n#define GROUP {}\n#define SHARING {}\n#define ITEMS {}\ntypedef struct {{\n    long rows, n, at[{}];\n}} numbers;",
+            "#define sum_of(a, b) ((a) + (b))\n#define GROUP {}\n#define SHARING {}\n#define ITEMS {}\n#define INSIDE(i) {}\n{WAVE_FUNCTIONS}{BARRIERS}typedef struct {{\n    long rows, n, at[{}];\n}} numbers;",
             self.group,
             self.sharing,
             self.items,
+            if self.exact { "true" } else { "((i) < n)" },
             2 * self.operands().count()
         );
         for (name, program) in &named {
@@ -293,19 +333,31 @@ impl<'a> Form<'a> {
 
     fn body(&self) -> String {
         let mut text = HEAD.to_owned();
+        for ((number, (letter, of)), dtype) in self.names().into_iter().enumerate().zip(self.dtypes()) {
+            let constant = if matches!(letter, "k" | "m") { "const " } else { "" };
+            let ty = c_type(dtype);
+            let _ = writeln!(
+                text,
+                "    global {constant}{ty} *{letter}{of}_row = {letter}{of} + row * s.at[{}];",
+                2 * number
+            );
+        }
         for (number, &(_, dtype)) in self.kept.iter().enumerate() {
             let _ = writeln!(text, "    {} x{number}[ITEMS];", c_type(dtype));
         }
         text.push_str(EACH);
         for number in 0..self.kept.len() {
-            let _ = writeln!(text, "        x{number}[k] = i < n ? {} : 0;", self.element("k", number));
+            let _ = writeln!(text, "        x{number}[k] = INSIDE(i) ? {} : 0;", self.element("k", number));
         }
         text.push_str("    }\n");
-        let first: Vec<usize> = (0..self.folds.len()).collect();
-        text.push_str(&self.fold(&first));
+        let mut begin = 0;
+        for &end in &self.ends {
+            text.push_str(&self.fold(&(begin..end).collect::<Vec<_>>()));
+            begin = end;
+        }
         let Some(last) = &self.last_fold else {
             text.push_str(EACH);
-            text.push_str("        if (i < n) {\n");
+            text.push_str("        if (there && INSIDE(i)) {\n");
             let (call, outputs) = (self.arguments("last", self.last, &self.sources), self.last.outputs.len());
             if outputs == 1 {
                 let _ = writeln!(text, "            {} = sw_last({call});", self.element("o", 0));
@@ -378,13 +430,10 @@ impl<'a> Form<'a> {
                 value = format!("sw_finish{number}({value}{constants})");
             }
             let ty = c_type(all[number].plan.output_dtype(0));
-            let memory = if number < self.folds.len() { ("f", number) } else { ("o", 0) };
-            let at = self.at(memory.0, memory.1);
+            let memory = if number < self.folds.len() { format!("f{number}") } else { "o0".to_owned() };
             let _ = writeln!(
                 text,
-                "    const {ty} v{number} = {value};\n    if (lane == 0 && n > 0)\n        \
-                 {}{}[row * s.at[{at}]] = v{number};",
-                memory.0, memory.1
+                "    const {ty} v{number} = {value};\n    if (lane == 0 && there)\n        *{memory}_row = v{number};"
             );
         }
         text
@@ -403,19 +452,10 @@ impl<'a> Form<'a> {
 
     /// The element of number `i` of a parameter's row.
     fn element(&self, letter: &str, number: usize) -> String {
-        let at = self.at(letter, number);
-        format!("{letter}{number}[row * s.at[{at}] + i * s.at[{}]]", at + 1)
-    }
-
-    /// Where the steps of a parameter are.
-    fn at(&self, letter: &str, number: usize) -> usize {
-        let before = match letter {
-            "k" => 0,
-            "m" => self.kept.len(),
-            "f" => self.kept.len() + self.read.len(),
-            _ => self.kept.len() + self.read.len() + self.folds.len(),
-        };
-        2 * (before + number)
+        let at = self.names().iter().position(|&name| name == (letter, number)).unwrap_or_default();
+        let neighbours = self.operands().nth(at).is_some_and(|operand| operand.strides[1] == 1);
+        let step = if neighbours { String::new() } else { format!(" * s.at[{}]", 2 * at + 1) };
+        format!("{letter}{number}_row[i{step}]")
     }
 }
 
@@ -441,15 +481,20 @@ fn pass(quantities: &[Quantity]) -> String {
         let _ = writeln!(store, "    {slots}[item] = {name};");
         let _ =
             writeln!(join, "            {slots}[item] = {function}({slots}[item], {slots}[item + reach]);");
-        let _ = writeln!(all, "    const {ty} all_{name} = {slots}[item - lane];");
+        let _ = writeln!(
+            all,
+            "    {ty} all_{name} = {slots}[item - lane];\n    \
+             for (int wave = WAVE; wave < SHARING; wave += WAVE)\n        \
+             all_{name} = {function}(all_{name}, {slots}[item - lane + wave]);"
+        );
     }
     if quantities.is_empty() {
         return String::new();
     }
     format!(
-        "{before}{EACH}        if (i < n) {{\n{each}        }}\n    }}\n{store}    \
-         for (int reach = SHARING / 2; reach > 0; reach /= 2) {{\n        barrier(CLK_LOCAL_MEM_FENCE);\n        \
-         if (lane < reach) {{\n{join}        }}\n    }}\n    barrier(CLK_LOCAL_MEM_FENCE);\n{all}"
+        "{before}{EACH}        if (INSIDE(i)) {{\n{each}        }}\n    }}\n{store}    \
+         for (int reach = min(SHARING, WAVE) / 2; reach > 0; reach /= 2) {{\n        WAVE_BARRIER();\n        \
+         if (lane % WAVE < reach) {{\n{join}        }}\n    }}\n    ROW_BARRIER();\n{all}"
     )
 }
 
@@ -457,10 +502,24 @@ fn pass(quantities: &[Quantity]) -> String {
 const STATE_NAMES: [&str; 10] =
     ["state", "none", "take", "join", "result", "better", "about_mean", "sw_fold", "sw_widen", "sw_narrow"];
 
-/// The row of a work-item, its number among those that share it, and the elements; none where there is no such row.
+/// The row of a work-item, its number among those that share it, and the elements.
 const HEAD: &str = "    const int item = (int)get_local_id(0), lane = item & (SHARING - 1);
-    const long row = (long)get_group_id(0) * (GROUP / SHARING) + item / SHARING;
-    const int n = row < s.rows ? (int)s.n : 0;
+    const long own = (long)get_group_id(0) * (GROUP / SHARING) + item / SHARING;
+    // Without a row of their own, they go through the last one, as all of a group wait for each other.
+    const bool there = own < s.rows;
+    const long row = there ? own : s.rows - 1;
+    const int n = (int)s.n;
+";
+
+/// Waits for who shares a row: those of a wave, and all.
+const BARRIERS: &str = "#ifndef WAVE_BARRIER
+#define WAVE_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#endif
+#if SHARING <= WAVE
+#define ROW_BARRIER() WAVE_BARRIER()
+#else
+#define ROW_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#endif
 ";
 
 /// The elements of a work-item.

@@ -26,6 +26,23 @@ pub(crate) const fn c_type(dtype: Dtype) -> &'static str {
     }
 }
 
+/// Work-items that look at elements together: one for each bit of a number.
+pub(crate) const WAVE: usize = 32;
+/// What a wave can do by itself: ask which of its work-items have a number other than 0, and wait for all of them. The language
+/// with this macro is NVIDIA's, which has its assembler's instructions in it, and waves of as many work-items.
+pub(crate) const WAVE_FUNCTIONS: &str = "#define WAVE 32
+#ifdef __NV_CL_C_VERSION
+static inline uint ballot(const uint x)
+{
+    uint all;
+    asm volatile(\"{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }\" : \"=r\"(all) : \"r\"(x));
+    return all;
+}
+#define BALLOT ballot
+#define WAVE_BARRIER() asm volatile(\"bar.warp.sync 0xffffffff;\" ::: \"memory\")
+#endif
+";
+
 /// The parameters of a kernel, and the lines at the start of its body that make pointers of them.
 pub(crate) struct Parameters {
     list: String,

@@ -112,6 +112,19 @@ impl Addressed {
     }
 }
 
+/// A program that hands elements on, and tells a number of places out of range.
+fn telling(places: usize, dtype: Dtype) -> Arc<Program> {
+    let mut builder = ProgramBuilder::new();
+    let element = builder.input(dtype).unwrap();
+    for _ in 0..places {
+        builder.input(Dtype::I64).unwrap();
+    }
+    builder.output(element).unwrap();
+    let number = builder.constant(Scalar::U32(77)).unwrap();
+    builder.output(number).unwrap();
+    Arc::new(builder.finish().unwrap())
+}
+
 fn gathered(
     trial: &mut Trial,
     target: &Target,
@@ -119,6 +132,7 @@ fn gathered(
     dtype: Dtype,
     dims: &[usize],
     extents: &[usize],
+    checked: bool,
 ) {
     let addressed = Addressed::new(numbers, dims, extents, false);
     let size = dtype.size();
@@ -126,9 +140,17 @@ fn gathered(
     let to = numbers.layout(dims, false);
     let mut dst = to.filled(dtype, || numbers.element(dtype));
     let mut expected = dst.clone();
+    let mut told = Memory::new(4);
+    told.write(0, &Scalar::U32(1));
+    let before = told.clone();
+    let mut inside = true;
     for index in indices(dims) {
         let mut places = addressed.named(&index);
         for (place, axis) in places.iter_mut().zip(&addressed.axes) {
+            if checked && *place < 0 {
+                *place += axis.extent as i64;
+            }
+            inside &= (0..axis.extent as i64).contains(place);
             *place = (*place).clamp(0, axis.extent as i64 - 1);
         }
         let from = addressed.at(&index, &places);
@@ -139,17 +161,28 @@ fn gathered(
     inputs.push(addressed.layout.operand(&src, size, dims.len()));
     inputs.extend(addressed.places.iter().map(|(l, m)| l.operand(m, 8, dims.len())));
     let plan = LaunchPlan {
-        program: addressed.program(dtype),
+        program: if checked { telling(addressed.places.len(), dtype) } else { addressed.program(dtype) },
         family: Family::Gather { axes: addressed.axes.clone() },
         dims: dims.into(),
         inputs,
         outputs: SmallVec::from_iter([to.operand(&dst, size, dims.len())]),
     };
+    let mut plan = plan;
+    if checked {
+        let point = Layout { first: 0, len: 1, strides: vec![0; dims.len()] };
+        plan.outputs.push(point.operand(&told, 4, dims.len()));
+    }
     let work = gather::work(&plan, target).unwrap();
     let Addressed { mut places, .. } = addressed;
     let mut memory: Vec<&mut Memory> = vec![&mut dst, &mut src];
     memory.extend(places.iter_mut().map(|(_, m)| m));
+    memory.push(&mut told);
     trial.run(&work, &mut memory);
+    let number = if checked && !inside { Scalar::U32(77) } else { before.read(Dtype::U32, 0) };
+    assert!(
+        told.read(Dtype::U32, 0) == number,
+        "checked {checked}: {dims:?} {extents:?}, all inside: {inside}"
+    );
     assert!(dst.bytes() == expected.bytes(), "gather {dtype} {dims:?} {extents:?} {to:?}");
 }
 
@@ -425,10 +458,13 @@ fn gathers_are_those_of_loops() {
     forms(|trial, target, numbers| {
         for (dtype, dims) in cases() {
             let extents: Vec<usize> = (0..numbers.below(3) + 1).map(|_| 1 + numbers.below(9)).collect();
-            gathered(trial, target, numbers, dtype, dims, &extents);
+            let checked = numbers.below(2) == 0;
+            gathered(trial, target, numbers, dtype, dims, &extents, checked);
         }
-        gathered(trial, target, numbers, Dtype::F32, &[3, 4], &[]);
-        gathered(trial, target, numbers, Dtype::F32, &[4097], &[100]);
+        gathered(trial, target, numbers, Dtype::F32, &[3, 4], &[], false);
+        gathered(trial, target, numbers, Dtype::F32, &[3], &[100], true);
+        gathered(trial, target, numbers, Dtype::F32, &[4097], &[100], false);
+        gathered(trial, target, numbers, Dtype::F32, &[4097], &[100], true);
     });
 }
 
@@ -511,6 +547,68 @@ fn long_rows_are_sorted_in_parts() {
                     sorted(trial, &target, numbers, dtype, &[100_003], (false, true));
                     sorted(trial, &target, numbers, dtype, &[2, 33_000], (true, false));
                 }
+            }
+        }
+    });
+}
+
+/// Elements that differ from the one before.
+fn runs(trial: &mut Trial, target: &Target, numbers: &mut Numbers, dtype: Dtype, len: usize) {
+    let next_to = numbers.below(2) == 0;
+    let from =
+        if next_to { Layout { first: 0, len, strides: vec![1] } } else { numbers.layout(&[len], false) };
+    let few: Vec<Scalar> = (0..3).map(|_| numbers.element(dtype)).collect();
+    let mut last = few[0];
+    let mut src = from.filled(dtype, || {
+        if numbers.below(4) == 0 {
+            last = few[numbers.below(3)];
+        }
+        last
+    });
+    let to = numbers.layout(&[len], false);
+    let mut dst = to.filled(dtype, || few[0]);
+    let mut expected = dst.clone();
+    let (size, mut count) = (dtype.size(), 0);
+    for i in 0..len {
+        let [own, before] = [i, i.saturating_sub(1)].map(|i| src.read(dtype, from.at(&[i])));
+        if i == 0 || is_nan(own) || is_nan(before) || compare(own, before) != Ordering::Equal {
+            let at = to.at(&[count]).cast_unsigned() * size;
+            expected.bytes_mut()[at..at + size].copy_from_slice(src.element(size, from.at(&[i])));
+            count += 1;
+        }
+    }
+    let mut told = Memory::new(8);
+    let mut builder = ProgramBuilder::new();
+    let element = builder.input(dtype).unwrap();
+    builder.output(element).unwrap();
+    let zero = builder.constant(Scalar::I64(0)).unwrap();
+    builder.output(zero).unwrap();
+    let mut first = to.operand(&dst, size, 1);
+    first.strides[0] = 0;
+    let point = Layout { first: 0, len: 1, strides: vec![0] };
+    let plan = LaunchPlan {
+        program: Arc::new(builder.finish().unwrap()),
+        family: Family::Runs { axis: IndexedAxis { extent: len, stride: to.strides[0] } },
+        dims: SmallVec::from_slice(&[len]),
+        inputs: SmallVec::from_iter([from.operand(&src, size, 1)]),
+        outputs: SmallVec::from_iter([first, point.operand(&told, 8, 1)]),
+    };
+    let cut = masks::Cut { rounds: 1 + 3 * numbers.below(2), summed: 4096 * numbers.below(2) };
+    let work = masks::work_in_tiles(&plan, target, cut).unwrap();
+    trial.run(&work, &mut [&mut dst, &mut src, &mut told]);
+    assert!(told.read(Dtype::I64, 0) == Scalar::I64(count as i64), "{dtype} {len}: {count} runs");
+    assert!(dst.bytes() == expected.bytes(), "runs of {dtype} {len} from {from:?} to {to:?}");
+}
+
+#[test]
+fn runs_are_those_of_loops() {
+    forms(|trial, target, numbers| {
+        if target.cpu {
+            return;
+        }
+        for &dtype in Dtype::ALL.iter().filter(|&&dtype| masks::compares(dtype, target)) {
+            for len in [1, 300, 9000] {
+                runs(trial, target, numbers, dtype, len);
             }
         }
     });

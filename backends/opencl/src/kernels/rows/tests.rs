@@ -109,8 +109,10 @@ fn check(tested: &Tested, target: &Target, stages: &[Vec<LaunchPlan>], mut regio
     let text = || format!("{}, {stages:?}", tested.name);
     let work = anywhere(stages, target).unwrap_or_else(|| panic!("no kernel for {}", text()));
     tested.run_work(target, work, &mut regions, 2);
-    let last = &stages[1][0];
-    for plan in stages[0].iter().chain(matches!(last.family, Family::Reduce { .. }).then_some(last)) {
+    let (last, before) = stages.split_last().unwrap();
+    let last = &last[0];
+    let folds = before.iter().flatten();
+    for plan in folds.chain(matches!(last.family, Family::Reduce { .. }).then_some(last)) {
         let Family::Reduce { fold, .. } = plan.family else { unreachable!("the first are folds") };
         let (region, _) = place(&plan.outputs[0], plan.output_dtype(0));
         for (at, expected) in expected(plan, &regions) {
@@ -131,6 +133,66 @@ fn check(tested: &Tested, target: &Target, stages: &[Vec<LaunchPlan>], mut regio
         }
         if !next(&mut index, &last.dims) {
             return;
+        }
+    }
+}
+
+/// Puts a stage before the last one: `fold` of what the last one's first output is made of, which that one is made to read too.
+fn with_another_fold(
+    (mut stages, mut regions): (Vec<Vec<LaunchPlan>>, Vec<Region>),
+    fold: Fold,
+) -> (Vec<Vec<LaunchPlan>>, Vec<Region>) {
+    let last = &mut stages[1][0];
+    let (dtype, dims) = (last.program.inputs()[0], [last.dims[0], last.dims[1]]);
+    // x and the first fold, and y, which is of memory, as it is.
+    let mut builder = ProgramBuilder::new();
+    let inputs: Vec<_> = last.program.inputs().iter().map(|&own| builder.input(own).unwrap()).collect();
+    let folded = builder.cast(inputs[2], dtype).unwrap();
+    let mut value = builder.push(Op::Minimum, &[inputs[0], folded]).unwrap();
+    value = builder.push(Op::Maximum, &[value, inputs[1]]).unwrap();
+    builder.output(value).unwrap();
+    let mut plan = reduction(builder.finish().unwrap(), fold, None, dims);
+    plan.inputs = last.inputs.clone();
+    let (own, region) = output(regions.len(), plan.output_dtype(0), dims, [1, 0]);
+    plan.outputs = smallvec![own.clone()];
+    regions.push(region);
+    let mut builder = ProgramBuilder::new();
+    let inputs: Vec<_> = last.program.inputs().iter().map(|&own| builder.input(own).unwrap()).collect();
+    let again = builder.input(plan.output_dtype(0)).unwrap();
+    let again = builder.cast(again, dtype).unwrap();
+    let value = builder.push(Op::Maximum, &[inputs[0], again]).unwrap();
+    builder.output(value).unwrap();
+    last.program = Arc::new(builder.finish().unwrap());
+    last.inputs.push(own);
+    last.outputs.truncate(1);
+    stages.insert(1, vec![plan]);
+    (stages, regions)
+}
+
+#[test]
+fn rows_go_through_three_stages() {
+    let mut random = Random(9);
+    for tested in devices() {
+        let target = tested.target.clone();
+        let folds = [(Op::Maximum, Op::Add), (Op::Add, Op::Minimum)].map(|(a, b)| (Fold::Op(a), Fold::Op(b)));
+        for dtype in [Dtype::F32, Dtype::F64, Dtype::F16, Dtype::Bf16, Dtype::I16] {
+            if !tested.has(dtype) {
+                continue;
+            }
+            let all = [
+                ([20, 128], Second::Map),
+                ([5, 32], Second::Map),
+                ([3, 1024], Second::Map),
+                ([2, 1000], Second::Fold),
+                ([2, 2600], Second::Map),
+            ];
+            for (dims, second) in all.into_iter().take(if dtype == Dtype::F32 { 5 } else { 1 }) {
+                for &(first, then) in folds.iter().chain([&(Fold::ArgMax, Fold::ArgMin)]) {
+                    let two = stages(dtype, dims, &[first], second, &mut random);
+                    let (stages, regions) = with_another_fold(two, then);
+                    check(&tested, &target, &stages, regions);
+                }
+            }
         }
     }
 }

@@ -13,14 +13,12 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{BATCH_BYTES, Sort, Text};
 use crate::kernels::order::{self, Rank};
-use crate::kernels::text::{Parameters, offsets};
+use crate::kernels::text::{Parameters, WAVE, WAVE_FUNCTIONS, offsets};
 use crate::kernels::{Argument, Key, Stage, Target, Work, Writer};
 
 /// Work-items of a group: one for each digit.
 const GROUP: usize = 256;
 const DIGITS: usize = 256;
-/// Work-items that look at elements together: one for each bit of a number.
-const WAVE: usize = 32;
 const WAVES: usize = GROUP / WAVE;
 /// Bytes of a tile, of its elements or the numbers of their places; the tables of waves need as many. Twice as many were slower:
 /// fewer groups are on a unit then.
@@ -31,19 +29,6 @@ const LOCAL_BYTES: usize = WAVES * DIGITS * 2 + DIGITS * (4 + 8);
 const LEAST_BLOCKS: usize = 16;
 /// Elements from which on they are.
 const LEAST_POINTS: usize = 1 << 18;
-/// What a wave can do by itself: ask which of its work-items have a number other than 0, and wait for all of them. The language
-/// with this macro is NVIDIA's, which has its assembler's instructions in it, and waves of as many work-items.
-const WAVE_FUNCTIONS: &str = "#ifdef __NV_CL_C_VERSION
-static inline uint ballot(const uint x)
-{
-    uint all;
-    asm volatile(\"{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }\" : \"=r\"(all) : \"r\"(x));
-    return all;
-}
-#define BALLOT ballot
-#define WAVE_BARRIER() asm volatile(\"bar.warp.sync 0xffffffff;\" ::: \"memory\")
-#endif
-";
 /// Tiles that a work-item of the second kernel goes through, about.
 const TILES_EACH: usize = 16;
 
@@ -203,7 +188,7 @@ impl Text {
     fn digit(&self) -> String {
         let items = self.tiling(1).items;
         let mut text = format!(
-            "#define WAVE {WAVE}\n#define WAVES {WAVES}\n#define AREA_BYTES {AREA_BYTES}\n\
+            "#define WAVES {WAVES}\n#define AREA_BYTES {AREA_BYTES}\n\
              #define ITEMS {items}\n#define TILE (ITEMS * GROUP)\n"
         );
         text.push_str(WAVE_FUNCTIONS);
