@@ -10,7 +10,7 @@ use super::cast;
 use super::entry::{StepFn, entry, function_entry, lane_entry, level_entry, wide_entry};
 use super::map::{
     ByAnalytic, ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumFn, ByNumTest, ByPart, ByReal,
-    ByRealFn, ByRealTest, LaneMaps, LaneTestMaps, Magnitudes, PlainMap, PlainPart, PlainTest,
+    ByRealFn, ByRealTest, LaneMaps, LaneTestMaps, PlainMap, PlainPart, PlainTest,
 };
 use super::plain::{Flag, Truth};
 use super::select::{Choose, LaneChooses, Moves};
@@ -84,9 +84,6 @@ pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Reso
         // One instruction, whatever its class.
         (Op::Sqrt, Dtype::F32 | Dtype::F64) => {
             Resolve::lanes(wide_entry::<LaneMaps<ByAnalytic<define::Sqrt>, 1>>(isa, dtype))
-        }
-        (Op::Abs, Dtype::C64 | Dtype::C128) => {
-            Resolve::test(wide_entry::<Magnitudes>(isa, dtype.real_part()))
         }
         _ => op.visit(resolve),
     }
