@@ -129,7 +129,10 @@ fn measured(options: &Options) -> Outcome<Report> {
     };
     let cores = device.info().limits.compute_units;
     let info = device.info();
-    let mut machine = vec![format!("{}: {}, {}, {cores} cores", device, info.name, info.isa)];
+    // A device of OpenCL names no instruction set.
+    let parts = [info.name.to_string(), info.isa.to_string(), format!("{cores} cores")];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let mut machine = vec![format!("{device}: {}", parts.join(", "))];
     println!("{}", machine[0]);
     if info.usm(UsmKind::Device) != UsmSupport::Guarded {
         // Not the host: bare loops of this process say nothing about it.
