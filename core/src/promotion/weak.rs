@@ -135,9 +135,11 @@ impl Weak {
             Self::Int(value) if dtype == Dtype::Bool => Ok(Scalar::Bool(value != 0)),
             Self::Large(value) | Self::Float(value) if dtype == Dtype::Bool => Ok(Scalar::Bool(value != 0.0)),
             Self::Complex(value) if dtype == Dtype::Bool => Ok(Scalar::Bool(value != Complex::default())),
-            // Doubles beyond 128 bits saturate, and are out of every range.
             Self::Float(value) if dtype.kind().is_integer() && value.is_finite() => {
-                Self::Int(value as i128).to_scalar(dtype)
+                let whole = value as i128;
+                // A double beyond 128 bits is out of every range.
+                let saturated = matches!(whole, i128::MIN | i128::MAX);
+                if saturated { Self::Large(value) } else { Self::Int(whole) }.to_scalar(dtype)
             }
             _ => self.to_scalar(dtype),
         }

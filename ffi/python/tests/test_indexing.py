@@ -250,6 +250,12 @@ def test_values_that_do_not_fit_are_refused_whoever_writes(value):
         assert sw.all(x == 1)
 
 
+def test_a_number_that_does_not_fit_is_named():
+    for value in (1e300, np.float64(1e300)):
+        with pytest.raises(TypeError, match="1e300|1000000"):
+            sw.ones(3, dtype="i1")[0] = value
+
+
 @pytest.mark.parametrize("values", [7, np.int64(7), [7, 8], (7, 8), np.array([7, 8]), np.array([7, 8], dtype=">i4")])
 def test_put_takes_what_an_assignment_takes(values):
     x, y, z = (sw.zeros(4, dtype="u1") for _ in range(3))

@@ -402,7 +402,9 @@ def test_names_beside_the_standards():
         lambda xp, a, i, z, m: xp.setdiff1d(i, i[1:2]), lambda xp, a, i, z, m: xp.setdiff1d(i, i[1:2], True),
         lambda xp, a, i, z, m: xp.kron(a, i), lambda xp, a, i, z, m: xp.cross(a, a[::-1] + 1),
         lambda xp, a, i, z, m: xp.cross(a.T, a.T + 1, axis=0), lambda xp, a, i, z, m: xp.cross(a.T, a + 1, 0, 1, 0),
-        lambda xp, a, i, z, m: xp.ravel_multi_index((i, i + 1), (9, 10)), lambda xp, a, i, z, m: xp.unravel_index(i, (2, 4)),
+        lambda xp, a, i, z, m: xp.ravel_multi_index((i, i + 1), (9, 10)), lambda xp, a, i, z, m: xp.unravel_index(i, (2, 4)), lambda xp, a, i, z, m: xp.unravel_index(i, 8),
+        lambda xp, a, i, z, m: xp.ravel_multi_index((i, i - 5), (5, 4), mode=("clip", "wrap")), lambda xp, a, i, z, m: xp.ravel_multi_index((i,), 9),
+        lambda xp, a, i, z, m: xp.pad(a, {1: (1, 2)}, "edge"), lambda xp, a, i, z, m: xp.pad(i, {-1: 3}), lambda xp, a, i, z, m: xp.digitize(i, m[0][0], True),
         lambda xp, a, i, z, m: xp.ravel_multi_index((i, i - 5), (5, 4), mode="wrap", order="F"),
         lambda xp, a, i, z, m: xp.ravel_multi_index((i, i - 5), (5, 4), mode="clip"), lambda xp, a, i, z, m: xp.unravel_index(i, (2, 4), "F"),
         *(lambda xp, a, i, z, m, k=k: xp.rot90(a, k) for k in range(-1, 5)), lambda xp, a, i, z, m: xp.rot90(a[None], 1, (2, 0)),
@@ -429,6 +431,10 @@ def test_names_beside_the_standards():
     for wrong, error in [
         (lambda: sw.unravel_index(8, (2, 4)), IndexError), (lambda: sw.ravel_multi_index(([3], [4]), (3, 4)), IndexError),
         (lambda: sw.ravel_multi_index(([1],), (3, 4)), ValueError), (lambda: sw.select([], []), ValueError),
+        (lambda: sw.ravel_multi_index(([1], [1]), (3, 4), mode="bad"), ValueError), (lambda: sw.ravel_multi_index(([0],), (0,), mode="clip"), IndexError),
+        (lambda: sw.ravel_multi_index(([1.5],), (3,)), TypeError), (lambda: sw.ravel_multi_index(([1], [1]), (2**40, 2**40)), ValueError),
+        (lambda: sw.unravel_index([1.5], (3,)), TypeError), (lambda: sw.rot90(sw.ones((2, 2)), axes=(0, -2)), ValueError),
+        (lambda: sw.linalg.multi_dot([sw.ones((2, 2, 2))] * 3), ValueError), (lambda: sw.linalg.multi_dot([[[1.0]], [[1.0]]]), TypeError),
         (lambda: sw.linalg.norm(sw.ones((2, 2, 2)), 2), ValueError), (lambda: sw.linalg.multi_dot([sw.ones((2, 2))]), ValueError),
     ]:  # fmt: skip
         with pytest.raises(error):

@@ -1174,7 +1174,7 @@ def deg2rad(x: _Array, /) -> usm_ndarray: ...
 def diff(
     x: _Array, /, n: _int = 1, axis: _int = -1, prepend: _Array | None = None, append: _Array | None = None
 ) -> usm_ndarray: ...
-def digitize(x: _Array, bins: _Array, /, *, right: _bool = False) -> usm_ndarray: ...
+def digitize(x: _Array, bins: _Array, /, right: _bool = False) -> usm_ndarray: ...
 def divide(
     x1: _Array | _complex,
     x2: _Array | _complex,
@@ -1639,7 +1639,7 @@ def ones_like(
 ) -> usm_ndarray: ...
 def pad(
     x: _Array,
-    pad_width: _int | Sequence[_int] | Sequence[Sequence[_int]],
+    pad_width: _int | Sequence[_int] | Sequence[Sequence[_int]] | dict[_int, _int | Sequence[_int]],
     /,
     mode: _str = "constant",
     *,

@@ -432,33 +432,51 @@ def ravel(x, /, order="C"):
     return _sw.reshape(x, -1, order=_kept(order, x))
 
 
-def ravel_multi_index(multi_index, dims, /, mode="raise", order="C"):
-    """The places, in an array of a shape that is one sequence, of elements that an array for each axis names. mode and errors as
-    for `take`."""
-    axes = [_sw.astype(_array(places), "int64", copy=False) for places in multi_index]
-    if len(axes) != len(dims):
-        raise ValueError(f"invalid value: `multi_index` has {len(axes)} arrays; expected one for each of {len(dims)} axes")
+def _places(name, places):
+    places = _array(places)
+    if not _sw.isdtype(places.dtype, "integral"):
+        raise TypeError(f"`{name}` is of {places.dtype}; expected integers; help: convert them with astype")
+    return _sw.astype(places, "int64", copy=False)
+
+
+def _extents(name, shape, order):
+    """The extents of a shape that is one sequence, whose elements 64 bits can number, with the fastest one last."""
+    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     if order not in ("C", "F"):
         raise ValueError(f"invalid value: `order` is {order!r}; expected 'C' or 'F'")
+    if _math.prod(shape) >= 1 << 63:
+        raise ValueError(f"invalid value: `{name}` is {shape}; expected fewer elements than 64 bits can number")
+    return shape if order == "C" else shape[::-1]
+
+
+def ravel_multi_index(multi_index, dims, /, mode="raise", order="C"):
+    """The places, in an array of a shape that is one sequence, of elements that an array for each axis names. mode, one for all axes
+    or one for each: as for `take`. Raises IndexError for a place out of range, and TypeError for places that are no integers."""
+    extents = _extents("dims", dims, order)
+    axes = [_places("multi_index", places) for places in multi_index]
+    modes = [mode] * len(axes) if isinstance(mode, str) else list(mode)
+    if not len(axes) == len(extents) == len(modes):
+        raise ValueError(
+            f"invalid value: `multi_index` has {len(axes)} arrays and `mode` is {mode!r}; expected one for each of {len(extents)} axes"
+        )
+    if order == "F":
+        axes, modes = axes[::-1], modes[::-1]
     result = None
-    for places, extent in zip(axes, dims) if order == "C" else zip(axes[::-1], dims[::-1]):
-        if mode == "raise" and bool(_sw.any((places < 0) | (places >= extent))):
+    for places, extent, mode in zip(axes, extents, modes):
+        if mode not in ("raise", "wrap", "clip"):
+            raise ValueError(f"invalid value: `mode` is {mode!r}; expected 'raise', 'wrap' or 'clip'")
+        if places.size and (extent == 0 or mode == "raise" and bool(_sw.any((places < 0) | (places >= extent)))):
             raise IndexError(f"out of range: `multi_index` has a place that is not in 0..{extent}")
-        places = places % extent if mode == "wrap" else _sw.clip(places, 0, extent - 1)
+        places = places % max(extent, 1) if mode == "wrap" else _sw.clip(places, 0, max(extent - 1, 0))
         result = places if result is None else result * extent + places
     return result
-
-
-def rollaxis(x, axis, /, start=0):
-    """A view with an axis moved to before another."""
-    x = _array(x)
-    axis, start = axis % x.ndim, start + x.ndim if start < 0 else start
-    return _sw.moveaxis(x, axis, start - (axis < start))
 
 
 def rot90(x, /, k=1, axes=(0, 1)):
     """A view with two axes turned by so many right angles, from the first towards the second one."""
     first, second = axes
+    if first % x.ndim == second % x.ndim:
+        raise ValueError(f"invalid value: `axes` is {axes}; expected two axes that differ")
     match k % 4:
         case 0:
             return x[...]
@@ -578,16 +596,15 @@ def _one_nan(found):
 
 
 def unravel_index(indices, shape, /, order="C"):
-    """For places in an array of a shape that is one sequence, an array for each axis. Raises IndexError for one out of range."""
-    places, shape = _sw.astype(_array(indices), "int64", copy=False), tuple(shape)
-    if order not in ("C", "F"):
-        raise ValueError(f"invalid value: `order` is {order!r}; expected 'C' or 'F'")
-    if bool(_sw.any((places < 0) | (places >= _math.prod(shape)))):
-        raise IndexError(f"out of range: `indices` has a place that is not in 0..{_math.prod(shape)}, the elements of {shape}")
+    """For places in an array of a shape that is one sequence, an array for each axis. Raises IndexError for one out of range, and
+    TypeError for places that are no integers."""
+    extents, places = _extents("shape", shape, order), _places("indices", indices)
+    if bool(_sw.any((places < 0) | (places >= _math.prod(extents)))):
+        raise IndexError(f"out of range: `indices` has a place that is not in 0..{_math.prod(extents)}, the elements of {shape}")
     axes = []
-    for extent in shape[::-1] if order == "C" else shape:
-        axes.append(places % extent)
-        places = places // extent
+    for extent in extents[::-1]:
+        axes.append(places % max(extent, 1))
+        places = places // max(extent, 1)
     return tuple(axes[::-1] if order == "C" else axes)
 
 

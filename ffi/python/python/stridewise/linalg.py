@@ -177,6 +177,11 @@ def multi_dot(arrays, /):
     count = len(arrays)
     if count < 2:
         raise ValueError(f"invalid value: `arrays` has {count}; expected two matrices at least")
+    for place, x in enumerate(arrays):
+        if not hasattr(x, "ndim"):
+            raise TypeError(f"`arrays` has a {type(x).__name__}; expected a usm_ndarray or a NumPy array; help: convert it with asarray")
+        if x.ndim != 2 and not (x.ndim == 1 and place in (0, count - 1)):
+            raise ValueError(f"invalid value: `arrays[{place}]` has {x.ndim} dimensions; expected a matrix, or a vector at an end")
     extents = [1 if arrays[0].ndim == 1 else arrays[0].shape[0], arrays[0].shape[-1]]
     extents += [1 if x.ndim == 1 else x.shape[-1] for x in arrays[1:]]
     # The cheapest way to multiply the matrices from i to j, and behind which one it divides them.

@@ -219,7 +219,7 @@ fn weights_of(weights: Argument<'_, '_>, beside: &UsmArray) -> Result<Option<Usm
 ///
 /// Raises ValueError for edges that neither increase nor decrease, TypeError for complex numbers.
 #[pyfunction]
-#[pyo3(signature = (x, bins, /, *, right=false))]
+#[pyo3(signature = (x, bins, /, right=false))]
 fn digitize(py: Python<'_>, mut x: Given<'_>, mut bins: Given<'_>, right: bool) -> Result<PyArray> {
     together!(x, bins);
     let (x, bins) = (x.array(), bins.array());

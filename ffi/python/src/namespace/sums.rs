@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use stridewise::memory::heap;
 use stridewise::{ArrayOrScalar, Dtype, Overlap, Padding, Reduction, UsmArray, Weak};
 
@@ -66,6 +66,15 @@ fn widths_of(width: &Bound<'_, PyAny>, ndim: usize) -> Result<Vec<(usize, usize)
             )))),
         }
     };
+    // By axis; others are not padded.
+    if let Ok(by_axis) = width.cast::<PyDict>() {
+        let mut pairs = vec![(0, 0); ndim];
+        for (axis, width) in by_axis {
+            let axis = stridewise::normalize_axis("pad_width", axis.extract()?, ndim)?;
+            pairs[axis] = pair(&integers("pad_width", &width)?)?;
+        }
+        return Ok(pairs);
+    }
     let nested = match width.try_iter() {
         Ok(mut items) => match items.next() {
             Some(first) => first?.try_iter().is_ok(),
@@ -87,7 +96,7 @@ fn widths_of(width: &Bound<'_, PyAny>, ndim: usize) -> Result<Vec<(usize, usize)
 
 /// The array with elements before and behind its own along each axis.
 ///
-/// pad_width: how many: a number, a pair (before, after), or a pair for each axis. mode: "constant", constant_values; "edge", the
+/// pad_width: how many: a number, a pair (before, after), a pair for each axis, or a dict of numbers or pairs by axis. mode: "constant", constant_values; "edge", the
 /// element at the edge; "reflect" and "symmetric", the elements from the edge on, mirrored at the element or at the edge; "wrap", those
 /// from the other edge on.
 ///
