@@ -472,6 +472,13 @@ def ravel_multi_index(multi_index, dims, /, mode="raise", order="C"):
     return result
 
 
+def rollaxis(x, axis, /, start=0):
+    """A view with an axis moved to before another."""
+    x = _array(x)
+    axis, start = axis % x.ndim, start + x.ndim if start < 0 else start
+    return _sw.moveaxis(x, axis, start - (axis < start))
+
+
 def rot90(x, /, k=1, axes=(0, 1)):
     """A view with two axes turned by so many right angles, from the first towards the second one."""
     first, second = axes
