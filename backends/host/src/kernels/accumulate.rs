@@ -8,13 +8,15 @@ use std::ops::{Add, Range};
 
 use stridewise_core::{Complex, Dtype, IndexedAxis, LaunchPlan};
 
-use super::gather::{AHEAD, FAR_BYTES};
+use super::gather::FAR_BYTES;
 use super::plain::Plain;
 use super::{Address, Tuning, stream};
 use crate::fork_join;
 
 /// Places of what is not added, in turns: a sum that waits for the one before it takes several times as long.
 const NOWHERE: usize = 16;
+/// Elements ahead whose targets are asked for where they are not in the last cache: as many as the memory brings meanwhile.
+const AHEAD: usize = 64;
 /// Threads from which on they share the places: what each of two does takes as long as all of it.
 const ENOUGH_THREADS: usize = 3;
 

@@ -28,8 +28,6 @@ const SHARE_BYTES: usize = 4096;
 pub(super) const FAR_BYTES: usize = 1 << 20;
 /// Places of what is written nowhere.
 const NOWHERES: usize = 16;
-/// Elements ahead whose targets are asked for where they are not in the last cache: as many as the memory brings meanwhile.
-pub(super) const AHEAD: usize = 64;
 
 /// Gathers.
 ///
@@ -84,8 +82,7 @@ pub(super) unsafe fn scatter(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &T
         });
         return;
     }
-    let mut blocks = Blocks::<true>::new(space, axes);
-    blocks.far = blocks.named() > tuning.last_cache_bytes;
+    let blocks = Blocks::<true>::new(space, axes);
     let extent = axes.first().map_or(0, |axis| axis.extent);
     let parts = if shared && blocks.is_far() { tuning.threads.min(extent) } else { 1 };
     if parts <= 1 {
@@ -166,8 +163,6 @@ struct Blocks<'a, const SCATTER: bool> {
     size: usize,
     /// The places along the first axis that are written to; all, unless threads share them.
     window: Range<usize>,
-    /// Whether targets are asked for ahead: where a cache has them that takes longer than it saves.
-    far: bool,
 }
 
 impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
@@ -194,8 +189,7 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
         for v in &mut points.views {
             v.strides.truncate(outer);
         }
-        let window = 0..axes.first().map_or(0, |axis| axis.extent);
-        Self { points, block, axes, size, window, far: false }
+        Self { points, block, axes, size, window: 0..axes.first().map_or(0, |axis| axis.extent) }
     }
 
     /// The same, of which a scatter writes to these places along the first axis only.
@@ -205,12 +199,8 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
 
     /// Whether what the places name, or all that is moved, is more than a core's own caches have.
     fn is_far(&self) -> bool {
-        self.named().min(self.bytes().saturating_mul(self.points.len())) >= FAR_BYTES
-    }
-
-    /// Bytes of all that places may name.
-    fn named(&self) -> usize {
-        self.axes.iter().fold(self.bytes(), |bytes, axis| bytes.saturating_mul(axis.extent))
+        let named = self.axes.iter().fold(self.bytes(), |bytes, axis| bytes.saturating_mul(axis.extent));
+        named.min(self.bytes().saturating_mul(self.points.len())) >= FAR_BYTES
     }
 
     /// Bytes of a block.
@@ -290,8 +280,6 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
             stride: axis.stride * self.points.views[DST].size.cast_signed(),
             window: self.window.clone(),
             last: axis.extent.cast_signed() as i64 - 1,
-            // Of elements further ahead there are no places.
-            asked: if self.far { len.saturating_sub(AHEAD) } else { 0 },
         };
         let steps = [step(DST), step(SRC), step(PLACES)];
         let dense = if SCATTER { [0, size, 8] } else { [size, 0, 8] };
@@ -369,8 +357,6 @@ struct Row {
     window: Range<usize>,
     /// The last place of the axis.
     last: i64,
-    /// Of how many of the first elements those [`AHEAD`] of them are asked for.
-    asked: usize,
 }
 
 impl Row {
@@ -428,9 +414,6 @@ impl Row {
         for i in 0..len.cast_signed() {
             // SAFETY: the caller's contract; the target is in range.
             unsafe {
-                if i < self.asked.cast_signed() {
-                    stream::fetch::<1>(self.target(steps, i + AHEAD.cast_signed()).0);
-                }
                 if let (to, true) = self.target(steps, i) {
                     // Stores wait for each other's lines; what is fetched does not.
                     stream::fetch::<1>(to);
@@ -454,10 +437,6 @@ impl Row {
             let to_nowhere = nowhere[i % NOWHERES].as_mut_ptr().cast::<u8>();
             // SAFETY: the caller's contract; what is not in the window is written nowhere.
             unsafe {
-                if i < self.asked {
-                    let (to, inside) = self.target(steps, (i + AHEAD).cast_signed());
-                    stream::fetch::<1>(std::hint::select_unpredictable(inside, to, to_nowhere));
-                }
                 let (to, inside) = self.target(steps, i.cast_signed());
                 let to = std::hint::select_unpredictable(inside, to, to_nowhere);
                 stream::fetch::<1>(to);
