@@ -13,6 +13,7 @@ mod code;
 mod columns;
 mod contract;
 mod count;
+mod counted;
 mod deviation;
 mod entry;
 mod family;

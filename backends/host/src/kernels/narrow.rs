@@ -18,19 +18,22 @@ pub(super) const LEAST: usize = 64;
 /// Columns at most.
 pub(super) const MOST: usize = 16;
 
+/// The entry point of a kernel of so many columns; `None` where there is none.
+macro_rules! by_columns {
+    ($Kernel:ident, $columns:ident, $isa:ident) => {
+        by_columns!(@ $Kernel $columns $isa; 2 3 4 5 6 7 8 16)
+    };
+    (@ $Kernel:ident $columns:ident $isa:ident; $($number:literal)*) => {
+        match $columns {
+            $($number => Some(entry::<$Kernel<T, $number>>($isa)),)*
+            _ => None,
+        }
+    };
+}
+
 /// The function for a matrix of so many columns.
 pub(super) fn kernel<T: Number>(columns: usize, isa: Isa) -> Option<StepFn> {
-    Some(match columns {
-        2 => entry::<Sums<T, 2>>(isa),
-        3 => entry::<Sums<T, 3>>(isa),
-        4 => entry::<Sums<T, 4>>(isa),
-        5 => entry::<Sums<T, 5>>(isa),
-        6 => entry::<Sums<T, 6>>(isa),
-        7 => entry::<Sums<T, 7>>(isa),
-        8 => entry::<Sums<T, 8>>(isa),
-        16 => entry::<Sums<T, 16>>(isa),
-        _ => return None,
-    })
+    by_columns!(Sums, columns, isa)
 }
 
 /// The sums of the columns of `len` rows, each times an element of a vector. Sources: the vector, the matrix, and [`Steps`].
@@ -77,17 +80,7 @@ impl<T: Number, const N: usize> Kernel for Sums<T, N> {
 
 /// The function for a vector from the right of a matrix of so many columns.
 pub(super) fn rows_kernel<T: Number>(columns: usize, isa: Isa) -> Option<StepFn> {
-    Some(match columns {
-        2 => entry::<Rows<T, 2>>(isa),
-        3 => entry::<Rows<T, 3>>(isa),
-        4 => entry::<Rows<T, 4>>(isa),
-        5 => entry::<Rows<T, 5>>(isa),
-        6 => entry::<Rows<T, 6>>(isa),
-        7 => entry::<Rows<T, 7>>(isa),
-        8 => entry::<Rows<T, 8>>(isa),
-        16 => entry::<Rows<T, 16>>(isa),
-        _ => return None,
-    })
+    by_columns!(Rows, columns, isa)
 }
 
 /// The sums of the products of `len` rows with a vector. Sources: the vector, the matrix, and [`Steps`], of which the first is the

@@ -1,5 +1,6 @@
-"""Fourier transforms: the array API's extension `fft`. Transforms are computed on the processor, by the threads of the array's
-device; an array in memory of an accelerator that the processor does not reach is refused with a NotImplementedError.
+"""Fourier transforms: the array API's extension `fft`, and NumPy's names for two axes. Transforms are computed on the processor,
+by the threads of the array's device; an array in memory of an accelerator that the processor does not reach is refused with a
+NotImplementedError.
 
 >>> import stridewise as sw
 >>> spectrum = sw.fft.rfft(sw.asarray([1.0, 0.0, -1.0, 0.0]))
