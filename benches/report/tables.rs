@@ -311,7 +311,7 @@ pub(super) mod tests {
         slow.peers = [("torch".to_owned(), 0.5e-6)].into();
         let page = device_page(&Report { rows: vec![slow], machine: vec!["a GPU".to_owned()] });
         assert!(page.contains("- a GPU\n") && page.contains("## 1 Mi elements\n"));
-        assert!(page.contains("| 0.50 | the rows go through memory twice"), "{page}");
+        assert!(page.contains("| 0.50 | recording, planning and launching"), "{page}");
     }
 
     #[test]
