@@ -8,10 +8,15 @@ struct Reason {
     op: Option<&'static str>,
     /// `None`: all of them.
     layout: Option<&'static str>,
+    /// `None`: all of them.
+    dtype: Option<&'static str>,
     /// Elements at least and at most.
     sizes: (usize, usize),
     text: &'static str,
 }
+
+/// What fits every row, and says nothing: what a reason does not name is this one's.
+const ANY: Reason = Reason { op: None, layout: None, dtype: None, sizes: (0, usize::MAX), text: "" };
 
 /// Measured as the time from one repetition of a run to the next, and between runs of the same program.
 const DRIFT: &str = "no further than the row drifts from one run to the next";
@@ -56,63 +61,68 @@ const SELECTED: &str =
 const REASONS: &[Reason] = &[
     Reason {
         op: Some("pow"),
-        layout: None,
         sizes: (1 << 10, usize::MAX),
         text: "`float32` to 0.68 ULP, `float64` to 0.78; NumPy's error is up to 1.00",
+        ..ANY
     },
     Reason {
         op: Some("tanh"),
-        layout: None,
         sizes: (1 << 10, usize::MAX),
         text: "`float32` to 0.76 ULP, `float64` to 0.61; NumPy's error is up to 1.36, JAX's 4.5",
+        ..ANY
     },
     Reason {
         op: Some("gelu"),
-        layout: None,
         sizes: (1 << 10, usize::MAX),
         text: "its `tanh` is to 0.76 ULP, of `float64` to 0.61; JAX's error is up to 4.5",
+        ..ANY
     },
     Reason {
-        op: None,
-        layout: None,
         sizes: (0, 1 << 10),
         text: "the price of a call: its checks, holding its memory, and a result's memory (instructions below)",
+        ..ANY
     },
     Reason {
         op: Some("sin"),
         layout: Some("one thread"),
-        sizes: (0, usize::MAX),
         text: "in units of the last place; rten bounds the error absolutely, by 3e-7, however small the result",
+        ..ANY
     },
-    Reason { op: Some("distances by rows"), layout: None, sizes: (0, usize::MAX), text: SHORT_ROWS },
-    Reason { op: Some("k-means"), layout: None, sizes: (0, usize::MAX), text: ROUNDS },
-    Reason { op: Some("heat equation"), layout: None, sizes: (0, usize::MAX), text: TILES },
-    Reason { op: Some("Monte-Carlo pi"), layout: None, sizes: (0, usize::MAX), text: GENERATOR },
-    Reason { op: Some("averages, histogram"), layout: None, sizes: (0, usize::MAX), text: STEPS },
-    Reason { op: Some("median"), layout: None, sizes: (64 << 10, usize::MAX), text: SELECTED },
-    Reason { op: Some("fft"), layout: None, sizes: (0, usize::MAX), text: ALONE },
-    Reason { op: Some("sort"), layout: None, sizes: (64 << 10, 64 << 10), text: COUNTERS },
-    Reason { op: Some("argsort"), layout: None, sizes: (64 << 10, 64 << 10), text: COUNTERS },
-    Reason { op: Some("sum of products"), layout: None, sizes: (64 << 10, 64 << 10), text: AWAKE },
-    Reason { op: Some("roll"), layout: None, sizes: (64 << 10, 64 << 10), text: AWAKE },
-    Reason { op: Some("unique"), layout: None, sizes: (64 << 10, 64 << 10), text: LEVEL },
-    Reason { op: Some("repeat"), layout: None, sizes: (1 << 20, 1 << 20), text: LEVEL },
-    Reason { op: Some("take"), layout: None, sizes: (1 << 20, 1 << 20), text: LEVEL },
-    Reason { op: Some("a*b+c"), layout: None, sizes: (64 << 10, 64 << 10), text: LEVEL },
-    Reason { op: Some("matmul"), layout: Some("vector, matrix"), sizes: (16 << 20, 16 << 20), text: LEVEL },
-    Reason { op: Some("matmul"), layout: Some("matrices"), sizes: (4096, 4096), text: LEVEL },
-    Reason { op: Some("put"), layout: None, sizes: (16 << 20, 16 << 20), text: LEVEL },
-    Reason { op: Some("put"), layout: None, sizes: (64 << 10, 1 << 20), text: PLACES },
-    Reason { op: Some("add at"), layout: None, sizes: (64 << 10, 1 << 20), text: PLACES },
-    Reason { op: Some("repeat"), layout: None, sizes: (64 << 10, 64 << 10), text: GATHERED },
-    Reason { op: Some("take"), layout: None, sizes: (64 << 10, 64 << 10), text: PLACES },
-    Reason { op: Some("sqrt(a*a+b*b)*c-d"), layout: None, sizes: (64 << 10, 1 << 20), text: TILES },
-    Reason { op: None, layout: Some("strided by 2"), sizes: (64 << 10, 64 << 10), text: GATHERED },
-    Reason { op: None, layout: Some("negative stride"), sizes: (64 << 10, 64 << 10), text: GATHERED },
-    Reason { op: None, layout: Some("row broadcast"), sizes: (64 << 10, 64 << 10), text: ROWS },
-    Reason { op: None, layout: Some("column broadcast"), sizes: (64 << 10, 64 << 10), text: ROWS },
-    Reason { op: Some("concat"), layout: Some("axis 1"), sizes: (64 << 10, 64 << 10), text: ROWS },
-    Reason { op: Some("dot"), layout: None, sizes: (64 << 10, 64 << 10), text: AWAKE },
+    Reason { op: Some("distances by rows"), text: SHORT_ROWS, ..ANY },
+    Reason { op: Some("k-means"), text: ROUNDS, ..ANY },
+    Reason { op: Some("heat equation"), text: TILES, ..ANY },
+    Reason { op: Some("Monte-Carlo pi"), text: GENERATOR, ..ANY },
+    Reason { op: Some("averages, histogram"), text: STEPS, ..ANY },
+    Reason { op: Some("median"), sizes: (64 << 10, usize::MAX), text: SELECTED, ..ANY },
+    Reason { op: Some("fft"), text: ALONE, ..ANY },
+    Reason { op: Some("sort"), dtype: Some("int16"), sizes: (64 << 10, 64 << 10), text: COUNTERS, ..ANY },
+    Reason { op: Some("argsort"), dtype: Some("int16"), sizes: (64 << 10, 64 << 10), text: COUNTERS, ..ANY },
+    Reason { op: Some("sum of products"), sizes: (64 << 10, 64 << 10), text: AWAKE, ..ANY },
+    Reason { op: Some("roll"), sizes: (64 << 10, 64 << 10), text: AWAKE, ..ANY },
+    Reason { op: Some("unique"), sizes: (64 << 10, 64 << 10), text: LEVEL, ..ANY },
+    Reason { op: Some("repeat"), sizes: (1 << 20, 1 << 20), text: LEVEL, ..ANY },
+    Reason { op: Some("take"), sizes: (1 << 20, 1 << 20), text: LEVEL, ..ANY },
+    Reason { op: Some("a*b+c"), sizes: (64 << 10, 64 << 10), text: LEVEL, ..ANY },
+    Reason {
+        op: Some("matmul"),
+        layout: Some("vector, matrix"),
+        sizes: (16 << 20, 16 << 20),
+        text: LEVEL,
+        ..ANY
+    },
+    Reason { op: Some("matmul"), layout: Some("matrices"), sizes: (4096, 4096), text: LEVEL, ..ANY },
+    Reason { op: Some("put"), sizes: (16 << 20, 16 << 20), text: LEVEL, ..ANY },
+    Reason { op: Some("put"), sizes: (64 << 10, 1 << 20), text: PLACES, ..ANY },
+    Reason { op: Some("add at"), sizes: (64 << 10, 1 << 20), text: PLACES, ..ANY },
+    Reason { op: Some("repeat"), sizes: (64 << 10, 64 << 10), text: GATHERED, ..ANY },
+    Reason { op: Some("take"), sizes: (64 << 10, 64 << 10), text: PLACES, ..ANY },
+    Reason { op: Some("sqrt(a*a+b*b)*c-d"), sizes: (64 << 10, 1 << 20), text: TILES, ..ANY },
+    Reason { layout: Some("strided by 2"), sizes: (64 << 10, 64 << 10), text: GATHERED, ..ANY },
+    Reason { layout: Some("negative stride"), sizes: (64 << 10, 64 << 10), text: GATHERED, ..ANY },
+    Reason { layout: Some("row broadcast"), sizes: (64 << 10, 64 << 10), text: ROWS, ..ANY },
+    Reason { layout: Some("column broadcast"), sizes: (64 << 10, 64 << 10), text: ROWS, ..ANY },
+    Reason { op: Some("concat"), layout: Some("axis 1"), sizes: (64 << 10, 64 << 10), text: ROWS, ..ANY },
+    Reason { op: Some("dot"), sizes: (64 << 10, 64 << 10), text: AWAKE, ..ANY },
 ];
 
 /// Why a peer is faster, which takes so many times as long; empty where that is not known.
@@ -132,27 +142,26 @@ const STAGED: &str = "recording, planning and launching its three stages: 30 to 
 const LAUNCHES: &str = "the runtime's own launches, of which a second kernel is one";
 /// Why a peer wins a row of a device.
 const OF_DEVICES: &[Reason] = &[
-    Reason { op: Some("take"), layout: None, sizes: (0, usize::MAX), text: CHECKED },
-    Reason { op: Some("softmax"), layout: None, sizes: (0, usize::MAX), text: STAGED },
+    Reason { op: Some("take"), text: CHECKED, ..ANY },
+    Reason { op: Some("softmax"), text: STAGED, ..ANY },
     Reason {
         op: Some("unique"),
-        layout: None,
-        sizes: (0, usize::MAX),
         text: "all elements are sorted, by passes of which each counts its digits first",
+        ..ANY
     },
     Reason {
         op: Some("sort"),
-        layout: None,
         sizes: (1 << 20, usize::MAX),
         text: "each pass counts its digits first: the language does not promise that groups may wait for each other",
+        ..ANY
     },
     Reason {
         op: Some("argsort"),
-        layout: None,
         sizes: (1 << 20, usize::MAX),
         text: "as `sort`, with 64-bit places",
+        ..ANY
     },
-    Reason { op: None, layout: None, sizes: (0, 64 << 20), text: LAUNCHES },
+    Reason { sizes: (0, 64 << 20), text: LAUNCHES, ..ANY },
 ];
 
 /// A peer of a row of a device whose time is this part of ours, or more, is not told from the drift: two runs differ by as much.
@@ -180,9 +189,21 @@ const AFTER: &str = "some rows are folded, then computed: the memory reads and w
 
 /// Why large rows are below the limit. The first that fits counts.
 const SHORTFALLS: &[Reason] = &[
-    Reason { op: None, layout: Some("transposed"), sizes: (0, usize::MAX), text: SQUARES },
-    Reason { op: Some("normalise"), layout: Some("axis 0"), sizes: (16 << 20, usize::MAX), text: TWICE },
-    Reason { op: Some("normalise"), layout: Some("axis 1"), sizes: (16 << 20, usize::MAX), text: AFTER },
+    Reason { layout: Some("transposed"), text: SQUARES, ..ANY },
+    Reason {
+        op: Some("normalise"),
+        layout: Some("axis 0"),
+        sizes: (16 << 20, usize::MAX),
+        text: TWICE,
+        ..ANY
+    },
+    Reason {
+        op: Some("normalise"),
+        layout: Some("axis 1"),
+        sizes: (16 << 20, usize::MAX),
+        text: AFTER,
+        ..ANY
+    },
 ];
 
 /// Why a large row is below the limit, whose loop computes for a share of the time; empty where that is not known.
@@ -198,6 +219,7 @@ fn find(reasons: &[Reason], row: &Row) -> Option<&'static str> {
         let (least, most) = reason.sizes;
         reason.op.is_none_or(|op| op == row.op)
             && reason.layout.is_none_or(|layout| layout == row.layout)
+            && reason.dtype.is_none_or(|dtype| dtype == row.dtype)
             && (least..=most).contains(&row.n)
     };
     reasons.iter().find(fits).map(|reason| reason.text)
@@ -211,8 +233,8 @@ mod tests {
     #[test]
     fn the_first_reason_that_fits_counts() {
         let reasons = [
-            Reason { op: Some("add"), layout: Some("out"), sizes: (0, 100), text: "small" },
-            Reason { op: Some("add"), layout: None, sizes: (0, usize::MAX), text: "any" },
+            Reason { op: Some("add"), layout: Some("out"), sizes: (0, 100), text: "small", ..ANY },
+            Reason { op: Some("add"), text: "any", ..ANY },
         ];
         assert_eq!(find(&reasons, &row("add", "out", 16)), Some("small"));
         assert_eq!(find(&reasons, &row("add", "fresh", 16)), Some("any"));

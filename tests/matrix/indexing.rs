@@ -5,7 +5,7 @@ use stridewise::{
 };
 
 use crate::cell::{Case, Check, ensure, need, short};
-use crate::forms::{Form, expect, multi_index, place, read, visible_kind};
+use crate::forms::{Form, expect, multi_index, place, read};
 use crate::values::Random;
 
 /// Random cases per dtype, operation and device.
@@ -33,7 +33,6 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.push(Case::new("indexing::many_dimensions/i16", many_dimensions));
     cases.push(Case::new("indexing::overlap/i64", overlap));
     cases.push(Case::new("indexing::recorded/f32", recorded));
-    cases.push(Case::new("indexing::large/f32", large));
     cases
 }
 
@@ -566,39 +565,4 @@ fn recorded(device: &Device) -> Check {
         })
         .collect();
     expect(&"written by mask and places", &x, &expected)
-}
-
-/// Arrays that several threads work on.
-fn large(device: &Device) -> Check {
-    let queue = device.queue()?;
-    let mut random = Random::named("large");
-    let (rows, columns) = (701, 307);
-    let values = random.many(rows * columns, |random| random.moderate(Dtype::F32));
-    let (x, _) = place(&queue, &[rows, columns], Dtype::F32, &values, Form::F)?;
-    let mask = x.binary(stridewise::Op::Greater, Scalar::F32(0.5))?;
-    let positive: Vec<Scalar> = values.iter().copied().filter(|v| v.to_f64() > 0.5).collect();
-    expect(&"a mask of many", &x.masked(&mask)?, &positive)?;
-    let order: Vec<Scalar> = (0..rows).map(|i| Scalar::I64(((i * 17) % rows) as i64)).collect();
-    let (indices, _) = place(&queue, &[rows], Dtype::I64, &order, Form::Step2)?;
-    let shuffled = x.take(&indices, Some(0), IndexMode::Check)?;
-    let expected: Vec<Scalar> =
-        (0..rows * columns).map(|k| values[(k / columns * 17) % rows * columns + k % columns]).collect();
-    expect(&"many rows", &shuffled, &expected)?;
-    let back = UsmArray::zeros(&queue, &[rows, columns], Dtype::F32, visible_kind(queue.device()))?;
-    back.put(&indices, &shuffled, Some(0), IndexMode::Check)?;
-    expect(&"many rows, put back", &back, &values)?;
-    // Many values for few places: the last stays.
-    let bins: Vec<Scalar> = (0..200_000).map(|_| Scalar::I64(random.below(5) as i64)).collect();
-    let numbers: Vec<Scalar> = (0..200_000).map(Scalar::I32).collect();
-    let (bins_array, _) = place(&queue, &[200_000], Dtype::I64, &bins, Form::C)?;
-    let (numbers, _) = place(&queue, &[200_000], Dtype::I32, &numbers, Form::C)?;
-    let last = UsmArray::zeros(&queue, &[5], Dtype::I32, visible_kind(queue.device()))?;
-    last.put(&bins_array, &numbers, Some(0), IndexMode::Check)?;
-    let expected: Vec<Scalar> = (0..5)
-        .map(|bin| {
-            let found = bins.iter().rposition(|&v| v == Scalar::I64(bin));
-            Scalar::I32(found.map_or(0, |i| i as i32))
-        })
-        .collect();
-    expect(&"the last of many", &last, &expected)
 }

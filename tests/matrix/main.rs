@@ -30,6 +30,7 @@ mod memory;
 mod numeric;
 mod overlap;
 mod parts;
+mod places;
 mod products;
 mod promotion;
 mod random;
@@ -106,6 +107,7 @@ fn main() {
         statistics::cases(),
         scans::cases(),
         parts::cases(),
+        places::cases(),
         crossing::cases(),
     ];
     let devices = devices::devices();

@@ -82,13 +82,16 @@ fn in_range(indices: &UsmArray, extent: usize, mode: IndexMode) -> Result<UsmArr
     }
 }
 
-/// Indices of a device apart whose check may be left to the gather ([`Addressing::gather_checking`]), as `int64`; `None` where
-/// it may not, or where there is nothing to gain. Who waits for the check before anything else begins waits twice there.
-pub(super) fn unchecked(indices: &UsmArray, extent: usize) -> Result<Option<UsmArray>> {
+/// Indices along an axis of an array whose check may be left to the gather ([`Addressing::gather_checking`]), as `int64`; `None`
+/// where it may not, or where there is nothing to gain. Who waits for the check before anything else begins waits twice on a device
+/// apart, and has read the indices twice on the host, where only those of a row can be.
+pub(super) fn unchecked(source: &UsmArray, indices: &UsmArray, axis: usize) -> Result<Option<UsmArray>> {
     let apart = indices.device().info().usm(UsmKind::Device) != UsmSupport::Guarded;
+    let row = source.ndim() == 1 && indices.ndim() == 1;
     // Some of `uint64` would be negative as `int64`.
     let fits = indices.dtype().kind().is_integer() && indices.dtype() != Dtype::U64;
-    (apart && fits && !indices.is_empty() && extent > 0).then(|| indices.astype(Dtype::I64)).transpose()
+    let any = !indices.is_empty() && source.shape()[axis] > 0;
+    ((apart || row) && fits && any).then(|| indices.astype(Dtype::I64)).transpose()
 }
 
 /// Indices that are in range, counted from the start.

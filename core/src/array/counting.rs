@@ -134,7 +134,7 @@ impl UsmArray {
 
     /// How often each number below a length occurs among numbers of one dimension that are all below it, as `int64`. Where the
     /// device has no kernel that counts, each is counted by an atomic sum, so that the order does not matter.
-    fn count_places(&self, len: usize) -> Result<Self> {
+    pub(super) fn count_places(&self, len: usize) -> Result<Self> {
         let axis = IndexedAxis { extent: len, stride: 1 };
         if let Some(counts) = self.tabulated(len, None, Family::Count { axis })? {
             return Ok(counts);

@@ -110,9 +110,7 @@ impl UsmArray {
             Some(axis) => {
                 if mode == IndexMode::Check {
                     let number = normalize_axis("axis", axis, self.ndim())?;
-                    if let Some(indices) = unchecked(indices, self.shape()[number])?
-                        && let Some(taken) = self.places_along(&indices, number).gather_checking(self)?
-                    {
+                    if let Some(taken) = self.taken_checking(indices, number)? {
                         return Ok(taken);
                     }
                 }
@@ -193,10 +191,14 @@ impl UsmArray {
         {
             return self.masked(mask);
         }
-        if let ([Index::Array(indices)], 1) = (items, self.ndim())
-            && let Some(found) = self.taken_at_once(indices)?
-        {
-            return Ok(found);
+        if let ([Index::Array(indices)], 1) = (items, self.ndim()) {
+            let found = match self.taken_at_once(indices)? {
+                None => self.taken_checking(indices, 0)?,
+                found => found,
+            };
+            if let Some(found) = found {
+                return Ok(found);
+            }
         }
         let (base, addressing) = self.addressed(items, false)?;
         match addressing {
@@ -238,6 +240,15 @@ impl UsmArray {
         }
         match OnRow::of(RowWork::Take, &[self, indices]) {
             Some(row) => row.fresh(indices.len(), self.dtype()),
+            None => Ok(None),
+        }
+    }
+
+    /// The elements at places along an axis, which are checked on the way; `None` where they are not, or something is wrong, which
+    /// is told elsewhere.
+    fn taken_checking(&self, indices: &Self, axis: usize) -> Result<Option<Self>> {
+        match unchecked(self, indices, axis)? {
+            Some(indices) => self.places_along(&indices, axis).gather_checking(self),
             None => Ok(None),
         }
     }

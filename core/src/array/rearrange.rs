@@ -4,9 +4,8 @@
 use smallvec::SmallVec;
 
 use super::concat::copy_parts;
-use super::elementwise::indices;
 use super::scan::Scan;
-use super::{IndexMode, Reduction, Side, UsmArray};
+use super::{IndexMode, Reduction, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Order, SliceItem, broadcast_shapes, normalize_axes, normalize_axis};
@@ -218,9 +217,10 @@ impl UsmArray {
         }
         let ends = counts.cumulative(Scan::Sum, Some(0), Some(Dtype::I64), false)?;
         let total = item(&ends, Reduction::Max)? as usize;
-        // The element at a place of the result is the first whose end lies behind it.
-        let places = indices(&self.queue, self.usm_kind(), &[total], 0, &[1])?;
-        let sources = ends.searchsorted(&places, Side::Right, None)?;
+        // The element at a place of the result is the first whose end lies behind it: before it as many end there or sooner.
+        let ending = ends.count_places(total + 1)?;
+        let places = [SliceItem::Slice { start: None, stop: Some(total.cast_signed()), step: 1 }];
+        let sources = ending.slice(&places)?.cumulative(Scan::Sum, Some(0), Some(Dtype::I64), false)?;
         // None is out of range.
         self.take(&sources, Some(axis.cast_signed()), IndexMode::Clip)
     }

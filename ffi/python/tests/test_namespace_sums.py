@@ -213,6 +213,13 @@ def test_pad_arguments():
     a = sw.ones((2, 3))
     near(sw.pad(a, 1, constant_values=7.5), np.pad(np.ones((2, 3)), 1, constant_values=7.5))
     near(sw.pad(sw.ones((0, 2)), 1), np.pad(np.ones((0, 2)), 1))
+    # Where two axes meet is the last one's.
+    for values in ((1, 2), (5,), ((1, 2), (3, 4)), ((1, 2),), [[1], [2]], (float("nan"), 1)):
+        for width in (1, ((1, 2), (3, 0)), 0):
+            near(sw.pad(a, width, constant_values=values), np.pad(np.ones((2, 3)), width, constant_values=values))
+    for values in ("one", (1, 2, 3), ((1, 2), (3,), (4,)), [], [[]], [["a"]]):
+        with pytest.raises((TypeError, ValueError), match="constant_values"):
+            sw.pad(a, 1, constant_values=values)
     near(sw.pad(sw.asarray(3.0), 0), 3.0)
     for width in (-1, (1, 2, 3), ((1, 1), (2, 2), (3, 3)), ((1, -1), (0, 0))):
         with pytest.raises(ValueError):

@@ -1,6 +1,6 @@
 //! The families besides maps and reductions: which plans of them there are kernels for, and what these cost.
 
-use stridewise_core::{Arg, Dtype, Family, LaunchPlan, Op, Program};
+use stridewise_core::{Arg, Dtype, Family, LaunchPlan, Op, Program, Scalar, Step};
 
 use super::gather::FAR_BYTES;
 use super::{accumulate, scan};
@@ -9,6 +9,12 @@ use super::{accumulate, scan};
 pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
     let program = &*plan.program;
     match &plan.family {
+        Family::Gather { axes } if program.outputs().len() > 1 => places_refused(program, axes.len())
+            .or_else(|| {
+                let row = plan.dims.len() <= 1 && axes.len() == 1 && axes[0].extent > 0;
+                (!row || !tells(program))
+                    .then(|| "places that are checked but along one axis of a row".to_owned())
+            }),
         Family::Gather { axes } | Family::Scatter { axes } => {
             moved_refused(program).or_else(|| places_refused(program, axes.len()))
         }
@@ -55,12 +61,24 @@ fn scan_refused(program: &Program, fold: Op) -> Option<String> {
 
 /// These families hand elements of input 0 on, and compute nothing.
 fn moved_refused(program: &Program) -> Option<String> {
-    let copies = matches!(
-        (program.steps(), program.outputs()),
-        ([step], [Arg::Step(0)]) if step.op == Op::Copy && step.operands() == [Arg::Input(0)]
-    );
+    let alone = matches!(program.steps(), [step] if hands_on(program, step));
+    (!alone || program.outputs() != [Arg::Step(0)])
+        .then(|| "a program that computes elements instead of handing on input 0".to_owned())
+}
+
+/// Whether a step is what is in memory for input 0.
+fn hands_on(program: &Program, step: &Step) -> bool {
     let memory = (0..program.inputs().len()).all(|input| !program.is_index(input));
-    (!copies || !memory).then(|| "a program that computes elements instead of handing on input 0".to_owned())
+    memory && step.op == Op::Copy && step.operands() == [Arg::Input(0)]
+}
+
+/// Whether a program hands input 0 on, and tells a number.
+fn tells(program: &Program) -> bool {
+    let [moved, number] = program.steps() else { return false };
+    hands_on(program, moved)
+        && (number.op, number.operands()) == (Op::Copy, &[Arg::Const(0)])
+        && matches!(program.consts(), [Scalar::U32(_)])
+        && program.outputs() == [Arg::Step(0), Arg::Step(1)]
 }
 
 fn places_refused(program: &Program, axes: usize) -> Option<String> {

@@ -2,9 +2,10 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
-use stridewise_core::{IndexedAxis, LaunchPlan};
+use stridewise_core::{IndexedAxis, LaunchPlan, Scalar};
 
 use super::columns::Columns;
 use super::pack::{self, with_size};
@@ -35,6 +36,10 @@ const NOWHERES: usize = 16;
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tuning) {
     let mut space = space(plan, tuning.isa);
+    if plan.outputs.len() > 1 {
+        // SAFETY: the same contract.
+        return unsafe { gather_checking(plan, &Blocks::new(space, axes), tuning.threads) };
+    }
     // What is written in memory's order is written fastest; no other order counts.
     space.sort_by(DST);
     space.merge();
@@ -54,6 +59,27 @@ pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tu
         // SAFETY: the caller's contract; parts of a gather's output are disjoint.
         unsafe { blocks.range(start, end) };
     });
+}
+
+/// Gathers a row of elements, and tells whether a place is out of range: [`family`](super::family) lets nothing else through.
+///
+/// # Safety
+/// The contract of [`run`](super::run).
+unsafe fn gather_checking(plan: &LaunchPlan, row: &Blocks<'_, false>, threads: usize) {
+    let outside = AtomicBool::new(false);
+    split::ranges(row.points.len(), 1, 2 * row.size + 8, split::GRAIN, threads, &|start, end| {
+        // SAFETY: the caller's contract; parts of a gather's output are disjoint.
+        if !unsafe { row.along_checking(start, end) } {
+            outside.store(true, Ordering::Relaxed);
+        }
+    });
+    // All parts have ended, so that the order in which they were stored is none.
+    if outside.into_inner()
+        && let Some(&Scalar::U32(number)) = plan.program.consts().first()
+    {
+        // SAFETY: the plan's second output is one element of the constant's dtype.
+        unsafe { plan.outputs[1].ptr.as_ptr().cast::<u32>().write(number) };
+    }
 }
 
 /// Scatters: in row-major order, so that of several elements for one place the last stays. Several threads share a dimension
@@ -272,16 +298,8 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
     /// # Safety
     /// The plan's contract; nothing else accesses what is written.
     unsafe fn along<T: Copy>(&self, axis: &IndexedAxis, cursor: &Cursor, len: usize) {
-        let inner = self.points.dims.len() - 1;
-        let step = |view: usize| self.points.views[view].strides[inner];
         let size = size_of::<T>().cast_signed();
-        let row = Row {
-            at: [cursor.at[DST], cursor.at[SRC], cursor.at[PLACES]],
-            stride: axis.stride * self.points.views[DST].size.cast_signed(),
-            window: self.window.clone(),
-            last: axis.extent.cast_signed() as i64 - 1,
-        };
-        let steps = [step(DST), step(SRC), step(PLACES)];
+        let (row, steps) = self.row(axis, cursor);
         let dense = if SCATTER { [0, size, 8] } else { [size, 0, 8] };
         // SAFETY: the same contract.
         unsafe {
@@ -293,6 +311,32 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
                 (true, true) => row.scatter_shared::<T>(steps, len),
             }
         }
+    }
+
+    /// What is at a cursor, and the bytes to step in each view.
+    fn row(&self, axis: &IndexedAxis, cursor: &Cursor) -> (Row, [isize; 3]) {
+        let inner = self.points.dims.len() - 1;
+        let step = |view: usize| self.points.views[view].strides[inner];
+        let row = Row {
+            at: [cursor.at[DST], cursor.at[SRC], cursor.at[PLACES]],
+            stride: axis.stride * self.points.views[DST].size.cast_signed(),
+            window: self.window.clone(),
+            last: axis.extent.cast_signed() as i64 - 1,
+        };
+        (row, [step(DST), step(SRC), step(PLACES)])
+    }
+
+    /// Moves the elements `start..end` of a row, at places along one axis. Whether all places are in range.
+    ///
+    /// # Safety
+    /// The plan's contract; nothing else accesses what is written.
+    unsafe fn along_checking(&self, start: usize, end: usize) -> bool {
+        let (row, steps) = self.row(&self.axes[0], &self.points.seek(start));
+        let dense = [self.size.cast_signed(), 0, 8] == steps;
+        // SAFETY: the same contract.
+        with_size!(self.size, T => unsafe {
+            if dense { row.gather_checking::<T, true>(steps, end - start) } else { row.gather_checking::<T, false>(steps, end - start) }
+        })
     }
 
     /// Adds an axis' part to the offsets in bytes of a row's points, whose places are from `at` on; a scatter goes to those in
@@ -389,6 +433,31 @@ impl Row {
                 self.element(steps, DST, i).cast::<T>().write_unaligned(from.read_unaligned());
             }
         }
+    }
+
+    /// Reads elements from places, negative ones counted from the end, or the first element for one out of range. Whether there is
+    /// none of those.
+    ///
+    /// # Safety
+    /// The plan's contract.
+    #[inline(never)]
+    unsafe fn gather_checking<T: Copy, const DENSE: bool>(&self, steps: [isize; 3], len: usize) -> bool {
+        let steps = if DENSE { [size_of::<T>().cast_signed(), 0, 8] } else { steps };
+        let extent = self.last + 1;
+        let mut all = true;
+        for i in 0..len.cast_signed() {
+            // SAFETY: the caller's contract; the place that is read is in range.
+            unsafe {
+                let place = self.place(steps, i);
+                let place = place.wrapping_add(if place < 0 { extent } else { 0 });
+                let inside = (0..extent).contains(&place);
+                all &= inside;
+                let ahead = (if inside { place } else { 0 }) as isize * self.stride;
+                let from = self.element(steps, SRC, i).wrapping_offset(ahead).cast::<T>();
+                self.element(steps, DST, i).cast::<T>().write_unaligned(from.read_unaligned());
+            }
+        }
+        all
     }
 
     /// Where a point is written to, and whether it is.

@@ -420,3 +420,23 @@ plain_kernels! {
     /// A test over scalars: one byte per element.
     PlainTest() to bool, u8: |y| u8::from(y);
 }
+
+/// Magnitudes of complex numbers of `float32`: the squares are exact in `float64`, and do not overflow.
+pub(super) struct Magnitude;
+impl Kernel for Magnitude {
+    const SIZES: Option<[u8; 4]> = sizes::<f32, [f32; 2]>();
+
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
+        let (dst, src) = (dst.cast::<f32>(), src.cast::<[f32; 2]>());
+        for i in 0..len {
+            // SAFETY: the contract; `i` is below `len`.
+            let [x, y] = unsafe { *src.add(i) }.map(f64::from);
+            let endless = x.abs() == f64::INFINITY || y.abs() == f64::INFINITY;
+            // Of NaN and infinity as well.
+            let size = if endless { f64::INFINITY } else { (x * x + y * y).sqrt() };
+            // SAFETY: the same.
+            unsafe { *dst.add(i) = size as f32 };
+        }
+    }
+}

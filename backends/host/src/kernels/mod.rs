@@ -15,6 +15,7 @@ mod contract;
 mod count;
 mod counted;
 mod deviation;
+mod divide;
 mod entry;
 mod family;
 mod few;

@@ -7,10 +7,11 @@ use stridewise_core::ops::{
 use stridewise_core::{Complex, Dtype, Op};
 
 use super::cast;
+use super::divide::divide;
 use super::entry::{StepFn, entry, function_entry, lane_entry, level_entry, wide_entry};
 use super::map::{
     ByAnalytic, ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumFn, ByNumTest, ByPart, ByReal,
-    ByRealFn, ByRealTest, LaneMaps, LaneTestMaps, PlainMap, PlainPart, PlainTest,
+    ByRealFn, ByRealTest, LaneMaps, LaneTestMaps, Magnitude, PlainMap, PlainPart, PlainTest,
 };
 use super::plain::{Flag, Truth};
 use super::select::{Choose, LaneChooses, Moves};
@@ -85,6 +86,11 @@ pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Reso
         (Op::Sqrt, Dtype::F32 | Dtype::F64) => {
             Resolve::lanes(wide_entry::<LaneMaps<ByAnalytic<define::Sqrt>, 1>>(isa, dtype))
         }
+        // No level divides integers by vectors.
+        (Op::FloorDivide, dtype) if dtype.kind().is_integer() => Resolve::test(divide::<false>(isa, dtype)),
+        (Op::Remainder, dtype) if dtype.kind().is_integer() => Resolve::test(divide::<true>(isa, dtype)),
+        // Its parts are squared as `float64`, which the compiler makes vector code of.
+        (Op::Abs, Dtype::C64) => Resolve::test(Some(entry::<Magnitude>(isa))),
         _ => op.visit(resolve),
     }
 }
@@ -141,7 +147,6 @@ impl Visitor for Resolve {
     }
     fn real_fn<O: RealFn<K>, const K: usize>(self) -> Self::Out {
         Self::function(function_entry::<ByRealFn<O>, K>(self.isa, self.dtype))
-            .or_else(|| plain!(self, PlainMap, ByRealFn<O>, K, integers))
     }
     fn num_test<O: NumTest<K>, const K: usize>(mut self) -> Self::Out {
         self.dtype = unsigned(self.dtype);

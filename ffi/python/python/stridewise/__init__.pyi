@@ -1643,7 +1643,7 @@ def pad(
     /,
     mode: _str = "constant",
     *,
-    constant_values: _complex = 0,
+    constant_values: _complex | Sequence[_complex] | Sequence[Sequence[_complex]] = 0,
 ) -> usm_ndarray: ...
 def percentile(
     x: _Array,

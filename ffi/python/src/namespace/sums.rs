@@ -94,9 +94,70 @@ fn widths_of(width: &Bound<'_, PyAny>, ndim: usize) -> Result<Vec<(usize, usize)
     Ok(if pairs.len() == 1 { vec![pairs[0]; ndim] } else { pairs })
 }
 
+/// What is before and behind along each axis, or along all of them: one number, a pair, or a pair for each axis.
+fn constants_of(values: &Bound<'_, PyAny>) -> Result<Vec<[Weak; 2]>> {
+    let wrong = || {
+        Fault::Python(PyTypeError::new_err(format!(
+            "`constant_values` is {}; expected a number, a pair of numbers, or a pair for each axis",
+            shown(values)
+        )))
+    };
+    let number = |value: &Bound<'_, PyAny>| match Operand::value(value)? {
+        Some(Operand::Weak(value)) => Ok(Some(value)),
+        Some(Operand::Scalar(value)) => Ok::<_, Fault>(Some(value.weak())),
+        _ => Ok(None),
+    };
+    let pair = |values: &Bound<'_, PyAny>| -> Result<Option<[Weak; 2]>> {
+        let items = values.try_iter().map_err(|_| wrong())?.collect::<PyResult<Vec<_>>>()?;
+        match &items[..] {
+            [both] => Ok(number(both)?.map(|both| [both; 2])),
+            [before, after] => Ok(number(before)?.zip(number(after)?).map(<[Weak; 2]>::from)),
+            _ => Ok(None),
+        }
+    };
+    if let Some(one) = number(values)? {
+        return Ok(vec![[one; 2]]);
+    }
+    if let Some(all) = pair(values)? {
+        return Ok(vec![all]);
+    }
+    let pairs = values.try_iter()?.map(|item| pair(&item?)?.ok_or_else(wrong)).collect::<Result<Vec<_>>>()?;
+    if pairs.is_empty() { Err(wrong()) } else { Ok(pairs) }
+}
+
+/// Pads along one axis after another, so that where they meet is the value of the last.
+fn pad_by_axis(
+    py: Python<'_>,
+    x: &UsmArray,
+    widths: &[(usize, usize)],
+    values: &[[Weak; 2]],
+) -> Result<PyArray> {
+    if values.len() != 1 && values.len() != x.ndim() {
+        return Err(Fault::Python(PyValueError::new_err(format!(
+            "`constant_values` has {} pairs; expected one, or one for each of {} axes",
+            values.len(),
+            x.ndim()
+        ))));
+    }
+    let padded = py.detach(|| {
+        let mut padded = x.copy()?;
+        for (axis, &(before, after)) in widths.iter().enumerate() {
+            let [first, last] = values[axis % values.len()];
+            for (width, value) in [((before, 0), first), ((0, after), last)] {
+                let mut one = vec![(0, 0); widths.len()];
+                one[axis] = width;
+                padded = padded.pad(&one, Padding::Constant(value))?;
+            }
+        }
+        Ok::<_, stridewise::Error>(padded)
+    })?;
+    Ok(padded.into())
+}
+
 /// The array with elements before and behind its own along each axis.
 ///
-/// pad_width: how many: a number, a pair (before, after), a pair for each axis, or a dict of numbers or pairs by axis. mode: "constant", constant_values; "edge", the
+/// pad_width: how many: a number, a pair (before, after), a pair for each axis, or a dict of numbers or pairs by axis. mode: "constant",
+/// constant_values, one or as many as pad_width has; "edge", the
 /// element at the edge; "reflect" and "symmetric", the elements from the edge on, mirrored at the element or at the edge; "wrap", those
 /// from the other edge on.
 ///
@@ -115,19 +176,15 @@ fn pad(
     constant_values: Argument<'_, '_>,
 ) -> Result<PyArray> {
     let x: &UsmArray = x.array();
-    let value = match constant_values {
-        None if x.dtype() == Dtype::Bool => Weak::Bool(false),
-        None => Weak::Int(0),
-        Some(value) => match Operand::value(value)? {
-            Some(Operand::Weak(value)) => value,
-            Some(Operand::Scalar(value)) => value.weak(),
-            _ => {
-                return Err(Fault::Python(PyTypeError::new_err(format!(
-                    "`constant_values` is {}; expected a number",
-                    shown(value)
-                ))));
-            }
-        },
+    let widths = widths_of(pad_width, x.ndim())?;
+    let values = match constant_values {
+        None if x.dtype() == Dtype::Bool => vec![[Weak::Bool(false); 2]],
+        None => vec![[Weak::Int(0); 2]],
+        Some(values) => constants_of(values)?,
+    };
+    let value = match values[..] {
+        [[before, after]] if before == after || mode != "constant" => before,
+        _ => return pad_by_axis(py, x, &widths, &values),
     };
     let padding = match mode {
         "constant" => Padding::Constant(value),
@@ -141,7 +198,6 @@ fn pad(
             ))));
         }
     };
-    let widths = widths_of(pad_width, x.ndim())?;
     Ok(py.detach(|| x.pad(&widths, padding))?.into())
 }
 

@@ -9,12 +9,21 @@ use crate::simd::Isa;
 
 /// Copies input 0; further inputs are places along as many axes.
 fn program(dtype: Dtype, axes: usize) -> Program {
+    telling(dtype, axes, None)
+}
+
+/// The same, with a number that is told where a place is out of range.
+fn telling(dtype: Dtype, axes: usize, number: Option<u32>) -> Program {
     let mut p = ProgramBuilder::new();
     let x = p.input(dtype).unwrap();
     for _ in 0..axes {
         p.input(Dtype::I64).unwrap();
     }
     p.output(x).unwrap();
+    if let Some(number) = number {
+        let number = p.constant(Scalar::U32(number)).unwrap();
+        p.output(number).unwrap();
+    }
     p.finish().unwrap()
 }
 
@@ -172,6 +181,59 @@ fn gathers() {
                             "{dtype} {:?} {index:?}",
                             case.dims
                         );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A row of places that nobody has checked: negative ones count from the end, and one out of range is told.
+#[test]
+fn gathers_that_check() {
+    let mut rng = Rng(8);
+    for dtype in [Dtype::U8, Dtype::F16, Dtype::F32, Dtype::I64, Dtype::C128] {
+        for (len, extent) in [(1, 1), (7, 3), (1000, 70), (20_000, 1000)] {
+            for (to, along) in [(1, 1), (-2, 3)] {
+                let table = Array::new(&[extent], vec![along], dtype, &mut rng);
+                let mut places = Array::new(&[len], vec![to], Dtype::I64, &mut rng);
+                let mut out = Array::new(&[len], vec![to], dtype, &mut rng);
+                let named: Vec<i64> =
+                    (0..len).map(|_| rng.below(2 * extent) as i64 - extent as i64).collect();
+                for outside in [None, Some(extent as i64), Some(-1 - extent as i64), Some(i64::MIN)] {
+                    let at = rng.below(len);
+                    for (i, &place) in named.iter().enumerate() {
+                        let byte = places.byte(&[i]);
+                        let place = outside.filter(|_| i == at).unwrap_or(place);
+                        places.memory.write(byte, Scalar::I64(place));
+                    }
+                    for threads in [1, 4] {
+                        let (mut told, mut source) =
+                            (Array::dense(&[1], Dtype::U32, &mut rng), table.clone());
+                        told.memory.write(told.byte(&[0]), Scalar::U32(5));
+                        let family = Family::Gather {
+                            axes: SmallVec::from_slice(&[IndexedAxis { extent, stride: along }]),
+                        };
+                        let mut launch = plan(telling(dtype, 1, Some(77)), family, &[len], &mut [], &mut []);
+                        let mut input = source.operand();
+                        input.strides = SmallVec::from_slice(&[0]);
+                        launch.inputs.extend([input, places.operand()]);
+                        let mut number = told.operand();
+                        number.strides = SmallVec::from_slice(&[0]);
+                        launch.outputs.extend([out.operand(), number]);
+                        execute(&launch, Isa::best(), threads, 1 << 25);
+                        let expected = if outside.is_some() { 77 } else { 5 };
+                        assert_eq!(told.get(&[0]), Scalar::U32(expected), "{dtype} {len} {outside:?}");
+                        for (i, &place) in
+                            named.iter().enumerate().filter(|&(i, _)| outside.is_none() || i != at)
+                        {
+                            let place = place.rem_euclid(extent as i64) as usize;
+                            assert_eq!(
+                                canonical(out.get(&[i])),
+                                canonical(table.get(&[place])),
+                                "{dtype} {len} {i}"
+                            );
+                        }
                     }
                 }
             }
