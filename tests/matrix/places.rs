@@ -1,6 +1,6 @@
 //! Indexing by so many places that threads share them, and that they are checked on the way.
 
-use stridewise::{Device, Dtype, Index, IndexMode, Scalar, UsmArray};
+use stridewise::{Device, Dtype, Index, IndexMode, Op, Scalar, UsmArray};
 
 use crate::cell::{Case, Check, ensure};
 use crate::forms::{Form, expect, place, visible_kind};
@@ -10,8 +10,53 @@ pub(crate) fn cases() -> Vec<Case> {
     vec![
         Case::new("indexing::large/f32", large),
         Case::new("indexing::checked/i64", |device| checked(device, Dtype::I64)),
+        Case::new("indexing::from_itself/i64", from_itself),
         Case::new("indexing::checked/i8", |device| checked(device, Dtype::I8)),
     ]
+}
+
+/// A recorded array that is written at places from itself, by places that are in memory or recorded as well.
+fn from_itself(device: &Device) -> Check {
+    let queue = device.queue()?;
+    let kind = visible_kind(queue.device());
+    for len in [5, 3000, 20_000] {
+        let count = |n: usize| -> Vec<Scalar> { (0..n).map(|i| Scalar::I64(i as i64)).collect() };
+        let row = |numbers: &[Scalar]| place(&queue, &[numbers.len()], Dtype::I64, numbers, Form::C);
+        let (numbers, back) = (row(&count(len))?.0, count(len).into_iter().rev().collect::<Vec<_>>());
+        let recorded = || numbers.binary(Op::Multiply, Scalar::I64(1));
+        let negative = || numbers.binary(Op::Subtract, Scalar::I64(len as i64));
+        let name = |what: &str| format!("{len}, {what}");
+        for mode in [IndexMode::Check, IndexMode::Wrap, IndexMode::Clip] {
+            let a = recorded()?;
+            a.put(&numbers, &a.flip(None)?, Some(0), mode)?;
+            expect(&name(&format!("{mode:?}")), &a, &back)?;
+        }
+        let a = recorded()?;
+        a.put(&negative()?, &a.flip(None)?, Some(0), IndexMode::Check)?;
+        expect(&name("negative places"), &a, &back)?;
+        let a = recorded()?;
+        a.assign_index(&[Index::Array(negative()?)], &a.flip(None)?)?;
+        expect(&name("an index"), &a, &back)?;
+        let a = recorded()?;
+        a.assign_index(&[Index::Array(a.clone())], &a.flip(None)?)?;
+        expect(&name("places of its own"), &a, &back)?;
+        let a = recorded()?;
+        a.put_along_axis(&negative()?, &a.flip(None)?, 0, IndexMode::Check)?;
+        expect(&name("along its axis"), &a, &back)?;
+        let a = recorded()?;
+        a.assign_masked(&a.binary(Op::GreaterEqual, Scalar::I64(0))?, &a.flip(None)?)?;
+        expect(&name("a mask of all"), &a, &back)?;
+        let a = UsmArray::zeros(&queue, &[len], Dtype::I64, kind)?.binary(Op::Add, Scalar::I64(1))?;
+        a.add_at(&[Index::Array(negative()?)], &a)?;
+        expect(&name("sums"), &a, &vec![Scalar::I64(2); len])?;
+        let pairs = place(&queue, &[len, 2], Dtype::I64, &count(2 * len), Form::C)?.0;
+        let a = pairs.binary(Op::Multiply, Scalar::I64(1))?;
+        a.assign_index(&[Index::Array(negative()?)], &a.flip(Some(&[0]))?)?;
+        let expected: Vec<Scalar> =
+            (0..len).rev().flat_map(|i| [2 * i, 2 * i + 1]).map(|i| Scalar::I64(i as i64)).collect();
+        expect(&name("rows"), &a, &expected)?;
+    }
+    Ok(())
 }
 
 /// Many places of a row, in memory in several ways, from the start and from the end; and one of them out of range.

@@ -263,10 +263,13 @@ pub(super) fn values_for(target: &UsmArray, values: ArrayOrScalar<'_>, shape: &[
 
 /// The array, or a copy of it where it shares elements with one that is about to be written.
 pub(super) fn apart(array: &UsmArray, target: &UsmArray) -> Result<UsmArray> {
+    // The target's first: where the array is the same recorded work, or a view of it, that has run then.
+    let written = target.elements().memory()?;
     if array.is_pending() {
+        // Memory of its own.
         return Ok(array.clone());
     }
-    let (memory, written) = (array.elements().memory()?, target.elements().memory()?);
+    let memory = array.elements().memory()?;
     let shared =
         memory.shares((array.layout(), array.itemsize()), written, (target.layout(), target.itemsize()));
     if shared { array.copy() } else { Ok(array.clone()) }

@@ -13,7 +13,7 @@ use crate::lazy::{Pass, Walk};
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
 use crate::program::ProgramBuilder;
-use crate::promotion::result_type;
+use crate::promotion::{Weak, result_type};
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
 
@@ -111,10 +111,13 @@ impl UsmArray {
             return Ok(None);
         }
         let x = if self.dtype == Dtype::Bool { self.astype(Dtype::U8)? } else { self.clone() };
-        let extreme = |reduction| Ok::<_, Error>(x.reduce_all(reduction)?.weak().to_c128().re);
+        let extreme = |reduction| match x.reduce_all(reduction)?.weak() {
+            Weak::Int(number) => Ok::<_, Error>(number),
+            other => Ok(other.to_c128().re as i128),
+        };
         if x.dtype.kind() == DtypeKind::Signed {
             let least = extreme(Reduction::Min)?;
-            if least < 0.0 {
+            if least < 0 {
                 return Err(Error::value(
                     "x",
                     least,
@@ -125,11 +128,11 @@ impl UsmArray {
         }
         let most = isize::MAX.unsigned_abs() / Dtype::I64.size();
         let largest = extreme(Reduction::Max)?;
-        if largest >= most as f64 {
-            let help = "count between edges with `histogram`";
-            return Err(Error::overflow("x", largest, format!("numbers below {most}"), help));
-        }
-        Ok(Some((x.astype(Dtype::I64)?, (largest as usize + 1).max(minlength))))
+        let help = "count between edges with `histogram`";
+        let places = usize::try_from(largest).ok().filter(|&largest| largest < most);
+        let places =
+            places.ok_or_else(|| Error::overflow("x", largest, format!("numbers below {most}"), help))?;
+        Ok(Some((x.astype(Dtype::I64)?, (places + 1).max(minlength))))
     }
 
     /// How often each number below a length occurs among numbers of one dimension that are all below it, as `int64`. Where the

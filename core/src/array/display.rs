@@ -250,7 +250,9 @@ fn gather(
         return found(index);
     }
     let extent = shape[axis];
-    for i in (0..extent).filter(|&i| !gaps[axis] || i < EDGE || i >= extent - EDGE) {
+    // What is in a gap is not even counted: its extent may be that of a broadcast.
+    let [front, back] = if gaps[axis] { [0..EDGE, extent - EDGE..extent] } else { [0..extent, 0..0] };
+    for i in front.chain(back) {
         index[axis] = i;
         gather(index, axis + 1, shape, gaps, found)?;
     }

@@ -247,7 +247,7 @@ impl Layout {
                 "items",
                 format!("a list with {ellipses} ellipses"),
                 "at most one ellipsis",
-                "write `..` for each dimension in place of the other ellipses",
+                "take whole dimensions in place of the other ellipses",
             ));
         }
         let mut skipped = if ellipses == 1 { self.ndim() - consumed } else { 0 };

@@ -22,8 +22,8 @@ pub fn common_queue<'a>(operands: &[(&str, &'a Queue)]) -> Result<&'a Queue> {
         return Err(Error::value(
             "arrays",
             "empty",
-            "at least one array",
-            "an operation needs an array to know where to compute",
+            "at least one array among the operands",
+            "make an array of one of them: an operation needs one to know where to compute",
         ));
     };
     match operands.iter().find(|(_, queue)| *queue != first) {

@@ -138,7 +138,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
     }
 }
 
-fn out_of_bounds(text: String) -> PyErr {
+pub(crate) fn out_of_bounds(text: String) -> PyErr {
     Python::attach(|py| match BOUNDS.get(py) {
         Some(class) => PyErr::from_type(class.bind(py).clone(), text),
         None => PyValueError::new_err(text),

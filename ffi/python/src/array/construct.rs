@@ -1,6 +1,6 @@
 //! The constructor.
 
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use stridewise::{Dims, Queue, Strides, UsmArray, UsmKind};
@@ -36,8 +36,17 @@ pub(crate) fn shape_of(argument: &Bound<'_, PyAny>) -> Result<Dims> {
 /// `TypeError` for something else; `OverflowError` for numbers beyond 64 bits.
 pub(crate) fn integers(name: &str, argument: &Bound<'_, PyAny>) -> Result<Strides> {
     let index = argument.py().get_type::<pyo3::types::PyInt>();
+    let too_large = |error: PyErr| {
+        if !error.is_instance_of::<PyOverflowError>(argument.py()) {
+            return error;
+        }
+        PyOverflowError::new_err(format!(
+            "`{name}` is {}; expected integers of at most 64 bits",
+            shown(argument)
+        ))
+    };
     if argument.is_instance(&index)? {
-        return Ok(std::iter::once(argument.extract::<isize>()?).collect());
+        return Ok(std::iter::once(argument.extract::<isize>().map_err(too_large)?).collect());
     }
     let wrong = |_| {
         let given = shown(argument);
@@ -48,7 +57,11 @@ pub(crate) fn integers(name: &str, argument: &Bound<'_, PyAny>) -> Result<Stride
             let mut numbers = Strides::new();
             for item in items {
                 let number = item?.extract::<isize>().map_err(|error| {
-                    if error.is_instance_of::<PyTypeError>(argument.py()) { wrong(error) } else { error }
+                    if error.is_instance_of::<PyTypeError>(argument.py()) {
+                        wrong(error)
+                    } else {
+                        too_large(error)
+                    }
                 })?;
                 // By as many again, as a vector does by itself.
                 if numbers.len() == numbers.capacity() && numbers.try_reserve(numbers.len().max(1)).is_err() {

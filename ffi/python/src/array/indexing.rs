@@ -11,7 +11,7 @@ use stridewise::{
 
 use super::operand::{Given, Operand, together};
 use super::{Now, PyArray};
-use crate::errors::{self, Fault, Result};
+use crate::errors::{self, Fault, Result, out_of_bounds, shown};
 use crate::namespace::sequence;
 use crate::protocol::{self, Request};
 
@@ -83,14 +83,20 @@ fn basic(item: &Bound<'_, PyAny>) -> Result<Option<SliceItem>> {
     Ok(if is_place { Some(SliceItem::Index(place_of(item)?)) } else { None })
 }
 
-/// A place along an axis; one that fits no machine number is out of range of every axis.
+/// A place along an axis.
+///
+/// # Errors
+/// `OutOfBoundsError` for one that fits no machine number.
 fn place_of(place: &Bound<'_, PyAny>) -> Result<isize> {
-    Ok(place.extract::<isize>().or_else(|error| {
+    place.extract::<isize>().map_err(|error| {
         if !error.is_instance_of::<pyo3::exceptions::PyOverflowError>(place.py()) {
-            return Err(error);
+            return Fault::Python(error);
         }
-        Ok(if place.lt(0)? { isize::MIN } else { isize::MAX })
-    })?)
+        Fault::Python(out_of_bounds(format!(
+            "the key is index {}; expected one within the axis",
+            shown(place)
+        )))
+    })
 }
 
 /// A slice. Bounds that are not given are an axis's ends, as are those that fit no machine number.

@@ -254,7 +254,10 @@ fn integer(value: &Bound<'_, PyInt>) -> PyResult<Weak> {
     }
     Ok(match value.extract::<i128>() {
         Ok(value) => Weak::Int(value),
-        Err(_) => Weak::Large(value.extract()?),
+        Err(_) => {
+            let endless = if value.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY };
+            Weak::Large(value.extract().unwrap_or(endless))
+        }
     })
 }
 

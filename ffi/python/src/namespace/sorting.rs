@@ -1,9 +1,11 @@
 //! Sorting, searching and sets.
 
+use std::cmp::Ordering;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use stridewise::{Side, UsmArray, Weak, result_type};
+use stridewise::{Dtype, Scalar, Side, UsmArray, Weak, result_type};
 
 use crate::array::PyArray;
 use crate::array::operand::{Given, Operand, together};
@@ -136,8 +138,11 @@ fn array_beside(operand: &Operand<'_>, beside: Option<&UsmArray>) -> Result<UsmA
         }
         (Operand::Scalar(value), _) => *value,
         (Operand::Weak(value), Some(beside)) => {
-            let weak: Weak = *value;
-            weak.assigned(result_type(&[beside.dtype()], &[weak], beside.device().dtype_support())?)?
+            let (weak, support): (Weak, _) = (*value, beside.device().dtype_support());
+            match weak.order_against(beside.dtype()) {
+                Some(order) => beyond(weak, order, support.default_float()),
+                None => weak.assigned(result_type(&[beside.dtype()], &[weak], support)?)?,
+            }
         }
     };
     match beside {
@@ -146,6 +151,18 @@ fn array_beside(operand: &Operand<'_>, beside: Option<&UsmArray>) -> Result<UsmA
             let queue = stridewise::Queue::default_queue()?;
             Ok(UsmArray::full(&queue, &[], value, queue.device().default_kind())?)
         }
+    }
+}
+
+/// An integer that the array beside it does not hold: it is none of its elements, and below or above all of them.
+fn beyond(value: Weak, order: Ordering, float: Dtype) -> Scalar {
+    let endless = if order == Ordering::Less { f64::NEG_INFINITY } else { f64::INFINITY };
+    match value {
+        Weak::Int(value) => i64::try_from(value)
+            .map(Scalar::I64)
+            .or_else(|_| u64::try_from(value).map(Scalar::U64))
+            .unwrap_or_else(|_| Scalar::F64(endless).cast(float)),
+        _ => Scalar::F64(endless).cast(float),
     }
 }
 
