@@ -12,7 +12,7 @@ use stridewise_core::ops::{
 use super::entry::{ALL_SAME, Kernel, LaneKernel, SAME, STREAM, VECTOR_BYTES, WideKernel, sizes};
 use super::plain::Plain;
 use super::stream;
-use crate::simd::{Lane, MAX_LEN};
+use crate::simd::Lane;
 
 /// An operation on scalars of one type.
 pub(super) trait Apply<A, const K: usize> {
@@ -317,51 +317,6 @@ impl<W: LaneFn<K>, const K: usize> WideKernel for LaneMaps<W, K> {
     type At<V: Lane<Elem = T>, T: Float> = LaneMap<V, W, K>;
 }
 
-/// The magnitudes of complex numbers, whose parts are a vector of floats each.
-pub(super) struct Magnitude<V>(PhantomData<V>);
-impl<V: Lane> Kernel for Magnitude<V> {
-    const SIZES: Option<[u8; 4]> = sizes::<V::Elem, [V::Elem; 2]>();
-
-    #[inline(always)]
-    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
-        let (dst, src) = (dst.cast::<V::Elem>(), src.cast::<[V::Elem; 2]>());
-        // SAFETY: for all of this block: the same contract; `i + part` stays at or below `len`.
-        unsafe {
-            let mut i = 0;
-            while i + V::LEN <= len {
-                magnitudes::<V>(src.add(i), V::LEN).store(dst.add(i));
-                i += V::LEN;
-            }
-            if i < len {
-                magnitudes::<V>(src.add(i), len - i).store_part(dst.add(i), len - i);
-            }
-        }
-    }
-}
-
-/// # Safety
-/// So many numbers, at most a vector's, are readable and aligned to their parts.
-#[inline(always)]
-unsafe fn magnitudes<V: Lane>(numbers: *const [V::Elem; 2], len: usize) -> V {
-    let mut parts = [[const { MaybeUninit::<V::Elem>::uninit() }; MAX_LEN]; 2];
-    // SAFETY: for all of this block: the caller's contract; the parts that are read have been written.
-    unsafe {
-        let [reals, imaginaries] = &mut parts;
-        for (i, (real, imaginary)) in reals.iter_mut().zip(imaginaries).take(len).enumerate() {
-            let number = *numbers.add(i);
-            (_, _) = (real.write(number[0]), imaginary.write(number[1]));
-        }
-        let [x, y] = parts.each_ref().map(|part| V::load_some(part.as_ptr().cast(), len));
-        x.hypot(y)
-    }
-}
-
-/// [`Magnitude`] for vectors of `float32` and `float64`.
-pub(super) struct Magnitudes;
-impl WideKernel for Magnitudes {
-    type At<V: Lane<Elem = T>, T: Float> = Magnitude<V>;
-}
-
 /// A test over vectors of floats: one byte per element.
 pub(super) struct LaneTestMap<V, W, const K: usize>(PhantomData<(V, W)>);
 impl<V: Lane, W: LaneTest<K>, const K: usize> Kernel for LaneTestMap<V, W, K> {
@@ -464,4 +419,24 @@ plain_kernels! {
     PlainPart(<Value: Parts>) to <P::Value as Parts>::Part, <P::Value as Parts>::Part: |y| y;
     /// A test over scalars: one byte per element.
     PlainTest() to bool, u8: |y| u8::from(y);
+}
+
+/// Magnitudes of complex numbers of `float32`: the squares are exact in `float64`, and do not overflow.
+pub(super) struct Magnitude;
+impl Kernel for Magnitude {
+    const SIZES: Option<[u8; 4]> = sizes::<f32, [f32; 2]>();
+
+    #[inline(always)]
+    unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
+        let (dst, src) = (dst.cast::<f32>(), src.cast::<[f32; 2]>());
+        for i in 0..len {
+            // SAFETY: the contract; `i` is below `len`.
+            let [x, y] = unsafe { *src.add(i) }.map(f64::from);
+            let endless = x.abs() == f64::INFINITY || y.abs() == f64::INFINITY;
+            // Of NaN and infinity as well.
+            let size = if endless { f64::INFINITY } else { (x * x + y * y).sqrt() };
+            // SAFETY: the same.
+            unsafe { *dst.add(i) = size as f32 };
+        }
+    }
 }

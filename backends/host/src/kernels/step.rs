@@ -11,7 +11,7 @@ use super::divide::divide;
 use super::entry::{StepFn, entry, function_entry, lane_entry, level_entry, wide_entry};
 use super::map::{
     ByAnalytic, ByBits, ByField, ByFloat, ByFloatTest, ByInt, ByNum, ByNumFn, ByNumTest, ByPart, ByReal,
-    ByRealFn, ByRealTest, LaneMaps, LaneTestMaps, Magnitudes, PlainMap, PlainPart, PlainTest,
+    ByRealFn, ByRealTest, LaneMaps, LaneTestMaps, Magnitude, PlainMap, PlainPart, PlainTest,
 };
 use super::plain::{Flag, Truth};
 use super::select::{Choose, LaneChooses, Moves};
@@ -89,10 +89,8 @@ pub(super) fn resolve(op: Op, dtype: Dtype, out: Dtype, isa: Isa) -> Option<Reso
         // No level divides integers by vectors.
         (Op::FloorDivide, dtype) if dtype.kind().is_integer() => Resolve::test(divide::<false>(isa, dtype)),
         (Op::Remainder, dtype) if dtype.kind().is_integer() => Resolve::test(divide::<true>(isa, dtype)),
-        // The hypotenuse of its parts.
-        (Op::Abs, Dtype::C64 | Dtype::C128) => {
-            Resolve::test(wide_entry::<Magnitudes>(isa, dtype.real_part()))
-        }
+        // Its parts are squared as `float64`, which the compiler makes vector code of.
+        (Op::Abs, Dtype::C64) => Resolve::test(Some(entry::<Magnitude>(isa))),
         _ => op.visit(resolve),
     }
 }

@@ -21,9 +21,7 @@ use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
 use stridewise_core::memory::UsmPtr;
-use stridewise_core::{
-    Complex, Dtype, DtypeKind, Family, LaunchPlan, Op, Operand, Program, Scalar, bf16, f16,
-};
+use stridewise_core::{Complex, Dtype, Family, LaunchPlan, Op, Operand, Program, Scalar, bf16, f16};
 
 use super::{Tuning, run_group, supports};
 use crate::fork_join::{self, Pool, Workers};
@@ -287,12 +285,6 @@ pub(super) fn canonical(value: Scalar) -> [u8; 16] {
         other => other,
     };
     value.to_bytes()
-}
-
-/// The operation whose results an operation of a dtype is as near to: the magnitude of a complex number is the hypotenuse of its
-/// parts.
-pub(super) fn computed_as(op: Op, dtype: Dtype) -> Op {
-    if op == Op::Abs && dtype.kind() == DtypeKind::Complex { Op::Hypot } else { op }
 }
 
 /// Whether an operation's results may differ from the standard library's in their last bits.
