@@ -87,7 +87,7 @@ impl Reciprocal {
 
     #[inline(always)]
     fn times(self, number: u64) -> u64 {
-        let high = (u128::from(self.factor) * u128::from(number) >> 64) as u64;
+        let high = ((u128::from(self.factor) * u128::from(number)) >> 64) as u64;
         let [first, second] = self.shifts;
         high.wrapping_add(number.wrapping_sub(high) >> first) >> second
     }

@@ -254,10 +254,7 @@ fn integer(value: &Bound<'_, PyInt>) -> PyResult<Weak> {
     }
     Ok(match value.extract::<i128>() {
         Ok(value) => Weak::Int(value),
-        Err(_) => {
-            let endless = if value.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY };
-            Weak::Large(value.extract().unwrap_or(endless))
-        }
+        Err(_) => Weak::Large(value.extract()?),
     })
 }
 

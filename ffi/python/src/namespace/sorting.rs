@@ -154,7 +154,7 @@ fn array_beside(operand: &Operand<'_>, beside: Option<&UsmArray>) -> Result<UsmA
     }
 }
 
-/// An integer that the array beside it does not hold: it is none of its elements, and below or above all of them.
+/// An integer that the dtype of the array beside it does not hold: it is none of its elements, and below or above all of them.
 fn beyond(value: Weak, order: Ordering, float: Dtype) -> Scalar {
     let endless = if order == Ordering::Less { f64::NEG_INFINITY } else { f64::INFINITY };
     match value {
