@@ -11,7 +11,7 @@ use super::entry::{Kernel, SAME, StepFn, entry, sizes};
 use crate::simd::Isa;
 
 /// An integer as it is divided. Nothing is divided by 0.
-trait Divided: Copy + Default + PartialEq {
+trait Divided: Wraps {
     /// What is known of a divisor once for many quotients.
     type Divisor: Copy;
     fn divisor(self) -> Self::Divisor;
@@ -20,16 +20,42 @@ trait Divided: Copy + Default + PartialEq {
     /// The quotient, rounded down; anything where `other` is 0.
     fn quotient(self, other: Self) -> Self;
     /// The remainder of [`quotient`](Self::quotient); anything where `other` is 0.
-    fn rest(self, other: Self) -> Self;
+    #[inline(always)]
+    fn rest(self, other: Self) -> Self {
+        self.left(self.quotient(other), other)
+    }
+}
+
+/// An integer whose sums and products wrap.
+trait Wraps: Copy + Default + PartialEq {
     /// What a quotient leaves of this number.
     fn left(self, quotient: Self, other: Self) -> Self;
 }
 
+macro_rules! wraps {
+    ($($t:ty)*) => {$(
+        impl Wraps for $t {
+            #[inline(always)]
+            fn left(self, quotient: Self, other: Self) -> Self {
+                self.wrapping_sub(quotient.wrapping_mul(other))
+            }
+        }
+    )*};
+}
+wraps!(i8 i16 i32 i64 u8 u16 u32 u64);
+
 /// Integers of up to 16 bits as `f32`, of 32 as `f64`: `$whole` is added to round to an integer, whose bits are then the lowest. It
 /// is 1.5 times the power of two from which on a float has no places after the point.
 macro_rules! narrow {
-    ($float:ty, $whole:literal: $($t:ty)*) => {$(
-        impl Divided for $t {
+    ($float:ty, $down:ident, $bits:ty, $whole:literal: $($t:ty)*) => {
+        /// The bits of a quotient, rounded down; the lowest are those of an integer.
+        #[inline(always)]
+        fn $down(quotient: $float) -> $bits {
+            let near = (quotient + $whole) - $whole;
+            let down = near - if quotient < near { 1.0 } else { 0.0 };
+            (down + $whole).to_bits()
+        }
+        $(impl Divided for $t {
             /// The reciprocal of the divisor's magnitude, and its sign.
             type Divisor = [$float; 2];
             #[inline(always)]
@@ -40,32 +66,18 @@ macro_rules! narrow {
             #[inline(always)]
             fn by(self, [reciprocal, sign]: [$float; 2]) -> Self {
                 // Half of the distance between two quotients is far more than the product is rounded by.
-                let quotient = (self as $float * sign + 0.5) * reciprocal;
-                let near = (quotient + $whole) - $whole;
-                let down = near - if quotient < near { 1.0 } else { 0.0 };
-                (down + $whole).to_bits() as $t
+                $down((self as $float * sign + 0.5) * reciprocal) as $t
             }
             #[inline(always)]
             fn quotient(self, other: Self) -> Self {
                 // A quotient that is no integer is further from the next one than it is rounded by.
-                let quotient = self as $float / other as $float;
-                let near = (quotient + $whole) - $whole;
-                let down = near - if quotient < near { 1.0 } else { 0.0 };
-                (down + $whole).to_bits() as $t
+                $down(self as $float / other as $float) as $t
             }
-            #[inline(always)]
-            fn rest(self, other: Self) -> Self {
-                self.left(self.quotient(other), other)
-            }
-            #[inline(always)]
-            fn left(self, quotient: Self, other: Self) -> Self {
-                self.wrapping_sub(quotient.wrapping_mul(other))
-            }
-        }
-    )*};
+        })*
+    };
 }
-narrow!(f32, 12_582_912.0: i8 i16 u8 u16);
-narrow!(f64, 6_755_399_441_055_744.0: i32 u32);
+narrow!(f32, down_f32, u32, 12_582_912.0: i8 i16 u8 u16);
+narrow!(f64, down_f64, u64, 6_755_399_441_055_744.0: i32 u32);
 
 /// The reciprocal of a positive number of 64 bits, whose products with such numbers give quotients after two shifts: Granlund and
 /// Montgomery, "Division by Invariant Integers using Multiplication" (1994), figure 4.1.
@@ -107,14 +119,6 @@ impl Divided for u64 {
     fn quotient(self, other: Self) -> Self {
         Real::floor_divide(Wrapping(self), Wrapping(other)).0
     }
-    #[inline(always)]
-    fn rest(self, other: Self) -> Self {
-        Real::remainder(Wrapping(self), Wrapping(other)).0
-    }
-    #[inline(always)]
-    fn left(self, quotient: Self, other: Self) -> Self {
-        self.wrapping_sub(quotient.wrapping_mul(other))
-    }
 }
 
 impl Divided for i64 {
@@ -136,14 +140,6 @@ impl Divided for i64 {
     #[inline(always)]
     fn quotient(self, other: Self) -> Self {
         Real::floor_divide(Wrapping(self), Wrapping(other)).0
-    }
-    #[inline(always)]
-    fn rest(self, other: Self) -> Self {
-        Real::remainder(Wrapping(self), Wrapping(other)).0
-    }
-    #[inline(always)]
-    fn left(self, quotient: Self, other: Self) -> Self {
-        self.wrapping_sub(quotient.wrapping_mul(other))
     }
 }
 

@@ -335,7 +335,10 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
         let dense = [self.size.cast_signed(), 0, 8] == steps;
         // SAFETY: the same contract.
         with_size!(self.size, T => unsafe {
-            if dense { row.gather_checking::<T, true>(steps, end - start) } else { row.gather_checking::<T, false>(steps, end - start) }
+            match dense {
+                true => row.gather_checking::<T, true>(steps, end - start),
+                false => row.gather_checking::<T, false>(steps, end - start),
+            }
         })
     }
 
