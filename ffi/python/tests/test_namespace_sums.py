@@ -217,6 +217,12 @@ def test_pad_arguments():
     for values in ((1, 2), (5,), ((1, 2), (3, 4)), ((1, 2),), [[1], [2]], (float("nan"), 1)):
         for width in (1, ((1, 2), (3, 0)), 0):
             near(sw.pad(a, width, constant_values=values), np.pad(np.ones((2, 3)), width, constant_values=values))
+    # Another mode has no use for them.
+    near(sw.pad(a, 1, "edge", constant_values=((1, 2), (3, 4))), np.ones((4, 5)))
+    with pytest.raises(ValueError, match="mode"):
+        sw.pad(a, 1, "cubic", constant_values=(1, 2))
+    with pytest.raises(TypeError):
+        sw.pad(sw.ones((2, 3), dtype="uint8"), 1, constant_values=(1, 300))
     for values in ("one", (1, 2, 3), ((1, 2), (3,), (4,)), [], [[]], [["a"]]):
         with pytest.raises((TypeError, ValueError), match="constant_values"):
             sw.pad(a, 1, constant_values=values)

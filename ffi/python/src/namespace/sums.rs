@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use stridewise::memory::heap;
-use stridewise::{ArrayOrScalar, Dtype, Overlap, Padding, Reduction, UsmArray, Weak};
+use stridewise::{ArrayOrScalar, Dtype, Overlap, Padding, Reduction, SliceItem, UsmArray, Weak};
 
 use super::axes::{arrays_of, axes_of};
 use super::sequence;
@@ -125,7 +125,7 @@ fn constants_of(values: &Bound<'_, PyAny>) -> Result<Vec<[Weak; 2]>> {
     if pairs.is_empty() { Err(wrong()) } else { Ok(pairs) }
 }
 
-/// Pads along one axis after another, so that where they meet is the value of the last.
+/// Pads by constants along one axis after another, so that where they meet is the value of the last.
 fn pad_by_axis(
     py: Python<'_>,
     x: &UsmArray,
@@ -140,14 +140,20 @@ fn pad_by_axis(
         ))));
     }
     let padded = py.detach(|| {
-        let mut padded = x.copy()?;
+        let padded = x.pad(widths, Padding::Constant(values[0][0]))?;
+        let mut items = vec![SliceItem::from(..); widths.len()];
         for (axis, &(before, after)) in widths.iter().enumerate() {
+            let behind = padded.shape()[axis] - after;
             let [first, last] = values[axis % values.len()];
-            for (width, value) in [((before, 0), first), ((0, after), last)] {
-                let mut one = vec![(0, 0); widths.len()];
-                one[axis] = width;
-                padded = padded.pad(&one, Padding::Constant(value))?;
+            let sides = [
+                (SliceItem::from(..before.cast_signed()), first),
+                (SliceItem::from(behind.cast_signed()..), last),
+            ];
+            for (side, value) in sides {
+                items[axis] = side;
+                padded.slice(&items)?.assign(value.to_scalar(x.dtype())?)?;
             }
+            items[axis] = SliceItem::from(..);
         }
         Ok::<_, stridewise::Error>(padded)
     })?;
@@ -157,9 +163,8 @@ fn pad_by_axis(
 /// The array with elements before and behind its own along each axis.
 ///
 /// pad_width: how many: a number, a pair (before, after), a pair for each axis, or a dict of numbers or pairs by axis. mode: "constant",
-/// constant_values, one or as many as pad_width has; "edge", the
-/// element at the edge; "reflect" and "symmetric", the elements from the edge on, mirrored at the element or at the edge; "wrap", those
-/// from the other edge on.
+/// constant_values, a number, a pair or a pair for each axis; "edge", the element at the edge; "reflect" and "symmetric", the elements
+/// from the edge on, mirrored at the element or at the edge; "wrap", those from the other edge on.
 ///
 /// Raises ValueError for negative numbers, pairs that are not as many as axes, another mode, or an axis without elements that is not
 /// padded by a constant; OverflowError or TypeError for a constant that the dtype does not hold.
@@ -182,12 +187,11 @@ fn pad(
         None => vec![[Weak::Int(0); 2]],
         Some(values) => constants_of(values)?,
     };
-    let value = match values[..] {
-        [[before, after]] if before == after || mode != "constant" => before,
-        _ => return pad_by_axis(py, x, &widths, &values),
-    };
     let padding = match mode {
-        "constant" => Padding::Constant(value),
+        "constant" => match values[..] {
+            [[before, after]] if before == after => Padding::Constant(before),
+            _ => return pad_by_axis(py, x, &widths, &values),
+        },
         "edge" => Padding::Edge,
         "reflect" => Padding::Reflect,
         "symmetric" => Padding::Symmetric,
