@@ -115,7 +115,6 @@ const REASONS: &[Reason] = &[
     Reason { op: Some("put"), sizes: (64 << 10, 1 << 20), text: PLACES, ..ANY },
     Reason { op: Some("add at"), sizes: (64 << 10, 1 << 20), text: PLACES, ..ANY },
     Reason { op: Some("repeat"), sizes: (64 << 10, 64 << 10), text: GATHERED, ..ANY },
-    Reason { op: Some("take"), sizes: (64 << 10, 64 << 10), text: PLACES, ..ANY },
     Reason { op: Some("sqrt(a*a+b*b)*c-d"), sizes: (64 << 10, 1 << 20), text: TILES, ..ANY },
     Reason { layout: Some("strided by 2"), sizes: (64 << 10, 64 << 10), text: GATHERED, ..ANY },
     Reason { layout: Some("negative stride"), sizes: (64 << 10, 64 << 10), text: GATHERED, ..ANY },

@@ -13,7 +13,7 @@ use crate::lazy::{Pass, Walk};
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
 use crate::program::ProgramBuilder;
-use crate::promotion::{Weak, result_type};
+use crate::promotion::result_type;
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
 
@@ -111,12 +111,8 @@ impl UsmArray {
             return Ok(None);
         }
         let x = if self.dtype == Dtype::Bool { self.astype(Dtype::U8)? } else { self.clone() };
-        let extreme = |reduction| match x.reduce_all(reduction)?.weak() {
-            Weak::Int(number) => Ok::<_, Error>(number),
-            other => Ok(other.to_c128().re as i128),
-        };
         if x.dtype.kind() == DtypeKind::Signed {
-            let least = extreme(Reduction::Min)?;
+            let least: i64 = x.extreme(Reduction::Min, Dtype::I64)?.get().unwrap_or_default();
             if least < 0 {
                 return Err(Error::value(
                     "x",
@@ -127,7 +123,7 @@ impl UsmArray {
             }
         }
         let most = isize::MAX.unsigned_abs() / Dtype::I64.size();
-        let largest = extreme(Reduction::Max)?;
+        let largest: u64 = x.extreme(Reduction::Max, Dtype::U64)?.get().unwrap_or(u64::MAX);
         let help = "count between edges with `histogram`";
         let places = usize::try_from(largest).ok().filter(|&largest| largest < most);
         let places =

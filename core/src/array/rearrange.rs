@@ -296,9 +296,7 @@ fn boxes(shape: &[usize], cut: usize) -> Vec<(usize, Vec<SliceItem>)> {
     parts
 }
 
-/// A reduction of all `int64`s to one, read by the host.
+/// The smallest or largest of all `int64`s, read by the host.
 fn item(array: &UsmArray, reduction: Reduction) -> Result<i64> {
-    let value = array.reduce(reduction, None, false)?.item()?;
-    // Smallest and largest elements have the elements' dtype.
-    Ok(value.get().unwrap_or_default())
+    Ok(array.extreme(reduction, Dtype::I64)?.get().unwrap_or_default())
 }

@@ -157,13 +157,13 @@ fn array_beside(operand: &Operand<'_>, beside: Option<&UsmArray>) -> Result<UsmA
 /// An integer that the dtype of the array beside it does not hold: it is none of its elements, and below or above all of them.
 fn beyond(value: Weak, order: Ordering, float: Dtype) -> Scalar {
     let endless = if order == Ordering::Less { f64::NEG_INFINITY } else { f64::INFINITY };
-    match value {
-        Weak::Int(value) => i64::try_from(value)
-            .map(Scalar::I64)
-            .or_else(|_| u64::try_from(value).map(Scalar::U64))
-            .unwrap_or_else(|_| Scalar::F64(endless).cast(float)),
-        _ => Scalar::F64(endless).cast(float),
-    }
+    let held = match value {
+        Weak::Int(value) => {
+            i64::try_from(value).map(Scalar::I64).or_else(|_| u64::try_from(value).map(Scalar::U64)).ok()
+        }
+        _ => None,
+    };
+    held.unwrap_or_else(|| Scalar::F64(endless).cast(float))
 }
 
 /// For each value of x2, an array or a number, the place as int64 where it would be inserted into the one-dimensional x1,
