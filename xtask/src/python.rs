@@ -33,6 +33,8 @@ const CLIENTS: &[&str] = &[
     // Launches programs of MPI's.
     "mpich==5.0.2",
 ];
+/// The variable by which the clients' tests know that they have to be there; `whole` has all of their own tests run.
+const CLIENTS_VARIABLE: &str = "STRIDEWISE_CLIENTS";
 /// Bytes that a wheel without debugging information has at most.
 const WHEEL_BYTES: u64 = 15_000_000;
 
@@ -119,8 +121,10 @@ pub(crate) fn build(debug: bool) -> Result<(), String> {
 pub(crate) fn test() -> Result<(), String> {
     ensure_peers();
     ensure_clients()?;
+    // Of clients' own tests a sample, unless the variable asks for the whole.
+    let clients = std::env::var(CLIENTS_VARIABLE).unwrap_or_else(|_| "required".to_owned());
     // By two processes: most tests compute on one thread, and little.
-    crate::run_to_end(pytest().args(["--numprocesses=2", "."]).env("STRIDEWISE_CLIENTS", "required"))
+    crate::run_to_end(pytest().args(["--numprocesses=2", "."]).env(CLIENTS_VARIABLE, clients))
 }
 
 /// Runs those of the ends and forks of processes with a runtime of OpenCL.
