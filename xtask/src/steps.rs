@@ -20,6 +20,8 @@ pub(crate) struct Step {
     pub(crate) environment: Vec<(&'static str, String)>,
     /// Left out of a quick run.
     pub(crate) slow: bool,
+    /// Left out of a whole run, in which a slow step does what this one does, and more.
+    pub(crate) only_quick: bool,
     /// Run where it is named only.
     pub(crate) by_name: bool,
     /// A step that this one cannot do without: where it failed, this one is not run and counts as failed.
@@ -36,6 +38,7 @@ impl Step {
             action: Action::Cargo(words),
             environment: Vec::new(),
             slow: false,
+            only_quick: false,
             by_name: false,
             needs: None,
         }
@@ -50,6 +53,10 @@ impl Step {
     }
     pub(crate) fn slow(mut self) -> Self {
         self.slow = true;
+        self
+    }
+    pub(crate) fn only_quick(mut self) -> Self {
+        self.only_quick = true;
         self
     }
     pub(crate) fn by_name(mut self) -> Self {

@@ -99,6 +99,7 @@ fn steps() -> Result<Vec<Step>, String> {
             "clippy, without features",
             "clippy --locked --workspace --all-targets -- -D warnings",
         )
+        .only_quick()
         .needs("toolchain"),
         Step::cargo(
             "lints-features",
@@ -320,9 +321,10 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     if arguments.get_flag("list") {
         let width = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
         for step in &steps {
-            let when = match (step.by_name, step.slow) {
-                (true, _) => " (by name only)",
-                (_, true) => " (slow)",
+            let when = match step {
+                Step { by_name: true, .. } => " (by name only)",
+                Step { slow: true, .. } => " (slow)",
+                Step { only_quick: true, .. } => " (of a quick run)",
                 _ => "",
             };
             println!("{:width$}  {}{when}", step.name, step.about);
@@ -343,8 +345,11 @@ fn chosen(steps: Vec<Step>, only: &[String], without: &[String], quick: bool) ->
     Ok(steps
         .into_iter()
         .filter(|step| {
-            let wanted =
-                if only.is_empty() { !(step.by_name || quick && step.slow) } else { named(only, step.name) };
+            let wanted = if only.is_empty() {
+                !step.by_name && if quick { !step.slow } else { !step.only_quick }
+            } else {
+                named(only, step.name)
+            };
             wanted && !named(without, step.name) && !step.needs.is_some_and(|needed| named(without, needed))
         })
         .collect())
@@ -445,6 +450,12 @@ mod tests {
         assert_eq!(names(&["thread-sanitizer"], &[], false), ["thread-sanitizer"]);
         assert!(!names(&[], &[], false).contains(&"thread-sanitizer"));
         assert!(!names(&[], &[], true).contains(&"tests-plain"));
+        assert!(
+            names(&[], &[], true).contains(&"lints") && !names(&[], &[], true).contains(&"lints-features")
+        );
+        assert!(
+            names(&[], &[], false).contains(&"lints-features") && !names(&[], &[], false).contains(&"lints")
+        );
         assert!(names(&[], &[], false).contains(&"tests-plain"));
         let without = names(&[], &["hwloc"], false);
         assert!(!without.iter().any(|name| ["lints-features", "tests-hwloc"].contains(name)), "{without:?}");
