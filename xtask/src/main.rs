@@ -10,6 +10,8 @@ mod demo;
 #[cfg(test)]
 mod dependencies;
 mod devices;
+#[cfg(test)]
+mod documents;
 mod fuzz;
 mod install_c;
 mod layers;

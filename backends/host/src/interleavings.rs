@@ -79,7 +79,7 @@ fn a_panic_comes_back_when_all_parts_are_over() {
 }
 
 #[test]
-fn short_work_has_company_or_not() {
+fn short_work_is_helped_with_or_not() {
     explore(|| {
         let pool = Pool::start(2, None).unwrap();
         let stream = Stream::default();
