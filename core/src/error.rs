@@ -64,7 +64,10 @@ fn brief(value: impl fmt::Display) -> String {
 macro_rules! define_errors {
     ($($(#[$doc:meta])* $variant:ident $constructor:ident $text:literal;)*) => {
         /// Everything that can go wrong. Cheap to clone: an event's error is inherited by its dependents.
-        #[derive(Clone, Debug, thiserror::Error)]
+        ///
+        /// Its `Debug` is its message, too: that is what a program ends with whose `main` returns the error, what `unwrap` says, and
+        /// what `anyhow` and its like show. The fields are shown by `{:#?}`.
+        #[derive(Clone, thiserror::Error)]
         #[non_exhaustive]
         pub enum Error {
             $($(#[$doc])* #[error($text)] $variant(Arc<Complaint>),)*
@@ -77,6 +80,20 @@ macro_rules! define_errors {
             /// A task that this one depends on failed; nothing was executed.
             #[error("a task that this one depends on failed: {0}")]
             Dependency(Arc<Error>),
+        }
+
+        impl fmt::Debug for Error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                if !f.alternate() {
+                    return fmt::Display::fmt(self, f);
+                }
+                match self {
+                    $(Self::$variant(complaint) => f.debug_tuple(stringify!($variant)).field(complaint).finish(),)*
+                    Self::ExecutionPlacement(error) => f.debug_tuple("ExecutionPlacement").field(error).finish(),
+                    Self::Kernel(diagnostic) => f.debug_tuple("Kernel").field(diagnostic).finish(),
+                    Self::Dependency(cause) => f.debug_tuple("Dependency").field(cause).finish(),
+                }
+            }
         }
 
         /// The names of all variants.
@@ -228,6 +245,22 @@ mod tests {
         let mut variants = VARIANTS.to_vec();
         variants.sort_unstable();
         assert_eq!(sections.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), variants);
+    }
+
+    #[test]
+    fn a_program_that_ends_with_an_error_shows_its_message() {
+        let error = Error::value("count", 7, "an even number", "pass 6 or 8");
+        let inherited = error.clone().inherited();
+        assert_eq!(format!("{error:?}"), error.to_string());
+        assert_eq!(
+            format!("{inherited:?}"),
+            "a task that this one depends on failed: invalid value: `count` is 7; expected an even number; help: pass 6 or 8"
+        );
+        let fields = format!("{error:#?}");
+        assert!(fields.starts_with("Value(") && fields.contains("expected: \"an even number\""), "{fields}");
+        // In a chain of somebody else's errors, too.
+        let outer: Box<dyn std::error::Error> = Box::new(error);
+        assert_eq!(format!("{outer:?}"), outer.to_string());
     }
 
     #[test]
