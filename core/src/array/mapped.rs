@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 
+use super::replacement::Replacement;
 use super::{Array, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -10,26 +11,36 @@ use crate::layout::{Layout, Order};
 use crate::memory::{MapMode, UsmKind, UsmMemory};
 use crate::runtime::Queue;
 
-/// Opens a file for a mode.
-fn open(path: &Path, mode: MapMode) -> Result<File> {
-    let fault = |error: std::io::Error| {
-        Error::io(
-            "path",
-            format!("{} ({error})", path.display()),
-            format!("a file that can be opened with mode {:?}", mode.name()),
-            "name a file that is there, or make one with mode \"w+\"",
-        )
-    };
+/// What kept a file from being opened for a mode.
+fn unopened(path: &Path, mode: MapMode, error: &std::io::Error) -> Error {
+    Error::io(
+        "path",
+        format!("{} ({error})", path.display()),
+        format!("a file that can be opened with mode {:?}", mode.name()),
+        match mode {
+            MapMode::Create => {
+                "name a folder that is there, may be written and has room; what was there is unchanged"
+            }
+            _ => "name a file that is there, or make one with mode \"w+\"",
+        },
+    )
+}
+
+/// Opens a file for a mode; one that is made is beside what is there, which it replaces when it is mapped.
+fn open(path: &Path, mode: MapMode) -> Result<(File, Option<Replacement>)> {
+    let fault = |error: std::io::Error| unopened(path, mode, &error);
     // A pipe would be waited for, and a folder opens.
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => return Err(fault(std::io::Error::other("no regular file"))),
         Err(error) if mode != MapMode::Create => return Err(fault(error)),
         _ => {}
     }
-    let changes = mode.changes_the_file();
-    let mut options = OpenOptions::new();
-    options.read(true).write(changes).create(mode == MapMode::Create).truncate(false);
-    options.open(path).map_err(fault)
+    if mode == MapMode::Create {
+        let mut made = Replacement::begin(path).map_err(fault)?;
+        return Ok((made.file().try_clone().map_err(fault)?, Some(made)));
+    }
+    let file = OpenOptions::new().read(true).write(mode.changes_the_file()).open(path).map_err(fault)?;
+    Ok((file, None))
 }
 
 /// Refuses elements that are not where the processor wants them.
@@ -91,7 +102,8 @@ fn map(
 impl UsmArray {
     /// Maps a file as an array, in shared memory of the host's device: elements of `dtype`, the first one `offset` bytes from
     /// the file's start. Without a shape, it has one axis, with all that is behind the offset; a file is made
-    /// ([`MapMode::Create`]) with a shape only. Nothing is read before it is needed. With [`MapMode::Read`], the array and its
+    /// ([`MapMode::Create`]) with a shape only, beside the one that is there, which it replaces when it is mapped: an array over
+    /// that one keeps its elements. Nothing is read before it is needed. With [`MapMode::Read`], the array and its
     /// memory are read-only.
     ///
     /// What is written with [`MapMode::ReadWrite`] and [`MapMode::Create`] reaches the file when the system likes, or by
@@ -124,7 +136,7 @@ impl UsmArray {
             ));
         }
         check_offset(offset, dtype)?;
-        let file = open(path, mode)?;
+        let (file, made) = open(path, mode)?;
         let all = match shape {
             Some(_) => 0,
             None => {
@@ -154,7 +166,11 @@ impl UsmArray {
                 })?
             }
         };
-        map((path, file), mode, offset, (dtype, shape.unwrap_or(&[all]), order), queue)
+        let array = map((path, file), mode, offset, (dtype, shape.unwrap_or(&[all]), order), queue)?;
+        if let Some(made) = made {
+            made.finish().map_err(|error| unopened(path, mode, &error))?;
+        }
+        Ok(array)
     }
 
     /// Maps the elements of an `.npy` file; dtype, shape and order are those of its header. Otherwise as
@@ -174,7 +190,7 @@ impl UsmArray {
                 "write the file with `save_npy` first, or make one without a header by `map_file`",
             ));
         }
-        let mut file = open(path, mode)?;
+        let (mut file, _) = open(path, mode)?;
         let header = super::npy::Header::read(&mut file).map_err(|fault| fault.at(path))?;
         if header.big_endian && header.dtype.size() > 1 {
             return Err(Error::io(

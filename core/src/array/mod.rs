@@ -32,6 +32,7 @@ mod quantiles;
 mod random;
 mod rearrange;
 mod reduction;
+mod replacement;
 mod scan;
 mod searching;
 #[cfg(feature = "serde")]

@@ -7,11 +7,12 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
+use super::replacement::Replacement;
 use super::{Array, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
-use crate::memory::{UsmKind, heap};
+use crate::memory::{UsmKind, heap, is_mapped_for_writing};
 use crate::runtime::Queue;
 
 /// Bytes of a header's text at most, as NumPy has it.
@@ -300,11 +301,17 @@ impl UsmArray {
         Ok(array)
     }
 
-    /// Writes the elements to an `.npy` file, over what is there; column-major where the array is that and not row-major.
+    /// Writes the elements to an `.npy` file, in place of what is there; column-major where the array is that and not row-major.
+    ///
+    /// The file is written beside the old one and renamed over it when it is whole, with its permissions; links are followed. So
+    /// a failure leaves what was there, and an array over the old file keeps its elements.
     ///
     /// # Errors
-    /// [`Error::Dtype`] for `bfloat16`, which the format lacks; [`Error::Io`] where the file cannot be written; the failure
+    /// [`Error::Dtype`] for `bfloat16`, which the format lacks; [`Error::Io`] where the file cannot be written, none can be
+    /// made beside it, or an array of this process is over it whose changes go to it ([`MapMode::ReadWrite`]); the failure
     /// of the work that computes the elements.
+    ///
+    /// [`MapMode::ReadWrite`]: crate::MapMode::ReadWrite
     pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         if self.dtype() == Dtype::Bf16 {
@@ -321,9 +328,18 @@ impl UsmArray {
         // Before the file is touched: a failure of the computation, or of an allocation, leaves what was there.
         dense.wait()?;
         let memory = dense.usm_data()?;
-        let fault = |found: std::io::Error| Fault::of(found, "a file that can be written").at(path);
+        let fault = |found: std::io::Error| unwritten(path, found);
+        if std::fs::metadata(path).is_ok_and(|old| is_mapped_for_writing(&old)) {
+            return Err(Error::io(
+                "path",
+                format!("{} (an array is over it whose changes go to it)", path.display()),
+                "a file that no array of this process writes to",
+                "flush that array instead, drop it first, or write to another name and rename it",
+            ));
+        }
         let mut buffer = heap::zeroed("buffer", dense.bytes().min(CHUNK_BYTES))?;
-        let mut file = File::create(path).map_err(fault)?;
+        let mut replacement = Replacement::begin(path).map_err(fault)?;
+        let file = replacement.file();
         file.write_all(&Header::write(dense.dtype(), dense.shape(), dense.result_order())).map_err(fault)?;
         let (mut at, end) =
             (dense.offset() * dense.itemsize(), dense.offset() * dense.itemsize() + dense.bytes());
@@ -333,8 +349,19 @@ impl UsmArray {
             file.write_all(part).map_err(fault)?;
             at += part.len();
         }
-        file.flush().map_err(fault)
+        file.flush().map_err(fault)?;
+        replacement.finish().map_err(fault)
     }
+}
+
+/// What kept a file from being written.
+fn unwritten(path: &Path, found: std::io::Error) -> Error {
+    Error::io(
+        "path",
+        format!("{} ({found})", path.display()),
+        "a file that can be written, in a folder that takes another one beside it",
+        "name a folder that is there, may be written and has room; what was there is unchanged",
+    )
 }
 
 impl<T: Element> Array<T> {

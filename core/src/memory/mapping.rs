@@ -5,9 +5,10 @@
 //! happens while an access goes on; memory whose length nobody can change ([`Backing::Sealed`]) needs none of that.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::str::FromStr;
+use std::sync::PoisonError;
 
 use memmap2::{MmapMut, MmapOptions, MmapRaw};
 
@@ -17,6 +18,7 @@ use crate::backend::{Aspect, UsmSupport};
 use crate::error::{Error, Result};
 use crate::fault::{self, Site};
 use crate::runtime::Queue;
+use crate::sync::Mutex;
 
 /// What may be done with the bytes of a file that are mapped as memory; the names are NumPy's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -97,6 +99,51 @@ pub(super) enum Backing {
 pub(super) struct Mapping {
     map: Map,
     backing: Backing,
+    _written: Option<Written>,
+}
+
+/// The files that mappings of this process write to, each as often as one does.
+static WRITTEN: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
+
+/// A file, by whatever name: the device that it is on, and its number there.
+type FileId = (u64, u64);
+
+#[cfg(unix)]
+fn file_id(metadata: &Metadata) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_id(_: &Metadata) -> Option<FileId> {
+    None
+}
+
+/// Whether what an array of this process is written goes to a file: the file has to stay then, as nothing else keeps it.
+#[cfg(feature = "npy")]
+pub(crate) fn is_mapped_for_writing(file: &Metadata) -> bool {
+    let written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    file_id(file).is_some_and(|id| written.contains(&id))
+}
+
+/// That a file is written to, as long as this is there.
+struct Written(FileId);
+
+impl Written {
+    fn new(file: &File) -> Option<Self> {
+        let id = file.metadata().ok().as_ref().and_then(file_id)?;
+        WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        Some(Self(id))
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = written.iter().position(|&id| id == self.0) {
+            written.swap_remove(place);
+        }
+    }
 }
 
 enum Map {
@@ -130,7 +177,11 @@ impl Mapping {
                 Map::Private { ptr: UsmPtr::new(map.as_mut_ptr()), map }
             }
         };
-        Ok(Self { map, backing })
+        let written = match &backing {
+            Backing::File { file, .. } if mode.changes_the_file() => Written::new(file),
+            _ => None,
+        };
+        Ok(Self { map, backing, _written: written })
     }
 
     pub(super) fn ptr(&self) -> UsmPtr {
@@ -260,6 +311,12 @@ impl UsmMemory {
             ));
         }
         if mode == MapMode::Create {
+            // Whether there is room is known before anything that is there goes.
+            let old = metadata.len();
+            reserve(&file, old.max(end)).map_err(|error| {
+                let _ = file.set_len(old);
+                fault(error)
+            })?;
             file.set_len(0).and_then(|()| reserve(&file, end)).map_err(fault)?;
         } else if metadata.len() < end {
             return Err(Error::io(

@@ -41,6 +41,8 @@ pub use allocation::Deleter;
 pub use host::{HostView, HostViewMut};
 pub use interprocess::IpcHandle;
 pub use mapping::MapMode;
+#[cfg(feature = "npy")]
+pub(crate) use mapping::is_mapped_for_writing;
 pub use pointer::{PointerKind, UsmKind, UsmPtr};
 pub use pool::{BLOCK_ALIGN_BYTES, PoolStatistics};
 pub use registry::{PointerInfo, pointer_info};

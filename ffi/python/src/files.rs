@@ -30,7 +30,7 @@ fn mapping_queue(
 ///
 /// filename: a path. dtype: of the elements in the file; None: uint8. mode: "r" reads, and the array is read-only; "c" keeps what is
 /// written in memory; "r+" reads and writes a file that is there; "w+" makes a file, of zeros, in place of one that is
-/// there. offset: bytes before the first element. shape: extents, or one extent; None: one axis, with all that is behind
+/// there, which arrays over it keep. offset: bytes before the first element. shape: extents, or one extent; None: one axis, with all that is behind
 /// the offset. order: "C" row-major, "F" column-major. device: a Device, a Queue or a filter string; sycl_queue, queue: a
 /// Queue; of the host, whose own is taken where none is named.
 ///
@@ -106,9 +106,12 @@ fn load(
     Ok(py.detach(|| UsmArray::map_npy(&file, mode, &queue))?.into())
 }
 
-/// Writes an array to an .npy file, over what is there. As NumPy does it, a name without the ending .npy gets it.
+/// Writes an array to an .npy file, in place of what is there. As NumPy does it, a name without the ending .npy gets it. The file is
+/// written beside the old one and renamed over it when it is whole: a failure leaves what was there, and arrays that are mapped of
+/// it keep their elements.
 ///
-/// file: a path. Raises TypeError for bfloat16, which such files lack; OSError where the file cannot be written.
+/// file: a path. Raises TypeError for bfloat16, which such files lack; OSError where the file cannot be written, or is mapped by
+/// an array whose changes go to it, with "r+" or "w+".
 #[pyfunction]
 #[pyo3(signature = (file, arr))]
 fn save(py: Python<'_>, file: PathBuf, arr: PyRef<'_, PyArray>) -> Result<()> {

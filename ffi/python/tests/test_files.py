@@ -201,3 +201,61 @@ def test_more_than_is_looked_at_is_not_read(tmp_path):
         assert grown < 1 << 18, grown
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=240)
+
+
+def test_an_array_is_saved_to_the_file_that_it_is_over(tmp_path):
+    path = tmp_path / "own.npy"
+    oracle = np.arange(300_000.0)
+    for mode in ("r", "c"):
+        np.save(path, oracle)
+        mapped = sw.load(path, mmap_mode=mode)
+        for array, expected in [(mapped, oracle), (mapped[::-2], oracle[::-2]), (mapped * 2, oracle * 2), (mapped[:0], oracle[:0])]:
+            sw.save(path, array)
+            np.testing.assert_array_equal(np.load(path), expected)
+        same(mapped, oracle)
+    assert os.listdir(tmp_path) == ["own.npy"]
+
+
+@pytest.mark.parametrize("mode", ["r+", "w+"])
+def test_a_file_that_an_array_writes_to_is_not_replaced(tmp_path, mode):
+    path = tmp_path / "written.npy"
+    np.save(path, np.arange(8.0))
+    if mode == "r+":
+        mapped = sw.load(path, mmap_mode="r+")
+    else:
+        mapped = sw.memmap(path, "uint8", "w+", shape=64)
+    before = path.read_bytes()
+    for array in (mapped, sw.zeros(3)):
+        with pytest.raises(OSError, match="flush"):
+            sw.save(path, array)
+    assert path.read_bytes() == before
+    mapped[...] = 1
+    mapped.flush()
+    assert path.read_bytes() != before
+    del mapped
+    sw.save(path, sw.zeros(3))
+    np.testing.assert_array_equal(np.load(path), np.zeros(3))
+
+
+def test_a_device_without_room_leaves_the_file(tmp_path):
+    path = tmp_path / "full.npy"
+    oracle = np.arange(1000.0)
+    np.save(path, oracle)
+    code = f"""
+        import resource, signal
+        import stridewise as sw
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        large = sw.arange(1 << 20)
+        large.wait()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        for write in (lambda: sw.save({str(path)!r}, large), lambda: sw.memmap({str(path)!r}, "float64", "w+", shape=1 << 20)):
+            try:
+                write()
+            except OSError as error:
+                assert "full.npy" in str(error), error
+            else:
+                raise AssertionError("written past the limit")
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=120)
+    np.testing.assert_array_equal(np.load(path), oracle)
+    assert os.listdir(tmp_path) == ["full.npy"]

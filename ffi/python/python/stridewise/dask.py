@@ -25,9 +25,13 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
+import time
+import uuid
 from importlib import import_module
 from typing import Any, cast
 
+import dask
 import dask.config
 import numpy as np
 from dask.array.backends import ArrayBackendEntrypoint, array_creation_dispatch
@@ -244,24 +248,50 @@ class StridewiseBackendEntrypoint(ArrayBackendEntrypoint):
 array_creation_dispatch.register_backend("stridewise", StridewiseBackendEntrypoint())
 
 
+#: How finely systems tell when a file was written: two writes within it may bear one time.
+_CLOCK_NS = 20_000_000
+
+
+def _written(path: str) -> tuple[int, ...]:
+    """What another content of a file changes: its number, length and times. A file that was written just now is looked at again
+    until whoever writes to it next does so at another time."""
+    while True:
+        status = os.stat(path)
+        age = time.time_ns() - status.st_mtime_ns
+        if not 0 <= age < _CLOCK_NS:
+            return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_dev, status.st_ino
+        time.sleep((_CLOCK_NS - age) / 1e9)
+
+
 class _NpyFile:
     """An .npy file as what parts are taken of: by each process for itself, so that only its name travels."""
 
     def __init__(self, path: Any) -> None:
         self.path = os.path.abspath(path)
+        self.written = _written(self.path)
         whole = sw.load(self.path, mmap_mode="r")
         self.shape, self.ndim, self.dtype = whole.shape, whole.ndim, np.dtype(str(whole.dtype))
 
-    def __getitem__(self, key: Any) -> sw.usm_ndarray:
-        return sw.load(self.path, mmap_mode="r")[key]
+    def __dask_tokenize__(self) -> Any:
+        # Another content has another name, as dask takes chunks of one name for the same.
+        return normalize_token((type(self).__qualname__, self.path, self.written))
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        sw.load(self.path, mmap_mode="r+")[key] = value
+    def __getitem__(self, key: Any) -> sw.usm_ndarray:
+        # A copy: a chunk that is kept stays what it was when somebody writes to the file.
+        part = sw.copy(sw.load(self.path, mmap_mode="r")[key])
+        part.wait()
+        # Its length and time: other processes may see it on another device, by another number.
+        if _written(self.path)[:2] != self.written[:2]:
+            raise OSError(
+                f"input/output: `path` is {self.path} (written anew); expected the file that from_npy has seen; help: call from_npy again"
+            )
+        return part
 
 
 def from_npy(path: Any, chunks: Any = "auto") -> Any:
-    """A dask array of an .npy file, whose chunks are arrays over the mapped file: read-only, and read when they are worked on,
-    by whichever process works on them; it must find the file under the same name. Raises what `stridewise.load` does."""
+    """A dask array of an .npy file, whose chunks are read when they are worked on, by whichever process works on them; it must find
+    the file under the same name, and as it was: OSError is raised when chunks are to be read of one that was written anew. Raises what
+    `stridewise.load` does."""
     import dask.array as da
 
     file = _NpyFile(path)
@@ -269,18 +299,58 @@ def from_npy(path: Any, chunks: Any = "auto") -> Any:
     return da.from_array(file, chunks=chunks, asarray=False, inline_array=True, meta=meta)  # type: ignore[arg-type]
 
 
-def to_npy(x: Any, path: Any, *, compute: bool = True) -> Any:
-    """Stores a dask array in a new .npy file, chunk by chunk, where all processes find it under the same name.
+class _NewFile:
+    """An .npy file that is being written, part by part and by any process, beside the one whose place it will take."""
 
-    compute: whether to do it now; else what does it, a delayed object, is returned. Raises OSError where the file cannot be
-    made.
+    def __init__(self, path: str, shape: Any, dtype: Any) -> None:
+        self.path = path
+        self.beside = os.path.join(os.path.dirname(path), f".stridewise-{uuid.uuid4().hex}.npy")
+        if os.path.exists(path):
+            # Who may not write to a file does not replace it.
+            os.close(os.open(path, os.O_WRONLY))
+        try:
+            np.lib.format.open_memmap(self.beside, mode="w+", dtype=dtype, shape=shape)
+            with open(self.beside, "r+b") as made:
+                # A device that is full says so now, not by a signal when a part is written.
+                os.posix_fallocate(made.fileno(), 0, os.path.getsize(self.beside))
+            if os.path.exists(path):
+                shutil.copymode(path, self.beside)
+        except BaseException:
+            self.discard()
+            raise
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        sw.load(self.beside, mmap_mode="r+")[key] = value
+
+    def discard(self) -> None:
+        if os.path.exists(self.beside):
+            os.unlink(self.beside)
+
+    def finish(self, _parts: Any = None) -> None:
+        os.replace(self.beside, self.path)
+
+
+def to_npy(x: Any, path: Any, *, compute: bool = True) -> Any:
+    """Stores a dask array in an .npy file, chunk by chunk, where all processes find it under the same name. What is there is
+    replaced when the new file is whole, so that x may be computed of it, and is left as it was where something fails.
+
+    compute: whether to do it now; else what does it, a delayed object that is computed once, is returned. Raises OSError where the
+    file cannot be made.
     """
     import dask.array as da
 
-    if not os.fspath(path).endswith(".npy"):
-        path = os.fspath(path) + ".npy"
-    np.lib.format.open_memmap(path, mode="w+", dtype=np.dtype(str(x.dtype)), shape=x.shape)
-    return da.store(x, _NpyFile(path), lock=False, compute=compute)  # type: ignore[arg-type]
+    path = os.fspath(path)
+    path = os.path.realpath(path if path.endswith(".npy") else path + ".npy")
+    file = _NewFile(path, x.shape, np.dtype(str(x.dtype)))
+    if not compute:
+        parts = da.store(x, file, lock=False, compute=False)  # type: ignore[arg-type]
+        return dask.delayed(file.finish, pure=False)(list(parts.to_delayed().flat))
+    try:
+        da.store(x, file, lock=False)  # type: ignore[arg-type]
+    except BaseException:
+        file.discard()
+        raise
+    return file.finish()
 
 
 def _register_with_distributed() -> None:

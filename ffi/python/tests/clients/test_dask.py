@@ -176,6 +176,37 @@ def test_npy_files(tmp_path, x):
         stridewise.dask.from_npy(tmp_path / "missing.npy")
 
 
+def test_npy_files_that_are_written_anew(tmp_path):
+    path = tmp_path / "a.npy"
+    n = np.arange(100.0)
+    np.save(path, n)
+    x = stridewise.dask.from_npy(path, chunks=30)
+    assert x.name == stridewise.dask.from_npy(path, chunks=30).name
+    kept = x.persist()
+    # Into the file that it comes from, at once and later; one that nobody computes changes nothing.
+    stridewise.dask.to_npy(x * 2, path)
+    np.testing.assert_array_equal(np.load(path), n * 2)
+    y = stridewise.dask.from_npy(path, chunks=30)
+    later = stridewise.dask.to_npy(y + 1, path, compute=False)
+    np.testing.assert_array_equal(np.load(path), n * 2)
+    same(y + kept, n * 3)
+    dask.compute(later)
+    np.testing.assert_array_equal(np.load(path), n * 2 + 1)
+    # In place, as NumPy writes files: chunks that were kept are not of the new content, nor are others taken for the old one.
+    np.save(path, np.full(100, 5.0))
+    same(stridewise.dask.from_npy(path, chunks=30) + kept, n + 5)
+    with pytest.raises(OSError, match="from_npy"):
+        y.compute()
+
+    def fails(chunk):
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="middle"):
+        stridewise.dask.to_npy(stridewise.dask.from_npy(path, chunks=30).map_blocks(fails, meta=sw.zeros(0)), path)
+    np.testing.assert_array_equal(np.load(path), np.full(100, 5.0))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.npy"]
+
+
 def test_zarr(tmp_path, x):
     zarr = pytest.importorskip("zarr", reason="zarr is not installed")
     target = zarr.create_array(str(tmp_path / "a.zarr"), shape=X.shape, chunks=(2, 3), dtype="float32")
