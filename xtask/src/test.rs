@@ -31,6 +31,7 @@ fn test_program(name: &str, variable: &str) -> Result<(), String> {
 const CRATES: &[&str] = &[
     "stridewise-core",
     "stridewise-macros",
+    "stridewise-native",
     "stridewise-host",
     "stridewise-opencl",
     "stridewise-null",

@@ -1,0 +1,107 @@
+//! Machine code for elementwise work: a [lane form](Builder), and its compiler to AVX2 and AVX-512.
+//!
+//! A form says what is computed for an element; [`compile`] makes of it a function that goes through as many as it is told, in memory
+//! that is written, then made executable, never both. Extents, addresses and constants that are [uniform](Builder::uniform)
+//! are its arguments, so that one function serves all of them. Nothing is contracted or reassociated: each operation rounds as
+//! it does by itself.
+
+mod asm;
+mod emit;
+mod lane;
+mod memory;
+mod select;
+#[cfg(test)]
+mod tests;
+
+pub use lane::{Builder, Kind, Mark, Value};
+pub use memory::Refused;
+
+use memory::Executable;
+
+/// The instructions that code is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Level {
+    /// AVX2 and F16C.
+    Avx2,
+    /// AVX-512 F, BW, DQ and VL, with all of [`Level::Avx2`].
+    Avx512,
+}
+
+impl Level {
+    /// Whether this processor has it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("f16c")
+            && (self == Self::Avx2
+                || is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl"));
+        #[cfg(not(target_arch = "x86_64"))]
+        return false;
+    }
+}
+
+/// A function that was compiled.
+pub struct Code {
+    pages: Executable,
+    lanes: u8,
+}
+
+impl Code {
+    /// Elements of a vector.
+    #[must_use]
+    pub fn lanes(&self) -> usize {
+        usize::from(self.lanes)
+    }
+
+    /// Bytes of memory that it takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.pages.bytes()
+    }
+
+    /// Computes `len` elements.
+    ///
+    /// # Safety
+    /// `operands` holds the addresses of the form's operands by their numbers: readable for `len` elements where they are loaded, for
+    /// one where they are uniform, and writable for `len` where they are stored. What is stored overlaps nothing else, but that it may be
+    /// exactly what is loaded, of elements of the same size. Of a form that was compiled to `stream`, what is stored is aligned to
+    /// [`lanes`](Self::lanes) elements, and a fence of stores follows before others read it.
+    pub unsafe fn run(&self, operands: &[*mut u8], len: usize) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // SAFETY: the pages hold a function of this type, which `compile` wrote whole; it keeps all registers that this
+            // convention asks it to. The processor has its instructions, which `compile` checked.
+            let function: unsafe extern "sysv64" fn(*const *mut u8, usize) =
+                unsafe { std::mem::transmute(self.pages.ptr()) };
+            // SAFETY: the caller's contract.
+            unsafe { function(operands.as_ptr(), len) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (operands, len);
+    }
+}
+
+/// The bytes of the function of a form, which [`compile`] makes executable. With `stream`, results go past the caches.
+///
+/// # Errors
+/// [`Refused::Size`].
+pub fn assemble(form: &Builder, stream: bool) -> Result<(Vec<u8>, u8), Refused> {
+    let selected = select::select(form).ok_or(Refused::Size)?;
+    Ok((emit::emit(&selected, stream)?, selected.lanes))
+}
+
+/// The function of a form.
+///
+/// # Errors
+/// [`Refused`] says why there is none.
+pub fn compile(form: &Builder, stream: bool) -> Result<Code, Refused> {
+    if !form.level().is_available() {
+        return Err(Refused::Level);
+    }
+    let (code, lanes) = assemble(form, stream)?;
+    Ok(Code { pages: Executable::new(&code)?, lanes })
+}
