@@ -19,8 +19,8 @@ use measure::Outcome;
 use peers::Peers;
 use report::Report;
 use row::Row;
-use stridewise::backend::{DeviceType, Partition, UsmSupport};
-use stridewise::{Device, UsmKind, default_device};
+use stridewise::backend::{DeviceType, Partition};
+use stridewise::{Device, default_device};
 use suite::Suite;
 
 #[derive(Parser)]
@@ -134,7 +134,7 @@ fn measured(options: &Options) -> Outcome<Report> {
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let mut machine = vec![format!("{device}: {}", parts.join(", "))];
     println!("{}", machine[0]);
-    if info.usm(UsmKind::Device) != UsmSupport::Guarded {
+    if !device.capabilities().process_memory {
         // Not the host: bare loops of this process say nothing about it.
         let peers = Peers::of_device(options.peers.as_deref(), device.info().device_type == DeviceType::Gpu);
         machine.extend_from_slice(&peers.versions);

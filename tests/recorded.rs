@@ -278,3 +278,95 @@ fn reductions_of_a_large_array_wait_for_each_other() -> Result<()> {
     assert!(!next.is_pending());
     Ok(())
 }
+
+#[test]
+fn operands_that_are_used_twice_count_once() -> Result<()> {
+    let (a, b) = (numbers()?, numbers()? * 0.5);
+    b.wait()?;
+    // As a tree, what six steps do is hundreds of operations.
+    let (mut steps, mut y) = (Vec::new(), a.clone());
+    let mut values: Vec<f64> = expected(|_, _| 0.25);
+    let quarter = Array::full([N, N], 0.25)?;
+    quarter.wait()?;
+    y = &y * 0.0 + &quarter;
+    for _ in 0..8 {
+        y = (&y + &b) * (&y - &b) * 1e-9;
+        steps.push(y.clone());
+        for (k, value) in values.iter_mut().enumerate() {
+            let half = k as f64 * 0.5;
+            *value = (*value + half) * (*value - half) * 1e-9;
+        }
+        if steps.len() <= 6 {
+            assert!(steps.iter().all(Array::is_pending), "{} steps", steps.len());
+        }
+    }
+    assert_eq!(y.to_vec()?, values);
+    let first = expected(|i, j| (0.25 + at(i, j) * 0.5) * (0.25 - at(i, j) * 0.5) * 1e-9);
+    assert_eq!(steps[0].to_vec()?, first);
+    Ok(())
+}
+
+#[test]
+fn paths_through_shared_operands_cost_nothing() -> Result<()> {
+    // Of 24 doublings there are 2^24 paths, and nobody walks them: not a write, a reduction, or a softmax's stages.
+    let a = numbers()?;
+    let mut y = &a * 1.0;
+    for _ in 0..24 {
+        y = &y + &y;
+    }
+    assert_eq!((&y - &y.max_axis_keepdims(1)?).sum()?, {
+        let scale = f64::from(1 << 24);
+        expected(|i, j| (at(i, j) - at(i, N - 1)) * scale).iter().sum::<f64>()
+    });
+    assert_eq!(y.to_vec()?, expected(|i, j| at(i, j) * f64::from(1 << 24)));
+    Ok(())
+}
+
+#[test]
+fn random_expressions_that_share_operands_have_the_values_of_plain_loops() -> Result<()> {
+    let mut state = 0x51de_u64;
+    let mut below = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    for round in 0..24 {
+        let mut pool = Vec::new();
+        for k in 0..4 {
+            let a = numbers()? + f64::from(k);
+            a.wait()?;
+            pool.push((a, expected(|i, j| at(i, j) + f64::from(k))));
+        }
+        // Few are held in the first rounds, more than a pass has outputs in the last ones.
+        let most = 5 + round;
+        for _ in 0..120 {
+            let (x, y) = (below(pool.len()), below(pool.len()));
+            let turned = below(12) == 0;
+            let other = |k: usize| if turned { k % N * N + k / N } else { k };
+            let (left, (right, ys)) = (&pool[x], &pool[y]);
+            let right = if turned { right.t() } else { right.clone() };
+            let new = match below(4) {
+                0 => (
+                    (&left.0 + &right) * 0.5,
+                    expected(|i, j| (left.1[i * N + j] + ys[other(i * N + j)]) * 0.5),
+                ),
+                1 => (
+                    (&left.0 - &right) * 0.5,
+                    expected(|i, j| (left.1[i * N + j] - ys[other(i * N + j)]) * 0.5),
+                ),
+                2 => (left.0.maximum(&right), expected(|i, j| left.1[i * N + j].max(ys[other(i * N + j)]))),
+                _ => {
+                    (&left.0 * &left.0 * 1e-4, expected(|i, j| left.1[i * N + j] * left.1[i * N + j] * 1e-4))
+                }
+            };
+            drop(right);
+            pool.push(new);
+            if pool.len() > most {
+                pool.swap_remove(below(most - 4));
+            }
+        }
+        for (number, (array, values)) in pool.iter().enumerate() {
+            assert_eq!(&array.to_vec()?, values, "round {round}, array {number}");
+        }
+    }
+    Ok(())
+}

@@ -386,3 +386,45 @@ fn events_of_one_backend_order_work_of_another() {
     let event = foreign.submit_barrier(&[gate]).unwrap();
     assert!(is_inherited(event.wait().err()));
 }
+
+/// Joins of as many parts as this took the square of their number: with the order of work around them, which is recorded once for all.
+#[test]
+fn joins_of_many_parts_are_in_their_order() {
+    const PARTS: usize = 60_000;
+    let queue = host(2).queue().unwrap();
+    let numbers = |len: usize, first: i64| {
+        let values: Vec<i64> = (first..).take(len).collect();
+        UsmArray::from_slice(&queue, &[len], &values, UsmKind::Shared).unwrap()
+    };
+    // Parts of one array, one after the other and in turns with others: what is read is many regions, what is written one.
+    let x = numbers(2 * PARTS, 0);
+    let parts: Vec<_> = (0..PARTS).map(|k| x.slice(s![2 * k..2 * k + 1]).unwrap()).collect();
+    let mut joined = concat(&parts.iter().collect::<Vec<_>>(), Some(0)).unwrap();
+    let zeros = UsmArray::zeros(&queue, &[2 * PARTS], Dtype::I64, UsmKind::Shared).unwrap();
+    x.assign(&zeros).unwrap();
+    let mut expected: Vec<i64> = (0..PARTS as i64).map(|k| 2 * k).collect();
+    assert_eq!(joined.to_vec::<i64>().unwrap(), expected);
+    assert_eq!(x.to_vec::<i64>().unwrap(), vec![0; 2 * PARTS]);
+    // Arrays of their own, in columns.
+    let parts: Vec<_> = (0..PARTS as i64 / 10).map(|k| numbers(3, 3 * k)).collect();
+    let stacked = stridewise::stack(&parts.iter().collect::<Vec<_>>(), 1).unwrap();
+    for (row, rest) in [(0, 0), (1, 1), (2, 2)] {
+        let expected: Vec<i64> = (0..PARTS as i64 / 10).map(|k| 3 * k + rest).collect();
+        assert_eq!(stacked.slice(s![row]).unwrap().to_vec::<i64>().unwrap(), expected);
+    }
+    // Into every second element of what was joined, and from there again.
+    let half = joined.slice(s![..;2]).unwrap();
+    let ones = UsmArray::full(&queue, &[PARTS / 2], stridewise::Scalar::I64(-1), UsmKind::Shared).unwrap();
+    half.assign(&ones).unwrap();
+    expected.iter_mut().step_by(2).for_each(|value| *value = -1);
+    joined = concat(
+        &(0..PARTS)
+            .map(|k| joined.slice(s![k..k + 1]).unwrap())
+            .collect::<Vec<_>>()
+            .iter()
+            .collect::<Vec<_>>(),
+        None,
+    )
+    .unwrap();
+    assert_eq!(joined.to_vec::<i64>().unwrap(), expected);
+}

@@ -80,6 +80,8 @@ rules! {
     UninitialisedLocal "uninitialised-local" "write the element first, and put a barrier between";
     /// Checked mode: no item goes on for ever.
     EndlessLoop "endless-loop" "see that the loop ends; items cannot wait for each other but by barriers";
+    /// A launch takes no longer than it may.
+    TimeLimit "time-limit" "see that its loops end; or allow more time, with `time_limit` or STRIDEWISE_KERNEL_SECONDS";
     /// Checked mode: what is asserted is true.
     Assertion "assertion" "see the message";
 }

@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use crate::array::{Array, CHECK_VARIABLE};
-use crate::backend::{Finding, Health};
+use crate::array::Array;
+use crate::backend::{Driver, Finding, Health};
 use crate::error::Result;
+use crate::kernel::{CHECK_VARIABLE, LIMIT};
 use crate::runtime::{
-    DEFAULT_DEVICE_VARIABLE, Device, PATIENCE_VARIABLE, default_device, devices, drivers, exit_patience,
-    patience,
+    DEFAULT_DEVICE_VARIABLE, Device, EXIT, default_device, devices, drivers, exit_patience, outdated,
 };
 
 /// What the names of this project's variables begin with.
@@ -89,10 +89,10 @@ impl fmt::Display for Diagnosis {
 #[must_use]
 pub fn doctor() -> Diagnosis {
     let mut sections = vec![section("stridewise", build())];
-    let mut variables = vec![default_variable(), patience_variable()];
+    let mut variables = vec![default_variable(), patience_variable(), limit_variable()];
     variables.push(Finding::of_switch(CHECK_VARIABLE, "the checked mode of kernels"));
     let by_drivers: Vec<Section> =
-        drivers().iter().map(|driver| section(driver.name(), driver.diagnose())).collect();
+        drivers().iter().map(|driver| section(driver.name(), of_driver(&**driver))).collect();
     let known = variables.iter().chain(by_drivers.iter().flat_map(|section| &section.findings));
     let known: Vec<String> = known
         .filter(|finding| finding.subject.starts_with(PREFIX))
@@ -104,6 +104,16 @@ pub fn doctor() -> Diagnosis {
     sections.extend(by_drivers);
     sections.push(section("devices", examined()));
     Diagnosis { sections }
+}
+
+/// What a driver says; of one whose devices are not listed, that it is so.
+fn of_driver(driver: &dyn Driver) -> Vec<Finding> {
+    match outdated(driver) {
+        None => driver.diagnose(),
+        Some(text) => {
+            vec![Finding::problem("interface", text, "use the release of the driver that fits this one")]
+        }
+    }
 }
 
 fn section(name: &str, findings: Vec<Finding>) -> Section {
@@ -140,21 +150,14 @@ fn default_variable() -> Finding {
 }
 
 fn patience_variable() -> Finding {
-    match std::env::var_os(PATIENCE_VARIABLE) {
-        Some(value) if patience(&value).is_none() => Finding::problem(
-            PATIENCE_VARIABLE,
-            format!("{value:?} is ignored; expected a number of seconds, 0 or more"),
-            format!("export {PATIENCE_VARIABLE}=10, or unset {PATIENCE_VARIABLE}"),
-        ),
-        given => {
-            let set = given.map_or_else(|| "not set".to_owned(), |value| format!("{value:?}"));
-            let seconds = exit_patience().as_secs_f64();
-            Finding::fine(
-                PATIENCE_VARIABLE,
-                format!("{set}: the end of the process waits {seconds} s for work"),
-            )
-        }
-    }
+    EXIT.diagnose(|_| format!("the end of the process waits {} s for work", exit_patience().as_secs_f64()))
+}
+
+fn limit_variable() -> Finding {
+    LIMIT.diagnose(|limit| match limit {
+        Some(limit) => format!("kernels of users may take {} s on the host", limit.as_secs_f64()),
+        None => "kernels of users may take as long as they take".to_owned(),
+    })
 }
 
 /// Variables that look like this project's and that nothing reads: typing errors, most likely.
@@ -216,7 +219,10 @@ fn trial(device: &Device) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::backend::{self, INTERFACE};
 
     #[test]
     fn variables_that_nothing_reads_are_named_with_those_that_there_are() {
@@ -239,6 +245,32 @@ mod tests {
             "                      → do this\n1 problem, 0 notes"
         );
         assert_eq!(diagnosis.to_string(), expected);
+    }
+
+    #[test]
+    fn a_driver_of_another_version_is_not_asked_and_said_to_be_so() {
+        struct Old(u32);
+        impl Driver for Old {
+            fn name(&self) -> &'static str {
+                "old"
+            }
+            fn interface(&self) -> u32 {
+                self.0
+            }
+            fn devices(&self) -> Vec<Arc<dyn backend::Device>> {
+                assert_eq!(self.0, INTERFACE, "asked for its devices");
+                Vec::new()
+            }
+            fn diagnose(&self) -> Vec<Finding> {
+                vec![Finding::fine("runtime", "there")]
+            }
+        }
+        for version in [0, INTERFACE - 1, INTERFACE, INTERFACE + 1] {
+            let found = of_driver(&Old(version));
+            let expected = if version == INTERFACE { Health::Fine } else { Health::Problem };
+            assert_eq!((found.len(), found[0].health), (1, expected), "{version}");
+            crate::runtime::list(vec![Arc::new(Old(version))]);
+        }
     }
 
     #[test]

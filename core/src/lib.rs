@@ -19,6 +19,7 @@ mod diagnostic;
 mod doctor;
 mod dtype;
 mod error;
+mod form;
 mod lazy;
 mod plan;
 mod program;
@@ -46,8 +47,8 @@ pub use layout::{
     self_overlaps,
 };
 pub use memory::{
-    HostView, HostViewMut, IpcHandle, MapMode, PointerInfo, PointerKind, PoolStatistics, UsmKind, UsmMemory,
-    UsmPtr, pointer_info,
+    HostView, HostViewMut, IpcHandle, Lease, MapMode, PointerInfo, PointerKind, PoolStatistics, UsmKind,
+    UsmMemory, UsmPtr, pointer_info,
 };
 pub use num_complex::Complex;
 pub use ops::Op;
@@ -61,6 +62,6 @@ pub use promotion::{
 };
 pub use runtime::{
     Context, Device, Event, EventFuture, Filter, FilterTerm, Queue, WeakDevice, common_queue, default_device,
-    devices, drain, exit_patience, get_execution_queue,
+    devices, drain, drain_at_exit, exit_patience, get_execution_queue,
 };
 pub use scalar::Scalar;

@@ -128,7 +128,8 @@ fn one<M: ManagedTensor>(rng: &mut Rng, make: fn(DLTensor, DLPackVersion, u64) -
         assert_eq!(lent.times_returned(), 1);
         return;
     };
-    let read_only = M::HAS_FLAGS && flags & FLAG_READ_ONLY != 0;
+    // What has no flags does not say that it may be written.
+    let read_only = !M::HAS_FLAGS || flags & FLAG_READ_ONLY != 0;
     assert_eq!((Some(array.dtype()), array.flags().writable), (expected, !read_only));
     let size = array.itemsize() as i128;
     let steps: Vec<i128> = elements.iter().map(|step| step.saturating_mul(size)).collect();

@@ -4,6 +4,7 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 
+use stridewise_core::backend::Caller;
 use stridewise_core::{Device, Error, Result};
 
 /// Operations from which on it is worth to wake other threads.
@@ -90,7 +91,8 @@ impl<A: Cells, B: Cells, C: Cells> Cells for (A, B, C) {
 /// all are done.
 ///
 /// # Errors
-/// That of the call with the lowest number among those that failed; others may be left out then.
+/// That of the call with the lowest number among those that failed; others may be left out then. [`Error::Interrupted`] where
+/// nobody waits for it any more.
 pub(crate) fn each<O: Cells, S>(
     device: &Device,
     count: usize,
@@ -116,9 +118,13 @@ fn shared<O: Cells, S>(
 ) -> Result<()> {
     let threads = device.info().limits.compute_units.max(1);
     let parts = if count as f64 * cost < WORTH { 1 } else { count.min(PARTS * threads) };
+    let caller = Caller::of_thread();
     if parts == 1 {
         let mut scratch = scratch()?;
-        return (0..count).try_for_each(|number| run(&mut scratch, &mut cells, number));
+        return (0..count).try_for_each(|number| {
+            caller.check()?;
+            run(&mut scratch, &mut cells, number)
+        });
     }
     let bounds = |part: usize| (count as u128 * part as u128 / parts as u128) as usize;
     let shares: Vec<Mutex<Option<O>>> =
@@ -138,6 +144,7 @@ fn shared<O: Cells, S>(
                     None => own.insert(scratch()?),
                 };
                 while at < bounds(part + 1) {
+                    caller.check()?;
                     run(scratch, &mut cells, at)?;
                     at += 1;
                 }

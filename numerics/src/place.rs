@@ -1,6 +1,5 @@
 //! Where these functions compute, and how elements get there and back.
 
-use stridewise_core::backend::DeviceType;
 use stridewise_core::memory::heap;
 use stridewise_core::{Dtype, DtypeKind, Element, Error, Order, Result, UsmArray};
 
@@ -9,7 +8,7 @@ use stridewise_core::{Dtype, DtypeKind, Element, Error, Order, Result, UsmArray}
 /// # Errors
 /// [`Error::Unsupported`].
 pub(crate) fn check(argument: &'static str, x: &UsmArray) -> Result<()> {
-    if x.device().info().device_type == DeviceType::Cpu || x.usm_kind().host_accessible() {
+    if x.device().capabilities().on_processor || x.usm_kind().host_accessible() {
         return Ok(());
     }
     Err(Error::unsupported(

@@ -4,6 +4,10 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::thread::Builder;
 
+use stridewise::kernel::{
+    Coordinate, Fence, Kernel, KernelBuilder, Level, MAX_DEPTH, NdRange, Position, Statement, StatementKind,
+    Value,
+};
 use stridewise::prelude::*;
 use stridewise::{Index, Scalar, UsmMemory};
 
@@ -315,6 +319,30 @@ const FAMILIES: &[(&str, usize, Family)] = &[
         results.array("after", Ok(b));
         Ok(())
     }),
+    ("kernels", 1 << 14, |results, len| {
+        for &(name, open) in BLOCKS {
+            let kernel = inside_of_each_other(open)?;
+            results.text(format!("{name}, as text"), Ok(kernel.to_string()));
+            let a = vector(len);
+            let range = NdRange::in_groups(&[len], &[48]).partial();
+            let outcome = kernel.launch(a.queue(), range.clone(), &[(&a).into()], &[]).and_then(|e| e.wait());
+            results.array(name, outcome.map(|()| a));
+            let a = vector(16);
+            let outcome = kernel.launch_checked(a.queue(), [16], &[(&a).into()], &[]).and_then(|e| e.wait());
+            results.array(format!("{name}, checked"), outcome.map(|()| a));
+        }
+        // As deep as no kernel may be.
+        let at = Position { file: "form".into(), line: 1, column: 1, length: 0 };
+        let mut body = Vec::new();
+        for depth in 0..100_000 {
+            let kind = StatementKind::Call { function: format!("f{depth}").into(), body };
+            body = vec![Statement { kind, at: at.clone() }];
+        }
+        let mut form = KernelBuilder::new("deep", 1)?.finish()?.form().clone();
+        form.body = body;
+        results.text("a form", Kernel::new(form).map(|kernel| kernel.to_string()));
+        Ok(())
+    }),
     #[cfg(feature = "npy")]
     ("files", 1 << 18, |results, len| {
         let path = std::env::temp_dir().join(format!("stridewise-stack-{}-{len}.npy", std::process::id()));
@@ -330,6 +358,69 @@ const FAMILIES: &[(&str, usize, Family)] = &[
         Ok(())
     }),
 ];
+
+/// Opens a block of a kernel whose items have the ids `i`, at some depth.
+type Open = fn(&mut KernelBuilder, i: Value, depth: i64) -> Result<()>;
+
+fn third(k: &mut KernelBuilder, i: Value, depth: i64) -> Result<Value> {
+    let sum = k.binary(Op::Add, i, depth)?;
+    let rest = k.binary(Op::Remainder, sum, 3)?;
+    k.binary(Op::NotEqual, rest, 0)
+}
+
+/// What blocks of kernels are.
+const BLOCKS: &[(&str, Open)] = &[
+    ("branches", |k, i, depth| {
+        let some = third(k, i, depth / 40)?;
+        k.if_(some)
+    }),
+    ("branches of others", |k, i, depth| {
+        let some = third(k, i, depth / 40)?;
+        k.if_(some)?;
+        k.else_()
+    }),
+    ("branches with barriers", |k, _, depth| {
+        let all = k.index(Level::Group, Coordinate::Range(0))?;
+        let most = k.binary(Op::Greater, all, depth - 1000)?;
+        k.if_(most)?;
+        k.barrier(Fence::BOTH);
+        Ok(())
+    }),
+    ("loops that count", |k, i, depth| {
+        let some = third(k, i, depth / 40)?;
+        let rounds = k.cast(some, Dtype::I64)?;
+        k.for_(0, rounds, 1).map(drop)
+    }),
+    ("loops", |k, i, depth| {
+        let round = k.variable("round", Dtype::I64)?;
+        let some = third(k, i, depth / 40)?;
+        let some = k.cast(some, Dtype::I64)?;
+        k.set(round, some)?;
+        k.while_()?;
+        let more = k.binary(Op::Greater, round, 0)?;
+        k.do_(more)?;
+        let less = k.binary(Op::Subtract, round, 1)?;
+        k.set(round, less)
+    }),
+    ("calls", |k, _, depth| k.call(&format!("f{depth}"), None)),
+];
+
+/// A kernel of blocks inside of each other, as deep as may be, each of which adds something to the item's element.
+fn inside_of_each_other(open: Open) -> Result<Kernel> {
+    let mut k = KernelBuilder::new("deep", 1)?;
+    let a = k.global("a", Dtype::F32, 1, true)?;
+    let i = k.index(Level::Global, Coordinate::Id(0))?;
+    for depth in 0..MAX_DEPTH as i64 {
+        open(&mut k, i, depth)?;
+        let x = k.load(a, [i])?;
+        let more = k.binary(Op::Add, x, 1.0)?;
+        k.store(a, [i], more)?;
+    }
+    for _ in 0..MAX_DEPTH {
+        k.end()?;
+    }
+    k.finish()
+}
 
 /// Runs a family on a thread with a stack of so many KiB.
 fn on_stack(kib: usize, most: usize, family: Family, steps: &Steps) -> Vec<(String, Outcome)> {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use libtest_mimic::{Completion, Failed, Trial};
 use stridewise::{Device, Dtype, Error};
 
-use crate::expectations::EXPECTED_FAILURES;
+use crate::Expectation;
 
 /// Why a case ended before its end.
 #[derive(Debug)]
@@ -68,22 +68,20 @@ impl Case {
     }
 
     /// The case on a device, as a test of the harness.
-    pub(crate) fn on(&self, device: &Device) -> Trial {
+    pub(crate) fn on(&self, device: &Device, expected: &'static [Expectation]) -> Trial {
         let (case, device) = (self.clone(), device.clone());
         let name = format!("{}/{device}", case.name);
-        Trial::ignorable_test(name, move || case.judge(&device))
+        Trial::ignorable_test(name, move || case.judge(&device, expected))
     }
 
-    fn judge(&self, device: &Device) -> Result<Completion, Failed> {
+    fn judge(&self, device: &Device, expected: &[Expectation]) -> Result<Completion, Failed> {
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.run)(device))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
             Err(Stop::Wrong(format!("panicked: {}", text.unwrap_or("without a message"))))
         });
         let filter = device.filter_string();
-        let row = EXPECTED_FAILURES
-            .iter()
-            .find(|row| matches(row.device, &filter) && matches(row.test, &self.name));
+        let row = expected.iter().find(|row| matches(row.device, &filter) && matches(row.test, &self.name));
         match (outcome, row) {
             (Ok(()), None) => Ok(Completion::Completed),
             (Ok(()), Some(row)) => Err(Failed::from(format!(

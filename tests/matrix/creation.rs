@@ -290,7 +290,7 @@ fn long(device: &Device) -> Check {
 fn typed(device: &Device) -> Check {
     need(device, Dtype::F64)?;
     let queue = device.queue()?;
-    for kind in crate::devices::kinds(device) {
+    for kind in crate::forms::kinds(device) {
         for order in [Order::C, Order::F] {
             let make = Array::<f32>::on(&queue).kind(kind).order(order);
             let eye = make.eye_at(2, 3, 1)?;

@@ -3,7 +3,7 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use stridewise::backend::{Aspect, QueueProperties};
+use stridewise::backend::QueueProperties;
 use stridewise::{
     Device, Dtype, Error, Event, Op, Queue, Reduction, Scalar, UsmArray, UsmMemory, devices as root_devices,
 };
@@ -29,9 +29,9 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// A queue of the host, which is another driver's for most devices.
 fn host() -> Check<Queue> {
-    match root_devices().iter().find(|device| device.info().has(Aspect::HostDebuggable)) {
+    match root_devices().iter().find(|device| device.capabilities().process_memory) {
         Some(device) => Ok(device.queue()?),
-        None => wrong!("this machine has no host device"),
+        None => Err(Stop::Unsupported("this program has no host device".to_owned())),
     }
 }
 

@@ -210,3 +210,8 @@ pub(crate) fn expect(what: &dyn std::fmt::Display, array: &UsmArray, expected: &
     }
     Ok(())
 }
+
+/// The kinds of USM that a device has.
+pub(crate) fn kinds(device: &Device) -> Vec<UsmKind> {
+    UsmKind::ALL.into_iter().filter(|&kind| device.info().usm(kind) != UsmSupport::Absent).collect()
+}

@@ -377,7 +377,7 @@ fn several_reductions(device: &Device) -> Check {
 /// Expressions of an array and what its rows come to, which a device may compute some rows at a time; and of what no row has
 /// alone: columns, and rows that come to others.
 fn stages(device: &Device, mut shape: [usize; 3]) -> Check {
-    if device.backend().most_stages() == 1 {
+    if device.capabilities().most_stages == 1 {
         // Of a size for reductions to be recorded, as they are there.
         shape = [shape[0].min(520), shape[1].min(520), 1];
     }
@@ -436,7 +436,7 @@ fn stages(device: &Device, mut shape: [usize; 3]) -> Check {
     };
     let down = x.binary(Op::Subtract, &x.reduce(Reduction::Max, Some(&[1]), true)?)?;
     let least = down.reduce(Reduction::Min, Some(&[1]), true)?;
-    if device.backend().most_stages() > 2 && !least.is_pending() {
+    if device.capabilities().most_stages > 2 && !least.is_pending() {
         wrong!("a reduction that a third stage could read was submitted before its result was needed");
     }
     let (lazy, forced) = (results(&|array| Ok(array))?, results(&force)?);
@@ -448,7 +448,7 @@ fn stages(device: &Device, mut shape: [usize; 3]) -> Check {
 /// A reduction depends on nothing but its array: not on what else is read by an expression that it is submitted for.
 fn reduction_of_another_array(device: &Device) -> Check {
     // So much that reductions are recorded.
-    let len = if device.backend().most_stages() > 1 { 700_000 } else { 300_000 };
+    let len = if device.capabilities().most_stages > 1 { 700_000 } else { 300_000 };
     let queue = Queue::new(device, QueueProperties::default())?;
     let x = ramp(&queue, len)?;
     for gate_fails in [false, true] {

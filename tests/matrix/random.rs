@@ -5,6 +5,7 @@ use stridewise::{
     ArrayOrScalar, Device, Dtype, DtypeKind, Generator, Op, Queue, Scalar, UsmArray, elementwise, ops,
 };
 
+use crate::WithThreads;
 use crate::cell::{Case, Check, ensure, need, short};
 use crate::forms::{Form, expect, place, read, visible_kind};
 use crate::values::same;
@@ -30,16 +31,16 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// The same numbers for any number of threads.
-pub(crate) fn trials() -> Vec<Trial> {
-    vec![Trial::test("random::threads/f64/host", || {
-        threads().map_err(|stop| Failed::from(format!("{stop:?}")))
+pub(crate) fn trials(host: WithThreads) -> Vec<Trial> {
+    vec![Trial::test("random::threads/f64/host", move || {
+        threads(host).map_err(|stop| Failed::from(format!("{stop:?}")))
     })]
 }
 
-fn threads() -> Check {
+fn threads(host: WithThreads) -> Check {
     let mut first: Option<Vec<Scalar>> = None;
     for threads in [1, 2, 3, 8] {
-        let device = Device::from_backend(stridewise_host::device_with(None, threads)?);
+        let device = host(threads)?;
         let mut random = Generator::new(7).on(&device.queue()?);
         let mut all = read(&random.normal_as([300, 401], Dtype::F64, 0.0, 1.0)?)?;
         all.extend(read(&random.permutation(70_001)?)?);

@@ -1,19 +1,22 @@
 //! Kernels from sources, OpenCL C and SPIR-V, on the devices that compile them; on the others, the error that says so.
 
 use stridewise::backend::QueueProperties;
-use stridewise::kernel::{KernelBundle, NdRange, ParameterSpace, SourceArgument, SourceKernel};
+use stridewise::kernel::{
+    KernelBundle, Language, NdRange, ParameterSpace, Source, SourceArgument, SourceKernel,
+};
 use stridewise::{Array, Device, Dtype, Element, Error, Event, Queue, Result, Scalar, UsmArray, UsmMemory};
 
 use crate::cell::{Case, Check, Stop, ensure, need, wrong};
-use crate::devices::kinds;
+use crate::forms::kinds;
 
 pub(crate) fn cases() -> Vec<Case> {
     let case = |name: &str, run: fn(&Queue) -> Check| {
         Case::new(format!("sources::{name}/f32"), move |device: &Device| {
             need(device, Dtype::F32)?;
             let queue = device.queue()?;
+            let takes = device.capabilities().languages.contains(&Language::OpenClC);
             match KernelBundle::from_source(&queue, AXPY, "") {
-                Err(error @ Error::Unsupported(_)) if device.info().backend != "opencl" => {
+                Err(error @ Error::Unsupported(_)) if !takes => {
                     let text = error.to_string();
                     ensure!(text.contains("OpenCL C") && text.contains("KernelBuilder"), "{text}");
                     Ok(())
@@ -24,6 +27,7 @@ pub(crate) fn cases() -> Vec<Case> {
         })
     };
     vec![
+        Case::new("sources::languages", languages_are_those_that_the_device_names),
         case("what_is_told", what_is_told),
         case("values", values_have_the_types_of_parameters),
         case("extents", the_last_extent_is_the_fastest),
@@ -439,6 +443,42 @@ fn what_does_not_compile_is_refused(queue: &Queue) -> Check {
         Ok(none) => ensure!(none.kernel_names().count() == 0 && none.kernel("helper").is_err(), "{none:?}"),
         Err(Error::Compilation(_)) => {}
         Err(error) => wrong!("a source without kernels: {error}"),
+    }
+    Ok(())
+}
+
+/// A language that the device does not name is refused by name, before anything is compiled; code that cannot be of its
+/// language, by what it is.
+fn languages_are_those_that_the_device_names(device: &Device) -> Check {
+    let queue = device.queue()?;
+    let known = &device.capabilities().languages;
+    let languages = [
+        Language::OpenClC,
+        Language::SpirV,
+        Language::CudaC,
+        Language::Ptx,
+        Language::Named("a language that nobody has"),
+    ];
+    let words = module();
+    for language in languages {
+        let code = if language == Language::SpirV { words.as_slice() } else { b"no code of any language" };
+        let refused = KernelBundle::compile(&queue, Source::new(language, code), "");
+        match refused {
+            Err(error @ Error::Unsupported(_)) if !known.contains(&language) => {
+                ensure!(error.to_string().contains(language.name()), "{language}: {error}");
+                for takes in known {
+                    ensure!(error.to_string().contains(takes.name()), "{language}: {error}");
+                }
+            }
+            Err(Error::Compilation(_)) | Ok(_) if known.contains(&language) => {}
+            other => wrong!("{language}: {other:?}"),
+        }
+        if language.is_text() {
+            for code in [&b"\xff\xfe"[..], b"text\0"] {
+                let refused = KernelBundle::compile(&queue, Source::new(language, code), "");
+                ensure!(matches!(refused, Err(Error::Value(_))), "{language}, {code:?}: {refused:?}");
+            }
+        }
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use stridewise::{
     Array, ArrayOrScalar, Device, Dtype, Error, Op, Queue, Reduction, Scalar, UsmArray, elementwise, s,
 };
 
+use crate::WithThreads;
 use crate::cell::{Check, short, wrong};
 use crate::forms::{Form, place, read};
 use crate::reductions::KINDS;
@@ -14,45 +15,34 @@ use crate::values::{Random, same};
 /// Numbers of threads that are compared; the last is more than most shapes divide into.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
-pub(crate) fn trials() -> Vec<Trial> {
-    let levels = levels();
+pub(crate) fn trials(host: WithThreads, levels: &[Device]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for &dtype in Dtype::ALL {
         // The others fold by the operations of these.
         let kinds = KINDS.iter().copied().filter(|kind| !matches!(kind, Reduction::Any | Reduction::All));
         for kind in kinds {
             let name = format!("threads::{}/{}/host", kind.name(), short(dtype));
-            trials.push(Trial::test(name, move || report(any_number_of_threads(kind, dtype))));
+            trials.push(Trial::test(name, move || report(any_number_of_threads(host, kind, dtype))));
         }
         for &op in Op::ALL.iter().filter(|&&op| op != Op::Cast && op.allows(dtype)) {
-            let levels = levels.clone();
+            let levels = levels.to_vec();
             let name = format!("levels::{}/{}/host", op.name(), short(dtype));
             trials.push(Trial::test(name, move || report(any_level(&levels, op, dtype))));
         }
     }
-    trials.push(Trial::test("threads::copies_and_fills/f32/host", || report(copies())));
+    trials.push(Trial::test("threads::copies_and_fills/f32/host", move || report(copies(host))));
     for dtype in [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128, Dtype::I32] {
         let name = format!("threads::products/{}/host", short(dtype));
-        trials.push(Trial::test(name, move || report(products(dtype))));
+        trials.push(Trial::test(name, move || report(products(host, dtype))));
     }
-    trials.push(Trial::test("threads::streams/f32/host", || report(streams())));
-    trials.push(Trial::test("threads::values/f32/host", || report(values_waited_for())));
-    trials.push(Trial::test("threads::waited_for/f32/host", || report(operations_waited_for())));
+    trials.push(Trial::test("threads::streams/f32/host", move || report(streams(host))));
+    trials.push(Trial::test("threads::values/f32/host", move || report(values_waited_for(host))));
+    trials.push(Trial::test("threads::waited_for/f32/host", move || report(operations_waited_for(host))));
     trials
 }
 
 fn report(outcome: Check) -> Result<(), Failed> {
     outcome.map_err(|stop| Failed::from(format!("{stop:?}")))
-}
-
-/// The host with a number of threads, of its own.
-fn host(threads: usize) -> Check<Device> {
-    Ok(Device::from_backend(stridewise_host::device_with(None, threads)?))
-}
-
-/// The instruction set levels of the host.
-fn levels() -> Vec<Device> {
-    crate::devices::devices().into_iter().filter(|d| d.info().variant.is_some()).collect()
 }
 
 /// Compares arrays of which each should be equal to the first, bit by bit but for NaN.
@@ -69,8 +59,9 @@ fn equal(what: &str, results: &[(String, UsmArray)]) -> Check {
 }
 
 /// Matrix products are divided into blocks by the number of threads.
-fn products(dtype: Dtype) -> Check {
-    let devices: Vec<Device> = THREADS.iter().map(|&threads| host(threads)).collect::<Check<_>>()?;
+fn products(host: WithThreads, dtype: Dtype) -> Check {
+    let devices: Vec<Device> =
+        THREADS.iter().map(|&threads| host(threads)).collect::<stridewise::Result<_>>()?;
     for [m, n, k] in [
         [33, 65, 40],
         [64, 64, 700],
@@ -99,9 +90,10 @@ fn products(dtype: Dtype) -> Check {
     Ok(())
 }
 
-fn any_number_of_threads(kind: Reduction, dtype: Dtype) -> Check {
+fn any_number_of_threads(host: WithThreads, kind: Reduction, dtype: Dtype) -> Check {
     let mut random = Random::named("threads");
-    let devices: Vec<Device> = THREADS.iter().map(|&threads| host(threads)).collect::<Check<_>>()?;
+    let devices: Vec<Device> =
+        THREADS.iter().map(|&threads| host(threads)).collect::<stridewise::Result<_>>()?;
     for (shape, axes) in [
         // Several tasks of several segments each; rows, and columns, that several threads share.
         (&[300_003][..], None),
@@ -161,7 +153,7 @@ fn any_level(levels: &[Device], op: Op, dtype: Dtype) -> Check {
 }
 
 /// Work that every number of threads divides differently: maps in both orders, copies, fills.
-fn copies() -> Check {
+fn copies(host: WithThreads) -> Check {
     let values: Vec<Scalar> = (0..700 * 701).map(|i| Scalar::F32(i as f32)).collect();
     for threads in THREADS {
         let queue = host(threads)?.queue()?;
@@ -182,7 +174,7 @@ fn copies() -> Check {
 }
 
 /// Work after work, each too short to wake a thread for, in which threads take part that are awake.
-fn streams() -> Check {
+fn streams(host: WithThreads) -> Check {
     const ROUNDS: usize = 40;
     let (rows, columns) = (2 * 250, 141);
     let mut random = Random::named("streams");
@@ -225,7 +217,7 @@ fn streams() -> Check {
 
 /// Values that somebody waits for, of so many elements that all threads fold them: what a submission gives, which a queue that
 /// works in order makes of every one, for any number of threads, and where several callers ask at once.
-fn values_waited_for() -> Check {
+fn values_waited_for(host: WithThreads) -> Check {
     const CALLERS: usize = 4;
     let mut random = Random::named("values waited for");
     let len = 2_000_003;
@@ -277,7 +269,7 @@ fn values_waited_for() -> Check {
 
 /// Operations that somebody waits for, each alone: what they come to at once, by all threads, is what a submission gives, which
 /// a queue that works in order makes of every one.
-fn operations_waited_for() -> Check {
+fn operations_waited_for(host: WithThreads) -> Check {
     let (rows, columns) = (701, 500);
     let mut random = Random::named("operations waited for");
     let values = random.many(rows * columns, |random| random.moderate(Dtype::F32));

@@ -1,15 +1,18 @@
-//! `cargo xtask layers`: who uses whom, among the modules of core and of the host's backend, and that nothing uses what lies
-//! above it.
+//! `cargo xtask layers`: who uses whom, among the modules of a crate, that nothing uses what lies above it, and that no modules
+//! use each other in a circle but those that are named here, with the reason.
 //!
-//! A module is a file or folder below `src`. What it uses are the paths in its sources that begin with `crate` or lead out of
-//! it by `super`, but for tests, and for what it only hands on (`pub use`): that is a name for users. The paths are read by
-//! hand: they are words and colons, and a parser of the whole language would say no more.
+//! A module is a file or folder below `src`. What it uses are the paths in its sources, `use` and `pub use` among them, followed to
+//! the file that defines what they name; tests are left out.
+
+mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::ArgMatches;
+
+use sources::{Names, Sources};
 
 pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "layers",
@@ -18,9 +21,9 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
     run: |_: &ArgMatches| {
         let mut complaints = String::new();
         for house in HOUSES {
-            let uses = house.uses(&crate::root())?;
-            print!("{}", house.drawn(&uses));
-            complaints += &house.complaints(&uses);
+            let plan = house.plan(&crate::root())?;
+            print!("{}", house.drawn(&plan));
+            complaints += &house.complaints(&plan);
         }
         if complaints.is_empty() { Ok(()) } else { Err(complaints) }
     },
@@ -30,9 +33,11 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 struct House {
     /// Its folder of sources.
     sources: &'static str,
-    /// Modules, the lowest layer first. Those of one layer may use each other. A module inside of another is named with its
-    /// parent's name before it.
+    /// Modules, the lowest layer first. Those of one layer may use each other, but in no circle. A module inside of another is
+    /// named with its parent's name before it.
     layers: &'static [&'static [&'static str]],
+    /// Modules that use each other in a circle, and why they may.
+    circles: &'static [(&'static [&'static str], &'static str)],
 }
 
 const HOUSES: &[House] = &[
@@ -40,28 +45,65 @@ const HOUSES: &[House] = &[
         sources: "core/src",
         layers: &[
             &["diagnostic", "dtype", "error", "fault", "scalar", "sync"],
-            &["layout", "memory::pointer"],
-            &["kernel", "ops", "plan", "program", "promotion"],
+            &["layout", "memory::heap", "memory::pointer"],
+            &["form", "ops", "plan", "program", "promotion"],
             &["backend", "routes"],
             &["memory", "runtime"],
             &["lazy"],
-            // Faces of kernels for those who have arrays. What backends take of `kernel::source` goes through `kernel` yet.
-            &["array", "doctor", "kernel::source", "kernel::typed", "memory::source"],
+            // `memory::source` launches kernels that nobody checks, for who has arrays: it lies in `memory`, as all `unsafe` does.
+            &["array", "doctor", "kernel", "memory::source"],
+        ],
+        circles: &[
+            (&["dtype", "scalar"], "one list of types makes both: a type knows its values, a value its type"),
+            (&["error", "sync"], "an error says whether a fork left it behind, and a fork makes such errors"),
+            (&["ops", "program"], "the oracle evaluates programs, which are made of operations"),
+            (
+                &["memory", "runtime"],
+                "a device has its pool and what is under way, a queue its pending work, and memory its device and queue",
+            ),
         ],
     },
     House {
         sources: "backends/host/src",
         layers: &[
-            &["guard", "memory", "simd", "topology"],
+            &["guard", "memory", "simd", "threads", "topology"],
             &["fork_join"],
             &["interpreter", "kernels"],
             &["device", "diagnosis", "driver"],
         ],
+        circles: &[],
+    },
+    House {
+        sources: "backends/opencl/src",
+        layers: &[
+            &["disk", "error", "handle", "recent"],
+            &["emit", "kernels"],
+            &["device", "enqueue", "event", "memory", "program", "queue", "source", "transfer", "worker"],
+            &["diagnosis", "driver"],
+        ],
+        circles: &[
+            (
+                &["emit", "kernels"],
+                "a kernel's text is written by `emit`, which writes what the target of `kernels` takes",
+            ),
+            (
+                &["device", "enqueue", "event", "memory", "program", "queue", "source", "transfer", "worker"],
+                "what the queues of a device share is one object, `device::Shared`, and each of these is a part of it",
+            ),
+        ],
     },
 ];
 
-/// Which module uses which, and by what path of which file.
-type Uses = BTreeMap<(&'static str, &'static str), BTreeSet<(String, String)>>;
+/// Who uses what.
+#[derive(Default)]
+struct Plan {
+    /// Which module uses which, and by what path of which file.
+    uses: BTreeMap<(&'static str, &'static str), BTreeSet<(String, String)>>,
+    /// Which file uses what another one defines.
+    files: BTreeMap<String, BTreeSet<String>>,
+    /// The module of each file.
+    modules: BTreeMap<String, &'static str>,
+}
 
 impl House {
     fn modules(&self) -> impl Iterator<Item = (usize, &'static str)> {
@@ -69,158 +111,145 @@ impl House {
         layers.flat_map(|(level, modules)| modules.iter().map(move |&module| (level, module)))
     }
 
-    /// The layer and the module that a path leads to, or its file is in; the longest name that fits.
-    fn module(&self, path: &[&str]) -> Option<(usize, &'static str)> {
+    /// The module that a place is in; the longest name that fits.
+    fn module(&self, place: &[String]) -> Option<&'static str> {
         let fits = |name: &str| {
-            name.split("::").count() <= path.len() && name.split("::").zip(path).all(|(a, b)| a == *b)
+            name.split("::").count() <= place.len() && name.split("::").zip(place).all(|(a, b)| a == b)
         };
-        self.modules().filter(|(_, module)| fits(module)).max_by_key(|(_, module)| module.len())
+        let fitting = self.modules().map(|(_, module)| module).filter(|module| fits(module));
+        fitting.max_by_key(|module| module.len())
     }
 
-    fn uses(&self, root: &Path) -> Result<Uses, String> {
-        let sources = root.join(self.sources);
-        let mut uses = Uses::new();
-        for file in files(&sources)? {
-            let relative = file.strip_prefix(&sources).map_err(|error| error.to_string())?;
-            let name = relative.display().to_string();
-            let mut place: Vec<&str> = name.trim_end_matches(".rs").split('/').collect();
-            if place.last() == Some(&"mod") {
-                place.pop();
-            }
-            if place.iter().any(|part| matches!(*part, "tests" | "interleavings" | "lib")) {
-                continue;
-            }
-            let Some((_, user)) = self.module(&place) else {
-                return Err(format!("{name} is in no layer: name its module in xtask/src/layers.rs"));
-            };
-            let text = std::fs::read_to_string(&file).map_err(|error| format!("{name}: {error}"))?;
-            for path in paths(&text, &place) {
-                let parts: Vec<&str> = path.split("::").collect();
-                // What the root hands on, and macros, are no module's.
-                if let Some((_, used)) = self.module(&parts).filter(|(_, used)| *used != user) {
-                    uses.entry((user, used)).or_default().insert((name.clone(), path));
+    fn plan(&self, root: &Path) -> Result<Plan, String> {
+        self.plan_of(&Sources::read(&root.join(self.sources))?)
+    }
+
+    fn plan_of(&self, sources: &Sources) -> Result<Plan, String> {
+        let mut plan = Plan::default();
+        for (place, file) in sources.modules() {
+            match self.module(place) {
+                Some(module) => {
+                    plan.modules.insert(file.to_owned(), module);
                 }
+                // What the root hands on is no module's.
+                None if place.is_empty() || file == "lib.rs" => {}
+                None => return Err(format!("{file} is in no layer: name its module in xtask/src/layers.rs")),
             }
         }
-        Ok(uses)
+        for of in sources.uses() {
+            let (place, file) = &of.user;
+            let Some(user) = self.module(place) else { continue };
+            let named = |(place, _): &(Names, String)| self.module(place).filter(|used| *used != user);
+            for used in of.used.iter().filter_map(named) {
+                plan.uses.entry((user, used)).or_default().insert((file.clone(), of.path.clone()));
+            }
+            if let Some((_, definer)) = of.used.last() {
+                plan.files.entry(file.clone()).or_default().insert(definer.clone());
+            }
+        }
+        Ok(plan)
     }
 
     fn level(&self, module: &str) -> usize {
         self.modules().find(|(_, name)| *name == module).map_or(0, |(level, _)| level)
     }
 
-    fn complaints(&self, uses: &Uses) -> String {
+    fn complaints(&self, plan: &Plan) -> String {
         let mut complaints = String::new();
-        for ((user, used), places) in uses.iter().filter(|((a, b), _)| self.level(a) < self.level(b)) {
+        for ((user, used), places) in plan.uses.iter().filter(|((a, b), _)| self.level(a) < self.level(b)) {
             let _ = writeln!(complaints, "{}: `{user}` uses `{used}`, which lies above it:", self.sources);
             for (file, path) in places {
                 let _ = writeln!(complaints, "  {file}: {path}");
             }
         }
+        let mut left: Vec<&[&str]> = self.circles.iter().map(|(modules, _)| *modules).collect();
+        for circle in plan.circles() {
+            let modules: BTreeSet<&str> =
+                circle.iter().filter_map(|file| plan.modules.get(*file)).copied().collect();
+            let is_excused = |of: &[&str]| of.iter().copied().collect::<BTreeSet<_>>() == modules;
+            if modules.len() < 2 {
+                continue;
+            }
+            if !left.iter().any(|of| is_excused(of)) {
+                let _ = writeln!(
+                    complaints,
+                    "{}: files of {modules:?} use each other in a circle:",
+                    self.sources
+                );
+                for file in &circle {
+                    let next = plan.files[*file].iter().filter(|used| circle.contains(&used.as_str()));
+                    let next: Vec<&str> = next.map(String::as_str).collect();
+                    let _ = writeln!(complaints, "  {file} → {}", next.join(", "));
+                }
+            }
+            left.retain(|of| !is_excused(of));
+        }
+        for modules in left {
+            let _ = writeln!(
+                complaints,
+                "{}: {modules:?} are no circle any more: take them off the list",
+                self.sources
+            );
+        }
         complaints
     }
 
-    /// The layers, the highest first, and what each module uses.
-    fn drawn(&self, uses: &Uses) -> String {
+    /// The layers, the highest first, and what each module uses; the circles of files.
+    fn drawn(&self, plan: &Plan) -> String {
         let mut text = format!("{}\n", self.sources);
         for modules in self.layers.iter().rev() {
             for module in *modules {
                 let used: Vec<&str> =
-                    uses.keys().filter(|(user, _)| user == module).map(|(_, used)| *used).collect();
+                    plan.uses.keys().filter(|(user, _)| user == module).map(|(_, used)| *used).collect();
                 let _ = writeln!(text, "  {module:16} {}", used.join(" "));
             }
             text += "  --\n";
+        }
+        for circle in plan.circles() {
+            let modules: BTreeSet<&str> =
+                circle.iter().filter_map(|file| plan.modules.get(*file)).copied().collect();
+            let modules: Vec<&str> = modules.into_iter().collect();
+            let why = self
+                .circles
+                .iter()
+                .find(|(of, _)| modules.len() > 1 && modules.iter().all(|m| of.contains(m)));
+            let why = why.map_or(String::new(), |(_, why)| format!(": {why}"));
+            let _ = writeln!(text, "  a circle of {} files, in {}{why}", circle.len(), modules.join(" and "));
         }
         text
     }
 }
 
-/// All sources below a folder.
-fn files(folder: &Path) -> Result<Vec<std::path::PathBuf>, String> {
-    let complaint = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(complaint)? {
-        let path = entry.map_err(complaint)?.path();
-        if path.is_dir() {
-            found.extend(files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// The paths of a source that begin at the crate's root, without `crate::`.
-fn paths(text: &str, place: &[&str]) -> Vec<String> {
-    // Tests inside of a file are its end.
-    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let code: String =
-        code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
-    let mut found = Vec::new();
-    for statement in code.split(';') {
-        // A `use` begins a line.
-        let Some((at, start)) = statement.match_indices("use ").find(|(at, _)| {
-            let line = statement[..*at].rsplit('\n').next().unwrap_or_default().trim_start();
-            line.is_empty() || line.starts_with("pub")
-        }) else {
-            found.extend(inline(statement));
-            continue;
-        };
-        let visible = statement[..at].rsplit('\n').next().unwrap_or_default().trim() == "pub";
-        if !visible {
-            expand(Vec::new(), statement[at + start.len()..].trim(), &mut found);
-        }
-    }
-    found.into_iter().filter_map(|path| from_root(&path, place)).collect()
-}
-
-/// Paths in code that begin with `crate`.
-fn inline(code: &str) -> Vec<Vec<String>> {
-    let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-    let words = code.split(|c| !is_of_path(c)).filter(|word| word.starts_with("crate::"));
-    words.map(|word| word.split("::").map(str::to_owned).collect()).collect()
-}
-
-/// The paths of a tree of a `use`.
-fn expand(before: Vec<String>, tree: &str, to: &mut Vec<Vec<String>>) {
-    let tree = tree.trim();
-    if let Some(inner) = tree.strip_prefix('{') {
-        let (mut depth, mut begin) = (0, 0);
-        let inner = inner.strip_suffix('}').unwrap_or(inner);
-        for (at, c) in inner.char_indices().chain([(inner.len(), ',')]) {
-            match c {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                ',' if depth == 0 => {
-                    if !inner[begin..at].trim().is_empty() {
-                        expand(before.clone(), &inner[begin..at], to);
-                    }
-                    begin = at + 1;
-                }
-                _ => {}
+impl Plan {
+    /// Files that use each other, in groups of which each file reaches all others of its group; the largest first.
+    fn circles(&self) -> Vec<BTreeSet<&str>> {
+        let reached: BTreeMap<&str, BTreeSet<&str>> =
+            self.files.keys().map(|file| (file.as_str(), self.reach(file))).collect();
+        let mut circles: BTreeSet<BTreeSet<&str>> = BTreeSet::new();
+        for (file, reach) in &reached {
+            let back = |other: &&&str| reached.get(**other).is_some_and(|reach| reach.contains(file));
+            let circle: BTreeSet<&str> = reach.iter().filter(back).copied().collect();
+            if circle.len() > 1 {
+                circles.insert(circle);
             }
         }
-    } else if let Some((first, rest)) = tree.split_once("::") {
-        expand([before, vec![first.trim().to_owned()]].concat(), rest, to);
-    } else {
-        let name = tree.split_whitespace().next().unwrap_or_default();
-        to.push([before, vec![name.to_owned()]].concat());
+        let mut circles: Vec<_> = circles.into_iter().collect();
+        circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+        circles
     }
-}
 
-/// A path from the crate's root, if it is one of this crate that names its root or leads out of its module.
-fn from_root(path: &[String], place: &[&str]) -> Option<String> {
-    let ups = path.iter().take_while(|part| *part == "super").count();
-    let parts: Vec<&str> = match (path.first().map(String::as_str), ups) {
-        (Some("crate"), _) => path[1..].iter().map(String::as_str).collect(),
-        (_, 1..) if ups <= place.len() => {
-            let base = place[..place.len() - ups].iter().copied();
-            base.chain(path[ups..].iter().map(String::as_str)).collect()
+    fn reach(&self, file: &str) -> BTreeSet<&str> {
+        let mut reached = BTreeSet::new();
+        let mut next: Vec<&str> = vec![file];
+        while let Some(file) = next.pop() {
+            for used in self.files.get(file).into_iter().flatten() {
+                if reached.insert(used.as_str()) {
+                    next.push(used);
+                }
+            }
         }
-        _ => return None,
-    };
-    (!parts.is_empty()).then(|| parts.join("::"))
+        reached
+    }
 }
 
 #[cfg(test)]
@@ -228,41 +257,63 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_module_uses_what_lies_above_it() {
+    fn no_module_uses_what_lies_above_it_nor_in_a_circle() {
         for house in HOUSES {
-            let uses = house.uses(&crate::root()).unwrap();
-            assert!(!uses.is_empty(), "{} has modules that use each other", house.sources);
-            assert_eq!(house.complaints(&uses), "");
+            let plan = house.plan(&crate::root()).unwrap();
+            assert!(!plan.uses.is_empty(), "{} has modules that use each other", house.sources);
+            assert_eq!(house.complaints(&plan), "");
+        }
+    }
+
+    fn complaints(house: &House, files: &[(&str, &str)]) -> String {
+        let mut sources = Sources::default();
+        sources.add("lib.rs", "").unwrap();
+        for (name, text) in files {
+            sources.add(name, text).unwrap();
+        }
+        house.complaints(&house.plan_of(&sources).unwrap())
+    }
+
+    #[test]
+    fn an_arrow_upwards_is_a_complaint_however_it_is_written() {
+        let house = House { sources: "x", layers: &[&["low", "high::part"], &["high"]], circles: &[] };
+        let place = |path: &str| path.split("::").map(str::to_owned).collect::<Names>();
+        assert_eq!(house.module(&place("high::part")), Some("high::part"));
+        assert_eq!(house.module(&place("high::other")), Some("high"));
+        let high = [
+            ("high/mod.rs", "pub mod part; mod other; pub use other::T;"),
+            ("high/other.rs", "pub struct T;"),
+        ];
+        let part = ("high/part.rs", "pub struct P;");
+        for (low, complaint) in [
+            ("use crate::high::part::P;", false),
+            ("use crate::high::T;", true),
+            ("pub use crate::high::T;", true),
+            ("pub(crate) use super::high as h; fn f(_: h::T) {}", true),
+            ("fn f() { crate::high::T }", true),
+        ] {
+            let text = complaints(&house, &[high[0], high[1], part, ("low.rs", low)]);
+            assert_eq!(text.contains("`low` uses `high`"), complaint, "{low}: {text}");
         }
     }
 
     #[test]
-    fn paths_are_found_wherever_they_stand() {
-        let text = "\
-use std::sync::Arc;
-use super::{a, b::{self, c}};
-pub use crate::handed::On;
-pub(crate) use crate::seen::{X as Y};
-
-fn f() -> crate::inline::T { crate::other::g() } // crate::comment
-#[cfg(test)]
-mod tests {
-use crate::above;
-";
-        let found = paths(text, &["memory", "pool"]);
-        let expected = ["memory::a", "memory::b::self", "memory::b::c", "seen::X", "inline::T", "other::g"];
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn an_arrow_upwards_is_a_complaint() {
-        let house = House { sources: "x", layers: &[&["low", "high::part"], &["high"]] };
-        let place = |path: &str| BTreeSet::from([("file".to_owned(), path.to_owned())]);
-        assert_eq!(house.module(&["high", "part", "T"]), Some((0, "high::part")));
-        assert_eq!(house.module(&["high", "T"]), Some((1, "high")));
-        let mut uses = Uses::from([(("high", "low"), place("low::T"))]);
-        assert_eq!(house.complaints(&uses), "");
-        uses.insert(("low", "high"), place("high::T"));
-        assert!(house.complaints(&uses).contains("`low` uses `high`"));
+    fn a_circle_is_a_complaint_unless_it_is_named_and_there() {
+        const NAMED: House =
+            House { sources: "x", layers: &[&["a", "b", "c"]], circles: &[(&["a", "b"], "a reason")] };
+        let without = House { circles: &[], ..NAMED };
+        let circle = [("a.rs", "use crate::b::B; pub struct A;"), ("b.rs", "use crate::a::A; pub struct B;")];
+        assert_eq!(complaints(&NAMED, &circle), "");
+        assert!(complaints(&without, &circle).contains("a.rs → b.rs"));
+        let line = [circle[0], ("b.rs", "pub struct B;")];
+        assert!(complaints(&NAMED, &line).contains("no circle any more"));
+        assert_eq!(complaints(&without, &line), "");
+        // One more module in it is another circle.
+        let wider = [
+            ("a.rs", "use crate::b::B; pub struct A;"),
+            ("b.rs", "use crate::c::C; pub struct B;"),
+            ("c.rs", "use crate::a::A; pub struct C;"),
+        ];
+        assert!(complaints(&NAMED, &wider).contains("in a circle"));
     }
 }

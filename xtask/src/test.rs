@@ -27,6 +27,9 @@ fn test_program(name: &str, variable: &str) -> Result<(), String> {
     crate::run_to_end(program.env(variable, "1").env(opencl::VENDORS, opencl::no_vendors()))
 }
 
+/// The template's device runs one case of so many: its loops go over scalars.
+const TEMPLATE_SAMPLE: &str = "50";
+
 /// The crates that are published, in the order in which they are: each behind those that it needs.
 const CRATES: &[&str] = &[
     "stridewise-core",
@@ -37,12 +40,15 @@ const CRATES: &[&str] = &[
     "stridewise-null",
     "stridewise-numerics",
     "stridewise",
+    "stridewise-conformance",
     "stridewise-exchange",
     "stridewise-c",
 ];
 
 /// Files without which no package is published.
-const PUBLISHED: &[&str] = &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"];
+const PUBLISHED: &[&str] = &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+/// One of these is the root of each.
+const ROOTS: &[&str] = &["src/lib.rs", "lib.rs"];
 
 pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "test",
@@ -145,6 +151,8 @@ fn steps() -> Result<Vec<Step>, String> {
             ),
         )
         .slow(),
+        Step::call("template", "the template of a backend passes a sample of the matrix, from outside the workspace", template)
+            .slow(),
         Step::call("pocl", "PoCL, for the matrix, installed where it is missing", || opencl::POCL.ensure())
             .slow(),
         Step::call("matrix-pocl", "a sample of the matrix on PoCL, an OpenCL runtime for processors", || {
@@ -394,6 +402,9 @@ fn package() -> Result<(), String> {
         if !missing.is_empty() {
             return Err(format!("the package {package} lacks {}", missing.join(", ")));
         }
+        if !ROOTS.iter().any(|root| listed.contains(root)) {
+            return Err(format!("the package {package} lacks its sources, {}", ROOTS.join(" or ")));
+        }
         // Cargo adds one such file itself.
         let hidden = |file: &&&str| file.starts_with('.') && **file != ".cargo_vcs_info.json";
         if let Some(file) = listed.iter().find(hidden) {
@@ -406,6 +417,24 @@ fn package() -> Result<(), String> {
     command.args(["package", "--quiet", "--offline", "--allow-dirty", "--no-verify", "--locked"]);
     command.args(["--target-dir", "target/package"]);
     command.args(CRATES.iter().flat_map(|package| ["--package", package]));
+    crate::run_to_end(&mut command)
+}
+
+/// Builds the template of a backend, which is no part of the workspace, and runs a sample of the matrix on its device.
+fn template() -> Result<(), String> {
+    let folder = crate::root().join("examples/backend");
+    // The versions of packages are those of the repository: it has fetched them.
+    let copied = std::fs::copy(crate::root().join("Cargo.lock"), folder.join("Cargo.lock"));
+    copied.map_err(|error| format!("Cargo.lock, to {}: {error}", folder.display()))?;
+    crate::run_to_end(
+        crate::cargo().args(["fmt", "--check", "--manifest-path"]).arg(folder.join("Cargo.toml")),
+    )?;
+    let mut command = crate::cargo();
+    command.args(["test", "--offline", "--test", "conformance", "--quiet"]);
+    command.arg("--manifest-path").arg(folder.join("Cargo.toml"));
+    command.arg("--target-dir").arg(crate::root().join("target/template"));
+    // Of ten thousand cases; what fails is named.
+    command.env("STRIDEWISE_MATRIX_SAMPLE", TEMPLATE_SAMPLE);
     crate::run_to_end(&mut command)
 }
 

@@ -6,9 +6,10 @@ use std::path::Path;
 use stridewise_core::Result;
 use stridewise_core::backend::Finding;
 
-use crate::driver::{THREADS_VARIABLE, available_threads, default_threads};
 use crate::guard::GUARD_VARIABLE;
+use crate::kernels::native;
 use crate::simd::Isa;
+use crate::threads::{THREADS_VARIABLE, available_threads, default_threads};
 use crate::topology;
 
 /// The system's file about huge pages.
@@ -28,6 +29,7 @@ pub(crate) fn findings() -> Vec<Finding> {
     let mut findings = vec![
         Finding::fine("processor", format!("{} ({})", machine.model, machine.vendor)),
         instructions(Isa::of_processor(), Isa::best()),
+        native::finding(),
         threads(default_threads(), std::env::var_os(THREADS_VARIABLE).is_some_and(|value| !value.is_empty())),
     ];
     let allowed = machine.topology.cpus.len();

@@ -4,21 +4,17 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::ThreadPool;
 use stridewise_core::backend::{
-    Device, DeviceInfo, Driver, Finding, Partition, Queue, QueueProperties, RawAllocation, SignalHandle,
-    Support,
+    Capabilities, Device, DeviceInfo, Driver, Finding, Partition, Queue, QueueProperties, RawAllocation,
+    SignalHandle, Support,
 };
-use stridewise_core::kernel::Kernel;
+use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::UsmKind;
 use stridewise_core::{Error, LaunchPlan, Result};
 
 use crate::device::HostDevice;
 use crate::simd::Isa;
+use crate::threads::{MAX_THREADS, available_threads, default_threads};
 use crate::{DRIVER, diagnosis};
-
-/// Sets the number of worker threads of every host device.
-pub(crate) const THREADS_VARIABLE: &str = "STRIDEWISE_NUM_THREADS";
-/// More threads than this are taken for a typing error.
-const MAX_THREADS: usize = 4096;
 
 /// The host driver: the processor at its best instruction set level, then once per level that it has, as variants
 /// (`host:scalar`, `host:avx2`, …).
@@ -80,6 +76,10 @@ impl Driver for HostDriver {
         DRIVER
     }
 
+    fn interface(&self) -> u32 {
+        1
+    }
+
     fn devices(&self) -> Vec<Arc<dyn Device>> {
         self.devices
             .get_or_init(|| {
@@ -104,37 +104,6 @@ impl Driver for HostDriver {
     }
 }
 
-/// What the process may use of the machine (`available_parallelism` honours the affinity mask and the quota of control
-/// groups).
-pub(crate) fn available_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// The variable's number, or where it is not set, or empty, what the process may use of the machine.
-pub(crate) fn default_threads() -> Result<usize> {
-    match std::env::var_os(THREADS_VARIABLE) {
-        None => Ok(available_threads()),
-        Some(text) => Ok(parse_threads(&text.to_string_lossy())?.unwrap_or_else(available_threads)),
-    }
-}
-
-/// The number that a text is; `None` for one that is empty.
-fn parse_threads(text: &str) -> Result<Option<usize>> {
-    let number = text.trim();
-    if number.is_empty() {
-        return Ok(None);
-    }
-    let found = number.parse().ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
-    found.map(Some).ok_or_else(|| {
-        Error::device_selection(
-            format!("environment variable {THREADS_VARIABLE}"),
-            format!("{text:?}"),
-            format!("a number of worker threads, from 1 to {MAX_THREADS}"),
-            "set it to the number of cores to use, or unset it for all that the process may use",
-        )
-    })
-}
-
 /// A device of the host that cannot be used, because the environment asks of it what cannot be. It is listed, and whoever
 /// is about to use it is told why.
 struct Refused {
@@ -146,10 +115,13 @@ impl Device for Refused {
     fn info(&self) -> &DeviceInfo {
         self.device.info()
     }
+    fn capabilities(&self) -> &Capabilities {
+        self.device.capabilities()
+    }
     fn supports(&self, _plan: &LaunchPlan) -> Support {
         Support::No(self.why.to_string())
     }
-    fn supports_kernel(&self, _kernel: &Kernel, _checked: bool) -> Support {
+    fn supports_kernel(&self, _: &Kernel, _: LaunchOptions) -> Support {
         Support::No(self.why.to_string())
     }
     fn alloc(&self, _kind: UsmKind, _bytes: usize, _align: usize) -> Result<RawAllocation> {
@@ -172,15 +144,6 @@ impl Device for Refused {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn threads_are_numbers_in_range() {
-        assert_eq!(parse_threads(" 8 ").unwrap(), Some(8));
-        assert_eq!((parse_threads("").unwrap(), parse_threads(" ").unwrap()), (None, None));
-        for bad in ["0", "-1", "many", "1.5", "5000", "\u{fffd}1"] {
-            assert!(matches!(parse_threads(bad), Err(Error::DeviceSelection(_))), "{bad:?}");
-        }
-    }
 
     #[test]
     fn every_level_is_a_device_after_the_best_one() {

@@ -25,8 +25,8 @@ const ON: u8 = 2;
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
 
 /// Guards device memory of the host, or does not: with the guard, host code that dereferences an address of kind device
-/// ends the process with a message, as it would crash beside a real accelerator. To be called before the first
-/// allocation of device memory; else the environment variable `STRIDEWISE_GUARD` decides (`1` is on).
+/// ends the process with a message, as it would crash beside a real accelerator. To be called before
+/// devices are listed or made; else the environment variable `STRIDEWISE_GUARD` decides (`1` is on).
 ///
 /// # Errors
 /// [`Error::Value`] when it was decided otherwise already, [`Error::Unsupported`] for a guard on a system without
@@ -45,8 +45,10 @@ pub fn guard_device_memory(enabled: bool) -> Result<()> {
         Err(decided) if decided != mode => Err(Error::value(
             "enabled",
             enabled,
-            "what the first allocation of device memory, or small work, found decided",
-            format!("call it before the first allocation, or set {GUARD_VARIABLE} for the whole program"),
+            "what the first host device found decided",
+            format!(
+                "call it before devices are listed or made, or set {GUARD_VARIABLE} for the whole program"
+            ),
         )),
         _ => Ok(()),
     }

@@ -27,7 +27,7 @@ fn each(counters: &[AtomicUsize], times: usize) -> bool {
 #[test]
 fn every_part_of_a_fork_runs_once() {
     explore(|| {
-        let pool = Pool::start(2, None).unwrap();
+        let pool = Pool::start(2, &[], false).unwrap();
         let parts = counters(3);
         for round in 1..3 {
             within(&pool, 1, || {
@@ -44,7 +44,7 @@ fn every_part_of_a_fork_runs_once() {
 #[test]
 fn forks_in_forks_end() {
     explore(|| {
-        let pool = Pool::start(2, None).unwrap();
+        let pool = Pool::start(2, &[], false).unwrap();
         let parts = counters(4);
         let inner = |outer: usize| {
             share(2, 2, &|part| {
@@ -59,7 +59,7 @@ fn forks_in_forks_end() {
 #[test]
 fn a_panic_comes_back_when_all_parts_are_over() {
     explore(|| {
-        let pool = Pool::start(2, None).unwrap();
+        let pool = Pool::start(2, &[], false).unwrap();
         let running = AtomicUsize::new(0);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             within(&pool, 1, || {
@@ -81,7 +81,7 @@ fn a_panic_comes_back_when_all_parts_are_over() {
 #[test]
 fn short_work_is_helped_with_or_not() {
     explore(|| {
-        let pool = Pool::start(2, None).unwrap();
+        let pool = Pool::start(2, &[], false).unwrap();
         let stream = Stream::default();
         for round in 0..2 {
             let parts = counters(2);

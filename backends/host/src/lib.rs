@@ -22,6 +22,7 @@ mod interpreter;
 mod kernels;
 mod memory;
 mod simd;
+mod threads;
 mod topology;
 
 pub use driver::{device_on, device_with, driver};

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use stridewise_core::backend::primitives::{Mutex, MutexGuard};
 use stridewise_core::backend::{
-    Aspect, Backlog, Command, Dependency, Device, DeviceInfo, DeviceType, Driver, Event, EventStatus, Limits,
-    Partition, Profile, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Submitted, Support,
-    Topology, UsmSupport, Wait,
+    Aspect, Backlog, Capabilities, Command, Dependency, Device, DeviceInfo, DeviceType, Driver, Event,
+    EventStatus, HostAccess, Partition, Profile, Queue, QueueProperties, RawAllocation, Signal, SignalHandle,
+    Submitted, Support, UsmSupport, Wait,
 };
-use stridewise_core::kernel::Kernel;
+use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, LaunchPlan, Result};
 
@@ -39,6 +39,8 @@ pub struct NullConfig {
     pub fail_allocation: Option<usize>,
     /// Whether it takes the kernels that users write.
     pub kernels: bool,
+    /// What its device memory is in exchange protocols ([`Capabilities::exchange`]).
+    pub exchange: Option<(i32, i32)>,
 }
 
 impl Default for NullConfig {
@@ -51,7 +53,7 @@ impl Default for NullConfig {
             Aspect::UsmDeviceAllocations,
             Aspect::QueueProfiling,
         ];
-        Self { aspects, all_kinds: false, fail_allocation: None, kernels: true }
+        Self { aspects, all_kinds: false, fail_allocation: None, kernels: true, exchange: None }
     }
 }
 
@@ -78,6 +80,9 @@ impl Driver for NullDriver {
     fn name(&self) -> &'static str {
         DRIVER
     }
+    fn interface(&self) -> u32 {
+        1
+    }
     fn devices(&self) -> Vec<Arc<dyn Device>> {
         vec![Arc::new(self.device.clone())]
     }
@@ -89,6 +94,7 @@ pub struct NullDevice(Arc<Shared>);
 
 struct Shared {
     info: DeviceInfo,
+    capabilities: Capabilities,
     fail_allocation: Option<usize>,
     kernels: bool,
     state: Mutex<State>,
@@ -198,7 +204,7 @@ impl NullDevice {
     /// Makes a device.
     #[must_use]
     pub fn new(config: NullConfig) -> Self {
-        let NullConfig { mut aspects, all_kinds, fail_allocation, kernels } = config;
+        let NullConfig { mut aspects, all_kinds, fail_allocation, kernels, exchange } = config;
         let others = [Aspect::UsmHostAllocations, Aspect::UsmSharedAllocations];
         aspects.retain(|aspect| !others.contains(aspect) && *aspect != Aspect::UsmDeviceAllocations);
         aspects.push(Aspect::UsmDeviceAllocations);
@@ -206,28 +212,30 @@ impl NullDevice {
             aspects.extend(others);
         }
         let other = if all_kinds { UsmSupport::Native } else { UsmSupport::Absent };
-        let info = DeviceInfo {
-            backend: DRIVER,
-            name: "null device".to_owned(),
-            vendor: "Stridewise".to_owned(),
-            driver_version: env!("CARGO_PKG_VERSION").to_owned(),
-            device_type: DeviceType::Accelerator,
-            variant: None,
-            isa: "",
-            aspects,
-            limits: Limits {
-                compute_units: 1,
-                global_memory_bytes: 1 << 40,
-                local_memory_bytes: 1 << 15,
-                max_allocation_bytes: 1 << 40,
-                max_work_group_size: 1,
-                vector_bytes: 16,
-                last_cache_bytes: 0,
-            },
-            usm: [other, UsmSupport::Native, other],
-            topology: Topology::default(),
-        };
-        Self(Arc::new(Shared { info, fail_allocation, kernels, state: Mutex::default() }))
+        let mut info = DeviceInfo::new(DRIVER, "null device", DeviceType::Accelerator);
+        "Stridewise".clone_into(&mut info.vendor);
+        env!("CARGO_PKG_VERSION").clone_into(&mut info.driver_version);
+        info.aspects = aspects;
+        let limits = &mut info.limits;
+        limits.compute_units = 1;
+        limits.global_memory_bytes = 1 << 40;
+        limits.local_memory_bytes = 1 << 15;
+        limits.private_memory_bytes = 1 << 24;
+        limits.max_allocation_bytes = 1 << 40;
+        limits.max_work_group_size = 1;
+        limits.vector_bytes = 16;
+        info.usm = [other, UsmSupport::Native, other];
+        let mut capabilities = Capabilities::default();
+        if all_kinds {
+            capabilities.set_host_access(UsmKind::Host, HostAccess::Direct);
+            capabilities.set_host_access(UsmKind::Shared, HostAccess::Direct);
+            capabilities.default_kind = UsmKind::Shared;
+        }
+        capabilities.exchange = exchange;
+        capabilities.backlog = Backlog::UNBOUNDED;
+        // The test ends them.
+        capabilities.ends_commands = false;
+        Self(Arc::new(Shared { info, capabilities, fail_allocation, kernels, state: Mutex::default() }))
     }
 
     /// Everything submitted so far.
@@ -357,16 +365,14 @@ impl Device for NullDevice {
         &self.0.info
     }
 
-    fn backlog(&self) -> Backlog {
-        Backlog::UNBOUNDED
+    fn capabilities(&self) -> &Capabilities {
+        &self.0.capabilities
     }
 
-    fn ends_commands(&self) -> bool {
-        // The test does.
-        false
-    }
-
-    fn supports_kernel(&self, _kernel: &Kernel, _checked: bool) -> Support {
+    fn supports_kernel(&self, _kernel: &Kernel, options: LaunchOptions) -> Support {
+        if options.time_limit.is_some() {
+            return Support::No("a time limit: the program ends its commands".to_owned());
+        }
         if !self.0.kernels {
             return Support::No("kernels of users".to_owned());
         }

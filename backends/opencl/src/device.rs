@@ -11,11 +11,12 @@ use opencl3::memory as mem;
 use opencl3::types::{cl_device_id, cl_kernel, cl_platform_id};
 use stridewise_core::backend::sync::Section;
 use stridewise_core::backend::{
-    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Limits, Partition, Queue, QueueProperties,
-    RawAllocation, Signal, SignalHandle, Support, Topology, UsmSupport, check_end,
+    AffinityDomain, Aspect, Backlog, Capabilities, CompiledKernel, Device, DeviceInfo, DeviceType, Language,
+    Partition, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Source, Support, UsmSupport,
+    check_end,
 };
-use stridewise_core::kernel::{CompiledKernel, Kernel, Source};
-use stridewise_core::memory::{UsmKind, UsmPtr};
+use stridewise_core::kernel::{Kernel, LaunchOptions};
+use stridewise_core::memory::{UsmKind, UsmPtr, heap};
 use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
 
 use crate::DRIVER;
@@ -35,6 +36,7 @@ const GENERAL_POINTS: usize = 1 << 14;
 /// A device of an OpenCL platform, or part of one.
 pub(crate) struct OpenClDevice {
     info: DeviceInfo,
+    capabilities: Capabilities,
     shared: Arc<Shared>,
     platform: Platform,
 }
@@ -72,8 +74,6 @@ pub(crate) struct Shared {
     /// The device, if it is a part of another: the reference to it.
     _part: Option<DevicePart>,
     id: cl::Device,
-    /// Whether the runtime takes SPIR-V.
-    pub(crate) spirv: bool,
     /// Where parts of buffers may begin: at multiples of it.
     pub(crate) base_align: usize,
 }
@@ -306,8 +306,6 @@ impl OpenClDevice {
             DeviceType::Accelerator
         };
         let target = target(&id, &extensions, tier.has_buffers(), is_cpu && !is_gpu)?;
-        let driver_version = text(id.driver_version());
-        let name = text(id.name());
         let usm = tier.support();
         let mut aspects = vec![Aspect::UsmDeviceAllocations];
         let mut aspect = |there: bool, aspect| {
@@ -324,27 +322,37 @@ impl OpenClDevice {
         aspect(true, Aspect::QueueProfiling);
         aspect(has("cl_khr_subgroups") || has("cl_intel_subgroups"), Aspect::SubGroups);
         aspect(target.exact_division, Aspect::CorrectlyRoundedDivision);
-        let info = DeviceInfo {
-            backend: DRIVER,
-            vendor: text(id.vendor()),
-            device_type,
-            variant: None,
-            isa: "",
-            aspects,
-            limits: Limits {
-                compute_units: target.compute_units,
-                global_memory_bytes: known(id.global_mem_size())?,
-                local_memory_bytes: known(id.local_mem_size())?,
-                max_allocation_bytes: known(id.max_mem_alloc_size())?,
-                max_work_group_size: target.max_group,
-                vector_bytes: 16,
-                last_cache_bytes: size(id.global_mem_cache_size())?,
-            },
-            usm,
-            topology: Topology::default(),
-            driver_version,
-            name,
+        let mut info = DeviceInfo::new(DRIVER, text(id.name()), device_type);
+        info.vendor = text(id.vendor());
+        info.driver_version = text(id.driver_version());
+        info.aspects = aspects;
+        let limits = &mut info.limits;
+        limits.compute_units = target.compute_units;
+        limits.global_memory_bytes = known(id.global_mem_size())?;
+        limits.local_memory_bytes = known(id.local_mem_size())?;
+        limits.private_memory_bytes = match target.cpu {
+            true => stack_bytes() / 2,
+            false => PRIVATE_ITEM_BYTES * target.max_group as u64,
         };
+        limits.max_allocation_bytes = known(id.max_mem_alloc_size())?;
+        limits.max_work_group_size = target.max_group;
+        limits.vector_bytes = 16;
+        limits.last_cache_bytes = size(id.global_mem_cache_size())?;
+        info.usm = usm;
+        let mut capabilities = Capabilities::default();
+        for kind in [UsmKind::Host, UsmKind::Shared] {
+            capabilities.set_host_access(kind, tier.host_access());
+        }
+        if matches!(tier, Tier::Unified(_)) {
+            capabilities.default_kind = UsmKind::Shared;
+        }
+        capabilities.on_processor = device_type == DeviceType::Cpu;
+        capabilities.languages = vec![Language::OpenClC];
+        if text(id.il_version()).contains("SPIR-V") {
+            capabilities.languages.push(Language::SpirV);
+        }
+        capabilities.backlog = Backlog::of_memory(info.limits.global_memory_bytes);
+        capabilities.most_stages = 3;
         let sub_groups = info.has(Aspect::SubGroups);
         let identity =
             format!("{}\n{}\n{}\n{}", info.name, info.driver_version, text(id.version()), text(id.vendor()));
@@ -359,20 +367,19 @@ impl OpenClDevice {
             lost: OnceLock::new(),
             context,
             _part: part,
-            spirv: text(id.il_version()).contains("SPIR-V"),
             // In bits.
             base_align: (known(id.mem_base_addr_align())? as usize / 8).max(1),
             id,
             target,
         });
         transfer::register(&shared);
-        Ok(Self { info, shared, platform })
+        Ok(Self { info, capabilities, shared, platform })
     }
 
     fn indivisible(&self, partition: &Partition, why: impl std::fmt::Display) -> Error {
         Error::device_selection(
             "partition",
-            format!("{partition:?} of {} ({why})", self.info.name),
+            format_args!("{partition:?} of {} ({why})", self.info.name),
             "a partition that the device's runtime offers",
             "use the device as a whole, or a host device, which can be divided",
         )
@@ -384,22 +391,18 @@ impl Device for OpenClDevice {
         &self.info
     }
 
-    fn supports_kernel(&self, kernel: &Kernel, checked: bool) -> Support {
-        kernels::user::supports(kernel, &self.shared.target, checked)
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
     }
 
-    fn supports_source(&self, source: Source<'_>) -> Support {
-        crate::source::supports(&self.shared, source)
+    fn supports_kernel(&self, kernel: &Kernel, options: LaunchOptions) -> Support {
+        kernels::user::supports(kernel, &self.shared.target, options)
     }
 
     fn compile(&self, source: Source<'_>, options: &str) -> Result<Vec<CompiledKernel>> {
         let _section = Section::enter();
         self.shared.usable()?;
         self.shared.programs.bundle(source, options)
-    }
-
-    fn most_stages(&self) -> usize {
-        3
     }
 
     fn supports(&self, plan: &LaunchPlan) -> Support {
@@ -447,7 +450,7 @@ impl Device for OpenClDevice {
     fn sub_devices(&self, partition: &Partition) -> Result<Vec<Arc<dyn Device>>> {
         const NOTHING: &str = "a part without compute units";
         self.shared.usable()?;
-        let list: Vec<isize> = match partition {
+        let mut properties: Vec<isize> = match partition {
             Partition::Equally(0) => return Err(self.indivisible(partition, NOTHING)),
             Partition::ByCounts(counts) if counts.contains(&0) => {
                 return Err(self.indivisible(partition, NOTHING));
@@ -455,10 +458,10 @@ impl Device for OpenClDevice {
             Partition::Equally(count) => vec![cl::CL_DEVICE_PARTITION_EQUALLY, count.cast_signed()],
             Partition::ByCounts(counts) => {
                 let counts = counts.iter().map(|count| count.cast_signed());
-                std::iter::once(cl::CL_DEVICE_PARTITION_BY_COUNTS)
+                let list = std::iter::once(cl::CL_DEVICE_PARTITION_BY_COUNTS)
                     .chain(counts)
-                    .chain([cl::CL_DEVICE_PARTITION_BY_COUNTS_LIST_END])
-                    .collect()
+                    .chain([cl::CL_DEVICE_PARTITION_BY_COUNTS_LIST_END]);
+                heap::collect("partition", list)?
             }
             Partition::ByAffinityDomain(domain) => {
                 let domain = match domain {
@@ -474,7 +477,7 @@ impl Device for OpenClDevice {
             }
             _ => return Err(self.indivisible(partition, "unknown to this driver")),
         };
-        let properties: Vec<isize> = list.into_iter().chain([0]).collect();
+        heap::push("partition", &mut properties, 0)?;
         let parts = cl::create_sub_devices(self.shared.id.id(), &properties).map_err(|code| match code {
             CL_INVALID_VALUE | CL_DEVICE_PARTITION_FAILED | CL_INVALID_DEVICE_PARTITION_COUNT => {
                 self.indivisible(partition, crate::error::name(code))
@@ -515,5 +518,22 @@ impl Drop for DevicePart {
             // SAFETY: `clCreateSubDevices` gave the reference, which is given up once, here. A failure leaves nothing to do.
             let _ = unsafe { cl::release_device(self.0) };
         }
+    }
+}
+
+/// What an item has of private arrays on a device that is no processor: as much as CUDA's devices take, the least of those known.
+const PRIVATE_ITEM_BYTES: u64 = 1 << 19;
+
+/// Bytes of the stack of a runtime's thread, as the system makes it. Runtimes on a processor have the private arrays of a whole group
+/// there, and beyond it is the end of the process; the language has no question for it.
+fn stack_bytes() -> u64 {
+    // What a thread has where the limit is none, and what it mostly is where the system does not tell.
+    const UNLIMITED: u64 = 2 << 20;
+    const USUAL: u64 = 8 << 20;
+    let Ok(limits) = std::fs::read_to_string("/proc/self/limits") else { return UNLIMITED };
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max stack size"));
+    match line.and_then(|line| line.split_whitespace().next()) {
+        None => USUAL,
+        Some(soft) => soft.parse().unwrap_or(UNLIMITED),
     }
 }

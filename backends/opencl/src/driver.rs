@@ -43,6 +43,10 @@ impl Driver for OpenClDriver {
         DRIVER
     }
 
+    fn interface(&self) -> u32 {
+        1
+    }
+
     /// Without a loader or an installable client driver there is no device, and nothing is wrong. A device that cannot be
     /// opened is left out: it could do nothing; as are all in a process that was forked from one that had loaded a runtime.
     fn devices(&self) -> Vec<Arc<dyn Device>> {

@@ -9,6 +9,7 @@ use opencl3::kernel::set_kernel_arg;
 use opencl3::types::{cl_event, cl_kernel};
 use smallvec::{SmallVec, smallvec};
 use stridewise_core::backend::Command;
+use stridewise_core::kernel::KernelLaunch;
 use stridewise_core::memory::{UsmPtr, heap};
 use stridewise_core::{Error, LaunchPlan, Result};
 
@@ -16,6 +17,7 @@ use crate::device::Shared;
 use crate::error::failed;
 use crate::event::Native;
 use crate::handle::EventObject;
+use crate::kernels::user::Report;
 use crate::kernels::{self, Argument, Call, Key, Work};
 use crate::memory::wait_list;
 use crate::program::Kernel;
@@ -102,6 +104,60 @@ pub(crate) fn compile_and_enqueue(
         Some(ready) => enqueue(device, queue, &ready, waits, eventful),
         None => unreachable!("what is not found is compiled"),
     }
+}
+
+/// Runs a kernel whose items assert something, and waits for it.
+///
+/// # Errors
+/// [`Error::Kernel`] where an item has asserted what is false; as for other commands.
+pub(crate) fn run_asserting(
+    device: &Arc<Shared>,
+    queue: &Arc<NativeQueue>,
+    launch: &KernelLaunch,
+) -> Result<()> {
+    device.usable()?;
+    let work = kernels::user::work(launch, &device.target)?;
+    let call = work.call();
+    let kernel = device.programs.get(call.key, call.source)?;
+    let block = device.scratch.take(device, queue, size_of::<Report>())?;
+    let outcome = report(device, queue, &kernel, &call, block.memory.ptr);
+    // Whatever came of it has ended.
+    device.scratch.put(block);
+    kernels::user::asserted(launch, outcome?)
+}
+
+/// Runs a kernel with memory for a report, and reads it.
+fn report(
+    device: &Arc<Shared>,
+    queue: &Arc<NativeQueue>,
+    kernel: &Kernel,
+    call: &Call<'_>,
+    memory: UsmPtr,
+) -> Result<Report> {
+    let mut report: Report = [0; 4];
+    let bytes = size_of::<Report>();
+    let mut native = Native::new(queue);
+    let to = UsmPtr::new(report.as_mut_ptr().cast());
+    let outcome = (|| {
+        // SAFETY: the block has as many bytes, and no command uses it by now.
+        let cleared = unsafe { device.memory.enqueue_fill(&queue.object, memory, bytes, &[0; 8], &[]) }?;
+        native.parts.push(cleared);
+        let wait = |native: &Native| native.parts.last().map(EventObject::raw).into_iter().collect();
+        let waits: SmallVec<[cl_event; 1]> = wait(&native);
+        native.parts.extend(run(device, queue, kernel, call, Some(memory), &waits, true)?);
+        let waits: SmallVec<[cl_event; 1]> = wait(&native);
+        // SAFETY: as above; the report is as large, and stays where it is until the copy has ended, below.
+        let read = unsafe { device.memory.enqueue_copy(&queue.object, to, memory, bytes, &waits) }?;
+        native.parts.push(read);
+        queue.touch();
+        queue.flush();
+        let ends: SmallVec<[cl_event; 3]> = native.parts.iter().map(EventObject::raw).collect();
+        device.finished("clWaitForEvents", ev::wait_for_events(&ends))
+    })();
+    if outcome.is_err() {
+        abandon(&native);
+    }
+    outcome.map(|()| report)
 }
 
 /// Gives a command to the runtime; where it need not have an event, one that is a single kernel has none.

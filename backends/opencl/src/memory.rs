@@ -24,7 +24,7 @@ use opencl3::types::{
     cl_platform_id, cl_uint,
 };
 use smallvec::SmallVec;
-use stridewise_core::backend::{RawAllocation, UsmSupport};
+use stridewise_core::backend::{HostAccess, RawAllocation, UsmSupport};
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Error, Result};
 
@@ -127,6 +127,14 @@ impl Tier {
             Self::SvmFine => [UsmSupport::SvmFine; 3],
             Self::SvmCoarse => [UsmSupport::SvmCoarse, UsmSupport::Buffer, UsmSupport::SvmCoarse],
             Self::Buffers => [UsmSupport::Absent, UsmSupport::Buffer, UsmSupport::Absent],
+        }
+    }
+    /// What host code may do with host and shared memory.
+    pub(crate) fn host_access(self) -> HostAccess {
+        match self {
+            Self::Unified(_) | Self::SvmFine => HostAccess::Direct,
+            Self::SvmCoarse => HostAccess::Mapped,
+            Self::Buffers => HostAccess::None,
         }
     }
     /// Whether kernels must be ready to get memory objects.

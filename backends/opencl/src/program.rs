@@ -8,8 +8,7 @@ use opencl3::kernel::create_kernel;
 use opencl3::program as cl;
 use opencl3::types::{cl_context, cl_program};
 use stridewise_core::Result;
-use stridewise_core::backend::assert_unlocked;
-use stridewise_core::kernel::CompiledKernel;
+use stridewise_core::backend::{CompiledKernel, RuntimeCall, assert_unlocked};
 
 use crate::disk::Disk;
 use crate::error::failed;
@@ -94,6 +93,7 @@ impl Programs {
     }
 
     fn build(&self, source: &str) -> Result<Kernel> {
+        let _call = RuntimeCall::begin()?;
         let known = self.disk.load(source).and_then(|binary| self.program_of_binary(&binary, &self.options));
         if let Some(kernel) = known.and_then(|program| Self::kernel(program).ok()) {
             return Ok(kernel);

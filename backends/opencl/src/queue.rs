@@ -468,7 +468,7 @@ impl Queue for ClQueue {
         let orders = matches!(command, Command::Barrier | Command::Advise { .. });
         let done = orders && plain && waits.are_over();
         let mut rest: Option<Box<dyn FnOnce() + Send>> = None;
-        let event = match transfer::plan(&self.device, command) {
+        let event = match transfer::plan(&self.device, &self.native, command) {
             _ if done => {
                 let event = ClEvent::held(&self.device, self.properties.profiling);
                 event.complete(waits.failure().map_or(Ok(()), Err), None);

@@ -8,9 +8,9 @@ use opencl3::kernel as k;
 use opencl3::program as cl;
 use opencl3::types::{cl_event, cl_kernel};
 use smallvec::SmallVec;
-use stridewise_core::backend::{Support, assert_unlocked};
-use stridewise_core::kernel::{
-    CompiledKernel, ParameterSpace, Source, SourceKernelInfo, SourceLaunch, SourceParameter, SourceValue,
+use stridewise_core::backend::{
+    CompiledKernel, Language, ParameterSpace, RuntimeCall, Source, SourceKernelInfo, SourceLaunch,
+    SourceParameter, SourceValue, assert_unlocked,
 };
 use stridewise_core::{Dtype, Error, Result};
 
@@ -32,19 +32,10 @@ const TELL_PARAMETERS: &str = "-cl-kernel-arg-info";
 /// What a bundle of kernels is known by: the form, the options and the source.
 pub(crate) type BundleKey = Arc<[u8]>;
 
-/// Whether a device compiles such a source.
-pub(crate) fn supports(device: &Shared, source: Source<'_>) -> Support {
-    match source {
-        Source::OpenClC(_) => Support::Native,
-        Source::SpirV(_) if device.spirv => Support::Native,
-        other => Support::No(format!("{}, which the device's runtime does not take", other.form())),
-    }
-}
-
 /// Whether what is compiled depends on the source alone: on no file that it includes.
 fn is_whole(source: Source<'_>, options: &str) -> bool {
     let includes = |text: &str| text.contains("include");
-    !includes(options) && !matches!(source, Source::OpenClC(text) if includes(text))
+    !includes(options) && !source.text().is_ok_and(includes)
 }
 
 impl Programs {
@@ -53,7 +44,7 @@ impl Programs {
     /// # Errors
     /// [`Error::Compilation`] with the compiler's log; what the runtime reports.
     pub(crate) fn bundle(&self, source: Source<'_>, options: &str) -> Result<Vec<CompiledKernel>> {
-        let key = [source.form().as_bytes(), options.as_bytes(), source.bytes()].join(&0);
+        let key = [source.language().name().as_bytes(), options.as_bytes(), source.code()].join(&0);
         let whole = is_whole(source, options);
         if !whole || key.len() > KEPT_BYTES {
             return self.compile_bundle(source, options, whole.then_some(&key));
@@ -73,8 +64,9 @@ impl Programs {
         key: Option<&[u8]>,
     ) -> Result<Vec<CompiledKernel>> {
         assert_unlocked("a compilation");
-        let (written, tells) = match source {
-            Source::OpenClC(_) => (format!("{options} {TELL_PARAMETERS}"), true),
+        let _call = RuntimeCall::begin()?;
+        let (written, tells) = match source.language() {
+            Language::OpenClC => (format!("{options} {TELL_PARAMETERS}"), true),
             _ => (options.to_owned(), false),
         };
         // Core has seen to it that there is no zero byte.
@@ -88,16 +80,16 @@ impl Programs {
         {
             return Ok(kernels);
         }
-        let (call, raw) = match source {
-            Source::OpenClC(text) => {
-                ("clCreateProgramWithSource", cl::create_program_with_source(self.context, &[text]))
+        let (call, raw) = match source.language() {
+            Language::OpenClC => {
+                ("clCreateProgramWithSource", cl::create_program_with_source(self.context, &[source.text()?]))
             }
-            other => ("clCreateProgramWithIL", cl::create_program_with_il(self.context, other.bytes())),
+            _ => ("clCreateProgramWithIL", cl::create_program_with_il(self.context, source.code())),
         };
         let refused = |code: i32, log: &str| {
             Error::compilation(
                 "source",
-                format!("{}, refused ({}):\n{log}\n", source.form(), crate::error::name(code)),
+                format!("{}, refused ({}):\n{log}\n", source.language(), crate::error::name(code)),
                 "a source that the device's compiler takes, with options that it knows",
                 "see the compiler's log",
             )
@@ -157,23 +149,18 @@ impl Programs {
         let work_group_size = usize::from(group(k::CL_KERNEL_WORK_GROUP_SIZE)?);
         let (most, one) = if self.sub_groups { ([work_group_size, 1, 1], true) } else { ([0; 3], false) };
         let told = |what, input: &[usize]| if one { sub_group(what, input) } else { 0 };
-        Ok(SourceKernelInfo {
-            name: name.to_owned(),
-            num_args: num_args as usize,
-            parameters: (0..num_args).map(|number| parameter(kernel, number)).collect(),
-            work_group_size,
-            preferred_work_group_size_multiple: usize::from(group(
-                k::CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
-            )?),
-            compile_work_group_size: (!compile_work_group_size.contains(&0))
-                .then_some(compile_work_group_size),
-            private_mem_size: u64::from(group(k::CL_KERNEL_PRIVATE_MEM_SIZE)?),
-            local_mem_size: u64::from(group(k::CL_KERNEL_LOCAL_MEM_SIZE)?),
-            max_num_sub_groups: told(k::CL_KERNEL_MAX_NUM_SUB_GROUPS, &[]),
-            max_sub_group_size: told(k::CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &most),
-            compile_num_sub_groups: told(k::CL_KERNEL_COMPILE_NUM_SUB_GROUPS, &[]),
-            compile_sub_group_size: 0,
-        })
+        let mut info = SourceKernelInfo::new(name, num_args as usize, work_group_size);
+        info.parameters = (0..num_args).map(|number| parameter(kernel, number)).collect();
+        info.preferred_work_group_size_multiple =
+            usize::from(group(k::CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)?);
+        info.compile_work_group_size =
+            (!compile_work_group_size.contains(&0)).then_some(compile_work_group_size);
+        info.private_mem_size = u64::from(group(k::CL_KERNEL_PRIVATE_MEM_SIZE)?);
+        info.local_mem_size = u64::from(group(k::CL_KERNEL_LOCAL_MEM_SIZE)?);
+        info.max_num_sub_groups = told(k::CL_KERNEL_MAX_NUM_SUB_GROUPS, &[]);
+        info.max_sub_group_size = told(k::CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &most);
+        info.compile_num_sub_groups = told(k::CL_KERNEL_COMPILE_NUM_SUB_GROUPS, &[]);
+        Ok(info)
     }
 }
 
@@ -190,7 +177,7 @@ fn parameter(kernel: cl_kernel, number: u32) -> Option<SourceParameter> {
         k::CL_KERNEL_ARG_ADDRESS_LOCAL => ParameterSpace::Local,
         _ => ParameterSpace::Value(dtype(&type_name)),
     };
-    Some(SourceParameter { name: text(k::CL_KERNEL_ARG_NAME).unwrap_or_default(), type_name, space })
+    Some(SourceParameter::new(text(k::CL_KERNEL_ARG_NAME).unwrap_or_default(), type_name, space))
 }
 
 /// The dtype of a type of OpenCL C.

@@ -13,6 +13,7 @@ use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Error, Result};
 
 use crate::device::Shared;
+use crate::enqueue::run_asserting;
 use crate::error::failed;
 use crate::handle::{EventObject, MemoryObject};
 use crate::queue::NativeQueue;
@@ -88,8 +89,13 @@ pub(crate) enum Plan {
 }
 
 /// Decides who carries a command out.
-pub(crate) fn plan(device: &Arc<Shared>, command: Command) -> Plan {
+pub(crate) fn plan(device: &Arc<Shared>, queue: &Arc<NativeQueue>, command: Command) -> Plan {
     match command {
+        // Whether items have asserted what is false is known behind the kernel, and the runtime has no failure of ours.
+        Command::Kernel(launch) if launch.kernel.asserts() => {
+            let (device, queue) = (Arc::clone(device), Arc::clone(queue));
+            Plan::Thread(Box::new(move || run_asserting(&device, &queue, &launch)))
+        }
         Command::HostTask(task) => Plan::Thread(task),
         Command::Copy { dst, src, bytes } => {
             let of =

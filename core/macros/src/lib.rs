@@ -47,7 +47,7 @@ use proc_macro::TokenStream;
 ///
 /// # Statements
 /// `let`, `let mut`, assignments, `if` and `else` (also as values), `while`, `loop`, `for i in a..b` (with `.step_by(n)` or
-/// `.rev()`), `break`, `continue`, `return`, blocks, `const` items, `assert!` (checked mode says where it does not hold).
+/// `.rev()`), `break`, `continue`, `return`, blocks, `const` items, `assert!` (the launch fails where it does not hold).
 ///
 /// # Expressions
 /// Operators and `as`, as in Rust; integers wrap. `a[i]`, `a[[i, j]]` or `a[i][j]`, and `a[[i, j, k]]` are elements; indices are

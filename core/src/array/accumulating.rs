@@ -10,9 +10,10 @@ use super::{ArrayOrScalar, UsmArray};
 use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::kernel::{
-    Argument, AtomicOp, Coordinate, Fence, KernelBuilder, Level, MemoryOrder, MemoryScope, NdRange, Operand,
+use crate::form::{
+    AtomicOp, Coordinate, Fence, KernelBuilder, Level, MemoryOrder, MemoryScope, NdRange, Operand,
 };
+use crate::kernel::Argument;
 use crate::layout::{Layout, Order, SliceItem};
 use crate::lazy::immediate::OnRow;
 use crate::lazy::{Pass, Walk};
@@ -181,13 +182,13 @@ impl UsmArray {
         } else if self.adds_atomically() {
             let items = places.len().min(ITEMS);
             let arguments = [Argument::Array(&flat), Argument::Array(values), Argument::Array(places)];
-            ATOMIC.get(self.dtype)?.launch(&self.queue, [items], &arguments, &[])?;
+            ATOMIC.get(self.dtype)?.launch_own(&self.queue, [items], &arguments, false)?;
         } else {
             let order = places.argsort(0, false)?;
             let sorted = places.take(&order, Some(0), IndexMode::Clip)?;
             let starts = sorted.starts()?;
             let arguments = [&flat, values, &order, &sorted, &starts].map(Argument::Array);
-            SEGMENTS.get(self.dtype)?.launch(&self.queue, [starts.len()], &arguments, &[])?;
+            SEGMENTS.get(self.dtype)?.launch_own(&self.queue, [starts.len()], &arguments, false)?;
         }
         if copied {
             self.assign(
@@ -232,7 +233,7 @@ impl UsmArray {
         let groups = places.len().div_ceil(group * EACH).min(ITEMS / group);
         let range = NdRange::in_groups(&[groups * group], &[group]);
         let arguments = [Argument::Array(self), Argument::Array(places), Argument::Local(vec![self.len()])];
-        COUNTS.get(self.dtype)?.launch(&self.queue, range, &arguments, &[])?;
+        COUNTS.get(self.dtype)?.launch_own(&self.queue, range, &arguments, false)?;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use smallvec::SmallVec;
 
 use super::{ArrayOrScalar, UsmArray, elementwise};
-use crate::backend::UsmSupport;
+use crate::backend::Aspect;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Strides, coalesce};
@@ -86,7 +86,7 @@ fn in_range(indices: &UsmArray, extent: usize, mode: IndexMode) -> Result<UsmArr
 /// where it may not, or where there is nothing to gain. Who waits for the check before anything else begins waits twice on a device
 /// apart, and has read the indices twice on the host, where only those of a row can be.
 pub(super) fn unchecked(source: &UsmArray, indices: &UsmArray, axis: usize) -> Result<Option<UsmArray>> {
-    let apart = indices.device().info().usm(UsmKind::Device) != UsmSupport::Guarded;
+    let apart = !indices.device().capabilities().immediate;
     let row = source.ndim() == 1 && indices.ndim() == 1;
     // Some of `uint64` would be negative as `int64`.
     let fits = indices.dtype().kind().is_integer() && indices.dtype() != Dtype::U64;
@@ -219,9 +219,9 @@ impl Addressing {
         if !pass.has_kernel(&queue) {
             return Ok(None);
         }
-        let kind = match queue.device().info().usm(UsmKind::Device) {
-            UsmSupport::Absent => kind,
-            _ => UsmKind::Device,
+        let kind = match queue.device().info().has(Aspect::UsmDeviceAllocations) {
+            false => kind,
+            true => UsmKind::Device,
         };
         let told = UsmArray::empty(&queue, &[], Dtype::U32, kind)?;
         pass.submit_telling(&queue, &told)?;

@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 
 use super::UsmArray;
+use crate::backend::check_interrupt;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Layout, Order, normalize_axis};
 use crate::lazy::immediate;
@@ -83,16 +84,25 @@ pub fn stack(arrays: &[&UsmArray], axis: isize) -> Result<UsmArray> {
     concat(&heap::collect("arrays", &expanded)?, Some(axis))
 }
 
+/// Parts that are submitted together at most: it is some tens of milliseconds until they are.
+const TOGETHER: usize = 1 << 13;
+
 /// Copies each array into its part of `out`, one after the other along an axis.
-fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<Event> {
+fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<()> {
     let mut start = 0;
-    let parts = arrays.iter().map(|&array| {
-        let extent = array.shape()[axis];
-        let part = out.narrow(axis, start, extent);
-        start += extent;
-        (array, part)
-    });
-    copy_parts(out.queue(), &heap::small::<[_; 4]>("arrays", parts)?)
+    for arrays in arrays.chunks(TOGETHER) {
+        if start > 0 {
+            check_interrupt()?;
+        }
+        let parts = arrays.iter().map(|&array| {
+            let extent = array.shape()[axis];
+            let part = out.narrow(axis, start, extent);
+            start += extent;
+            (array, part)
+        });
+        copy_parts(out.queue(), &heap::small::<[_; 4]>("arrays", parts)?)?;
+    }
+    Ok(())
 }
 
 /// Copies arrays to others of their shape, which do not overlap, as one submission.

@@ -323,9 +323,9 @@ impl UsmArray {
             None => {
                 // They are read for the ends, which one pass finds, and for the counts. The ends are waited for; of elements that are
                 // there, the calling thread finds them without a submission.
-                match self.device().op_function(Op::Copy, self.dtype) {
-                    Some(_) => self.wait()?,
-                    None => self.elements().memory().map(drop)?,
+                match self.device().capabilities().immediate {
+                    true => self.wait()?,
+                    false => self.elements().memory().map(drop)?,
                 }
                 let ends = [Reduction::Min, Reduction::Max];
                 let [low, high] = match ends.map(|end| self.reduce_all_at_once(end)) {

@@ -132,7 +132,19 @@ impl UsmArray {
             _ if !dtype.kind().is_integer() => {}
             Some(ends) => ends.into_iter().try_for_each(|end| Weak::Int(end).to_scalar(dtype).map(drop))?,
             None if exact.is_some() => {}
-            None => [start, stop, step].iter().try_for_each(|number| number.to_scalar(dtype).map(drop))?,
+            None if len == 0 => {}
+            None => {
+                let (from, gap) = (real("start", start)?, real("step", step)?);
+                // Integers between, or at, others would be cut off: which ones, NumPy and others do not agree on.
+                for (number, value) in [(start, from), (step, gap)] {
+                    if value.fract() != 0.0 {
+                        number.to_scalar(dtype)?;
+                    }
+                }
+                let ends = [from, from + (len - 1) as f64 * gap];
+                // A number beyond 128 bits becomes the nearest one, which no dtype holds either.
+                ends.iter().try_for_each(|end| Weak::Int(end.trunc() as i128).to_scalar(dtype).map(drop))?;
+            }
         }
         let long = |end: &i128| i64::try_from(*end).is_ok();
         let places = indices(queue, kind, &[len], 0, &[1])?;

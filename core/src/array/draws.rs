@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use super::random::scale;
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::kernel::{Coordinate, Kernel, KernelBuilder, Level, Object, Operand, Value, Variable};
+use crate::form::{Coordinate, Kernel, KernelBuilder, Level, Object, Operand, Value, Variable};
 use crate::ops::Op;
 use crate::scalar::Scalar;
 

@@ -4,6 +4,7 @@ use super::{Reduction, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::SliceItem;
+use crate::memory::heap;
 use crate::ops::Op;
 use crate::promotion::result_type;
 use crate::runtime::common_queue;
@@ -21,10 +22,14 @@ struct Subscripts {
     result: Vec<Label>,
 }
 
+/// Letters that there are: a result names each once.
+const LETTERS: usize = 52;
+const EACH_ONCE: &str = "a result that names axes of the operands, each once";
+
 fn wrong(subscripts: &str, expected: impl Into<String>) -> Error {
     Error::value(
         "subscripts",
-        format!("{subscripts:?}"),
+        format_args!("{subscripts:?}"),
         expected.into(),
         "write a letter for each axis, as \"ij,jk->ik\"",
     )
@@ -32,19 +37,20 @@ fn wrong(subscripts: &str, expected: impl Into<String>) -> Error {
 
 impl Subscripts {
     fn read(subscripts: &str, shapes: &[&[usize]]) -> Result<Self> {
-        let text: String = subscripts.chars().filter(|c| !c.is_whitespace()).collect();
+        let mut text = String::new();
+        for part in subscripts.split_whitespace() {
+            heap::push_str("subscripts", &mut text, part)?;
+        }
         let (inputs, output) = match text.split_once("->") {
             Some((inputs, output)) => (inputs, Some(output)),
             None => (text.as_str(), None),
         };
-        let terms: Vec<&str> = inputs.split(',').collect();
-        if terms.len() != shapes.len() {
+        let terms = || inputs.split(',');
+        if terms().count() != shapes.len() {
             return Err(wrong(subscripts, format!("a term for each of {} operands", shapes.len())));
         }
-        let mut operands = Vec::with_capacity(terms.len());
-        for (term, shape) in terms.iter().zip(shapes) {
-            operands.push(labels(subscripts, term, Some(shape.len()))?);
-        }
+        let read = terms().zip(shapes).map(|(term, shape)| labels(subscripts, term, Some(shape.len())));
+        let operands = heap::try_collect("operands", read)?;
         let all = || operands.iter().flatten().copied();
         let result = match output {
             Some(output) => {
@@ -64,12 +70,13 @@ impl Subscripts {
                 named
             }
             None => {
-                let mut once: Vec<Label> = all()
-                    .filter(|label| {
+                let mut once = heap::collect(
+                    "subscripts",
+                    all().filter(|label| {
                         matches!(label, Label::Ellipsis(_))
                             || all().filter(|other| other == label).count() == 1
-                    })
-                    .collect();
+                    }),
+                )?;
                 once.sort_unstable();
                 once.dedup();
                 once
@@ -77,7 +84,7 @@ impl Subscripts {
         };
         for (number, label) in result.iter().enumerate() {
             if result[..number].contains(label) || !all().any(|other| other == *label) {
-                return Err(wrong(subscripts, "a result that names axes of the operands, each once"));
+                return Err(wrong(subscripts, EACH_ONCE));
             }
         }
         Ok(Self { operands, result })
@@ -90,25 +97,27 @@ fn labels(subscripts: &str, term: &str, ndim: Option<usize>) -> Result<Vec<Label
         Some((before, after)) => (before, Some(after)),
         None => (term, None),
     };
-    let letters = |text: &str| -> Result<Vec<Label>> {
-        let letter = |c: char| match c.is_ascii_alphabetic() {
-            true => Ok(Label::Letter(c)),
-            false => Err(wrong(subscripts, format!("letters, commas, \"...\" and \"->\", not {c:?}"))),
-        };
-        text.chars().map(letter).collect()
-    };
-    let (mut named, behind) = (letters(before)?, letters(after.unwrap_or(""))?);
-    let count = named.len() + behind.len();
+    let letters = || before.chars().chain(after.unwrap_or("").chars());
+    if let Some(c) = letters().find(|c| !c.is_ascii_alphabetic()) {
+        return Err(wrong(subscripts, format!("letters, commas, \"...\" and \"->\", not {c:?}")));
+    }
+    let count = letters().count();
     let fits = ndim.is_none_or(|ndim| count == ndim || (after.is_some() && count < ndim));
     if !fits {
         let ndim = ndim.unwrap_or(count);
-        return Err(wrong(subscripts, format!("{ndim} letters in {term:?}, as the operand has {ndim} axes")));
+        let expected = format!("{ndim} letters, not {count}, for an operand of {ndim} axes");
+        return Err(wrong(subscripts, expected));
     }
+    // Before they are kept: there may be any number of them.
+    if ndim.is_none() && count > LETTERS {
+        return Err(wrong(subscripts, EACH_ONCE));
+    }
+    let mut named: Vec<Label> = before.chars().map(Label::Letter).collect();
     if after.is_some() {
         let hidden = ndim.map_or(1, |ndim| ndim - count);
         named.extend((0..hidden).rev().map(|number| Label::Ellipsis(std::cmp::Reverse(number))));
     }
-    named.extend(behind);
+    named.extend(after.unwrap_or("").chars().map(Label::Letter));
     Ok(named)
 }
 
@@ -226,14 +235,14 @@ impl Term {
 /// [`Error::Value`] for a notation that is none, [`Error::Shape`] where extents of a letter differ, [`Error::Dtype`] for `bool`,
 /// [`Error::ExecutionPlacement`].
 pub fn einsum(subscripts: &str, operands: &[&UsmArray]) -> Result<UsmArray> {
-    let shapes: Vec<&[usize]> = operands.iter().map(|array| array.shape()).collect();
+    let shapes = heap::collect("operands", operands.iter().map(|array| array.shape()))?;
     let Some(first) = operands.first() else {
         return Err(wrong(subscripts, "at least one operand"));
     };
     let read = Subscripts::read(subscripts, &shapes)?;
-    let queues: Vec<_> = operands.iter().map(|array| ("operands", array.queue())).collect();
+    let queues = heap::collect("operands", operands.iter().map(|array| ("operands", array.queue())))?;
     common_queue(&queues)?;
-    let dtypes: Vec<Dtype> = operands.iter().map(|array| array.dtype()).collect();
+    let dtypes = heap::collect("operands", operands.iter().map(|array| array.dtype()))?;
     let dtype = result_type(&dtypes, &[], first.device().dtype_support())?;
     if dtype == Dtype::Bool {
         return Err(Error::dtype("operands", "bool for `einsum`", "numbers", "convert with `astype` first"));
@@ -246,12 +255,19 @@ pub fn einsum(subscripts: &str, operands: &[&UsmArray]) -> Result<UsmArray> {
             .unwrap_or(1)
     };
     for (number, (labels, shape)) in read.operands.iter().zip(&shapes).enumerate() {
-        for (&label, &own) in labels.iter().zip(*shape) {
-            if own != 1 && own != extent(label) {
+        for (axis, (&label, &own)) in labels.iter().zip(*shape).enumerate() {
+            // Within an operand, whose diagonal it is, an axis of extent 1 goes along with no other.
+            let first = labels[..axis].iter().position(|&other| other == label);
+            if own != 1 && own != extent(label) || first.is_some_and(|first| shape[first] != own) {
                 return Err(Error::shape(
                     format!("operands[{number}]"),
-                    format!("of shape {shape:?}, with {own} where others have {}", extent(label)),
-                    format!("extents that agree with the others for each letter of {subscripts:?}"),
+                    match first {
+                        Some(first) if shape[first] != own => {
+                            format!("of shape {shape:?}, whose axes {first} and {axis} are to be a diagonal")
+                        }
+                        _ => format!("of shape {shape:?}, with {own} where others have {}", extent(label)),
+                    },
+                    "extents that agree for each letter",
                     "check the letters, or transpose the operand",
                 ));
             }

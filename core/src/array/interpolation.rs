@@ -94,7 +94,15 @@ impl UsmArray {
             let slope = interim(Op::Divide, &[(&dy).into(), (&dx).into()])?;
             let way = interim(Op::Subtract, &[self.into(), (&x0).into()])?;
             let rise = interim(Op::Multiply, &[(&slope).into(), (&way).into()])?;
-            interim(Op::Add, &[(&rise).into(), (&y0).into()])?
+            let value = interim(Op::Add, &[(&rise).into(), (&y0).into()])?;
+            // Beside an infinity: from the other end, and between two equal values that value.
+            let back = interim(Op::Subtract, &[self.into(), (&x1).into()])?;
+            let fall = interim(Op::Multiply, &[(&slope).into(), (&back).into()])?;
+            let other = interim(Op::Add, &[(&fall).into(), (&y1).into()])?;
+            let even = interim(Op::Equal, &[(&y0).into(), (&y1).into()])?;
+            let other = interim(Op::Where, &[(&even).into(), (&y0).into(), (&other).into()])?;
+            let lost = interim(Op::IsNan, &[(&value).into()])?;
+            interim(Op::Where, &[(&lost).into(), (&other).into(), (&value).into()])?
         };
         // At a point it is the point's value, whatever the slope; outside, that of the nearest point.
         let at = interim(Op::Equal, &[self.into(), (&x0).into()])?;

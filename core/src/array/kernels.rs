@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::kernel::Kernel;
+use crate::form::Kernel;
 
 /// Kernels by the dtype that they compute in: each is built once, as a device compiles each once.
 pub(super) struct ByDtype {

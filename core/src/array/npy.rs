@@ -42,6 +42,14 @@ impl Fault {
         Self(found.to_string(), expected)
     }
 
+    /// What kept bytes from being read.
+    fn reading(found: std::io::Error, expected: &'static str) -> Self {
+        match found.kind() {
+            std::io::ErrorKind::UnexpectedEof => Self::of("ends too early", expected),
+            _ => Self::of(found, expected),
+        }
+    }
+
     pub(super) fn at(self, path: &Path) -> Error {
         Error::io(
             "path",
@@ -57,7 +65,7 @@ impl Header {
     pub(super) fn read(file: &mut impl Read) -> Result<Self, Fault> {
         const NPY: &str = "an .npy file of version 1, 2 or 3";
         let mut bytes = vec![0; 8];
-        file.read_exact(&mut bytes).map_err(|e| Fault::of(e, NPY))?;
+        file.read_exact(&mut bytes).map_err(|error| Fault::reading(error, NPY))?;
         let length_bytes = match (&bytes[..6], bytes[6]) {
             (b"\x93NUMPY", 1) => 2,
             (b"\x93NUMPY", 2 | 3) => 4,
@@ -65,7 +73,7 @@ impl Header {
             _ => return Err(Fault::of("other first bytes", NPY)),
         };
         let mut length = [0; 4];
-        file.read_exact(&mut length[..length_bytes]).map_err(|e| Fault::of(e, NPY))?;
+        file.read_exact(&mut length[..length_bytes]).map_err(|error| Fault::reading(error, NPY))?;
         bytes.extend_from_slice(&length[..length_bytes]);
         let length = u32::from_le_bytes(length) as usize;
         if length > MAX_HEADER_BYTES {
@@ -270,7 +278,7 @@ impl UsmArray {
     /// no dtype for (structures, texts, objects, dates); as for [`empty`](Self::empty).
     pub fn load_npy_on(path: impl AsRef<Path>, queue: &Queue, kind: UsmKind) -> Result<Self> {
         let path = path.as_ref();
-        let fault = |found: std::io::Error| Fault::of(found, "a file that can be read").at(path);
+        let fault = |found: std::io::Error| Fault::reading(found, "a file that can be read").at(path);
         let mut file = File::open(path).map_err(fault)?;
         let Header { dtype, big_endian, shape, order, start } =
             Header::read(&mut file).map_err(|fault| fault.at(path))?;
@@ -463,7 +471,7 @@ mod tests {
             file(1, &format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}"))
         };
         let cases = [
-            (b"".to_vec(), "fill"),
+            (b"".to_vec(), "ends too early"),
             (b"PK\x03\x04 a zip archive".to_vec(), "first bytes"),
             (file(9, "{}"), "version 9"),
             (file(1, "{"), "descr"),

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::elementwise::{indices, interim};
-use super::{ArrayOrScalar, IndexMode, UsmArray, elementwise};
+use super::{ArrayOrScalar, IndexMode, Reduction, UsmArray, elementwise};
+use crate::backend::{STEPS, check_interrupt};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Order, SliceItem};
@@ -211,6 +212,10 @@ impl UsmArray {
         let (long, short) = (self.astype(dtype)?, row.astype(dtype)?);
         let before = (m - 1) - start;
         let behind = (start + count + m - 1).saturating_sub(m - 1 + n);
+        // A product of a zero that stands for no element with what is not finite would be NaN.
+        if before + behind > 0 && dtype.kind().is_inexact() && !short.is_finite()? {
+            return long.sums_within(&short, before, count);
+        }
         let padded = match (before, behind) {
             (0, 0) => long,
             widths => long.pad(&[widths], Padding::Constant(Weak::Int(0)))?,
@@ -218,6 +223,32 @@ impl UsmArray {
         let windows = padded.sliding_window_view(&[m], None)?;
         let first = [SliceItem::Slice { start: None, stop: Some(count.cast_signed()), step: 1 }];
         windows.slice(&first)?.matmul(&short)
+    }
+
+    /// The sums of the products of this row and one that is no longer, for so many places of it, the first of them so many elements
+    /// before this row's first: of what lies within it alone. Where the one lies within as a whole they are products of
+    /// windows, at both ends one after the other.
+    fn sums_within(&self, row: &Self, before: usize, count: usize) -> Result<Self> {
+        let (n, m) = (self.len(), row.len());
+        let out = Self::empty(&self.queue, &[count], self.dtype, self.usm_kind())?;
+        let part = |start: usize, stop: usize| [places(start, stop)];
+        let whole = before..(before + n - m + 1).min(count);
+        let windows = self.sliding_window_view(&[m], None)?.slice(&part(0, whole.len()))?;
+        out.slice(&part(whole.start, whole.end))?.assign(&windows.matmul(row)?)?;
+        for place in (0..whole.start).chain(whole.end..count) {
+            // Which of the row's elements meet one, and where the first of them is here.
+            let (first, end) = (before.saturating_sub(place), m.min(n + before - place));
+            let own = place + first - before;
+            let sum = self.slice(&part(own, own + end - first))?.matmul(&row.slice(&part(first, end))?)?;
+            out.slice(&part(place, place + 1))?.assign(&sum.expand_dims(&[0])?)?;
+        }
+        Ok(out)
+    }
+
+    /// Whether all elements are finite; waits for them.
+    fn is_finite(&self) -> Result<bool> {
+        let finite = interim(Op::IsFinite, &[self.into()])?;
+        Ok(finite.reduce_all(Reduction::All)? == Scalar::Bool(true))
     }
 
     /// The values of a polynomial at numbers, by Horner's method: `x` times what the coefficients before come to, plus the next,
@@ -250,6 +281,9 @@ impl UsmArray {
             return value.broadcast_to(x.shape())?.copy();
         }
         for number in 1..=last {
+            if number.is_multiple_of(STEPS) {
+                check_interrupt()?;
+            }
             let product = interim(Op::Multiply, &[(&value).into(), (&x).into()])?;
             let next = coefficient(number)?;
             value = match number == last {

@@ -11,8 +11,12 @@ use super::{ArrayOrScalar, Reduction, UsmArray, elementwise, stack};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem};
+use crate::memory::heap;
 use crate::ops::Op;
 use crate::scalar::Scalar;
+
+/// From so many parts on, quantiles are taken together: one after the other, each is a submission, and a list of many arrays.
+const TOGETHER: usize = 8;
 
 /// What is taken where a quantile lies between two elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -75,17 +79,40 @@ impl UsmArray {
             let sorted = rows.sort(-1, false)?;
             let numbers = sorted.numbers_of_rows()?;
             (sorted, Some(numbers))
+        } else if parts.len() >= count / TOGETHER {
+            (rows.sort(-1, false)?, None)
         } else {
-            (rows.select_places(-1, places_of(parts, count, method))?, None)
+            (rows.select_places(-1, places_of(parts, count, method)?)?, None)
         };
         let nan = match &numbers {
             // A row's largest is NaN where there is one.
             None if float => Some(rows.reduce(Reduction::Max, Some(&[-1]), false)?.unary(Op::IsNan)?),
             _ => None,
         };
+        if parts.len() >= TOGETHER {
+            let values = match &numbers {
+                Some(numbers) => {
+                    let wide = self.device().dtype_support().default_float();
+                    sorted.quantile_of((&sorted.row(parts, wide)?).into(), numbers, method)?
+                }
+                None => {
+                    let values = sorted.quantiles_at(parts, count, method)?;
+                    match nan {
+                        Some(nan) => {
+                            let nan = nan.expand_dims(&[-1])?;
+                            elementwise(Op::Where, &[(&nan).into(), number(f64::NAN), (&values).into()])?
+                        }
+                        None => values,
+                    }
+                }
+            };
+            let extents: Dims = std::iter::once(parts.len()).chain(shape.iter().copied()).collect();
+            let extents: Vec<isize> = extents.iter().map(|extent| extent.cast_signed()).collect();
+            return values.move_axes(&[-1], &[0])?.astype(out)?.reshape(&extents);
+        }
         let value = |part: &f64| {
             let value = match (&numbers, &nan) {
-                (Some(numbers), _) => sorted.quantile_of(*part, numbers, method)?,
+                (Some(numbers), _) => sorted.quantile_of(number(*part), numbers, method)?.squeeze(&[-1])?,
                 (None, None) => sorted.quantile_at(*part, count, method)?,
                 (None, Some(nan)) => {
                     let value = sorted.quantile_at(*part, count, method)?;
@@ -134,12 +161,45 @@ impl UsmArray {
         }
     }
 
-    /// The quantile of as many of the first elements of sorted rows as are named for each; NaN of none.
-    fn quantile_of(&self, part: f64, numbers: &Self, method: QuantileMethod) -> Result<Self> {
+    /// Numbers as a row on the device.
+    fn row(&self, values: &[f64], dtype: Dtype) -> Result<Self> {
+        let (queue, shape, kind) = (&self.queue, [values.len()], self.usm_kind());
+        if dtype == Dtype::F64 {
+            return Self::from_slice(queue, &shape, values, kind);
+        }
+        let short = heap::collect("parts", values.iter().map(|value| *value as f32))?;
+        Self::from_slice(queue, &shape, &short, kind)
+    }
+
+    /// The quantiles of sorted rows, along the last axis.
+    fn quantiles_at(&self, parts: &[f64], count: usize, method: QuantileMethod) -> Result<Self> {
+        let at = || parts.iter().map(|part| place(part * (count - 1) as f64, method));
+        let taken = |places: Vec<i64>| {
+            let row = Self::from_slice(&self.queue, &[parts.len()], &places, self.usm_kind())?;
+            self.take(&row, Some(-1), IndexMode::Clip)
+        };
+        let low = taken(heap::collect("parts", at().map(|(low, _, _)| low as i64))?)?;
+        if matches!(method, QuantileMethod::Lower | QuantileMethod::Higher | QuantileMethod::Nearest) {
+            return Ok(low);
+        }
+        let high = taken(heap::collect("parts", at().map(|(_, high, _)| high as i64))?)?;
+        let wide = self.device().dtype_support().default_float();
+        let weights = self.row(&heap::collect("parts", at().map(|(_, _, weight)| weight))?, wide)?;
+        let way = match method {
+            QuantileMethod::Midpoint => halfway(&low, &high)?,
+            _ => between(&low, &high, (&weights.astype(self.dtype)?).into())?,
+        };
+        let exact = interim(Op::Equal, &[(&weights).into(), number(0.0)])?;
+        elementwise(Op::Where, &[(&exact).into(), (&low).into(), (&way).into()])
+    }
+
+    /// The quantile of as many of the first elements of sorted rows as are named for each, or those of a row of parts, along the last
+    /// axis; NaN of none.
+    fn quantile_of(&self, part: ArrayOrScalar<'_>, numbers: &Self, method: QuantileMethod) -> Result<Self> {
         let wide = self.device().dtype_support().default_float();
         let last = interim(Op::Subtract, &[numbers.into(), Scalar::I64(1).into()])?;
         let last = interim(Op::Maximum, &[(&last).into(), Scalar::I64(0).into()])?.astype(wide)?;
-        let at = last.binary(Op::Multiply, number(part))?;
+        let at = last.binary(Op::Multiply, part)?;
         let (low, high) = match method {
             QuantileMethod::Nearest => (at.unary(Op::Round)?, at.unary(Op::Round)?),
             _ => (at.unary(Op::Floor)?, at.unary(Op::Ceil)?),
@@ -160,13 +220,21 @@ impl UsmArray {
             }
         };
         let none = numbers.binary(Op::Equal, Scalar::I64(0))?;
-        elementwise(Op::Where, &[(&none).into(), number(f64::NAN), (&value).into()])?.squeeze(&[-1])
+        elementwise(Op::Where, &[(&none).into(), number(f64::NAN), (&value).into()])
     }
 }
 
 /// From one to the other, exactly one where they are equal, even infinite.
 fn between(low: &UsmArray, high: &UsmArray, weight: ArrayOrScalar<'_>) -> Result<UsmArray> {
-    or_equal(low, high, &low.lerp(high, weight)?)
+    let way = low.lerp(high, weight.clone())?;
+    // The difference of two numbers may be too large for the dtype, where what lies between them is not.
+    let parts = [low, high].map(|end| interim(Op::Multiply, &[end.into(), weight.clone()]));
+    let [of_low, of_high] = parts;
+    let rest = interim(Op::Subtract, &[low.into(), (&of_low?).into()])?;
+    let sum = interim(Op::Add, &[(&rest).into(), (&of_high?).into()])?;
+    let finite = interim(Op::IsFinite, &[(&way).into()])?;
+    let way = interim(Op::Where, &[(&finite).into(), (&way).into(), (&sum).into()])?;
+    or_equal(low, high, &way)
 }
 
 /// The mean of two, infinite where one of them is.
@@ -182,12 +250,12 @@ fn or_equal(low: &UsmArray, high: &UsmArray, way: &UsmArray) -> Result<UsmArray>
 }
 
 /// The places of sorted rows of so many elements that quantiles are taken from, in order and apart.
-fn places_of(parts: &[f64], count: usize, method: QuantileMethod) -> SmallVec<[Range<usize>; 2]> {
-    let mut all: SmallVec<[Range<usize>; 2]> = parts
+fn places_of(parts: &[f64], count: usize, method: QuantileMethod) -> Result<SmallVec<[Range<usize>; 2]>> {
+    let ranges = parts
         .iter()
         .map(|part| place(part * (count - 1) as f64, method))
-        .map(|(low, high, _)| low as usize..(high as usize + 1).min(count))
-        .collect();
+        .map(|(low, high, _)| low as usize..(high as usize + 1).min(count));
+    let mut all: SmallVec<[Range<usize>; 2]> = heap::small("parts", ranges)?;
     all.sort_unstable_by_key(|places| places.start);
     all.dedup_by(|next, last| {
         let touches = next.start <= last.end;
@@ -196,7 +264,7 @@ fn places_of(parts: &[f64], count: usize, method: QuantileMethod) -> SmallVec<[R
         }
         touches
     });
-    all
+    Ok(all)
 }
 
 /// Between which places a position lies, and how far from the lower one.

@@ -96,16 +96,17 @@ fn beside(target: &Path) -> io::Result<(File, PathBuf)> {
     if target.file_name().is_none() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of no file"));
     }
-    for attempt in 1.. {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = target.with_file_name(format!(".stridewise-{}-{number}", std::process::id()));
         match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
             Ok(file) => return Ok((file, path)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < MAX_NAMES => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < MAX_NAMES => {}
             Err(error) => return Err(io::Error::new(error.kind(), format!("{error}, for a file beside it"))),
         }
     }
-    unreachable!("the last attempt returns")
 }
 
 /// Gives a file the permissions of another, and its owner where that is allowed.

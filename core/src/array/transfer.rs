@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
 use crate::lazy::Elements;
 use crate::memory::allocation::Allocation;
-use crate::memory::host::read_at_once;
+use crate::memory::host::{element_at_once, read_at_once};
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind, UsmMemory};
 use crate::runtime::{Device, Queue};
 use crate::scalar::Scalar;
@@ -120,6 +120,27 @@ impl UsmArray {
             self.usm_data()?.copy_to_host(offset, element)?;
         }
         Ok(Scalar::from_bytes(self.dtype, &bytes))
+    }
+
+    /// The element at a place, one number for each dimension, negative ones from the end: an array of no dimensions in memory of
+    /// its own, which later writes to this array do not reach. `None` where that is not possible at once: for a place outside, and
+    /// where elements are still to be computed, written or transferred; `slice` and [`copy`](Self::copy) do it, or say what is wrong.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`] where memory cannot be had.
+    #[inline]
+    pub fn element_at_once(&self, index: &[isize]) -> Result<Option<Self>> {
+        let (Some(memory), Some(place)) = (self.elements.get_memory(), self.layout.place_of(index)) else {
+            return Ok(None);
+        };
+        if !self.queue.works_at_once() {
+            return Ok(None);
+        }
+        let own = element_at_once(memory, place * self.itemsize(), self.itemsize())?;
+        Ok(own.map(|own| {
+            let layout = Layout::dense(&[], 1, Order::C);
+            Self::of(Elements::Memory(own.into()), layout, self.dtype, self.queue.clone())
+        }))
     }
 
     /// The array where the host may see it: itself where it is in memory of the host or shared and `kind` is host;

@@ -4,7 +4,9 @@
 use super::draws;
 use super::kernels::ByDtype;
 use super::random::{down, scale};
-use super::{Array, ArrayOrScalar, FloatElement, Generator, Reduction, Scan, Side, UsmArray};
+use super::{
+    Array, ArrayOrScalar, FloatElement, Generator, IndexMode, Reduction, Scan, Side, UsmArray, concat,
+};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::kernel::Argument;
@@ -19,6 +21,9 @@ use crate::scalar::Scalar;
 const SPAWNING: u64 = u64::MAX;
 /// The largest rate of a Poisson distribution whose numbers are of `int64`, as NumPy has it.
 const MAX_RATE: f64 = 9.223_372_006_484_771e18;
+
+/// Of more than so many places a few are chosen without an order of all.
+const FEW_OF: usize = 1 << 24;
 
 static GAMMA: ByDtype = ByDtype::new(draws::gamma);
 static POISSON: ByDtype = ByDtype::new(draws::poisson);
@@ -216,6 +221,7 @@ impl Generator {
             None if replace && count > 0 => {
                 return self.integers_as(shape, Dtype::I64, 0, n as i128)?.try_into();
             }
+            None if count > 0 && n > FEW_OF && count <= n / 16 => self.few_of_many(n, count)?,
             None if count == 0 => UsmArray::empty(&queue, &[0], Dtype::I64, self.kind_on(&queue))?,
             None => self.permutation(n)?.slice(&head)?,
             Some(weights) if replace => {
@@ -233,6 +239,23 @@ impl Generator {
         };
         let signed: Vec<isize> = extents.iter().map(|extent| extent.cast_signed()).collect();
         chosen.reshape(&signed)?.try_into()
+    }
+
+    /// So many different places below `n`, by far fewer than there are: the first ones that differ of random places, of which an order
+    /// of all would take memory for each.
+    fn few_of_many(&mut self, n: usize, count: usize) -> Result<UsmArray> {
+        let more = count + count / 8 + 16;
+        let mut draws = self.integers_as([more], Dtype::I64, 0, n as i128)?;
+        loop {
+            let firsts = draws.unique_all()?.indices;
+            if firsts.len() >= count {
+                let head = [SliceItem::Slice { start: None, stop: Some(count.cast_signed()), step: 1 }];
+                let places = firsts.sort(0, false)?.slice(&head)?;
+                return draws.take(&places, Some(0), IndexMode::Clip);
+            }
+            // So many are drawn that this happens once in a blue moon.
+            draws = concat(&[&draws, &self.integers_as([more], Dtype::I64, 0, n as i128)?], Some(0))?;
+        }
     }
 
     /// Brings the parts of an array along an axis into a random order, in place: that of [`shuffle`](Self::shuffle).
@@ -294,7 +317,7 @@ impl Generator {
         let mut arguments: Vec<Argument<'_>> = rows.iter().map(Argument::Array).collect();
         arguments.push(Argument::Array(&flat));
         arguments.extend([Scalar::U64(self.counter), Scalar::U64(self.seed)].map(Argument::Scalar));
-        kernels.get(float)?.launch(&queue, [flat.len()], &arguments, &[])?;
+        kernels.get(float)?.launch_own(&queue, [flat.len()], &arguments, true)?;
         Ok(numbers)
     }
 }

@@ -6,6 +6,7 @@ use crate::memory::pointer::UsmKind;
 
 /// The sort of a device (SYCL 2020, `info::device_type`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum DeviceType {
     /// A processor.
     Cpu,
@@ -97,8 +98,10 @@ impl Aspect {
     }
 }
 
-/// What a USM kind is on a device. Nothing is emulated silently.
+/// What a USM kind is on a device, for who looks at a list of devices. Nothing is emulated silently. What can be done with the
+/// memory, its [`Capabilities`](super::Capabilities) say.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum UsmSupport {
     /// The device's own.
     Native,
@@ -133,8 +136,9 @@ impl UsmSupport {
     }
 }
 
-/// Limits of a device.
+/// Limits of a device; the default is zeros, of which a backend sets what it knows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Limits {
     /// Cores or compute units.
     pub compute_units: usize,
@@ -142,6 +146,8 @@ pub struct Limits {
     pub global_memory_bytes: u64,
     /// Bytes of memory local to a work-group.
     pub local_memory_bytes: u64,
+    /// Bytes of arrays of their own that the items of a work-group have together.
+    pub private_memory_bytes: u64,
     /// Bytes that one allocation can have.
     pub max_allocation_bytes: u64,
     /// Work-items in a work-group.
@@ -206,8 +212,9 @@ pub enum Partition {
     ByAffinityDomain(AffinityDomain),
 }
 
-/// What a device is.
+/// What a device is. A backend begins with [`new`](Self::new), and sets what else it knows.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// The driver's name.
     pub backend: &'static str,
@@ -235,6 +242,23 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
+    /// A device of a driver, without aspects, limits and memory yet.
+    #[must_use]
+    pub fn new(backend: &'static str, name: impl Into<String>, device_type: DeviceType) -> Self {
+        Self {
+            backend,
+            name: name.into(),
+            vendor: String::new(),
+            driver_version: String::new(),
+            device_type,
+            variant: None,
+            isa: "",
+            aspects: Vec::new(),
+            limits: Limits::default(),
+            usm: [UsmSupport::Absent; 3],
+            topology: Topology::default(),
+        }
+    }
     /// Whether the device has an aspect.
     #[must_use]
     pub fn has(&self, aspect: Aspect) -> bool {

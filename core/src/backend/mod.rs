@@ -29,6 +29,7 @@
 
 mod all;
 mod backlog;
+mod capabilities;
 mod finding;
 mod info;
 #[cfg(all(test, feature = "interleavings"))]
@@ -36,21 +37,28 @@ mod interleavings;
 mod interrupt;
 mod row;
 mod signal;
+mod source;
 
 pub use all::when_all;
 pub use backlog::Backlog;
+pub use capabilities::{Capabilities, HostAccess, Interprocess};
 pub use finding::{Finding, Health, is_switched_on};
 pub use info::{
     AffinityDomain, Aspect, Cache, DeviceInfo, DeviceType, Limits, Partition, Topology, UsmSupport,
 };
-pub use interrupt::{Interrupt, set_interrupt};
-pub(crate) use interrupt::{interrupt, wait};
+pub use interrupt::{Caller, Interrupt, beside, check_interrupt, set_interrupt};
+pub(crate) use interrupt::{STEPS, interrupt, wait, wait_for};
 pub use row::{Row, RowWork, Stretch};
 pub use signal::Signal;
+pub use source::{
+    CompiledKernel, Language, ParameterSpace, Source, SourceKernelInfo, SourceLaunch, SourceParameter,
+    SourceValue,
+};
 
 /// What a backend's threads meet by.
 pub use crate::sync::{
-    self, Home, PerProcess, assert_unlocked, check_end, primitives, start_scoped_thread, start_thread,
+    self, Home, PerProcess, RuntimeCall, assert_unlocked, check_end, primitives, start_scoped_thread,
+    start_thread,
 };
 
 use std::any::Any;
@@ -61,16 +69,24 @@ use std::time::{Duration, Instant};
 
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::kernel::{CompiledKernel, Kernel, KernelLaunch, Source, SourceLaunch};
+use crate::form::{Kernel, KernelLaunch, LaunchOptions};
 use crate::memory::pointer::{UsmKind, UsmPtr};
 use crate::ops::Op;
 use crate::plan::LaunchPlan;
 use crate::program::Fold;
 
+/// The version of this interface: of the traits, and of what core and a backend guarantee to each other. It is raised when a
+/// guarantee changes or a method that every backend has.
+pub const INTERFACE: u32 = 1;
+
 /// Lists the devices that one runtime offers.
 pub trait Driver: Send + Sync {
     /// The first part of the devices' filter strings: `host`, `opencl`.
     fn name(&self) -> &'static str;
+    /// Which version of this interface the driver was written for, as a number in its source: [`INTERFACE`] as it was then.
+    /// The devices of a driver of another version are not listed, and [`doctor`](crate::doctor()) says why: what compiles may
+    /// still break a guarantee that has changed since.
+    fn interface(&self) -> u32;
     /// The root devices. A missing runtime is an empty list, never an error.
     fn devices(&self) -> Vec<Arc<dyn Device>>;
     /// Why it listed what it listed: the runtime, what was refused and why, and of every environment variable that it reads,
@@ -119,16 +135,21 @@ pub struct RawAllocation {
     pub kind: UsmKind,
 }
 
-/// Computes `len` elements, one or more, from up to three sources, on the calling thread: `(dst, a, b, c, flags, len)`.
-/// With [`SAME`], shifted by `k`, source `k` is one element for all, but not every source of an operation is, unless it
-/// is a copy. With [`SECONDS`] or [`REVERSED`], where the function takes them ([`Elements::apart`]), it is every second element
-/// from the first on, or each lies before the one that it follows. An operation of fewer operands is given the first one in
-/// place of those that it has not.
+/// Computes `len` elements on the calling thread, from up to three sources: `(dst, a, b, c, flags, len)`. An operation of one or
+/// two operands is given the first of them as its further sources, too. Flags, shifted by `k`, say how the elements of source `k`
+/// lie; without one, they lie one after another:
+/// - [`SAME`]: there is one element, which is that of every result;
+/// - [`SECONDS`]: every second element from the first on, where the function takes it ([`Elements::strided`]);
+/// - [`REVERSED`]: each element lies before the one that it follows, where the function takes it.
 ///
 /// # Safety
-/// `len` elements are readable at every source (or one), and writable at `dst`, aligned to their types; nothing else accesses
-/// them in conflict. What lies between them is there, but others may write it meanwhile. A source is exactly `dst`, with
-/// elements of the same size, or apart from it.
+/// - `len` is at least 1.
+/// - As many elements as the flags call for are readable at each source, and `len` are writable at `dst`; all are aligned to their
+///   types.
+/// - Nothing else accesses them in conflict. What lies between the elements of a source is memory, which others may write.
+/// - A source either begins at `dst`, with elements of the size of the results, one after another, or overlaps no result.
+/// - At least one source of the operation has no [`SAME`], unless the operation is a copy.
+/// - Flags that the function does not take are not set.
 pub type ElementsFn =
     unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize);
 
@@ -145,7 +166,7 @@ pub struct Elements {
     /// The function.
     pub run: ElementsFn,
     /// Whether it takes [`SECONDS`] and [`REVERSED`].
-    pub apart: bool,
+    pub strided: bool,
     /// Elements up to which that is quicker than to hand the work to other threads.
     pub most: usize,
     /// Elements up to which it is quicker alone, even where another thread is awake; more of them may be shared
@@ -166,7 +187,7 @@ pub struct FoldExtents {
     /// Results whose elements are neighbours.
     pub inner: usize,
     /// Elements of memory from one to the next: 1 where they lie one after another, as they do of several results.
-    pub apart: usize,
+    pub step: usize,
 }
 
 impl FoldExtents {
@@ -186,22 +207,21 @@ impl FoldExtents {
 pub trait Device: Send + Sync {
     /// What the device is.
     fn info(&self) -> &DeviceInfo;
+    /// What it can do beyond the minimum, always the same.
+    fn capabilities(&self) -> &Capabilities;
     /// Whether it can run a plan.
     fn supports(&self, plan: &LaunchPlan) -> Support;
-    /// Whether it can run a kernel that a user wrote, watched ([`Watch`](crate::kernel::Watch)) or not.
-    fn supports_kernel(&self, kernel: &Kernel, checked: bool) -> Support;
-    /// Whether it compiles kernels from such a source.
-    fn supports_source(&self, source: Source<'_>) -> Support {
-        Support::No(format!("{}, which the backend `{}` does not take", source.form(), self.info().backend))
-    }
-    /// Compiles the kernels of a source that it takes. Called without a lock of core; takes seconds perhaps.
+    /// Whether it can run a kernel that a user wrote so.
+    fn supports_kernel(&self, kernel: &Kernel, options: LaunchOptions) -> Support;
+    /// Compiles the kernels of a source in one of its languages ([`Capabilities::languages`]). Called without a lock of core;
+    /// takes seconds perhaps.
     ///
     /// # Errors
     /// [`Error::Compilation`] with the compiler's log; what the runtime reports.
     fn compile(&self, source: Source<'_>, options: &str) -> Result<Vec<CompiledKernel>> {
         let _ = options;
-        let help = "ask `supports_source` first";
-        Err(Error::unsupported("source", source.form(), "a form that the device takes", help))
+        let help = "ask `capabilities` for its languages first";
+        Err(Error::unsupported("source", source.language(), "a language that the device takes", help))
     }
     /// How far the result of an operation on a dtype may be from the exact one, in units in the last place, where the
     /// device computes it by functions of its own: 0 for exact and correctly rounded results; of complex numbers, in
@@ -244,18 +264,6 @@ pub trait Device: Send + Sync {
     /// without a runtime does nothing.
     fn settle(&self, deadline: Instant) {
         let _ = deadline;
-    }
-    /// How much may be under way on the device before who submits more waits, unless somebody sets it otherwise.
-    fn backlog(&self) -> Backlog {
-        Backlog::of(self.info())
-    }
-    /// Whether its commands end by themselves, so that they can be waited for when memory or room for more commands is missing.
-    fn ends_commands(&self) -> bool {
-        true
-    }
-    /// Stages of a [`Command::Stages`] that its queues take at most; 1 where they take no such command.
-    fn most_stages(&self) -> usize {
-        1
     }
     /// Calls a function with ranges that make up `0..len`, each once: on the calling thread and, where one is awake to help, on
     /// another of the device; or on all that compute nothing else. It returns when all calls have, and nothing in it waits for
@@ -444,7 +452,7 @@ pub enum Command {
     Launch(Vec<LaunchPlan>),
     /// Passes of which each may read what those of earlier stages write, as one unit with one event; those of one stage do not
     /// depend on each other. No pass writes what another one of any stage writes, nor what one of its own or an earlier stage
-    /// reads. Only for devices that take so many ([`Device::most_stages`]).
+    /// reads. Only for devices that take so many ([`Capabilities::most_stages`]).
     Stages(Vec<Vec<LaunchPlan>>),
     /// A kernel that a user wrote.
     Kernel(Box<KernelLaunch>),

@@ -1,159 +1,29 @@
-//! Kernels in forms of other systems, OpenCL C and SPIR-V: compiled by a device's runtime, known by what that tells of them.
+//! Kernels in languages of other systems, such as OpenCL C and SPIR-V: compiled by a device's runtime, known by what that tells of
+//! them.
 //!
-//! The engine does not read such a form. What a kernel does with the memory that it is given, nobody checks: so a launch is
+//! The engine does not read such a source. What a kernel does with the memory that it is given, nobody checks: so a launch is
 //! `unsafe` ([`SourceKernel::launch`], in `memory/source.rs`), and an array counts as read and written unless its parameter, or the
 //! caller, says that it is only read.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::form::MAX_SPACE_DIMS;
-use super::space::NdRange;
 use crate::array::{Array, UsmArray};
-use crate::backend::{Support, assert_unlocked};
-use crate::dtype::{Dtype, Element};
+use crate::backend::{
+    CompiledKernel, Language, ParameterSpace, Source, SourceKernelInfo, SourceParameter, assert_unlocked,
+};
+use crate::dtype::Element;
 use crate::error::{Error, Result};
-use crate::memory::{UsmMemory, UsmPtr};
+use crate::form::{MAX_SPACE_DIMS, NdRange};
+use crate::memory::UsmMemory;
 use crate::promotion::Weak;
 use crate::runtime::{Device, Queue};
 use crate::scalar::Scalar;
 
 /// Bytes of a source at most: of a text or code beyond it, nothing is read.
 const MOST_BYTES: usize = 1 << 28;
-
-/// What kernels are compiled from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum Source<'a> {
-    /// A text of OpenCL C.
-    OpenClC(&'a str),
-    /// A module of SPIR-V for OpenCL.
-    SpirV(&'a [u8]),
-}
-
-impl Source<'_> {
-    /// `OpenCL C` or `SPIR-V`.
-    #[must_use]
-    pub const fn form(self) -> &'static str {
-        match self {
-            Self::OpenClC(_) => "OpenCL C",
-            Self::SpirV(_) => "SPIR-V",
-        }
-    }
-    /// The text or code.
-    #[must_use]
-    pub const fn bytes(&self) -> &[u8] {
-        match self {
-            Self::OpenClC(text) => text.as_bytes(),
-            Self::SpirV(code) => code,
-        }
-    }
-}
-
-/// What a parameter takes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum ParameterSpace {
-    /// A pointer to memory of the device: an array or USM memory.
-    Global {
-        /// Whether the kernel says that it only reads there (`const`, `constant`).
-        read_only: bool,
-    },
-    /// A pointer to memory that the items of a group share.
-    Local,
-    /// A value, of a dtype where its type is that of a number.
-    Value(Option<Dtype>),
-}
-
-/// A parameter, as the runtime tells it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SourceParameter {
-    /// Its name, where the source has kept it.
-    pub name: String,
-    /// Its type in the source: `float*`, `int`.
-    pub type_name: String,
-    /// What it takes.
-    pub space: ParameterSpace,
-}
-
-/// What a runtime tells of a kernel.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SourceKernelInfo {
-    /// The function's name.
-    pub name: String,
-    /// Number of parameters.
-    pub num_args: usize,
-    /// The parameters, where the runtime tells of them.
-    pub parameters: Option<Vec<SourceParameter>>,
-    /// Items of a group at most.
-    pub work_group_size: usize,
-    /// Extents of a group should be multiples of it.
-    pub preferred_work_group_size_multiple: usize,
-    /// The extents of a group that the source demands, the last one being the fastest.
-    pub compile_work_group_size: Option<[usize; 3]>,
-    /// Bytes of private memory that an item needs at least.
-    pub private_mem_size: u64,
-    /// Bytes of local memory that a group needs, without what arguments add.
-    pub local_mem_size: u64,
-    /// Sub-groups of a group at most; 0 where the runtime does not say.
-    pub max_num_sub_groups: usize,
-    /// Items of a sub-group at most; 0 where the runtime does not say.
-    pub max_sub_group_size: usize,
-    /// Sub-groups of a group that the source demands; 0 where it demands none.
-    pub compile_num_sub_groups: usize,
-    /// Items of a sub-group that the source demands; 0 where it demands none.
-    pub compile_sub_group_size: usize,
-}
-
-/// A kernel as the backend has it that compiled it: what is told of it, and what runs it.
-#[derive(Clone)]
-pub struct CompiledKernel {
-    /// What the runtime tells.
-    pub info: Arc<SourceKernelInfo>,
-    /// What runs it; its backend knows the type.
-    pub handle: Arc<dyn Any + Send + Sync>,
-}
-
-impl fmt::Debug for CompiledKernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CompiledKernel({})", self.info.name)
-    }
-}
-
-/// A launch as a backend takes it, valid: as many arguments as the kernel has parameters, memory is live memory that the
-/// device may access, groups divide the items.
-#[derive(Clone, Debug)]
-pub struct SourceLaunch {
-    /// The kernel, of a device of this backend.
-    pub kernel: CompiledKernel,
-    /// Items along each axis, at least one; the last axis is the fastest.
-    pub global: SmallVec<[usize; 3]>,
-    /// Items of a group along each axis; the runtime chooses where it is not said.
-    pub group: Option<SmallVec<[usize; 3]>>,
-    /// In the order of the parameters.
-    pub arguments: Vec<SourceValue>,
-}
-
-/// An argument as a backend takes it.
-#[derive(Clone, Debug)]
-pub enum SourceValue {
-    /// Memory.
-    Memory {
-        /// Where it begins.
-        ptr: UsmPtr,
-        /// How much of it the kernel may access.
-        bytes: usize,
-        /// Whether it is only read.
-        read_only: bool,
-    },
-    /// A value.
-    Bytes(SmallVec<[u8; 16]>),
-    /// So many bytes of local memory.
-    Local(usize),
-}
 
 /// An argument of a launch.
 #[derive(Clone, Debug)]
@@ -221,10 +91,48 @@ impl SourceArgument<'_> {
             }
             Self::Memory { bytes, .. } => format!("{bytes} bytes of USM memory"),
             Self::Scalar(scalar) => format!("{scalar:?}, of {}", scalar.dtype()),
-            Self::Weak(number) => format!("{number:?}"),
+            Self::Weak(number) => number.to_string(),
             Self::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
             Self::Local(bytes) => format!("{bytes} bytes of local memory"),
         }
+    }
+}
+
+/// Whether code can be what its language says.
+fn check_code(source: Source<'_>) -> Result<()> {
+    let code = source.code();
+    if code.len() > MOST_BYTES {
+        return Err(Error::value("source", code.len(), format!("{MOST_BYTES} bytes at most"), "divide it"));
+    }
+    if source.language().is_text() {
+        source.text()?;
+        return check_no_zero("source", code);
+    }
+    // Words of 32 bits in either order, the first of which is the magic number (SPIR-V 1.6, section 2.3).
+    let magic = [0x0723_0203_u32.to_le_bytes(), 0x0723_0203_u32.to_be_bytes()];
+    let is_module =
+        code.len().is_multiple_of(4) && code.len() >= 20 && magic.iter().any(|magic| code.starts_with(magic));
+    if source.language() == Language::SpirV && !is_module {
+        return Err(Error::value(
+            "spirv",
+            format!("{} bytes that begin with {:02x?}", code.len(), &code[..code.len().min(4)]),
+            "a module of SPIR-V: words of 4 bytes, of which the first is 0x07230203",
+            "pass the contents of a file that a compiler wrote as SPIR-V, not as text",
+        ));
+    }
+    Ok(())
+}
+
+/// A compiler's text ends at a zero byte.
+fn check_no_zero(name: &'static str, text: &[u8]) -> Result<()> {
+    match text.iter().position(|&byte| byte == 0) {
+        None => Ok(()),
+        Some(place) => Err(Error::value(
+            name,
+            format!("a text with a zero byte at {place}"),
+            "a text without zero bytes",
+            "remove it",
+        )),
     }
 }
 
@@ -242,7 +150,7 @@ impl KernelBundle {
     /// [`Error::Compilation`] with the compiler's log; [`Error::Unsupported`] where the device takes no such source;
     /// [`Error::Value`] for a zero byte in one of the texts; what the runtime reports.
     pub fn from_source(queue: &Queue, source: &str, options: &str) -> Result<Self> {
-        Self::compile(queue.device(), Source::OpenClC(source), options)
+        Self::compile(queue, Source::opencl_c(source), options)
     }
 
     /// Compiles a module of SPIR-V for a queue's device.
@@ -250,47 +158,34 @@ impl KernelBundle {
     /// # Errors
     /// As for [`from_source`](Self::from_source); [`Error::Value`] for bytes that are no module.
     pub fn from_spirv(queue: &Queue, code: &[u8], options: &str) -> Result<Self> {
-        // Words of 32 bits in either order, the first of which is the magic number (SPIR-V 1.6, section 2.3).
-        let magic = [0x0723_0203_u32.to_le_bytes(), 0x0723_0203_u32.to_be_bytes()];
-        if !code.len().is_multiple_of(4)
-            || code.len() < 20
-            || !magic.iter().any(|magic| code.starts_with(magic))
-        {
-            return Err(Error::value(
-                "spirv",
-                format!("{} bytes that begin with {:02x?}", code.len(), &code[..code.len().min(4)]),
-                "a module of SPIR-V: words of 4 bytes, of which the first is 0x07230203",
-                "pass the contents of a file that a compiler wrote as SPIR-V, not as text",
-            ));
-        }
-        Self::compile(queue.device(), Source::SpirV(code), options)
+        Self::compile(queue, Source::spirv(code), options)
     }
 
-    fn compile(device: &Device, source: Source<'_>, options: &str) -> Result<Self> {
+    /// Compiles a source in any language that the queue's device takes
+    /// ([`Capabilities::languages`](crate::backend::Capabilities::languages)). `options` are those of its compiler.
+    ///
+    /// # Errors
+    /// [`Error::Compilation`] with the compiler's log; [`Error::Unsupported`] where the device does not take the language;
+    /// [`Error::Value`] for code that is not of its language's form, too long, or options with a zero byte; what the runtime
+    /// reports.
+    pub fn compile(queue: &Queue, source: Source<'_>, options: &str) -> Result<Self> {
         assert_unlocked("a compilation");
-        if let Support::No(reason) = device.backend().supports_source(source) {
+        check_code(source)?;
+        check_no_zero("options", options.as_bytes())?;
+        let (device, language) = (queue.device(), source.language());
+        let languages = &device.capabilities().languages;
+        if !languages.contains(&language) {
+            let known: Vec<&str> = languages.iter().map(|language| language.name()).collect();
             return Err(Error::unsupported(
                 "source",
-                reason,
-                format!("a form that {device} compiles"),
-                "use a queue of a device of OpenCL, or write the kernel for the engine (`kernel::KernelBuilder`), which runs on \
-                 every device",
+                language,
+                match known.as_slice() {
+                    [] => format!("no source at all, as {device} compiles none"),
+                    known => format!("{}, which {device} compiles", known.join(" or ")),
+                },
+                "use a queue of a device that compiles this language, or write the kernel for the engine \
+                 (`kernel::KernelBuilder`), which runs on every device",
             ));
-        }
-        let texts = [("options", options.as_bytes()), ("source", source.bytes())];
-        for (name, text) in texts.into_iter().take(if matches!(source, Source::OpenClC(_)) { 2 } else { 1 }) {
-            if let Some(place) = text.iter().position(|&byte| byte == 0) {
-                return Err(Error::value(
-                    name,
-                    format!("a text with a zero byte at {place}"),
-                    "a text without zero bytes",
-                    "remove it",
-                ));
-            }
-        }
-        if source.bytes().len() > MOST_BYTES {
-            let len = source.bytes().len();
-            return Err(Error::value("source", len, format!("{MOST_BYTES} bytes at most"), "divide it"));
         }
         let kernels = device.backend().compile(source, options)?;
         Ok(Self { device: device.clone(), kernels: kernels.into() })

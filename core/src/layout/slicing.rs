@@ -224,6 +224,25 @@ impl Layout {
         Self::from_parts(&shape, self.strides(), offset)
     }
 
+    /// Where in the allocation the element at a place is, in elements: one number for each dimension, negative ones from the
+    /// end. `None` for a place outside.
+    #[inline]
+    pub(crate) fn place_of(&self, index: &[isize]) -> Option<usize> {
+        if index.len() != self.ndim() {
+            return None;
+        }
+        let mut place = self.offset().cast_signed();
+        for ((&index, &extent), &stride) in index.iter().zip(self.shape()).zip(self.strides()) {
+            let index = if index < 0 { index.checked_add_unsigned(extent)? } else { index };
+            if index < 0 || index >= extent.cast_signed() {
+                return None;
+            }
+            // Within the allocation, as the layout is.
+            place += index * stride;
+        }
+        (!self.is_empty()).then_some(place.cast_unsigned())
+    }
+
     /// The elements that `items` select, by NumPy's rules of basic indexing. Dimensions without an item are taken
     /// whole.
     ///

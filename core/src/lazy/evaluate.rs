@@ -283,7 +283,7 @@ fn submit_stages(
         return submit_plans(queue, stages.pop().unwrap_or_default(), accesses, depends, batch);
     }
     stages.iter().try_for_each(|plans| check_support(queue, plans))?;
-    debug_assert!(stages.len() <= queue.device().backend().most_stages(), "the device takes no more");
+    debug_assert!(stages.len() <= queue.device().capabilities().most_stages, "the device takes no more");
     schedule::launch_stages(queue, stages, accesses, depends, batch)
 }
 

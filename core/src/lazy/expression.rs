@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 use super::UsmArray;
 use super::evaluate::{Before, flush_locked, flush_own_readers};
 use super::plan::{Input, Placed};
-use super::{Node, Recorded, Source, Work};
+use super::size::{Graph, Size};
+use super::{Node, Recorded, Source, Work, is_first};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
@@ -16,7 +17,7 @@ use crate::memory::allocation::Allocation;
 use crate::memory::schedule::Batch;
 use crate::memory::track::{Mode, Region};
 use crate::ops::Op;
-use crate::program::{Arg, MAX_OUTPUTS, ProgramBuilder};
+use crate::program::{Arg, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, ProgramBuilder};
 use crate::routes::{self, Route};
 use crate::runtime::Queue;
 
@@ -69,7 +70,7 @@ pub(super) fn settle(
 ) -> Result<Settled> {
     loop {
         // What stages write is memory of their own.
-        let stages = overwritten.is_none() && queue.device().backend().most_stages() > 1;
+        let stages = overwritten.is_none() && queue.device().capabilities().most_stages > 1;
         let folds = stages.then(SmallVec::new);
         let mut settled =
             Settled { references: ByNode::new(), below: ByNode::new(), held: Vec::new(), reduction, folds };
@@ -85,6 +86,9 @@ pub(super) fn settle(
         }
         if obstacles.is_empty() && (settled.couples(root) || settled.outlives()) {
             obstacles.extend(settled.folds.take().into_iter().flatten());
+        }
+        if obstacles.is_empty() {
+            obstacles.extend(settled.excess(root));
         }
         if obstacles.is_empty() {
             return Ok(settled);
@@ -123,6 +127,23 @@ impl Settled {
         }
     }
 
+    /// What has to be computed before, where the expression is more than a program takes: arrays that were one while what they are
+    /// computed from was recorded, too, are several when it is not.
+    fn excess(&self, root: &Recorded) -> Option<Arc<Node>> {
+        // So few have at most 15 arrays and 20 steps.
+        if self.references.0.len() <= 4 {
+            return None;
+        }
+        // A conversion of the result may come.
+        let most = Size { steps: MAX_STEPS - 1, leaves: MAX_INPUTS };
+        let graph = Graph::of(root);
+        if graph.size().fits(most) {
+            return None;
+        }
+        let pending = root.arrays().filter_map(|array| array.elements().pending());
+        graph.cut(most).or_else(|| pending.max_by_key(|node| node.size.steps).cloned())
+    }
+
     /// A pending reduction, of an expression, that is read becomes an earlier stage, where it is none yet.
     fn take_along(&mut self, node: &Arc<Node>, recorded: &Recorded) {
         let Some(folds) = &mut self.folds else { return };
@@ -151,16 +172,19 @@ impl Settled {
     /// recorded, and needs what it reads.
     fn outlives(&self) -> bool {
         let folds = self.folds.as_deref().unwrap_or_default();
-        folds.iter().any(|fold| fold.work().as_ref().is_some_and(|work| self.is_held_below(work.recorded())))
+        let mut seen = SmallVec::new();
+        folds.iter().any(|fold| {
+            fold.work().as_ref().is_some_and(|work| self.is_held_below(work.recorded(), &mut seen))
+        })
     }
 
-    fn is_held_below(&self, recorded: &Recorded) -> bool {
+    fn is_held_below(&self, recorded: &Recorded, seen: &mut SmallVec<[*const Node; 8]>) -> bool {
         recorded.arrays().any(|array| {
             let node = array.elements().pending().filter(|node| self.references.get(node).is_none());
-            node.is_some_and(|node| match &*node.work() {
+            node.filter(|node| is_first(seen, node)).is_some_and(|node| match &*node.work() {
                 Some(Work::Map(inner)) => {
                     let below = self.below.get(node).copied().unwrap_or_default();
-                    Arc::strong_count(node) > below || self.is_held_below(inner)
+                    Arc::strong_count(node) > below || self.is_held_below(inner, seen)
                 }
                 _ => false,
             })
@@ -173,7 +197,7 @@ impl Settled {
         let folds = self.folds.as_deref().unwrap_or_default();
         let reads = |recorded: &Recorded| {
             let mut memories = Vec::new();
-            written_now(recorded, &mut memories);
+            written_now(recorded, &mut memories, &mut SmallVec::new());
             memories
         };
         let of_folds: Vec<_> =
@@ -187,7 +211,7 @@ impl Settled {
     /// none, those that were computed on the way before.
     fn find_held(&mut self, root: &Recorded, obstacles: &mut Vec<Arc<Node>>) {
         let mut held: Vec<Arc<Node>> = Vec::new();
-        self.collect_held(root, &mut held);
+        self.collect_held(root, &mut held, &mut SmallVec::new());
         for (number, node) in held.into_iter().enumerate() {
             let keep = match self.reduction {
                 true => !node.peeked.load(Ordering::Relaxed),
@@ -201,17 +225,25 @@ impl Settled {
         }
     }
 
-    fn collect_held(&self, recorded: &Recorded, held: &mut Vec<Arc<Node>>) {
+    fn collect_held(
+        &self,
+        recorded: &Recorded,
+        held: &mut Vec<Arc<Node>>,
+        seen: &mut SmallVec<[*const Node; 8]>,
+    ) {
         for array in recorded.arrays() {
             let pending = array.elements().pending();
             let Some(node) = pending.filter(|node| self.references.get(node).is_some()) else {
                 continue;
             };
-            if self.is_held(node) && !held.iter().any(|h| Arc::ptr_eq(h, node)) {
+            if !is_first(seen, node) {
+                continue;
+            }
+            if self.is_held(node) {
                 held.push(Arc::clone(node));
             }
             if let Some(Work::Map(inner)) = &*node.work() {
-                self.collect_held(inner, held);
+                self.collect_held(inner, held, seen);
             }
         }
     }
@@ -223,7 +255,7 @@ impl Settled {
 }
 
 /// The memory that an expression reads and that is still being written, or whose writing failed.
-fn written_now(recorded: &Recorded, to: &mut Vec<*const Allocation>) {
+fn written_now(recorded: &Recorded, to: &mut Vec<*const Allocation>, seen: &mut SmallVec<[*const Node; 8]>) {
     for array in recorded.arrays() {
         if let Some(memory) = array.elements().get_memory() {
             let (region, mut waits) = (Region::of(array.layout(), array.dtype().size()), Vec::new());
@@ -232,9 +264,10 @@ fn written_now(recorded: &Recorded, to: &mut Vec<*const Allocation>) {
                 to.push(Arc::as_ptr(memory));
             }
         } else if let Some(node) = array.elements().pending()
+            && is_first(seen, node)
             && let Some(Work::Map(inner)) = &*node.work()
         {
-            written_now(inner, to);
+            written_now(inner, to, seen);
         }
     }
 }

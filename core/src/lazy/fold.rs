@@ -5,7 +5,8 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::evaluate::{Before, Evaluated, evaluate_fold, reduce, submit};
-use super::{Elements, Node, Recorded, UsmArray, Work, for_each_node, immediate};
+use super::size::Size;
+use super::{Elements, Node, Recorded, UsmArray, Work, for_each_node, immediate, is_first};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Dims;
@@ -76,7 +77,7 @@ pub(crate) fn fold(queue: &Queue, kind: UsmKind, recorded: Recorded, folding: Fo
         true => node.flush().map(drop),
         false => Ok(()),
     });
-    let node = Node::new(queue, kind, Work::Fold(recorded, folding), [0, 1]);
+    let node = Node::new(queue, kind, Work::Fold(recorded, folding), Size { steps: 0, leaves: 1 });
     node.register();
     Ok(Elements::Recorded(node))
 }
@@ -92,19 +93,26 @@ fn large(recorded: &Recorded) -> Option<&UsmArray> {
 /// wait with them; these are collected.
 fn awaits(queue: &Queue, recorded: &Recorded, awaited: &mut SmallVec<[*const Node; 4]>) -> bool {
     let large = recorded.layout.len().saturating_mul(recorded.dtype.size()) >= WAITING_BYTES;
-    let takes = queue.device().backend().most_stages() > 2;
-    large && takes && collect_folds(recorded, awaited) && !awaited.is_empty()
+    let takes = queue.device().capabilities().most_stages > 2;
+    large && takes && collect_folds(recorded, awaited, &mut SmallVec::new()) && !awaited.is_empty()
 }
 
 /// Collects the pending reductions that an expression reads. Whether all are of arrays in memory, and none of the memory that the
 /// expression reads is known outside.
-fn collect_folds(recorded: &Recorded, to: &mut SmallVec<[*const Node; 4]>) -> bool {
+fn collect_folds(
+    recorded: &Recorded,
+    to: &mut SmallVec<[*const Node; 4]>,
+    seen: &mut SmallVec<[*const Node; 8]>,
+) -> bool {
     recorded.arrays().all(|array| {
         let Some(node) = array.elements().pending() else {
             return array.elements().get_memory().is_some_and(|memory| !memory.is_exported());
         };
+        if !is_first(seen, node) {
+            return true;
+        }
         match &*node.work() {
-            Some(Work::Map(inner)) => collect_folds(inner, to),
+            Some(Work::Map(inner)) => collect_folds(inner, to, seen),
             Some(work @ Work::Fold(..)) => {
                 to.push(Arc::as_ptr(node));
                 work.is_of_memory()
@@ -119,7 +127,7 @@ impl Node {
     /// Whether it is a reduction. Told without its work, which who looks for reductions may have locked, as that of an
     /// elementwise operation.
     pub(super) fn is_fold(&self) -> bool {
-        self.steps == 0
+        self.size.steps == 0
     }
 
     /// Whether it, a pending reduction, is one of an array over these axes.

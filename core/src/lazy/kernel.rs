@@ -10,7 +10,7 @@ use super::plan::Placed;
 use crate::backend::Support;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, KernelArgument, KernelLaunch, Object, Space};
+use crate::form::{Kernel, KernelArgument, KernelLaunch, LaunchOptions, Object, Space};
 use crate::memory::allocation::Allocation;
 use crate::memory::schedule::{self, Access, Batch};
 use crate::memory::track::Mode;
@@ -24,7 +24,7 @@ pub(crate) enum Bound<'a> {
     Local(Dtype, SmallVec<[usize; 4]>),
 }
 
-/// Submits a launch behind whatever accesses its memory now, and behind the events named. What is written of an array need
+/// Submits a launch, with what is known of its end ([`KernelLaunch::ends`]), behind whatever accesses its memory now, and behind the events named. What is written of an array need
 /// not be all of it, so what was written before counts as read.
 ///
 /// # Errors
@@ -34,10 +34,10 @@ pub(crate) fn launch_kernel(
     kernel: &Kernel,
     space: Space,
     bound: &[Bound<'_>],
-    checked: bool,
+    (options, ends): (LaunchOptions, bool),
     depends: &[Event],
 ) -> Result<Event> {
-    if let Support::No(reason) = queue.device().backend().supports_kernel(kernel, checked) {
+    if let Support::No(reason) = queue.device().backend().supports_kernel(kernel, options) {
         return Err(Error::unsupported(
             "kernel",
             reason,
@@ -76,7 +76,9 @@ pub(crate) fn launch_kernel(
                 _ => schedule::barrier_in(queue, depends, batch),
             };
         }
-        let launch = KernelLaunch { kernel: kernel.clone(), space, arguments: arguments.clone(), checked };
+        let LaunchOptions { checked, time_limit } = options;
+        let (kernel, arguments) = (kernel.clone(), arguments.clone());
+        let launch = KernelLaunch { kernel, space, arguments, checked, time_limit, ends };
         schedule::launch_kernel(queue, launch, &accesses, depends, batch)
     })
 }

@@ -26,6 +26,7 @@ pub(crate) mod immediate;
 mod kernel;
 mod pass;
 mod plan;
+mod size;
 mod usm_array;
 
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
@@ -55,6 +56,8 @@ use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
 use crate::scalar::Scalar;
 use crate::sync::{Mutex, MutexGuard};
+
+use size::{Graph, Size};
 
 /// Operations that a recorded expression has at most before its operands are flushed, with the conversions of their operands: a
 /// program has room for a few more, of its result.
@@ -134,8 +137,10 @@ impl Elements {
     /// Notes that a reduction has computed pending elements on the way, with those that they are computed from.
     pub(crate) fn note_peek(&self) {
         if let Some(node) = self.pending() {
-            node.peeked.store(true, Ordering::Relaxed);
-            if let Some(Work::Map(recorded)) = &*node.work() {
+            // What it is computed from was noted with it.
+            if !node.peeked.swap(true, Ordering::Relaxed)
+                && let Some(Work::Map(recorded)) = &*node.work()
+            {
                 recorded.arrays().for_each(|array| array.elements().note_peek());
             }
         }
@@ -176,9 +181,8 @@ pub(crate) struct Node {
     work: Mutex<Option<Work>>,
     kind: UsmKind,
     queue: Queue,
-    /// Operations of the expression; none of a reduction, which is one leaf to who reads it.
-    steps: usize,
-    leaves: usize,
+    /// Of the expression; without a step of a reduction, which is one leaf to who reads it.
+    size: Size,
     /// Recorded nodes that read this one and were recorded before it had memory; then they are the allocation's. The
     /// memory is set under this lock, so that none falls between.
     readers: PendingList,
@@ -305,31 +309,15 @@ impl Node {
         kind: UsmKind,
         recorded: Recorded,
     ) -> Result<Elements> {
-        let mut operands: SmallVec<[&Elements; 3]> = recorded.arrays().map(UsmArray::elements).collect();
-        // The longest first.
-        operands.sort_by_key(|elements| std::cmp::Reverse(elements.pending().map_or(0, |node| node.steps)));
-        let own = recorded.steps();
-        let size = |operands: &[&Elements]| {
-            operands.iter().fold((own, 0), |(steps, leaves), elements| match elements.pending() {
-                Some(node) => (steps + node.steps, leaves + node.leaves),
-                None => (steps, leaves + 1),
-            })
-        };
-        let (mut steps, mut leaves) = size(&operands);
-        for elements in &operands {
-            if steps <= MAX_RECORDED_STEPS && leaves <= MAX_RECORDED_LEAVES {
-                break;
-            }
-            elements.memory()?;
-            (steps, leaves) = size(&operands);
-        }
+        let size = fit(&recorded, Size::RECORDED)?;
+        let operands: SmallVec<[&Elements; 3]> = recorded.arrays().map(UsmArray::elements).collect();
         let memories: SmallVec<[Arc<Allocation>; 3]> =
             operands.iter().filter_map(|elements| elements.get_memory().cloned()).collect();
         let exported = memories.iter().any(|m| m.is_exported());
         let bytes = recorded.layout.len() * recorded.out.size();
         let eager = exported || (memories.len() == operands.len() && bytes <= eager_bytes);
         drop(operands);
-        let node = Self::new(queue, kind, Work::Map(recorded), [steps, leaves]);
+        let node = Self::new(queue, kind, Work::Map(recorded), size);
         if eager {
             let event = node.flush()?;
             if let (true, Some(event)) = (exported, event) {
@@ -341,15 +329,14 @@ impl Node {
         Ok(Elements::Recorded(node))
     }
 
-    /// A node of so many operations and arrays.
-    fn new(queue: &Queue, kind: UsmKind, work: Work, [steps, leaves]: [usize; 2]) -> Arc<Self> {
+    /// A node of an expression of a size.
+    fn new(queue: &Queue, kind: UsmKind, work: Work, size: Size) -> Arc<Self> {
         Arc::new(Self {
             memory: OnceLock::new(),
             work: Mutex::new(Some(work)),
             kind,
             queue: queue.clone(),
-            steps,
-            leaves,
+            size,
             readers: PendingList::default(),
             peeked: AtomicBool::new(false),
             computing: AtomicBool::new(false),
@@ -475,6 +462,45 @@ impl Node {
         }
         Ok(true)
     }
+}
+
+/// Whether a node is seen for the first time: an expression that uses some of its nodes twice has more paths than nodes.
+fn is_first(seen: &mut SmallVec<[*const Node; 8]>, node: &Arc<Node>) -> bool {
+    let first = !seen.contains(&Arc::as_ptr(node));
+    if first {
+        seen.push(Arc::as_ptr(node));
+    }
+    first
+}
+
+/// Computes operands, or what they are computed from, until an operation above them is no larger than `most`: what it is then.
+fn fit(recorded: &Recorded, most: Size) -> Result<Size> {
+    let size = Size::at_most(recorded);
+    if size.fits(most) {
+        return Ok(size);
+    }
+    let cut = {
+        let graph = Graph::of(recorded);
+        match graph.size() {
+            size if size.fits(most) => return Ok(size),
+            _ => graph.cut(most),
+        }
+    };
+    if let Some(node) = cut {
+        node.flush()?;
+    } else {
+        let mut operands: SmallVec<[&Elements; 3]> = recorded.arrays().map(UsmArray::elements).collect();
+        // The longest first.
+        operands
+            .sort_by_key(|elements| std::cmp::Reverse(elements.pending().map_or(0, |node| node.size.steps)));
+        for elements in operands {
+            elements.memory()?;
+            if Graph::of(recorded).size().fits(most) {
+                break;
+            }
+        }
+    }
+    Ok(Graph::of(recorded).size())
 }
 
 impl Pending for Node {

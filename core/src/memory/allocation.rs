@@ -4,19 +4,20 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
+use super::lease::Lease;
 use super::mapping::Mapping;
 use super::pending::PendingList;
 use super::pool::Block;
 use super::registry::{self, SET_ASIDE};
 use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked, wait_while};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
-use crate::backend::{Aspect, RawAllocation, when_all};
+use crate::backend::{RawAllocation, when_all};
 use crate::error::{Error, Result};
 use crate::fault::{self, Site};
 use crate::layout::{self, Layout};
 use crate::runtime::Device;
 use crate::sync::primitives::Mutex;
-use crate::sync::primitives::atomic::{AtomicU8, Ordering, fence};
+use crate::sync::primitives::atomic::{AtomicU32, Ordering, fence};
 use crate::sync::{assert_unlocked, defer};
 
 /// Frees foreign memory; called once, when the last owner is gone and no work is pending. It must not block.
@@ -44,20 +45,24 @@ struct Lent {
 enum Place {
     /// In none that is known; its number in the registry.
     Elsewhere(usize),
-    /// In another allocation, whose address was handed out and has come back. That one is no part of a third.
-    Part(Arc<Allocation>),
+    /// In another allocation, whose address was handed out and has come back, and which is lent as long. That one is no part of
+    /// a third.
+    Part(Lease),
 }
 
-/// The address is known outside, so that work is never left pending.
-const EXPORTED: u8 = 1;
+/// The address is known outside for good, so that work is never left pending.
+const EXPORTED: u32 = 1;
 /// Nothing may write to it.
-const READ_ONLY: u8 = 2;
+const READ_ONLY: u32 = 2;
 /// The address was handed out, and may come back.
-const HANDED_OUT: u8 = 4;
+const HANDED_OUT: u32 = 4;
 /// It is a part of another allocation.
-const PART: u8 = 8;
+const PART: u32 = 8;
 /// It is a file's.
-const MAPPED: u8 = 16;
+const MAPPED: u32 = 16;
+/// One lease that is open; the bits above count them.
+const LEASE: u32 = 1 << 8;
+const LEASES: u32 = !(LEASE - 1);
 
 /// One USM allocation. It lives until its last owner is gone *and* the work that was submitted on it is done.
 pub(crate) struct Allocation {
@@ -70,7 +75,7 @@ pub(crate) struct Allocation {
     /// Recorded work that has not been submitted and reads this memory.
     pub(crate) pending_reads: PendingList,
     /// What others may do with it and know of it; 0 for most.
-    marks: AtomicU8,
+    marks: AtomicU32,
 }
 
 impl Allocation {
@@ -142,12 +147,12 @@ impl Allocation {
         kind: UsmKind,
         ptr: UsmPtr,
         bytes: usize,
-        whole: Option<Arc<Self>>,
+        whole: Option<Lease>,
         deleter: Option<Deleter>,
     ) -> Arc<Self> {
         let (place, part) = match whole {
             Some(whole) => {
-                let mapped = whole.marks.load(Ordering::Acquire) & MAPPED;
+                let mapped = whole.allocation().marks.load(Ordering::Acquire) & MAPPED;
                 (Place::Part(whole), PART | mapped)
             }
             None => {
@@ -177,7 +182,7 @@ impl Allocation {
         kind: UsmKind,
         device: &Device,
         owner: Owner,
-        marks: u8,
+        marks: u32,
     ) -> Arc<Self> {
         Arc::new(Self {
             ptr,
@@ -187,7 +192,7 @@ impl Allocation {
             owner,
             track: Tracked::default(),
             pending_reads: PendingList::default(),
-            marks: AtomicU8::new(marks),
+            marks: AtomicU32::new(marks),
         })
     }
 
@@ -230,7 +235,7 @@ impl Allocation {
     fn whole(&self) -> Option<&Arc<Self>> {
         match &self.owner {
             Owner::Foreign(lent) => match &lent.place {
-                Place::Part(whole) => Some(whole),
+                Place::Part(whole) => Some(whole.allocation()),
                 Place::Elsewhere(_) => None,
             },
             _ => None,
@@ -242,23 +247,43 @@ impl Allocation {
     }
 
     #[inline]
-    fn marked(&self, mark: u8) -> bool {
+    fn marked(&self, mark: u32) -> bool {
         self.marks.load(Ordering::Acquire) & mark != 0
     }
 
     /// Whether others know the address or may forbid something: it is more than memory of an array.
     #[inline]
     pub(super) fn is_marked(&self) -> bool {
-        self.marked(u8::MAX)
+        self.marked(u32::MAX)
     }
 
-    /// Whether the pointer is known outside: then work on it is never left pending.
+    /// Whether the pointer is known outside, for good or while it is lent: then work on it is never left pending.
     #[inline]
     pub(crate) fn is_exported(&self) -> bool {
-        self.marked(EXPORTED)
+        self.marked(EXPORTED | LEASES)
     }
     pub(crate) fn mark_exported(&self) {
         self.marks.fetch_or(EXPORTED, Ordering::AcqRel);
+    }
+
+    /// Counts one more lease. Whether it is counted, for of too many the memory is known outside for good; and whether it was known
+    /// outside before.
+    pub(super) fn begin_lease(&self) -> (bool, bool) {
+        let counted = self.marks.fetch_update(Ordering::AcqRel, Ordering::Acquire, |marks| {
+            // The last number is never reached, so that none overflows.
+            (marks < LEASES - LEASE).then(|| marks + LEASE)
+        });
+        match counted {
+            Ok(before) => (true, before & (EXPORTED | LEASES) != 0),
+            Err(_) => {
+                self.mark_exported();
+                (false, true)
+            }
+        }
+    }
+    /// After all that the borrower did, and before what is recorded from now on.
+    pub(super) fn end_lease(&self) {
+        self.marks.fetch_sub(LEASE, Ordering::AcqRel);
     }
 
     /// Notes that somebody outside is given the address: who brings it back gets a part of this allocation, which keeps it.
@@ -397,9 +422,8 @@ impl Drop for Allocation {
         let events = self.track.get_mut().unfinished();
         let owner = match std::mem::replace(&mut self.owner, Owner::Gone) {
             Owner::Pool(block) if events.is_empty() => return self.device.pool().release(block),
-            // The host's events call back at little cost; a runtime's callback costs more than a small kernel.
             Owner::Pool(block)
-                if self.device.is_registered() && !self.device.info().has(Aspect::HostDebuggable) =>
+                if self.device.is_registered() && !self.device.capabilities().cheap_callbacks =>
             {
                 return self.device.pool().retire(block, events);
             }

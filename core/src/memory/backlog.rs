@@ -2,7 +2,7 @@
 //!
 //! A command counts from its submission until it is terminal. Who submits beyond the bound waits for the oldest command of
 //! the device. That is right for whatever ends by itself. A host task may wait for the program to go on, and so may all that
-//! is behind one, and whatever a device says it does not end ([`Device::ends_commands`](crate::backend::Device::ends_commands)):
+//! is behind one, and whatever a device says it does not end ([`Capabilities::ends_commands`](crate::backend::Capabilities::ends_commands)):
 //! such commands are *open*, and are waited for a moment only.
 
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::backend::{Backlog, Event, Wait, wait};
+use crate::backend::{Backlog, Event, Wait, wait_for};
 use crate::runtime::Queue;
 use crate::sync::{Home, assert_unlocked, is_left_behind};
 use crate::sync::{Mutex, MutexGuard};
@@ -21,6 +21,9 @@ const PRUNE_LEN: usize = 32;
 const FEW: usize = 2;
 /// How long an open command is waited for, once: afterwards it is known to wait for somebody.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
+/// How long the oldest command is waited for before it is looked whether others have ended meanwhile: it may go on for ever, and
+/// they need not wait for it.
+const SLICE: Duration = Duration::from_millis(10);
 
 /// The commands under way on a device.
 pub(crate) struct UnderWay(Mutex<State>);
@@ -32,6 +35,8 @@ struct State {
     bound: Backlog,
     /// An open command that was waited for in vain.
     stuck: Option<Arc<dyn Event>>,
+    /// Another one that was, which may go on for ever: those behind it are waited for next.
+    slow: Option<Arc<dyn Event>>,
     /// The process of the commands.
     home: Home,
     /// Queues of which a fork left commands behind, until somebody is told.
@@ -68,6 +73,21 @@ impl State {
             !ended
         });
         self.prune_at = PRUNE_LEN.max(2 * self.commands.len());
+        self.slow.take_if(|slow| slow.status().is_terminal());
+    }
+
+    /// The command of an event, if it ends by itself.
+    fn closed(&self, event: &Arc<dyn Event>) -> Option<&Command> {
+        self.commands.iter().rev().find(|command| Arc::ptr_eq(&command.event, event) && !command.is_open)
+    }
+
+    /// The next command to wait for of those that end by themselves: the oldest, or the next behind one that does not end soon.
+    fn next_closed(&self) -> Option<&Command> {
+        let is_slow =
+            |command: &Command| self.slow.as_ref().is_some_and(|slow| Arc::ptr_eq(slow, &command.event));
+        let behind = self.commands.iter().position(is_slow).map_or(0, |at| at + 1);
+        let closed = |command: &&Command| !command.is_open;
+        self.commands.iter().skip(behind).find(closed).or_else(|| self.commands.iter().find(closed))
     }
 
     /// Whether too much is under way, as far as it is known.
@@ -85,6 +105,7 @@ impl UnderWay {
             prune_at: PRUNE_LEN,
             bound,
             stuck: None,
+            slow: None,
             home: Home::here(),
             left_behind: Vec::new(),
         }))
@@ -119,7 +140,7 @@ impl UnderWay {
 
     pub(crate) fn set_bound(&self, bound: Backlog) {
         self.lock().bound = bound;
-        self.pace();
+        self.pace(&[]);
     }
 
     /// Commands that are not terminal, and the bytes that they touch.
@@ -134,7 +155,7 @@ impl UnderWay {
         if is_open {
             OPEN.add(&event);
         }
-        let is_open = is_open || !queue.device().backend().ends_commands();
+        let is_open = is_open || !queue.device().capabilities().ends_commands;
         let mut state = self.lock();
         if state.commands.len() >= state.prune_at {
             state.prune();
@@ -154,9 +175,14 @@ impl UnderWay {
             .collect()
     }
 
-    /// Waits until no more is under way than may be.
-    pub(crate) fn pace(&self) {
+    /// Waits until no more is under way than may be, or until what the caller has added is over: what then is too much does not
+    /// end, and the caller does not wait for it.
+    pub(crate) fn pace(&self, own: &[Arc<dyn Event>]) {
         loop {
+            let unfinished = own.iter().find(|event| !event.status().is_terminal());
+            if unfinished.is_none() && !own.is_empty() {
+                return;
+            }
             let (event, is_open) = {
                 let mut state = self.lock();
                 if !state.is_full() {
@@ -167,21 +193,22 @@ impl UnderWay {
                     return;
                 }
                 // There are more than none.
-                let closed = state.commands.iter().find(|command| !command.is_open);
-                let Some(next) = closed.or(state.commands.front()) else { return };
+                let own = unfinished.filter(|_| state.slow.is_some()).and_then(|own| state.closed(own));
+                let Some(next) = own.or(state.next_closed()).or(state.commands.front()) else { return };
                 if next.is_open && state.stuck.as_ref().is_some_and(|stuck| Arc::ptr_eq(stuck, &next.event)) {
                     return;
                 }
                 (Arc::clone(&next.event), next.is_open)
             };
             assert_unlocked("a wait");
-            let ended = if is_open { event.wait_timeout(PATIENCE) } else { wait(&*event).map(|()| true) };
+            let ended = if is_open { event.wait_timeout(PATIENCE) } else { wait_for(&*event, SLICE) };
             match ended {
                 Ok(true) => {}
-                Ok(false) => {
+                Ok(false) if is_open => {
                     self.lock().stuck = Some(event);
                     return;
                 }
+                Ok(false) => self.lock().slow = Some(event),
                 // A failure is its command's; who is interrupted waits no longer.
                 Err(_) if event.status().is_terminal() => {}
                 Err(_) => return,
@@ -189,18 +216,33 @@ impl UnderWay {
         }
     }
 
-    /// Waits for the oldest command that ends by itself. Whether there was one.
+    /// Waits until one of the commands that end by themselves has ended: the oldest, or another one before it. Whether one has.
     pub(crate) fn wait_for_one(&self) -> bool {
-        let oldest = {
+        let closed = |state: &State| state.commands.iter().filter(|command| !command.is_open).count();
+        let mut known = {
             let mut state = self.lock();
             state.prune();
-            state.commands.iter().find(|command| !command.is_open).map(|command| Arc::clone(&command.event))
+            closed(&state)
         };
         assert_unlocked("a wait");
-        oldest.is_some_and(|event| {
-            let _ = wait(&*event);
-            event.status().is_terminal()
-        })
+        loop {
+            let next = {
+                let mut state = self.lock();
+                state.prune();
+                let left = closed(&state);
+                if left < known {
+                    return true;
+                }
+                known = left;
+                state.next_closed().map(|command| Arc::clone(&command.event))
+            };
+            let Some(event) = next else { return false };
+            match wait_for(&*event, SLICE) {
+                Ok(false) => self.lock().slow = Some(event),
+                Err(_) if !event.status().is_terminal() => return false,
+                _ => {}
+            }
+        }
     }
 }
 

@@ -9,9 +9,10 @@ use std::ops::{Index, Range};
 use std::sync::Arc;
 
 use super::allocation::Allocation;
+use super::immediate::fresh_memory;
 use super::track::{Mode, Opening, Refusal, Region, Span};
-use super::{UsmPtr, heap};
-use crate::backend::{self, UsmSupport};
+use super::{BLOCK_ALIGN_BYTES, UsmPtr, heap};
+use crate::backend::{self, HostAccess};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Indices, Layout};
@@ -42,7 +43,7 @@ impl Loan {
         }
         // Memory that is mapped comes and goes by ranges of bytes, with what lies between the elements.
         let device = allocation.device();
-        let in_ranges = device.info().usm(allocation.kind()) == UsmSupport::SvmCoarse;
+        let in_ranges = device.capabilities().host_access(allocation.kind()) == HostAccess::Mapped;
         let bytes = Region::bytes(region.range());
         let region = if in_ranges { &bytes } else { region };
         loop {
@@ -99,12 +100,14 @@ impl Drop for Loan {
 /// Bytes at most that are read while their memory is held, instead of through a loan.
 const HELD_BYTES: usize = 256;
 
+/// Bytes of an element, at most.
+const MAX_ELEMENT_BYTES: usize = 16;
+
 /// Copies a few bytes of memory that is the host's own out, from `offset` on, where nothing is under way on it. Whether that
 /// was so.
 pub(crate) fn read_at_once(allocation: &Allocation, offset: usize, out: &mut [u8]) -> bool {
     assert!(offset + out.len() <= allocation.bytes(), "the caller has checked the range");
-    let native = allocation.device().info().usm(allocation.kind()) == UsmSupport::Native;
-    if !native || !allocation.kind().host_accessible() || out.len() > HELD_BYTES {
+    if !allocation.device().shows_directly(allocation.kind()) || out.len() > HELD_BYTES {
         return false;
     }
     let (held, locked) = match allocation.hold_idle(Mode::Read) {
@@ -123,6 +126,31 @@ pub(crate) fn read_at_once(allocation: &Allocation, offset: usize, out: &mut [u8
     unsafe { std::ptr::copy_nonoverlapping(source, out.as_mut_ptr(), out.len()) };
     drop((held, locked));
     true
+}
+
+/// An element of so many bytes, from `offset` on, in memory of its own of the same kind. `None` where that is not possible at once, as
+/// for [`read_at_once`], or there is no memory without waiting.
+///
+/// # Errors
+/// What the allocation reports, but that there is none left.
+#[inline]
+pub(crate) fn element_at_once(
+    allocation: &Allocation,
+    offset: usize,
+    bytes: usize,
+) -> Result<Option<Arc<Allocation>>> {
+    let mut element = [0; MAX_ELEMENT_BYTES];
+    let element = &mut element[..bytes];
+    if !read_at_once(allocation, offset, element) {
+        return Ok(None);
+    }
+    let own = fresh_memory(allocation.device(), allocation.kind(), bytes, BLOCK_ALIGN_BYTES)?;
+    if let Some(own) = &own {
+        // SAFETY: memory of so many bytes that was just allocated, so that nobody else has it, of a device and kind that are the
+        // host's own (`read_at_once` has found so). `element` is a distinct Rust slice.
+        unsafe { std::ptr::copy_nonoverlapping(element.as_ptr(), own.ptr().as_ptr(), bytes) };
+    }
+    Ok(own)
 }
 
 /// Copies bytes of host-accessible memory out, from `offset` on.

@@ -101,7 +101,8 @@ use std::fmt;
 use std::io;
 
 use super::UsmMemory;
-use super::mapping::{Backing, MapMode, check_queue};
+use super::mapping::{Backing, MapMode, not_of_process};
+use crate::backend::Interprocess;
 use crate::error::{Error, Result};
 use crate::runtime::Queue;
 
@@ -230,6 +231,14 @@ fn unsupported(error: &io::Error) -> Option<Error> {
             help,
         )
     })
+}
+
+/// Refuses a queue of a device whose memory other processes do not open as a file.
+fn check_queue(queue: &Queue) -> Result<()> {
+    match queue.device().capabilities().interprocess {
+        Some(Interprocess::File) => Ok(()),
+        None => Err(not_of_process("queue", queue)),
+    }
 }
 
 impl UsmMemory {

@@ -14,7 +14,6 @@ use memmap2::{MmapMut, MmapOptions, MmapRaw};
 
 use super::allocation::Allocation;
 use super::{UsmKind, UsmMemory, UsmPtr};
-use crate::backend::{Aspect, UsmSupport};
 use crate::error::{Error, Result};
 use crate::fault::{self, Site};
 use crate::runtime::Queue;
@@ -375,16 +374,20 @@ impl UsmMemory {
 
 const OPENED: &str = "open it for reading, and for writing where the mode writes to it";
 
-/// Refuses a queue of a device that does not work on the processor's memory in place.
-pub(super) fn check_queue(queue: &Queue) -> Result<()> {
-    let info = queue.device().info();
-    if info.has(Aspect::HostDebuggable) && info.usm(UsmKind::Shared) == UsmSupport::Native {
-        return Ok(());
+/// Refuses a queue of a device that does not work in mapped files.
+fn check_queue(queue: &Queue) -> Result<()> {
+    match queue.device().capabilities().process_memory {
+        true => Ok(()),
+        false => Err(not_of_process("queue", queue)),
     }
-    Err(Error::unsupported(
-        "queue",
+}
+
+/// What is said to a queue of a device that does not work on the process's memory in place.
+pub(super) fn not_of_process(argument: &'static str, queue: &Queue) -> Error {
+    Error::unsupported(
+        argument,
         queue,
-        "a queue of the host device, which works on the processor's memory in place",
+        "a queue of a device that works on the process's memory in place, as the host device does",
         "map on a queue of the host, then copy with `to_queue`",
-    ))
+    )
 }

@@ -8,6 +8,7 @@
 //! - `immediate`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
+//! - `lease`: memory that others know while it is lent;
 //! - `mapping`: files as memory; `interprocess`: memory that other processes open;
 //! - `heap`: vectors of the host's own memory, whose allocation may fail;
 //! - `process`: what the system calls when the process ends or forks;
@@ -24,6 +25,7 @@ pub(crate) mod immediate;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
 mod interprocess;
+mod lease;
 mod mapping;
 pub(crate) mod pool;
 pub(crate) mod process;
@@ -40,6 +42,7 @@ mod usm;
 pub use allocation::Deleter;
 pub use host::{HostView, HostViewMut};
 pub use interprocess::IpcHandle;
+pub use lease::Lease;
 pub use mapping::MapMode;
 #[cfg(feature = "npy")]
 pub(crate) use mapping::is_mapped_for_writing;

@@ -12,15 +12,18 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::allocation::Allocation;
-use super::track::{LockedTrack, Mode, Region, Views};
+use super::track::{FEW_ACCESSES, LockedTrack, Mode, Region, Views};
 use super::{backlog, heap};
-use crate::backend::{self, Command, Dependency, EventStatus, Rest, Submitted, Wait};
+use crate::backend::{self, Command, Dependency, EventStatus, Rest, SourceLaunch, Submitted, Wait};
 use crate::error::{Error, Result};
-use crate::kernel::{KernelArgument, KernelLaunch, SourceLaunch};
+use crate::form::{KernelArgument, KernelLaunch};
 use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
 use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
 use crate::sync::assert_unlocked;
+
+/// Waits of one access above which those that others have, too, are left out at once.
+const MANY_WAITS: usize = 64;
 
 /// One access of a command.
 #[derive(Clone)]
@@ -83,15 +86,19 @@ impl Drop for Batch<'_> {
         }
         assert_unlocked("the rest of a submission");
         let backlog = self.queue.device().backlog_state();
+        let mut own: SmallVec<[Arc<dyn backend::Event>; 2]> = SmallVec::new();
         for Taken { event, rest, bytes, is_open } in self.taken.drain(..) {
             if let Some(rest) = rest {
                 rest();
             }
             if !event.status().is_terminal() {
+                own.push(Arc::clone(&event));
                 backlog.add(self.queue, event, bytes, is_open);
             }
         }
-        backlog.pace();
+        if !own.is_empty() {
+            backlog.pace(&own);
+        }
     }
 }
 
@@ -158,12 +165,23 @@ unsafe fn submit(
             batch.ending = Some(Arc::clone(&access.allocation));
             return Err(access.allocation.view_is_ending());
         }
+        let known = waits.len();
         track.conflicts(&access.region, access.mode, &mut waits);
         bytes = bytes.saturating_add(access.region.range().len());
+        if known + MANY_WAITS < waits.len() {
+            // Of many accesses each may wait for the same many.
+            merge(&mut waits);
+        }
     }
     let is_open = backlog::is_open(queue, &waits);
-    for (track, count) in tracks.iter_mut().zip(counts) {
-        track.reserve(count)?;
+    for (track, count) in tracks.iter_mut().zip(&counts) {
+        track.reserve(*count)?;
+    }
+    // Where there are many, those of each memory lie side by side.
+    let mut sorted = Vec::new();
+    if counts.iter().any(|&count| count > FEW_ACCESSES) {
+        sorted = heap::collect("accesses", accesses.iter().cloned())?;
+        sorted.sort_by_key(|access| (Arc::as_ptr(&access.allocation), access.region.range().start));
     }
     settle(queue, &mut waits)?;
     let Some(command) = command.take() else { unreachable!("a command is submitted once") };
@@ -173,9 +191,14 @@ unsafe fn submit(
     // up, and `Allocation::drop` frees only after recorded events are terminal. Conflicting accesses are ordered: they
     // are in the waits, or they are host views, which were checked above. The batch does the rest.
     let event = batch.take(unsafe { queue.backend().submit(command, &waits) }?, bytes, is_open);
-    for access in accesses {
-        let position = position(access);
-        tracks[position].record(access.region.clone(), access.mode, &event);
+    if sorted.is_empty() {
+        for access in accesses {
+            tracks[position(access)].record(access.region.clone(), access.mode, &event);
+        }
+    }
+    for of_one in sorted.chunk_by(|a, b| Arc::ptr_eq(&a.allocation, &b.allocation)) {
+        let regions = of_one.iter().map(|access| (&access.region, access.mode));
+        tracks[position(&of_one[0])].record_all(regions, &event);
     }
     drop(tracks);
     Ok(Event::new(event, waits.into_iter().map(|w| w.event).collect()))
@@ -228,7 +251,7 @@ pub(crate) fn launch(
     depends: &[Event],
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
-    check(&plans, &accesses)?;
+    check(&plans, &Stated::new(&accesses)?)?;
     // SAFETY: `check`; the rest of the contract of a plan (merged dimensions, exact or no overlap) is `lazy`'s, and no memory
     // safety hangs on it but the exclusion of overlapping outputs, which `lazy::evaluate` has separated.
     unsafe { submit(queue, &mut Some(Command::Launch(plans)), &accesses, depends, batch) }
@@ -243,9 +266,8 @@ pub(crate) fn launch_stages(
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
     routes::take(Route::Stages);
-    for plans in &stages {
-        check(plans, &accesses)?;
-    }
+    let stated = Stated::new(&accesses)?;
+    stages.iter().try_for_each(|plans| check(plans, &stated))?;
     // SAFETY: as in `launch`; what stages write is memory of their own, which `lazy::evaluate` has made for them.
     unsafe { submit(queue, &mut Some(Command::Stages(stages)), &accesses, depends, batch) }
 }
@@ -301,17 +323,61 @@ fn unstated(operand: &Operand, dims: &[usize]) -> Error {
 }
 
 /// Checks that every operand of plans reaches only into the region of an access of its mode.
-fn check(plans: &[LaunchPlan], accesses: &[Access]) -> Result<()> {
+fn check(plans: &[LaunchPlan], stated: &Stated<'_>) -> Result<()> {
     for plan in plans {
         for operand in operands(plan) {
-            let inside =
-                |access: &Access| operand.mode == access.mode && access.contains(&operand, &plan.dims);
-            if !accesses.iter().any(inside) {
+            if !stated.contains(&operand, &plan.dims) {
                 return Err(unstated(operand.operand, &plan.dims));
             }
         }
     }
     Ok(())
+}
+
+/// What a submission accesses, to be searched for every operand of its plans.
+enum Stated<'a> {
+    /// Of so few each is asked.
+    Few(&'a [Access]),
+    /// The addresses of what is read and of what is written: ranges apart from each other, in their order.
+    Many([Vec<Range<usize>>; 2]),
+}
+
+impl<'a> Stated<'a> {
+    fn new(accesses: &'a [Access]) -> Result<Self> {
+        if accesses.len() <= FEW_ACCESSES {
+            return Ok(Self::Few(accesses));
+        }
+        let ranges = |mode: Mode| -> Result<Vec<Range<usize>>> {
+            let of_mode = accesses.iter().filter(|access| access.mode == mode);
+            let mut ranges = heap::collect("accesses", of_mode.map(Access::addresses))?;
+            ranges.sort_unstable_by_key(|range| (range.start, range.end));
+            // Whether they are of one allocation or of two that lie side by side: all of it is named.
+            ranges.dedup_by(|next, range| {
+                let joins = next.start <= range.end;
+                if joins {
+                    range.end = range.end.max(next.end);
+                }
+                joins
+            });
+            Ok(ranges)
+        };
+        Ok(Self::Many([ranges(Mode::Read)?, ranges(Mode::Write)?]))
+    }
+
+    /// Whether an operand of a plan stays inside what is accessed so.
+    fn contains(&self, operand: &Reaching<'_>, dims: &[usize]) -> bool {
+        match self {
+            Self::Few(accesses) => {
+                accesses.iter().any(|access| operand.mode == access.mode && access.contains(operand, dims))
+            }
+            Self::Many([reads, writes]) => {
+                let ranges = if operand.mode == Mode::Read { reads } else { writes };
+                let [low, high] = operand.reach(dims);
+                let behind = ranges.partition_point(|range| range.start as i128 <= low);
+                behind > 0 && high <= ranges[behind - 1].end as i128
+            }
+        }
+    }
 }
 
 /// An operand of a plan that is in memory.
@@ -361,8 +427,8 @@ pub(super) fn operands(plan: &LaunchPlan) -> impl Iterator<Item = Reaching<'_>> 
 }
 
 impl Reaching<'_> {
-    /// Whether it stays, over the plan's dimensions, inside a range of bytes of an allocation.
-    pub(super) fn is_within(&self, dims: &[usize], allocation: &Allocation, range: &Range<usize>) -> bool {
+    /// The first address that it reaches over the plan's dimensions, and the one behind the last.
+    fn reach(&self, dims: &[usize]) -> [i128; 2] {
         let Self { operand, size, indexed, .. } = *self;
         let (mut low, mut high) = (operand.ptr.addr() as i128, (operand.ptr.addr() + size) as i128);
         let along = dims.iter().copied().zip(operand.strides.iter().copied());
@@ -370,6 +436,12 @@ impl Reaching<'_> {
             let reach = (extent as i128 - 1) * stride as i128 * size as i128;
             if reach < 0 { low += reach } else { high += reach }
         }
+        [low, high]
+    }
+
+    /// Whether it stays, over the plan's dimensions, inside a range of bytes of an allocation.
+    pub(super) fn is_within(&self, dims: &[usize], allocation: &Allocation, range: &Range<usize>) -> bool {
+        let [low, high] = self.reach(dims);
         let start = allocation.ptr().addr() as i128;
         start + range.start as i128 <= low && high <= start + range.end as i128
     }
@@ -379,6 +451,12 @@ impl Access {
     /// Whether an operand of a plan stays inside this access.
     fn contains(&self, operand: &Reaching<'_>, dims: &[usize]) -> bool {
         operand.is_within(dims, &self.allocation, &self.region.range())
+    }
+
+    /// The addresses of the region.
+    fn addresses(&self) -> Range<usize> {
+        let (start, range) = (self.allocation.ptr().addr(), self.region.range());
+        start + range.start..start + range.end
     }
 }
 

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::schedule::{self, Access};
 use super::track::{Mode, Region};
+use crate::backend::{SourceLaunch, SourceValue};
 use crate::error::{Error, Result};
-use crate::kernel::{NdRange, SourceArgument, SourceKernel, SourceLaunch, SourceValue};
+use crate::form::NdRange;
+use crate::kernel::{SourceArgument, SourceKernel};
 use crate::lazy;
 use crate::memory::allocation::Allocation;
 use crate::runtime::{Event, Queue, common_queue};
@@ -51,7 +53,7 @@ impl Given {
 
 impl SourceKernel {
     /// Launches the kernel over an index space, behind whatever accesses its arguments now and behind the events named.
-    /// Recorded work on them is submitted first. The last extent is that of OpenCL's dimension 0; without groups, the runtime
+    /// Recorded work on them is submitted first. The last extent is the fastest, as is OpenCL's dimension 0 and CUDA's `x`; without groups, the runtime
     /// chooses them. Arguments are read and written, unless their parameter (`const`, `constant`) or the caller says that they are
     /// only read.
     ///

@@ -37,6 +37,11 @@ impl Region {
         self.bytes.clone()
     }
 
+    /// Bytes of its elements.
+    fn size(&self) -> usize {
+        self.view.as_ref().map_or(self.bytes.len(), |(layout, itemsize)| layout.len() * itemsize)
+    }
+
     fn overlaps(&self, other: &Self) -> bool {
         if self.bytes.start.max(other.bytes.start) >= self.bytes.end.min(other.bytes.end) {
             return false;
@@ -46,6 +51,11 @@ impl Region {
             // One is dense: only a gap of the other could keep them apart, which is rarely worth the search.
             _ => true,
         }
+    }
+
+    /// Whether both are dense, and another one that begins no earlier begins in this one or right behind it.
+    fn joins(&self, next: &Self) -> bool {
+        self.view.is_none() && next.view.is_none() && next.bytes.start <= self.bytes.end
     }
 
     fn covers(&self, other: &Self) -> bool {
@@ -60,8 +70,8 @@ pub(crate) enum Mode {
     Write,
 }
 
-/// A first list of so few accesses is small.
-const FEW_ACCESSES: usize = 64;
+/// Accesses that are few: a first list of them is small, and each is looked for by itself.
+pub(super) const FEW_ACCESSES: usize = 64;
 /// Accesses below which the list is not searched for finished ones.
 const SEARCH_LEN: usize = 4;
 
@@ -400,6 +410,55 @@ impl Track {
         if !complete {
             lists.accesses.push(Recorded { region, mode, event: Arc::clone(event) });
         }
+    }
+
+    /// Records the accesses of one event to this allocation, sorted by where they begin: those that lie side by side as one.
+    /// [`record`](Self::record) would look through the list for each of them. Room for as many must have been
+    /// [reserved](Self::reserve).
+    pub(super) fn record_all<'a>(
+        &mut self,
+        accesses: impl Iterator<Item = (&'a Region, Mode)> + Clone,
+        event: &Arc<dyn Event>,
+    ) {
+        for mode in [Mode::Read, Mode::Write] {
+            let regions = accesses.clone().filter(|(_, of)| *of == mode).map(|(region, _)| region);
+            if mode == Mode::Write {
+                self.forget_covered(regions.clone());
+            }
+            let all = &mut self.0.get_or_insert_default().accesses;
+            let (before, mut bytes) = (all.len(), 0_usize);
+            for region in regions {
+                bytes = bytes.saturating_add(region.size());
+                match all[before..].last_mut() {
+                    Some(last) if last.region.joins(region) => {
+                        last.region.bytes.end = last.region.bytes.end.max(region.bytes.end);
+                    }
+                    _ => all.push(Recorded { region: region.clone(), mode, event: Arc::clone(event) }),
+                }
+            }
+            let ends = all[before..].iter().map(|recorded| recorded.region.bytes.end);
+            let Some(end) = ends.max().filter(|_| all.len() - before > FEW_ACCESSES) else { continue };
+            // What one event writes does not overlap: as many bytes as from the first to the last are all of them. Who writes
+            // between what is read waits for readers of its neighbours then, but inherits nothing from them.
+            let whole = all[before].region.bytes.start..end;
+            if mode == Mode::Read || bytes == whole.len() {
+                all.truncate(before + 1);
+                all[before].region = Region::bytes(whole);
+            }
+        }
+    }
+
+    /// Forgets what is settled, and what writes cover, which are sorted by where they begin and apart from each other.
+    fn forget_covered<'a>(&mut self, writes: impl Iterator<Item = &'a Region>) {
+        let Some(lists) = &mut self.0 else { return };
+        lists.accesses.sort_by_key(|old| old.region.bytes.start);
+        let (mut writes, mut last) = (writes.peekable(), None);
+        lists.accesses.retain(|old| {
+            while let Some(write) = writes.next_if(|write| write.bytes.start <= old.region.bytes.start) {
+                last = Some(write);
+            }
+            !(old.is_settled() || last.is_some_and(|write| write.covers(&old.region)))
+        });
     }
 
     /// Finds room for so many more accesses, so that [`record`](Self::record) has it.

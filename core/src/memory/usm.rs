@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::allocation::{Allocation, Deleter};
 use super::schedule::{self, Access};
 use super::track::{Mode, Region};
-use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, heap, host, registry};
-use crate::backend::{self, Advice, Aspect, Command, UsmSupport};
+use super::{BLOCK_ALIGN_BYTES, Lease, UsmKind, UsmPtr, heap, host, registry};
+use crate::backend::{self, Advice, Command};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::runtime::{Context, Device, Event, Queue, devices};
@@ -70,12 +70,21 @@ impl UsmMemory {
                 "make a fresh array where there is nothing to adopt",
             ));
         }
-        let whole = registry::holder(ptr, bytes)?;
-        if let Some(whole) = whole.as_ref().filter(|whole| !whole.is_exported()) {
-            Self { allocation: Arc::clone(whole), queue: queue.clone() }.export()?;
-        }
-        // SAFETY: the caller's promise is the same; what the registry knows was handed out, is no part, and was exported at
-        // the latest now.
+        // A part is another way to the memory: as long as it is there, work on the whole is not left pending either.
+        let whole = match registry::holder(ptr, bytes)? {
+            Some(whole) => {
+                let whole = Self { allocation: whole, queue: queue.clone() };
+                let (lease, known) = Lease::of(&whole);
+                // Of what was known, nothing is left pending.
+                if !known {
+                    whole.settle()?;
+                }
+                Some(lease)
+            }
+            None => None,
+        };
+        // SAFETY: the caller's promise is the same; what the registry knows was handed out, is no part, and is lent as long
+        // as the part is there.
         let allocation = unsafe { Allocation::adopt(queue.device(), kind, ptr, bytes, whole, deleter) };
         Ok(Self { allocation, queue: queue.clone() })
     }
@@ -168,6 +177,24 @@ impl UsmMemory {
     pub fn export(&self) -> Result<UsmPtr> {
         self.allocation.check_file()?;
         self.allocation.mark_exported();
+        self.settle()?;
+        Ok(self.ptr())
+    }
+
+    /// [`export`](Self::export) as long as the lease is there: for who tells when the address is known no more. Afterwards work on
+    /// the memory may be left pending again.
+    ///
+    /// # Errors
+    /// As for [`export`](Self::export).
+    pub fn lend(&self) -> Result<Lease> {
+        self.allocation.check_file()?;
+        let (lease, _) = Lease::of(self);
+        self.settle()?;
+        Ok(lease)
+    }
+
+    /// Finishes the work on memory that is known outside from now on.
+    fn settle(&self) -> Result<()> {
         self.allocation.hand_out();
         self.allocation.pending_reads.flush_queues()?;
         let unfinished = self.allocation.track().unfinished();
@@ -179,8 +206,7 @@ impl UsmMemory {
                 return Err(error);
             }
         }
-        schedule::last_write(&self.allocation, &self.queue)?.wait().map_err(Error::inherited)?;
-        Ok(self.ptr())
+        schedule::last_write(&self.allocation, &self.queue)?.wait().map_err(Error::inherited)
     }
 
     /// Copies bytes to host memory, from `offset` on; waits for the work on them.
@@ -205,8 +231,7 @@ impl UsmMemory {
 
     /// Whether host code reaches the memory as it is, so that a copy to or from host memory is best done by the host.
     fn host_reads_directly(&self) -> bool {
-        let support = self.device().info().usm(self.kind());
-        self.kind().host_accessible() && matches!(support, UsmSupport::Native | UsmSupport::SvmFine)
+        self.device().shows_directly(self.kind())
     }
 
     /// Copies bytes from host memory, to `offset` and on; waits until they are there.
@@ -299,6 +324,43 @@ impl fmt::Debug for UsmMemory {
     }
 }
 
+/// The name of the driver whose memory it is.
+fn driver(memory: &UsmMemory) -> &'static str {
+    memory.device().info().backend
+}
+
+/// The queue that copies between memory of two drivers: of a device that knows the other's driver, else of the side whose other
+/// side is host memory. `None` where both have memory that the other one knows nothing of.
+fn between<'a>(dst: &'a UsmMemory, src: &'a UsmMemory) -> Option<&'a Queue> {
+    let sides = [(dst, src), (src, dst)];
+    let knows = |of: &UsmMemory, other: &UsmMemory| of.device().capabilities().peers.contains(&driver(other));
+    // A device that works in all memory of the process has nothing to gain from a copy by its own threads.
+    let is_process =
+        |memory: &UsmMemory| memory.host_reads_directly() && memory.device().capabilities().process_memory;
+    let found = sides.iter().find(|(of, other)| knows(of, other));
+    let found = found.or_else(|| sides.iter().find(|(_, other)| is_process(other)));
+    let found = found.or_else(|| sides.iter().find(|(_, other)| other.host_reads_directly()));
+    found.map(|(of, _)| of.queue())
+}
+
+/// A queue in whose host memory a copy between two drivers is staged, as the queues of both copy to and from such memory.
+fn staging_queue(dst: &UsmMemory, src: &UsmMemory) -> Result<Queue> {
+    let shows = |device: &Device| device.shows_directly(UsmKind::Host);
+    let process = devices().into_iter().find(|device| shows(device) && device.capabilities().process_memory);
+    if let Some(device) = process {
+        return device.queue();
+    }
+    let side = [dst, src].into_iter().find(|memory| shows(memory.device()));
+    side.map(|memory| memory.queue().clone()).ok_or_else(|| {
+        Error::unsupported(
+            "src",
+            format!("on {}, the destination on {}", src.device(), dst.device()),
+            "memory of one driver, of drivers that know each other, or of the host",
+            "use the `stridewise` crate, which brings the host backend",
+        )
+    })
+}
+
 impl Queue {
     /// Copies bytes between allocations of any kinds and devices, each given with an offset, after the events named.
     /// Overlapping ranges are copied as if through a buffer.
@@ -325,11 +387,8 @@ impl Queue {
             self.copy_once((&buffer, 0), (src, src_offset), bytes, depends)?;
             return self.copy_once((dst, dst_offset), (&buffer, 0), bytes, depends);
         }
-        let backend = |memory: &UsmMemory| memory.device().info().backend;
-        let in_host_memory = |memory: &UsmMemory| {
-            memory.kind().host_accessible() && memory.device().info().has(Aspect::HostDebuggable)
-        };
-        if backend(dst) == backend(src) {
+        let (to_driver, from_driver) = (driver(dst), driver(src));
+        if to_driver == from_driver {
             for memory in [dst, src] {
                 // What the memory's own queue holds back, or has to wait for outside of the engine, this one knows nothing of.
                 if memory.device() != self.device() {
@@ -338,23 +397,10 @@ impl Queue {
             }
             return self.copy_once((dst, dst_offset), (src, src_offset), bytes, depends);
         }
-        // A driver copies between its own memory and that of the host.
-        if in_host_memory(src) {
-            return dst.queue().copy_once((dst, dst_offset), (src, src_offset), bytes, depends);
+        if let Some(queue) = between(dst, src) {
+            return queue.copy_once((dst, dst_offset), (src, src_offset), bytes, depends);
         }
-        if in_host_memory(dst) {
-            return src.queue().copy_once((dst, dst_offset), (src, src_offset), bytes, depends);
-        }
-        let host = devices().into_iter().find(|device| device.info().has(Aspect::HostDebuggable));
-        let Some(host) = host else {
-            return Err(Error::unsupported(
-                "src",
-                format!("on {}, the destination on {}", src.device(), dst.device()),
-                "memory of one driver, or of the host",
-                "use the `stridewise` crate, which brings the host backend",
-            ));
-        };
-        let buffer = UsmMemory::new(UsmKind::Host, bytes, &host.queue()?)?;
+        let buffer = UsmMemory::new(UsmKind::Host, bytes, &staging_queue(dst, src)?)?;
         src.queue().copy_once((&buffer, 0), (src, src_offset), bytes, depends)?;
         dst.queue().copy_once((dst, dst_offset), (&buffer, 0), bytes, depends)
     }

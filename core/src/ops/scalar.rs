@@ -59,8 +59,13 @@ macro_rules! float_scalar {
             fn ceil(self) -> Self { <$t>::ceil(self) }
             fn trunc(self) -> Self { <$t>::trunc(self) }
             fn floor_divide(self, other: Self) -> Self {
+                let ratio = self / other;
+                if ratio.is_nan() {
+                    // One NaN for all, whose sign processors do not agree about.
+                    return <$t>::NAN;
+                }
                 if other == 0.0 || !self.is_finite() {
-                    return self / other;
+                    return ratio;
                 }
                 // The rest is exact, so the quotient without it is an integer but for its roundings; what is left over
                 // says how far they went. It is NaN by an infinite number, and where the quotient overflows.
@@ -71,11 +76,13 @@ macro_rules! float_scalar {
                 // By an infinite number it is -0, as the array API has it.
                 let below = rest != 0.0 && (rest < 0.0) != (other < 0.0) && other.is_finite();
                 let quotient = whole - if below { 1.0 } else { 0.0 };
-                if quotient == 0.0 { (0.0 as $t).copysign(self / other) } else { quotient }
+                if quotient == 0.0 { (0.0 as $t).copysign(ratio) } else { quotient }
             }
             fn remainder(self, other: Self) -> Self {
                 let rest = self % other;
-                if rest == 0.0 {
+                if rest.is_nan() {
+                    <$t>::NAN
+                } else if rest == 0.0 {
                     rest.copysign(other)
                 } else if (rest < 0.0) != (other < 0.0) {
                     rest + other

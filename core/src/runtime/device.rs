@@ -7,7 +7,8 @@ use std::sync::{Arc, LazyLock, OnceLock, PoisonError, Weak};
 use super::context::WeakContext;
 use super::{Context, Filter, FilterTerm, Queue, process};
 use crate::backend::{
-    self, Aspect, Backlog, DeviceInfo, DeviceType, Driver, Elements, Partition, Registration, UsmSupport,
+    self, Aspect, Backlog, Capabilities, DeviceInfo, DeviceType, Driver, Elements, HostAccess, INTERFACE,
+    Partition, Registration,
 };
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -48,6 +49,8 @@ impl WeakDevice {
 
 struct Inner {
     backend: Arc<dyn backend::Device>,
+    /// The backend's answer, without a call through a table for each question.
+    capabilities: Capabilities,
     pool: Pool,
     under_way: UnderWay,
     functions: Functions,
@@ -113,6 +116,16 @@ struct Registry {
     devices: Vec<Device>,
 }
 
+/// Why the devices of a driver are not listed, if they are not.
+pub(crate) fn outdated(driver: &dyn Driver) -> Option<String> {
+    let version = driver.interface();
+    (version != INTERFACE).then(|| {
+        format!(
+            "written for version {version} of the interface of backends; this build has version {INTERFACE}"
+        )
+    })
+}
+
 /// Drivers are asked once, at the first use of any device. By a thread of its own, where one can be had: the loaders of
 /// runtimes take more of a stack than the caller may have left.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
@@ -130,14 +143,24 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     found
 });
 
+/// The devices of drivers, as they are listed.
+#[cfg(test)]
+pub(crate) fn list(drivers: Vec<Arc<dyn Driver>>) -> Vec<Device> {
+    Registry::of(drivers).devices
+}
+
 impl Registry {
     fn find() -> Self {
         let mut drivers: Vec<Arc<dyn Driver>> =
             inventory::iter::<Registration>.into_iter().map(|r| (r.driver)()).collect();
         // Link order is no order: by name.
         drivers.sort_by_key(|d| d.name());
+        Self::of(drivers)
+    }
+
+    fn of(drivers: Vec<Arc<dyn Driver>>) -> Self {
         let mut devices: Vec<Device> = Vec::new();
-        for driver in &drivers {
+        for driver in drivers.iter().filter(|driver| outdated(&***driver).is_none()) {
             for backend in driver.devices() {
                 let alike = |d: &&Device| {
                     let (a, b) = (d.info(), backend.info());
@@ -189,7 +212,7 @@ pub fn default_device() -> Result<Device> {
         None => {
             let listed = devices();
             let gpu = listed.iter().find(|d| d.info().device_type == DeviceType::Gpu);
-            let host = listed.iter().find(|d| d.info().has(Aspect::HostDebuggable));
+            let host = listed.iter().find(|d| d.capabilities().process_memory);
             gpu.or(host).or(listed.first()).cloned().ok_or_else(|| {
                 Error::device_selection(
                     "device",
@@ -213,10 +236,12 @@ impl Device {
 
     fn make(backend: Arc<dyn backend::Device>, index: usize, parent: Option<Self>, registered: bool) -> Self {
         process::watch_forks();
+        let capabilities = backend.capabilities().clone();
         let pool = Pool::new(Arc::clone(&backend));
-        let under_way = UnderWay::new(backend.backlog());
+        let under_way = UnderWay::new(capabilities.backlog);
         let inner = Inner {
             backend,
+            capabilities,
             pool,
             under_way,
             functions: Functions::new(),
@@ -288,6 +313,18 @@ impl Device {
         self.0.backend.info()
     }
 
+    /// What the device can do beyond the minimum.
+    #[inline]
+    #[must_use]
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.0.capabilities
+    }
+
+    /// Whether host code reaches its memory of a kind as it is, wherever no command is under way.
+    pub(crate) fn shows_directly(&self, kind: UsmKind) -> bool {
+        self.capabilities().host_access(kind) == HostAccess::Direct
+    }
+
     /// Which dtypes it computes in.
     #[must_use]
     pub fn dtype_support(&self) -> DtypeSupport {
@@ -298,10 +335,7 @@ impl Device {
     /// device.
     #[must_use]
     pub fn default_kind(&self) -> UsmKind {
-        match self.info().usm(UsmKind::Shared) {
-            UsmSupport::Native => UsmKind::Shared,
-            _ => UsmKind::Device,
-        }
+        self.capabilities().default_kind
     }
 
     /// How far the result of an operation on a dtype may be from the exact one, in units in the last place, where the

@@ -57,12 +57,13 @@ impl Event {
     }
 
     /// Blocks until the command is done, but not for much longer than this. Whether it is done; of a time of zero it only
-    /// looks. Unlike [`wait`](Self::wait), it computes nothing on the calling thread that would last longer than the time.
+    /// looks. Unlike [`wait`](Self::wait), it computes nothing on the calling thread that would last longer than the time, but on
+    /// threads of a pool that the device computes with, where nobody else may be left to do it.
     ///
     /// # Errors
     /// As for [`wait`](Self::wait).
     pub fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
-        self.backend.as_ref().map_or(Ok(true), |event| event.wait_timeout(timeout))
+        self.backend.as_ref().map_or(Ok(true), |event| backend::wait_for(&**event, timeout))
     }
 
     /// Waits for all events, the failed ones too.

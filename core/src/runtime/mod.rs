@@ -8,15 +8,19 @@ mod filter;
 mod placement;
 mod process;
 mod queue;
+mod seconds;
 
 pub use awaiting::EventFuture;
 pub use context::Context;
-pub(crate) use device::{DEFAULT_DEVICE_VARIABLE, OpFunction, drivers};
+#[cfg(test)]
+pub(crate) use device::list;
+pub(crate) use device::{DEFAULT_DEVICE_VARIABLE, OpFunction, drivers, outdated};
 pub use device::{Device, WeakDevice, default_device, devices};
 pub use event::Event;
 pub use filter::{Filter, FilterTerm};
 pub use placement::common_queue;
 pub use placement::get_execution_queue;
-pub(crate) use process::{PATIENCE_VARIABLE, patience};
-pub use process::{drain, exit_patience};
+pub(crate) use process::EXIT;
+pub use process::{drain, drain_at_exit, exit_patience};
 pub use queue::Queue;
+pub(crate) use seconds::Seconds;

@@ -4,11 +4,11 @@
 //! a fork finds pending has failed in the new process. A fork then keeps other threads from taking locks of core, so that all
 //! are free in the new process.
 
-use std::ffi::OsStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Device, WeakDevice};
+use super::{Device, Seconds, WeakDevice};
 use crate::backend::Event;
 use crate::memory::{process, track};
 use crate::sync::{self, Mutex};
@@ -16,7 +16,15 @@ use crate::sync::{self, Mutex};
 /// How long the end of the process, or a fork, waits for what is under way.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The variable that sets it to so many seconds.
-pub(crate) const PATIENCE_VARIABLE: &str = "STRIDEWISE_EXIT_SECONDS";
+const PATIENCE_VARIABLE: &str = "STRIDEWISE_EXIT_SECONDS";
+pub(crate) const EXIT: Seconds = Seconds {
+    variable: PATIENCE_VARIABLE,
+    expected: "a number of seconds, 0 or more",
+    otherwise: "10 are waited",
+    is_right: |_| true,
+};
+/// How long the end of the process waits at least, when all patience is used up: for what ends by itself at once.
+const MOMENT: Duration = Duration::from_millis(50);
 /// How long small work that holds its memory lasts, and more.
 const SMALL_WORK: Duration = Duration::from_millis(1);
 /// How long who waits sleeps between two looks, at first and at most.
@@ -44,32 +52,42 @@ fn devices() -> Vec<Device> {
 #[must_use]
 pub fn exit_patience() -> Duration {
     static PATIENCE_OF_USER: OnceLock<Duration> = OnceLock::new();
-    *PATIENCE_OF_USER.get_or_init(|| {
-        let Some(text) = std::env::var_os(PATIENCE_VARIABLE) else { return PATIENCE };
-        patience(&text).unwrap_or_else(|| {
-            eprintln!(
-                "stridewise: `{PATIENCE_VARIABLE}` is {text:?}; expected a number of seconds, 0 or more; ignored, {} are \
-                 waited",
-                PATIENCE.as_secs()
-            );
-            PATIENCE
-        })
-    })
-}
-
-/// The time that a value of the variable says.
-pub(crate) fn patience(text: &OsStr) -> Option<Duration> {
-    let seconds = text.to_str().and_then(|text| text.trim().parse().ok());
-    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+    *PATIENCE_OF_USER.get_or_init(|| EXIT.read().unwrap_or(PATIENCE))
 }
 
 /// Waits until everything is done that is under way now on the devices that drivers have listed and their parts, but not for
 /// longer than a time. Whether it is done. What is behind a host task may wait for the program to go on, and is waited for
-/// a moment only; what is recorded but not submitted is not waited for.
+/// a moment only; what is recorded but not submitted is not waited for. That a runtime compiles is under way, too.
 ///
 /// The end of the process and its forks do this by themselves, for [`exit_patience`] at most.
 pub fn drain(timeout: Duration) -> bool {
-    drain_until(Instant::now() + timeout)
+    let deadline = Instant::now() + timeout;
+    drain_until(deadline) && calls_end(deadline)
+}
+
+/// What the end of the process has waited until now, of all its steps.
+static WAITED: Waited = Waited(AtomicU64::new(0));
+
+/// A time that was waited, in nanoseconds.
+struct Waited(AtomicU64);
+
+impl Waited {
+    /// Runs something that waits until then at most, and counts how long: no longer than a time, and than what is left of all
+    /// patience. Whether it is done, or no patience is left.
+    fn wait(&self, patience: Duration, timeout: Duration, wait: impl FnOnce(Instant) -> bool) -> bool {
+        let begin = Instant::now();
+        let left = patience.saturating_sub(Duration::from_nanos(self.0.load(Ordering::Relaxed)));
+        let done = wait(begin + timeout.min(left));
+        let waited = begin.elapsed();
+        self.0.fetch_add(waited.as_nanos() as u64, Ordering::Relaxed);
+        done || waited >= left
+    }
+}
+
+/// As [`drain`], at the end of the process, which may come in steps, as an interpreter's end is before it: all of them together
+/// wait for no longer than [`exit_patience`]. Whether nothing more is to be waited for.
+pub fn drain_at_exit(timeout: Duration) -> bool {
+    WAITED.wait(exit_patience(), timeout, |deadline| drain_until(deadline) && calls_end(deadline))
 }
 
 fn drain_until(deadline: Instant) -> bool {
@@ -81,6 +99,20 @@ fn drain_until(deadline: Instant) -> bool {
     let moment = Instant::now() + crate::memory::backlog::PATIENCE;
     wait_until(&mut open, moment.min(deadline));
     done
+}
+
+/// Waits until no call of a runtime is under way. Whether none is.
+fn calls_end(deadline: Instant) -> bool {
+    let [mut nap, longest] = NAPS;
+    while sync::runtime_calls() > 0 {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        std::thread::sleep(nap.min(left));
+        nap = longest.min(2 * nap);
+    }
+    true
 }
 
 /// Waits for the end of events, but not for longer than until then. Whether all are terminal.
@@ -105,7 +137,17 @@ pub(super) fn watch_forks() {
 /// What is to be done when this process ends. Called when the drivers' runtimes are there: what they do then, they do
 /// afterwards.
 pub(super) fn watch_exit() {
-    process::on_exit(at_exit);
+    process::on_exit(at_exit, false);
+    sync::after_runtime_calls(watch_exit_again);
+}
+
+/// What is to be done when this process ends is to be done before what runtimes do that have begun to use libraries of theirs
+/// since. Called when they have compiled something; after many times it makes no difference any more.
+fn watch_exit_again() {
+    static TIMES: AtomicU64 = AtomicU64::new(0);
+    if (TIMES.fetch_add(1, Ordering::Relaxed) + 1).is_power_of_two() {
+        process::on_exit(at_exit, true);
+    }
 }
 
 fn before_fork() {
@@ -132,17 +174,49 @@ fn forked() {
 }
 
 fn at_exit() {
-    let deadline = Instant::now() + exit_patience();
-    drain_until(deadline);
-    sync::close(deadline);
-    // Whoever comes now is told so.
-    sync::end();
-    sync::open();
-    settle(deadline);
+    WAITED.wait(exit_patience(), Duration::MAX, |deadline| {
+        drain_until(deadline);
+        // At least for a moment, however much was waited before.
+        let deadline = deadline.max(Instant::now() + MOMENT);
+        sync::close(deadline);
+        // Whoever comes now is told so.
+        sync::end();
+        sync::open();
+        calls_end(deadline);
+        settle(deadline);
+        true
+    });
 }
 
 fn settle(deadline: Instant) {
     for device in devices() {
         device.backend().settle(deadline);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_steps_of_an_end_share_its_patience() {
+        let (waited, patience) = (Waited(AtomicU64::new(0)), Duration::from_millis(200));
+        let step = Duration::from_millis(50);
+        let sleep = |deadline: Instant| {
+            std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+            false
+        };
+        let mut steps = 1;
+        while !waited.wait(patience, step, sleep) {
+            steps += 1;
+        }
+        assert!(steps <= 4, "{steps} steps of a quarter each");
+        // Nothing is left for the next one, whose time is over when it begins.
+        assert!(waited.wait(patience, Duration::MAX, |deadline| {
+            assert!(deadline <= Instant::now());
+            false
+        }));
+        // What is done is done.
+        assert!(Waited(AtomicU64::new(0)).wait(patience, step, |_| true));
     }
 }

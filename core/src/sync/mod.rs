@@ -13,6 +13,6 @@ pub(crate) use held::{Deferring, Locked, defer};
 pub(crate) use lock::restart;
 pub use lock::{Guard, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, Section};
 pub(crate) use lock::{close, open, open_forked};
-pub use process::{Home, PerProcess, check_end};
-pub(crate) use process::{arrive, end, is_left_behind, left_behind};
+pub use process::{Home, PerProcess, RuntimeCall, check_end};
+pub(crate) use process::{after_runtime_calls, arrive, end, is_left_behind, left_behind, runtime_calls};
 pub use thread::{start_scoped_thread, start_thread};

@@ -1,7 +1,7 @@
 //! The process that something belongs to. A process that was forked has a copy of its parent's memory and one thread: what
 //! the parent's other threads were about to do there, nobody does here.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{OnceLock, PoisonError};
 
 use super::primitives::Mutex;
@@ -68,6 +68,7 @@ pub(crate) fn is_left_behind(error: &Error) -> bool {
 /// This process is one that was forked. Called in it before anything else.
 pub(crate) fn arrive() {
     NUMBER.fetch_add(1, Ordering::Relaxed);
+    CALLS.store(0, Ordering::SeqCst);
 }
 
 /// Whether the process is about to end.
@@ -78,7 +79,7 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 /// # Errors
 /// [`Error::Runtime`].
 pub fn check_end() -> Result<()> {
-    if !ENDING.load(Ordering::Acquire) {
+    if !ENDING.load(Ordering::SeqCst) {
         return Ok(());
     }
     Err(Error::runtime(
@@ -91,7 +92,52 @@ pub fn check_end() -> Result<()> {
 
 /// The process is about to end.
 pub(crate) fn end() {
-    ENDING.store(true, Ordering::Release);
+    ENDING.store(true, Ordering::SeqCst);
+}
+
+/// How many calls of runtimes are under way.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+/// What is called when one has ended.
+static AFTER_CALLS: OnceLock<fn()> = OnceLock::new();
+
+/// A call of a runtime that takes long and that no event stands for, as a compilation is: while there is one, it counts as work
+/// under way, which the end of the process waits for. (A fork does not: compilers are started by forks.)
+#[derive(Debug)]
+pub struct RuntimeCall(Home);
+
+impl RuntimeCall {
+    /// Begins one.
+    ///
+    /// # Errors
+    /// As for [`check_end`].
+    pub fn begin() -> Result<Self> {
+        // Before it is asked: who ends the process says so, and looks afterwards. One of both sees the other.
+        CALLS.fetch_add(1, Ordering::SeqCst);
+        let call = Self(Home::here());
+        check_end().map(|()| call)
+    }
+}
+
+impl Drop for RuntimeCall {
+    fn drop(&mut self) {
+        // In a process that was forked it counts no more.
+        if self.0.is_here() {
+            if let Some(after) = AFTER_CALLS.get() {
+                after();
+            }
+            CALLS.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Has a function called when a call of a runtime has ended, by the thread that made it. Once.
+pub(crate) fn after_runtime_calls(function: fn()) {
+    let _ = AFTER_CALLS.set(function);
+}
+
+/// How many calls of runtimes are under way.
+pub(crate) fn runtime_calls() -> usize {
+    CALLS.load(Ordering::SeqCst)
 }
 
 /// A value that every process makes for itself, such as threads: a process that was forked has no use for its parent's, and

@@ -560,7 +560,8 @@ enum sw_status sw_array_from_dlpack(const struct sw_queue *queue,
                                     DLManagedTensorVersioned *tensor,
                                     struct sw_array **array);
 
-// As sw_array_from_dlpack, for the form from before DLPack 1.0.
+// As sw_array_from_dlpack, for the form from before DLPack 1.0, which cannot say that the memory may be written: the array
+// is read-only.
 enum sw_status sw_array_from_dlpack_legacy(const struct sw_queue *queue,
                                            DLManagedTensor *tensor,
                                            struct sw_array **array);

@@ -72,7 +72,8 @@ pub unsafe extern "C" fn sw_array_from_dlpack(
     unsafe { receive(queue, tensor, array) }
 }
 
-/// As sw_array_from_dlpack, for the form from before DLPack 1.0.
+/// As sw_array_from_dlpack, for the form from before DLPack 1.0, which cannot say that the memory may be written: the array
+/// is read-only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_array_from_dlpack_legacy(
     queue: *const sw_queue,

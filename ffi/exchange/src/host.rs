@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
-use stridewise_core::backend::{Aspect, UsmSupport};
+use stridewise_core::backend::HostAccess;
 use stridewise_core::{
     Dtype, Error, Layout, Order, Queue, Result, Strides, UsmArray, UsmKind, UsmMemory, UsmPtr,
     default_device, devices,
@@ -19,10 +19,10 @@ pub type GiveBack = Box<dyn FnOnce() + Send>;
 /// [`Error::DeviceSelection`] where there is no host device; what the runtime reports.
 pub fn host_queue() -> Result<Queue> {
     let default = default_device()?;
-    if default.info().has(Aspect::HostDebuggable) {
+    if default.capabilities().process_memory {
         return Queue::default_queue();
     }
-    let host = devices().into_iter().find(|device| device.info().has(Aspect::HostDebuggable));
+    let host = devices().into_iter().find(|device| device.capabilities().process_memory);
     match host {
         Some(device) => device.queue(),
         None => Err(Error::device_selection(
@@ -37,7 +37,7 @@ pub fn host_queue() -> Result<Queue> {
 /// Whether a queue's device works on the processor's memory in place, as [`host_queue`]'s does.
 #[must_use]
 pub fn is_host_queue(queue: &Queue) -> bool {
-    queue.device().info().has(Aspect::HostDebuggable)
+    queue.device().capabilities().process_memory
 }
 
 /// Refuses an array whose elements host code may not touch where they are.
@@ -46,8 +46,7 @@ pub fn is_host_queue(queue: &Queue) -> bool {
 /// [`Error::Unsupported`].
 pub fn check_visible(array: &UsmArray) -> Result<()> {
     let (device, kind) = (array.device(), array.usm_kind());
-    let direct = matches!(device.info().usm(kind), UsmSupport::Native | UsmSupport::SvmFine);
-    if kind.host_accessible() && direct {
+    if device.capabilities().host_access(kind) == HostAccess::Direct {
         return Ok(());
     }
     Err(Error::unsupported(
@@ -65,8 +64,8 @@ pub fn check_visible(array: &UsmArray) -> Result<()> {
 /// # Errors
 /// [`Error::Alloc`]; what the copy reports.
 pub fn visible_copy(array: &UsmArray) -> Result<UsmArray> {
-    let (info, own) = (array.device().info(), array.usm_kind());
-    let direct = |kind: &UsmKind| matches!(info.usm(*kind), UsmSupport::Native | UsmSupport::SvmFine);
+    let (capabilities, own) = (array.device().capabilities(), array.usm_kind());
+    let direct = |kind: &UsmKind| capabilities.host_access(*kind) == HostAccess::Direct;
     // Between kinds that the host may touch there is nothing to copy.
     let candidates = if own == UsmKind::Device { &[UsmKind::Shared, UsmKind::Host][..] } else { &[own] };
     match candidates.iter().copied().find(direct) {

@@ -1,6 +1,6 @@
 //! Files: arrays over mapped ones, as NumPy's `memmap`; `.npy` files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,6 +13,7 @@ use crate::array::construct::shape_of;
 use crate::dtype;
 use crate::errors::{Fault, Result};
 use crate::namespace::placement::{kind_of, named_queue, order_of, queue_of};
+use crate::wait::library;
 
 /// The queue that files are mapped on: the one that is named, or else the host's.
 fn mapping_queue(
@@ -71,6 +72,17 @@ fn memmap(
     Ok(py.detach(map)?.into())
 }
 
+/// About how many operations it takes to go through a file, or through so many bytes of it: what is no file on a disk, as a pipe
+/// is, may take for ever.
+fn operations(file: &Path, bytes: Option<usize>) -> f64 {
+    const FOR_A_BYTE: f64 = 4.0;
+    match std::fs::metadata(file) {
+        Ok(found) if found.is_file() => bytes.map_or(found.len() as f64, |bytes| bytes as f64) * FOR_A_BYTE,
+        Ok(found) if !found.is_dir() => f64::INFINITY,
+        _ => bytes.unwrap_or(0) as f64 * FOR_A_BYTE,
+    }
+}
+
 /// Reads an .npy file to an array; with mmap_mode, maps it as `memmap` does: "r", "c" or "r+".
 ///
 /// file: a path. usm_type: "device", "shared" or "host"; None: shared where the device has such memory of its own, else
@@ -93,7 +105,9 @@ fn load(
     let Some(mode) = mmap_mode else {
         let queue = queue_of(device, sycl_queue, queue)?;
         let own = queue.device().default_kind();
-        return Ok(py.detach(|| UsmArray::load_npy_on(&file, &queue, kind.unwrap_or(own)))?.into());
+        let operations = operations(&file, None);
+        let load = move |[]: [&UsmArray; 0]| UsmArray::load_npy_on(&file, &queue, kind.unwrap_or(own));
+        return Ok(library(py, operations, [], load)?.into());
     };
     let mode: MapMode = mode.parse()?;
     if let Some(kind) = kind.filter(|&kind| kind != UsmKind::Shared) {
@@ -119,8 +133,9 @@ fn save(py: Python<'_>, file: PathBuf, arr: PyRef<'_, PyArray>) -> Result<()> {
     if !file.as_encoded_bytes().ends_with(b".npy") {
         file.push(".npy");
     }
-    let array = &arr.array();
-    Ok(py.detach(|| array.save_npy(&file))?)
+    let array: &UsmArray = &arr.array();
+    let operations = operations(file.as_ref(), Some(array.bytes()));
+    library(py, operations, [array], move |[array]: [&UsmArray; 1]| array.save_npy(&file))
 }
 
 #[pymethods]

@@ -13,7 +13,7 @@ use stridewise::{Device, Error, PointerKind, Queue, UsmArray, UsmKind, UsmMemory
 use stridewise_exchange::host::host_queue;
 
 use crate::array::PyArray;
-use crate::array::conversion::copy_out;
+use crate::array::conversion::copy_into;
 use crate::errors::{Fault, Result, shown};
 use crate::namespace::placement::queue_of;
 use crate::protocol;
@@ -246,8 +246,7 @@ pub(crate) fn host_copy(py: Python<'_>, array: &UsmArray) -> Result<Py<PyAny>> {
     let memory = UsmMemory::new(UsmKind::Host, array.bytes(), &host_queue()?)?;
     let start = memory.export()?;
     // SAFETY: new memory that the host reaches, of so many bytes, which nobody else has yet.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), array.bytes()) };
-    copy_out(py, array, bytes)?;
+    let memory = unsafe { copy_into(py, array, start.as_ptr(), memory)? };
     Ok(object(py, memory)?)
 }
 

@@ -1,17 +1,18 @@
 //! Waits end where a signal wants it, and where the interpreter ends.
 //!
-//! The engine asks here, every 50 ms, whether the wait of the main thread is to end: then the signals that have come are
+//! The engine asks here, every 20 ms, whether the wait of the main thread is to end: then the signals that have come are
 //! handled, as the interpreter would between two instructions. What a handler raises, `KeyboardInterrupt` mostly, is raised by
 //! the call that waits; or, where that has ended all the same, right after it.
 
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use stridewise::backend::{Interrupt, set_interrupt};
+use stridewise::UsmArray;
+use stridewise::backend::{Interrupt, beside, set_interrupt};
 
 /// How long the end of the interpreter waits before it looks whether a signal has come.
 const SLICE: Duration = Duration::from_millis(50);
@@ -42,6 +43,28 @@ fn ends() -> bool {
     // SAFETY: may be called at any time; the function is of this module, which is never unloaded, and takes no argument.
     unsafe { ffi::Py_AddPendingCall(Some(raise), std::ptr::null_mut()) };
     true
+}
+
+/// Operations from which on work of a library is done beside the calling thread, which costs some tens of microseconds: it takes
+/// some milliseconds at least.
+const LONG: f64 = (1 << 27) as f64;
+
+/// Calls a library, without the interpreter's lock, with so many operations about to do. Where they take long, they are done beside
+/// the main thread, whose wait a signal may end.
+pub(crate) fn library<const N: usize, R: Send + 'static>(
+    py: Python<'_>,
+    operations: f64,
+    operands: [&UsmArray; N],
+    call: impl FnOnce([&UsmArray; N]) -> stridewise::Result<R> + Send + 'static,
+) -> crate::errors::Result<R> {
+    let done = py.detach(|| {
+        if operations < LONG {
+            return call(operands);
+        }
+        let owned = operands.map(UsmArray::clone);
+        beside(move || call(owned.each_ref()))
+    });
+    Ok(done?)
 }
 
 /// What the interpreter calls between two instructions of the main thread: raises what the call that waited did not.
@@ -88,14 +111,10 @@ fn _become_main() {
 /// Waits for what is under way, for as long as the end of a process does. A signal's handler may raise.
 #[pyfunction]
 fn _drain(py: Python<'_>) -> PyResult<()> {
-    let deadline = Instant::now() + stridewise::exit_patience();
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if py.detach(|| stridewise::drain(left.min(SLICE))) || left.is_zero() {
-            return Ok(());
-        }
+    while !py.detach(|| stridewise::drain_at_exit(SLICE)) {
         py.check_signals()?;
     }
+    Ok(())
 }
 
 /// Has the interpreter wait for work before it ends: memory of objects that the work reads goes back to them while they can

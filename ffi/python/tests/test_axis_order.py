@@ -156,3 +156,24 @@ def test_messages_speak_python():
         text = str(caught.value)
         for word in ("::", "&", "`self`", "`second`", "`first`", "`items`", "to_queue", "`slice`", "`masked`", "to_kind", "to_vec", "not_equal("):
             assert word not in text, text
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K", "Z"])
+def test_elements_are_read_in_the_order_asked_for(order):
+    rng = np.random.default_rng(3)
+    base = rng.normal(size=(2, 3, 4))
+    views = [base, np.asfortranarray(base), base.transpose(1, 0, 2), base.transpose(2, 0, 1), base[:, ::2], base[::-1], base[:, :1], base[0].T, base[0, 0]]
+    for n in views:
+        x = sw.asarray(n, copy=False)
+        size = (n.size,)
+        for read in (
+            lambda a, m: m.reshape(a, size, order=order), lambda a, m: a.reshape(size, order=order), lambda a, m: a.ravel(order),
+            lambda a, m: a.flatten(order), lambda a, m: m.ravel(a, order), lambda a, m: np.ravel(a, order), lambda a, m: np.reshape(a, size, order=order),
+        ):  # fmt: skip
+            try:
+                expected = read(n, np)
+            except ValueError:
+                with pytest.raises(ValueError, match="order"):
+                    read(x, sw)
+            else:
+                same(read(x, sw), expected)

@@ -150,7 +150,7 @@ def test_from_numpy_copies(kind):
     ids=["bytearray", "array", "part", "reversed", "ctypes", "ctypes2"],
 )
 def test_buffers_come_in_place(lender):
-    ours = sw.asarray(lender)
+    ours = sw.asarray(lender, copy=False)
     theirs = np.asarray(lender)
     assert ours.dtype == theirs.dtype and ours.tolist() == theirs.tolist()
     assert ours._pointer == address(theirs) and ours.flags.writable
@@ -159,7 +159,7 @@ def test_buffers_come_in_place(lender):
 
 
 def test_bytes_are_read_only():
-    ours = sw.asarray(b"abc")
+    ours = sw.asarray(b"abc", copy=False)
     assert ours.dtype == "uint8" and ours.tolist() == [97, 98, 99] and not ours.flags.writable
     with pytest.raises(ValueError):
         ours[0] = 1
@@ -175,13 +175,13 @@ def test_bytes_are_read_only():
 
 def test_a_buffer_is_held_while_it_is_used():
     lender = array.array("d", [1.0, 2.0])
-    ours = sw.asarray(lender)
+    ours = sw.asarray(lender, copy=False)
     with pytest.raises(BufferError):
         lender.append(3.0)
     del ours
     gc.collect()
     lender.append(3.0)
-    ours = sw.asarray(lender)
+    ours = sw.asarray(lender, copy=False)
     del lender
     gc.collect()
     assert ours.tolist() == [1, 2, 3]
@@ -244,10 +244,10 @@ def base():
 def test_an_interface_comes_in_place(base):
     for theirs in [base, base.T, base[::-1, ::2], base[1, 1]]:
         theirs = np.asarray(theirs)
-        ours = sw.asarray(Holder(theirs.__array_interface__, keep=base))
+        ours = sw.asarray(Holder(theirs.__array_interface__, keep=base), copy=False)
         assert ours._pointer == address(theirs) and ours.tolist() == theirs.tolist()
     data = (address(base), True)
-    assert not sw.asarray(Holder(base.__array_interface__, data=data)).flags.writable
+    assert not sw.asarray(Holder(base.__array_interface__, data=data), copy=False).flags.writable
 
 
 def test_scalars_of_numpy_are_copied():
@@ -274,7 +274,7 @@ def test_what_only_the_interface_keeps_is_held():
 def test_the_object_of_an_interface_is_held(base):
     holder = Holder(base.__array_interface__)
     count = sys.getrefcount(holder)
-    ours = sw.asarray(holder)
+    ours = sw.asarray(holder, copy=False)
     assert sys.getrefcount(holder) == count + 1
     del ours
     assert sys.getrefcount(holder) == count

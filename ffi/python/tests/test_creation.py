@@ -97,7 +97,10 @@ def test_arange_of_integers_needs_no_more_than_its_elements():
     same(sw.arange(0, 128, dtype="i1"), np.arange(128).astype("i1"))
     same(sw.arange(255, -1, -85, dtype="u1"), np.array([255, 170, 85, 0], "u1"))
     same(sw.arange(2**64 - 2, 2**64, dtype="u8"), np.array([2**64 - 2, 2**64 - 1], "u8"))
-    for arguments, dtype in [((0, 129), "i1"), ((-1, 2), "u1"), ((0, 2.5), "i4")]:
+    # Floats are counted by, and only the elements have to fit.
+    for arguments in [(0, 2.5), (1, 11.0), (5.0, 0, -2), (0, 127.5)]:
+        same(sw.arange(*arguments, dtype="i1"), np.arange(*arguments, dtype="i1"))
+    for arguments, dtype in [((0, 129), "i1"), ((-1, 2), "u1"), ((0, 128.5), "i1"), ((-1.0, 2), "u1")]:
         with pytest.raises(TypeError):
             sw.arange(*arguments, dtype=dtype)
 

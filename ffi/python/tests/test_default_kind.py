@@ -101,9 +101,10 @@ class Holder:
 def test_asarray_takes_what_has_array():
     theirs = np.arange(6.0).reshape(2, 3)
     holder = Holder(theirs)
-    x = sw.asarray(holder)
-    assert x.tolist() == theirs.tolist() and x._pointer == theirs.ctypes.data
-    assert sw.asarray(holder, copy=True)._pointer != theirs.ctypes.data
+    for copy in (None, True):
+        x = sw.asarray(holder, copy=copy)
+        assert x.tolist() == theirs.tolist() and x._pointer != theirs.ctypes.data
+    assert sw.asarray(theirs, copy=False)._pointer == theirs.ctypes.data
     assert sw.asarray(Holder(theirs.astype(">i2"))).tolist() == theirs.tolist()
     assert sw.asarray([Holder(theirs), Holder(theirs)]).shape == (2, 2, 3)
     assert sw.asarray(Holder(np.float32(2))).dtype == sw.float32

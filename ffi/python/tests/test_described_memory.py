@@ -91,7 +91,7 @@ def test_memory_that_is_described_is_held(kind):
 @pytest.mark.parametrize("kind", VISIBLE)
 def test_numpys_interface_holds(kind):
     z = ones(kind)
-    w = sw.asarray(ForNumpy(z), device="host")
+    w = sw.asarray(ForNumpy(z), device="host", copy=False)
     assert w._pointer == z._pointer
     del z
     assert_held(w, others(kind))
@@ -103,7 +103,7 @@ def test_an_address_behind_a_buffer_holds(kind):
 
     z = ones(kind)
     # Of ctypes, who only has the address.
-    w = sw.asarray((ctypes.c_int32 * N).from_address(z.__array_interface__["data"][0]), device="host")
+    w = sw.asarray((ctypes.c_int32 * N).from_address(z.__array_interface__["data"][0]), device="host", copy=False)
     assert w._pointer == z._pointer
     del z
     assert_held(w, others(kind))
@@ -111,7 +111,7 @@ def test_an_address_behind_a_buffer_holds(kind):
 
 def test_numpy_memory_that_went_out_and_comes_back_is_held():
     x = np.ones(N, dtype="i4")
-    z = sw.asarray(x, device="host")
+    z = sw.asarray(x, device="host", copy=False)
     w = sw.asarray(Described(z))
     del x, z
     gc.collect()
@@ -167,7 +167,7 @@ def test_read_only_stays_read_only(kind):
 def test_memory_that_was_lent_for_reading_stays_so_whatever_a_description_says():
     x = np.ones(N, dtype="i4")
     x.flags.writeable = False
-    z = sw.asarray(x, device="host")
+    z = sw.asarray(x, device="host", copy=False)
     data = z.__sycl_usm_array_interface__["data"]
     assert data[1]
     w = sw.asarray(Described(z, data=(data[0], False)))
@@ -190,7 +190,7 @@ def test_neighbours_of_described_memory_are_known():
 
 def test_memory_that_is_taken_twice_is_known_until_both_are_gone():
     x = np.zeros(4)
-    first, second = sw.asarray(x, device="host"), sw.asarray(x, device="host")
+    first, second = sw.asarray(x, device="host", copy=False), sw.asarray(x, device="host", copy=False)
     del first
     gc.collect()
     assert sw.get_pointer_type(x.ctypes.data) == "host"

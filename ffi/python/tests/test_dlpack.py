@@ -156,7 +156,9 @@ def test_to_another_queue():
 
 def test_asarray_takes_what_follows_the_protocol():
     producer = Producer()
-    ours = sw.asarray(producer)
+    assert sw.asarray(producer)._pointer != ctypes.addressof(producer.data)
+    producer = Producer()
+    ours = sw.asarray(producer, copy=False)
     assert ours._pointer == ctypes.addressof(producer.data)
     with pytest.raises(AttributeError):
         sw.from_dlpack([1, 2])
@@ -388,3 +390,36 @@ def test_torch():
     assert ours._pointer == theirs.data_ptr()
     back = torch.from_dlpack(ours)
     assert back.data_ptr() == theirs.data_ptr()
+
+
+def test_what_cannot_say_that_it_may_be_written_is_read_only():
+    producer = Producer(form=Legacy)
+    for ours in (sw.from_dlpack(producer), sw.asarray(producer, copy=False)):
+        assert not ours.flags.writable
+        for write in (lambda: ours.__setitem__(0, 1.0), lambda: ours.__iadd__(1), lambda: ours.usm_data.memset(1)):
+            with pytest.raises(ValueError):
+                write()
+    assert list(producer.data) == list(range(16))
+    copied = sw.from_dlpack(producer, copy=True)
+    copied += 1
+    assert list(producer.data) == list(range(16)) and copied.tolist()[0][0] == 1
+    assert sw.from_dlpack(Producer()).flags.writable
+
+
+def test_a_device_by_dlpacks_numbers():
+    x = sw.arange(3)
+    for y in (sw.from_dlpack(x, device=x.__dlpack_device__()), sw.from_dlpack(np.arange(3), device=(1, 0)), sw.from_dlpack(x, device=(1, 0), copy=True)):
+        assert y.tolist() == [0, 1, 2]
+    assert sw.from_dlpack(x, device=(1, 0))._pointer == x._pointer
+    for wrong in ((2, 0), (1, 1), (1,), ("host", 0)):
+        with pytest.raises(BufferError, match="`device`"):
+            sw.from_dlpack(x, device=wrong)
+
+
+def test_a_copy_that_nobody_asked_for_is_read_only():
+    x = sw.zeros(3, device="host", usm_type="device")
+    for made in (np.asarray(x), x.__array__()):
+        with pytest.raises(ValueError):
+            made[0] = 1
+    for made in (np.array(x), sw.asnumpy(x), np.asarray(sw.zeros(3, device="host", usm_type="shared"))):
+        made[0] = 1

@@ -259,3 +259,12 @@ def test_a_device_without_room_leaves_the_file(tmp_path):
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=120)
     np.testing.assert_array_equal(np.load(path), oracle)
     assert os.listdir(tmp_path) == ["full.npy"]
+
+
+def test_what_is_wrong_with_a_file_is_said_plainly(tmp_path):
+    path = tmp_path / "short.npy"
+    for content in (b"", b"\x93NUM", b"\x93NUMPY\x01\x00\x76"):
+        path.write_bytes(content)
+        for mode in (None, "r"):
+            with pytest.raises(OSError, match="ends too early"):
+                sw.load(path, mode)

@@ -1,6 +1,7 @@
 """Reading and writing by keys, against NumPy."""
 
 import enum
+import random
 
 import numpy as np
 import pytest
@@ -59,6 +60,10 @@ def test_basic(key, kind):
 def test_basic_is_a_view(key):
     x, a = both(np.arange(120).reshape(SHAPE))
     part = a[key]
+    if all(isinstance(place, (int, np.integer)) for place in (key if isinstance(key, tuple) else (key,))) and part.ndim == 0:
+        # An element is a value; with an ellipsis it is a view.
+        assert part.usm_data._pointer != a.usm_data._pointer
+        part = a[(*key, ...)]
     assert part.usm_data._pointer == a.usm_data._pointer
     part[...] = -1
     x[key] = -1
@@ -264,3 +269,58 @@ def test_put_takes_what_an_assignment_takes(values):
     sw.put_along_axis(z, sw.asarray([3, 1]), values)
     assert sw.asnumpy(x).tolist() == sw.asnumpy(y).tolist() == sw.asnumpy(z).tolist()
     assert sw.asnumpy(x)[1] == (7 if np.ndim(values) == 0 else 8)
+
+
+def test_an_element_is_a_value(dtype):
+    n = np.arange(12).reshape(3, 4).astype(dtype)
+    x = sw.asarray(n, copy=True)
+    for read in (lambda a: a[1, 2], lambda a: a[-1, np.int64(-1)], lambda a: a[(2, 0)], lambda a: a[0][3], lambda a: a.T[1, 1]):
+        value, expected = read(x), read(n)
+        assert value.shape == () and value.dtype == x.dtype and value.usm_type == x.usm_type
+        x[...] = 1
+        assert value.tolist() == expected.item()
+        # Nor do writes to it reach the array.
+        value[...] = 0
+        assert bool(sw.all(x == sw.ones_like(x)))
+        x[...] = sw.asarray(n)
+    view = x[1, 2, ...]
+    x[1, 2] = 1
+    assert view.tolist() == sw.ones((), dtype=dtype).tolist()
+    zero = sw.asarray(n[0, 1], copy=True)
+    value, whole = zero[()], zero[...]
+    zero[...] = 0
+    assert value.tolist() == n[0, 1].item() and whole.tolist() == zero.tolist()
+
+
+@pytest.mark.parametrize("kind", ["host", "shared", "device"])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_elements_change_places(kind, recorded):
+    x = sw.arange(4.0, usm_type=kind)
+    scale = 2 if recorded else 1
+    x = x * 2 if recorded else x
+    x[0], x[1] = x[1], x[0]
+    a, b, c, d = x
+    x[2], x[3] = d, c
+    assert x.tolist() == [scale * k for k in (1, 0, 3, 2)]
+    parts = sw.unstack(x)
+    x[...] = 0
+    assert [part.tolist() for part in parts] == [scale * k for k in (1, 0, 3, 2)] and a.tolist() == scale
+    y = sw.arange(100.0, usm_type=kind)
+    random.seed(1)
+    random.shuffle(y)
+    assert sorted(y.tolist()) == list(range(100)) and y.tolist() != list(range(100))
+    # Of more dimensions, the parts are views.
+    z = sw.zeros((2, 3), usm_type=kind)
+    for row in z:
+        row[1] = 5
+    sw.unstack(z)[0][2] = 7
+    assert z.tolist() == [[0, 5, 7], [0, 5, 0]]
+
+
+def test_places_that_are_none_are_errors_as_before():
+    x = sw.arange(3)
+    for key in (3, -4, (0, 0), (0, 0, 0), 1 << 70):
+        with pytest.raises(IndexError):
+            x[key]
+    with pytest.raises(IndexError):
+        sw.zeros((2, 0))[1, 0]

@@ -209,3 +209,179 @@ print(status)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240)
     assert done.stdout == "[3]\n", f"{done.stdout}\n{done.stderr}"
+
+
+# A kernel that goes on for ever, over one item or many, and what the main thread does about it.
+ENDLESS = """
+import os, signal, sys, threading, time
+import stridewise as sw
+from stridewise.kernel_api import Range, call_kernel
+
+endless = sw.kernel("def endless(item, a):\\n i = item.get_id(0)\\n while a[i] >= 0: a[i] = a[i] * 1")
+items, queue = {items}, sw.Queue("{device}")
+a = sw.ones(items, queue=queue)
+float(sw.sum(a))
+x = sw.ones(1 << 20, queue=queue)
+float(sw.sum(x))
+{setup}
+try:
+    print("waiting", flush=True)
+    {wait}
+    print("not interrupted", flush=True)
+except KeyboardInterrupt:
+    assert float(sw.sum(x * 2)) == 2 << 20
+    print("right", flush=True)
+os._exit(0)
+"""
+
+ENDLESS_WAITS = {
+    "a launch": "endless.launch(Range(items), a); time.sleep(600)",
+    "Event.wait": "endless.launch(Range(items), a).wait()",
+    "call_kernel": "call_kernel(endless, Range(items), a)",
+    "repr": "endless.launch(Range(items), a); repr(a)",
+    "tolist": "endless.launch(Range(items), a); a.tolist()",
+    "asnumpy": "endless.launch(Range(items), a); sw.asnumpy(a)",
+    "an element": "endless.launch(Range(items), a); float(a[0])",
+    "a sum": "endless.launch(Range(items), a); float(sw.sum(a))",
+    "queue.wait": "endless.launch(Range(items), a); queue.wait()",
+    "an operation behind it": "endless.launch(Range(items), a); (a + 1).wait()",
+    "many operations behind it": "endless.launch(Range(items), a); [sw.sum(a + k) for k in range(1000)][-1].wait()",
+}
+
+
+def stopped(program):
+    """Starts a program, which says that it waits, sends it Ctrl-C, and returns what it prints then. It would never end."""
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = child.stdout.readline()
+        time.sleep(0.2)
+        child.send_signal(signal.SIGINT)
+        out, error = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    assert (child.returncode, line) == (0, "waiting\n"), f"status {child.returncode}\n{line}{out}\n{error}"
+    return out
+
+
+@pytest.mark.parametrize("items", [1, 100_000])
+@pytest.mark.parametrize("wait", ENDLESS_WAITS)
+def test_a_kernel_that_goes_on(wait, items):
+    assert stopped(ENDLESS.format(device="host", items=items, wait=ENDLESS_WAITS[wait], setup="")) == "right\n"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_work_beside_kernels_that_go_on(threads):
+    # Sums, products and kernels in this thread and others, on the same queue and others.
+    setup = f"""
+counted = sw.kernel("def counted(item, a, n):\\n i = item.get_id(0)\\n for _ in range(n): a[i] = a[i] + 1")
+for _ in range({2 * threads}): endless.launch(Range(items), sw.ones(items, queue=queue))
+other = sw.Queue("host")
+found = []
+def work(queue):
+    y = sw.ones((300, 300), queue=queue)
+    assert float(sw.sum(y @ y)) == 300.0 ** 3
+    z = sw.ones(1000, queue=queue)
+    call_kernel(counted, Range(1000), z, 1000)
+    assert float(sw.sum(z)) == 1001 * 1000
+    assert [float(sw.sum(x + k)) for k in range(20)] == [(1 + k) << 20 for k in range(20)]
+    found.append(1)
+threads = [threading.Thread(target=work, args=(q,)) for q in (queue, other, queue)]
+for thread in threads: thread.start()
+work(other)
+for thread in threads: thread.join()
+assert len(found) == 4
+"""
+    program = ENDLESS.format(device="host", items=100_000, wait="time.sleep(600)", setup=setup)
+    environment = {**os.environ, "STRIDEWISE_NUM_THREADS": str(threads)}
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    try:
+        line = child.stdout.readline()
+        child.send_signal(signal.SIGINT)
+        out, error = child.communicate(timeout=120)
+    finally:
+        child.kill()
+    assert (line, out) == ("waiting\n", "right\n"), f"{line}{out}\n{error}"
+
+
+def test_a_time_limit():
+    program = ENDLESS.format(device="host", items=100_000, wait="pass", setup="""
+event = endless.launch(Range(items), a, time_limit=0.05)
+for wait in (event.wait, lambda: a.tolist()):
+    try:
+        wait()
+        print("no error")
+    except Exception as error:
+        assert isinstance(error, (sw.KernelError, RuntimeError)) and "0.05 s" in str(error), error
+for wrong in (0, -1, float("nan")):
+    try:
+        endless.launch(Range(1), x, time_limit=wrong)
+        print("no error")
+    except ValueError as error:
+        assert "time_limit" in str(error)
+os._exit(0)
+""")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+    program = ENDLESS.format(device="host", items=1, wait="endless.launch(Range(1), a).wait()", setup="").replace(
+        "except KeyboardInterrupt", "except sw.KernelError"
+    )
+    environment = {**os.environ, "STRIDEWISE_KERNEL_SECONDS": "0.05"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environment)
+    assert (done.returncode, done.stdout) == (0, "waiting\nright\n"), done.stdout + done.stderr
+
+
+# Calls of libraries, which take minutes, or are at least not over when the wait for them is.
+LIBRARY = """
+import os, signal, sys, tempfile, threading, time
+import stridewise as sw
+{setup}
+def beside():
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{{task}}/comm") as name:
+            if name.read().startswith("stridewise-besi"):
+                return True
+    return False
+try:
+    print("waiting", flush=True)
+    {call}
+    print("not interrupted", flush=True)
+except KeyboardInterrupt:
+    print("early" if beside() else "late", flush=True)
+os._exit(0)
+"""
+
+LIBRARIES = {
+    "fft": ("x = sw.ones(20_000_003, dtype='complex64')", "sw.fft.fft(x)"),
+    "svd": ("x = sw.random.default_rng(1).normal(size=(3000, 3000))", "sw.linalg.svd(x)"),
+    "stacked svd": ("x = sw.random.default_rng(1).normal(size=(30000, 60, 60))", "sw.linalg.svd(x)"),
+    "small eigh": ("x = sw.random.default_rng(1).normal(size=(3_000_000, 4, 4))", "sw.linalg.eigh(x)"),
+    "solve": ("x = sw.random.default_rng(1).normal(size=(7000, 7000))", "sw.linalg.solve(x, x)"),
+    "lstsq": ("x = sw.random.default_rng(1).normal(size=(3000, 3000))", "sw.linalg.lstsq(x, x)"),
+    "pinv": ("x = sw.random.default_rng(1).normal(size=(3000, 3000))", "sw.linalg.pinv(x)"),
+    "load of a pipe": (
+        "name = os.path.join(tempfile.mkdtemp(), 'pipe'); os.mkfifo(name)", "sw.load(name)"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads have no names to be found by")
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_library(name):
+    setup, call = LIBRARIES[name]
+    assert stopped(LIBRARY.format(setup=setup, call=call)) == "early\n"
+
+
+# What goes on in the main thread itself, in steps: each would take minutes.
+STEPS = {
+    "polyval": ("p, x = sw.ones(3_000_000), sw.ones(100_000)", "sw.polyval(p, x)"),
+    "a list": ("x = [[0.5] * 1000] * 1000; x = [x] * 100", "sw.asarray(x)"),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_work_in_steps(name):
+    setup, call = STEPS[name]
+    program = LIBRARY.format(setup=setup, call=call).replace('"early" if beside() else "late"', '"ended"')
+    assert stopped(program) == "ended\n"

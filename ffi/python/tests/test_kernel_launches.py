@@ -332,3 +332,43 @@ def test_kernels_of_the_readme(tmp_path, capsys, file, begins, expected):
         assert "a[%4] = %7" in capsys.readouterr().out
     else:
         assert names["a"].tolist() == expected
+
+
+@dppy.kernel
+def step_over_two(a, b):
+    for j in range(3):
+        a[j] = a[j] + 1
+        b[j] = b[j] * 2
+
+
+def test_arrays_of_numpys_that_overlap_are_one_memory():
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        n = rng.integers(0, 9, size=24).astype(["int32", "float64"][rng.integers(2)])
+        oracle = n.copy()
+
+        def view(x, start, step):
+            return x[start : start + 3 * step : step] if step > 0 else x[start : start + 3 * step if start + 3 * step >= 0 else None : step]
+
+        places = [(int(rng.integers(8, 14)), int(rng.choice([-2, -1, 1, 2, 3]))) for _ in range(2)]
+        a, b = (view(n, *place) for place in places)
+        x, y = (view(oracle, *place) for place in places)
+        for j in range(3):
+            x[j] = x[j] + 1
+            y[j] = y[j] * 2
+        step_over_two[1](a, b)
+        np.testing.assert_array_equal(n, oracle, err_msg=str(places))
+    # In the memory of an array of ours, and a view whose elements lie between another one's.
+    ours, oracle = sw.arange(6.0, usm_type="shared"), np.arange(6.0)
+    step_over_two[1](ours, np.asarray(ours)[1:4])
+    for j in range(3):
+        oracle[j] += 1
+        oracle[1 + j] *= 2
+    assert ours.tolist() == oracle.tolist()
+    raw = np.zeros(64, "uint8")
+    with pytest.raises(ValueError, match="overlap"):
+        step_over_two[1](raw[1:25].view("float64"), raw[4:40].view("int32"))
+    frozen = np.zeros(6)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        step_over_two[1](frozen[:3], frozen[1:4])

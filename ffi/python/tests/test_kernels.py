@@ -330,9 +330,9 @@ def test_devices_without_double_precision_get_none():
         a[i] = math.sqrt(i) + x / 3 + float(i) / n[i] + s + n[i] * 0.5 + (n[i] if i > 2 else 0.5) + 2**0.5"""
     )
     arguments = [("array", "float32", 1), ("array", "int32", 1), ("number", "float32", 0)]
-    assert "float64" not in str(k._specialise(1, False, False, arguments))
+    assert "float64" not in str(k._specialise(1, False, False, arguments, (None, None, 0.5))[0])
     arguments[2] = ("number", "float64", 0)
-    assert "float64" in str(k._specialise(1, False, True, arguments))
+    assert "float64" in str(k._specialise(1, False, True, arguments, (None, None, 0.5))[0])
 
 
 def test_integers_of_python_are_int64_beside_integers():

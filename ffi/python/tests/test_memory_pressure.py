@@ -155,7 +155,7 @@ LIGHT = {
     "copy_to_host(buffer)", "memcpy", "numpy.from_dlpack", "numpy.asarray", "repr", "to_device", "meshgrid", "std", "in place",
 }  # fmt: skip
 # Those that the least room suffices for where the process has kept as much free as they need beyond it.
-LUCKY = {"top_k"}
+LUCKY = {"top_k", "pickle.dumps"}
 
 
 def run(program):
@@ -188,6 +188,11 @@ WRONG = {
     "a value": "queue.fill(memory, text)",
     "axes": "sw.tensordot(x, x, axes=numbers)",
     "a pointer": "sw.as_usm_memory(text)",
+    "subscripts": "sw.einsum(text, x)",
+    "subscripts, of a term": "sw.einsum('i' * len(text), x)",
+    "subscripts, of the result": "sw.einsum('ij->' + 'i' * len(text), x)",
+    "subscripts, terms": "sw.einsum(',' * len(text), x)",
+    "subscripts of extents that differ": "sw.einsum('ij,ij->' + ' ' * len(text), x, sw.zeros((2, 3)))",
 }
 
 
@@ -204,6 +209,50 @@ except (TypeError, ValueError) as error:
 """)
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout.split()[1]) < 5000, done.stdout
+
+
+# A program that gives an operation more and more room, and prints how it ended.
+ENDINGS = """
+import resource
+import stridewise as sw
+from stridewise.kernel_api import Range, call_kernel
+
+{setup}
+
+def operation():
+    {code}
+
+found = []
+limits = resource.getrlimit(resource.RLIMIT_AS)
+for megabytes in (1, 3, 8, 12, 20, 30, 50, 120, 400, 1024):
+    with open("/proc/self/statm") as sizes:
+        taken = int(sizes.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + (megabytes << 20), limits[1]))
+    try:
+        operation()
+        found.append("done")
+    except Exception as error:
+        found.append(type(error).__name__)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+print(" ".join(found))
+"""
+
+
+@pytest.mark.parametrize(
+    ("setup", "code", "end"),
+    [
+        ("text, x = 'i' * 10**7, sw.ones((2, 2))", "sw.einsum(text, x)", "ValueError"),
+        ("text, x = 'ij->' + 'i' * 10**7, sw.ones((2, 2))", "sw.einsum(text, x)", "ValueError"),
+        ("text, x = ',' * 10**7, sw.ones((2, 2))", "sw.einsum(text, x)", "ValueError"),
+        ("text, x = ' i' * 10**7, sw.ones((2, 2))", "sw.einsum(text, x)", "ValueError"),
+    ],
+)
+def test_what_is_refused(setup, code, end):
+    done = run(ENDINGS.format(setup=setup, code=code))
+    assert done.returncode == 0, f"status {done.returncode}\n{done.stderr[-2000:]}"
+    found = done.stdout.split()
+    assert found[-1] == end and set(found) <= {end, "MemoryError"}, found
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_information():
     with pytest.raises(ValueError):
         sw.ones((1,) * (deepest + 1))
     devices = info.devices()
-    assert isinstance(devices, list) and info.default_device() in devices
+    assert isinstance(devices, tuple) and info.default_device() in devices
     for device in devices:
         assert sw.ones(2, device=device).device == device
         defaults = info.default_dtypes(device=device)

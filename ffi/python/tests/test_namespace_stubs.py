@@ -52,12 +52,12 @@ def test_names_of_the_module():
     assert special <= set(stub("__init__.pyi"))
 
 
-@pytest.mark.parametrize("module", ["linalg", "fft", "random", "kernel_api", "dppy", "program"])
+@pytest.mark.parametrize("module", ["linalg", "fft", "random", "special", "kernel_api", "dppy", "program"])
 def test_names_of_extensions(module):
     assert public(stub(f"{module}.pyi")) == set(getattr(sw, module).__all__)
 
 
-@pytest.mark.parametrize("module", ["stridewise.kernel_api", "stridewise.dppy", "stridewise.random", "stridewise._kernel.launcher"])
+@pytest.mark.parametrize("module", ["stridewise.kernel_api", "stridewise.dppy", "stridewise.random", "stridewise.special", "stridewise._kernel.launcher"])
 def test_examples_in_documentation(module):
     module = importlib.import_module(module)
     failed, count = doctest.testmod(module)

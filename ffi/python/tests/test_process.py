@@ -97,6 +97,28 @@ class TestEnd:
         code = "import atexit\natexit.register(lambda: print(event.is_done))\n" + WORK.format(device="host")
         assert run(code + f"event = work({steps}).event", STRIDEWISE_EXIT_SECONDS=seconds) == done + "\n"
 
+    def test_a_daemon_that_compiles(self, tmp_path):
+        if "opencl" not in DEVICES:
+            pytest.skip("no OpenCL runtime is installed")
+        # One kernel after another, none of which was compiled before, by us or by the runtime.
+        code = """
+        import threading, time
+        import stridewise as sw
+        x = sw.ones(1 << 14, dtype="float32", queue=sw.Queue("opencl"))
+        def compile():
+            y = x
+            for step in range(1000):
+                for function in (sw.sin, sw.exp, sw.tanh, sw.sqrt, sw.log1p)[: step % 5 + 1]:
+                    y = function(y) * (step + 1)
+                float(sw.sum(y))
+        threading.Thread(target=compile, daemon=True).start()
+        time.sleep({seconds})
+        """
+        for attempt, seconds in enumerate((0.05, 0.2, 0.5)):
+            folder = tmp_path / str(attempt)
+            folder.mkdir()
+            run(code.format(seconds=seconds), POCL_CACHE_DIR=str(folder), STRIDEWISE_KERNEL_CACHE="")
+
     def test_a_bound_that_is_none(self):
         done = subprocess.run(
             [sys.executable, "-c", "import stridewise as sw; sw.ones(3)"],

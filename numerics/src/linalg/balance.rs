@@ -1,6 +1,7 @@
 //! Matrices scaled for their eigenvalues, by powers of two, which round nothing.
 
 use super::field::Field;
+use super::scale::{power_of, scale, times_power};
 use super::wide::Wide;
 
 /// How often all rows and columns are looked at, at most: few matrices need more than three.
@@ -9,24 +10,6 @@ const ROUNDS: usize = 20;
 const GAIN: f64 = 0.95;
 /// The largest power of two of a row: products of two with any element stay finite.
 const MOST: i32 = 500;
-
-/// `x` · 2^`power`, whatever the power is.
-fn times_power(x: f64, power: i32) -> f64 {
-    let power = power.clamp(-3000, 3000);
-    let third = power / 3;
-    x * 2_f64.powi(third) * 2_f64.powi(third) * 2_f64.powi(power - 2 * third)
-}
-
-fn scale<T: Wide>(element: &mut T, power: i32) {
-    let value = element.wide();
-    *element =
-        T::narrow(num_complex::Complex::new(times_power(value.re, power), times_power(value.im, power)));
-}
-
-/// The power of two in a number that is neither 0 nor infinite.
-fn power_of(x: f64) -> i32 {
-    x.log2().floor() as i32
-}
 
 /// The length of a vector, without overflow.
 fn length<T: Wide>(vector: impl Iterator<Item = T> + Clone) -> f64 {
@@ -58,7 +41,6 @@ impl Balance {
     /// of a 2×2 block on the diagonal for 0 when it is below ε times the norm, though it is a square; at this norm that is
     /// the square of ε times the norm.
     pub(super) fn apply<T: Field>(&mut self, matrix: &mut [T]) {
-        let n = self.powers.len();
         self.powers.fill(0);
         self.whole = 0;
         let norm = length(matrix.iter().copied());
@@ -72,6 +54,32 @@ impl Balance {
             matrix.iter_mut().for_each(|element| scale(element, power));
         };
         change(&mut self.whole, norm, matrix);
+        self.even_out(matrix);
+        let norm = length(matrix.iter().copied());
+        change(&mut self.whole, norm, matrix);
+    }
+
+    /// Balances rows and columns alone: the matrix A becomes D⁻¹ · A · D.
+    pub(super) fn rows_and_columns<T: Field>(&mut self, matrix: &mut [T]) {
+        self.powers.fill(0);
+        self.whole = 0;
+        self.even_out(matrix);
+    }
+
+    /// Makes a matrix D · B · D⁻¹ out of B, in column-major order, which is a function of the balanced matrix.
+    pub(super) fn undo<T: Field>(&self, matrix: &mut [T]) {
+        for (column, entries) in matrix.chunks_exact_mut(self.powers.len().max(1)).enumerate() {
+            for (row, entry) in entries.iter_mut().enumerate() {
+                match self.powers[row] - self.powers[column] {
+                    0 => {}
+                    power => scale(entry, power),
+                }
+            }
+        }
+    }
+
+    fn even_out<T: Field>(&mut self, matrix: &mut [T]) {
+        let n = self.powers.len();
         for _ in 0..ROUNDS {
             let mut changed = false;
             for i in 0..n {
@@ -94,8 +102,6 @@ impl Balance {
                 break;
             }
         }
-        let norm = length(matrix.iter().copied());
-        change(&mut self.whole, norm, matrix);
     }
 
     /// Makes an eigenvalue of the balanced matrix that of the matrix.

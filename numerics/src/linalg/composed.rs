@@ -46,13 +46,18 @@ pub struct Lstsq<A: NumericArray> {
     pub singular_values: A::Real,
 }
 
+/// The distance from 1 to the next number, of what singular values are computed in.
+fn epsilon(dtype: Dtype) -> f64 {
+    if matches!(dtype, Dtype::F64 | Dtype::C128) { f64::EPSILON } else { f64::from(f32::EPSILON) }
+}
+
 /// Which singular values of shape `(…, k)` count as other than zero, of matrices of `rows` and `columns`.
 fn significant(s: &UsmArray, tolerance: Tolerance<'_>, rows: usize, columns: usize) -> Result<UsmArray> {
     if s.shape().last() == Some(&0) {
         return s.astype(Dtype::Bool);
     }
     let largest = s.reduce(Reduction::Max, Some(&[-1]), true)?;
-    let eps = if s.dtype() == Dtype::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+    let eps = epsilon(s.dtype());
     let bound = match tolerance {
         Tolerance::Rounding => largest.binary(Op::Multiply, Weak::Float(rows.max(columns) as f64 * eps))?,
         Tolerance::Value(value) => largest.binary(Op::Multiply, Weak::Float(value))?,
@@ -96,7 +101,7 @@ pub fn matrix_rank<'a, A: NumericArray>(x: &A, tolerance: impl Into<Tolerance<'a
 }
 
 /// The solutions of `x1 · y ≈ x2` that come nearest, by singular values. `x2` is a vector where it has one dimension, else
-/// a stack of matrices; stacks are broadcast.
+/// a stack of matrices; stacks are broadcast. A negative tolerance is the distance from 1 to the next number of the dtype.
 ///
 /// # Errors
 /// As for [`svd`](super::svd); [`Error::Shape`] where the rows differ or the stacks do not broadcast.
@@ -119,7 +124,11 @@ pub fn lstsq<'a, A: NumericArray>(x1: &A, x2: &A, tolerance: impl Into<Tolerance
     broadcast_shapes(&[&stack.outer, &b.shape()[..b.ndim() - 2]])?;
     let out = result_type(&[out1, out2], &[], x1.device().dtype_support())?;
     let (u, s, vh) = spectral::svd(&a, false)?;
-    let counts = significant(&s, tolerance.into(), stack.rows, stack.columns)?;
+    let tolerance = match tolerance.into() {
+        Tolerance::Value(value) if value < 0.0 => Tolerance::Value(epsilon(s.dtype())),
+        tolerance => tolerance,
+    };
+    let counts = significant(&s, tolerance, stack.rows, stack.columns)?;
     let weights = reciprocals(&s, &counts)?.expand_dims(&[-1])?;
     let solution = adjoint(&vh)?.matmul(&adjoint(&u)?.matmul(&b)?.binary(Op::Multiply, &weights)?)?;
     let distance = a.matmul(&solution)?.binary(Op::Subtract, &b)?.reduce_hypot(Some(&[-2]), false, None)?;

@@ -1,5 +1,10 @@
 //! The matrix exponential, by scaling and squaring around a Padé approximant (N. J. Higham, "The scaling and squaring method
 //! for the matrix exponential revisited", 2005).
+//!
+//! A matrix of a large norm is not always one that has to be halved often: `[[1, 1e16], [0, -1]]` has the square 1, and each halving
+//! and squaring too many loses digits. So such a matrix is balanced first, which makes its norm that of a similar one, and then its
+//! powers say how often (A. H. Al-Mohy and N. J. Higham, "A new scaling and squaring algorithm for the matrix exponential",
+//! 2009): the approximant's error depends on roots of their norms, which are often much below the norm itself.
 
 use dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::lu::partial_pivoting::{factor, solve};
@@ -10,7 +15,9 @@ use num_complex::Complex;
 use stridewise_core::memory::heap;
 use stridewise_core::{Result, UsmArray};
 
+use super::balance::Balance;
 use super::field::{ALONE, Field, SCRATCH, buffer, with_field, zeros};
+use super::scale::{scale_all, times_power};
 use super::stack::Stack;
 use super::wide::Wide;
 use crate::batches::{Rows, each};
@@ -35,6 +42,8 @@ const PADE: [f64; 14] = [
 ];
 /// Up to this norm the approximant is exact to double precision.
 const NORM: f64 = 5.371_920_351_148_152;
+/// Up to this root of the norms of powers it is.
+const ROOT: f64 = 4.25;
 
 /// Square matrices in column-major order.
 struct Scratch<T> {
@@ -46,6 +55,7 @@ struct Scratch<T> {
     even: Vec<T>,
     order: Vec<usize>,
     places: Vec<usize>,
+    balance: Balance,
     memory: MemBuffer,
 }
 
@@ -65,6 +75,7 @@ impl<T: Field> Scratch<T> {
             even: square()?,
             order: heap::zeroed(SCRATCH, n)?,
             places: heap::zeroed(SCRATCH, n)?,
+            balance: Balance::new(heap::zeroed(SCRATCH, n)?),
             memory: buffer(needed)?,
         })
     }
@@ -96,29 +107,72 @@ fn polynomial<T: Field>(
     }
 }
 
+/// The largest sum of magnitudes of a column, of a matrix in column-major order; NaN where there is one.
+fn norm<T: Wide>(n: usize, matrix: &[T]) -> f64 {
+    let columns = matrix.chunks_exact(n.max(1));
+    let sums = columns.map(|column| column.iter().map(|element| element.wide().norm()).sum::<f64>());
+    sums.fold(0.0, |most: f64, next| if next > most || next.is_nan() { next } else { most })
+}
+
+/// How often a number that is not 0 has to be halved until it is at most another, or doubled until it is about that, as a negative
+/// number.
+fn halvings(number: f64, most: f64) -> i32 {
+    (number / most).log2().ceil() as i32
+}
+
 /// The exponential of a matrix in row-major order.
 fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) {
     let n = scratch.n;
-    let Scratch { a, powers, sum, odd, even, order, places, memory, .. } = scratch;
-    let column = |j: usize| matrix[j..].iter().step_by(n).map(|element| element.wide().norm()).sum::<f64>();
-    let norm = (0..n)
-        .map(column)
-        .fold(0.0, |most: f64, next| if next > most || next.is_nan() { next } else { most });
-    if !norm.is_finite() {
+    let Scratch { a, powers, sum, odd, even, order, places, balance, memory, .. } = scratch;
+    // A lower triangle is computed as an upper one, whose zeros stay: of the quotient below it no rows are exchanged.
+    let is_lower =
+        (0..n).all(|row| matrix[row * n + row + 1..(row + 1) * n].iter().all(|x| *x == T::default()));
+    match is_lower {
+        true => a.copy_from_slice(matrix),
+        false => MatMut::from_column_major_slice_mut(&mut *a, n, n)
+            .copy_from(MatRef::from_row_major_slice(matrix, n, n)),
+    }
+    let given = norm(n, a);
+    if !given.is_finite() && a.iter().any(|element| !element.wide().is_finite()) {
         out.fill(number(f64::NAN));
         return;
     }
-    let squarings = if norm > NORM { (norm / NORM).log2().ceil() as i32 } else { 0 };
-    // In two steps, as the power of a large number of squarings is no number of double precision.
-    let (half, rest) = (squarings / 2, squarings - squarings / 2);
-    let scaled = |element: Complex<f64>| element * 0.5_f64.powi(half) * 0.5_f64.powi(rest);
-    for (i, element) in a.iter_mut().enumerate() {
-        *element = T::narrow(scaled(matrix[i % n * n + i / n].wide()));
+    let is_large = given > NORM;
+    // So often, so that sums of magnitudes are finite.
+    let mut squarings = if given.is_finite() { 0 } else { 32 };
+    scale_all(&mut *a, -squarings);
+    if is_large {
+        balance.rows_and_columns(a);
+        let more = halvings(norm(n, a), NORM).max(0);
+        scale_all(&mut *a, -more);
+        squarings += more;
     }
     let [second, fourth, sixth] = powers;
-    product(n, second, a, a);
-    product(n, fourth, second, second);
-    product(n, sixth, fourth, second);
+    loop {
+        product(n, second, a, a);
+        product(n, fourth, second, second);
+        product(n, sixth, fourth, second);
+        if squarings == 0 {
+            break;
+        }
+        // Roots of the norms of the 4th, 6th, 8th and 10th power; the latter two are needed for nothing else.
+        let root = |power: &[T], degree: f64| norm(n, power).powf(degree.recip());
+        let [fourth_root, sixth_root] = [root(fourth, 4.0), root(sixth, 6.0)];
+        product(n, odd, fourth, fourth);
+        product(n, even, fourth, sixth);
+        let [eighth_root, tenth_root] = [root(odd, 8.0), root(even, 10.0)];
+        let most =
+            fourth_root.max(sixth_root).min(sixth_root.max(eighth_root)).min(eighth_root.max(tenth_root));
+        // Of powers that vanish in the dtype no more is known than this: then the matrix is doubled so often, and looked at again.
+        let seen = times_power(1.0, (T::EPSILON_POWER - T::SAFE_POWER) / 5);
+        let needed = squarings + halvings(most.max(seen), ROOT);
+        let fewer = squarings - needed.clamp(0, squarings);
+        squarings -= fewer;
+        scale_all(&mut *a, fewer);
+        if fewer == 0 {
+            break;
+        }
+    }
     // The odd terms, then the even ones.
     polynomial(n, sum, powers, [PADE[9], PADE[11], PADE[13]], 0.0);
     product(n, even, &powers[2], sum);
@@ -154,7 +208,15 @@ fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) 
         product(n, odd, a, a);
         std::mem::swap(a, odd);
     }
-    MatMut::from_row_major_slice_mut(out, n, n).copy_from(MatRef::from_column_major_slice(a, n, n));
+    if is_large {
+        balance.undo(a);
+    }
+    match is_lower {
+        true => out.copy_from_slice(a),
+        false => {
+            MatMut::from_row_major_slice_mut(out, n, n).copy_from(MatRef::from_column_major_slice(a, n, n))
+        }
+    }
 }
 
 pub(super) fn expm(x: &UsmArray) -> Result<UsmArray> {

@@ -11,6 +11,7 @@ use stridewise_core::{Result, UsmArray};
 
 use super::QrMode;
 use super::field::{ALONE, FEW, Field, buffer, with_field, zeros};
+use super::scale::{power_to_one, scale_all};
 use super::stack::Stack;
 use super::wide::Wide;
 use crate::batches::{Rows, each};
@@ -64,6 +65,8 @@ pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
                         false => matrix[row * n + column],
                     };
                 }
+                // The diagonal of a Hermitian matrix is real, whatever its elements say.
+                factor[column * n + column] = from_real(&real(&matrix[column * n + column]));
             }
             let is_definite = match n {
                 // Of these extents the loops are unrolled.
@@ -138,17 +141,26 @@ pub(super) fn qr(x: &UsmArray, mode: QrMode) -> Result<(UsmArray, UsmArray)> {
             Ok((zeros::<T>(m * n)?, zeros::<T>(block * least)?, zeros::<T>(m * k)?, buffer(needed)?))
         };
         let cells = (Rows::new(&mut q, m * k), Rows::new(&mut r, k * n));
-        let one = T::narrow(Complex::new(1.0, 0.0));
+        let (one, nan) = (T::narrow(Complex::new(1.0, 0.0)), T::narrow(Complex::new(f64::NAN, 0.0)));
         each(stack.device(), stack.count, stack.cost(4.0), cells, scratch, |scratch, cells, number| {
             let (factors, coefficients, basis, memory) = scratch;
             let (q, r) = (cells.0.next(), cells.1.next());
+            let given = &source[number * m * n..][..m * n];
+            if stack.finite(number, given).is_err() {
+                q.fill(nan);
+                (0..k).for_each(|row| r[row * n + row.min(n)..(row + 1) * n].fill(nan));
+                return Ok(());
+            }
             basis.fill(T::default());
             for i in 0..k {
                 basis[i * m + i] = one;
             }
             if least > 0 {
                 let mut matrix = MatMut::from_column_major_slice_mut(&mut *factors, m, n);
-                matrix.copy_from(MatRef::from_row_major_slice(&source[number * m * n..][..m * n], m, n));
+                matrix.copy_from(MatRef::from_row_major_slice(given, m, n));
+                let power = power_to_one(given);
+                scale_all(&mut *factors, power);
+                let mut matrix = MatMut::from_column_major_slice_mut(&mut *factors, m, n);
                 let mut turns = MatMut::from_column_major_slice_mut(&mut *coefficients, block, least);
                 qr::qr_in_place(
                     matrix.as_mut(), turns.as_mut(), ALONE, MemStack::new(memory), Default::default(),
@@ -166,6 +178,7 @@ pub(super) fn qr(x: &UsmArray, mode: QrMode) -> Result<(UsmArray, UsmArray)> {
                         r[row * n + column] = factors[column * m + row];
                     }
                 }
+                scale_all(&mut *r, -power);
             }
             let basis = MatRef::from_column_major_slice(basis, m, k);
             MatMut::from_row_major_slice_mut(&mut *q, m, k).copy_from(basis);

@@ -52,6 +52,8 @@ pub(crate) trait Field: Element + ComplexField<Real = Self::Part> + Wide + Div<O
     type Eigen: Element + Wide + ComplexField<Real = Self::Part>;
     /// The power of two of the distance from 1 to the next number.
     const EPSILON_POWER: i32;
+    /// The power of two up to which squares of elements, and of their reciprocals, are numbers of full precision with ε to spare.
+    const SAFE_POWER: i32;
 
     /// Scratch for [`eigen`](Self::eigen) of n rows: that of the library, and numbers of our own.
     fn eigen_scratch(n: usize, vectors: bool) -> StackReq;
@@ -78,6 +80,7 @@ macro_rules! field {
             type Part = Self;
             type Eigen = Complex<Self>;
             const EPSILON_POWER: i32 = 1 - Self::MANTISSA_DIGITS as i32;
+            const SAFE_POWER: i32 = (1 - Self::MIN_EXP) / 2 + Self::EPSILON_POWER;
 
             fn eigen_scratch(n: usize, vectors: bool) -> StackReq {
                 evd::evd_scratch::<Self>(n, ComputeEigenvectors::No, wanted(vectors), ALONE, Default::default())
@@ -127,7 +130,8 @@ macro_rules! field {
         impl Field for Complex<$real> {
             type Part = $real;
             type Eigen = Self;
-            const EPSILON_POWER: i32 = 1 - $real::MANTISSA_DIGITS as i32;
+            const EPSILON_POWER: i32 = $real::EPSILON_POWER;
+            const SAFE_POWER: i32 = $real::SAFE_POWER;
 
             fn eigen_scratch(n: usize, vectors: bool) -> StackReq {
                 evd::evd_scratch::<Self>(n, ComputeEigenvectors::No, wanted(vectors), ALONE, Default::default())

@@ -30,6 +30,17 @@
 //! different queues, and the failure of the work that computes the operands. A matrix that is singular, or of which an
 //! iteration does not converge, is an [`Error::Decomposition`], which names its place in the stack.
 //!
+//! # NaN and infinities
+//! What an iteration computes of a matrix that has one ([`svd`], [`svdvals`], [`eig`], [`eigvals`], [`eigh`], [`eigvalsh`], and by
+//! them [`pinv`], [`lstsq`], [`matrix_rank`] and [`polyfit`]) is an [`Error::Decomposition`], and so is [`cholesky`], as such a matrix
+//! is not positive definite. Numbers that describe a matrix ([`det`], [`slogdet`], [`matrix_norm`], [`cond`]) and what is computed in
+//! a fixed number of steps ([`lu`], [`solve`], [`inv`], [`qr`], [`expm`]) are NaN or infinite wherever they depend on it; [`qr`] and
+//! [`expm`] are NaN as a whole.
+//!
+//! # Very small and very large elements
+//! All of it holds wherever the results are numbers of the dtype: a matrix of elements of 1e-300, of which a square is zero, is
+//! scaled by a power of two before it is decomposed, and so are the results afterwards.
+//!
 //! [`Error::Unsupported`]: stridewise_core::Error::Unsupported
 //! [`Error::Axis`]: stridewise_core::Error::Axis
 //! [`Error::Shape`]: stridewise_core::Error::Shape
@@ -46,6 +57,7 @@ mod field;
 mod lu;
 mod norms;
 mod polynomial;
+mod scale;
 mod spectral;
 mod stack;
 mod wide;
@@ -126,7 +138,7 @@ pub enum QrMode {
 }
 
 /// The triangle `l` of a symmetric or Hermitian positive definite matrix `x = l · lᴴ`; or `u` of `x = uᴴ · u`. Only the
-/// lower triangle of the matrix is read, or the upper one.
+/// lower triangle of the matrix is read, or the upper one, and of its diagonal the real parts.
 ///
 /// # Errors
 /// See the [module](self); [`Error::Decomposition`](stridewise_core::Error::Decomposition) where a matrix is not positive
@@ -173,7 +185,8 @@ pub fn eigvals<A: NumericArray>(x: &A) -> Result<A::Complex> {
     A::complex_from(eigen::eigvals(x.untyped())?)
 }
 
-/// Eigenvalues and eigenvectors of symmetric or Hermitian matrices, of which only the lower triangle is read.
+/// Eigenvalues and eigenvectors of symmetric or Hermitian matrices, of which only the lower triangle is read, and of the diagonal
+/// the real parts.
 ///
 /// # Errors
 /// As for [`eig`].

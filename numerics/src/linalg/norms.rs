@@ -102,7 +102,7 @@ fn matrices(x: &UsmArray, norm: MatrixNorm, keepdims: bool) -> Result<UsmArray> 
     let result = if norm == MatrixNorm::Nuclear || order.abs() == 2.0 {
         let (x, out) = computed(x)?;
         let reduction = if norm == MatrixNorm::Nuclear { Reduction::Sum } else { extreme };
-        let values = spectral::svdvals(&x)?.reduce(reduction, Some(&[-1]), true)?;
+        let values = spectral::svdvals_or_nan(&x)?.reduce(reduction, Some(&[-1]), true)?;
         values.expand_dims(&[-1])?.astype(out.real_part())?
     } else if order.abs() == 1.0 || order.is_infinite() {
         let (summed, other) = if order.is_infinite() { (-1, -2) } else { (-2, -1) };
@@ -139,7 +139,7 @@ fn condition(x: &UsmArray, norm: MatrixNorm) -> Result<UsmArray> {
     }
     let number = match norm {
         MatrixNorm::Order(order) if order.abs() == 2.0 => {
-            let values = spectral::svdvals(&x)?;
+            let values = spectral::svdvals_or_nan(&x)?;
             let largest = values.reduce(Reduction::Max, Some(&[-1]), false)?;
             let smallest = values.reduce(Reduction::Min, Some(&[-1]), false)?;
             match order > 0.0 {

@@ -4,11 +4,13 @@ use dyn_stack::MemStack;
 use faer::diag::DiagMut;
 use faer::linalg::evd::{self, ComputeEigenvectors};
 use faer::linalg::svd::{self, ComputeSvdVectors};
+use faer::traits::math_utils::{from_real, real as real_part};
 use faer::{MatMut, MatRef};
 use num_complex::Complex;
 use stridewise_core::{Result, UsmArray};
 
 use super::field::{ALONE, Field, buffer, with_field, zeros};
+use super::scale::{power_to_one, scale_all};
 use super::stack::Stack;
 use super::wide::Wide;
 use crate::batches::{Rows, each};
@@ -21,21 +23,28 @@ fn real<T: Field>(from: &[T], to: &mut [T::Part]) {
     }
 }
 
-/// The singular values of matrices, the largest first; U and the conjugate transpose of V with `full` bases of rows and
-/// columns or those that singular values belong to; without vectors where it is `None`.
-fn singular(x: &UsmArray, full: Option<bool>) -> Result<(UsmArray, UsmArray, UsmArray)> {
+/// Which vectors belong to singular values.
+#[derive(Clone, Copy, PartialEq)]
+enum Vectors {
+    /// None, and values that are NaN where a matrix has an element that is not finite; otherwise that is refused.
+    NoneOrNan,
+    None,
+    /// Those that singular values belong to.
+    Thin,
+    /// Bases of rows and columns.
+    Full,
+}
+
+/// The singular values of matrices, the largest first; U and the conjugate transpose of V.
+fn singular(x: &UsmArray, vectors: Vectors) -> Result<(UsmArray, UsmArray, UsmArray)> {
     let stack = Stack::new("x", x)?;
     let (m, n, k) = (stack.rows, stack.columns, stack.least());
-    let (left, right) = match full {
-        None => (0, 0),
-        Some(true) => (m, n),
-        Some(false) => (k, k),
+    let (left, right, wanted) = match vectors {
+        Vectors::None | Vectors::NoneOrNan => (0, 0, ComputeSvdVectors::No),
+        Vectors::Thin => (k, k, ComputeSvdVectors::Thin),
+        Vectors::Full => (m, n, ComputeSvdVectors::Full),
     };
-    let wanted = match full {
-        None => ComputeSvdVectors::No,
-        Some(true) => ComputeSvdVectors::Full,
-        Some(false) => ComputeSvdVectors::Thin,
-    };
+    let bases = wanted != ComputeSvdVectors::No;
     with_field!(stack.dtype, T => {
         let source = place::read::<T>(x)?;
         let mut s = stack.room::<<T as Field>::Part>(&[k])?;
@@ -48,13 +57,18 @@ fn singular(x: &UsmArray, full: Option<bool>) -> Result<(UsmArray, UsmArray, Usm
             Ok((zeros::<T>(m * n)?, zeros::<T>(k)?, zeros::<T>(m * left)?, zeros::<T>(n * right)?, buffer(memory)?))
         };
         let cells = (Rows::new(&mut s, k), (Rows::new(&mut u, m * left), Rows::new(&mut vh, right * n)));
-        let cost = stack.cost(if full.is_some() { 20.0 } else { 5.0 });
+        let cost = stack.cost(if bases { 20.0 } else { 5.0 });
         let one = T::narrow(Complex::new(1.0, 0.0));
         each(stack.device(), stack.count, cost, cells, scratch, |scratch, cells, number| {
             let (copy, values, left_basis, right_basis, memory) = scratch;
             let matrix = &source[number * m * n..][..m * n];
-            stack.finite(number, matrix)?;
+            let finite = stack.finite(number, matrix);
             let (s, (u, vh)) = (cells.0.next(), (cells.1.0.next(), cells.1.1.next()));
+            if finite.is_err() && vectors == Vectors::NoneOrNan {
+                s.fill(<<T as Field>::Part as Wide>::narrow(Complex::new(f64::NAN, 0.0)));
+                return Ok(());
+            }
+            finite?;
             if k == 0 {
                 (0..left).for_each(|i| u[i * left + i] = one);
                 (0..right).for_each(|i| vh[i * n + i] = one);
@@ -62,12 +76,14 @@ fn singular(x: &UsmArray, full: Option<bool>) -> Result<(UsmArray, UsmArray, Usm
             }
             let mut columns = MatMut::from_column_major_slice_mut(&mut *copy, m, n);
             columns.copy_from(MatRef::from_row_major_slice(matrix, m, n));
+            let power = power_to_one(matrix);
+            scale_all(&mut *copy, power);
+            let columns = MatRef::from_column_major_slice(&*copy, m, n);
             // The library leaves some elements of full bases as they are, which have to be zeros.
             left_basis.fill(T::default());
             right_basis.fill(T::default());
-            let bases = full.is_some();
             svd::svd(
-                columns.as_ref(),
+                columns,
                 DiagMut::from_slice_mut(&mut *values),
                 bases.then(|| MatMut::from_column_major_slice_mut(&mut *left_basis, m, left)),
                 bases.then(|| MatMut::from_column_major_slice_mut(&mut *right_basis, n, right)),
@@ -77,6 +93,7 @@ fn singular(x: &UsmArray, full: Option<bool>) -> Result<(UsmArray, UsmArray, Usm
             )
             .map_err(|_| stack.diverged(number))?;
             real(values, s);
+            scale_all(s, -power);
             let basis = MatRef::from_column_major_slice(left_basis, m, left);
             MatMut::from_row_major_slice_mut(u, m, left).copy_from(basis);
             // Columns of V one after another are rows of its transpose.
@@ -115,10 +132,14 @@ fn symmetric(x: &UsmArray, vectors: bool) -> Result<(UsmArray, UsmArray)> {
             if n == 0 {
                 return Ok(());
             }
-            let mut lower = MatMut::from_column_major_slice_mut(&mut *copy, n, n);
-            lower.copy_from(MatRef::from_row_major_slice(matrix, n, n));
+            MatMut::from_column_major_slice_mut(&mut *copy, n, n)
+                .copy_from(MatRef::from_row_major_slice(matrix, n, n));
+            // The diagonal of a Hermitian matrix is real, whatever its elements say.
+            copy.iter_mut().step_by(n + 1).for_each(|element| *element = from_real(&real_part(element)));
+            let power = power_to_one(copy);
+            scale_all(&mut *copy, power);
             evd::self_adjoint_evd(
-                lower.as_ref(),
+                MatRef::from_column_major_slice(&*copy, n, n),
                 DiagMut::from_slice_mut(&mut *values),
                 vectors.then(|| MatMut::from_column_major_slice_mut(&mut *basis, n, n)),
                 ALONE,
@@ -127,6 +148,7 @@ fn symmetric(x: &UsmArray, vectors: bool) -> Result<(UsmArray, UsmArray)> {
             )
             .map_err(|_| stack.diverged(number))?;
             real(values, s);
+            scale_all(s, -power);
             let basis = MatRef::from_column_major_slice(basis, n, columns);
             MatMut::from_row_major_slice_mut(u, n, columns).copy_from(basis);
             Ok(())
@@ -137,11 +159,15 @@ fn symmetric(x: &UsmArray, vectors: bool) -> Result<(UsmArray, UsmArray)> {
 
 /// U, the singular values, and the conjugate transpose of V.
 pub(super) fn svd(x: &UsmArray, full: bool) -> Result<(UsmArray, UsmArray, UsmArray)> {
-    let (s, u, vh) = singular(x, Some(full))?;
+    let (s, u, vh) = singular(x, if full { Vectors::Full } else { Vectors::Thin })?;
     Ok((u, s, vh))
 }
 pub(super) fn svdvals(x: &UsmArray) -> Result<UsmArray> {
-    Ok(singular(x, None)?.0)
+    Ok(singular(x, Vectors::None)?.0)
+}
+/// The singular values; NaN of a matrix with elements that are not finite.
+pub(super) fn svdvals_or_nan(x: &UsmArray) -> Result<UsmArray> {
+    Ok(singular(x, Vectors::NoneOrNan)?.0)
 }
 pub(super) fn eigh(x: &UsmArray) -> Result<(UsmArray, UsmArray)> {
     symmetric(x, true)

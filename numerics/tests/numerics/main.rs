@@ -6,4 +6,5 @@ mod fft;
 mod linalg;
 mod polynomials;
 mod refusals;
+mod scales;
 mod stacks;

@@ -31,6 +31,50 @@ fn with_its_own_room(item: Item<1>, out: &mut Global<i32>) {
     out[item.global_id(0)] = (a[l] + b[l] + c[l]) as i32;
 }
 
+/// More for each item than some devices take for a group.
+#[stridewise::kernel]
+fn with_much_of_its_own(item: Item<1>, out: &mut Global<i64>) {
+    let mut own = [0_i64; MAX_OBJECT_LEN];
+    let i = item.global_id(0);
+    own[i] = i;
+    own[1000 - i] += 2;
+    out[i] = own[i] + own[1000 - i];
+}
+
+#[stridewise::kernel]
+fn with_some_of_its_own(item: Item<1>, out: &mut Global<i64>) {
+    let mut own = [0_i64; 4000];
+    let i = item.global_id(0);
+    own[i] = i;
+    own[3000 - i] += 2;
+    out[i] = own[i] + own[3000 - i];
+}
+
+/// Private arrays of more than the device has for a group; where the groups are the engine's choice, they are such that it has.
+pub(super) fn too_much_private_memory(queue: &Queue) -> Check {
+    let limit = queue.device().info().limits.private_memory_bytes;
+    let each = 8 * MAX_OBJECT_LEN as u64;
+    let (items, room) = (limit / each + 1, format!("{limit} bytes at most"));
+    let mut out = Array::<i64>::on(queue).zeros([items as usize])?;
+    let range = NdRange::in_groups(&[items as usize], &[items as usize]);
+    if items <= queue.device().info().limits.max_work_group_size as u64 {
+        let named = [format!("{} bytes", items * each), format!("{each} for each item"), room.clone()];
+        refused(with_much_of_its_own(queue, range, &mut out), "private memory", &named)?;
+    }
+    let mut out = Array::<i64>::on(queue).zeros([3])?;
+    match with_much_of_its_own(queue, [3], &mut out) {
+        outcome if limit < each => refused(outcome, "private memory", &[room])?,
+        outcome => {
+            outcome?;
+            ensure!(out.to_vec()? == [2, 3, 4], "{:?}", out.to_vec()?);
+        }
+    }
+    let mut out = Array::<i64>::on(queue).zeros([1000])?;
+    with_some_of_its_own(queue, [1000], &mut out)?;
+    ensure!(out.to_vec()?.iter().zip(2..).all(|(&found, expected)| found == expected), "{:?}", out.to_vec()?);
+    Ok(())
+}
+
 fn refused(launch: Result<Event>, argument: &str, parts: &[String]) -> Check {
     match launch {
         Err(Error::Value(complaint)) => {

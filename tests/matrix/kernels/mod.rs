@@ -12,6 +12,7 @@ use stridewise::kernel::oracle::{self, Checks, Elements};
 use stridewise::kernel::{Argument, Kernel, NdRange};
 use stridewise::{Array, Device, Dtype, Element, Queue, Result, Scalar, UsmArray, with_dtype};
 
+use crate::WithThreads;
 use crate::cell::{Case, Check, ensure, need, wrong};
 use crate::forms::read;
 use crate::known;
@@ -27,6 +28,9 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     cases.push(Case::new("kernels::too_large_a_launch/f32", |device| {
         limits::too_large_a_launch(&queue(device)?)
+    }));
+    cases.push(Case::new("kernels::too_much_private_memory/f32", |device| {
+        limits::too_much_private_memory(&queue(device)?)
     }));
     cases.push(Case::new("kernels::checked_mode_or_an_error/f32", |device| {
         limits::checked_mode_or_an_error(&queue(device)?)
@@ -46,9 +50,9 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// What the host alone has.
-pub(crate) fn trials() -> Vec<Trial> {
-    let faults = || -> Check {
-        let queue = Device::select("host")?.queue()?;
+pub(crate) fn trials(host: WithThreads) -> Vec<Trial> {
+    let faults = move || -> Check {
+        let queue = host(2)?.queue()?;
         let mut counts = Vec::new();
         for mut example in known::examples()? {
             let named = faults::all_are_named(&mut example, &queue)?;

@@ -1,15 +1,15 @@
 //! From selected instructions to code: registers, the loop, and its last part.
 //!
-//! A function takes the addresses of its operands and a number of elements. It goes through them a vector at a time, several in a turn of
+//! A function takes the addresses of its operands, where elements end and where they begin. It goes through them a vector at a time, several in a turn of
 //! the loop; the rest, less than a vector, is loaded and stored by masks (AVX-512, and AVX2 where elements have 4 or 8 bytes) or byte
 //! by byte through the stack. Registers are found in one scan of the straight code: of the values that are in registers, the one whose
 //! next use is furthest away makes room.
 
-use crate::Level;
 use crate::asm::forms::{self as f, Form, Memory, Shape};
 use crate::asm::{Assembler, Condition, Gpr, Mem, Operands, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Rm};
 use crate::memory::Refused;
 use crate::select::{Class, Origin, Selected, Step, Virtual};
+use crate::{LEAST_STREAMED, Level};
 
 /// Registers that hold addresses of operands; of more, these are read anew from the table.
 const POINTERS: [Gpr; 7] = [Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(12), Gpr(13), Gpr(14)];
@@ -17,7 +17,7 @@ const POINTERS: [Gpr; 7] = [Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(12), Gpr(13), 
 const NEAR: Gpr = Gpr(15);
 /// Registers that a caller expects unchanged.
 const SAVED: [Gpr; 5] = [RBX, Gpr(12), Gpr(13), Gpr(14), NEAR];
-/// The table of addresses, the number of elements, and that of those that are done.
+/// The table of addresses, the end of the elements, and the one that comes next, which is passed in RDX.
 const TABLE: Gpr = RDI;
 const LEN: Gpr = RSI;
 const DONE: Gpr = RCX;
@@ -152,7 +152,7 @@ impl Emitter<'_> {
         self.assembler.and(RSP, -64);
         self.point();
         self.before()?;
-        self.assembler.mov_number(DONE, 0);
+        self.assembler.mov(DONE, RDX);
         let turns = match selected.turn.len() {
             ..=8 => 4,
             9..=24 => 2,
@@ -417,7 +417,7 @@ impl Emitter<'_> {
         match part {
             Part::Whole(further) => {
                 let to = self.element(operand, size, further);
-                if self.stream && bytes >= 16 {
+                if self.stream && usize::from(bytes) >= LEAST_STREAMED {
                     self.vector(&f::MOVNTDQ, bytes, [from, 0], Rm::Mem(to), [0, 0]);
                 } else {
                     self.store_vector(from, to, bytes);

@@ -16,7 +16,12 @@ mod tests;
 pub use lane::{Builder, Kind, Mark, Value};
 pub use memory::Refused;
 
+use std::ops::Range;
+
 use memory::Executable;
+
+/// Bytes of a vector that is stored past the caches at least; shorter ones are stored as always.
+pub const LEAST_STREAMED: usize = 16;
 
 /// The instructions that code is of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -63,25 +68,29 @@ impl Code {
         self.pages.bytes()
     }
 
-    /// Computes `len` elements.
+    /// Computes some elements.
     ///
     /// # Safety
-    /// `operands` holds the addresses of the form's operands by their numbers: readable for `len` elements where they are loaded, for
-    /// one where they are uniform, and writable for `len` where they are stored. What is stored overlaps nothing else, but that it may be
-    /// exactly what is loaded, of elements of the same size. Of a form that was compiled to `stream`, what is stored is aligned to
-    /// [`lanes`](Self::lanes) elements, and a fence of stores follows before others read it.
-    pub unsafe fn run(&self, operands: &[*mut u8], len: usize) {
+    /// `operands` holds the addresses of the form's operands by their numbers, as of element 0: readable for all elements of `range`
+    /// where they are loaded, for one where they are uniform, and writable for all of `range` where they are stored. What is stored
+    /// overlaps nothing else, but that it may be exactly what is loaded, of elements of the same size. Of a form that was compiled
+    /// to `stream`, the first element of `range` that is stored is aligned to [`lanes`](Self::lanes) elements where these have
+    /// [`LEAST_STREAMED`] bytes, and a fence of stores follows before others read them.
+    pub unsafe fn run(&self, operands: &[*mut u8], range: Range<usize>) {
+        if range.is_empty() {
+            return;
+        }
         #[cfg(target_arch = "x86_64")]
         {
             // SAFETY: the pages hold a function of this type, which `compile` wrote whole; it keeps all registers that this
             // convention asks it to. The processor has its instructions, which `compile` checked.
-            let function: unsafe extern "sysv64" fn(*const *mut u8, usize) =
+            let function: unsafe extern "sysv64" fn(*const *mut u8, usize, usize) =
                 unsafe { std::mem::transmute(self.pages.ptr()) };
             // SAFETY: the caller's contract.
-            unsafe { function(operands.as_ptr(), len) };
+            unsafe { function(operands.as_ptr(), range.end, range.start) };
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = (operands, len);
+        let _ = operands;
     }
 }
 

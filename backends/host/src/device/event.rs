@@ -67,9 +67,10 @@ impl Patience {
         self.timeout.map(|timeout| timeout.saturating_sub(self.begin.elapsed()))
     }
 
-    /// Whether there is time for work of about so long.
-    fn has(&self, estimate: Duration) -> bool {
-        self.left().is_none_or(|left| !left.is_zero() && estimate <= left)
+    /// Whether there is time to take part in work of about so long, for this pool; on a thread that its workers run on nobody else
+    /// may be left to do it.
+    fn has(&self, estimate: Duration, pool: &Pool) -> bool {
+        self.left().is_none_or(|left| !left.is_zero() && (estimate <= left || pool.is_own_thread()))
     }
 }
 
@@ -121,8 +122,8 @@ impl HostEvent {
     /// The pool that the command goes to, where there is time for it.
     fn pool(&self, patience: Patience) -> Option<Arc<Pool>> {
         let way = self.way();
-        let way = way.as_ref().filter(|way| patience.has(way.estimate))?;
-        way.device.started().cloned()
+        let way = way.as_ref()?;
+        way.device.started().filter(|pool| patience.has(way.estimate, pool)).cloned()
     }
 
     fn action(&self, patience: Patience) -> Action {
@@ -141,7 +142,7 @@ impl HostEvent {
                     .find(open)
                     .map_or(Action::Elsewhere, |event| Action::Behind(Arc::clone(event)));
             }
-            way.device.started().filter(|_| patience.has(way.estimate)).cloned()
+            way.device.started().filter(|pool| patience.has(way.estimate, pool)).cloned()
         };
         pool.and_then(|pool| pool.take(self.command()).map(|job| Action::Run(job, pool)))
             .unwrap_or(Action::Elsewhere)

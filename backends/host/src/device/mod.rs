@@ -7,14 +7,14 @@ use std::time::Instant;
 
 use rayon::ThreadPool;
 use stridewise_core::backend::{
-    AffinityDomain, Aspect, Device, DeviceInfo, DeviceType, Elements, FoldExtents, Home, Limits, Partition,
-    Queue, QueueProperties, RawAllocation, Row, Signal, SignalHandle, Support, UsmSupport,
+    AffinityDomain, Aspect, Backlog, Capabilities, Device, DeviceInfo, DeviceType, Elements, FoldExtents,
+    Home, HostAccess, Interprocess, Partition, Queue, QueueProperties, RawAllocation, Row, Signal,
+    SignalHandle, Support, UsmSupport,
 };
-use stridewise_core::kernel::Kernel;
+use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
 
-mod blocking;
 mod event;
 mod queue;
 mod state;
@@ -28,6 +28,8 @@ use state::DeviceState;
 
 /// What a work-group may count on where the second-level cache is unknown.
 const LOCAL_MEMORY_BYTES: u64 = 256 << 10;
+/// What a group's items have of private arrays on a thread: a quarter of the memory for all threads, from here to here.
+const PRIVATE_MEMORY_BYTES: [u64; 2] = [1 << 25, 1 << 30];
 /// Work-items of a group are iterations of a loop here; this is what CPU runtimes of OpenCL commonly offer.
 const MAX_WORK_GROUP_SIZE: usize = 4096;
 /// As much of a last cache as processors have for each thread that are made for having much: 96 MiB for 16. A virtual machine
@@ -36,9 +38,36 @@ const CACHE_PER_PROCESSOR: usize = 6 << 20;
 /// As much of one as cores that share it commonly have together.
 const CACHE_PER_COMPLEX: usize = 32 << 20;
 
+/// Commands under way: some for every thread, since what is short is computed by one.
+const HOST_COMMANDS: usize = 16;
+const HOST_COMMANDS_PER_THREAD: usize = 8;
+/// Bytes under way for every thread: some milliseconds of work.
+const HOST_BYTES_PER_THREAD: usize = 32 << 20;
+
+/// What a device of so many threads can do beyond the minimum.
+fn capabilities(threads: usize) -> Capabilities {
+    let mut capabilities = Capabilities::default();
+    capabilities.set_host_access(UsmKind::Host, HostAccess::Direct);
+    capabilities.set_host_access(UsmKind::Shared, HostAccess::Direct);
+    capabilities.default_kind = UsmKind::Shared;
+    capabilities.process_memory = true;
+    capabilities.on_processor = true;
+    // Under the guard, the addresses that core knows are not those to compute with.
+    capabilities.immediate = !guard::enabled();
+    capabilities.cheap_callbacks = true;
+    capabilities.interprocess = Some(Interprocess::File);
+    capabilities.backlog = Backlog {
+        commands: HOST_COMMANDS + threads.saturating_mul(HOST_COMMANDS_PER_THREAD),
+        bytes: threads.saturating_mul(HOST_BYTES_PER_THREAD),
+    };
+    capabilities.most_stages = 2;
+    capabilities
+}
+
 /// A processor, or part of one.
 pub(crate) struct HostDevice {
     info: DeviceInfo,
+    capabilities: Capabilities,
     state: Arc<DeviceState>,
 }
 
@@ -54,41 +83,38 @@ impl HostDevice {
         let whole = &machine.topology;
         let last_cache_bytes = topology::last_cache_bytes(whole);
         let second = whole.caches.iter().filter(|c| c.level == 2).map(|c| c.bytes as u64).min();
-        let info = DeviceInfo {
-            backend: DRIVER,
-            name: machine.model.clone(),
-            vendor: machine.vendor.clone(),
-            driver_version: env!("CARGO_PKG_VERSION").to_owned(),
-            device_type: DeviceType::Cpu,
-            variant,
-            isa: isa.name(),
-            aspects: vec![
-                Aspect::Fp16,
-                Aspect::Fp64,
-                Aspect::Atomic64,
-                Aspect::UsmDeviceAllocations,
-                Aspect::UsmHostAllocations,
-                Aspect::UsmSharedAllocations,
-                Aspect::QueueProfiling,
-                Aspect::CorrectlyRoundedDivision,
-                Aspect::HostDebuggable,
-            ],
-            limits: Limits {
-                compute_units: threads,
-                global_memory_bytes: machine.memory_bytes,
-                local_memory_bytes: second.filter(|b| *b > 0).unwrap_or(LOCAL_MEMORY_BYTES),
-                max_allocation_bytes: machine.memory_bytes,
-                max_work_group_size: MAX_WORK_GROUP_SIZE,
-                vector_bytes: match isa {
-                    Isa::Scalar => 16,
-                    Isa::Avx2 => 32,
-                    Isa::Avx512 => 64,
-                },
-                last_cache_bytes,
-            },
-            usm: [UsmSupport::Native, UsmSupport::Guarded, UsmSupport::Native],
-            topology: whole.clone(),
+        let mut info = DeviceInfo::new(DRIVER, machine.model.as_str(), DeviceType::Cpu);
+        info.vendor.clone_from(&machine.vendor);
+        env!("CARGO_PKG_VERSION").clone_into(&mut info.driver_version);
+        info.variant = variant;
+        info.isa = isa.name();
+        info.aspects = vec![
+            Aspect::Fp16,
+            Aspect::Fp64,
+            Aspect::Atomic64,
+            Aspect::UsmDeviceAllocations,
+            Aspect::UsmHostAllocations,
+            Aspect::UsmSharedAllocations,
+            Aspect::QueueProfiling,
+            Aspect::CorrectlyRoundedDivision,
+            Aspect::HostDebuggable,
+        ];
+        let limits = &mut info.limits;
+        limits.compute_units = threads;
+        limits.global_memory_bytes = machine.memory_bytes;
+        limits.local_memory_bytes = second.filter(|b| *b > 0).unwrap_or(LOCAL_MEMORY_BYTES);
+        limits.private_memory_bytes = (machine.memory_bytes / (4 * threads.max(1) as u64))
+            .clamp(PRIVATE_MEMORY_BYTES[0], PRIVATE_MEMORY_BYTES[1]);
+        limits.max_allocation_bytes = machine.memory_bytes;
+        limits.max_work_group_size = MAX_WORK_GROUP_SIZE;
+        limits.vector_bytes = match isa {
+            Isa::Scalar => 16,
+            Isa::Avx2 => 32,
+            Isa::Avx512 => 64,
         };
+        limits.last_cache_bytes = last_cache_bytes;
+        info.usm = [UsmSupport::Native, UsmSupport::Guarded, UsmSupport::Native];
+        info.topology = whole.clone();
         // Workers are bound only where they fill the process's processors. With fewer, several processes (or containers
         // under a quota) would all bind to the same first ones; with more, binding only keeps the system from balancing.
         let pinned = threads == whole.cpus.len() && rayon.is_none();
@@ -105,7 +131,8 @@ impl HostDevice {
         rayon: Option<(Arc<ThreadPool>, Home)>,
     ) -> Self {
         let state = DeviceState::new(tuning, origin, info.topology.cpus.clone(), pinned, rayon);
-        Self { info, state: Arc::new(state) }
+        let capabilities = capabilities(tuning.threads);
+        Self { info, capabilities, state: Arc::new(state) }
     }
 
     /// A device of some threads on some of this one's processors; pinned, there are as many of the one as of the other.
@@ -141,7 +168,7 @@ impl HostDevice {
         let units = self.state.tuning.threads;
         Error::device_selection(
             "partition",
-            format!("{partition:?} of a host device of {units} compute units"),
+            format_args!("{partition:?} of a host device of {units} compute units"),
             expected,
             format!(
                 "use Partition::Equally(n) with n from 1 to {units}, or counts that add up to {units} at most; \
@@ -165,21 +192,21 @@ impl Device for HostDevice {
         &self.info
     }
 
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
     fn supports(&self, plan: &LaunchPlan) -> Support {
         kernels::supports(plan)
     }
 
-    fn supports_kernel(&self, kernel: &Kernel, _checked: bool) -> Support {
+    fn supports_kernel(&self, kernel: &Kernel, _: LaunchOptions) -> Support {
         interpreter::supports(kernel, &self.state.tuning)
     }
 
     fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
         // Under the guard, the addresses that core knows are not those to compute with.
         if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, &self.state.tuning) }
-    }
-
-    fn most_stages(&self) -> usize {
-        2
     }
 
     fn share(&self, len: usize, by_all: bool, run: &(dyn Fn(Range<usize>) + Sync)) {

@@ -7,9 +7,8 @@ use rayon::ThreadPool;
 use stridewise_core::Result;
 use stridewise_core::backend::{Home, PerProcess};
 
-use super::blocking::BlockingThreads;
 use crate::fork_join::helping::{Stage, Stream};
-use crate::fork_join::{self, Entered, Pool, Workers};
+use crate::fork_join::{self, BlockingThreads, Entered, Pool, Workers};
 use crate::kernels::Tuning;
 
 /// What queues and tasks share of a device.
@@ -56,8 +55,8 @@ impl DeviceState {
     pub(crate) fn pool(&self) -> Result<&Arc<Pool>> {
         let threads = self.tuning.threads;
         let workers = self.pool.get_or_try_init(|| match &self.rayon {
-            Some((rayon, home)) => home.check().map(|()| Pool::on_rayon(rayon, threads)),
-            None => Pool::start(threads, self.pinned.then_some(self.cpus.as_slice())),
+            Some((rayon, home)) => home.check().map(|()| Pool::on_rayon(rayon, threads, &self.cpus)),
+            None => Pool::start(threads, &self.cpus, self.pinned),
         });
         workers.map(|workers| &**workers)
     }

@@ -25,9 +25,11 @@ use stridewise_core::routes::{self, Route};
 
 use crate::topology;
 
+mod blocking;
 pub(crate) mod helping;
 mod pool;
 
+pub(crate) use blocking::BlockingThreads;
 pub(crate) use pool::{Entered, Job, Pool, Workers};
 
 /// How long a thread waits awake for the last parts, which others are about to finish.
@@ -304,7 +306,7 @@ mod tests {
     use super::*;
 
     fn pool(threads: usize) -> Workers {
-        Pool::start(threads, None).unwrap()
+        Pool::start(threads, &[], false).unwrap()
     }
 
     #[test]

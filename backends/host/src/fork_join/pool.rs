@@ -13,11 +13,16 @@ use stridewise_core::backend::primitives::{Instant, Mutex, MutexGuard, hint};
 use stridewise_core::backend::start_thread;
 use stridewise_core::{Error, Result};
 
+use super::blocking::BlockingThreads;
 use super::{Direction, Fork};
 use crate::topology;
 
+mod relief;
+
+use relief::Relief;
+
 /// Address space for a worker's stack, kernel tiles included; only touched pages cost memory.
-const STACK_BYTES: usize = 8 << 20;
+pub(super) const STACK_BYTES: usize = 8 << 20;
 /// How long a worker that has run out of work looks for more before it sleeps: waking it costs 10 to 25 µs, of which its
 /// caller pays several. It does not yield meanwhile: among other processes that is to be away for milliseconds, while those
 /// who publish something count on it.
@@ -53,9 +58,13 @@ pub(crate) trait Job: Send {
 pub(crate) struct Pool {
     this: Weak<Self>,
     threads: usize,
-    /// The processors that workers are bound to, one each; or none.
-    pins: Option<Vec<usize>>,
+    /// The processors of the device.
+    cpus: Vec<usize>,
+    /// Whether workers are bound to them, one each.
+    pinned: bool,
     staff: Staff,
+    /// Threads beside the workers, for commands that would wait for long.
+    spare: Arc<BlockingThreads>,
     state: Mutex<State>,
     /// Grows whenever there is more to do.
     news: AtomicUsize,
@@ -81,6 +90,7 @@ struct State {
     phases: Vec<Phase>,
     /// Whether nobody has the device any more.
     closed: bool,
+    relief: Relief,
 }
 
 /// What a worker does.
@@ -134,28 +144,31 @@ impl Drop for Workers {
 type Calls = SmallVec<[usize; 4]>;
 
 impl Pool {
-    fn new(threads: usize, pins: Option<&[usize]>, staff: Staff, phase: Phase) -> Arc<Self> {
+    fn new(threads: usize, cpus: &[usize], pinned: bool, staff: Staff, phase: Phase) -> Arc<Self> {
         let state = State {
             ready: VecDeque::new(),
             forks: Vec::new(),
             busy: 0,
             phases: vec![phase; threads],
             closed: false,
+            relief: Relief::default(),
         };
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             threads,
-            pins: pins.map(<[usize]>::to_vec),
+            cpus: cpus.to_vec(),
+            pinned,
             staff,
+            spare: Arc::default(),
             state: Mutex::new(state),
             news: AtomicUsize::new(0),
             backwards: AtomicBool::new(false),
         })
     }
 
-    /// Starts the workers; with `pins`, the i-th is bound to the i-th of these processors.
-    pub(crate) fn start(threads: usize, pins: Option<&[usize]>) -> Result<Workers> {
-        let workers = Workers(Self::new(threads, pins, Staff::Own(OnceLock::new()), Phase::Called));
+    /// Starts the workers of a device of these processors; where they are pinned, the i-th is bound to the i-th of them.
+    pub(crate) fn start(threads: usize, cpus: &[usize], pinned: bool) -> Result<Workers> {
+        let workers = Workers(Self::new(threads, cpus, pinned, Staff::Own(OnceLock::new()), Phase::Called));
         let mut handles = Vec::with_capacity(threads);
         let mut refusal = None;
         for index in 0..threads {
@@ -179,8 +192,8 @@ impl Pool {
     }
 
     /// A pool whose workers are jobs of a pool of rayon's.
-    pub(crate) fn on_rayon(pool: &Arc<ThreadPool>, threads: usize) -> Workers {
-        Workers(Self::new(threads, None, Staff::Rayon(Arc::clone(pool)), Phase::Asleep))
+    pub(crate) fn on_rayon(pool: &Arc<ThreadPool>, threads: usize, cpus: &[usize]) -> Workers {
+        Workers(Self::new(threads, cpus, false, Staff::Rayon(Arc::clone(pool)), Phase::Asleep))
     }
 
     /// Whether the calling thread is one that the workers run on: while it waits, one worker less can come.
@@ -188,9 +201,22 @@ impl Pool {
         matches!(&self.staff, Staff::Rayon(pool) if pool.current_thread_index().is_some())
     }
 
-    /// Whether one more thread may compute: as many do at most as the device has, and those that workers run on in any case.
+    /// Whether one more thread may compute: as many do at most as the device has, and those that workers run on in any case; and
+    /// whoever waits where others keep all of these.
     fn has_room(&self, state: &State) -> bool {
-        state.busy < self.threads || self.is_own_thread()
+        state.busy < self.threads || state.relief.starved || self.is_own_thread()
+    }
+
+    /// Counts a thread that begins a command, or to help with one.
+    fn begin(&self, state: &mut State) {
+        state.busy += 1;
+        state.relief.begun += 1;
+    }
+
+    /// Counts a thread that is done with what it began.
+    fn end(&self, state: &mut State) {
+        state.busy -= 1;
+        state.relief.starved &= state.busy >= self.threads;
     }
 
     /// A number that changes whenever there is more to do.
@@ -203,9 +229,17 @@ impl Pool {
         let mut state = self.lock();
         state.ready.push_back(job);
         self.announce();
-        let calls = self.calls(&mut state, 0);
-        drop(state);
-        self.wake(&calls);
+        let watch = self.wants_watch(&mut state);
+        if self.wants_relief(&state) {
+            self.relieve(state);
+        } else {
+            let calls = self.calls(&mut state, 0);
+            drop(state);
+            self.wake(&calls);
+        }
+        if watch {
+            self.watch();
+        }
     }
 
     /// Gives a command to the calling thread, which waits for it, where none has begun it and fewer threads compute than
@@ -217,7 +251,7 @@ impl Pool {
         }
         let position = state.ready.iter().position(|job| job.command() == command)?;
         let job = state.ready.remove(position)?;
-        state.busy += 1;
+        self.begin(&mut state);
         Some(job)
     }
 
@@ -231,7 +265,7 @@ impl Pool {
         let fork =
             state.forks.iter().find(|fork| fork.command() == command && fork.is_open()).map(Arc::clone)?;
         fork.joined();
-        state.busy += 1;
+        self.begin(&mut state);
         Some(fork)
     }
 
@@ -267,7 +301,7 @@ impl Pool {
     /// Ends what [`take`](Self::take) or [`join`](Self::join) began.
     pub(crate) fn leave(&self) {
         let mut state = self.lock();
-        state.busy -= 1;
+        self.end(&mut state);
         let calls = self.calls(&mut state, 0);
         drop(state);
         self.wake(&calls);
@@ -324,9 +358,14 @@ impl Pool {
         calls
     }
 
+    /// The processors that workers are bound to, one each; or none.
+    fn pins(&self) -> Option<&[usize]> {
+        self.pinned.then_some(&*self.cpus)
+    }
+
     /// Whether a worker is bound to a processor.
     fn is_at(&self, worker: usize, cpu: Option<usize>) -> bool {
-        self.pins.as_ref().is_some_and(|pins| pins.get(worker).copied() == cpu)
+        self.pins().is_some_and(|pins| pins.get(worker).copied() == cpu)
     }
 
     /// What the workers of other processors than one do.
@@ -353,7 +392,7 @@ impl Pool {
 
     /// What a worker does: whatever there is; where there is nothing for a while, it sleeps, or as a job of rayon's ends.
     fn work(&self, index: usize) {
-        pin(self.pins.as_deref(), index);
+        pin(self.pins(), index);
         let is_job = matches!(self.staff, Staff::Rayon(_));
         let begin = Instant::now();
         let mut state = self.lock();
@@ -370,14 +409,18 @@ impl Pool {
                 state.phases[index] = Phase::Working;
                 let others = usize::from(matches!(&work, Found::Fork(fork) if fork.is_open()));
                 let calls = self.calls(&mut state, 2 * others);
+                let watch = self.wants_watch(&mut state);
                 drop(state);
                 self.wake(&calls);
+                if watch {
+                    self.watch();
+                }
                 match work {
                     Found::Job(job) => job.run(),
                     Found::Fork(fork) => fork.help(),
                 }
                 state = self.lock();
-                state.busy -= 1;
+                self.end(&mut state);
                 state.phases[index] = Phase::Lingering;
                 patient = true;
             } else if state.closed {
@@ -397,6 +440,11 @@ impl Pool {
                 }
             } else {
                 state.phases[index] = Phase::Asleep;
+                if self.wants_watch(&mut state) {
+                    drop(state);
+                    self.watch();
+                    state = self.lock();
+                }
                 if is_job {
                     return;
                 }
@@ -432,7 +480,7 @@ impl Pool {
         let can_help = |fork: &&Arc<Fork>| fork.is_open() && (here.is_none() || fork.cpu() != here);
         let fork = state.forks.iter().find(can_help).inspect(|fork| fork.joined()).map(Arc::clone);
         let work = fork.map(Found::Fork).or_else(|| state.ready.pop_front().map(Found::Job))?;
-        state.busy += 1;
+        self.begin(state);
         Some(work)
     }
 
@@ -449,13 +497,13 @@ impl Pool {
 
     /// Which of the pool's processors the calling thread is on, and how many there are, where workers are bound to theirs.
     pub(crate) fn seat(&self) -> Option<(usize, usize)> {
-        let (pins, here) = (self.pins.as_ref()?, topology::current_cpu()?);
+        let (pins, here) = (self.pins()?, topology::current_cpu()?);
         pins.iter().position(|&cpu| cpu == here).map(|seat| (seat, pins.len()))
     }
 
     /// The processor of the calling thread, where workers are bound to theirs.
     fn here(&self) -> Option<usize> {
-        self.pins.as_ref().and_then(|_| topology::current_cpu())
+        self.pins().and_then(|_| topology::current_cpu())
     }
 
     /// Under the lock, after something was added: who reads the number before sees the rest by the lock.

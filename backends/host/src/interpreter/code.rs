@@ -5,8 +5,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use stridewise_core::backend::ElementsFn;
 use stridewise_core::kernel::{
-    Atomic, AtomicOp, Block as Form, Collective, Coordinate, Expression, Fence, Kernel, Level, Memory,
-    MemoryOrder, Object, Parameter, Position, Statement, StatementKind, Value, Variable,
+    Atomic, AtomicOp, Collective, Coordinate, Expression, Fence, Kernel, Level, Memory, MemoryOrder, Object,
+    Parameter, Part, Position, Statement, StatementKind, Value, Variable,
 };
 use stridewise_core::{Dtype, Op, Scalar};
 
@@ -29,11 +29,8 @@ pub(super) struct Step {
     pub(super) at: Position,
     /// It, or one inside, waits for the other items of the group.
     pub(super) meets: bool,
-}
-
-pub(super) struct Block {
-    pub(super) steps: Vec<Step>,
-    pub(super) meets: bool,
+    /// The step at the end of the block that it stands in, where those go on that have nothing more to do there.
+    pub(super) out: usize,
 }
 
 pub(super) enum Kind {
@@ -86,30 +83,62 @@ pub(super) enum Kind {
     Atomic(Rmw),
     Fence(MemoryOrder),
     Barrier(Fence),
+    /// The first block comes next; `otherwise` is the step before the other one, or `end` where there is none.
     If {
         condition: usize,
-        then: Block,
-        otherwise: Block,
+        otherwise: usize,
+        end: usize,
     },
-    While {
-        head: Block,
+    Else {
+        end: usize,
+    },
+    EndIf,
+    /// What computes the condition comes next, up to the step that tests it.
+    While,
+    Test {
         condition: usize,
-        body: Block,
+        end: usize,
     },
+    /// The end of such a loop's body.
+    Again {
+        head: usize,
+    },
+    /// `each`: the slot in which lanes have how many rounds each of them goes, where they may differ.
     For {
         counter: Arg,
         bounds: [Arg; 3],
-        body: Block,
+        each: Option<usize>,
+        end: usize,
+    },
+    /// The end of such a loop's body.
+    Next {
+        begin: usize,
     },
     Break,
     Continue,
     Return,
-    Call(Block),
+    Call,
+    EndCall,
     Assert {
         condition: usize,
         message: Arc<str>,
     },
     Nothing,
+}
+
+impl Kind {
+    /// Whether it ends a block: also those come here that have nothing more to do in it.
+    pub(super) const fn ends(&self) -> bool {
+        matches!(
+            self,
+            Self::Else { .. }
+                | Self::EndIf
+                | Self::Test { .. }
+                | Self::Again { .. }
+                | Self::Next { .. }
+                | Self::EndCall
+        )
+    }
 }
 
 /// An atomic access.
@@ -143,7 +172,9 @@ pub(super) enum Together {
 
 /// A kernel that is ready to run.
 pub(super) struct Code {
-    pub(super) body: Block,
+    pub(super) steps: Vec<Step>,
+    /// Branches, loops and calls that are inside of each other, at most.
+    pub(super) depth: usize,
     /// Bytes of an item's part of each slot.
     pub(super) slots: Vec<usize>,
     /// Slots whose contents never change.
@@ -152,35 +183,46 @@ pub(super) struct Code {
     pub(super) scalars: Vec<Option<usize>>,
 }
 
-/// Compiles a kernel, with its assertions where they are checked; `None` where some operation has no function, which `supports` refuses.
-pub(super) fn compile(kernel: &Kernel, tuning: &Tuning, checked: bool) -> Option<Code> {
+/// Compiles a kernel; `None` where some operation has no function, which `supports` refuses.
+pub(super) fn compile(kernel: &Kernel, tuning: &Tuning) -> Option<Code> {
     let form = kernel.form();
     let mut compiler = Compiler {
         kernel,
         tuning,
+        steps: Vec::new(),
+        open: Vec::new(),
+        depth: 0,
+        blocks: vec![Vec::new()],
         slots: Vec::new(),
         free: Vec::new(),
         of_value: vec![None; form.values.len()],
         of_variable: Vec::new(),
         constants: Vec::new(),
         count: 0,
-        checked,
     };
     for variable in &form.variables {
-        let slot = compiler.fresh(variable.dtype);
+        let slot = compiler.fresh(variable.dtype.size());
         compiler.of_variable.push(slot);
     }
     let scalars = form.parameters.iter().map(|parameter| match parameter {
         Parameter::Scalar { value, .. } => {
-            let slot = compiler.fresh(form.dtype(*value));
+            let slot = compiler.fresh(form.dtype(*value).size());
             compiler.of_value[value.number()] = Some(Home { slot, owned: false });
             Some(slot)
         }
         Parameter::Object(_) => None,
     });
     let scalars = scalars.collect();
-    let body = compiler.block(&form.body)?;
-    Some(Code { body, slots: compiler.slots, constants: compiler.constants, scalars })
+    for part in form.walk() {
+        match part {
+            Part::Statement { statement, rest } => compiler.statement(statement, rest)?,
+            Part::Enter(..) => compiler.blocks.push(Vec::new()),
+            Part::Leave(statement, number) => compiler.leave(statement, number),
+        }
+    }
+    compiler.end_block();
+    let Compiler { steps, depth, slots, constants, .. } = compiler;
+    Some(Code { steps, depth, slots, constants, scalars })
 }
 
 /// Where a value is. A slot of its own is given back when nothing needs the value any more.
@@ -190,9 +232,24 @@ struct Home {
     owned: bool,
 }
 
+/// A branch, loop or call that is open.
+struct Open {
+    /// The statement's number.
+    number: usize,
+    /// Its first step, and, behind the first block of a branch, the one between the blocks.
+    begin: usize,
+    between: Option<usize>,
+    meets: bool,
+}
+
 struct Compiler<'a> {
     kernel: &'a Kernel,
     tuning: &'a Tuning,
+    steps: Vec<Step>,
+    open: Vec<Open>,
+    depth: usize,
+    /// Of each open block, the steps that stand in it.
+    blocks: Vec<Vec<usize>>,
     slots: Vec<usize>,
     free: Vec<usize>,
     of_value: Vec<Option<Home>>,
@@ -200,24 +257,25 @@ struct Compiler<'a> {
     constants: Vec<(usize, Scalar)>,
     /// Number of the next statement, as the kernel counts them.
     count: usize,
-    checked: bool,
 }
 
 impl Compiler<'_> {
-    /// A slot that nothing else ever uses.
-    fn fresh(&mut self, dtype: Dtype) -> usize {
-        self.slots.push(dtype.size());
+    /// A slot of so many bytes for each lane that nothing else ever uses.
+    fn fresh(&mut self, size: usize) -> usize {
+        self.slots.push(size);
         self.slots.len() - 1
     }
 
-    fn define(&mut self, value: Value) -> usize {
-        let dtype = self.kernel.form().dtype(value);
-        // Slots of one size are alike.
-        let same = self.free.iter().rposition(|&slot| self.slots[slot] == dtype.size());
-        let slot = match same {
+    /// A slot that nothing else uses until it is given back. Slots of one size are alike.
+    fn reserve(&mut self, size: usize) -> usize {
+        match self.free.iter().rposition(|&slot| self.slots[slot] == size) {
             Some(position) => self.free.swap_remove(position),
-            None => self.fresh(dtype),
-        };
+            None => self.fresh(size),
+        }
+    }
+
+    fn define(&mut self, value: Value) -> usize {
+        let slot = self.reserve(self.kernel.form().dtype(value).size());
         self.of_value[value.number()] = Some(Home { slot, owned: true });
         slot
     }
@@ -252,23 +310,82 @@ impl Compiler<'_> {
         }
     }
 
-    fn block(&mut self, block: &Form) -> Option<Block> {
-        let mut steps = Vec::with_capacity(block.len());
-        for (position, statement) in block.iter().enumerate() {
-            let number = self.count;
-            self.count += 1;
-            let kind = self.statement(statement, number, &block[position + 1..])?;
-            self.end(number);
-            if !matches!(kind, Kind::Nothing) {
-                let meets = statement.kind.has_barrier();
-                steps.push(Step { kind, at: statement.at.clone(), meets });
-            }
-        }
-        let meets = steps.iter().any(|step| step.meets);
-        Some(Block { steps, meets })
+    /// Adds a step, and says its number.
+    fn push(&mut self, kind: Kind, at: &Position, meets: bool) -> usize {
+        let number = self.steps.len();
+        self.blocks.last_mut().into_iter().for_each(|block| block.push(number));
+        self.steps.push(Step { kind, at: at.clone(), meets, out: 0 });
+        number
     }
 
-    fn statement(&mut self, statement: &Statement, number: usize, rest: &[Statement]) -> Option<Kind> {
+    /// The innermost block ends with the next step.
+    fn end_block(&mut self) {
+        let out = self.steps.len();
+        for step in self.blocks.pop().unwrap_or_default() {
+            self.steps[step].out = out;
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement, rest: &[Statement]) -> Option<()> {
+        let number = self.count;
+        self.count += 1;
+        let kind = self.kind(statement, number, rest)?;
+        let meets = statement.kind.has_barrier();
+        if statement.kind.block_count() == 0 {
+            self.end(number);
+            if !matches!(kind, Kind::Nothing) {
+                self.push(kind, &statement.at, meets);
+            }
+            return Some(());
+        }
+        let begin = self.push(kind, &statement.at, meets);
+        self.open.push(Open { number, begin, between: None, meets });
+        self.depth = self.depth.max(self.open.len());
+        Some(())
+    }
+
+    /// A block ends. What comes from where it went on is known now.
+    fn leave(&mut self, statement: &Statement, number: usize) {
+        self.end_block();
+        let last = number + 1 == statement.kind.block_count();
+        let Some(&Open { number: of, begin, between, meets }) = self.open.last() else { return };
+        let here = self.steps.len();
+        let kind = match &statement.kind {
+            StatementKind::If { otherwise, .. } if !last => {
+                if otherwise.is_empty() {
+                    return;
+                }
+                self.open.last_mut().into_iter().for_each(|open| open.between = Some(here));
+                Kind::Else { end: 0 }
+            }
+            StatementKind::If { .. } => Kind::EndIf,
+            StatementKind::While { condition, .. } if !last => {
+                self.open.last_mut().into_iter().for_each(|open| open.between = Some(here));
+                Kind::Test { condition: self.slot(*condition), end: 0 }
+            }
+            StatementKind::While { .. } => Kind::Again { head: begin + 1 },
+            StatementKind::For { .. } => Kind::Next { begin },
+            _ => Kind::EndCall,
+        };
+        self.push(kind, &statement.at, meets);
+        if !last {
+            return;
+        }
+        for step in [Some(begin), between].into_iter().flatten() {
+            match &mut self.steps[step].kind {
+                Kind::If { otherwise, end, .. } => (*otherwise, *end) = (between.unwrap_or(here), here),
+                Kind::Else { end } | Kind::Test { end, .. } | Kind::For { end, .. } => *end = here,
+                _ => {}
+            }
+        }
+        self.open.pop();
+        self.end(of);
+        if let Kind::For { each: Some(each), .. } = self.steps[begin].kind {
+            self.free.push(each);
+        }
+    }
+
+    fn kind(&mut self, statement: &Statement, number: usize, rest: &[Statement]) -> Option<Kind> {
         Some(match &statement.kind {
             StatementKind::Let { value, expression } => self.expression(*value, expression, rest)?,
             StatementKind::Set { variable, value } => {
@@ -284,28 +401,24 @@ impl Compiler<'_> {
             StatementKind::Atomic(atomic) => self.atomic(atomic)?,
             StatementKind::Fence { order, .. } => Kind::Fence(*order),
             StatementKind::Barrier(fence) => Kind::Barrier(*fence),
-            StatementKind::If { condition, then, otherwise } => {
-                let condition = self.slot(*condition);
-                Kind::If { condition, then: self.block(then)?, otherwise: self.block(otherwise)? }
+            StatementKind::If { condition, .. } => {
+                Kind::If { condition: self.slot(*condition), otherwise: 0, end: 0 }
             }
-            StatementKind::While { head, condition, body } => {
-                let head = self.block(head)?;
-                let condition = self.slot(*condition);
-                Kind::While { head, condition, body: self.block(body)? }
-            }
-            StatementKind::For { counter, start, end, step, body } => {
+            StatementKind::While { .. } => Kind::While,
+            StatementKind::For { counter, start, end, step, .. } => {
                 let bounds = [*start, *end, *step].map(|bound| self.arg(bound));
                 self.define(*counter);
-                Kind::For { counter: self.arg(*counter), bounds, body: self.block(body)? }
+                let known = |bound: &Arg| self.constants.iter().any(|(slot, _)| *slot == bound.slot);
+                let each = (!bounds.iter().all(known)).then(|| self.reserve(size_of::<u64>()));
+                Kind::For { counter: self.arg(*counter), bounds, each, end: 0 }
             }
             StatementKind::Break => Kind::Break,
             StatementKind::Continue => Kind::Continue,
             StatementKind::Return => Kind::Return,
-            StatementKind::Call { body, .. } => Kind::Call(self.block(body)?),
-            StatementKind::Assert { condition, message } if self.checked => {
+            StatementKind::Call { .. } => Kind::Call,
+            StatementKind::Assert { condition, message } => {
                 Kind::Assert { condition: self.slot(*condition), message: Arc::clone(message) }
             }
-            StatementKind::Assert { .. } => Kind::Nothing,
         })
     }
 
@@ -314,7 +427,7 @@ impl Compiler<'_> {
         let out = form.dtype(value);
         Some(match expression {
             Expression::Constant(scalar) => {
-                let slot = self.fresh(out);
+                let slot = self.fresh(out.size());
                 self.of_value[value.number()] = Some(Home { slot, owned: false });
                 self.constants.push((slot, *scalar));
                 Kind::Nothing
@@ -373,10 +486,10 @@ impl Compiler<'_> {
             let sets =
                 |s: &Statement| matches!(s.kind, StatementKind::Set { variable: v, .. } if v == variable);
             let (mut sets_inside, mut inside) = (false, 0);
-            for_each(&statement.kind, &mut |s| {
+            for s in statement.kind.inside() {
                 sets_inside |= sets(s);
                 inside += 1;
-            });
+            }
             // To set the variable to the value itself, or to what it is the last operand of, is no harm.
             if sets_inside || (sets(statement) && !ends) {
                 return false;
@@ -420,13 +533,6 @@ impl Compiler<'_> {
         let operand = atomic.operand.map(|operand| self.arg(operand));
         let result = atomic.result.map(|result| Arg { slot: self.define(result), dtype });
         Some(Kind::Atomic(Rmw { object: atomic.object, indices, update, operand, result }))
-    }
-}
-
-fn for_each(kind: &StatementKind, visit: &mut impl FnMut(&Statement)) {
-    for statement in kind.blocks().flatten() {
-        visit(statement);
-        for_each(&statement.kind, visit);
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 use stridewise_core::kernel::Space;
+use stridewise_core::memory::heap;
 use stridewise_core::{Dtype, Error, Result, Scalar};
 
 use super::code::{Arg, Code};
@@ -260,8 +261,35 @@ pub(super) struct Frame {
     pub(super) returned: Mask,
     /// Those that go on with the next round of the innermost loop.
     pub(super) continued: Mask,
+    /// Branches, loops and calls that it is in.
+    pub(super) open: Vec<Open>,
     /// Where the memory of private objects begins.
     private: usize,
+}
+
+/// A branch, loop or call that a frame is in.
+pub(super) enum Open {
+    /// A branch of which all lanes take one block.
+    One,
+    /// A branch of which lanes take both blocks: those that take the other one, then those that have taken the first one.
+    Both(Mask),
+    /// A loop; those that came to it, and what `continued` was then.
+    While { entry: Mask, continued: Mask, rounds: u64 },
+    /// The same for a loop that counts: lanes have the round and so many in all, or, where they differ, so many at least.
+    For { entry: Mask, continued: Mask, round: u64, rounds: u64, differ: bool, count: Count },
+    /// A call; those that came to it, and what `returned` was then.
+    Call { entry: Mask, returned: Mask },
+}
+
+/// What a loop's counter is.
+#[derive(Clone, Copy)]
+pub(super) enum Count {
+    /// One number for all lanes: the first one, and the step.
+    Same(i64, i64),
+    /// Numbers that follow the local ids, and the step.
+    Follow(Affine, i64),
+    /// Any numbers.
+    Each,
 }
 
 /// Bytes of whole cache lines.
@@ -270,22 +298,22 @@ const fn lines(bytes: usize) -> usize {
 }
 
 impl Frame {
-    /// A frame for items of a group, with `private` bytes for each of them besides the slots.
+    /// A frame for items of a group, of `width` lanes at most, with `private` bytes for each of them besides the slots.
     ///
     /// # Errors
     /// [`Error::Alloc`] where there is no memory.
-    pub(super) fn new(code: &Code, items: Range<usize>, private: usize) -> Result<Self> {
+    pub(super) fn new(code: &Code, items: Range<usize>, width: usize, private: usize) -> Result<Self> {
         let mut at = 0;
-        let mut slots = Vec::with_capacity(code.slots.len());
+        let mut slots = heap::with_capacity("slots of a kernel", code.slots.len())?;
         for &size in &code.slots {
             slots.push(Slot { at, held: Held::Same(Bits([0; 16])) });
-            at += lines(size * LANES);
+            at += lines(size * width);
         }
         for &(slot, scalar) in &code.constants {
             slots[slot].held = Held::Same(Bits::of(scalar));
         }
         let bytes =
-            private.checked_mul(LANES).and_then(|bytes| bytes.checked_add(at)).unwrap_or(usize::MAX / 2);
+            private.checked_mul(width).and_then(|bytes| bytes.checked_add(at)).unwrap_or(usize::MAX / 2);
         Ok(Self {
             items,
             len: 0,
@@ -297,6 +325,7 @@ impl Frame {
             active: Mask::NONE,
             returned: Mask::NONE,
             continued: Mask::NONE,
+            open: heap::with_capacity("branches of a kernel", code.depth)?,
             private: at,
         })
     }
@@ -362,11 +391,6 @@ impl Frame {
         self.rows.iter().map(|row| row.len).sum()
     }
 
-    /// Lanes of a full group.
-    pub(super) fn width(&self) -> usize {
-        self.items.len()
-    }
-
     pub(super) fn all(&self) -> bool {
         self.active.count == self.len
     }
@@ -413,7 +437,7 @@ impl Frame {
             Held::Same(bits) => {
                 let (to, len, size) = (self.memory_of(arg.slot), self.len, arg.dtype.size());
                 for lane in 0..len {
-                    // SAFETY: a slot has memory for `LANES` elements of its size, and `len` is at most that.
+                    // SAFETY: a slot has memory for as many elements of its size as the frame has lanes, and `len` is at most that.
                     unsafe {
                         std::ptr::copy_nonoverlapping(bits.0.as_ptr(), to.add(lane * size), size);
                     }
@@ -500,6 +524,14 @@ impl Frame {
             }
             Held::Lanes | Held::There(_) => None,
         }
+    }
+
+    /// The memory of a slot of 64 bits, a number for each lane.
+    pub(super) fn numbers(&mut self, slot: usize) -> &mut [u64] {
+        let (at, len) = (self.memory_of(slot).cast::<u64>(), self.len);
+        // SAFETY: the slot has memory for each lane's number, aligned to cache lines and apart from all others', and any bits are
+        // a number.
+        unsafe { std::slice::from_raw_parts_mut(at, len) }
     }
 
     /// The lanes of a slot of truth values that are true.

@@ -8,30 +8,30 @@
 
 mod access;
 mod code;
+mod estimate;
 mod frame;
 mod run;
 
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use stridewise_core::backend::Support;
 use stridewise_core::kernel::{
-    Fence, Kernel, KernelArgument, KernelLaunch, Memory, Parameter, Position, Watch,
+    Fence, Kernel, KernelArgument, KernelLaunch, Memory, Parameter, Position, Watch, Watched,
 };
 use stridewise_core::{Error, Result};
 
 use access::{Place, row_major};
-use code::{Block, Code, Kind, Step, Together};
+use code::{Code, Kind, Step, Together};
+pub(crate) use estimate::estimate_ns;
 use frame::{Bits, Frame, Held, LANES, Shared};
-use run::{Done, Group, count_rounds, leave, narrow};
+use run::{Clock, Done, Group, count_rounds, narrow};
 
 use crate::fork_join;
 use crate::kernels::Tuning;
 
-/// Rough time of a step of an item, in picoseconds, and how often a loop is taken to go round.
-const STEP_PS: u64 = 300;
-const ROUNDS: u64 = 64;
 /// Parts that the groups of a launch are divided into for each thread, so that none is left with much at the end.
 const PARTS: usize = 8;
 
@@ -40,37 +40,17 @@ pub(crate) fn supports(kernel: &Kernel, tuning: &Tuning) -> Support {
     code::refused(kernel, tuning).map_or(Support::Native, Support::No)
 }
 
-/// Rough time of a launch on one thread, in nanoseconds.
-pub(crate) fn estimate_ns(launch: &KernelLaunch) -> u64 {
-    fn steps(block: &stridewise_core::kernel::Block) -> u64 {
-        use stridewise_core::kernel::StatementKind::{For, While};
-        let all = block.iter().map(|statement| {
-            let inside = statement.kind.blocks().map(steps).fold(1, u64::saturating_add);
-            let repeated = matches!(statement.kind, For { .. } | While { .. });
-            inside.saturating_mul(if repeated { ROUNDS } else { 1 })
-        });
-        all.fold(0, u64::saturating_add)
-    }
-    let items = launch.space.global.iter().product::<usize>() as u64;
-    let item_ps = steps(&launch.kernel.form().body).saturating_mul(STEP_PS);
-    // Compiling and the frames of a thread cost some microseconds.
-    let ns = 5_000 + items.saturating_mul(item_ps) / 1000;
-    // Who watches looks at every element that is accessed.
-    if launch.checked { ns.saturating_mul(200) } else { ns }
-}
-
 /// Runs a launch to the end.
 ///
 /// # Errors
-/// [`Error::Kernel`] for a loop that does not end, [`Error::Alloc`] where there is no memory for what a thread needs.
+/// [`Error::Kernel`] for a loop that does not end, or a launch that takes longer than it may; [`Error::Alloc`] where there is no memory for what a thread needs.
 ///
 /// # Safety
 /// The contract of [`KernelLaunch`] holds, [`supports`] accepts the kernel, and nothing else accesses its memory in conflict.
 pub(crate) unsafe fn run_kernel(launch: &KernelLaunch, tuning: &Tuning) -> Result<()> {
     // Functions are chosen by the level alone.
-    let key = (tuning.isa as u64) << 1 | u64::from(launch.checked);
-    let compile = || code::compile(&launch.kernel, tuning, launch.checked);
-    let Some(code) = launch.kernel.prepared(key, compile) else {
+    let compile = || code::compile(&launch.kernel, tuning);
+    let Some(code) = launch.kernel.prepared(tuning.isa as u64, compile) else {
         return Err(Error::unsupported(
             "kernel",
             launch.kernel.name(),
@@ -81,10 +61,11 @@ pub(crate) unsafe fn run_kernel(launch: &KernelLaunch, tuning: &Tuning) -> Resul
     let groups = launch.space.group_count();
     // Who watches has to see all groups, in an order.
     let parts = if tuning.threads > 1 && !launch.checked { groups.min(tuning.threads * PARTS) } else { 1 };
+    let clock = launch.time_limit.map(|limit| (Instant::now(), limit));
     let failure = Mutex::new(None);
     fork_join::share(parts, tuning.threads, &|part| {
         let run = || {
-            let mut machine = Machine::new(launch, &code, tuning)?;
+            let mut machine = Machine::new(launch, &code, tuning, clock)?;
             (groups * part / parts..groups * (part + 1) / parts).try_for_each(|group| machine.run(group))
         };
         if let Err(error) = run() {
@@ -102,14 +83,23 @@ struct Machine<'a> {
     places: Vec<Place>,
     frames: Vec<Frame>,
     watch: Option<RefCell<Watch>>,
+    clock: Option<Clock>,
     /// What the places of local and constant objects point into.
     _memory: Vec<Shared>,
 }
 
 impl<'a> Machine<'a> {
-    fn new(launch: &'a KernelLaunch, code: &'a Code, tuning: &Tuning) -> Result<Self> {
+    fn new(
+        launch: &'a KernelLaunch,
+        code: &'a Code,
+        tuning: &Tuning,
+        limit: Option<(Instant, Duration)>,
+    ) -> Result<Self> {
         let kernel = &launch.kernel;
         let (mut places, mut memory, mut private) = (Vec::new(), Vec::new(), 0_usize);
+        let len = launch.space.group_len();
+        // Frames are as large as the lanes that run, so that a few items need the memory of a few.
+        let width = frame_items(&launch.space.group, len).map(|items| items.len()).max().unwrap_or(1);
         for (number, object) in kernel.form().objects.iter().enumerate() {
             let position = kernel.form().parameters.iter().position(
                 |parameter| matches!(parameter, Parameter::Object(object) if object.number() == number),
@@ -118,7 +108,7 @@ impl<'a> Machine<'a> {
             let place = |start, shape: &[usize], lane| Place {
                 start,
                 shape: shape.into(),
-                strides: row_major(shape, if lane == 0 { size } else { size * LANES }),
+                strides: row_major(shape, if lane == 0 { size } else { size * width }),
                 size,
                 lane,
                 global: false,
@@ -135,7 +125,7 @@ impl<'a> Machine<'a> {
                 },
                 (Memory::Private { shape }, _) => {
                     // An offset: each frame has memory of its own.
-                    let start = std::ptr::without_provenance_mut(private * LANES);
+                    let start = std::ptr::without_provenance_mut(private * width);
                     private += bytes(shape).div_ceil(64) * 64;
                     place(start, shape, size)
                 }
@@ -165,10 +155,9 @@ impl<'a> Machine<'a> {
                 }
             });
         }
-        let len = launch.space.group_len();
         let mut frames = Vec::with_capacity(len.div_ceil(LANES));
         for items in frame_items(&launch.space.group, len) {
-            let mut frame = Frame::new(code, items, private)?;
+            let mut frame = Frame::new(code, items, width, private)?;
             for (slot, argument) in code.scalars.iter().zip(&launch.arguments) {
                 if let (Some(slot), KernelArgument::Scalar(scalar)) = (slot, argument) {
                     frame.slots[*slot].held = Held::Same(Bits::of(*scalar));
@@ -176,9 +165,18 @@ impl<'a> Machine<'a> {
             }
             frames.push(frame);
         }
-        let shapes = || places.iter().map(|place| place.shape.to_vec());
-        let watch = launch.checked.then(|| RefCell::new(Watch::new(kernel, launch.space, shapes())));
-        Ok(Self { launch, code, isa: tuning.isa, places, frames, watch, _memory: memory })
+        let watched = |place: &Place| Watched {
+            address: place.start.addr(),
+            shape: place.shape.to_vec(),
+            strides: place.strides.to_vec(),
+        };
+        let watch = match launch.checked {
+            true => Some(Watch::new(kernel, launch.space, places.iter().map(watched).collect())?),
+            false => None,
+        };
+        let watch = watch.map(RefCell::new);
+        let clock = limit.map(|(begin, limit)| Clock::new(begin, limit));
+        Ok(Self { launch, code, isa: tuning.isa, places, frames, watch, clock, _memory: memory })
     }
 
     fn run(&mut self, number: usize) -> Result<()> {
@@ -190,8 +188,12 @@ impl<'a> Machine<'a> {
         if let Some(watch) = &self.watch {
             watch.borrow_mut().begin(number);
         }
-        let group = Group { space, places: &self.places, id, isa: self.isa, watch: self.watch.as_ref() };
-        group.together(&mut self.frames, &self.code.body).map_err(Error::kernel)
+        let (watch, clock) = (self.watch.as_ref(), self.clock.as_ref());
+        let group = Group { space, places: &self.places, id, isa: self.isa, watch, clock };
+        if let (Some(clock), Some(first)) = (clock, self.launch.kernel.form().body.first()) {
+            clock.look(&first.at)?;
+        }
+        group.together(&mut self.frames, &self.code.steps)
     }
 }
 
@@ -202,87 +204,133 @@ fn frame_items(group: &[usize; 3], len: usize) -> impl Iterator<Item = std::ops:
     (0..len).step_by(most).map(move |first| first..(first + most).min(len))
 }
 
+/// A branch, loop or call that all frames of a group are in, as it has a barrier inside. Masks are those of the frames.
+enum Open {
+    /// Those that take the other block, then those that have taken the first one.
+    If(Masks),
+    While {
+        saved: Saved,
+        rounds: u64,
+    },
+    For {
+        saved: Saved,
+        round: u64,
+        rounds: u64,
+        first: i64,
+        by: i64,
+    },
+    Call(Saved),
+}
+
 impl Group<'_> {
-    /// Runs a block that may have barriers: up to each, frame after frame. Where a step has one inside, all items agree on what
-    /// it does, by the verifier.
-    fn together(&self, frames: &mut [Frame], block: &Block) -> Done {
-        if !block.meets {
-            return frames.iter_mut().try_for_each(|frame| self.block(frame, block));
-        }
-        for run in block.steps.chunk_by(|a, b| !a.meets && !b.meets) {
-            match run {
-                [step] if step.meets => self.meeting(frames, step)?,
-                run => frames.iter_mut().try_for_each(|frame| self.steps(frame, run))?,
+    /// Runs a kernel up to each barrier, frame after frame. Where a step has one inside, all items agree on what it does, by the
+    /// verifier.
+    fn together(&self, frames: &mut [Frame], steps: &[Step]) -> Done {
+        let mut open = Vec::new();
+        let mut at = 0;
+        while let Some(step) = steps.get(at) {
+            if !step.meets {
+                let more = steps[at..].iter().position(|step| step.meets);
+                let end = more.map_or(steps.len(), |more| at + more);
+                frames.iter_mut().try_for_each(|frame| self.run(frame, steps, at..end))?;
+                at = end;
+                continue;
             }
+            at = match step.kind.ends() || any(frames) {
+                true => self.meeting(frames, steps, at, &mut open)?,
+                false => step.out,
+            };
         }
         Ok(())
     }
 
-    fn meeting(&self, frames: &mut [Frame], step: &Step) -> Done {
-        if !any(frames) {
-            return Ok(());
-        }
+    /// Does a step that all frames do together, and says which one comes next.
+    fn meeting(
+        &self,
+        frames: &mut [Frame],
+        steps: &[Step],
+        at: usize,
+        open: &mut Vec<Open>,
+    ) -> Result<usize> {
+        let step = &steps[at];
         match &step.kind {
             Kind::Collective { dst, collective, operand } => {
                 self.all_come(frames, Fence::LOCAL, &step.at)?;
+                if let (Some(watch), Together::Broadcast(from)) = (self.watch, collective) {
+                    let all = frames.iter().map(|frame| frame.active.count).sum();
+                    watch.borrow().broadcast(said(frames, *from).integer(from.dtype), all, &step.at)?;
+                }
                 collect(frames, *dst, *collective, *operand);
             }
             Kind::Barrier(fence) => self.all_come(frames, *fence, &step.at)?,
-            Kind::If { condition, then, otherwise } => {
+            Kind::If { condition, otherwise, end } => {
                 let all: Masks = frames.iter().map(|frame| frame.active).collect();
                 frames.iter_mut().for_each(|frame| narrow(frame, *condition));
-                let no: Masks =
-                    frames.iter().zip(&all).map(|(frame, all)| all.without(frame.active)).collect();
-                if any(frames) {
-                    self.together(frames, then)?;
+                let no = frames.iter().zip(&all).map(|(frame, all)| all.without(frame.active)).collect();
+                open.push(Open::If(no));
+                if !any(frames) {
+                    // At the step between the blocks, or, where there is no other one, at the end.
+                    return Ok(if otherwise == end { *end } else { *otherwise });
                 }
-                let yes: Masks = frames.iter_mut().map(|frame| frame.active.take()).collect();
-                frames.iter_mut().zip(no).for_each(|(frame, no)| frame.active = no);
-                if any(frames) {
-                    self.together(frames, otherwise)?;
-                }
-                frames.iter_mut().zip(yes).for_each(|(frame, yes)| frame.active = frame.active.join(yes));
             }
-            Kind::While { head, condition, body } => {
-                let saved = enter(frames);
-                let mut rounds = 0;
-                loop {
-                    self.together(frames, head)?;
-                    frames.iter_mut().for_each(|frame| narrow(frame, *condition));
-                    let Some(first) = frames.iter().find(|frame| frame.active.count > 0) else { break };
-                    self.round(&mut rounds, first, &step.at)?;
-                    self.together(frames, body)?;
-                    go_on(frames);
+            Kind::Else { .. } => {
+                if let Some(Open::If(other)) = open.last_mut() {
+                    let both = frames.iter_mut().zip(other);
+                    both.for_each(|(frame, other)| std::mem::swap(&mut frame.active, other));
                 }
-                exit(frames, saved);
             }
-            Kind::For { counter, bounds, body } => {
+            Kind::EndIf => {
+                if let Some(Open::If(other)) = open.pop() {
+                    let both = frames.iter_mut().zip(other);
+                    both.for_each(|(frame, other)| frame.active = frame.active.join(other));
+                }
+            }
+            Kind::While => open.push(Open::While { saved: enter(frames), rounds: 0 }),
+            Kind::Test { condition, end } => {
+                frames.iter_mut().for_each(|frame| narrow(frame, *condition));
+                let Some(first) = frames.iter().find(|frame| frame.active.count > 0) else {
+                    exit(frames, open.pop());
+                    return Ok(*end + 1);
+                };
+                if let Some(Open::While { rounds, .. }) = open.last_mut() {
+                    *rounds += 1;
+                    self.round(*rounds, first, &step.at)?;
+                }
+            }
+            Kind::Again { head } => {
+                go_on(frames);
+                return Ok(*head);
+            }
+            Kind::For { bounds, .. } => {
                 let saved = enter(frames);
                 self.agree(frames, *bounds, &step.at)?;
                 let [start, end, step] = bounds.map(|bound| said(frames, bound).integer(bound.dtype));
-                for round in 0..count_rounds(start, end, step) {
-                    let bits = Bits::wrapped((start + round * step) as i64, counter.dtype);
-                    for frame in frames.iter_mut() {
-                        frame.slots[counter.slot].held = Held::Same(bits);
-                    }
-                    self.together(frames, body)?;
-                    go_on(frames);
-                    if !any(frames) {
-                        break;
-                    }
-                }
-                exit(frames, saved);
+                let rounds = count_rounds(start, end, step);
+                open.push(Open::For { saved, round: 0, rounds, first: start as i64, by: step as i64 });
+                return Ok(next_round(frames, steps, at, open));
             }
-            Kind::Call(body) => {
-                let saved: Vec<_> = frames.iter_mut().map(|f| (f.active, f.returned.take())).collect();
-                self.together(frames, body)?;
-                for (frame, (active, returned)) in frames.iter_mut().zip(saved) {
-                    (frame.active, frame.returned) = (active, returned);
+            Kind::Next { begin } => {
+                self.tick(&step.at)?;
+                go_on(frames);
+                if let Some(Open::For { round, .. }) = open.last_mut() {
+                    *round = round.wrapping_add(1);
+                }
+                return Ok(next_round(frames, steps, *begin, open));
+            }
+            Kind::Call => {
+                let saved = frames.iter_mut().map(|frame| (frame.active, frame.returned.take())).collect();
+                open.push(Open::Call(saved));
+            }
+            Kind::EndCall => {
+                if let Some(Open::Call(saved)) = open.pop() {
+                    for (frame, saved) in frames.iter_mut().zip(saved) {
+                        (frame.active, frame.returned) = saved;
+                    }
                 }
             }
             _ => {}
         }
-        Ok(())
+        Ok(at + 1)
     }
 
     /// At a barrier: frames are run one after the other, so all that come have come.
@@ -338,10 +386,29 @@ fn go_on(frames: &mut [Frame]) {
     }
 }
 
-fn exit(frames: &mut [Frame], saved: Saved) {
+/// Goes on behind a loop, with those that came to it and have not returned.
+fn exit(frames: &mut [Frame], open: Option<Open>) {
+    let Some(Open::While { saved, .. } | Open::For { saved, .. }) = open else { return };
     for (frame, (entry, continued)) in frames.iter_mut().zip(saved) {
-        leave(frame, entry, continued);
+        frame.active = entry.without(frame.returned);
+        frame.continued = continued;
     }
+}
+
+/// Begins the round that comes next of a loop that counts, or leaves it, and says where the group goes on.
+fn next_round(frames: &mut [Frame], steps: &[Step], at: usize, open: &mut Vec<Open>) -> usize {
+    let (Kind::For { counter, end, .. }, Some(&Open::For { round, rounds, first, by, .. })) =
+        (&steps[at].kind, open.last())
+    else {
+        return steps.len();
+    };
+    if round >= rounds || !any(frames) {
+        exit(frames, open.pop());
+        return end + 1;
+    }
+    let bits = Bits::wrapped(first.wrapping_add((round as i64).wrapping_mul(by)), counter.dtype);
+    frames.iter_mut().for_each(|frame| frame.slots[counter.slot].held = Held::Same(bits));
+    at + 1
 }
 
 /// What all items have that take part, by the verifier the same.
@@ -371,20 +438,19 @@ fn collect(frames: &mut [Frame], dst: usize, collective: Together, operand: code
     let mut so_far: Option<Bits> = None;
     match collective {
         Together::Broadcast(from) => {
-            let Some(first) = frames.iter_mut().find(|frame| frame.active.count > 0) else { return };
-            let lane = first.first_active();
-            let mut from = first.value(from, lane).integer(from.dtype).max(0);
-            // The item, or the nearest one before it, or the first.
-            let mut found = first.value(operand, lane);
+            // The item, or the nearest one.
+            let mut from =
+                usize::try_from(said(frames, from).integer(from.dtype).max(0)).unwrap_or(usize::MAX);
+            let mut found = Bits([0; 16]);
             for frame in frames.iter_mut() {
-                let last = frame.len.min(usize::try_from(from + 1).unwrap_or(usize::MAX));
-                if let Some(lane) = (0..last).rev().find(|&lane| frame.active.has(lane)) {
+                let count = frame.active.count;
+                if let Some(lane) = frame.active.lanes().nth(from.min(count.saturating_sub(1))) {
                     found = frame.value(operand, lane);
                 }
-                from -= frame.width() as i128;
-                if from < 0 {
+                if from < count {
                     break;
                 }
+                from -= count;
             }
             same(frames, found);
         }

@@ -1,24 +1,27 @@
 //! What a frame does, step by step: one value for all lanes where that is so, numbers that follow the local ids as such, and
 //! lanes by the functions of the operations.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use stridewise_core::backend::{ElementsFn, SAME};
 use stridewise_core::kernel::{
     Access, Coordinate, Diagnostic, ENDLESS, Level, MemoryOrder, Object, Position, Rule, Space, Watch,
+    failed_assertion,
 };
-use stridewise_core::{Dtype, Op};
+use stridewise_core::{Dtype, Error, Op, Result};
 
 use super::access::{self, Place, arg};
-use super::code::{Arg, Block, Indices, Kind, Step, Update};
-use super::frame::{Affine, Bits, Frame, Held, LANES, Mask, bounds};
+use super::code::{Arg, Indices, Kind, Step, Update};
+use super::frame::{Affine, Bits, Count, Frame, Held, LANES, Mask, Open, bounds};
 use crate::simd::Isa;
 
 /// Rounds after which a loop that counts nothing is taken to be endless: minutes of one that does nothing.
 pub(super) const ROUND_LIMIT: u64 = 1 << 32;
 
-pub(super) type Done = Result<(), Diagnostic>;
+pub(super) type Done = Result<()>;
 
 /// What the frames of a group have in common.
 pub(super) struct Group<'a> {
@@ -28,6 +31,34 @@ pub(super) struct Group<'a> {
     pub(super) isa: Isa,
     /// In checked mode, who watches.
     pub(super) watch: Option<&'a RefCell<Watch>>,
+    /// Where the launch has a time limit, who looks at the time.
+    pub(super) clock: Option<&'a Clock>,
+}
+
+/// Rounds of loops between two looks at the time.
+const TICKS: u32 = 64;
+
+/// How long a launch may still take, for one of its threads.
+pub(super) struct Clock {
+    begin: Instant,
+    limit: Duration,
+    /// Rounds of loops so far.
+    ticks: Cell<u32>,
+}
+
+impl Clock {
+    pub(super) fn new(begin: Instant, limit: Duration) -> Self {
+        Self { begin, limit, ticks: Cell::new(0) }
+    }
+
+    /// Whether there is time left; where the launch is, for who reads the error.
+    pub(super) fn look(&self, at: &Position) -> Done {
+        if self.begin.elapsed() <= self.limit {
+            return Ok(());
+        }
+        let message = format!("the launch has not come to its end in {} s", self.limit.as_secs_f64());
+        Err(Error::kernel(Diagnostic::new(Rule::TimeLimit, at, message)))
+    }
 }
 
 impl Group<'_> {
@@ -36,17 +67,26 @@ impl Group<'_> {
         self.space.global_id(self.id, self.space.local_id(frame.item(lane)))
     }
 
-    /// Begins another round of a loop that counts nothing.
-    pub(super) fn round(&self, rounds: &mut u64, frame: &Frame, at: &Position) -> Done {
+    /// Begins another round of a loop: looks at the time now and then, where it matters.
+    #[inline(always)]
+    pub(super) fn tick(&self, at: &Position) -> Done {
+        let Some(clock) = self.clock else { return Ok(()) };
+        let ticks = clock.ticks.get().wrapping_add(1);
+        clock.ticks.set(ticks);
+        if ticks.is_multiple_of(TICKS) { clock.look(at) } else { Ok(()) }
+    }
+
+    /// Begins another round of a loop that counts nothing, of so many so far.
+    pub(super) fn round(&self, rounds: u64, frame: &Frame, at: &Position) -> Done {
+        self.tick(at)?;
         let limit = if self.watch.is_some() { ENDLESS } else { ROUND_LIMIT };
-        *rounds += 1;
-        if *rounds <= limit {
+        if rounds <= limit {
             return Ok(());
         }
         let id = self.item(frame, frame.first_active());
         let id = &id[3 - self.space.dims..];
         let message = format!("item {id:?} goes on with a loop for more than {limit} rounds");
-        Err(Diagnostic::new(Rule::EndlessLoop, at, message))
+        Err(Error::kernel(Diagnostic::new(Rule::EndlessLoop, at, message)))
     }
 
     /// In checked mode, says who accesses what.
@@ -68,21 +108,24 @@ impl Group<'_> {
         Ok(())
     }
 
-    pub(super) fn block(&self, frame: &mut Frame, block: &Block) -> Done {
-        self.steps(frame, &block.steps)
-    }
-
-    pub(super) fn steps(&self, frame: &mut Frame, steps: &[Step]) -> Done {
-        for step in steps {
-            if frame.active.count == 0 {
-                break;
-            }
-            self.step(frame, step)?;
+    /// Runs some steps, all of one block and of the blocks inside, of which none waits for other frames. What is open is kept in
+    /// the frame: kernels need no more of a thread's stack for blocks inside of each other.
+    pub(super) fn run(&self, frame: &mut Frame, steps: &[Step], range: Range<usize>) -> Done {
+        frame.open.clear();
+        let mut at = range.start;
+        while at < range.end {
+            let step = &steps[at];
+            at = match frame.active.count == 0 && !step.kind.ends() {
+                true => step.out,
+                false => self.step(frame, steps, at)?,
+            };
         }
         Ok(())
     }
 
-    fn step(&self, frame: &mut Frame, step: &Step) -> Done {
+    /// Does a step, and says which one comes next.
+    fn step(&self, frame: &mut Frame, steps: &[Step], at: usize) -> Result<usize> {
+        let step = &steps[at];
         match &step.kind {
             Kind::Apply { dst, op, run, dtype, out, args } => {
                 apply(frame, *dst, (*op, *run), (*dtype, *out), args);
@@ -123,140 +166,123 @@ impl Group<'_> {
                     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
                 }
             }
-            Kind::If { condition, then, otherwise } => self.branch(frame, *condition, then, otherwise)?,
-            Kind::While { head, condition, body } => {
-                let (entry, continued) = (frame.active, frame.continued.take());
-                let mut rounds = 0;
-                loop {
-                    self.block(frame, head)?;
-                    narrow(frame, *condition);
-                    if frame.active.count == 0 {
-                        break;
-                    }
-                    self.block(frame, body)?;
-                    frame.active = frame.active.join(frame.continued.take());
-                    self.round(&mut rounds, frame, &step.at)?;
-                }
-                leave(frame, entry, continued);
+            Kind::If { condition, otherwise, end } => {
+                return Ok(branch(frame, *condition, (at, *otherwise, *end)));
             }
-            Kind::For { counter, bounds, body } => self.count(frame, *counter, *bounds, body)?,
+            Kind::Else { end } => match frame.open.last_mut() {
+                Some(Open::Both(other)) => std::mem::swap(other, &mut frame.active),
+                _ => return Ok(*end),
+            },
+            Kind::EndIf => {
+                if let Some(Open::Both(other)) = frame.open.pop() {
+                    frame.active = frame.active.join(other);
+                }
+            }
+            Kind::While => {
+                let (entry, continued) = (frame.active, frame.continued.take());
+                frame.open.push(Open::While { entry, continued, rounds: 0 });
+            }
+            Kind::Test { condition, end } => {
+                narrow(frame, *condition);
+                if frame.active.count == 0 {
+                    leave(frame);
+                    return Ok(*end + 1);
+                }
+                let so_far = match frame.open.last_mut() {
+                    Some(Open::While { rounds, .. }) => {
+                        *rounds += 1;
+                        *rounds
+                    }
+                    _ => 0,
+                };
+                self.round(so_far, frame, &step.at)?;
+            }
+            Kind::Again { head } => {
+                frame.active = frame.active.join(frame.continued.take());
+                return Ok(*head);
+            }
+            Kind::For { bounds, each, .. } => {
+                let open = begin(frame, *bounds, *each);
+                frame.open.push(open);
+                return Ok(self.next_round(frame, steps, at));
+            }
+            Kind::Next { begin } => {
+                self.tick(&step.at)?;
+                frame.active = frame.active.join(frame.continued.take());
+                if let Some(Open::For { round, .. }) = frame.open.last_mut() {
+                    *round = round.wrapping_add(1);
+                }
+                return Ok(self.next_round(frame, steps, *begin));
+            }
             Kind::Break => frame.active = Mask::NONE,
             Kind::Continue => frame.continued = frame.continued.join(frame.active.take()),
             Kind::Return => frame.returned = frame.returned.join(frame.active.take()),
-            Kind::Call(body) => {
+            Kind::Call => {
                 let (entry, returned) = (frame.active, frame.returned.take());
-                self.block(frame, body)?;
-                (frame.active, frame.returned) = (entry, returned);
+                frame.open.push(Open::Call { entry, returned });
+            }
+            Kind::EndCall => {
+                if let Some(Open::Call { entry, returned }) = frame.open.pop() {
+                    (frame.active, frame.returned) = (entry, returned);
+                }
             }
             Kind::Assert { condition, message } => {
                 let truth = frame.truth(*condition);
-                let lane = frame.active.without(truth).lanes().next();
-                if let (Some(lane), Some(watch)) = (lane, self.watch) {
-                    return Err(watch.borrow().assertion(self.item(frame, lane), message, &step.at));
+                if let Some(lane) = frame.active.without(truth).lanes().next() {
+                    return Err(failed_assertion(*self.space, self.item(frame, lane), message, &step.at));
                 }
             }
             // What all frames of a group do together is not done here.
             Kind::Barrier(_) | Kind::Collective { .. } | Kind::Nothing => {}
         }
-        Ok(())
+        Ok(at + 1)
     }
 
-    fn branch(&self, frame: &mut Frame, condition: usize, then: &Block, otherwise: &Block) -> Done {
-        if let Held::Same(bits) = frame.slots[condition].held {
-            return self.block(frame, if bits.0[0] != 0 { then } else { otherwise });
-        }
-        let truth = frame.truth(condition);
-        let yes = frame.active.and(truth);
-        match yes.count {
-            0 => return self.block(frame, otherwise),
-            count if count == frame.active.count => return self.block(frame, then),
-            _ => {}
-        }
-        let no = frame.active.without(truth);
-        frame.active = yes;
-        self.block(frame, then)?;
-        let after = std::mem::replace(&mut frame.active, no);
-        self.block(frame, otherwise)?;
-        frame.active = frame.active.join(after);
-        Ok(())
-    }
-
-    fn count(&self, frame: &mut Frame, counter: Arg, bounds: [Arg; 3], body: &Block) -> Done {
-        let (entry, continued) = (frame.active, frame.continued.take());
-        let [start, _, step] = bounds;
-        let is_same = |frame: &Frame, arg: Arg| matches!(frame.slots[arg.slot].held, Held::Same(_));
-        if bounds.iter().all(|&bound| is_same(frame, bound)) {
-            let [start, end, step] = bounds.map(|bound| frame.value(bound, 0).integer(bound.dtype));
-            let rounds = count_rounds(start, end, step);
-            let (mut round, mut value) = (0, start as i64);
-            while round < rounds && frame.active.count > 0 {
-                frame.slots[counter.slot].held = Held::Same(Bits::wrapped(value, counter.dtype));
-                self.block(frame, body)?;
-                frame.active = frame.active.join(frame.continued.take());
-                (round, value) = (round + 1, value.wrapping_add(step as i64));
-            }
-            leave(frame, entry, continued);
-            return Ok(());
-        }
-        // Rounds that all lanes have, and, where they differ, those of each.
-        let mut each = [0; LANES];
-        let least = self.rounds_of_lanes(frame, bounds, &mut each);
-        let first = match frame.slots[start.slot].held {
-            Held::Lanes | Held::There(_) => None,
-            _ if !is_same(frame, step) => None,
-            _ => frame.affine(start).map(|(affine, ..)| affine),
+    /// Begins the round that comes next of a loop that counts, or leaves it, and says where the frame goes on.
+    fn next_round(&self, frame: &mut Frame, steps: &[Step], at: usize) -> usize {
+        let (
+            Kind::For { counter, bounds: [start, _, step], each, end },
+            Some(&Open::For { round, rounds, differ, count, .. }),
+        ) = (&steps[at].kind, frame.open.last())
+        else {
+            return steps.len();
         };
-        let by = frame.value(step, 0).integer(step.dtype) as i64;
-        for round in 0.. {
-            if round >= least {
-                let more = Mask::of_lanes(|lane| lane < frame.len && round < each[lane]);
-                frame.active = frame.active.and(more);
-            }
-            if frame.active.count == 0 {
-                break;
-            }
-            if let Some(first) = first {
-                // Numbers that follow the local ids go on doing so.
-                let base = first.base.wrapping_add((round as i64).wrapping_mul(by));
-                frame.slots[counter.slot].held = match first.steps {
+        if round >= rounds && frame.active.count > 0 {
+            frame.active = match each {
+                Some(each) if differ => {
+                    let each = frame.numbers(*each);
+                    let more = Mask::of_lanes(|lane| each.get(lane).is_some_and(|rounds| round < *rounds));
+                    frame.active.and(more)
+                }
+                _ => Mask::NONE,
+            };
+        }
+        if frame.active.count == 0 {
+            leave(frame);
+            return end + 1;
+        }
+        let ahead = |by: i64| (round as i64).wrapping_mul(by);
+        frame.slots[counter.slot].held = match count {
+            Count::Same(first, by) => Held::Same(Bits::wrapped(first.wrapping_add(ahead(by)), counter.dtype)),
+            // Numbers that follow the local ids go on doing so.
+            Count::Follow(first, by) => {
+                let base = first.base.wrapping_add(ahead(by));
+                match first.steps {
                     [0, 0, 0] => Held::Same(Bits::wrapped(base, counter.dtype)),
                     steps => Held::Affine(Affine { base, steps }, false),
-                };
-            } else {
+                }
+            }
+            Count::Each => {
                 for lane in 0..frame.len {
                     let [start, step] =
-                        [start, step].map(|bound| frame.value(bound, lane).integer(bound.dtype));
-                    let bits = Bits::wrapped((start + round * step) as i64, counter.dtype);
-                    frame.set_value(counter, lane, bits);
+                        [start, step].map(|bound| frame.value(*bound, lane).integer(bound.dtype));
+                    let number = (start as i64).wrapping_add(ahead(step as i64));
+                    frame.set_value(*counter, lane, Bits::wrapped(number, counter.dtype));
                 }
-                frame.slots[counter.slot].held = Held::Lanes;
+                Held::Lanes
             }
-            self.block(frame, body)?;
-            frame.active = frame.active.join(frame.continued.take());
-        }
-        leave(frame, entry, continued);
-        Ok(())
-    }
-
-    /// The rounds of each lane's loop, and how many all of them have.
-    fn rounds_of_lanes(&self, frame: &mut Frame, bounds: [Arg; 3], each: &mut [i128; LANES]) -> i128 {
-        // Of bounds that follow the local ids, the ends say how many rounds there are at least and at most.
-        if let [Some((_, low, high)), Some((_, end_low, end_high)), Some((_, step, last_step))] =
-            bounds.map(|bound| frame.affine(bound))
-            && step == last_step
-        {
-            let count = |start: i64, end: i64| count_rounds(start.into(), end.into(), step.into());
-            let (a, b) = (count(low, end_high), count(high, end_low));
-            if a == b {
-                each.fill(a);
-                return a;
-            }
-        }
-        for (lane, rounds) in each.iter_mut().enumerate().take(frame.len) {
-            let [start, end, step] = bounds.map(|bound| frame.value(bound, lane).integer(bound.dtype));
-            *rounds = count_rounds(start, end, step);
-        }
-        each[..frame.len].iter().copied().min().unwrap_or(0)
+        };
+        at + 1
     }
 
     fn index(&self, level: Level, coordinate: Coordinate) -> Held {
@@ -264,7 +290,7 @@ impl Group<'_> {
         // Of each axis what is added for the group, and the weight of a step in the order of rows.
         let (extents, from) = match level {
             Level::Global => (space.global, std::array::from_fn(|axis| self.id[axis] * space.group[axis])),
-            Level::Local => (space.group, [0; 3]),
+            Level::Local => (space.extents_of(self.id), [0; 3]),
             Level::Group => (space.groups(), self.id),
         };
         let follow = i64::from(level != Level::Group);
@@ -287,24 +313,94 @@ impl Group<'_> {
     }
 }
 
-/// Rounds of a loop, as of Python's `range`.
-pub(super) fn count_rounds(start: i128, end: i128, step: i128) -> i128 {
+/// Rounds of a loop over integers of 64 bits, as of Python's `range`.
+pub(super) fn count_rounds(start: i128, end: i128, step: i128) -> u64 {
     let (distance, stride) = if step < 0 { (start - end, -step) } else { (end - start, step) };
-    if distance <= 0 || stride == 0 {
-        return 0;
-    }
-    // A division of 128 bits takes long.
+    // Of 64 bits, both: so no division of 128 is needed, which takes long.
     match (u64::try_from(distance - 1), u64::try_from(stride)) {
-        (Ok(distance), Ok(1)) => i128::from(distance) + 1,
-        (Ok(distance), Ok(stride)) => i128::from(distance / stride) + 1,
-        _ => (distance - 1) / stride + 1,
+        (Ok(distance), Ok(stride)) if stride != 0 => (distance / stride).saturating_add(1),
+        _ => 0,
     }
 }
 
-/// Goes on behind a loop, with those that came to it and have not returned.
-pub(super) fn leave(frame: &mut Frame, entry: Mask, continued: Mask) {
-    frame.active = entry.without(frame.returned);
-    frame.continued = continued;
+/// Goes on behind the innermost loop, with those that came to it and have not returned.
+fn leave(frame: &mut Frame) {
+    if let Some(Open::While { entry, continued, .. } | Open::For { entry, continued, .. }) = frame.open.pop()
+    {
+        frame.active = entry.without(frame.returned);
+        frame.continued = continued;
+    }
+}
+
+/// Begins a branch that is at a step, and says where the frame goes on: at the other block, or behind it, where no lane takes
+/// the first one.
+fn branch(frame: &mut Frame, condition: usize, (at, otherwise, end): (usize, usize, usize)) -> usize {
+    let yes = match frame.slots[condition].held {
+        Held::Same(bits) if bits.0[0] != 0 => frame.active,
+        Held::Same(_) => Mask::NONE,
+        _ => {
+            let truth = frame.truth(condition);
+            frame.active.and(truth)
+        }
+    };
+    if yes.count == 0 && otherwise == end {
+        return end + 1;
+    }
+    if yes.count == 0 || yes.count == frame.active.count {
+        frame.open.push(Open::One);
+        return if yes.count == 0 { otherwise + 1 } else { at + 1 };
+    }
+    let no = frame.active.without(yes);
+    frame.open.push(Open::Both(no));
+    frame.active = yes;
+    at + 1
+}
+
+/// A loop that counts before its first round. `each` is the slot for the rounds of each lane.
+fn begin(frame: &mut Frame, bounds: [Arg; 3], each: Option<usize>) -> Open {
+    let (entry, continued) = (frame.active, frame.continued.take());
+    let [start, _, step] = bounds;
+    let is_same = |frame: &Frame, arg: Arg| matches!(frame.slots[arg.slot].held, Held::Same(_));
+    let by = frame.value(step, 0).integer(step.dtype) as i64;
+    if bounds.iter().all(|&bound| is_same(frame, bound)) {
+        let [start, end, step] = bounds.map(|bound| frame.value(bound, 0).integer(bound.dtype));
+        let rounds = count_rounds(start, end, step);
+        let count = Count::Same(start as i64, by);
+        return Open::For { entry, continued, round: 0, rounds, differ: false, count };
+    }
+    let (rounds, differ) = rounds_of_lanes(frame, bounds, each);
+    let first = match frame.slots[start.slot].held {
+        Held::Lanes | Held::There(_) => None,
+        _ if !is_same(frame, step) => None,
+        _ => frame.affine(start),
+    };
+    let count = first.map_or(Count::Each, |(first, ..)| Count::Follow(first, by));
+    Open::For { entry, continued, round: 0, rounds, differ, count }
+}
+
+/// How many rounds all lanes go of a loop, and whether some go more; then those of each are in the slot.
+fn rounds_of_lanes(frame: &mut Frame, bounds: [Arg; 3], each: Option<usize>) -> (u64, bool) {
+    // Of bounds that follow the local ids, the ends say how many rounds there are at least and at most.
+    if let [Some((_, low, high)), Some((_, end_low, end_high)), Some((_, step, last_step))] =
+        bounds.map(|bound| frame.affine(bound))
+        && step == last_step
+    {
+        let count = |start: i64, end: i64| count_rounds(start.into(), end.into(), step.into());
+        let (a, b) = (count(low, end_high), count(high, end_low));
+        if a == b {
+            return (a, false);
+        }
+    }
+    let (mut least, mut most) = (u64::MAX, 0);
+    for lane in 0..frame.len {
+        let [start, end, step] = bounds.map(|bound| frame.value(bound, lane).integer(bound.dtype));
+        let rounds = count_rounds(start, end, step);
+        (least, most) = (least.min(rounds), most.max(rounds));
+        if let Some(each) = each {
+            frame.numbers(each)[lane] = rounds;
+        }
+    }
+    (least, least != most)
 }
 
 /// Goes on with the lanes of which a condition is true.

@@ -8,6 +8,7 @@ use stridewise_core::{Arg, Dtype, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Op, Progra
 
 use super::entry::{REVERSED, SECONDS, STREAM, StepFn};
 use super::fused::{Lowered, lowered};
+use super::native::{self, Asked, Called, Stretch};
 use super::space::MAX_OPERANDS;
 use super::step::{copy, resolve};
 use super::stream;
@@ -69,9 +70,18 @@ pub(super) enum Target<'a> {
     Operands,
 }
 
+/// What a call does.
+#[derive(Clone, Copy)]
+enum Work {
+    Function(StepFn),
+    /// The stretch of this number, which knows its slots.
+    Stretch(u8),
+}
+
 #[derive(Clone, Copy)]
 struct Call {
-    run: StepFn,
+    work: Work,
+    /// Where the result goes; of a stretch, the last slot that it writes.
     dst: u8,
     src: [u8; 3],
     flags: u32,
@@ -81,7 +91,7 @@ struct Call {
 
 impl Call {
     fn new(run: StepFn) -> Self {
-        Self { run, dst: 0, src: [0; 3], flags: 0, once: false }
+        Self { work: Work::Function(run), dst: 0, src: [0; 3], flags: 0, once: false }
     }
 }
 
@@ -93,6 +103,7 @@ pub(super) struct Constant(pub(super) [u8; 16]);
 /// The compiled program.
 pub(super) struct Code {
     calls: SmallVec<[Call; 6]>,
+    stretches: SmallVec<[Called; 1]>,
     constants: SmallVec<[Constant; 2]>,
     inputs: u8,
     outputs: u8,
@@ -137,13 +148,14 @@ impl Tiles {
 }
 
 impl Code {
-    /// Compiles a program; `None` for an operation that does not take its dtype (see [`supports`](super::supports)), or where
+    /// Compiles a program that is computed for so many elements; `None` for an operation that does not take its dtype (see [`supports`](super::supports)), or where
     /// an operand that is asked for is one element for all.
     pub(super) fn compile(
         program: &Program,
         isa: Isa,
         inputs: &[Access],
         target: &Target<'_>,
+        elements: usize,
     ) -> Option<Self> {
         let steps = program.steps();
         let outputs = if let Target::Outputs { access, .. } = target { access.len() } else { 0 };
@@ -152,6 +164,7 @@ impl Code {
         let mut tiles = Tiles { first: first_const + small(program.consts().len()), free: 0, count: 0 };
         let mut code = Self {
             calls: SmallVec::new(),
+            stretches: SmallVec::new(),
             constants: program.consts().iter().map(|c| Constant(c.to_bytes())).collect(),
             inputs: small(inputs.len()),
             outputs: small(outputs),
@@ -167,7 +180,16 @@ impl Code {
 
         let computed =
             if matches!(target, Target::Operands) { steps.len().checked_sub(1)? } else { steps.len() };
-        let lowered = lowered(program, computed, isa, |i| inputs[i] == Access::Uniform);
+        let stream = matches!(target, Target::Outputs { stream: true, .. });
+        let stretches = native::stretches(&Asked { program, computed, isa, inputs, elements, stream });
+        // Steps that a stretch does, and when a step is done.
+        let apart = stretches.iter().fold(0, |all, stretch| all | stretch.members);
+        let is_apart = |s: usize| apart.unbounded_shr(u32::try_from(s).unwrap_or(u32::MAX)) & 1 == 1;
+        let done_at = |s: usize| {
+            let stretch = stretches.iter().find(|stretch| is_apart(s) && stretch.members >> s & 1 == 1);
+            stretch.map_or(s, Stretch::last)
+        };
+        let lowered = lowered(program, computed, isa, apart, |i| inputs[i] == Access::Uniform);
 
         // What lies apart is read so by all of its steps or by none.
         let mut inputs: SmallVec<[Access; 8]> = SmallVec::from_slice(inputs);
@@ -175,8 +197,9 @@ impl Code {
             let reads = |step_done: &Lowered<'_>| step_done.operands().contains(&Arg::Input(small(i)));
             let mut readers = lowered.iter().enumerate().filter(|(_, step_done)| reads(step_done));
             if matches!(access, Access::Seconds | Access::Reversed)
-                && !readers
-                    .all(|(s, step_done)| s < computed && step_done.resolve(isa).is_some_and(|f| f.strided))
+                && !readers.all(|(s, step_done)| {
+                    s < computed && !is_apart(s) && step_done.resolve(isa).is_some_and(|f| f.strided)
+                })
             {
                 *access = Access::Packed;
             }
@@ -188,8 +211,14 @@ impl Code {
         for (s, step_done) in lowered.iter().enumerate() {
             for &arg in step_done.operands() {
                 match arg {
-                    Arg::Input(i) => input_until[usize::from(i)] = Some(s),
-                    Arg::Step(i) => step_until[usize::from(i)] = s,
+                    Arg::Input(i) => {
+                        let until = &mut input_until[usize::from(i)];
+                        *until = Some(done_at(s)).max(*until);
+                    }
+                    Arg::Step(i) => {
+                        let until = &mut step_until[usize::from(i)];
+                        *until = done_at(s).max(*until);
+                    }
                     Arg::Const(_) => {}
                 }
             }
@@ -225,7 +254,94 @@ impl Code {
             let is = |(o, &a): (usize, &Arg)| a == Arg::Step(small(s)) && !done[o];
             program.outputs().iter().enumerate().any(is)
         };
+        // The output that a step's result, which is there after step `s`, is written to at once. `in_place`: whether it may be an
+        // operand of what writes it.
+        let direct = |w: usize, s: usize, in_place: bool| {
+            let Target::Outputs { access, alias, stream } = target else { return None };
+            program.outputs().iter().enumerate().position(|(o, &arg)| {
+                let reads = |step_done: &Lowered<'_>| {
+                    let same = |&a: &Arg| matches!(a, Arg::Input(i) if alias(usize::from(i), o));
+                    step_done.operands().iter().any(same)
+                };
+                let last = step_until[w] <= s && program.outputs().iter().filter(|&&a| a == arg).count() == 1;
+                arg == Arg::Step(small(w))
+                    && access[o] == Access::Contiguous
+                    && !lowered[s + 1..].iter().any(reads)
+                    && if *stream { last } else { in_place || !reads(&lowered[w]) }
+            })
+        };
+        // Gives a tile back that nothing needs after step `s`; a result that nothing needs at all is among them. The place of a
+        // packed input may be a row among others (see `Tiles::panel`), so nothing wider goes there.
+        let give = |tiles: &mut Tiles, arg: Arg, slot: u8, s: usize, done: &[bool; MAX_OUTPUTS]| {
+            let later = lowered[s + 1..].iter().map(Lowered::size);
+            let widest_later = later.chain([value_size]).max().unwrap_or(0);
+            let dead = match arg {
+                Arg::Input(i) => {
+                    let i = usize::from(i);
+                    input_until[i] == Some(s) && program.inputs()[i].size() >= widest_later
+                }
+                Arg::Step(i) => step_until[usize::from(i)] == s && !wanted(usize::from(i), done),
+                Arg::Const(_) => false,
+            };
+            if dead && slot >= tiles.first {
+                tiles.give(slot);
+            }
+        };
         for (s, step_done) in lowered.iter().enumerate().filter(|(_, step_done)| !step_done.fused) {
+            if is_apart(s) {
+                // With the last one of its stretch.
+                let Some(number) = stretches.iter().position(|stretch| stretch.last() == s) else { continue };
+                let stretch = &stretches[number];
+                let mut called = Called {
+                    function: stretch.function.clone(),
+                    slots: SmallVec::new(),
+                    sizes: SmallVec::new(),
+                };
+                for &arg in &stretch.reads {
+                    called.slots.push(match arg {
+                        Arg::Input(i) => input_slot[usize::from(i)],
+                        Arg::Const(i) => first_const + i,
+                        Arg::Step(i) => step_slot[usize::from(i)],
+                    });
+                }
+                let (reads, mut all_direct) = (called.slots.len(), true);
+                for &w in &stretch.writes {
+                    let w = usize::from(w);
+                    let output = direct(w, s, true);
+                    let size = lowered[w].size();
+                    let slot = match output {
+                        Some(o) => {
+                            done[o] = true;
+                            code.inputs + small(o)
+                        }
+                        None => {
+                            all_direct = false;
+                            widest = widest.max(size);
+                            tiles.take()
+                        }
+                    };
+                    step_slot[w] = slot;
+                    called.slots.push(slot);
+                    called.sizes.push(small(size));
+                }
+                if !all_direct {
+                    // What goes to tiles is read again at once.
+                    called.function.keep_near();
+                }
+                if !matches!(target, Target::Outputs { .. }) {
+                    // Tiles as long as without the stretch: how results are folded may depend on it.
+                    let members = (0..computed).filter(|&m| stretch.members >> m & 1 == 1);
+                    widest = members.map(|m| lowered[m].size()).fold(widest, usize::max);
+                }
+                let dst = called.slots[reads..].iter().copied().max()?;
+                for (slot, &arg) in called.slots.iter().zip(&stretch.reads) {
+                    give(&mut tiles, arg, *slot, s, &done);
+                }
+                let work = Work::Stretch(small(code.stretches.len()));
+                code.calls.push(Call { work, dst, src: [0; 3], flags: 0, once: false });
+                code.stretches.push(called);
+                continue;
+            }
             let resolved = step_done.resolve(isa)?;
             let mut call = Call { once: step_done.once, ..Call::new(resolved.run) };
             for (k, &arg) in step_done.operands().iter().enumerate() {
@@ -245,28 +361,9 @@ impl Code {
                 call.flags = 0;
             }
 
-            let mut output = None;
-            if let Target::Outputs { access, alias, stream } = target
-                && !call.once
-            {
-                output = program.outputs().iter().enumerate().position(|(o, &arg)| {
-                    let reads = |step_done: &Lowered<'_>| {
-                        step_done
-                            .operands()
-                            .iter()
-                            .any(|&a| matches!(a, Arg::Input(i) if alias(usize::from(i), o)))
-                    };
-                    let last =
-                        step_until[s] <= s && program.outputs().iter().filter(|&&a| a == arg).count() == 1;
-                    arg == Arg::Step(small(s))
-                        && access[o] == Access::Contiguous
-                        && !lowered[s + 1..].iter().any(reads)
-                        && if *stream { last } else { resolved.lanes || !reads(step_done) }
-                });
-                match output {
-                    Some(_) if *stream => call.flags |= STREAM,
-                    _ => {}
-                }
+            let output = if call.once { None } else { direct(s, s, resolved.lanes) };
+            if output.is_some() && stream {
+                call.flags |= STREAM;
             }
             call.dst = match output {
                 Some(o) => {
@@ -283,23 +380,8 @@ impl Code {
             step_slot[s] = call.dst;
             code.calls.push(call);
 
-            // Tiles that nothing needs any more; a result that nothing needs at all is among them. The place of a packed
-            // input may be a row among others (see `Tiles::panel`), so nothing wider goes there.
-            let later = lowered[s + 1..].iter().map(Lowered::size);
-            let widest_later = later.chain([value_size]).max().unwrap_or(0);
             for (k, &arg) in step_done.operands().iter().enumerate() {
-                let slot = call.src[k];
-                let dead = match arg {
-                    Arg::Input(i) => {
-                        let i = usize::from(i);
-                        input_until[i] == Some(s) && program.inputs()[i].size() >= widest_later
-                    }
-                    Arg::Step(i) => step_until[usize::from(i)] == s && !wanted(usize::from(i), &done),
-                    Arg::Const(_) => false,
-                };
-                if dead && slot >= tiles.first {
-                    tiles.give(slot);
-                }
+                give(&mut tiles, arg, call.src[k], s, &done);
             }
         }
 
@@ -444,12 +526,20 @@ impl Code {
     pub(super) unsafe fn run_with(&self, slots: &Slots, len: usize, before: impl Fn(usize, usize)) {
         for (step, call) in self.calls.iter().enumerate() {
             before(step, self.calls.len());
-            let dst = slots.0[usize::from(call.dst)];
-            let [a, b, c] = call.src.map(|slot| slots.0[usize::from(slot)].cast_const());
-            let len = if call.once { 1 } else { len };
             // SAFETY: the caller's contract, and the compiler's: tiles are disjoint from everything, an output that is
             // written while an input of the same address is still needed goes through a tile.
-            unsafe { (call.run)(dst, a, b, c, call.flags, len) };
+            unsafe {
+                match call.work {
+                    Work::Function(run) => {
+                        let dst = slots.0[usize::from(call.dst)];
+                        let [a, b, c] = call.src.map(|slot| slots.0[usize::from(slot)].cast_const());
+                        run(dst, a, b, c, call.flags, if call.once { 1 } else { len });
+                    }
+                    Work::Stretch(number) => {
+                        self.stretches[usize::from(number)].run(|slot| slots.0[usize::from(slot)], len);
+                    }
+                }
+            };
         }
     }
 }

@@ -212,12 +212,13 @@ impl Lowered<'_> {
     }
 }
 
-/// The steps of a program, of which the first `computed` are done one after another. `uniform`: whether an input is one
-/// element for all.
+/// The steps of a program, of which the first `computed` are done one after another. Those that `apart` has a bit for are done
+/// otherwise, and pair with none. `uniform`: whether an input is one element for all.
 pub(super) fn lowered<'a>(
     program: &'a Program,
     computed: usize,
     isa: Isa,
+    apart: u32,
     uniform: impl Fn(usize) -> bool,
 ) -> SmallVec<[Lowered<'a>; 6]> {
     let steps = program.steps();
@@ -228,6 +229,10 @@ pub(super) fn lowered<'a>(
             uses[usize::from(s)] = uses[usize::from(s)].saturating_add(1);
         }
     }
+    for (s, uses) in uses.iter_mut().enumerate() {
+        // As if others needed its result.
+        *uses |= if apart >> s & 1 == 1 { u8::MAX } else { 0 };
+    }
     let mut lowered: SmallVec<[Lowered<'a>; 6]> = SmallVec::new();
     for (s, step) in steps.iter().enumerate() {
         let is_same = |arg: &Arg| match *arg {
@@ -235,7 +240,11 @@ pub(super) fn lowered<'a>(
             Arg::Const(_) => true,
             Arg::Step(s) => lowered[usize::from(s)].once,
         };
-        let fused = if has_pairs(isa) && s < computed && matches!(step.dtype, Dtype::F32 | Dtype::F64) {
+        let fused = if has_pairs(isa)
+            && s < computed
+            && apart >> s & 1 == 0
+            && matches!(step.dtype, Dtype::F32 | Dtype::F64)
+        {
             (0..step.operands().len()).find_map(|k| fuse(step, k, &lowered, &uses, is_same))
         } else {
             None

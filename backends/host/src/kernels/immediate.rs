@@ -52,7 +52,7 @@ pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, tuning: &Tuning) -> 
     let near = tuning.last_cache_bytes / (op.arity() * dtype.size() + out.size());
     Some(Elements {
         run,
-        apart: strided,
+        strided,
         most,
         alone: helping::ALONE_NS as usize * 1000 / picoseconds,
         waited: most.max(near.min(WAITED_NS * 1000 / picoseconds)),
@@ -158,7 +158,7 @@ pub(crate) unsafe fn fold_elements(
     tuning: &Tuning,
 ) -> bool {
     let isa = tuning.isa;
-    let FoldExtents { outer, len, inner, apart } = extents;
+    let FoldExtents { outer, len, inner, step: apart } = extents;
     let (outputs, elements) = (extents.results(), extents.elements());
     // 16-bit floats are folded as `float32`, and rounded once; others would be rounded before as well.
     let half = matches!(dtype, Dtype::F16 | Dtype::Bf16);
@@ -354,7 +354,7 @@ unsafe impl Sync for Work<'_> {}
 impl Work<'_> {
     /// Where a point of an output is.
     fn place(&self, output: usize, point: usize) -> *const u8 {
-        let FoldExtents { len, inner, apart, .. } = self.extents;
+        let FoldExtents { len, inner, step: apart, .. } = self.extents;
         let element = (output / inner * len + point) * inner + output % inner;
         self.src.wrapping_add(element * apart * self.size)
     }
@@ -478,7 +478,7 @@ impl Work<'_> {
         if !self.gathered {
             return from;
         }
-        let step = (self.extents.inner * self.extents.apart * self.size).cast_signed();
+        let step = (self.extents.inner * self.extents.step * self.size).cast_signed();
         // SAFETY: the caller's contract.
         unsafe { pack::gather(self.tuning.isa, room, from, step, self.size, len) };
         room

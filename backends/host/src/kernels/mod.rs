@@ -31,6 +31,7 @@ pub(crate) mod lanes;
 mod map;
 mod mask;
 mod narrow;
+pub(crate) mod native;
 mod order;
 mod pack;
 mod partials;

@@ -167,7 +167,13 @@ impl Order {
         self.float.then_some(self.mask)
     }
 
-    /// The places of a complex number's parts; one with a NaN is behind everything.
+    /// Whether these are the places of a complex number with a NaN.
+    pub(super) fn is_nan_pair(self, ranks: (u64, u64)) -> bool {
+        self.float && ranks.0 >= self.mask - 2
+    }
+
+    /// The places of a complex number's parts. One with a NaN is behind everything, as NumPy documents it: first those whose imaginary
+    /// part is NaN, by their real parts, then those whose real part is, by their imaginary parts, then those of two.
     ///
     /// # Safety
     /// Both parts are readable.
@@ -175,10 +181,12 @@ impl Order {
     pub(super) unsafe fn ranks(self, at: *const u8) -> (u64, u64) {
         // SAFETY: the caller's contract.
         let parts = unsafe { (self.load(at), self.load(at.wrapping_add(self.size))) };
-        if self.is_nan(parts.0) || self.is_nan(parts.1) {
-            (self.mask, self.mask)
-        } else {
-            (self.rank(parts.0), self.rank(parts.1))
+        // No number's rank is among the last ones, as the bits of a NaN have many forms.
+        match (self.is_nan(parts.0), self.is_nan(parts.1)) {
+            (false, false) => (self.rank(parts.0), self.rank(parts.1)),
+            (false, true) => (self.mask - 2, self.rank(parts.0)),
+            (true, false) => (self.mask - 1, self.rank(parts.1)),
+            (true, true) => (self.mask, self.mask),
         }
     }
 }

@@ -212,7 +212,7 @@ impl Reduction {
         }
         let program = element.1.as_ref().unwrap_or(program);
 
-        let compile = |target| Code::compile(program, tuning.isa, &access, &target);
+        let compile = |target| Code::compile(program, tuning.isa, &access, &target, plan.len());
         // A sum of products multiplies on the way to the accumulators, instead of in a tile; a square's factors are the same.
         let product = match (program.steps(), program.outputs()) {
             ([before @ .., last], [Arg::Step(s)])
@@ -239,7 +239,7 @@ impl Reduction {
             alias: &|_, _| false,
             stream: false,
         };
-        let post = Code::compile(post_program, tuning.isa, &[Access::Contiguous], &target)?;
+        let post = Code::compile(post_program, tuning.isa, &[Access::Contiguous], &target, outputs)?;
         let narrow = match &kind {
             Kind::Value(_) | Kind::Deviation(_) if acc != value => {
                 Some(resolve(Op::Cast, acc, value, tuning.isa)?.run)
@@ -306,7 +306,7 @@ impl Reduction {
         space.merge();
         let whole = space.across || space.row().is_multiple_of(along.len());
         let access: SmallVec<[Access; 8]> = (0..inputs).map(|v| space.access(v)).collect();
-        let code = Code::compile(program, isa, &access, &Target::Value(acc))?;
+        let code = Code::compile(program, isa, &access, &Target::Value(acc), space.len())?;
         whole.then(|| Tiles { code, space, ahead: SmallVec::new() })
     }
 

@@ -284,9 +284,15 @@ impl Scan {
         let value = program.output_dtype(0);
         let acc = accumulator(value);
         let access: SmallVec<[Access; 8]> = (0..inputs).map(|v| lane.access(v)).collect();
-        let code = Code::compile(program, tuning.isa, &access, &Target::Value(acc))?;
+        let code = Code::compile(program, tuning.isa, &access, &Target::Value(acc), plan.len())?;
         let target = Target::Outputs { access: &[lane.access(inputs)], alias: &|_, _| false, stream: false };
-        let post = Code::compile(&Program::convert(acc, value), tuning.isa, &[Access::Contiguous], &target)?;
+        let post = Code::compile(
+            &Program::convert(acc, value),
+            tuning.isa,
+            &[Access::Contiguous],
+            &target,
+            plan.len(),
+        )?;
         let width = (TILE_BYTES / acc.size()).min(code.tile_len).min(post.tile_len);
         let whole = op == Op::Multiply && matches!(acc.kind(), DtypeKind::Float | DtypeKind::Complex);
         Some(Self {

@@ -331,7 +331,7 @@ unsafe fn range(space: &Space, table: &Table, dtype: Dtype, start: usize, end: u
     unsafe {
         match (dtype.kind(), dtype.size()) {
             (DtypeKind::Complex, _) => {
-                let is_nan = |&(re, _): &(u64, u64)| Some(re) == order.nan();
+                let is_nan = |&ranks: &(u64, u64)| order.is_nan_pair(ranks);
                 points(space, table, start, end, |at| order.ranks(at), is_nan);
             }
             _ => {

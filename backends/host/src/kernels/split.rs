@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn parts_make_up_the_whole() {
-        let pool = Pool::start(2, None).unwrap();
+        let pool = Pool::start(2, &[], false).unwrap();
         for (total, row, bytes) in [
             (1, 1, 4),
             (1 << 20, 1 << 20, 8),

@@ -405,7 +405,7 @@ impl Map {
         let near = if slow { tuning.last_cache_bytes / 2 } else { tuning.last_cache_bytes };
         let stream = footprint > near && moved_once <= STREAM_SHARE * written;
         let target = Target::Outputs { access: &access[inputs..], alias: &alias, stream };
-        let mut code = Code::compile(program, tuning.isa, &access[..inputs], &target)?;
+        let mut code = Code::compile(program, tuning.isa, &access[..inputs], &target, space.len())?;
         if footprint > tuning.last_cache_bytes {
             let uniform = access[..inputs].iter().filter(|&&access| access == Access::Uniform).count();
             let gathered = stream && read_once > 1 && code.packs.len() + uniform == inputs;

@@ -54,8 +54,9 @@ impl Rank {
 }
 
 /// The function `rank` of an `element`: equal elements have the same rank, the lesser of two (or the greater, where
-/// `descending`) has the lesser one, and NaNs have the last. A complex number with a NaN in it is a NaN, and is
-/// otherwise ordered by its real, then its imaginary part.
+/// `descending`) has the lesser one, and NaNs have the last. A complex number is ordered by its real, then its imaginary part. Behind
+/// all that have no NaN come those whose imaginary part is one, then those whose real part is, each by the other part, then those of
+/// two.
 pub(super) fn rank(dtype: Dtype, descending: bool) -> String {
     let complex = dtype.kind() == DtypeKind::Complex;
     let float = complex || dtype.kind() == DtypeKind::Float;
@@ -96,9 +97,13 @@ pub(super) fn rank(dtype: Dtype, descending: bool) -> String {
                 _ => format!("(ulong2)({re}, {im})"),
             };
             format!(
-                "    const {ty} re = part_rank(x.x), im = part_rank(x.y);\n    return re == {all} || im == {all} ? {} : {};\n",
-                pair(&all, &all),
-                pair("re", "im")
+                "    const {ty} re = part_rank(x.x), im = part_rank(x.y);\n    \
+                 if (re != {all} && im != {all})\n        return {};\n    \
+                 return re != {all} ? {} : im != {all} ? {} : {};\n",
+                pair("re", "im"),
+                pair(&number(mask - 2), "re"),
+                pair(&number(mask - 1), "im"),
+                pair(&all, &all)
             )
         }
     };

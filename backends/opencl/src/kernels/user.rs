@@ -2,15 +2,23 @@
 
 use smallvec::SmallVec;
 use stridewise_core::backend::Support;
-use stridewise_core::kernel::{Kernel, KernelArgument, KernelLaunch, Memory, Parameter};
+use stridewise_core::kernel::{
+    Kernel, KernelArgument, KernelLaunch, LaunchOptions, Memory, Parameter, StatementKind, failed_assertion,
+};
 use stridewise_core::{Error, Result};
 
 use super::{Argument, Call, Key, Target, Writer};
 use crate::emit::user::{self, Known, Variant};
 
+/// What items say of the first assertion that was false: its number, from 1 on, and the global id of the item.
+pub(crate) type Report = [i64; 4];
+
 /// Whether a device runs a kernel.
-pub(crate) fn supports(kernel: &Kernel, target: &Target, checked: bool) -> Support {
-    if checked {
+pub(crate) fn supports(kernel: &Kernel, target: &Target, options: LaunchOptions) -> Support {
+    if options.time_limit.is_some() {
+        return Support::No("a time limit is the host's: a kernel of OpenCL cannot be ended".to_owned());
+    }
+    if options.checked {
         return Support::No(
             "checked mode is the host's: the compiled kernels of OpenCL watch nobody (is STRIDEWISE_CHECK set?)"
                 .to_owned(),
@@ -85,6 +93,10 @@ pub(crate) fn work<'a>(launch: &'a KernelLaunch, target: &'a Target) -> Result<W
             KernelArgument::Scalar(_) => {}
         }
     }
+    if launch.kernel.asserts() {
+        // What items report goes where scratch of other kernels is.
+        arguments.push(Argument::Scratch(0));
+    }
     let scratch = (user::scratch_bytes(form) * space.group_len()).next_multiple_of(16);
     if scratch > 0 {
         local_bytes += scratch;
@@ -118,6 +130,26 @@ pub(crate) fn work<'a>(launch: &'a KernelLaunch, target: &'a Target) -> Result<W
         local: axes.rev().map(|axis| space.group[axis]).collect(),
         source: Box::new(move || user::text(&launch.kernel, target, &variant)),
     })
+}
+
+/// What items have reported of assertions.
+///
+/// # Errors
+/// [`Error::Kernel`] where one was false.
+pub(crate) fn asserted(launch: &KernelLaunch, [number, item @ ..]: Report) -> Result<()> {
+    let mut failed = None;
+    let mut so_far = 0;
+    launch.kernel.form().for_each_statement(|statement| {
+        if let StatementKind::Assert { message, .. } = &statement.kind {
+            so_far += 1;
+            if so_far == number {
+                failed = Some((message, &statement.at));
+            }
+        }
+    });
+    let Some((message, at)) = failed else { return Ok(()) };
+    let item = item.map(|id| usize::try_from(id).unwrap_or(0));
+    Err(failed_assertion(launch.space, item, message, at))
 }
 
 /// Extents and strides, in a struct.

@@ -7,9 +7,9 @@ use super::support::{add, lit, sub};
 use super::{Context, Expr, Var};
 use crate::array::IntElement;
 use crate::dtype::Element;
-use crate::kernel::Operand;
-use crate::kernel::form::Variable;
+use crate::form::{Coordinate, Expression, Operand, Statement, StatementKind, Value, Variable};
 use crate::ops::Op;
+use crate::scalar::Scalar;
 
 /// Where a function is called.
 #[derive(Clone, Copy)]
@@ -85,7 +85,7 @@ impl Context {
     pub fn do_(&self, condition: Expr<'_, bool>) {
         self.perform(|k| k.do_(condition.value));
     }
-    /// Opens a loop over a range.
+    /// Opens a loop over a range. As in Rust, a step of 0 is an error.
     #[track_caller]
     #[must_use]
     pub fn for_<'k, T: IntElement>(
@@ -94,10 +94,33 @@ impl Context {
         end: Expr<'k, T>,
         step: Option<Expr<'k, T>>,
     ) -> Expr<'k, T> {
+        let zero = Scalar::I8(0).cast(T::DTYPE);
+        if let Some(step) = step
+            && self.constant(step.value).is_none_or(|step| step.to_bytes() == zero.to_bytes())
+            && !self.is_extent(step.value)
+        {
+            let goes = self.define(|k| k.binary(Op::NotEqual, step.value, zero));
+            self.assert(goes, "the step of a loop is 0");
+        }
         let step = step.map_or(Operand::from(1), |step| step.value.into());
         self.0.borrow_mut().loops += 1;
         self.define(|k| k.for_(start.value, end.value, step))
     }
+    /// Whether a value of this block is an extent of the index space, which is above 0 where an item asks.
+    fn is_extent(&self, value: Value) -> bool {
+        self.step(Location::caller(), false, |k| {
+            let defined = |statement: &Statement| match &statement.kind {
+                StatementKind::Let { value: defined, expression } => {
+                    let is_range =
+                        matches!(expression, Expression::Index { coordinate: Coordinate::Range(_), .. });
+                    is_range && *defined == value
+                }
+                _ => false,
+            };
+            Ok(k.form().body.iter().any(defined))
+        })
+    }
+
     /// Opens a loop over a range from its end to its start.
     #[track_caller]
     #[must_use]
@@ -143,7 +166,7 @@ impl Context {
         self.perform(|k| k.return_(None));
     }
 
-    /// In checked mode an error where a condition is false.
+    /// An error where a condition is false: the launch fails.
     #[track_caller]
     pub fn assert(&self, condition: Expr<'_, bool>, message: &str) {
         self.perform(|k| k.assert(condition.value, message));

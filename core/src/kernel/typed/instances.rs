@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::sync::PoisonError;
 
 use crate::error::Result;
-use crate::kernel::Kernel;
+use crate::form::Kernel;
 use crate::sync::RwLock;
 
 /// Kernels by their generic arguments: as many as the program's text has.

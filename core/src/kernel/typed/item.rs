@@ -3,7 +3,7 @@
 use super::{Context, Expr};
 use crate::array::{BitsElement, NumElement, RealElement};
 use crate::dtype::Element;
-use crate::kernel::{Collective, Coordinate, Fence, Level, MemoryOrder, MemoryScope};
+use crate::form::{Collective, Coordinate, Fence, Level, MemoryOrder, MemoryScope};
 use crate::ops::Op;
 
 /// The item that runs a kernel, in an index space of `D` dimensions: the first parameter of every kernel. Ids and extents are

@@ -23,11 +23,11 @@ pub use instances::Instances;
 pub use item::Item;
 pub use objects::{ConstantArray, Global, Indices, Local, Private};
 
-use super::form::{Value, Variable};
-use super::{Kernel, KernelBuilder};
 use crate::diagnostic::Position;
 use crate::dtype::Element;
 use crate::error::{Error, Result};
+use crate::form::{Kernel, KernelBuilder};
+use crate::form::{Value, Variable};
 use crate::scalar::Scalar;
 
 /// A kernel that is being built.

@@ -7,8 +7,8 @@ use smallvec::{SmallVec, smallvec};
 use super::{Context, Expr};
 use crate::array::IntElement;
 use crate::dtype::Element;
-use crate::kernel::form::{Object, Value};
-use crate::kernel::{AtomicOp, MemoryOrder, MemoryScope};
+use crate::form::{AtomicOp, MemoryOrder, MemoryScope};
+use crate::form::{Object, Value};
 use crate::scalar::Scalar;
 
 /// As many indices as an array of `N` dimensions takes: integers of any type.

@@ -6,8 +6,9 @@ use super::{ConstantArray, Context, Expr, Global, Indices, Item, Local, Private,
 use crate::array::{Array, BitsElement, IntElement, NumElement, OrderedElement, RealElement};
 use crate::dtype::{DtypeKind, Element};
 use crate::error::Result;
-use crate::kernel::form::{Object, Value};
-use crate::kernel::{Argument, Kernel, KernelBuilder, Operand};
+use crate::form::{Kernel, KernelBuilder, Operand};
+use crate::form::{Object, Value};
+use crate::kernel::Argument;
 use crate::ops::Op;
 use crate::scalar::Scalar;
 

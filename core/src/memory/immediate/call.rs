@@ -277,7 +277,7 @@ impl<'a> Call<'a> {
         let steps = strided::joint_steps(self.sources.map(|source| source.map(|of| of.layout)), &self.space);
         let (len, inner) = *steps.first()?;
         // What nobody waits for stays recorded, as without such functions: a sum of it is folded on the way.
-        let apart = self.function.elements.apart && self.function.waited;
+        let apart = self.function.elements.strided && self.function.waited;
         let reads = |step| matches!(step, 0 | 1) || (apart && matches!(step, -1 | 2));
         let mut rows = scattered().map(|k| reads(inner[k]) && len * self.itemsize(k) >= ROW_BYTES);
         // Functions but a copy expect an operand that is not the same for all.

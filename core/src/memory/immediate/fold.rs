@@ -12,7 +12,6 @@ use crate::error::Result;
 use crate::layout::{Layout, Order};
 use crate::memory::BLOCK_ALIGN_BYTES;
 use crate::memory::allocation::Allocation;
-use crate::ops::Op;
 use crate::program::{Arg, Fold, Program, Step};
 use crate::routes::{self, Route};
 use crate::runtime::Device;
@@ -121,12 +120,12 @@ impl AxisFold<'_> {
         let backend = self.device.backend();
         // What is gathered has to fit the stack, and so have the folded values.
         let fits = len <= MAX_BYTES / dtype.size();
-        let in_reach = dense || extents.apart > 1 || fits;
+        let in_reach = dense || extents.step > 1 || fits;
         if len == 0 || !in_reach || count > MAX_BYTES / self.fold.result(accumulator).size() {
             return None;
         }
         // Nothing is held or touched where the device does not compute on the calling thread.
-        if allocation.device() != self.device || self.device.op_function(Op::Copy, dtype).is_none() {
+        if allocation.device() != self.device || !self.device.capabilities().immediate {
             return None;
         }
         let from = place(allocation, layout, len, dtype)?;
@@ -153,12 +152,12 @@ impl AxisFold<'_> {
             let fold = |from: *const u8, extents| {
                 backend.fold_elements(self.fold, [dtype, accumulator], values, from, factors_at, extents)
             };
-            let where_they_lie = (dense || extents.apart > 1) && fold(from, extents);
+            let where_they_lie = (dense || extents.step > 1) && fold(from, extents);
             where_they_lie
                 || (!dense && fits && {
                     let room = gathered.0.as_mut_ptr().cast();
                     source.gather(from, dtype.size(), &Space { order: Order::C, ..space }, room);
-                    fold(room, FoldExtents { apart: 1, ..extents })
+                    fold(room, FoldExtents { step: 1, ..extents })
                 })
         };
         drop(held);
@@ -174,7 +173,7 @@ impl AxisFold<'_> {
     #[inline(always)]
     fn extents(&self, layout: &Layout) -> Option<(FoldExtents, bool)> {
         let (row_major, column_major) = (layout.is_c_contiguous(), layout.is_f_contiguous());
-        let mut extents = FoldExtents { outer: 1, len: 1, inner: 1, apart: 1 };
+        let mut extents = FoldExtents { outer: 1, len: 1, inner: 1, step: 1 };
         let ndim = layout.ndim();
         if self.axes.len() == ndim {
             extents.len = layout.len();
@@ -183,9 +182,9 @@ impl AxisFold<'_> {
             if let (false, &[stride]) = (dense, layout.strides())
                 && stride > 0
             {
-                extents.apart = stride.unsigned_abs();
+                extents.step = stride.unsigned_abs();
             }
-            let ordered = row_major || column_major || extents.apart > 1;
+            let ordered = row_major || column_major || extents.step > 1;
             return ordered.then_some((extents, dense));
         }
         let mut kept = 0;

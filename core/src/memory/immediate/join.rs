@@ -7,7 +7,6 @@ use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::memory::allocation::Allocation;
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
-use crate::ops::Op;
 use crate::routes::{self, Route};
 use crate::runtime::Device;
 
@@ -29,7 +28,7 @@ pub(crate) fn join(
     axis: usize,
 ) -> Result<Option<Arc<Allocation>>> {
     // The device computes on the calling thread, in memory that can be touched there.
-    if device.op_function(Op::Copy, dtype).is_none() {
+    if !device.capabilities().immediate {
         return Ok(None);
     }
     let Some(outer) = sources.first().and_then(|first| first.layout.shape().get(..axis)) else {

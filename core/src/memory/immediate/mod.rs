@@ -50,7 +50,7 @@ pub(crate) const IMMEDIATE_BYTES: usize = 64 << 10;
 /// # Errors
 /// What the allocation reports, but that there is none left.
 #[inline]
-fn fresh_memory(
+pub(super) fn fresh_memory(
     device: &Device,
     kind: UsmKind,
     bytes: usize,

@@ -8,7 +8,6 @@ use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::memory::allocation::Allocation;
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
-use crate::ops::Op;
 use crate::runtime::Device;
 use crate::scalar::Scalar;
 
@@ -32,10 +31,9 @@ pub(crate) struct RowCall<'a> {
 const NOTHING: Stretch = Stretch { at: std::ptr::null_mut(), len: 0 };
 
 impl<'a> RowCall<'a> {
-    /// `None` where the device computes nothing of the dtype on the calling thread.
+    /// `None` where the device does not compute on the calling thread.
     pub(crate) fn new(device: &'a Device, work: RowWork, dtype: Dtype) -> Option<Self> {
-        device.op_function(Op::Copy, dtype)?;
-        Some(Self {
+        device.capabilities().immediate.then_some(Self {
             device,
             work,
             dtype,

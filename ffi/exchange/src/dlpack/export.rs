@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use smallvec::SmallVec;
-use stridewise_core::{Error, Result, UsmArray, UsmMemory};
+use stridewise_core::{Error, Lease, Result, UsmArray};
 
 use super::{DL_CPU, DLDevice, DLTensor, FLAG_IS_COPIED, FLAG_READ_ONLY, ManagedTensor};
 use crate::host::check_visible;
@@ -14,19 +14,23 @@ struct Exported<M> {
     managed: M,
     shape: SmallVec<[i64; 4]>,
     strides: SmallVec<[i64; 4]>,
-    _memory: UsmMemory,
+    _memory: Lease,
 }
 
-/// The device that an array's memory is exported for.
+/// The device that an array's memory is exported for: the processor, where host code may touch the memory; else what the array's
+/// device says ([`Capabilities::exchange`](stridewise_core::backend::Capabilities::exchange)).
 ///
 /// # Errors
-/// [`Error::Unsupported`] where host code may not touch the memory.
+/// [`Error::Unsupported`] where host code may not touch the memory and the device has no such number.
 pub fn device_of(array: &UsmArray) -> Result<DLDevice> {
-    check_visible(array).map(|()| DLDevice { device_type: DL_CPU, device_id: 0 })
+    match (check_visible(array), array.device().capabilities().exchange) {
+        (Err(_), Some((device_type, device_id))) => Ok(DLDevice { device_type, device_id }),
+        (visible, _) => visible.map(|()| DLDevice { device_type: DL_CPU, device_id: 0 }),
+    }
 }
 
 /// Exports an array as a managed tensor that shares its memory. All work on the memory is complete when this returns,
-/// and from now on work on it is complete when the call returns that asks for it. The deleter may be called from any
+/// and until the deleter is called work on it is complete when the call returns that asks for it. The deleter may be called from any
 /// thread. `copied`: nobody else has this memory.
 ///
 /// # Errors
@@ -43,8 +47,8 @@ pub fn export<M: ManagedTensor>(array: &UsmArray, copied: bool) -> Result<NonNul
             "export a copy, or ask for DLPack 1.0 (in Python with max_version=(1, 0))",
         ));
     }
-    let memory = array.usm_data()?;
-    let start = memory.export()?;
+    let memory = array.usm_data()?.lend()?;
+    let start = memory.ptr();
     let data = if array.is_empty() {
         std::ptr::null_mut()
     } else {
@@ -80,7 +84,7 @@ pub fn export<M: ManagedTensor>(array: &UsmArray, copied: bool) -> Result<NonNul
 unsafe extern "C" fn release<M: ManagedTensor>(managed: *mut M) {
     // What is in the box may go on any thread.
     const fn sends<T: Send>() {}
-    const { sends::<(SmallVec<[i64; 4]>, UsmMemory)>() };
+    const { sends::<(SmallVec<[i64; 4]>, Lease)>() };
     if managed.is_null() {
         return;
     }

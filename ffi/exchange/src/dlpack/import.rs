@@ -8,7 +8,8 @@ use crate::host::Place;
 
 /// Adopts a managed tensor: an array that shares its memory, of kind host, on a queue of the host. The tensor's deleter is
 /// called when the last array on the memory is gone and the work on it is done, from whichever thread that is; of a tensor
-/// without elements at once. An array on a read-only tensor is read-only.
+/// without elements at once. An array on a read-only tensor is read-only, as is one on a tensor of the form from before DLPack 1.0,
+/// which cannot say that it may be written.
 ///
 /// On an error the tensor is still the caller's.
 ///

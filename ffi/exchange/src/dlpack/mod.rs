@@ -157,7 +157,7 @@ pub trait ManagedTensor: sealed::Sealed + Sized + 'static {
 
     /// The array.
     fn tensor(&self) -> &DLTensor;
-    /// The flags; none where the form has none.
+    /// The flags. A tensor of the form that has none may be another library's that is never written: it is read-only.
     fn flags(&self) -> u64;
     /// How to give the tensor back.
     fn deleter(&self) -> Option<DLDeleter<Self>>;
@@ -178,7 +178,7 @@ impl ManagedTensor for DLManagedTensor {
         &self.dl_tensor
     }
     fn flags(&self) -> u64 {
-        0
+        FLAG_READ_ONLY
     }
     fn deleter(&self) -> Option<DLDeleter<Self>> {
         self.deleter

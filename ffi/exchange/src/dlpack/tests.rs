@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
-use stridewise::{Queue, UsmArray, UsmKind, s};
+use stridewise::{Device, Queue, UsmArray, UsmKind, s};
 use stridewise_core::{Dtype, Error, MAX_LEN, MAX_NDIM, Op, Scalar};
+use stridewise_null::{NullConfig, NullDevice};
 
 use super::import::Description;
 use super::*;
@@ -103,7 +104,9 @@ fn round_trip<M: ManagedTensor>() {
         let back = unsafe { import(managed.as_ptr(), &queue) }.unwrap();
         assert_eq!(back.to_vec::<i32>().unwrap(), [4, 2, 0, 9, 7, 5, 14, 12, 10, 19, 17, 15]);
         assert_eq!(back.usm_data().unwrap().ptr().addr() + back.offset() * 4, tensor.data.addr());
-        assert!(back.flags().writable);
+        // The form without flags cannot say that it may be written.
+        assert_eq!(back.flags().writable, M::HAS_FLAGS);
+        assert_eq!(back.assign(Scalar::I32(7)).is_ok(), M::HAS_FLAGS);
     }
 }
 
@@ -426,5 +429,30 @@ proptest! {
             (Err(_), None) => {}
             (place, expected) => prop_assert!(false, "{place:?}, expected {expected:?}"),
         }
+    }
+}
+
+#[test]
+fn memory_of_a_device_goes_out_as_what_the_device_says() {
+    for exchange in [None, Some((2, 1))] {
+        let config = NullConfig { exchange, ..NullConfig::default() };
+        let device = Device::from_backend(Arc::new(NullDevice::new(config)));
+        let array = UsmArray::empty(&device.queue().unwrap(), &[2, 3], Dtype::F32, UsmKind::Device).unwrap();
+        let Some((device_type, device_id)) = exchange else {
+            assert!(matches!(device_of(&array), Err(Error::Unsupported(_))));
+            assert!(matches!(export::<DLManagedTensorVersioned>(&array, false), Err(Error::Unsupported(_))));
+            continue;
+        };
+        let mut managed = export::<DLManagedTensorVersioned>(&array, false).unwrap();
+        // SAFETY: exported just now, and given back below.
+        let (tensor, _) = unsafe { managed.as_mut() }.links();
+        assert_eq!((tensor.device.device_type, tensor.device.device_id), (device_type, device_id));
+        assert_eq!(tensor.data.addr(), array.usm_data().unwrap().ptr().addr());
+        // It is not taken for the processor's by who does not know the device.
+        // SAFETY: as above; a tensor that is refused stays the caller's.
+        let refused = unsafe { import(managed.as_ptr(), &queue()) };
+        assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
+        // SAFETY: the tensor is given back once.
+        unsafe { give_back(managed.as_ptr()) };
     }
 }

@@ -12,3 +12,16 @@ from ._native import __version__, _fft, _linalg, _Memory, _random
 from . import _methods, fft, lib, linalg, random
 from ._kernel import device_context, kernel
 from . import dppy, kernel_api, program
+
+
+def __getattr__(name):
+    """Modules that few programs use are imported when they are asked for."""
+    if name == "special":
+        import importlib
+
+        return importlib.import_module(".special", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return [*globals(), *(["special"] if "special" not in globals() else [])]

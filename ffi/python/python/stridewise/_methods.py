@@ -48,7 +48,8 @@ def fill(self, value):
 
 def flatten(self, order="C"):
     """A copy of the elements in one dimension. order: as for `ravel`."""
-    return _sw.reshape(self, -1, order=_names._kept(order, self), copy=True)
+    array, order = _names._as_it_lies(order, self)
+    return _sw.reshape(array, -1, order=order, copy=True)
 
 
 def item(self, *place):
@@ -63,7 +64,7 @@ def item(self, *place):
 
 def reshape(self, *shape, order="C", copy=None):
     """The elements in another shape, extents or a tuple of them, as the function `reshape` has it."""
-    return _sw.reshape(self, shape[0] if len(shape) == 1 else shape, order=_names._kept(order, self), copy=copy)
+    return _sw.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
 
 
 def round(self, decimals=0, out=None):

@@ -1,10 +1,11 @@
 """NumPy's names for what the namespace has under those of the array API, and small functions that NumPy has beside them."""
 
 import math as _math
+import operator as _operator
 
 from . import _native as _sw
 
-absolute = fabs = _sw.abs
+absolute = _sw.abs
 amax, amin = _sw.max, _sw.min
 arccos, arccosh = _sw.acos, _sw.acosh
 arcsin, arcsinh = _sw.asin, _sw.asinh
@@ -27,11 +28,29 @@ def _array(x):
     return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x)
 
 
-def _kept(order, x):
-    """Row-major or column-major, where an order says as the array is."""
-    if order in ("A", "K"):
-        return "F" if x.flags.fnc else "C"
-    return order
+def _as_it_lies(order, x):
+    """An array for elements in an order, and the order of its axes for them: with "K", its axes from the largest step to the least."""
+    if order != "K" or x.flags.c_contiguous:
+        return x, "C" if order == "K" else order
+    axes = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]) if x.shape[axis] > 1 else 0)
+    return _sw.permute_dims(x, axes), "C"
+
+
+def _integer(name, value):
+    """A number that counts something; 2.5 does not."""
+    try:
+        return _operator.index(value)
+    except TypeError:
+        raise TypeError(f"`{name}` is {value!r}; expected an integer; help: round it first") from None
+
+
+def _is_inexact(x):
+    return _sw.isdtype(x.dtype, ("real floating", "complex floating"))
+
+
+def _inexact(x):
+    """The array, of integers and bool in the default floating dtype."""
+    return x if _is_inexact(x) else x / 1
 
 
 def _delivered(result, out):
@@ -42,8 +61,7 @@ def _delivered(result, out):
 
 def angle(z, /, deg=False):
     """The angles of complex numbers, from -π to π; with deg, in degrees. Of real numbers 0 and π."""
-    z = _array(z)
-    z = z if _sw.isdtype(z.dtype, ("real floating", "complex floating")) else _sw.astype(z, _sw.positive(z / 1).dtype)
+    z = _inexact(_array(z))
     angles = _sw.atan2(_sw.imag(z), _sw.real(z))
     return _sw.rad2deg(angles) if deg else angles
 
@@ -61,17 +79,32 @@ def argwhere(x, /):
 def around(x, /, decimals=0, out=None, *, order="K"):
     """The elements rounded to so many decimals, halves to even; a negative number rounds places before the point. out, order: as
     for all elementwise functions; order only without decimals."""
+    decimals = _integer("decimals", decimals)
     if decimals == 0:
         return _sw.round(x, out=out, order=order)
     x = _array(x)
-    if not _sw.isdtype(x.dtype, ("real floating", "complex floating")):
-        if decimals > 0:
-            return _sw.positive(x, out=out)
-        scale = 10**-decimals
-        return _delivered(_sw.astype(_sw.round(x / scale) * scale, x.dtype), out)
+    if not _is_inexact(x):
+        return _sw.positive(x if decimals > 0 or x.dtype == _sw.bool else _to_multiples(x, 10**-decimals), out=out)
+    if abs(decimals) > 300:
+        # No number has so many places before or behind the point.
+        return _sw.positive(x if decimals > 0 else x * 0.0, out=out)
     scale = 10.0 ** abs(decimals)
-    result = _sw.round(x * scale) / scale if decimals > 0 else _sw.round(x / scale) * scale
-    return _delivered(result, out)
+    # In 16 bits a number times a power of ten is soon infinite.
+    wide = _sw.astype(x, "float32") if x.itemsize == 2 else x
+    result = _sw.round(wide * scale) / scale if decimals > 0 else _sw.round(wide / scale) * scale
+    # What is too large to be scaled has no such places.
+    result = _sw.where(_sw.isfinite(result), result, wide) if decimals > 0 else result
+    return _delivered(_sw.astype(result, x.dtype, copy=False), out)
+
+
+def _to_multiples(x, scale):
+    """Integers, each the nearest multiple of a power of ten, of two the even one. In their own dtype, so that none loses digits."""
+    if scale > _sw.iinfo(x.dtype).max:
+        return x * 0
+    quotient, rest = x // scale, x % scale
+    other = scale - rest
+    up = (rest > other) | ((rest == other) & (quotient % 2 == 1))
+    return (quotient + _sw.astype(up, x.dtype)) * scale
 
 
 def array(obj, /, dtype=None, *, copy=True, order="K", ndmin=0, device=None, usm_type=None, sycl_queue=None, queue=None):
@@ -99,13 +132,15 @@ def array_split(x, sections, /, axis=0):
     places."""
     x, extent = _array(x), x.shape[axis]
     try:
-        places = [int(place) for place in sections]
+        sections = list(sections)
     except TypeError:
-        count = int(sections)
+        count = _integer("sections", sections)
         if count < 1:
             raise ValueError(f"invalid value: `sections` is {count}; expected 1 or more") from None
         size, longer = divmod(extent, count)
         places = [size * part + min(part, longer) for part in range(1, count)]
+    else:
+        places = [_integer("sections", place) for place in sections]
     before = (slice(None),) * (axis % x.ndim)
     return [x[(*before, slice(start, stop))] for start, stop in zip([0, *places], [*places, None])]
 
@@ -264,6 +299,14 @@ def hstack(arrays, /):
     """Arrays joined along the second axis, or along the first where they have one."""
     arrays = [atleast_1d(x) for x in arrays]
     return _sw.concat(arrays, axis=1 if arrays and arrays[0].ndim > 1 else 0)
+
+
+def fabs(x, /, out=None, *, order="K"):
+    """The magnitudes of real numbers as floats; of integers in the default floating dtype. Raises TypeError for complex numbers."""
+    x = _inexact(_array(x))
+    if iscomplexobj(x):
+        raise TypeError(f"dtype: `x` is {x.dtype}; expected real numbers; help: use abs, whose result is real")
+    return _sw.abs(x, out=out, order=order)
 
 
 def identity(n, /, dtype=None, *, device=None, usm_type=None, sycl_queue=None, queue=None):
@@ -427,9 +470,9 @@ def ptp(x, /, axis=None, out=None, keepdims=False):
 
 
 def ravel(x, /, order="C"):
-    """The elements in one dimension: a view where the strides allow it. order: as for `reshape`; "A" and "K" as the array lies."""
-    x = _array(x)
-    return _sw.reshape(x, -1, order=_kept(order, x))
+    """The elements in one dimension: a view where the strides allow it. order: as for `reshape`; "K" as the elements lie."""
+    x, order = _as_it_lies(order, _array(x))
+    return _sw.reshape(x, -1, order=order)
 
 
 def _places(name, places):
@@ -484,7 +527,7 @@ def rot90(x, /, k=1, axes=(0, 1)):
     first, second = axes
     if first % x.ndim == second % x.ndim:
         raise ValueError(f"invalid value: `axes` is {axes}; expected two axes that differ")
-    match k % 4:
+    match _integer("k", k) % 4:
         case 0:
             return x[...]
         case 1:
@@ -509,8 +552,9 @@ def select(condlist, choicelist, /, default=0):
 
 
 def setdiff1d(x1, x2, /, assume_unique=False):
-    """The elements of one array that are not in another one, each once and in order, or, where they are unique, as they lie."""
-    x1 = _sw.reshape(_array(x1), -1) if assume_unique else _sw.unique_values(_array(x1))
+    """The elements of one array that are not in another one, each once and in order, or, where they are unique, as they lie. NaN is in
+    no array, and stays, as one element."""
+    x1 = _sw.reshape(_array(x1), -1) if assume_unique else unique(_array(x1))
     return x1[_sw.isin(x1, x2, invert=True)]
 
 
@@ -532,7 +576,7 @@ def size(x, /, axis=None):
 
 def split(x, sections, /, axis=0):
     """As `array_split`; raises ValueError where there are not as many elements in each of so many parts."""
-    count = sections if isinstance(sections, int) else None
+    count = None if hasattr(sections, "__iter__") else _integer("sections", sections)
     if count and x.shape[axis] % count:
         raise ValueError(
             f"invalid value: `sections` is {count}; expected a divisor of the extent {x.shape[axis]}; help: use array_split"
@@ -554,9 +598,9 @@ def transpose(x, /, axes=None):
 
 def trapezoid(y, /, x=None, dx=1.0, axis=-1):
     """The integral along an axis by trapezoids: over places x, an array for the axis or for all elements, or places dx apart."""
-    y = _array(y)
+    y = _inexact(_array(y))
     if x is not None:
-        x = _array(x)
+        x = _inexact(_array(x))
         dx = _sw.moveaxis(_sw.diff(x, axis=-1 if x.ndim == 1 else axis), -1 if x.ndim == 1 else axis, -1)
     y = _sw.moveaxis(y, axis, -1)
     return _sw.sum((y[..., 1:] + y[..., :-1]) * (dx / 2), axis=-1)
@@ -573,8 +617,8 @@ def triu_indices(n, /, k=0, m=None, *, device=None):
 
 
 def union1d(x1, x2, /):
-    """The elements that are in either array, each once, in order."""
-    return _sw.unique_values(_sw.concat([_sw.reshape(_array(x), -1) for x in (x1, x2)]))
+    """The elements that are in either array, each once, in order; all NaN are one element."""
+    return unique(_sw.concat([_sw.reshape(_array(x), -1) for x in (x1, x2)]))
 
 
 def unique(x, /, return_index=False, return_inverse=False, return_counts=False, *, equal_nan=True):

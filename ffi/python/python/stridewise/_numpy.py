@@ -10,7 +10,7 @@ import numpy as np
 
 import stridewise as sw
 
-_HELP = "help: NumPy's takes stridewise.asnumpy(x)"
+from ._binding import HELP, called, delivered, is_ours, is_usual, listed, queue_of, refused, target
 
 #: Functions of SciPy's that are operations here.
 _SPECIAL = {"erf": "erf", "expit": "sigmoid", "cbrt": "cbrt", "exp2": "exp2", "log1p": "log1p", "expm1": "expm1"}
@@ -23,47 +23,40 @@ _SCANS = {"add": "cumulative_sum", "multiply": "cumulative_prod", "logaddexp": "
 
 
 def _missing(name):
-    return TypeError(f"unsupported: stridewise has no counterpart of {name}; {_HELP}")
-
-
-def _is_ours(x):
-    return isinstance(x, sw.usm_ndarray)
+    return TypeError(f"unsupported: stridewise has no counterpart of {name}; {HELP}")
 
 
 def _is_operand(x):
     """Whether an operand is ours, NumPy's or a number; what else is there may have rules of its own."""
-    if _is_ours(x) or type(x) in (np.ndarray, np.memmap) or isinstance(x, (np.generic, numbers.Number)):
+    if is_ours(x) or type(x) in (np.ndarray, np.memmap) or isinstance(x, (np.generic, numbers.Number)):
         return True
     return isinstance(x, (list, tuple))
 
 
-def _queue(values):
-    """The queue of the first of our arrays."""
-    return next((x.sycl_queue for x in values if _is_ours(x)), None)
+def _kind(value):
+    """The dtype of the kind of a Python number, or of a scalar or an array."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None:
+        return dtype
+    return sw.bool if isinstance(value, bool) else sw.uint8 if isinstance(value, int) else sw.float16 if isinstance(value, float) else sw.complex64
 
 
-def _target(out, queue):
-    """What a result is written to: `out` itself, or, of NumPy's, an array on its memory."""
-    if out is None or _is_ours(out):
-        return out
-    if queue is not None and not queue.sycl_device.has_aspect("host_debuggable"):
-        raise sw.ExecutionPlacementError(
-            f"execution placement: `out` is an array of NumPy's, which is in memory of the processor, and the operands are on {queue}; "
-            "expected arrays of one queue; help: write to one of stridewise.empty_like(x)"
-        )
-    return sw.asarray(out, copy=False, device=queue)
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
-def _delivered(result, out):
-    """The result, or what it was written to, once it is there."""
-    if out is None or _is_ours(out):
-        return result
-    result.wait()
-    return out
-
-
-def _listed(x, queue):
-    return sw.asarray(x, device=queue) if isinstance(x, (list, tuple)) else x
+def _check_casting(name, casting, dtype=None, values=()):
+    """Refuses a rule that is none, and values that the rule does not convert to a dtype. A Python number is of a kind alone."""
+    if casting not in _CASTINGS:
+        raise ValueError(f"invalid value: `casting` is {casting!r}; expected one of {', '.join(map(repr, _CASTINGS))}")
+    for value in values if dtype is not None else ():
+        is_number = not hasattr(value, "dtype")
+        rule = "same_kind" if is_number and casting != "unsafe" else casting
+        if not sw.can_cast(_kind(value), dtype, casting=rule):
+            shown = f"the number {value!r}" if is_number else str(value.dtype)
+            raise TypeError(
+                f"dtype: {name} does not convert {shown} to {dtype} with casting={casting!r}; expected a dtype that it is converted "
+                'to; help: say casting="unsafe", or convert it with astype'
+            )
 
 
 def _operation(ufunc):
@@ -81,19 +74,22 @@ def _refuse_rest(name, options):
     """What is left of NumPy's options: nothing, or what says as we do."""
     usual = {"where": True, "casting": "same_kind", "subok": True, "order": "K", "signature": None, "initial": np._NoValue}
     for option, value in options.items():
-        if option not in usual or value is not usual[option]:
-            if not (option in ("casting", "order") and value == usual[option]):
-                raise TypeError(f"unsupported: {name} of stridewise's arrays does not take {option}={value!r}; {_HELP}")
+        if option == "casting":
+            _check_casting(name, value)
+        if option not in usual or not is_usual(value, usual[option]):
+            raise refused(name, option, value)
 
 
 def call_ufunc(ufunc, method, inputs, options):
     """`__array_ufunc__`: the operation of a ufunc."""
     outs = options.pop("out", None) or (None,)
-    if not all(_is_operand(x) for x in inputs) or not all(out is None or _is_operand(out) for out in outs):
+    # What comes second to `at` are places.
+    operands = inputs[::2] if method == "at" else inputs
+    if not all(_is_operand(x) for x in operands) or not all(out is None or _is_operand(out) for out in outs):
         return NotImplemented
-    queue = _queue(inputs) or _queue(outs)
+    queue = queue_of(inputs) or queue_of(outs)
     if method != "at":
-        inputs = [_listed(x, queue) for x in inputs]
+        inputs = [listed(x, queue) for x in inputs]
     name, operation = _operation(ufunc)
     call = _METHODS.get(method)
     if call is None or (operation is None and name not in ("divmod",)):
@@ -104,11 +100,18 @@ def call_ufunc(ufunc, method, inputs, options):
 def _call(name, operation, inputs, outs, queue, options):
     if name == "matmul" and options.get("axes") in _IN_PLACE:
         del options["axes"]
-    dtype = options.pop("dtype", None)
-    order = options.pop("order", "K")
+    dtype, order, casting = options.pop("dtype", None), options.pop("order", "K"), options.pop("casting", "same_kind")
+    where = options.pop("where", True)
+    _check_casting(f"numpy.{name}", casting)
+    if casting not in ("same_kind", "unsafe") and dtype is None:
+        raise refused(f"numpy.{name}", "casting", casting)
+    if where is not True and outs[0] is None:
+        raise refused(f"numpy.{name}", "where", where)
     _refuse_rest(f"numpy.{name}", options)
-    if dtype is not None:
-        inputs = [sw.astype(x, dtype, copy=False) if _is_ours(x) else sw.asarray(x, dtype=dtype, device=queue) for x in inputs]
+    # Comparisons and their like are of bool whatever they are computed in.
+    if dtype is not None and sw.dtype(dtype) != sw.bool:
+        _check_casting(f"numpy.{name}", casting, sw.dtype(dtype), inputs)
+        inputs = [sw.astype(x if hasattr(x, "dtype") else sw.asarray(x, device=queue), dtype, copy=False) for x in inputs]
     if name == "divmod":
         outs = outs if len(outs) == 2 else (None, None)
         return tuple(
@@ -116,9 +119,16 @@ def _call(name, operation, inputs, outs, queue, options):
             for part, out in zip(("floor_divide", "remainder"), outs)
         )
     (out,) = outs
-    target = _target(out, queue)
-    extra = {} if order == "K" else {"order": order}
-    return _delivered(operation(*inputs, **({} if target is None else {"out": target}), **extra), out)
+    named = {} if order == "K" else {"order": order}
+    if out is not None and where is True and dtype is None and casting == "same_kind":
+        return delivered(operation(*inputs, out=target(out, queue), **named), out)
+    result = operation(*inputs, **named)
+    if dtype is not None and result.dtype != sw.dtype(dtype):
+        raise TypeError(f"dtype: numpy.{name} of these operands is of {result.dtype}; expected {sw.dtype(dtype)}, as `dtype` says; {HELP}")
+    if out is None:
+        return result
+    _copyto(out, result, casting, where)
+    return out
 
 
 def _reduce(name, operation, inputs, outs, queue, options):
@@ -130,12 +140,12 @@ def _reduce(name, operation, inputs, outs, queue, options):
     keepdims, dtype = options.pop("keepdims", False), options.pop("dtype", None)
     initial = options.pop("initial", np._NoValue)
     _refuse_rest(f"numpy.{name}.reduce", options)
-    target = _target(out, queue)
+    goal = target(out, queue)
     named = {} if dtype is None else {"dtype": dtype}
     if initial is np._NoValue or initial is None:
-        return _delivered(getattr(sw, fold)(x, axis=axis, keepdims=keepdims, out=target, **named), out)
+        return delivered(getattr(sw, fold)(x, axis=axis, keepdims=keepdims, out=goal, **named), out)
     folded = getattr(sw, fold)(x, axis=axis, keepdims=keepdims, **named)
-    return _delivered(operation(folded, initial, out=target), out)
+    return delivered(operation(folded, initial, out=goal), out)
 
 
 def _accumulate(name, _operation, inputs, outs, queue, options):
@@ -145,21 +155,32 @@ def _accumulate(name, _operation, inputs, outs, queue, options):
     (x, *rest), (out,) = inputs, outs
     axis, dtype = options.pop("axis", rest[0] if rest else 0), options.pop("dtype", None)
     _refuse_rest(f"numpy.{name}.accumulate", options)
-    return _delivered(getattr(sw, scan)(x, axis=axis, dtype=dtype, out=_target(out, queue)), out)
+    return delivered(getattr(sw, scan)(x, axis=axis, dtype=dtype, out=target(out, queue)), out)
 
 
 def _at(name, _operation, inputs, _outs, queue, _options):
     if name not in ("add", "subtract"):
         raise _missing(f"numpy.{name}.at")
     x, indices, values = inputs
-    target, values = _target(x, queue), _listed(values, queue)
-    sw.add_at(target, indices, -values if name == "subtract" else values)
-    if target is not x:
-        target.wait()
+    goal = target(x, queue)
+    values = sw.asarray(values, dtype=None if hasattr(values, "dtype") else goal.dtype, device=queue)
+    values = sw.negative(values) if name == "subtract" else values
+    parts = indices if isinstance(indices, tuple) else (indices,)
+    if any(isinstance(part, slice) or part is None or part is Ellipsis for part in parts):
+        # Which elements these are, among all: an array among the parts may name one more than once.
+        places = sw.reshape(sw.arange(goal.size, device=goal.sycl_queue), goal.shape)[indices]
+        values = sw.reshape(sw.broadcast_to(values, places.shape), -1)
+        flat = sw.reshape(goal, -1, copy=True)
+        sw.add_at(flat, sw.reshape(places, -1), values)
+        goal[...] = sw.reshape(flat, goal.shape)
+    else:
+        sw.add_at(goal, indices, values)
+    if goal is not x:
+        goal.wait()
 
 
 def _outer(name, operation, inputs, outs, queue, options):
-    x1, x2 = (x if _is_ours(x) else sw.asarray(x, device=queue) for x in inputs)
+    x1, x2 = (x if is_ours(x) else sw.asarray(x, device=queue) for x in inputs)
     x1 = sw.reshape(x1, x1.shape + (1,) * x2.ndim)
     return _call(name, operation, [x1, x2], outs, queue, options)
 
@@ -174,11 +195,11 @@ def _where(condition, *values):
     if not values:
         return sw.nonzero(condition)
     # NumPy's takes all numbers as conditions.
-    if _is_operand(condition) and not _is_ours(condition):
-        condition = sw.asarray(condition, device=_queue(values))
+    if _is_operand(condition) and not is_ours(condition):
+        condition = sw.asarray(condition, device=queue_of(values))
     if getattr(condition, "dtype", None) != sw.bool:
         condition = sw.not_equal(condition, 0)
-    return sw.where(condition, *values)
+    return sw.where(condition, *(listed(x, queue_of((condition, *values))) for x in values))
 
 
 def _quantiles(quantiles):
@@ -207,17 +228,37 @@ def _clip(x, a_min=None, a_max=None, out=None, *, min=None, max=None):
 
 
 def _copyto(dst, src, casting="same_kind", where=True):
-    target = _target(dst, _queue([src]))
-    if where is True:
-        target[...] = src
+    queue = queue_of([dst, src, where])
+    goal, src = target(dst, queue), listed(src, queue)
+    _check_casting("numpy.copyto", casting, goal.dtype, [src])
+    if where is True and hasattr(src, "dtype"):
+        goal[...] = src
     else:
-        target[where] = src[where] if getattr(src, "shape", ()) == target.shape else src
-    if target is not dst:
-        target.wait()
+        source = sw.astype(src if hasattr(src, "dtype") else sw.asarray(src, device=queue), goal.dtype, copy=False)
+        # Extents of 1 in front that the target has not are left out, as NumPy does it.
+        source = sw.reshape(source, source.shape[source.ndim - goal.ndim :]) if source.ndim > goal.ndim else source
+        mask = where if isinstance(where, (bool, np.bool_)) else sw.asarray(where, device=queue)
+        if getattr(mask, "dtype", sw.bool) != sw.bool:
+            raise TypeError(f"dtype: `where` is of {mask.dtype}; expected bool; help: compare it with 0")
+        mask = sw.broadcast_to(sw.asarray(mask, device=queue), goal.shape)
+        goal[...] = sw.where(mask, sw.broadcast_to(source, goal.shape), goal)
+    if goal is not dst:
+        goal.wait()
+
+
+def _putmask(a, mask, values):
+    queue = queue_of([a, mask, values])
+    values, mask = sw.reshape(sw.asarray(values, device=queue), -1), sw.asarray(mask, device=queue)
+    if mask.size != a.size:
+        raise ValueError(f"shape mismatch: `mask` has {mask.size} elements; expected as many as the array, {a.size}")
+    # Each element has its value, by its place among all, whatever the mask leaves out.
+    if values.size and a.size:
+        values = sw.take(values, sw.arange(a.size, device=values.sycl_queue), mode="wrap") if values.size != a.size else values
+        _copyto(a, sw.reshape(values, a.shape), "unsafe", sw.reshape(sw.astype(mask, sw.bool), a.shape))
 
 
 def _put(a, ind, v, mode="raise"):
-    indices, values = sw.asarray(ind, device=_queue([a, ind, v])), sw.asarray(v, device=_queue([a, ind, v]))
+    indices, values = sw.asarray(ind, device=queue_of([a, ind, v])), sw.asarray(v, device=queue_of([a, ind, v]))
     # NumPy's goes through the values again from the start where there are fewer than places, and writes nothing where there are none.
     if not indices.size or not values.size:
         return
@@ -227,13 +268,15 @@ def _put(a, ind, v, mode="raise"):
 
 
 def _place(arr, mask, vals):
-    queue = _queue([arr, mask, vals])
-    values = sw.reshape(sw.asarray(vals, dtype=arr.dtype, device=queue), -1)
-    sw.place(arr, sw.astype(_listed(mask, queue), sw.bool, copy=False), values)
+    queue = queue_of([arr, mask, vals])
+    values = sw.astype(sw.reshape(sw.asarray(vals, device=queue), -1), arr.dtype, copy=False)
+    mask = sw.astype(sw.asarray(mask, device=queue), sw.bool, copy=False)
+    # NumPy's reads both as one sequence.
+    sw.place(arr, sw.reshape(mask, arr.shape) if mask.size == arr.size else mask, values)
 
 
 def _put_along_axis(arr, indices, values, axis):
-    values = _listed(values, _queue([arr, indices, values]))
+    values = listed(values, queue_of([arr, indices, values]))
     if axis is None:
         # Of all elements as one sequence, which the array need not lie in.
         sw.put(arr, indices, values)
@@ -241,14 +284,20 @@ def _put_along_axis(arr, indices, values, axis):
         sw.put_along_axis(arr, indices, values, axis)
 
 
+def _partition(a, kth, axis=-1, kind="introselect", order=None):
+    if order is not None:
+        raise refused("numpy.partition", "order", order)
+    return sw.sort(a) if axis == -1 else sw.sort(sw.reshape(a, -1)) if axis is None else sw.sort(a, axis=axis)
+
+
 def _cross(a, b, *arguments, **options):
-    queue = _queue([a, b])
+    queue = queue_of([a, b])
     return sw.cross(*(sw.asarray(x, device=queue) for x in (a, b)), *arguments, **options)
 
 
 def _interp(x, xp, fp, left=None, right=None, period=None):
     _refuse_rest("numpy.interp", {} if period is None else {"period": period})
-    queue = _queue([x, xp, fp])
+    queue = queue_of([x, xp, fp])
     return sw.interp(*(sw.asarray(each, device=queue) for each in (x, xp, fp)), left=left, right=right)
 
 
@@ -268,20 +317,80 @@ def _full_like(a, fill_value, *rest, **options):
     return _like(sw.full_like, sw.full, fill_value)(a, *rest, **options)
 
 
-def _joined(join):
-    def joined(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
-        target = _target(out, _queue(arrays))
-        result = join(arrays, axis=axis)
-        result = result if dtype is None else sw.astype(result, dtype, copy=False)
-        return result if out is None else _delivered(sw.positive(result, out=target), out)
+def _joined(join, name):
+    def joined(arrays, axis=None, out=None, *, dtype=None, casting="same_kind"):
+        if out is not None and dtype is not None:
+            raise TypeError(f"invalid value: numpy.{name} has `out` beside `dtype`; expected one of them, as `out` has its dtype")
+        queue = queue_of(arrays)
+        arrays = [x if hasattr(x, "dtype") else sw.asarray(x, device=queue) for x in arrays]
+        goal = target(out, queue)
+        asked = None if dtype is None and out is None else sw.dtype(dtype) if out is None else goal.dtype
+        _check_casting(f"numpy.{name}", casting, asked if asked is not None or casting == "same_kind" else sw.result_type(*arrays), arrays)
+        if asked is not None:
+            arrays = [sw.astype(x, asked, copy=False) for x in arrays]
+        result = join(arrays) if axis is _NO_AXIS else join(arrays, axis=axis)
+        if out is None:
+            return result
+        if goal.shape != result.shape:
+            raise ValueError(f"shape mismatch: `out` is of shape {goal.shape}; expected {result.shape}")
+        goal[...] = result
+        return delivered(goal, out)
 
     return joined
 
 
+#: The axis of a function that has none.
+_NO_AXIS = object()
+
+
+def _concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    return _joined(sw.concat, "concatenate")(arrays, axis, out, dtype=dtype, casting=casting)
+
+
+def _stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    return _joined(sw.stack, "stack")(arrays, axis, out, dtype=dtype, casting=casting)
+
+
+def _beside(name):
+    def joined(tup, *, dtype=None, casting="same_kind"):
+        return _joined(getattr(sw, name), name)(tup, _NO_AXIS, dtype=dtype, casting=casting)
+
+    return joined
+
+
+def _broadcast_arrays(*args, subok=False):
+    queue = queue_of(args)
+    shape = np.broadcast_shapes(*(x.shape if is_ours(x) else np.shape(x) for x in args))
+    # What there is no dtype of ours for, as None and texts, stays NumPy's: it is beside our arrays, and not computed with.
+    kinds = [None if is_ours(x) else np.asarray(x).dtype.kind for x in args]
+    return tuple(
+        sw.broadcast_to(x if is_ours(x) else sw.asarray(x, device=queue), shape) if kind is None or kind in "biufc" else np.broadcast_to(x, shape)
+        for x, kind in zip(args, kinds)
+    )
+
+
+def _einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
+    queue = queue_of(operands)
+    _check_casting("numpy.einsum", casting)
+    if order not in ("K", "C", "A"):
+        raise refused("numpy.einsum", "order", order)
+    if isinstance(operands[0], str):
+        operands = [operands[0], *(listed(x, queue) for x in operands[1:])]
+    if dtype is not None:
+        _check_casting("numpy.einsum", casting, sw.dtype(dtype), [x for x in operands if hasattr(x, "dtype")])
+        operands = [sw.astype(x, dtype, copy=False) if hasattr(x, "dtype") else x for x in operands]
+    result = sw.einsum(*operands)
+    if out is None:
+        return result
+    _copyto(out, result, casting)
+    return out
+
+
 #: Functions of NumPy's that are called otherwise than ours of the same name.
 _ADAPTED = {
-    "clip": _clip, "concatenate": _joined(sw.concat), "copyto": _copyto, "round": sw.around, "stack": _joined(sw.stack),
-    "cross": _cross, "interp": _interp,
+    "clip": _clip, "concatenate": _concatenate, "copyto": _copyto, "round": sw.around, "stack": _stack,
+    "hstack": _beside("hstack"), "vstack": _beside("vstack"), "dstack": _beside("dstack"), "column_stack": _beside("column_stack"),
+    "broadcast_arrays": _broadcast_arrays, "cross": _cross, "einsum": _einsum, "interp": _interp, "partition": _partition, "putmask": _putmask,
     "place": _place, "put": _put, "put_along_axis": _put_along_axis,
     "median": _median(sw.median), "nanmedian": _median(sw.nanmedian), "unique": _unique,
     "quantile": _quantiles(sw.quantile), "percentile": _quantiles(sw.percentile),
@@ -307,4 +416,6 @@ def call_function(function, types, args, kwargs):
         ours = getattr(known, name, None)
     if ours is None:
         raise _missing(f"{module}.{name}")
-    return ours(*args, **kwargs)
+    if known is sw and name in _ADAPTED:
+        return ours(*args, **kwargs)
+    return called(f"{module}.{name}", function, ours, args, kwargs)

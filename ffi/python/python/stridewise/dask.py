@@ -35,6 +35,7 @@ import dask
 import dask.config
 import numpy as np
 from dask.array.backends import ArrayBackendEntrypoint, array_creation_dispatch
+from dask.array.chunk_types import register_chunk_type
 from dask.array.dispatch import (
     concatenate_lookup,
     divide_lookup,
@@ -74,7 +75,7 @@ def _as_it_is(chunk: sw.usm_ndarray, **kwargs: Any) -> sw.usm_ndarray:
 @to_numpy_dispatch.register(sw.usm_ndarray)
 def _to_numpy(chunk: sw.usm_ndarray, **kwargs: Any) -> Any:
     # On the chunk's own memory, where NumPy reaches it and has the dtype: chunks are not written to.
-    if not kwargs and chunk.usm_type != "device" and chunk.sycl_queue.sycl_device.has_aspect("host_debuggable"):
+    if not kwargs and chunk.usm_type != "device" and chunk.sycl_queue.sycl_device._works_in_process_memory:
         return np.asarray(chunk)
     return sw.asnumpy(chunk, **kwargs)
 
@@ -244,6 +245,9 @@ class StridewiseBackendEntrypoint(ArrayBackendEntrypoint):
         """Numbers at equal distances."""
         return StridewiseBackendEntrypoint._made("arange", (start, stop, step), dtype, kwargs)
 
+
+# So that an array of ours is an operand beside dask's, which it leaves the operation to.
+register_chunk_type(sw.usm_ndarray)
 
 array_creation_dispatch.register_backend("stridewise", StridewiseBackendEntrypoint())
 

@@ -16,8 +16,12 @@
 [9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]
 
 Arguments are arrays of stridewise, numbers, and arrays in memory of the processor, as NumPy's: of these there are copies on the
-device of the arrays, or of the `device_context`, or the default one, and what the kernel writes comes back when it has ended.
+device of the arrays, or of the `device_context`, or the default one, and what the kernel writes comes back when it has ended. Those
+that overlap have one copy.
 """
+
+import ctypes
+import math
 
 from . import _native
 from ._kernel.launcher import DeviceFunction, Kernel, _decorator, current_queue, device_context
@@ -55,8 +59,7 @@ class _Kernel(Kernel):
         """Launches with copies of what is not in USM memory, and waits."""
         ours = [arg for arg in args if isinstance(arg, _native.usm_ndarray)]
         queue = ours[0].queue if ours else current_queue()
-        # An array that is given twice is one array.
-        copies = {id(arg): _native.asarray(arg, device=queue, copy=True) for arg in args if _is_foreign(arg)}
+        copies = _copies([arg for arg in args if _is_foreign(arg)], ours, queue)
         there = tuple(copies.get(id(arg), arg) for arg in args)
         written = [arg for arg, is_written in zip(args, self._compiled(index_range, there).writes) if is_written]
         back = {id(arg): arg for arg in written if id(arg) in copies}
@@ -65,7 +68,61 @@ class _Kernel(Kernel):
                 raise ValueError(f"an argument of `{self.__name__}` is read-only, and is written; help: pass a copy")
         self._launch(index_range, there, None, queue, True, False)
         for key, arg in back.items():
-            arg[...] = _native.asnumpy(copies[key])
+            if copies[key]._pointer != arg.__array_interface__["data"][0]:
+                arg[...] = _native.asnumpy(copies[key])
+
+
+def _span(arg):
+    """The addresses from the lowest byte of an array to behind the highest one."""
+    about = arg.__array_interface__
+    first, itemsize = about["data"][0], int(about["typestr"][2:])
+    if 0 in about["shape"]:
+        return first, first
+    strides = about.get("strides")
+    if strides is None:
+        return first, first + itemsize * math.prod(about["shape"])
+    reach = [(extent - 1) * stride for extent, stride in zip(about["shape"], strides)]
+    return first + sum(min(step, 0) for step in reach), first + sum(max(step, 0) for step in reach) + itemsize
+
+
+def _copies(foreign, ours, queue):
+    """What stands for arrays in memory of the processor, by their ids. Those that overlap share memory there as well, so that what
+    a kernel writes through one is seen through the other; those in the memory of arrays of ours are that memory."""
+    spans = {id(arg): (*_span(arg), arg) for arg in foreign}
+    visible = [_span(arg) for arg in ours if hasattr(arg, "__array_interface__")]
+    copies, groups = {}, []
+    for first, end, arg in sorted(spans.values(), key=lambda span: span[:2]):
+        if any(first < stop and start < end for start, stop in visible):
+            copies[id(arg)] = _native.asarray(arg, device=queue, copy=False)
+        elif groups and first < groups[-1][1]:
+            groups[-1][1] = max(groups[-1][1], end)
+            groups[-1][2].append((first, arg))
+        else:
+            groups.append([first, end, [(first, arg)]])
+    for start, end, parts in groups:
+        if len(parts) == 1:
+            copies[id(parts[0][1])] = _native.asarray(parts[0][1], device=queue, copy=True)
+            continue
+        # Where elements of every size are whole.
+        start -= start % 16
+        memory = None
+        for _, arg in parts:
+            about, dtype = arg.__array_interface__, _native.dtype(arg.dtype)
+            address, strides = about["data"][0], about.get("strides")
+            steps = [address - start, *(strides or ())]
+            if any(step % dtype.itemsize for step in steps) or not arg.dtype.isnative:
+                raise ValueError(
+                    "arguments overlap, and one of them has elements that are not aligned or in another order of bytes; expected arrays "
+                    "that may share one copy; help: pass copies"
+                )
+            if memory is None:
+                whole = (ctypes.c_ubyte * (end - start)).from_address(start)
+                memory = _native.asarray(whole, device=queue, copy=True).usm_data
+            copies[id(arg)] = _native.usm_ndarray(
+                about["shape"], dtype=dtype, strides=None if strides is None else tuple(step // dtype.itemsize for step in strides),
+                buffer=memory, offset=(address - start) // dtype.itemsize, buffer_ctor_kwargs={"queue": queue},
+            )  # fmt: skip
+    return copies
 
 
 def _is_foreign(arg):

@@ -151,8 +151,14 @@ def lstsq(x1, x2, /, rcond=None, *, rtol=None):
     """The solutions of x1 @ x = x2 that come nearest, by singular values: a named tuple (x, residuals, rank, s) of the
     solutions, the squared distances for each column of x2, the ranks of x1, and its singular values.
 
-    rtol, by NumPy's name rcond: as for `matrix_rank`. Raises as `solve` and `svd`.
+    rtol, by NumPy's name rcond: as for `matrix_rank`; a negative one is the dtype's eps. Raises as `solve` and `svd`, and ValueError
+    where both are given.
     """
+    if rcond is not None and rtol is not None:
+        raise ValueError(
+            f"invalid value: `rcond` is {rcond!r} beside rtol {rtol!r}; expected one of them, as they are two names of one argument; "
+            "help: leave rcond out"
+        )
     return LstsqResult(*_linalg.lstsq(x1, x2, rcond if rtol is None else rtol))
 
 

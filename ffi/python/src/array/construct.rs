@@ -101,8 +101,14 @@ impl PyArray {
         buffer_ctor_kwargs: Option<&Bound<'_, PyDict>>,
         array_namespace: Option<&Bound<'_, PyAny>>,
     ) -> Result<Self> {
-        // There is one namespace.
-        let _ = array_namespace;
+        if let Some(namespace) = array_namespace.filter(|namespace| !namespace.is_none())
+            && !namespace.is(py.import("stridewise")?)
+        {
+            return Err(Fault::Python(PyTypeError::new_err(format!(
+                "unsupported: `array_namespace` is {}; expected None or the module stridewise; help: there is one namespace",
+                shown(namespace)
+            ))));
+        }
         let options = Options::read(buffer_ctor_kwargs)?;
         let mut builder = UsmArray::builder(shape_of(shape)?).order(order_of(order)?.named());
         let queue = match buffer.filter(|buffer| !buffer.is_none()) {

@@ -1,6 +1,7 @@
 //! What an array becomes: a Python number, a NumPy array, an array elsewhere.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyComplex};
 use stridewise::{Dtype, DtypeKind, Element, Order, Scalar, UsmArray};
@@ -30,13 +31,22 @@ fn refused<T>(what: &str, value: Scalar) -> Result<T> {
     ))))
 }
 
+/// After so many objects that were made or read, signals are looked for: some milliseconds.
+pub(crate) const SIGNALS: usize = 1 << 16;
+
 /// The elements of the part of a row-major run that is `shape`, as nested lists.
 fn nested<'py, T: Element>(py: Python<'py>, shape: &[usize], values: &[T]) -> PyResult<Bound<'py, PyAny>> {
     match shape.split_first() {
         None => objects::number(py, values[0].to_scalar()),
         Some((&extent, rest)) => {
             let inner: usize = rest.iter().product();
-            let parts = (0..extent).map(|k| nested(py, rest, &values[k * inner..(k + 1) * inner]));
+            let often = (SIGNALS / inner.max(1)).max(1);
+            let parts = (0..extent).map(|k| {
+                if k % often == often - 1 {
+                    py.check_signals()?;
+                }
+                nested(py, rest, &values[k * inner..(k + 1) * inner])
+            });
             Ok(objects::list(py, parts)?.into_any())
         }
     }
@@ -44,13 +54,56 @@ fn nested<'py, T: Element>(py: Python<'py>, shape: &[usize], values: &[T]) -> Py
 
 /// Copies the elements in row-major order to as many bytes of the host.
 pub(crate) fn copy_out(py: Python<'_>, array: &UsmArray, bytes: &mut [u8]) -> Result<()> {
+    Ok(py.detach(|| copy_to(array, bytes))?)
+}
+
+fn copy_to(array: &UsmArray, bytes: &mut [u8]) -> stridewise::Result<()> {
     if array.is_empty() {
         return Ok(());
     }
-    Ok(py.detach(|| {
-        let run = if array.flags().c_contiguous { array.clone() } else { array.copy_in(Order::C)? };
-        run.usm_data()?.copy_to_host(run.offset() * run.itemsize(), bytes)
-    })?)
+    let run = if array.flags().c_contiguous { array.clone() } else { array.copy_in(Order::C)? };
+    run.usm_data()?.copy_to_host(run.offset() * run.itemsize(), bytes)
+}
+
+/// Rough number of operations that a byte takes which is copied to new memory.
+const FOR_A_BYTE: f64 = 4.0;
+
+/// Copies the elements in row-major order to as many bytes of the host from an address on, which is in something that keeps them:
+/// many of them beside the calling thread, which a signal may interrupt.
+///
+/// # Safety
+/// The bytes can be written as long as `keeper` is there, and nobody else accesses them before this returns without an error, or
+/// after it returns with one.
+pub(crate) unsafe fn copy_into<K: Send + 'static>(
+    py: Python<'_>,
+    array: &UsmArray,
+    start: *mut u8,
+    keeper: K,
+) -> Result<K> {
+    let (start, len) = (start.expose_provenance(), array.bytes());
+    crate::wait::library(py, len as f64 * FOR_A_BYTE, [array], move |[array]: [&UsmArray; 1]| {
+        // SAFETY: the caller's promise, as the keeper is still there; new memory of Python's or ours, whose contents are written
+        // before anybody reads them, as bytes of which each value is one.
+        let bytes =
+            unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(start), len) };
+        copy_to(array, bytes).map(|()| keeper)
+    })
+}
+
+/// The bytes of the elements in row-major order, as an object of Python's.
+pub(crate) fn bytes_of<'py>(py: Python<'py>, array: &UsmArray) -> Result<Bound<'py, PyBytes>> {
+    // SAFETY: the interpreter is attached; the object has as many bytes, not written yet, or there is an error.
+    let object = unsafe {
+        let object = ffi::PyBytes_FromStringAndSize(std::ptr::null(), array.bytes().cast_signed());
+        Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked::<PyBytes>()
+    };
+    // SAFETY: the object was just made, so that its bytes may be written, which nobody else does: this is the only reference, which
+    // goes with the copy, and where that fails to the end of it.
+    let object = unsafe {
+        let start = ffi::PyBytes_AsString(object.as_ptr()).cast::<u8>();
+        copy_into(py, array, start, object.unbind())?
+    };
+    Ok(object.into_bound(py))
 }
 
 /// A NumPy array with a copy of the elements.
@@ -120,7 +173,7 @@ impl PyArray {
             Some(Order::F) => array.t(),
             _ => array.clone(),
         };
-        Ok(PyBytes::new_with(py, run.bytes(), |bytes| Ok(copy_out(py, &run, bytes)?))?)
+        bytes_of(py, &run)
     }
 
     /// The array associated with the queue of a device: a view where both queues share a context, else a copy.
@@ -159,7 +212,9 @@ impl PyArray {
         }
     }
 
-    /// The array for NumPy, which reads memory that host code may touch in place. copy: True: copied in any case; False: never.
+    /// The array for NumPy, which reads memory that host code may touch in place; a copy of what it may not, in kind "device", is
+    /// read-only unless it is asked for, as nothing that is written to it would come back. copy: True: copied in any case; False:
+    /// never.
     ///
     /// Raises TypeError for memory of another device than the host's, for the transfer is to be seen: `asnumpy` copies it.
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -190,6 +245,9 @@ impl PyArray {
             true => numpy.call_method1("asarray", (slf,))?,
             false => copied(py, array)?,
         };
+        if !visible && copy != Some(true) {
+            made.call_method1("setflags", (false,))?;
+        }
         let Some(dtype) = dtype.filter(|dtype| !dtype.is_none()) else { return Ok(made) };
         let dtype = numpy.getattr("dtype")?.call1((dtype,))?;
         if made.getattr("dtype")?.eq(&dtype)? {

@@ -15,6 +15,41 @@ use crate::errors::{self, Fault, Result, out_of_bounds, shown};
 use crate::namespace::sequence;
 use crate::protocol::{self, Request};
 
+/// The element that a key of integers alone selects, where it is to be had at once: a value, as NumPy's scalars are, in memory of its
+/// own. Other keys, and integers that are no place, are left to be read as any key is.
+#[inline]
+fn element(key: &Bound<'_, PyAny>, array: &UsmArray) -> Result<Option<UsmArray>> {
+    if let Ok(place) = key.cast_exact::<PyInt>() {
+        return match place.extract::<isize>() {
+            Ok(place) if array.ndim() == 1 => Ok(array.element_at_once(&[place])?),
+            _ => Ok(None),
+        };
+    }
+    /// Places that are read without memory for them: most arrays have no more dimensions.
+    const FEW: usize = 4;
+    let Ok(key) = key.cast_exact::<PyTuple>() else { return Ok(None) };
+    let ndim = key.len();
+    if ndim != array.ndim() || ndim > FEW {
+        return Ok(None);
+    }
+    let mut places = [0; FEW];
+    for (place, item) in places.iter_mut().zip(key.iter_borrowed()) {
+        match item.cast_exact::<PyInt>().map(|item| item.extract::<isize>()) {
+            Ok(Ok(item)) => *place = item,
+            _ => return Ok(None),
+        }
+    }
+    Ok(array.element_at_once(&places[..ndim])?)
+}
+
+/// An element that a view shows, as a value: in memory of its own.
+pub(crate) fn value_of(py: Python<'_>, element: &UsmArray) -> Result<UsmArray> {
+    match element.element_at_once(&[])? {
+        Some(value) => Ok(value),
+        None => Ok(py.detach(|| element.copy())?),
+    }
+}
+
 /// A key, read.
 enum Key {
     /// Slices and places: a view.
@@ -210,11 +245,23 @@ impl Value {
 #[pymethods]
 impl PyArray {
     /// The elements that a key selects: a view for integers, slices, `...` and None; new memory where arrays of integers
-    /// or masks are among them.
+    /// or masks are among them. An element that integers alone select is a value, as NumPy's scalars are: an array of no
+    /// dimensions in memory of its own, which later writes do not reach; `x[0, ...]` is a view.
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> Result<Self> {
         let array = &self.array();
+        if let Some(value) = element(key, array)? {
+            return Ok(value.into());
+        }
         Ok(match Key::read(key, array)? {
-            Key::Basic(items) => array.slice(&items)?,
+            Key::Basic(items) => {
+                let view = array.slice(&items)?;
+                let is_place = |item: &SliceItem| matches!(item, SliceItem::Index(_));
+                // As many as dimensions, since none is left.
+                match view.ndim() == 0 && items.iter().all(is_place) {
+                    true => value_of(py, &view)?,
+                    false => view,
+                }
+            }
             Key::Advanced(items) => py.detach(|| array.index(&items)).map_err(errors::of_key)?,
         }
         .into())
@@ -278,13 +325,18 @@ impl PyParts {
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
-    /// Of several threads, each gets others.
-    fn __next__(&self) -> Result<Option<PyArray>> {
+    /// Of several threads, each gets others. The elements of a row are values, as integers select them.
+    fn __next__(&self, py: Python<'_>) -> Result<Option<PyArray>> {
         let further = |next| (next < self.len).then_some(next + 1);
         let Ok(next) = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, further) else {
             return Ok(None);
         };
-        Ok(Some(self.array.slice(&[SliceItem::Index(next.cast_signed())])?.into()))
+        let place = next.cast_signed();
+        if let Some(value) = self.array.element_at_once(&[place])? {
+            return Ok(Some(value.into()));
+        }
+        let part = self.array.slice(&[SliceItem::Index(place)])?;
+        Ok(Some(if part.ndim() == 0 { value_of(py, &part)? } else { part }.into()))
     }
 }
 

@@ -5,14 +5,14 @@
 
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMemoryView, PyTuple};
-use stridewise::backend::UsmSupport;
+use pyo3::types::{PyMemoryView, PyTuple};
+use stridewise::backend::HostAccess;
 use stridewise::{Device, Dtype, Layout, Order, Queue, UsmArray, UsmKind, UsmMemory, UsmPtr};
 use stridewise_exchange::host::{check_visible, is_host_queue, visible_copy};
 
 use super::PyArray;
 use super::construct::shape_of;
-use super::conversion::copy_out;
+use super::conversion;
 use crate::errors::Result;
 use crate::memory::span::Span;
 use crate::namespace::placement::order_of;
@@ -51,7 +51,7 @@ impl PyArray {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
         let array = slf.get().array().clone();
-        let bytes = PyBytes::new_with(py, array.bytes(), |bytes| Ok(copy_out(py, &array, bytes)?))?;
+        let bytes = conversion::bytes_of(py, &array)?;
         let make = py.import("stridewise._native")?.getattr("_from_pickle")?;
         let shape = PyTuple::new(py, array.shape())?;
         let (kind, device) = (array.usm_kind().name(), array.device().filter_string());
@@ -121,11 +121,9 @@ pub(crate) fn _from_buffer(
     let (start, read_only) = (UsmPtr::new(lent.buf_ptr().cast()), lent.readonly());
     let source = Span::host("buffer", lent, false)?;
     let queue = py.detach(|| queue_on(device))?;
-    let info = queue.device().info();
     let in_place = bytes > 0
         && is_host_queue(&queue)
-        && kind.host_accessible()
-        && info.usm(kind) == UsmSupport::Native
+        && queue.device().capabilities().host_access(kind) == HostAccess::Direct
         && start.addr().is_multiple_of(dtype.align());
     let array = UsmArray::builder(&shape).dtype(dtype).order(order).queue(&queue);
     if in_place {

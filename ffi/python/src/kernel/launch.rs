@@ -4,17 +4,19 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use stridewise::kernel::{Argument, Kernel, NdRange, Parameter};
+use stridewise::kernel::{Argument, Kernel, LaunchOptions, NdRange, Parameter};
 use stridewise::{Dtype, DtypeKind, Event, Queue, Scalar, UsmArray, Weak};
 
 use super::range::{PyLocalAccessor, PyNdRange, PyRange};
 use crate::array::operand::{self, Operand};
 use crate::array::{Now, PyArray};
 use crate::errors::{Fault, Result, shown};
+use crate::objects;
 use crate::protocol::{self, Request};
 use crate::runtime::event::{PyEvent, events_of};
 use crate::runtime::queue::{PyQueue, queue_argument};
@@ -49,7 +51,7 @@ impl PyCompiled {
 #[derive(Clone, Copy, PartialEq)]
 enum Type {
     Array(Dtype, usize),
-    /// A Python number, which takes the dtype of what it meets.
+    /// A Python number, which takes the dtype of what it meets; unsigned where it is beyond an `int64`.
     Number(DtypeKind),
     Scalar(Dtype),
     Local(Dtype, usize),
@@ -86,7 +88,8 @@ impl Key {
 const fn number_dtype(kind: DtypeKind, double: bool) -> Dtype {
     match kind {
         DtypeKind::Bool => Dtype::Bool,
-        DtypeKind::Signed | DtypeKind::Unsigned => Dtype::I64,
+        DtypeKind::Signed => Dtype::I64,
+        DtypeKind::Unsigned => Dtype::U64,
         DtypeKind::Float => {
             if double {
                 Dtype::F64
@@ -101,6 +104,14 @@ const fn number_dtype(kind: DtypeKind, double: bool) -> Dtype {
                 Dtype::C64
             }
         }
+    }
+}
+
+/// The kind of a Python number as an argument.
+fn kind_of(number: Weak) -> DtypeKind {
+    match number {
+        Weak::Int(value) if value > i64::MAX.into() => DtypeKind::Unsigned,
+        other => other.kind(),
     }
 }
 
@@ -146,7 +157,7 @@ fn given<'py>(argument: &Bound<'py, PyAny>) -> Result<(Given<'py>, Type)> {
         return Ok((Given::Local(local.borrow()), kind));
     }
     if let Some(number) = operand::number(argument)? {
-        return Ok((Given::Number(number), Type::Number(number.kind())));
+        return Ok((Given::Number(number), Type::Number(kind_of(number))));
     }
     if let Some(array) = protocol::import_usm(argument, &Request { queue: None, copy: Some(false) })? {
         let kind = Type::Array(array.dtype(), array.ndim());
@@ -154,7 +165,7 @@ fn given<'py>(argument: &Bound<'py, PyAny>) -> Result<(Given<'py>, Type)> {
         return Ok((Given::Made(array), kind));
     }
     match argument.extract::<Operand<'py>>() {
-        Ok(Operand::Weak(number)) => Ok((Given::Number(number), Type::Number(number.kind()))),
+        Ok(Operand::Weak(number)) => Ok((Given::Number(number), Type::Number(kind_of(number)))),
         Ok(Operand::Scalar(scalar)) => Ok((Given::Scalar(scalar), Type::Scalar(scalar.dtype()))),
         _ => Err(Fault::Python(PyTypeError::new_err(format!(
             "an argument of a kernel is {}; expected an array in USM memory, a number or a LocalAccessor; help: convert it \
@@ -168,38 +179,115 @@ fn given<'py>(argument: &Bound<'py, PyAny>) -> Result<(Given<'py>, Type)> {
 /// made of it has `_specialise`, which makes one, and `_queue`, which says where a launch without arrays goes.
 #[pyclass(name = "_Launcher", module = "stridewise._native", frozen, subclass, weakref)]
 pub(crate) struct PyLauncher {
-    known: Mutex<VecDeque<(Key, Kernel)>>,
+    known: Mutex<VecDeque<(Key, Made)>>,
 }
 
+/// A kernel that was made for arguments of certain types, and what it asks of numbers among them beyond that.
+struct Made {
+    kernel: Kernel,
+    /// The number of an argument, and its least and largest value, without its fraction.
+    guards: Vec<(usize, Option<i128>, Option<i128>)>,
+    /// What Python computes further numbers with: a function of the arguments. It gives none where the kernel is not for them.
+    derive: Option<Py<PyAny>>,
+}
+
+impl Made {
+    fn fits(&self, arguments: &[Given<'_>]) -> bool {
+        self.guards.iter().all(|&(number, low, high)| {
+            let value = match arguments.get(number) {
+                Some(Given::Number(Weak::Int(value))) => *value,
+                Some(Given::Number(Weak::Bool(value))) => i128::from(*value),
+                Some(Given::Number(Weak::Float(value))) if value.is_finite() => *value as i128,
+                _ => return false,
+            };
+            low.is_none_or(|low| low <= value) && high.is_none_or(|high| value <= high)
+        })
+    }
+}
+
+/// A kernel with the numbers that it takes behind the arguments.
+type Found = (Kernel, Vec<Weak>);
+
 impl PyLauncher {
-    fn find(&self, key: &Key) -> Option<Kernel> {
+    /// The kernel for arguments, if there is one.
+    fn find(
+        &self,
+        py: Python<'_>,
+        key: &Key,
+        given: &[Given<'_>],
+        arguments: &Bound<'_, PyTuple>,
+    ) -> Result<Option<Found>> {
+        // Python's functions are not called under the lock.
+        let mut asked = Vec::new();
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().find(|(known, _)| known == key).map(|(_, kernel)| kernel.clone())
+        for (_, made) in known.iter().filter(|(known, made)| known == key && made.fits(given)) {
+            match &made.derive {
+                None => return Ok(Some((made.kernel.clone(), Vec::new()))),
+                Some(derive) => asked.push((made.kernel.clone(), derive.clone_ref(py))),
+            }
+        }
+        drop(known);
+        for (kernel, derive) in asked {
+            if let Some(numbers) = numbers_of(derive.bind(py), arguments)? {
+                return Ok(Some((kernel, numbers)));
+            }
+        }
+        Ok(None)
     }
 
-    fn remember(&self, key: Key, kernel: Kernel) {
+    fn remember(&self, key: Key, made: Made) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // Two threads may have made the same one.
-        if known.iter().any(|(other, _)| *other == key) {
-            return;
-        }
-        if known.len() >= KERNELS {
-            known.pop_front();
-        }
-        known.push_back((key, kernel));
+        let first = if known.len() >= KERNELS { known.pop_front() } else { None };
+        known.push_back((key, made));
+        drop(known);
+        // What Python runs when its objects go, it runs without the lock.
+        drop(first);
     }
 
-    fn kernel(slf: &Bound<'_, Self>, key: Key) -> Result<Kernel> {
-        if let Some(kernel) = slf.get().find(&key) {
-            return Ok(kernel);
-        }
+    fn kernel(
+        slf: &Bound<'_, Self>,
+        key: Key,
+        given: &[Given<'_>],
+        arguments: &Bound<'_, PyTuple>,
+    ) -> Result<Found> {
         let py = slf.py();
+        if let Some(found) = slf.get().find(py, &key, given, arguments)? {
+            return Ok(found);
+        }
         let described = key.describe(py)?;
-        let made = slf.call_method1("_specialise", (key.dims, key.grouped, key.double, described))?;
-        let kernel = made.cast::<PyCompiled>()?.get().0.clone();
-        slf.get().remember(key, kernel.clone());
-        Ok(kernel)
+        let made = (key.dims, key.grouped, key.double, described, arguments);
+        let made = slf.call_method1("_specialise", made)?;
+        let (compiled, guards, derive): (Bound<'_, PyAny>, _, Bound<'_, PyAny>) = made.extract()?;
+        let kernel = compiled.cast::<PyCompiled>()?.get().0.clone();
+        let derive = (!derive.is_none()).then_some(derive);
+        let numbers = match &derive {
+            None => Vec::new(),
+            Some(derive) => numbers_of(derive, arguments)?.ok_or_else(|| {
+                Fault::Python(PyRuntimeError::new_err(
+                    "the numbers of a kernel change while it is made; help: give numbers that stay",
+                ))
+            })?,
+        };
+        // Two threads may have made the same one; that is found first then.
+        if slf.get().find(py, &key, given, arguments)?.is_none() {
+            let derive = derive.map(Bound::unbind);
+            slf.get().remember(key, Made { kernel: kernel.clone(), guards, derive });
+        }
+        Ok((kernel, numbers))
     }
+}
+
+/// The numbers that a function computes of arguments, unless they are not what it is for.
+fn numbers_of(derive: &Bound<'_, PyAny>, arguments: &Bound<'_, PyTuple>) -> Result<Option<Vec<Weak>>> {
+    let numbers = derive.call1((arguments,))?;
+    if numbers.is_none() {
+        return Ok(None);
+    }
+    let numbers = objects::values(&numbers, |number| {
+        operand::number(&number)?
+            .ok_or_else(|| Fault::Python(PyTypeError::new_err(format!("{} is no number", shown(&number)))))
+    });
+    numbers.map(Some)
 }
 
 /// The index space that an argument says, its dimensions, and whether it says the groups.
@@ -238,21 +326,24 @@ impl PyLauncher {
     ) -> Result<PyCompiled> {
         let (_, dims, grouped) = range_of(range)?;
         let mut types = Vec::with_capacity(arguments.len());
-        let mut queue = None;
+        let mut all = Vec::with_capacity(arguments.len());
         for argument in arguments.iter() {
             let (argument, kind) = given(&argument)?;
-            queue = queue.or_else(|| argument.array().map(|array| array.queue().clone()));
             types.push(kind);
+            all.push(argument);
         }
-        let queue = match queue {
-            Some(queue) => queue,
+        let queue = match all.iter().find_map(Given::array) {
+            Some(array) => array.queue().clone(),
             None => slf.call_method0("_queue")?.cast::<PyQueue>()?.get().0.clone(),
         };
         let double = queue.device().dtype_support().supports(Dtype::F64);
-        Ok(PyCompiled(Self::kernel(slf, Key { dims, grouped, double, arguments: types })?))
+        let key = Key { dims, grouped, double, arguments: types };
+        Ok(PyCompiled(Self::kernel(slf, key, &all, arguments)?.0))
     }
 
     /// Launches the kernel for the arguments' types behind the events in `depends`, and waits for it if asked to.
+    #[pyo3(signature = (range, arguments, depends, queue, wait, check, time_limit = None))]
+    #[allow(clippy::too_many_arguments)]
     fn _launch(
         slf: &Bound<'_, Self>,
         range: &Bound<'_, PyAny>,
@@ -261,7 +352,9 @@ impl PyLauncher {
         queue: Option<&Bound<'_, PyAny>>,
         wait: bool,
         check: bool,
+        time_limit: Option<f64>,
     ) -> Result<PyEvent> {
+        let time_limit = time_limit.map(time_limit_of).transpose()?;
         let queue = match queue.filter(|queue| !queue.is_none()) {
             None => None,
             Some(queue) => Some(queue_argument(queue)?.ok_or_else(|| {
@@ -271,17 +364,34 @@ impl PyLauncher {
                 )))
             })?),
         };
-        Self::launch(slf, range_of(range)?, arguments, &events_of(depends)?, queue, Mode { wait, check })
+        Self::launch(
+            slf,
+            range_of(range)?,
+            arguments,
+            &events_of(depends)?,
+            queue,
+            Mode { wait, check, time_limit },
+        )
     }
 }
 
+/// A time limit in seconds.
+fn time_limit_of(seconds: f64) -> Result<Duration> {
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero()).ok_or_else(|| {
+        let help = "leave it out for none";
+        stridewise::Error::value("time_limit", seconds, "a number of seconds above 0", help).into()
+    })
+}
+
 /// How a launch is done.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Mode {
     /// Whether it is waited for.
     pub(crate) wait: bool,
     /// Whether items are watched.
     pub(crate) check: bool,
+    /// How long it may take.
+    pub(crate) time_limit: Option<Duration>,
 }
 
 impl PyLauncher {
@@ -308,14 +418,13 @@ impl PyLauncher {
             (None, None) => slf.call_method0("_queue")?.cast::<PyQueue>()?.get().0.clone(),
         };
         let double = queue.device().dtype_support().supports(Dtype::F64);
-        let kernel = Self::kernel(slf, Key { dims, grouped, double, arguments: types })?;
-        let arguments: Vec<_> = all.iter().map(Given::get).collect();
+        let key = Key { dims, grouped, double, arguments: types };
+        let (kernel, numbers) = Self::kernel(slf, key, &all, arguments)?;
+        let numbers = numbers.into_iter().map(Argument::Weak);
+        let arguments: Vec<_> = all.iter().map(Given::get).chain(numbers).collect();
         let event = py.detach(|| {
-            let event = if mode.check {
-                kernel.launch_checked(&queue, range, &arguments, depends)
-            } else {
-                kernel.launch(&queue, range, &arguments, depends)
-            }?;
+            let options = LaunchOptions { checked: mode.check, time_limit: mode.time_limit };
+            let event = kernel.launch_with(&queue, range, &arguments, depends, options)?;
             if mode.wait {
                 event.wait()?;
             }

@@ -1,5 +1,6 @@
 //! What a launch goes over, and what it gives to kernels beside arrays and numbers.
 
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -66,8 +67,10 @@ impl PyRange {
         })
     }
     /// How many items there are in all.
-    fn size(&self) -> usize {
-        self.0.iter().fold(1, |size, &extent| size.saturating_mul(extent))
+    fn size<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        // By Python's integers, as it may be beyond ours.
+        let one = 1_usize.into_bound_py_any(py)?;
+        self.0.iter().try_fold(one, |size, &extent| size.mul(extent))
     }
     /// Number of dimensions.
     #[getter]

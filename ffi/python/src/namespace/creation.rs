@@ -425,7 +425,8 @@ fn meshgrid<'py>(
 /// arrays (of other libraries, too), or an array of another library.
 ///
 /// dtype: that of the object where None. copy: True copies in any case, False never (and raises a ValueError where one is
-/// needed), None where it must be. order: "C", "F", or "K" and "A" for that of the object. usm_type, device, sycl_queue,
+/// needed), None where it must be, and what is in no USM memory: arrays of NumPy's, buffers. The result is then the engine's own, so
+/// that work on it is recorded. order: "C", "F", or "K" and "A" for that of the object. usm_type, device, sycl_queue,
 /// queue: where the array is to be; by default, where the object is, or the arrays in it are, and else, as an array in
 /// memory of the processor also is, on the default device, in memory as for `zeros` where there is something to copy. An array
 /// of a queue of the same context is not copied.
@@ -446,7 +447,7 @@ fn asarray<'py>(
     obj: &Bound<'py, PyAny>,
     dtype: Argument<'_, '_>,
     device: Argument<'_, '_>,
-    copy: Option<bool>,
+    mut copy: Option<bool>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
@@ -457,7 +458,7 @@ fn asarray<'py>(
     let array = match obj.cast::<PyArray>() {
         Ok(array) => Some(array.get().array().clone()),
         Err(_) if is_number_or_list(obj) => None,
-        Err(_) => imported(obj, copy, &mut queue, &mut kind)?,
+        Err(_) => imported(obj, &mut copy, &mut queue, &mut kind)?,
     };
     if let Some(array) = array {
         let support = queue.as_ref().unwrap_or(array.queue()).device().dtype_support();
@@ -529,8 +530,10 @@ pub(super) fn adapted(
         return array.to_queue(queue);
     }
     let wanted = order.of(array);
-    let here = array.astype(dtype)?.to_queue(queue)?;
-    let copied = moved || dtype != array.dtype();
+    // What changes its kind within a context is converted on the way.
+    let converted = if moved || kind == array.usm_kind() { array.astype(dtype)? } else { array.clone() };
+    let here = converted.to_queue(queue)?;
+    let copied = moved || dtype == here.dtype() && dtype != array.dtype();
     let placed = if kind == here.usm_kind() && copied {
         wanted.map_or(Ok(here.clone()), |order| here.in_order(order))?
     } else {
@@ -575,14 +578,15 @@ fn copy(
 #[pyo3(signature = (x, dtype, /, *, copy=true, device=None, order="K"))]
 fn astype<'py>(
     py: Python<'py>,
-    x: &Bound<'py, PyArray>,
+    x: &Bound<'py, PyAny>,
     dtype: &Bound<'_, PyAny>,
     copy: bool,
     device: Argument<'_, '_>,
     order: &str,
 ) -> Result<Bound<'py, PyArray>> {
-    let (own, queue) = (x, named_queue(device, None, None)?);
-    let x = &x.get().array();
+    let (own, queue) = (x.cast::<PyArray>().ok(), named_queue(device, None, None)?);
+    let x: Given<'_> = x.extract()?;
+    let x = x.array();
     let support = queue.as_ref().unwrap_or(x.queue()).device().dtype_support();
     let (dtype, order) = (dtype::extract(dtype, support)?, order_of(order)?);
     if dtype != x.dtype() && queue.is_none() && order == Lie::Kept {
@@ -590,7 +594,10 @@ fn astype<'py>(
         return Ok(Bound::new(py, PyArray::from(py.detach(|| x.astype(dtype))?))?);
     }
     if !copy && is_as_asked(x, dtype, queue.as_ref(), None, order) {
-        return Ok(own.clone());
+        return match own {
+            Some(own) => Ok(own.clone()),
+            None => Ok(Bound::new(py, PyArray::from(x.clone()))?),
+        };
     }
     let converted = || adapted(x, dtype, queue.as_ref(), None, order, copy.then_some(true));
     Ok(Bound::new(py, PyArray::from(py.detach(converted)?))?)

@@ -9,6 +9,17 @@ use super::axes::axes_of;
 use crate::array::PyArray;
 use crate::array::operand::Given;
 use crate::errors::{Fault, Result, shown};
+use crate::wait::library;
+
+/// What one matrix takes at least.
+const FOR_A_MATRIX: f64 = 10_000.0;
+
+/// About how many operations a decomposition of matrices takes.
+fn operations(x: &UsmArray) -> f64 {
+    let [.., m, n] = *x.shape() else { return 0.0 };
+    let matrices = x.len() as f64 / (m as f64 * n as f64).max(1.0);
+    x.len() as f64 * m.min(n) as f64 + matrices * FOR_A_MATRIX
+}
 
 /// Functions of one array whose result is an array.
 macro_rules! of_one {
@@ -17,7 +28,7 @@ macro_rules! of_one {
         #[pyo3(signature = (x, /))]
         fn $name(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
             let x: &UsmArray = x.array();
-            Ok(py.detach(|| linalg::$name(x))?.into())
+            Ok(library(py, operations(x), [x], |[x]: [&UsmArray; 1]| linalg::$name(x))?.into())
         }
     )*};
 }
@@ -30,7 +41,7 @@ macro_rules! parts_of_one {
         #[pyo3(signature = (x, /))]
         fn $name(py: Python<'_>, x: Given<'_>) -> Result<Vec<PyArray>> {
             let x: &UsmArray = x.array();
-            let parts = py.detach(|| linalg::$name(x))?;
+            let parts = library(py, operations(x), [x], |[x]: [&UsmArray; 1]| linalg::$name(x))?;
             Ok(vec![$(parts.$part.into()),*])
         }
     )*};
@@ -45,19 +56,22 @@ parts_of_one! {
 #[pyfunction]
 fn cholesky(py: Python<'_>, x: Given<'_>, upper: bool) -> Result<PyArray> {
     let x: &UsmArray = x.array();
-    Ok(py.detach(|| linalg::cholesky(x, upper))?.into())
+    Ok(library(py, operations(x), [x], move |[x]: [&UsmArray; 1]| linalg::cholesky(x, upper))?.into())
 }
 
 #[pyfunction]
 fn solve(py: Python<'_>, x1: Given<'_>, x2: Given<'_>) -> Result<PyArray> {
     let (x1, x2): (&UsmArray, &UsmArray) = (x1.array(), x2.array());
-    Ok(py.detach(|| linalg::solve(x1, x2))?.into())
+    Ok(library(py, operations(x1) + operations(x2), [x1, x2], |[x1, x2]: [&UsmArray; 2]| {
+        linalg::solve(x1, x2)
+    })?
+    .into())
 }
 
 #[pyfunction]
 fn svd(py: Python<'_>, x: Given<'_>, full: bool) -> Result<(PyArray, PyArray, PyArray)> {
     let x: &UsmArray = x.array();
-    let parts = py.detach(|| linalg::svd(x, full))?;
+    let parts = library(py, operations(x), [x], move |[x]: [&UsmArray; 1]| linalg::svd(x, full))?;
     Ok((parts.u.into(), parts.s.into(), parts.vh.into()))
 }
 
@@ -73,7 +87,7 @@ fn qr(py: Python<'_>, x: Given<'_>, mode: &str) -> Result<(PyArray, PyArray)> {
         }
     };
     let x: &UsmArray = x.array();
-    let parts = py.detach(|| linalg::qr(x, mode))?;
+    let parts = library(py, operations(x), [x], move |[x]: [&UsmArray; 1]| linalg::qr(x, mode))?;
     Ok((parts.q.into(), parts.r.into()))
 }
 
@@ -84,34 +98,43 @@ enum Rtol<'py> {
     Value(f64),
 }
 
-/// What counts as zero, beside the array that it may be.
-fn tolerance<'a>(rtol: Option<&Rtol<'_>>, each: Option<&'a UsmArray>) -> Tolerance<'a> {
-    match (rtol, each) {
-        (Some(Rtol::Value(value)), _) => Tolerance::Value(*value),
-        (_, Some(values)) => Tolerance::Each(values),
-        _ => Tolerance::Rounding,
-    }
+/// What counts as zero, without the interpreter.
+enum Zero {
+    Rounding,
+    Value(f64),
+    Each(UsmArray),
 }
 
-fn each_of(rtol: Option<&Rtol<'_>>) -> Option<UsmArray> {
-    match rtol {
-        Some(Rtol::Each(values)) => Some(values.array().clone()),
-        _ => None,
+impl Zero {
+    fn of(rtol: Option<&Rtol<'_>>) -> Self {
+        match rtol {
+            None => Self::Rounding,
+            Some(Rtol::Value(value)) => Self::Value(*value),
+            Some(Rtol::Each(values)) => Self::Each(values.array().clone()),
+        }
+    }
+
+    fn tolerance(&self) -> Tolerance<'_> {
+        match self {
+            Self::Rounding => Tolerance::Rounding,
+            Self::Value(value) => Tolerance::Value(*value),
+            Self::Each(values) => Tolerance::Each(values),
+        }
     }
 }
 
 #[pyfunction]
 fn pinv(py: Python<'_>, x: Given<'_>, rtol: Option<Rtol<'_>>) -> Result<PyArray> {
-    let (x, each): (&UsmArray, _) = (x.array(), each_of(rtol.as_ref()));
-    let tolerance = tolerance(rtol.as_ref(), each.as_ref());
-    Ok(py.detach(|| linalg::pinv(x, tolerance))?.into())
+    let (x, zero): (&UsmArray, _) = (x.array(), Zero::of(rtol.as_ref()));
+    let call = move |[x]: [&UsmArray; 1]| linalg::pinv(x, zero.tolerance());
+    Ok(library(py, operations(x), [x], call)?.into())
 }
 
 #[pyfunction]
 fn matrix_rank(py: Python<'_>, x: Given<'_>, rtol: Option<Rtol<'_>>) -> Result<PyArray> {
-    let (x, each): (&UsmArray, _) = (x.array(), each_of(rtol.as_ref()));
-    let tolerance = tolerance(rtol.as_ref(), each.as_ref());
-    Ok(py.detach(|| linalg::matrix_rank(x, tolerance))?.into())
+    let (x, zero): (&UsmArray, _) = (x.array(), Zero::of(rtol.as_ref()));
+    let call = move |[x]: [&UsmArray; 1]| linalg::matrix_rank(x, zero.tolerance());
+    Ok(library(py, operations(x), [x], call)?.into())
 }
 
 #[pyfunction]
@@ -122,9 +145,9 @@ fn lstsq(
     rtol: Option<Rtol<'_>>,
 ) -> Result<(PyArray, PyArray, PyArray, PyArray)> {
     let (x1, x2): (&UsmArray, &UsmArray) = (x1.array(), x2.array());
-    let each = each_of(rtol.as_ref());
-    let tolerance = tolerance(rtol.as_ref(), each.as_ref());
-    let parts = py.detach(|| linalg::lstsq(x1, x2, tolerance))?;
+    let zero = Zero::of(rtol.as_ref());
+    let call = move |[x1, x2]: [&UsmArray; 2]| linalg::lstsq(x1, x2, zero.tolerance());
+    let parts = library(py, operations(x1) + operations(x2), [x1, x2], call)?;
     Ok((parts.solution.into(), parts.residuals.into(), parts.rank.into(), parts.singular_values.into()))
 }
 
@@ -138,9 +161,13 @@ fn polyfit(
     rcond: Option<f64>,
 ) -> Result<(PyArray, PyArray, PyArray, PyArray)> {
     let (x, y): (&UsmArray, &UsmArray) = (x.array(), y.array());
-    let (degree, weights) = (super::count("deg", degree)?, weights.as_ref().map(Given::array));
-    let tolerance = rcond.map_or(Tolerance::Rounding, Tolerance::Value);
-    let parts = py.detach(|| linalg::polyfit(x, y, degree, weights, tolerance))?;
+    let (degree, weights) = (super::count("deg", degree)?, weights.map(|weights| weights.array().clone()));
+    let call = move |[x, y]: [&UsmArray; 2]| {
+        let tolerance = rcond.map_or(Tolerance::Rounding, Tolerance::Value);
+        linalg::polyfit(x, y, degree, weights.as_ref(), tolerance)
+    };
+    let operations = x.len() as f64 * (degree as f64 + 1.0).powi(2);
+    let parts = library(py, operations, [x, y], call)?;
     Ok((parts.solution.into(), parts.residuals.into(), parts.rank.into(), parts.singular_values.into()))
 }
 
@@ -159,7 +186,7 @@ fn polyfit_covariance(
 #[pyfunction]
 fn matrix_power(py: Python<'_>, x: Given<'_>, n: i64) -> Result<PyArray> {
     let x: &UsmArray = x.array();
-    Ok(py.detach(|| linalg::matrix_power(x, n))?.into())
+    Ok(library(py, operations(x), [x], move |[x]: [&UsmArray; 1]| linalg::matrix_power(x, n))?.into())
 }
 
 #[pyfunction]
@@ -192,14 +219,15 @@ fn matrix_norm(
     keepdims: bool,
 ) -> Result<PyArray> {
     let (x, norm): (&UsmArray, _) = (x.array(), norm_of(ord)?);
-    Ok(py.detach(|| linalg::matrix_norm(x, norm, keepdims))?.into())
+    Ok(library(py, operations(x), [x], move |[x]: [&UsmArray; 1]| linalg::matrix_norm(x, norm, keepdims))?
+        .into())
 }
 
 #[pyfunction]
 fn cond(py: Python<'_>, x: Given<'_>, p: Option<&Bound<'_, PyAny>>) -> Result<PyArray> {
     let norm = if p.is_none() { MatrixNorm::Order(2.0) } else { norm_of(p)? };
     let x: &UsmArray = x.array();
-    Ok(py.detach(|| linalg::cond(x, norm))?.into())
+    Ok(library(py, operations(x), [x], move |[x]: [&UsmArray; 1]| linalg::cond(x, norm))?.into())
 }
 
 #[pyfunction]

@@ -2,8 +2,8 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use stridewise::UsmArray;
 use stridewise::fft::{self as transforms, Norm, Points};
+use stridewise::{UsmArray, normalize_axis};
 
 use super::axes::axes_of;
 use super::placement::queue_of;
@@ -11,6 +11,7 @@ use crate::array::PyArray;
 use crate::array::operand::Given;
 use crate::dtype;
 use crate::errors::{Fault, Result};
+use crate::wait::library;
 
 /// Where the factor is; on the inverse where nothing is said.
 fn norm_of(norm: Option<&str>) -> Result<Norm> {
@@ -26,6 +27,24 @@ fn norm_of(norm: Option<&str>) -> Result<Norm> {
     })
 }
 
+/// Rough number of operations for a point.
+const FOR_A_POINT: f64 = 128.0;
+
+/// About how many operations a transform takes of an array that has so many times as many points.
+fn operations(x: &UsmArray, lengthened: f64) -> f64 {
+    x.len() as f64 * lengthened * FOR_A_POINT
+}
+
+/// How many times as many points than elements there are along an axis.
+fn ratio(points: usize, extent: usize) -> f64 {
+    points as f64 / extent.max(1) as f64
+}
+
+/// The place of an axis; none of the array's where there is no such axis, which the transform complains about.
+fn place_of(axis: isize, x: &UsmArray) -> usize {
+    normalize_axis("axis", axis, x.ndim()).unwrap_or(usize::MAX)
+}
+
 /// Transforms along an axis.
 macro_rules! along_an_axis {
     ($($name:ident)*) => {$(
@@ -39,7 +58,9 @@ macro_rules! along_an_axis {
         ) -> Result<PyArray> {
             let (n, norm) = (n.map(|n| super::count("n", n)).transpose()?, norm_of(norm)?);
             let x: &UsmArray = x.array();
-            Ok(py.detach(|| transforms::$name(x, n, axis, norm))?.into())
+            let lengthened = x.shape().get(place_of(axis, x)).zip(n).map_or(1.0, |(&extent, n)| ratio(n, extent));
+            let call = move |[x]: [&UsmArray; 1]| transforms::$name(x, n, axis, norm);
+            Ok(library(py, operations(x, lengthened), [x], call)?.into())
         }
     )*};
 }
@@ -66,9 +87,18 @@ macro_rules! along_axes {
             norm: Option<&str>,
         ) -> Result<PyArray> {
             let (s, axes, norm) = (numbers(s)?, axes_of("axes", axes)?, norm_of(norm)?);
-            let points = Points { s: s.as_deref(), axes: axes.as_deref() };
             let x: &UsmArray = x.array();
-            Ok(py.detach(|| transforms::$name(x, points, norm))?.into())
+            let pairs = s.iter().flatten().rev().enumerate();
+            let lengthened = pairs.map(|(k, n)| {
+                let axis = axes.as_ref().map_or(-1 - k.cast_signed(), |axes| axes.iter().rev().nth(k).copied().unwrap_or(0));
+                x.shape().get(place_of(axis, x)).zip(*n).map_or(1.0, |(&extent, n)| ratio(n, extent))
+            });
+            let operations = operations(x, lengthened.product());
+            let call = move |[x]: [&UsmArray; 1]| {
+                let points = Points { s: s.as_deref(), axes: axes.as_deref() };
+                transforms::$name(x, points, norm)
+            };
+            Ok(library(py, operations, [x], call)?.into())
         }
     )*};
 }

@@ -1,7 +1,7 @@
 //! What the namespace can do, by the array API's inspection functions.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyTuple};
 use stridewise::{Dtype, MAX_NDIM};
 
 use super::types::is_of;
@@ -33,12 +33,12 @@ impl PyInfo {
         Ok(stridewise::default_device()?.into())
     }
 
-    /// The devices, as a list.
+    /// The devices, as a tuple.
     #[staticmethod]
-    fn devices(py: Python<'_>) -> Result<Bound<'_, PyList>> {
+    fn devices(py: Python<'_>) -> Result<Bound<'_, PyTuple>> {
         let devices = py.detach(stridewise::devices);
         let devices = devices.into_iter().map(|device| Bound::new(py, PyDevice::from(device)));
-        Ok(PyList::new(py, devices.collect::<PyResult<Vec<_>>>()?)?)
+        Ok(PyTuple::new(py, devices.collect::<PyResult<Vec<_>>>()?)?)
     }
 
     /// The dtypes of arrays made on a device (None: the default one) without one, as a dictionary: "real floating",

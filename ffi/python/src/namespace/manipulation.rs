@@ -1,15 +1,16 @@
 //! Other views of the same elements, and elements arranged anew.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 use stridewise::memory::heap;
 use stridewise::{Dims, Order, UsmArray};
 
 use super::axes::{arrays_of, axes_of};
-use super::placement::{Lie, order_of};
+use super::placement::order_of;
 use crate::array::PyArray;
 use crate::array::construct::{integers, shape_of};
+use crate::array::indexing::value_of;
 use crate::array::operand::{Given, together};
 use crate::errors::{Fault, Result};
 use crate::objects;
@@ -47,11 +48,15 @@ fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> Result<PyArr
     Ok(py.detach(|| stridewise::stack(&operands, axis))?.into())
 }
 
-/// The parts along an axis, without it: a tuple of views. Raises OutOfBoundsError for an axis out of range.
+/// The parts along an axis, without it: a tuple of views; the elements of a row are values, as `x[0]` is. Raises OutOfBoundsError for an axis out of range.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, axis=0))]
 fn unstack<'py>(py: Python<'py>, x: Given<'py>, axis: isize) -> Result<Bound<'py, PyTuple>> {
-    tuple(py, x.array().unstack(axis)?)
+    let mut parts = x.array().unstack(axis)?;
+    for part in parts.iter_mut().filter(|part| part.ndim() == 0) {
+        *part = value_of(py, part)?;
+    }
+    tuple(py, parts)
 }
 
 /// A view with new axes of extent 1 at these places of the result, a number or a tuple. Raises OutOfBoundsError for an
@@ -101,10 +106,11 @@ fn swapaxes(x: Given<'_>, axis1: isize, axis2: isize) -> Result<PyArray> {
 
 /// The elements in another shape of as many; one extent may be -1, for what is left. A view where the strides allow it.
 ///
-/// order: "C", the elements in row-major order, or "F", in column-major order. copy: True copies in any case, False never,
+/// order: "C", the elements in row-major order, "F", in column-major order, or "A", in that where the array lies so and not
+/// row-major. copy: True copies in any case, False never,
 /// None where it must be.
 ///
-/// Raises ValueError where the number of elements differs, or a copy is needed and copy is False.
+/// Raises ValueError where the number of elements differs, a copy is needed and copy is False, or for another order.
 #[pyfunction]
 #[pyo3(signature = (x, /, shape, order="C", *, copy=None))]
 fn reshape(
@@ -117,7 +123,14 @@ fn reshape(
     let x: &UsmArray = x.array();
     let mut shape = integers("shape", shape)?;
     // Column-major order is the row-major one of the reversed axes.
-    let reversed = order_of(order)? == Lie::In(Order::F);
+    let reversed = match order_of(order)?.of(x) {
+        Some(order) => order == Order::F,
+        None => {
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "invalid value: `order` is {order:?}; expected \"C\", \"F\" or \"A\"; help: `ravel` takes the elements as they lie"
+            ))));
+        }
+    };
     if reversed {
         shape.reverse();
     }

@@ -3,7 +3,8 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use stridewise::{Bins, Dtype, QuantileMethod, Reduction, Spacing, UsmArray};
+use stridewise::memory::heap;
+use stridewise::{Bins, Dtype, Error, QuantileMethod, Reduction, Spacing, UsmArray};
 
 use super::axes::axes_of;
 use super::output::deliver;
@@ -142,7 +143,7 @@ fn parts_of(py: Python<'_>, q: &Bound<'_, PyAny>) -> Result<(Vec<f64>, Vec<isize
         let wide = array.astype(Dtype::F64).or_else(|_| array.astype(Dtype::F32))?;
         match wide.dtype() {
             Dtype::F64 => wide.to_vec::<f64>(),
-            _ => Ok(wide.to_vec::<f32>()?.into_iter().map(f64::from).collect()),
+            _ => heap::collect("q", wide.to_vec::<f32>()?.into_iter().map(f64::from)),
         }
     })?;
     Ok((numbers, shape))
@@ -168,6 +169,10 @@ macro_rules! quantiles {
             let x: &UsmArray = x.array();
             let (axes, method) = (axes_of("axis", axis)?, method_of(method)?);
             let (mut parts, mut shape) = parts_of(py, q)?;
+            // By the numbers that were given.
+            if let Some(part) = parts.iter().find(|part| !(0.0..=$whole).contains(*part)) {
+                return Err(Error::value("q", part, concat!("numbers ", $range), "pass others").into());
+            }
             parts.iter_mut().for_each(|part| *part /= $whole);
             let quantiles = || {
                 let all = x.quantile(&parts, axes.as_deref(), keepdims, method, $ignore)?;

@@ -82,23 +82,23 @@ pub(crate) fn kind_of(usm_type: Option<&Bound<'_, PyAny>>) -> Result<Option<UsmK
 }
 
 /// The array that an object of others is, and where it is to be in place of what is not named: one in memory of the
-/// processor has no queue of its own and goes where an array of numbers would.
+/// processor has no queue of its own and goes where an array of numbers would, by a copy unless none may be made.
 ///
 /// # Errors
 /// What the protocols report.
 pub(crate) fn imported(
     object: &Bound<'_, PyAny>,
-    copy: Option<bool>,
+    copy: &mut Option<bool>,
     queue: &mut Option<Queue>,
     kind: &mut Option<UsmKind>,
 ) -> Result<Option<UsmArray>> {
-    if let Some(array) = protocol::import_usm(object, &Request { queue: queue.as_ref(), copy })? {
+    if let Some(array) = protocol::import_usm(object, &Request { queue: queue.as_ref(), copy: *copy })? {
         return Ok(Some(array));
     }
     let place = queue.clone().map_or_else(Queue::default_queue, Ok)?;
-    let array = protocol::import(object, &Request { queue: Some(&place), copy })?;
+    let array = protocol::import(object, &Request { queue: Some(&place), copy: *copy })?;
     if let Some(array) = &array {
-        if copy == Some(true) || array.context() != place.context() {
+        if *copy.get_or_insert(true) || array.context() != place.context() {
             kind.get_or_insert(place.device().default_kind());
         }
         *queue = Some(place);

@@ -12,6 +12,7 @@ use stridewise::{
 use super::creation::adapted;
 use super::placement::Lie;
 use crate::array::PyArray;
+use crate::array::conversion::SIGNALS;
 use crate::array::operand::{Operand, number};
 use crate::errors::{Fault, Result};
 use crate::objects;
@@ -74,6 +75,9 @@ impl Contents {
         if let Some(value) = number(object)? {
             if depth != self.shape.len() {
                 return Err(ragged(depth));
+            }
+            if self.values.len() % SIGNALS == SIGNALS - 1 {
+                object.py().check_signals()?;
             }
             return Ok(heap::push(ITEMS, &mut self.values, value)?);
         }

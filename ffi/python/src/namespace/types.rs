@@ -5,8 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use stridewise::{Casting, Dtype, DtypeKind, DtypeSupport, FloatInfo, IntInfo, Weak};
 
-use crate::array::PyArray;
-use crate::array::operand::Operand;
+use crate::array::operand::{Given, Operand};
 use crate::dtype::{self, PyDtype};
 use crate::errors::{Fault, Result};
 
@@ -15,8 +14,8 @@ const VERSION: &str = "2025.12";
 
 /// The dtype of an array, or that an object names.
 fn dtype_of(object: &Bound<'_, PyAny>) -> Result<Dtype> {
-    match object.cast::<PyArray>() {
-        Ok(array) => Ok(array.get().array().dtype()),
+    match object.extract::<Given<'_>>() {
+        Ok(array) => Ok(array.dtype()),
         Err(_) => dtype::extract(object, DtypeSupport::ALL),
     }
 }

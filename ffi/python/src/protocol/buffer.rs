@@ -6,7 +6,7 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
-use stridewise::{Error, UsmArray, UsmMemory};
+use stridewise::{Error, Lease, UsmArray};
 use stridewise_exchange::host::{Strided, check_visible};
 use stridewise_exchange::typestr;
 
@@ -18,7 +18,7 @@ use crate::errors::{Fault, Result};
 struct Lent {
     shape: Vec<isize>,
     byte_strides: Vec<isize>,
-    _memory: UsmMemory,
+    _memory: Lease,
 }
 
 fn refuse<T>(text: impl Into<String>) -> Result<T> {
@@ -60,12 +60,10 @@ impl PyArray {
             );
         }
         let itemsize = array.itemsize();
-        // Waits for the work on the memory; what follows is done when the call returns that asks for it.
-        let (memory, start) = slf.py().detach(|| -> stridewise::Result<_> {
-            let memory = array.usm_data()?;
-            let start = memory.export()?;
-            Ok((memory, start))
-        })?;
+        // Waits for the work on the memory; until the buffer is released, what follows is done when the call returns that asks
+        // for it.
+        let memory = slf.py().detach(|| array.usm_data()?.lend())?;
+        let start = memory.ptr();
         // Sizes and strides in bytes of what is allocated fit `isize`.
         let bytes = |elements: isize| elements * itemsize.cast_signed();
         let mut lent = Box::new(Lent {

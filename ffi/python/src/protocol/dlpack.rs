@@ -10,9 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use stridewise::{Error, Queue, UsmArray};
 use stridewise_exchange::dlpack::{
-    self, DL_CPU, DLManagedTensor, DLManagedTensorVersioned, ManagedTensor, VERSION, give_back,
+    self, DL_CPU, DLDevice, DLManagedTensor, DLManagedTensorVersioned, ManagedTensor, VERSION, give_back,
 };
-use stridewise_exchange::host::{check_visible, visible_copy};
+use stridewise_exchange::host::{host_queue, visible_copy};
 
 use super::{Request, refusal, working_queue};
 use crate::array::PyArray;
@@ -173,8 +173,11 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
 /// An array from one of another library, or from one of ours, through DLPack: it shares the memory where that is the
 /// processor's or this library's.
 ///
-/// x: an object with `__dlpack__` and `__dlpack_device__`. device: a Device, a Queue or a filter string; None: where x is.
+/// x: an object with `__dlpack__` and `__dlpack_device__`. device: a Device, a Queue, a filter string, or a tuple as
+/// `__dlpack_device__` gives it, (1, 0) for memory of the processor; None: where x is.
 /// copy: True: always; False: never; None: where it must be.
+///
+/// An array in the form from before DLPack 1.0, which cannot say that it may be written, is read-only.
 ///
 /// Raises BufferError where the other library does not export the array, or not without a copy, AttributeError where x does not
 /// follow the protocol, ValueError where the tensor says what cannot be.
@@ -186,7 +189,21 @@ fn from_dlpack(
     copy: Option<bool>,
 ) -> Result<PyArray> {
     let py = x.py();
-    let queue = named_queue(device, None, None)?;
+    let queue = match device.and_then(|device| device.cast::<PyTuple>().ok()) {
+        None => named_queue(device, None, None)?,
+        Some(named) if named.extract::<(i64, i64)>().is_ok_and(|named| named == (i64::from(DL_CPU), 0)) => {
+            // Ours stay where they are if the processor's memory is there.
+            let there =
+                x.cast::<PyArray>().ok().is_some_and(|x| dlpack::device_of(&x.get().array()).is_err());
+            there.then(host_queue).transpose()?
+        }
+        Some(named) => {
+            return Err(Fault::Python(PyBufferError::new_err(format!(
+                "`device` is {}; expected (1, 0), the processor, or a Device, a Queue or a filter string",
+                shown(named)
+            ))));
+        }
+    };
     let (array, fresh) = match x.cast::<PyArray>() {
         Ok(array) => (array.get().array().clone(), false),
         Err(_) if x.hasattr("__dlpack__")? && x.hasattr("__dlpack_device__")? => {
@@ -237,23 +254,40 @@ impl PyArray {
         dl_device: Option<(i64, i64)>,
         copy: Option<bool>,
     ) -> Result<Py<PyAny>> {
-        if stream.is_some_and(|stream| !stream.is_none()) {
+        let array = &self.array();
+        let here = dlpack::device_of(array);
+        let number = |device: &DLDevice| (i64::from(device.device_type), i64::from(device.device_id));
+        let processor = (i64::from(DL_CPU), 0);
+        let is_processors = here.as_ref().is_ok_and(|device| number(device) == processor);
+        // Of another device's memory, all work is done when this returns, so that any stream may begin.
+        if stream.is_some_and(|stream| !stream.is_none()) && (here.is_err() || is_processors) {
             return Err(Fault::Python(PyValueError::new_err(
                 "`stream` is not None; expected None, for the processor has no streams",
             )));
         }
-        if dl_device.is_some_and(|device| device != (i64::from(DL_CPU), 0)) {
-            return refuse("`dl_device` is another device; expected (1, 0), the processor, or None");
+        let is_there = |device| here.as_ref().is_ok_and(|here| number(here) == device);
+        if dl_device.is_some_and(|device| device != processor && !is_there(device)) {
+            return refuse(
+                "`dl_device` is another device; expected (1, 0), the processor, where the array is, or None",
+            );
         }
-        let array = &self.array();
-        let visible = check_visible(array);
-        let fresh = match (copy, &visible) {
+        let to_processor = !is_processors && dl_device == Some(processor);
+        let fresh = match (copy, &here) {
             (Some(true), _) => true,
-            (_, Ok(())) => false,
-            (None, Err(_)) if dl_device.is_some() => true,
+            (_, Ok(_)) if !to_processor => false,
+            (None, _) if to_processor => true,
+            (_, Ok(_)) => {
+                return refuse(
+                    "`copy` is False; expected None or True, as the array is not in the processor's memory",
+                );
+            }
             (_, Err(error)) => return Err(refusal(error.clone())),
         };
-        let copied = if fresh { Some(py.detach(|| visible_copy(array))?) } else { None };
+        let copied = match fresh {
+            false => None,
+            true if here.is_ok() && !is_processors && !to_processor => Some(py.detach(|| array.copy())?),
+            true => Some(py.detach(|| visible_copy(array))?),
+        };
         let array = copied.as_ref().unwrap_or(array);
         match max_version {
             Some((major, _)) if major >= VERSION.major => {

@@ -11,6 +11,7 @@ use stridewise_exchange::typestr;
 use super::{Request, taken};
 use crate::array::PyArray;
 use crate::array::conversion::copied;
+use crate::array::operand::Given;
 use crate::errors::{Fault, Result, shown};
 use crate::objects;
 
@@ -256,14 +257,15 @@ pub(crate) fn for_writing(object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray
 /// A NumPy array with a copy of the elements. Raises TypeError for bfloat16, which NumPy has not.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn to_numpy<'py>(x: &Bound<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
-    copied(x.py(), &x.get().array())
+fn to_numpy<'py>(x: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    let array: Given<'_> = x.extract()?;
+    copied(x.py(), array.array())
 }
 
 /// A NumPy array with a copy of the elements: the one to ask for where a conversion may cost a transfer.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn asnumpy<'py>(x: &Bound<'py, PyArray>) -> Result<Bound<'py, PyAny>> {
+fn asnumpy<'py>(x: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     to_numpy(x)
 }
 

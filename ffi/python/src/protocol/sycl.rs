@@ -15,7 +15,6 @@ use pyo3::exceptions::{PyAttributeError, PyOverflowError, PyTypeError, PyValueEr
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMemoryView, PyString, PyTuple};
-use stridewise::backend::Aspect;
 use stridewise::{
     Device, Dtype, Error, PointerKind, Queue, UsmArray, UsmKind, UsmMemory, UsmPtr, pointer_info,
 };
@@ -299,7 +298,7 @@ fn take_buffer(object: &Bound<'_, PyAny>, fields: &Fields<'_>, home: Home, exten
         },
         Home::Filter(filter) => Device::select(&filter)?.queue()?,
     };
-    if !queue.device().info().has(Aspect::HostDebuggable) {
+    if !queue.device().capabilities().process_memory {
         return Err(Fault::Core(Error::unsupported(
             "syclobj",
             &queue,

@@ -196,6 +196,12 @@ impl PyDevice {
         self.info().device_type == DeviceType::Accelerator
     }
 
+    /// Whether the device works in the memory of NumPy's arrays in place: for this package.
+    #[getter]
+    fn _works_in_process_memory(&self) -> bool {
+        self.device.capabilities().process_memory
+    }
+
     /// What the device can do, by SYCL's names: "fp64", "usm_shared_allocations", …
     #[getter]
     fn aspects(&self) -> Vec<&'static str> {
@@ -311,13 +317,17 @@ impl PyDevice {
             Partition::ByAffinityDomain(domain_of(&name.to_cow()?)?)
         } else if partition.is_instance_of::<PyInt>() {
             Partition::Equally(partition.extract()?)
-        } else if let Ok(counts) = objects::values(partition, |count| Ok(count.extract::<usize>()?)) {
-            Partition::ByCounts(counts)
         } else {
-            return Err(Fault::Python(PyTypeError::new_err(format!(
-                "`partition` is {}; expected an integer, a list of integers or a name such as \"numa\"",
-                shown(partition)
-            ))));
+            let wrong = || {
+                Fault::Python(PyTypeError::new_err(format!(
+                    "`partition` is {}; expected an integer, a list of integers or a name such as \"numa\"",
+                    shown(partition)
+                )))
+            };
+            partition.try_iter().map_err(|_| wrong())?;
+            Partition::ByCounts(objects::values(partition, |count| {
+                count.extract::<usize>().map_err(|_| wrong())
+            })?)
         };
         let parts = py.detach(|| self.device.create_sub_devices(&partition))?;
         Ok(parts.into_iter().map(Self::from).collect())

@@ -274,7 +274,7 @@ impl PyQueue {
             ))));
         };
         let arguments = PyTuple::new(kernel.py(), objects::values(args, Ok)?)?;
-        let mode = Mode { wait: false, check: false };
+        let mode = Mode::default();
         let queue = Some(self.0.clone());
         PyLauncher::launch(launcher, space(gS, lS)?, &arguments, &events_of(dEvents)?, queue, mode)
     }

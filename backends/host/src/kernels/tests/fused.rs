@@ -130,7 +130,7 @@ fn passes(uniform: &[usize], build: impl Fn(&mut ProgramBuilder, [Arg; 4]) -> Ar
     p.output(result).unwrap();
     let program = p.finish().unwrap();
     let steps = program.steps().len();
-    lowered(&program, steps, Isa::best(), |i| uniform.contains(&i))
+    lowered(&program, steps, Isa::best(), 0, |i| uniform.contains(&i))
         .iter()
         .filter(|step_done| !step_done.fused)
         .count()

@@ -66,7 +66,7 @@ fn check_program(
     extents: FoldExtents,
     rng: &mut Rng,
 ) -> Vec<[u8; 16]> {
-    let FoldExtents { outer, len, inner, apart } = extents;
+    let FoldExtents { outer, len, inner, step: apart } = extents;
     let (dims, strides) =
         ([outer, inner, len], [len * inner, 1, inner].map(|step| (step * apart).cast_signed()));
     let (from, to) = (arrays[0].dtype, program.output_dtype(0));
@@ -110,7 +110,7 @@ fn extents(most: usize, rng: &mut Rng) -> FoldExtents {
     const EXTENTS: [usize; 16] = [1, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33, 64, 65, 100, 257];
     loop {
         let [outer, len, inner] = std::array::from_fn(|_| rng.pick(&EXTENTS));
-        let extents = FoldExtents { outer, len, inner, apart: 1 };
+        let extents = FoldExtents { outer, len, inner, step: 1 };
         if extents.elements() <= most && extents.results() <= 1000 {
             return extents;
         }
@@ -121,7 +121,7 @@ fn extents(most: usize, rng: &mut Rng) -> FoldExtents {
 fn every_fold_dtype_and_extents() {
     let mut rng = Rng(41);
     let long = [(1, 8193, 3), (3, 8200, 1), (1, 16_390, 1), (1, 300, 20), (3, 130, 40), (1, 40, 257)]
-        .map(|(outer, len, inner)| FoldExtents { outer, len, inner, apart: 1 });
+        .map(|(outer, len, inner)| FoldExtents { outer, len, inner, step: 1 });
     for &dtype in Dtype::ALL {
         for fill in [Fill::Fractions, Fill::Zeros, Fill::Wild] {
             // 16-bit floats are converted, so not so many.
@@ -193,7 +193,7 @@ fn widened_runs() {
                         Fold::Op(op),
                         &input,
                         to,
-                        FoldExtents { outer: 1, len, inner: 1, apart: 1 },
+                        FoldExtents { outer: 1, len, inner: 1, step: 1 },
                         &mut rng,
                     );
                 }
@@ -214,9 +214,9 @@ fn runs_with_gaps() {
                     let mut copy = Array::dense(&[len], dtype, &mut rng);
                     (0..len).for_each(|i| copy.memory.write(copy.byte(&[i]), input.get(&[i * apart])));
                     for &fold in FOLDS.iter().filter(|&&f| allowed(f, dtype)) {
-                        let extents = FoldExtents { outer: 1, len, inner: 1, apart };
+                        let extents = FoldExtents { outer: 1, len, inner: 1, step: apart };
                         let found = check(fold, &input, dtype, extents, &mut rng);
-                        let want = check(fold, &copy, dtype, FoldExtents { apart: 1, ..extents }, &mut rng);
+                        let want = check(fold, &copy, dtype, FoldExtents { step: 1, ..extents }, &mut rng);
                         assert_eq!(found, want, "{fold:?} of {dtype}, {extents:?}");
                     }
                 }
@@ -235,7 +235,7 @@ fn halves_with_gaps_are_left_alone() {
         let (src, dst) = (input.operand().ptr.as_ptr().cast_const(), result.operand().ptr.as_ptr());
         for (&isa, fold) in Isa::available().iter().flat_map(|isa| FOLDS.map(|fold| (isa, fold))) {
             for (len, apart) in [(1, 2), (7, 2), (2000, 2), (60, 64)] {
-                let extents = FoldExtents { outer: 1, len, inner: 1, apart };
+                let extents = FoldExtents { outer: 1, len, inner: 1, step: apart };
                 let tuning = tuning(isa, 1);
                 // SAFETY: there are as many elements, and room for any result.
                 let did = unsafe { fold_elements(fold, [dtype; 2], dst, (src, None), extents, &tuning) };
@@ -255,7 +255,7 @@ fn sums_of_products() {
             for (len, squares) in lengths.into_iter().flat_map(|len| [(len, false), (len, true)]) {
                 let [a, b] = [(); 2].map(|()| elements(fill, dtype, len, &mut rng));
                 let factors = if squares { &a } else { &b };
-                let extents = FoldExtents { outer: 1, len, inner: 1, apart: 1 };
+                let extents = FoldExtents { outer: 1, len, inner: 1, step: 1 };
                 check_program(Fold::Op(Op::Add), &program, &[&a, factors], extents, &mut rng);
             }
         }
@@ -268,7 +268,7 @@ fn sums_of_products() {
         (Fold::Op(Op::Add), Dtype::I64, 1),
         (Fold::Op(Op::Add), Dtype::F64, 2),
     ] {
-        let extents = FoldExtents { outer, len: 1, inner: 1, apart: 1 };
+        let extents = FoldExtents { outer, len: 1, inner: 1, step: 1 };
         // SAFETY: there are two elements and room for two results.
         let did = unsafe {
             fold_elements(fold, [dtype; 2], at.add(16), (at, Some(at)), extents, &tuning(Isa::best(), 1))

@@ -9,7 +9,7 @@ mod gathers;
 mod immediate;
 mod indices;
 mod maps;
-mod random;
+pub(super) mod random;
 mod reductions;
 mod rows;
 mod scans;
@@ -249,7 +249,7 @@ pub(super) fn indices(dims: &[usize]) -> Vec<SmallVec<[usize; 4]>> {
 /// Runs something whose forks four workers share.
 pub(super) fn shared<R>(work: impl FnOnce() -> R) -> R {
     static POOL: OnceLock<Workers> = OnceLock::new();
-    fork_join::within(POOL.get_or_init(|| Pool::start(4, None).unwrap()), 0, work)
+    fork_join::within(POOL.get_or_init(|| Pool::start(4, &[], false).unwrap()), 0, work)
 }
 
 pub(super) fn execute(plan: &LaunchPlan, isa: Isa, threads: usize, last_cache_bytes: usize) {

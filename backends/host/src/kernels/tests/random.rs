@@ -1,14 +1,25 @@
 //! Random programs over random layouts.
 
 use proptest::prelude::*;
-use stridewise_core::ops::evaluate;
-use stridewise_core::{Arg, Dtype, Family, Op, Program, ProgramBuilder};
+use stridewise_core::ops::{MAX_ARITY, evaluate};
+use stridewise_core::{Arg, Dtype, Family, MAX_STEPS, Op, Program, ProgramBuilder};
 
 use super::{Array, Rng, canonical, execute, indices, plan, rounds_freely, untouched, value};
 use crate::simd::Isa;
 
 /// A program of a few steps over up to three inputs and a constant, with one or two outputs.
-fn program(rng: &mut Rng) -> Program {
+pub(in super::super) fn program(rng: &mut Rng) -> Program {
+    any_program(rng, 7, &rounds_freely)
+}
+
+/// A program of up to 25 steps, of which some are functions that round freely.
+#[cfg(all(feature = "native", target_arch = "x86_64", unix))]
+pub(in super::super) fn long_program(rng: &mut Rng) -> Program {
+    any_program(rng, 25, &|op| matches!(op, Op::Pow | Op::Philox))
+}
+
+/// A program of steps up to a number, without some operations.
+fn any_program(rng: &mut Rng, most: usize, left_out: &dyn Fn(Op) -> bool) -> Program {
     let mut p = ProgramBuilder::new();
     let dtype = rng.pick(Dtype::ALL);
     let mut args: Vec<Arg> = (0..=rng.below(3))
@@ -19,7 +30,11 @@ fn program(rng: &mut Rng) -> Program {
         .collect();
     args.push(p.constant(value(dtype, rng)).unwrap());
     let given = args.len();
-    for _ in 0..1 + rng.below(7) {
+    for _ in 0..1 + rng.below(most) {
+        // An operation of three operands that are converted, and outputs that are copied.
+        if p.len() + MAX_ARITY + 3 > MAX_STEPS {
+            break;
+        }
         let op = rng.pick(Op::ALL);
         // The sign of a NaN that a step computes is the processor's affair: signs are asked of given values only.
         let choice = |signs: bool| if signs { given } else { args.len() };
@@ -31,7 +46,7 @@ fn program(rng: &mut Rng) -> Program {
             continue;
         }
         // Functions that round freely would make a comparison after them ambiguous.
-        if rounds_freely(op) {
+        if left_out(op) {
             continue;
         }
         let dtype = p.dtype(first).unwrap();
@@ -84,7 +99,7 @@ fn check(seed: u64, dims: &[usize], threads: usize, cache: usize) -> Result<(), 
 }
 
 /// A program over random layouts, run at every level, against the oracle.
-pub(super) fn compare(
+pub(in super::super) fn compare(
     program: &Program,
     rng: &mut Rng,
     dims: &[usize],

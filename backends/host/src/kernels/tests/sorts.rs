@@ -8,7 +8,8 @@ use stridewise_core::{Complex, Dtype, Family, IndexedAxis, Program, ProgramBuild
 use super::{Array, Rng, execute, indices, plan, untouched, value};
 use crate::simd::Isa;
 
-/// The order of two values, by its definition. NaNs, and complex numbers with one, are behind everything and equal.
+/// The order of two values, by its definition. NaNs are behind everything and equal, but for complex numbers: the imaginary part first
+/// that is NaN, then the real one, then both, each by the other part.
 pub(super) fn order(a: Scalar, b: Scalar, descending: bool) -> Ordering {
     let parts = |s: Scalar| match s {
         Scalar::C64(v) => (f64::from(v.re), f64::from(v.im)),
@@ -22,6 +23,15 @@ pub(super) fn order(a: Scalar, b: Scalar, descending: bool) -> Ordering {
         (Scalar::U64(x), Scalar::U64(y)) => x.cmp(&y),
         _ => match (nan(x), nan(y)) {
             (false, false) => x.partial_cmp(&y).unwrap(),
+            (true, true) => {
+                let class = |v: (f64, f64)| 2 * i32::from(v.0.is_nan()) + i32::from(v.1.is_nan());
+                let rest = |v: (f64, f64)| if v.0.is_nan() { v.1 } else { v.0 };
+                let classes = class(x).cmp(&class(y));
+                if classes.is_ne() {
+                    return classes;
+                }
+                rest(x).partial_cmp(&rest(y)).unwrap_or(Ordering::Equal)
+            }
             (x, y) => return x.cmp(&y),
         },
     };

@@ -36,6 +36,12 @@ fn rounds_away<V: FloatBits>(x: V, y: V, rest: V) -> V::Mask {
     !V::bits_equal(sign(x), sign(y)) & x.lit(0.0).less(rest)
 }
 
+/// A result whose NaN is one for all, as at the level without vectors: what the sign of one is, processors do not agree about.
+#[inline(always)]
+fn one_nan<V: FloatBits>(result: V) -> V {
+    V::select(result.equal(result), result, result.lit(f64::NAN))
+}
+
 /// The greatest integer not above the quotient; where integers have gaps, one next to it. Special values are those of
 /// the array API standard.
 #[inline(always)]
@@ -47,7 +53,7 @@ pub(in super::super) fn floor_divide<V: FloatBits>(x: V, y: V) -> V {
     let floor = V::select(away, whole + x.lit(1.0), whole);
     // By 0, or of an infinite number.
     let endless = quotient.equal(infinity);
-    let result = flip(V::select(endless, quotient, floor), V::bits_xor(sign(x), sign(y)));
+    let result = one_nan(flip(V::select(endless, quotient, floor), V::bits_xor(sign(x), sign(y))));
     if V::any(huge) {
         return V::from_array(&each(x.to_array(), y.to_array(), Row::floor_divide));
     }
@@ -59,7 +65,7 @@ pub(in super::super) fn floor_divide<V: FloatBits>(x: V, y: V) -> V {
 #[inline(always)]
 pub(in super::super) fn remainder<V: FloatBits>(x: V, y: V) -> V {
     let Division { rest, huge, .. } = divide(x.abs(), y.abs());
-    let result = flip(V::select(rounds_away(x, y, rest), y.abs() - rest, rest), sign(y));
+    let result = one_nan(flip(V::select(rounds_away(x, y, rest), y.abs() - rest, rest), sign(y)));
     if V::any(huge) {
         return V::from_array(&each(x.to_array(), y.to_array(), Row::remainder));
     }

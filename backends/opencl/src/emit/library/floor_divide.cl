@@ -2,6 +2,8 @@
    went. It is NaN by an infinite number, and where the quotient overflows. */
 static inline $T sw_floor_divide_$T(const $T x, const $T y)
 {
+    if (isnan(x) || isnan(y) || (x == 0 && y == 0) || (isinf(x) && isinf(y)))
+        return ($T)NAN;
     if (y == 0 || !isfinite(x))
         return sw_quotient_$T(x, y);
     const $T rest = sw_rest_$T(x, y);

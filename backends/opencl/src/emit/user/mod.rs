@@ -9,17 +9,20 @@
 //! others of its group agree on, and every loop ends for it that ends for them.
 
 mod access;
+mod jumps;
 mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use stridewise_core::kernel::{
-    AtomicOp, Class, Coordinate, Expression, Fence, Form, Kernel, Level, Memory, MemoryOrder, MemoryScope,
-    Object, Parameter, Statement, StatementKind, Value, Variable,
+    AtomicOp, Coordinate, Expression, Fence, Form, Kernel, Level, Memory, MemoryOrder, MemoryScope, Object,
+    Parameter, Part, Statement, StatementKind, Value, Variable,
 };
 use stridewise_core::ops::MAX_ARITY;
 use stridewise_core::{Dtype, DtypeKind, Op, Scalar};
+
+use jumps::Facts;
 
 use super::library::{self, Helper};
 use super::literal::literal;
@@ -103,7 +106,7 @@ pub(crate) fn scratch_bytes(form: &Form) -> usize {
 ///
 /// Its parameters are the extents of the index space (`extents`); for each parameter of the form in order, of an array the
 /// memory, if it has elements, and the layout (`layout`, extents and then strides), of local memory the same, of a scalar the
-/// value; and local memory for collectives, if there are any.
+/// value; what items report of assertions (`report`), if there are any; and local memory for collectives, if there are any.
 pub(crate) fn text(kernel: &Kernel, target: &Target, variant: &Variant) -> String {
     let writer = Writer::new(target);
     let mut emitter = Emitter {
@@ -116,10 +119,22 @@ pub(crate) fn text(kernel: &Kernel, target: &Target, variant: &Variant) -> Strin
         helpers: BTreeSet::new(),
         frames: Vec::new(),
         guarded: !variant.partial,
+        guards: vec![false],
+        open: Vec::new(),
+        facts: jumps::facts(kernel),
+        count: 0,
         names: 0,
+        assertions: 0,
     };
     let parameters = emitter.start(target);
-    emitter.block(&kernel.form().body);
+    for part in kernel.form().walk() {
+        match part {
+            Part::Statement { statement, .. } => emitter.statement(statement),
+            Part::Enter(statement, number) => emitter.enter(statement, number),
+            Part::Leave(statement, number) => emitter.leave_block(statement, number),
+        }
+    }
+    emitter.end_guard();
     let Emitter { functions, mut helpers, .. } = emitter;
     let (body, called) = writer.finish();
     helpers.extend(called);
@@ -180,6 +195,13 @@ struct Frame {
     left: bool,
 }
 
+/// A statement with blocks that is open.
+struct Open {
+    facts: Facts,
+    /// It is for items that the launch has alone, and the text says so.
+    guard: bool,
+}
+
 struct Emitter<'a, 'w> {
     kernel: &'a Kernel,
     form: &'a Form,
@@ -193,8 +215,17 @@ struct Emitter<'a, 'w> {
     frames: Vec<Frame>,
     /// Only items that the launch has come here.
     guarded: bool,
+    /// Of each open block whether the rest of it is for such items alone, and the text says so.
+    guards: Vec<bool>,
+    /// Statements with blocks that are open.
+    open: Vec<Open>,
+    /// What is known of statements, by their number in the text, and the number of the next one.
+    facts: Vec<Facts>,
+    count: usize,
     /// Loops and calls so far.
     names: usize,
+    /// Assertions so far.
+    assertions: usize,
 }
 
 impl<'w> Emitter<'_, 'w> {
@@ -255,6 +286,9 @@ impl<'w> Emitter<'_, 'w> {
                 }
             }
         }
+        if self.kernel.asserts() {
+            parameters.memory("long", "report");
+        }
         if scratch_bytes(form) > 0 {
             parameters.local("ulong2", "scratch");
         }
@@ -272,6 +306,10 @@ impl<'w> Emitter<'_, 'w> {
             }
         }
         if self.variant.partial {
+            for axis in 0..form.dims {
+                let (group, size) = (self.id("group", axis), self.size("local_size", axis));
+                self.raw(format!("    const long g{axis} = min({size}, space.e{axis} - {group} * {size});"));
+            }
             let inside = |axis| format!("({} < space.e{axis})", self.id("global", axis));
             let here: Vec<String> = (0..form.dims).map(inside).collect();
             if form.body.iter().any(|statement| statement.kind.has_barrier()) {
@@ -293,32 +331,107 @@ impl<'w> Emitter<'_, 'w> {
         format!("(long)get_{level}_id({})", self.form.dims - 1 - axis)
     }
 
+    /// Items along an axis that the group has: in the last one, which the space is rounded up for, there may be fewer.
+    fn items(&self, axis: usize) -> String {
+        if self.variant.partial { format!("g{axis}") } else { self.size("local_size", axis) }
+    }
+
     fn size(&self, function: &str, axis: usize) -> String {
         format!("(long)get_{function}({})", self.form.dims - 1 - axis)
     }
 
-    fn block(&mut self, block: &[Statement]) {
-        for (position, statement) in block.iter().enumerate() {
-            self.statement(statement);
-            if !self.guarded && self.escapes(std::slice::from_ref(statement), false, (true, true)) {
-                return self.guarded(|this| this.block(&block[position + 1..]));
+    /// What follows in the innermost block is for items alone that the launch has.
+    fn guard(&mut self) -> bool {
+        let begins = !self.guarded;
+        if begins {
+            self.raw("    if (here) {");
+            self.guarded = true;
+        }
+        begins
+    }
+
+    /// Ends what was begun so in a block that ends.
+    fn end_guard(&mut self) {
+        if self.guards.pop() == Some(true) {
+            self.raw("    }");
+            self.guarded = false;
+        }
+    }
+
+    /// Behind a statement: who has left in it is not here any more, so that the rest of the block is for others.
+    fn behind(&mut self, facts: Facts) {
+        if facts.escapes && self.guard() {
+            self.guards.last_mut().into_iter().for_each(|guard| *guard = true);
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        let facts = self.facts[self.count];
+        self.count += 1;
+        if statement.kind.block_count() == 0 {
+            self.simple(statement);
+            return self.behind(facts);
+        }
+        // Items that do not agree on what they do are those that the launch has.
+        let apart = match &statement.kind {
+            StatementKind::If { condition, .. } => self.is_apart(&[*condition]),
+            _ => facts.leaves_apart,
+        };
+        let guard = apart && !facts.meets && self.guard();
+        self.open.push(Open { facts, guard });
+        match &statement.kind {
+            StatementKind::If { condition, .. } => {
+                self.raw(format!("    if ({}) {{", self.text_of(*condition)));
+            }
+            StatementKind::While { .. } => {
+                self.frames.push(Frame { call: None, left: false });
+                self.raw("    for (;;) {");
+            }
+            StatementKind::For { counter, start, end, step, .. } => {
+                self.frames.push(Frame { call: None, left: false });
+                self.begin_count(*counter, [*start, *end, *step]);
+            }
+            _ => {
+                let number = self.number();
+                self.raw(format!("    int left{number} = 0;\n    do {{"));
+                self.frames.push(Frame { call: Some(number), left: false });
             }
         }
     }
 
-    /// A block that only items that the launch has come to.
-    fn guarded(&mut self, fill: impl FnOnce(&mut Self)) {
-        if self.guarded {
-            return fill(self);
+    fn enter(&mut self, statement: &Statement, number: usize) {
+        if let (StatementKind::If { otherwise, .. }, 1) = (&statement.kind, number)
+            && !otherwise.is_empty()
+        {
+            self.raw("    } else {");
         }
-        self.raw("    if (here) {");
-        self.guarded = true;
-        fill(self);
-        self.guarded = false;
-        self.raw("    }");
+        self.guards.push(false);
     }
 
-    fn statement(&mut self, statement: &Statement) {
+    fn leave_block(&mut self, statement: &Statement, number: usize) {
+        self.end_guard();
+        match &statement.kind {
+            StatementKind::While { condition, .. } if number == 0 => {
+                return self.raw(format!("    if (!{})\n        break;", self.text_of(*condition)));
+            }
+            StatementKind::If { .. } if number == 0 => return,
+            StatementKind::If { .. } => self.raw("    }"),
+            StatementKind::Call { .. } => {
+                self.frames.pop();
+                self.raw("    } while (0);");
+            }
+            _ => self.end_loop(),
+        }
+        let Some(Open { facts, guard }) = self.open.pop() else { return };
+        if guard {
+            self.raw("    }");
+            self.guarded = false;
+        }
+        self.behind(facts);
+    }
+
+    /// A statement without blocks.
+    fn simple(&mut self, statement: &Statement) {
         match &statement.kind {
             StatementKind::Let { value, expression } => {
                 let token = self.expression(*value, expression);
@@ -329,47 +442,29 @@ impl<'w> Emitter<'_, 'w> {
             }
             StatementKind::Store { object, indices, value } => self.store(*object, indices, *value),
             StatementKind::Atomic(atomic) => self.atomic(atomic),
-            StatementKind::Fence { order, .. } => {
-                if *order != MemoryOrder::Relaxed {
-                    self.raw(MEM_FENCE);
-                }
-            }
+            StatementKind::Fence { order: MemoryOrder::Relaxed, .. } => {}
+            StatementKind::Fence { .. } => self.raw(MEM_FENCE),
             StatementKind::Barrier(fence) => self.barrier(*fence),
-            StatementKind::If { condition, then, otherwise } => {
-                let apart = self.is_apart(&[*condition]) && !statement.kind.has_barrier();
-                let condition = self.text_of(*condition);
-                let branch = |this: &mut Self| {
-                    this.raw(format!("    if ({condition}) {{"));
-                    this.block(then);
-                    if !otherwise.is_empty() {
-                        this.raw("    } else {");
-                        this.block(otherwise);
-                    }
-                    this.raw("    }");
-                };
-                if apart { self.guarded(branch) } else { branch(self) }
-            }
-            StatementKind::While { .. } | StatementKind::For { .. } => {
-                if !statement.kind.has_barrier() && self.leaves_apart(&statement.kind) {
-                    self.guarded(|this| this.repeated(&statement.kind));
-                } else {
-                    self.repeated(&statement.kind);
-                }
-            }
             StatementKind::Break => self.raw("    break;"),
             StatementKind::Continue => self.raw("    continue;"),
             StatementKind::Return => self.leave(),
-            StatementKind::Call { body, .. } => {
-                let number = self.number();
-                self.raw(format!("    int left{number} = 0;\n    do {{"));
-                self.frames.push(Frame { call: Some(number), left: false });
-                self.block(body);
-                self.frames.pop();
-                self.raw("    } while (0);");
-            }
-            // For checked mode, which is not here.
-            StatementKind::Assert { .. } => {}
+            StatementKind::Assert { condition, .. } => self.assertion(*condition),
+            _ => {}
         }
+    }
+
+    /// Reports the first item for which a condition is false, and the number of the assertion.
+    fn assertion(&mut self, condition: Value) {
+        self.assertions += 1;
+        let number = self.assertions;
+        let here = if self.guarded { "" } else { "here && " };
+        let first = format!("atomic_cmpxchg((volatile global int *)report, 0, {number}) == 0");
+        self.raw(format!("    if ({here}!{} && {first}) {{", self.text_of(condition)));
+        for axis in 0..self.form.dims {
+            let place = 4 - self.form.dims + axis;
+            self.raw(format!("        report[{place}] = {};", self.id("global", axis)));
+        }
+        self.raw("    }");
     }
 
     /// Leaves the innermost call, or the kernel.
@@ -385,40 +480,29 @@ impl<'w> Emitter<'_, 'w> {
         self.raw("    break;");
     }
 
-    fn repeated(&mut self, kind: &StatementKind) {
-        self.frames.push(Frame { call: None, left: false });
-        match kind {
-            StatementKind::While { head, condition, body } => {
-                self.raw("    for (;;) {");
-                self.block(head);
-                self.raw(format!("    if (!{})\n        break;", self.text_of(*condition)));
-                self.block(body);
-            }
-            StatementKind::For { counter, start, end, step, body } => {
-                let dtype = self.form.dtype(*counter);
-                let [start, end, step] = [*start, *end, *step].map(|bound| self.text_of(bound));
-                let (number, ty) = (self.number(), c_type(dtype));
-                let one = [Scalar::I64(1), Scalar::U64(1)].map(|one| literal(&one.cast(dtype)));
-                if one.contains(&step) {
-                    self.raw(format!(
-                        "    for ({ty} k{number} = {start}; k{number} < {end}; k{number}++) {{"
-                    ));
-                } else {
-                    let wide = if dtype == Dtype::U64 { "ulong" } else { "long" };
-                    let rounds = format!("sw_rounds_{wide}({start}, {end}, {step})");
-                    self.raw(format!("    const ulong n{number} = {rounds};"));
-                    self.raw(format!("    for (ulong r{number} = 0; r{number} < n{number}; r{number}++) {{"));
-                    self.raw(format!(
-                        "    const {ty} k{number} = ({ty})((ulong)({wide}){start} + r{number} * (ulong)({wide}){step});"
-                    ));
-                }
-                // The loop's own must not be what the value is: nothing changes that.
-                let token = self.named(format!("k{number}"), dtype);
-                self.define(*counter, token);
-                self.block(body);
-            }
-            _ => {}
+    /// Begins a loop that counts.
+    fn begin_count(&mut self, counter: Value, bounds: [Value; 3]) {
+        let dtype = self.form.dtype(counter);
+        let [start, end, step] = bounds.map(|bound| self.text_of(bound));
+        let (number, ty) = (self.number(), c_type(dtype));
+        let one = [Scalar::I64(1), Scalar::U64(1)].map(|one| literal(&one.cast(dtype)));
+        if one.contains(&step) {
+            self.raw(format!("    for ({ty} k{number} = {start}; k{number} < {end}; k{number}++) {{"));
+        } else {
+            let wide = if dtype == Dtype::U64 { "ulong" } else { "long" };
+            let rounds = format!("sw_rounds_{wide}({start}, {end}, {step})");
+            self.raw(format!("    const ulong n{number} = {rounds};"));
+            self.raw(format!("    for (ulong r{number} = 0; r{number} < n{number}; r{number}++) {{"));
+            self.raw(format!(
+                "    const {ty} k{number} = ({ty})((ulong)({wide}){start} + r{number} * (ulong)({wide}){step});"
+            ));
         }
+        // The loop's own must not be what the value is: nothing changes that.
+        let token = self.named(format!("k{number}"), dtype);
+        self.define(counter, token);
+    }
+
+    fn end_loop(&mut self) {
         self.raw("    }");
         // By whom this one was entered comes next, up to the call that is left.
         if let Some(Frame { left: true, .. }) = self.frames.pop() {
@@ -439,36 +523,7 @@ impl<'w> Emitter<'_, 'w> {
 
     /// Whether items of a group may differ in some of these values.
     fn is_apart(&self, values: &[Value]) -> bool {
-        values.iter().any(|&value| self.kernel.class(value) != Class::Uniform)
-    }
-
-    /// Whether items of a group may leave a loop after different numbers of rounds, or by jumps that not all take.
-    fn leaves_apart(&self, kind: &StatementKind) -> bool {
-        let bounds: &[Value] = match kind {
-            StatementKind::While { condition, .. } => &[*condition],
-            StatementKind::For { start, end, step, .. } => &[*start, *end, *step],
-            _ => return false,
-        };
-        self.is_apart(bounds) || kind.blocks().any(|block| self.escapes(block, false, (true, true)))
-    }
-
-    /// Whether there is a jump that not all items of a group may take, out of some statements: by a `break` or `continue`, or
-    /// by a `return`, if these lead out. What stands behind has no barrier, and what it sets differs between items where they
-    /// come together again.
-    fn escapes(&self, block: &[Statement], apart: bool, (rounds, returns): (bool, bool)) -> bool {
-        block.iter().any(|statement| match &statement.kind {
-            StatementKind::Break | StatementKind::Continue => apart && rounds,
-            StatementKind::Return => apart && returns,
-            StatementKind::If { condition, .. } => {
-                let apart = apart || self.is_apart(&[*condition]);
-                statement.kind.blocks().any(|block| self.escapes(block, apart, (rounds, returns)))
-            }
-            kind @ (StatementKind::While { .. } | StatementKind::For { .. }) => {
-                (apart || self.leaves_apart(kind))
-                    && kind.blocks().any(|block| self.escapes(block, true, (false, returns)))
-            }
-            _ => false,
-        })
+        jumps::is_apart(self.kernel, values)
     }
 
     fn expression(&mut self, value: Value, expression: &Expression) -> Token<'w> {
@@ -521,7 +576,7 @@ impl<'w> Emitter<'_, 'w> {
         let range = |axis: usize| match level {
             // What the launch has, not what it was rounded up to.
             Level::Global => format!("space.e{axis}"),
-            Level::Local => self.size("local_size", axis),
+            Level::Local => self.items(axis),
             Level::Group => self.size("num_groups", axis),
         };
         match coordinate {

@@ -21,17 +21,10 @@ impl<'w> Emitter<'_, 'w> {
             return;
         }
         let dims = self.form.dims;
-        for axis in 0..dims {
-            let (group, size) = (self.id("group", axis), self.size("local_size", axis));
-            self.raw(match self.variant.partial {
-                true => format!("    const long g{axis} = min({size}, space.e{axis} - {group} * {size});"),
-                false => format!("    const long g{axis} = {size};"),
-            });
-        }
         let position = (1..dims).fold(self.id("local", 0), |number, axis| {
-            format!("({number}) * g{axis} + {}", self.id("local", axis))
+            format!("({number}) * {} + {}", self.items(axis), self.id("local", axis))
         });
-        let count: Vec<String> = (0..dims).map(|axis| format!("g{axis}")).collect();
+        let count: Vec<String> = (0..dims).map(|axis| self.items(axis)).collect();
         self.raw(format!("    const int place = (int)({position});"));
         self.raw(format!("    const int count = (int)({});", count.join(" * ")));
     }
@@ -98,28 +91,8 @@ impl<'w> Emitter<'_, 'w> {
         ));
     }
 
-    /// The position of the item of a local linear id, or of the nearest one before it.
+    /// The position of the item of a local linear id, or of the nearest one.
     fn nearest(&self, from: Value) -> String {
-        let dims = self.form.dims;
-        let sizes: Vec<String> = (0..dims).map(|axis| self.size("local_size", axis)).collect();
-        let from =
-            self.line(Dtype::I64, &format!("clamp({}, 0L, {} - 1L)", self.long(from), sizes.join(" * ")));
-        if !self.variant.partial {
-            return from.text();
-        }
-        // Its id, whose first number beyond the end stands for all behind it.
-        let mut position = "0L".to_owned();
-        let mut beyond = "0".to_owned();
-        for axis in 0..dims {
-            let inner = sizes[axis + 1..].join(" * ");
-            let quotient =
-                if inner.is_empty() { from.text() } else { format!("{} / ({inner})", from.text()) };
-            let id = self.line(Dtype::I64, &format!("{quotient} % {}", sizes[axis])).text();
-            let last = format!("g{axis} - 1L");
-            let kept = self.line(Dtype::I64, &format!("{beyond} ? {last} : min({id}, {last})")).text();
-            beyond = format!("({beyond} | ({id} > {last}))");
-            position = format!("(({position}) * g{axis} + {kept})");
-        }
-        position
+        self.line(Dtype::I64, &format!("clamp({}, 0L, (long)count - 1L)", self.long(from))).text()
     }
 }

@@ -5,10 +5,10 @@ import ast
 import operator
 
 from .. import _native
-from . import functions
+from . import functions, given
 from .things import (
-    COMPLEX, FIRM, FLOAT, INTEGER, KINDS, NUMBER, Array, Method, Number, Place, Shape, about,
-    dtype_name, integer, is_scalar, number_kind,
+    COMPLEX, FIRM, FLOAT, INTEGER, KINDS, NUMBER, Array, Given, Method, Number, Place, Shape, about,
+    dtype_name, integer, is_scalar, named_dtype, number_kind,
 )  # fmt: skip
 
 #: Operators: the engine's operation, and what they do with numbers that are known.
@@ -42,8 +42,27 @@ UNARY = {
 COMPARISONS = {name for name, _ in COMPARE.values()}
 #: What to do where an item is taken for something else.
 ITEM = "the first parameter is the item where a launch has an argument less than there are parameters: was one forgotten?"
-#: Bits of a result that is computed when the kernel is made, at most.
-BITS = 1 << 10
+#: The least and the largest integer of a dtype.
+LIMITS = {
+    f"{sign}int{bits}": (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    for sign in ("", "u")
+    for bits in (8, 16, 32, 64)
+}
+
+
+class Exactly:
+    """A known number in a recipe: equal to one of the same type alone, as True, 1 and 1.0 are one key."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, Exactly) and type(self.value) is type(other.value) and repr(self.value) == repr(other.value)
+
+    def __hash__(self):
+        return hash(repr(self.value))
 
 
 class Expressions:
@@ -104,9 +123,74 @@ class Expressions:
 
     def converted(self, number, dtype):
         """A number as an operand of a dtype; literals are left, as they take it from what they stand beside."""
+        if isinstance(number, Given):
+            return self.assigned(number, dtype)
         if not isinstance(number, Number):
             return number
         return number.value if number.dtype == dtype else self.builder.cast(number.value, dtype)
+
+    def assigned(self, number, dtype):
+        """A number as the builder assigns it to something of a dtype: one that is given has to fit it, as a literal has."""
+        if not isinstance(number, Given):
+            return self.operand(number)
+        if dtype in LIMITS:
+            if isinstance(number.now, complex) or not given.fits(number.now, *LIMITS[dtype]):
+                return number.now
+            if not isinstance(number.now, bool):
+                self.guard(number, *LIMITS[dtype])
+        value = number.value
+        return value if value.dtype == dtype or isinstance(number.now, complex) else self.builder.cast(value, dtype)
+
+    # Numbers that the launch gives.
+
+    def parameter(self, number):
+        """The parameter that a number is which the launch gives."""
+        known = self.parameters.get(number.recipe)
+        if known is None:
+            kind = given.kind(number.now)
+            if kind is None:
+                self.fail(self.here, "limit", f"{about(number.now)}, an integer of more than 64 bits", "compute in floats")
+            dtype = kind if isinstance(kind, str) else self.defaults[kind]
+            known = self.parameters[number.recipe] = self.builder.scalar(f"computed{len(self.derived)}", dtype)
+            self.derived.append((number.recipe, kind))
+        return known
+
+    def guard(self, number, low, high):
+        """The kernel is for launches in which a number that they give is in a range; None is no bound."""
+        if isinstance(number.recipe, int):
+            low = None if low is not None and low <= -(2**127) else low
+            self.guards.append((number.recipe, low, high))
+        else:
+            self.tests.append((number.recipe, lambda found: given.fits(found, low, high)))
+
+    def guard_sign(self, number, positive=False):
+        """The same for numbers of its sign; where 0 is none, it is no such number. Whether it is negative."""
+        negative = number.now < 0
+        self.guard(number, *((None, -1) if negative else (int(positive), None)))
+        return negative
+
+    def settled(self, thing):
+        """A number that the launch gives as it is, and the kernel is for launches that give the same; other things as they are."""
+        if not isinstance(thing, Given):
+            return thing
+        if isinstance(thing.now, int):
+            self.guard(thing, thing.now, thing.now)
+        else:
+            now = thing.now
+            self.tests.append((thing.recipe, lambda found: found == now))
+        return thing.now
+
+    def folded(self, node, function, *things):
+        """What a function of Python's comes to of numbers that are known or that the launch gives; None of others."""
+        if self.all_known(*things):
+            return self.known(node, function, *things)
+        if not all(isinstance(thing, Given) or number_kind(thing) is not None for thing in things):
+            return None
+        now = self.known(node, function, *(thing.now if isinstance(thing, Given) else thing for thing in things))
+        if number_kind(now) is None:
+            return None
+        recipes = (thing.recipe if isinstance(thing, Given) else (None, Exactly(thing)) for thing in things)
+        return Given(self, (function, *recipes), now)
 
     def firm(self, number, dtype):
         """A number as a value of a dtype."""
@@ -140,36 +224,59 @@ class Expressions:
 
     def known(self, node, function, *numbers):
         """What numbers that are known come to."""
-        if function in (operator.pow, operator.lshift) and all(isinstance(number, int) for number in numbers):
-            if abs(numbers[1]) * max(abs(numbers[0]), 2).bit_length() > BITS:
-                self.fail(node, "limit", f"a number of more than {BITS} bits", "compute it in the kernel, in floats")
         try:
-            return function(*numbers)
-        except (ArithmeticError, ValueError, TypeError) as error:
+            return given.apply(function, *numbers)
+        except given.TooLarge as error:
+            self.fail(node, "limit", str(error), "compute it in the kernel, in floats")
+        except given.ERRORS as error:
             self.fail(node, "types", f"{type(error).__name__}: {error}", "see the numbers that are put together here")
 
     def all_known(self, *things):
         return all(number_kind(thing) is not None for thing in things)
 
     def binary_expression(self, node):
-        return self.binary(node, type(node.op), self.expression(node.left), self.expression(node.right))
+        # Sums of many terms lean to the left: they are read in a loop, from the innermost on.
+        outer = [node]
+        while isinstance(outer[-1].left, ast.BinOp):
+            outer.append(outer[-1].left)
+        result = self.expression(outer[-1].left)
+        for one in reversed(outer):
+            result = self.binary(one, type(one.op), result, self.expression(one.right))
+        return result
 
     def binary(self, node, operator_, x, y):
         """An operator on two things."""
         if operator_ not in BINARY:
             self.fail(node, "structure", "a product of matrices in a kernel", "write the loop over products")
         op, function = BINARY[operator_]
-        if self.all_known(x, y) or isinstance(x, tuple) and isinstance(y, (tuple, int)):
+        if isinstance(x, tuple) and isinstance(y, (tuple, int)):
             return self.known(node, function, x, y)
+        found = self.folded(node, function, x, y)
+        if found is not None:
+            return found
         x, y = self.number(x, node, f"an operand of `{op}`"), self.number(y, node, f"an operand of `{op}`")
-        if op == "pow" and number_kind(y) is not None:
-            if isinstance(y, int) and y == 2:
-                return self.apply(node, "square", x)
-            if isinstance(y, int) and y < 0:
-                y = float(y)
-            elif y == 0.5:
-                return self.apply(node, "sqrt", x)
+        if op == "pow":
+            return self.power(node, x, y)
         return self.apply(node, op, x, y)
+
+    def power(self, node, x, y):
+        """A power. What it comes to depends on an exponent that is known: negative ones of integers make floats."""
+        exponent = y.now if isinstance(y, Given) else y
+        if isinstance(exponent, int) and not isinstance(exponent, bool):
+            if isinstance(y, Given):
+                low, high = (None, -1) if exponent < 0 else (0, 1) if exponent < 2 else (2, 2) if exponent == 2 else (3, None)
+                self.guard(y, low, high)
+            if exponent == 2:
+                return self.apply(node, "square", x)
+            if exponent < 0:
+                y = self.folded(node, float, y)
+        elif isinstance(exponent, float):
+            if isinstance(y, Given):
+                is_root = exponent == 0.5
+                self.tests.append((y.recipe, lambda found: (found == 0.5) == is_root))
+            if exponent == 0.5:
+                return self.apply(node, "sqrt", x)
+        return self.apply(node, "pow", x, y)
 
     def unary(self, node):
         if isinstance(node.op, ast.Not):
@@ -177,12 +284,15 @@ class Expressions:
             return not condition if isinstance(condition, bool) else self.apply(node, "logical_not", condition)
         op, function = UNARY[type(node.op)]
         thing = self.expression(node.operand)
-        return self.known(node, function, thing) if self.all_known(thing) else self.apply(node, op, thing)
+        found = self.folded(node, function, thing)
+        return self.apply(node, op, thing) if found is None else found
 
     # Conditions.
 
     def condition(self, node):
         """An expression as a condition: True, False, or a number of dtype bool."""
+        if isinstance(node, ast.BoolOp):
+            return self.conditions(node)
         return self.truth(self.expression(node), node)
 
     def truth(self, thing, node):
@@ -220,8 +330,53 @@ class Expressions:
         return self.get_variable(key)
 
     def bool_expression(self, node):
-        op = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
-        return self.combined(node, op, [lambda one=one: self.condition(one) for one in node.values], node.values)
+        """One of the values, as Python has it: the first that decides, or the last one."""
+        is_or = isinstance(node.op, ast.Or)
+        result = self.element_value(self.expression(node.values[0]), node.values[0])
+        for one in node.values[1:]:
+            condition = self.truth(result, one)
+            if isinstance(condition, bool):
+                if condition == is_or:
+                    return result
+                result = self.element_value(self.expression(one), one)
+            elif self.is_plain(one):
+                other = self.expression(one)
+                if self.is_truth(result) and self.is_truth(other):
+                    result = self.apply(node, "logical_or" if is_or else "logical_and", result, other)
+                elif self.is_number(other):
+                    result = self.apply(node, "where", condition, *((result, other) if is_or else (other, result)))
+                else:
+                    self.fail(one, "types", f"{about(other)} beside a number", "`and` and `or` choose between numbers")
+            else:
+                first, rest = result, lambda: self.expression(one)
+                keep = lambda: first
+                result = self.chosen(one, condition, *((keep, rest) if is_or else (rest, keep)))
+        return result
+
+    def is_truth(self, thing):
+        """Whether it is True, False, or a number of dtype bool."""
+        return isinstance(thing, bool) or isinstance(thing, Number) and thing.dtype == "bool"
+
+    def conditions(self, node):
+        """`and` and `or` as a condition, each part of which is computed only where those before it do not say the result."""
+        decides = isinstance(node.op, ast.Or)
+        result = self.condition(node.values[0])
+        for one in node.values[1:]:
+            if isinstance(result, bool):
+                if result == decides:
+                    return result
+                result = self.condition(one)
+            elif self.is_plain(one):
+                other = self.condition(one)
+                if not isinstance(other, bool):
+                    result = self.apply(node, "logical_or" if decides else "logical_and", result, other)
+                elif other == decides:
+                    result = other
+            else:
+                first, rest = result, lambda: self.condition(one)
+                keep = lambda: first
+                result = self.chosen(one, first, *((keep, rest) if decides else (rest, keep)))
+        return result
 
     def combined(self, node, op, conditions, nodes):
         """Conditions, each of which is computed only where those before it do not say the result."""
@@ -293,12 +448,15 @@ class Expressions:
             return self.truth(thing, node)
         if dtype in (int, float, complex):
             kind = {int: INTEGER, float: FLOAT, complex: COMPLEX}[dtype]
-            if self.all_known(thing):
-                return self.known(node, dtype, thing)
+            if isinstance(thing, Given) and type(thing.now) is dtype:
+                return thing
+            found = self.folded(node, dtype, thing)
+            if found is not None:
+                return found
             number = self.number(thing, node, f"what `{dtype.__name__}` converts")
             self.at(node)
             return Number(self.builder.cast(self.operand(number), self.defaults[kind]), NUMBER)
-        name = dtype_name(dtype)
+        name = named_dtype(dtype)
         if name is None:
             self.fail(node, "types", f"{about(dtype)} is no dtype", "give one such as stridewise.float32")
         number = self.number(thing, node, f"what `{name}` converts")
@@ -313,11 +471,14 @@ class Expressions:
             return None if thing.is_element and not thing.ndim else thing
         if isinstance(thing, (tuple, list)) and thing and all(number_kind(one) is not None for one in thing):
             dtype, shape, elements = self.defaults[max(map(number_kind, thing))], (len(thing),), list(thing)
+            if dtype == "int64" and max(elements) >= 2**63 and min(elements) >= 0:
+                dtype = "uint64"
         elif isinstance(thing, _native.usm_ndarray) or hasattr(thing, "__array_interface__"):
             name, shape = dtype_name(thing.dtype), tuple(thing.shape)
             if name is None or not shape:
                 return None
-            dtype, elements = name, _native.reshape(_native.asarray(thing), (-1,)).tolist() if thing.size else []
+            read = lambda: _native.reshape(_native.asarray(thing), (-1,)).tolist() if thing.size else []
+            dtype, elements = name, self.once(thing, "elements", read, self.frame.source)
         else:
             return None
         known = self.constants.get(id(thing))
@@ -342,6 +503,11 @@ class Expressions:
                 return thing[index]
             except (LookupError, TypeError) as error:
                 self.fail(node, "index-count", f"{type(error).__name__}: {error}", "see what is indexed")
+        if isinstance(thing, (tuple, list)) and isinstance(index, Given) and isinstance(index.now, int):
+            # Numbers around the kernel, of which an argument names one as a literal would.
+            if not -len(thing) <= index.now < len(thing):
+                self.fail(node, "index-count", f"index {index.now} of {len(thing)} numbers", "see what is indexed")
+            self.guard(index, -len(thing), len(thing) - 1)
         array = self.array(thing, node.value)
         if array is None:
             help = ITEM if isinstance(thing, Place) else "index arrays"
@@ -368,10 +534,16 @@ class Expressions:
                 )
             if isinstance(one, Number) and one.dtype == "bool":
                 one = Number(self.builder.cast(one.value, "int64"), NUMBER)
-            if number_kind(one) is not None and one < 0:
+            if isinstance(one, Given):
+                negative = self.guard_sign(one)
+            else:
+                negative = number_kind(one) is not None and one < 0
+            if negative:
                 # From the end, as Python counts.
                 self.at(node)
-                one = self.apply(node, "add", Number(self.builder.extent(array.object, len(indices)), NUMBER), int(one))
+                if not isinstance(one, Given):
+                    one = int(one)
+                one = self.apply(node, "add", Number(self.builder.extent(array.object, len(indices)), NUMBER), one)
             indices.append(self.operand(one) if not isinstance(one, bool) else int(one))
         return Array(array.object, array.name, array.dtype, array.ndim, tuple(indices), array.shape)
 
@@ -395,7 +567,7 @@ class Expressions:
 
     def axis(self, thing, node, ndim):
         """An axis that is known, counted from either end."""
-        thing = integer(thing)
+        thing = integer(self.settled(thing))
         if not isinstance(thing, int) or not -ndim <= thing < ndim:
             self.fail(node, "index-count", f"axis {about(thing)} of {ndim} dimensions", "name an axis by a number that is known")
         return thing % ndim
@@ -443,7 +615,7 @@ class Expressions:
             if found is not None:
                 return found
             if not isinstance(thing, (Place, Method)) and hasattr(thing, name):
-                return getattr(thing, name)
+                return self.once(thing, name, lambda: getattr(thing, name), self.frame.source)
         help = "arrays have shape, ndim, size and dtype" if isinstance(thing, Array) else "see what it is"
         if isinstance(thing, Place):
             help = f"it has {', '.join(functions.members(thing))}"

@@ -8,7 +8,7 @@ import operator
 from .. import _native, dppy, kernel_api
 from .launcher import DeviceFunction, Kernel
 from .things import (
-    COMPLEX, FIRM, FLOAT, INTEGER, NUMBER, Array, Atomic, Method, Number, Place, about, dtype_name, integer,
+    COMPLEX, FIRM, FLOAT, INTEGER, NUMBER, Array, Atomic, Method, Number, Place, about, dtype_name, integer, named_dtype,
 )  # fmt: skip
 
 #: Operations of the engine: name, how many operands, whether integers become floats first, whether they take booleans.
@@ -79,7 +79,7 @@ def _index(reader, node, level, axis, of_range):
         return all_ if reader.dims > 1 else all_[0]
     axis = reader.axis(axis, node, reader.dims)
     reader.at(node)
-    return Number(reader.builder.index(level, axis, of_range), NUMBER)
+    return Number(reader.builder.index(level, axis, of_range), NUMBER, of_range)
 
 
 def _id(level, of_range=False):
@@ -157,7 +157,7 @@ def attribute(reader, node, thing, name):
 
 def _shape(reader, node, shape):
     """Extents that are known."""
-    extents = [integer(extent) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+    extents = [integer(reader.settled(extent)) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     if not extents or not all(isinstance(extent, int) and extent > 0 for extent in extents):
         reader.fail(
             node, "types", f"an array of the shape {about(shape)}", "extents are positive integers that are known, not computed"
@@ -170,7 +170,7 @@ def _memory(kind):
         shape, name = _shape(reader, node, shape), reader.naming or kind
         named = {int: reader.defaults[INTEGER], float: reader.defaults[FLOAT], bool: "bool", complex: reader.defaults[COMPLEX]}
         found = named.get(dtype) if isinstance(dtype, type) else None
-        found = found or dtype_name(dtype)
+        found = found or named_dtype(dtype)
         if found is None:
             reader.fail(node, "types", f"{about(dtype)} is no dtype", "give one such as stridewise.float32")
         reader.at(node)
@@ -273,9 +273,10 @@ def _atomic_ref(reader, node, ref, index, memory_order, memory_scope, address_sp
 
 def _atomic(op):
     def atomic(reader, node, ref, val=None):
-        operand = None if op == "load" else reader.operand(reader.number(val, node, "what an atomic access gives"))
+        number = None if op == "load" else reader.number(val, node, "what an atomic access gives")
         reader.at(node)
         array = ref.array
+        operand = None if number is None else reader.assigned(number, array.dtype)
         value = reader.builder.atomic(op, array.object, array.indices, operand, ref.order, ref.scope)
         return None if value is None else Number(value, FIRM)
 
@@ -290,9 +291,10 @@ def _compare_exchange(reader, node, ref, expected, desired, expected_idx):
     desired = reader.number(desired, node, "the desired value")
     reader.at(node)
     array, builder = ref.array, reader.builder
-    wanted = Number(builder.cast(reader.operand(wanted), array.dtype), FIRM)
+    wanted = Number(builder.cast(reader.assigned(wanted, array.dtype), array.dtype), FIRM)
     order = (ref.order, ref.scope)
-    found = builder.atomic("exchange", array.object, array.indices, reader.operand(desired), *order, wanted.value)
+    desired = reader.assigned(desired, array.dtype)
+    found = builder.atomic("exchange", array.object, array.indices, desired, *order, wanted.value)
     found = Number(found, FIRM)
     if store is not None:
         builder.store(store.object, store.indices, found.value)
@@ -334,8 +336,9 @@ def _extreme(op):
         things = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
         if keywords or not things:
             reader.fail(node, "arguments", "no numbers to choose from, or names", "give numbers")
-        if reader.all_known(*things):
-            return (min if op == "minimum" else max)(things)
+        found = reader.folded(node, min if op == "minimum" else max, *things) if len(things) > 1 else None
+        if found is not None:
+            return found
         result = things[0]
         for thing in things[1:]:
             result = reader.apply(node, op, result, thing)
@@ -348,16 +351,19 @@ def _integer(op):
     """An operation whose result is a Python integer."""
 
     def rounded(reader, node, x):
-        if reader.all_known(x):
-            return reader.known(node, {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": round}[op], x)
+        functions = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": round}
+        found = reader.folded(node, functions[op], x)
+        if found is not None:
+            return found
         return reader.cast(node, int, reader.apply(node, op, x))
 
     return takes("x")(rounded)
 
 
 def _log(reader, node, x, base):
-    if reader.all_known(x) and (base is None or reader.all_known(base)):
-        return reader.known(node, math.log, *((x,) if base is None else (x, base)))
+    found = reader.folded(node, math.log, *((x,) if base is None else (x, base)))
+    if found is not None:
+        return found
     result = reader.apply(node, "log", x)
     return result if base is None else reader.binary(node, ast.Div, result, reader.apply(node, "log", base))
 
@@ -376,6 +382,11 @@ def _barrier_of_flags(reader, node, flags):
         reader.fail(node, "types", f"{about(flags)} for a fence", "give dppy.CLK_LOCAL_MEM_FENCE or CLK_GLOBAL_MEM_FENCE")
     reader.at(node)
     reader.builder.barrier(bool(flags & known[0]), bool(flags & known[1]))
+
+
+def _either(found, otherwise):
+    """What was found, or what else there is."""
+    return otherwise() if found is None else found
 
 
 def _not_here(what, help):
@@ -416,7 +427,7 @@ CALLS = {
     len: takes("thing")(_length),
     min: _extreme("minimum"),
     max: _extreme("maximum"),
-    abs: takes("x")(lambda reader, node, x: abs(x) if reader.all_known(x) else reader.apply(node, "abs", x)),
+    abs: takes("x")(lambda reader, node, x: _either(reader.folded(node, abs, x), lambda: reader.apply(node, "abs", x))),
     pow: takes("x", "y")(lambda reader, node, x, y: reader.binary(node, ast.Pow, x, y)),
     divmod: takes("x", "y")(_divmod),
     round: _integer("round"),
@@ -425,7 +436,10 @@ CALLS = {
     math.trunc: _integer("trunc"),
     math.log: takes("x", base=None)(_log),
     math.pow: takes("x", "y")(
-        lambda reader, node, x, y: reader.binary(node, ast.Pow, reader.cast(node, float, x) if reader.all_known(x) else x, y)
+        lambda reader, node, x, y: _either(
+            reader.folded(node, math.pow, x, y),
+            lambda: reader.binary(node, ast.Pow, _either(reader.folded(node, float, x), lambda: x), y),
+        )
     ),
     math.radians: _scaled(math.pi / 180),
     math.degrees: _scaled(180 / math.pi),
@@ -455,9 +469,8 @@ def call(reader, node, function, arguments, keywords):
         arity = OPERATIONS[op][0]
         if keywords or len(arguments) != arity:
             reader.fail(node, "arguments", f"`{function.__name__}` of {len(arguments)} arguments", f"it takes {arity}")
-        if function.__module__ == "math" and reader.all_known(*arguments):
-            return reader.known(node, function, *arguments)
-        return reader.apply(node, op, *arguments)
+        found = reader.folded(node, function, *arguments) if function.__module__ == "math" else None
+        return reader.apply(node, op, *arguments) if found is None else found
     name = getattr(function, "__name__", about(function))
     if isinstance(function, Kernel):
         reader.fail(node, "structure", f"`{function._source.name}` is a kernel", "make what both need a device_func")

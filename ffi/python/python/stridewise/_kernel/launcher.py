@@ -17,6 +17,30 @@ def _source(function, frame):
     return Source(function, frame)
 
 
+def _refuse_recursion(source):
+    """Raises KernelError where a function that a kernel calls calls itself, as far as what it calls is there already."""
+    # What is open, with what it calls that was not looked at yet, and where it is called; and what is known to be well.
+    open_, done = [(source, source.called(), None)], set()
+    while open_:
+        current, rest, _ = open_[-1]
+        node, name = next(rest, (None, None))
+        if node is None:
+            done.add(id(current))
+            open_.pop()
+            continue
+        try:
+            called = current.outside(name)
+        except KeyError:
+            continue
+        inner = called._source if isinstance(called, DeviceFunction) else None
+        if any(inner is outer for outer, *_ in open_):
+            calls = zip(reversed(open_[1:]), reversed(open_[:-1]))
+            notes = [(outer.place(at), f"`{of.name}` is called here") for (of, _, at), (outer, *_) in calls]
+            current.fail(node, "recursion", f"`{inner.name}` calls itself", "write a loop instead", notes)
+        if inner is not None and id(inner) not in done:
+            open_.append((inner, inner.called(), node))
+
+
 class device_context:
     """Within it, kernels whose arguments are in no queue's memory run on a device: that of a filter string, a Device or a Queue.
 
@@ -53,7 +77,8 @@ class Kernel(_native._Launcher):
     """A kernel: what `stridewise.kernel` makes of a function. Launched by `kernel_api.call_kernel`, or by `launch`.
 
     The function is read at its first launch with arguments of certain types (dtypes and dimensions of arrays, kinds of numbers),
-    and the kernel is kept for the next one. What it takes from around it, numbers, arrays and functions, is what they were then.
+    and the kernel is kept for the next one. What it takes from around it, numbers, arrays and functions, is what they were at
+    the first launch of all: a global that is changed later changes no kernel.
     """
 
     #: Whether a parameter more than there are arguments is the item.
@@ -62,16 +87,20 @@ class Kernel(_native._Launcher):
     def __init__(self, function, frame):
         self._source = _source(function, frame)
         self.__name__ = self.__qualname__ = self._source.name
+        _refuse_recursion(self._source)
         if not isinstance(function, str):
             functools.update_wrapper(self, function)
 
-    def launch(self, index_range, *args, depends=None, queue=None, check=False):
+    def launch(self, index_range, *args, depends=None, queue=None, check=False, time_limit=None):
         """Launches the kernel over a Range or NdRange, behind whatever accesses its arrays now and behind the events in `depends`.
 
-        args: arrays in USM memory of any layout, numbers, and LocalAccessors. A Python number takes the dtype of what it meets in
-        the kernel. queue: where it runs; None: the arrays' queue, or without arrays that of the `device_context`, or the default
-        device's. check: items are watched, which takes hundreds of times as long: the event fails with a KernelError where one
-        breaks a rule, as an index out of range or a race is. With STRIDEWISE_CHECK=1 in the environment every launch is checked.
+        args: arrays in USM memory of any layout, numbers, and LocalAccessors. A Python number means what it means as a literal in
+        the kernel: it takes the dtype of what it meets there, and must fit it. queue: where it runs; None: the arrays' queue, or
+        without arrays that of the `device_context`, or the default device's. check: items are watched, which takes hundreds of
+        times as long: the event fails with a KernelError where one breaks a rule, as an index out of range or a race is. With
+        STRIDEWISE_CHECK=1 in the environment every launch is checked.
+        time_limit: seconds that the launch may take from its beginning on, on the host; the event fails with a KernelError where it
+        has not come to its end then. STRIDEWISE_KERNEL_SECONDS in the environment is that of launches without one.
 
         Returns an Event. Raises KernelError for a function that is no kernel, TypeError and ValueError for arguments that do not
         fit it, ExecutionPlacementError where arrays are of different queues, NotImplementedError on a device that does not run it.
@@ -86,7 +115,7 @@ class Kernel(_native._Launcher):
         >>> a.tolist()
         [0, 2, 4, 6]
         """
-        return self._launch(index_range, args, depends, queue, False, check)
+        return self._launch(index_range, args, depends, queue, False, check, time_limit)
 
     def inspect(self, index_range, *args):
         """The text of the kernel's form for such arguments: what the function was understood as."""
@@ -101,10 +130,10 @@ class Kernel(_native._Launcher):
     def __repr__(self):
         return f"<kernel {self.__name__}>"
 
-    def _specialise(self, dims, grouped, double, arguments):
+    def _specialise(self, dims, grouped, double, arguments, values):
         from .reader import compile_source
 
-        return compile_source(self._source, dims, grouped, double, arguments, self._takes_item)
+        return compile_source(self._source, dims, grouped, double, arguments, values, self._takes_item)
 
     def _queue(self):
         return current_queue()
@@ -145,9 +174,11 @@ def kernel(function=None):
     arithmetic as Python's (`//` and `%` round down), elementwise functions of math, numpy and stridewise, and calls of functions
     that are decorated by `device_func`. A name that is assigned on several paths has one dtype, the common one of what is assigned.
     Numbers that are Python's in Python (literals, ids, lengths, counters of loops) take the dtype of floats that they stand beside.
-    An index out of range never leaves its array: what is read is the nearest element, and what is written is dropped.
+    An index out of range never leaves its array: what is read is the nearest element, and what is written is dropped. A literal or an
+    argument below 0 counts from the end as an index; what is computed does not. A launch fails where an `assert` does not hold.
 
-    Raises KernelError for a text that is no function; other rules are checked at the first launch.
+    Raises KernelError for a text that is no function, and for functions that call themselves; other rules are checked at the first
+    launch.
 
     >>> import stridewise as sw
     >>> scale = sw.kernel("def scale(item, a, factor): a[item.get_id(0)] *= factor")

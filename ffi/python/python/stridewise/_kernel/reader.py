@@ -7,10 +7,12 @@ again until nothing changes: twice, mostly. Only what the last reading has made 
 """
 
 import ast
+import copy
 
 from .. import _native
 from .expressions import Expressions
-from .things import FIRM, FLOAT, INTEGER, KINDS, LITERAL, NUMBER, Array, Number, Place, about, number_kind
+from .given import derive
+from .things import FIRM, FLOAT, INTEGER, KINDS, LITERAL, NUMBER, Array, Given, Number, Place, about, number_kind
 
 #: Readings of a function, at most: each makes a type wider or a name a variable.
 READINGS = 64
@@ -40,9 +42,12 @@ class Frame:
 class Reader(Expressions):
     """Makes the kernel of a source for one combination of types."""
 
-    def __init__(self, source, dims, grouped, double, arguments, takes_item):
+    def __init__(self, source, dims, grouped, double, arguments, values, takes_item):
+        """arguments: their types. values: themselves."""
         self.source, self.dims, self.grouped, self.arguments = source, dims, grouped, arguments
-        self.takes_item = takes_item
+        self.values, self.takes_item = values, takes_item
+        #: What names and attributes around functions have turned out to be.
+        self.seen = {}
         #: In which dtypes numbers of Python's are.
         self.defaults = ("bool", "int64", "float64" if double else "float32", "complex128" if double else "complex64")
         #: The types of variables: by the function's place, and the name.
@@ -50,7 +55,7 @@ class Reader(Expressions):
         self.changed = False
 
     def read(self):
-        """The kernel."""
+        """The kernel, guards of arguments that are numbers, and what gives it further parameters."""
         for _ in range(READINGS):
             self.changed = False
             try:
@@ -65,7 +70,10 @@ class Reader(Expressions):
                     raise
                 continue
             if not self.changed and not self._settle():
-                return self.builder.finish()
+                made = self.builder.finish()
+                for fixed, key, thing, found in self.seen.values():
+                    fixed.setdefault(key, (thing, found))
+                return made, self.guards, derive(self.derived, self.tests)
         self.source.fail(self.source.tree, "types", "types that do not settle", "give variables a dtype")
 
     def _settle(self):
@@ -80,6 +88,9 @@ class Reader(Expressions):
         self.builder = _native._KernelBuilder(source.name, self.dims)
         #: Of this reading: the builder's variables, and its constant arrays.
         self.variables, self.constants = {}, {}
+        #: Parameters of numbers that are given or computed of those, by recipe; what the computed ones are; guards of arguments
+        #: (number, least, greatest) and tests of computed numbers.
+        self.parameters, self.derived, self.guards, self.tests = {}, [], [], []
         #: The name that memory which is made next is assigned to.
         self.naming = None
         self.enter(Frame(source, (), None))
@@ -97,19 +108,26 @@ class Reader(Expressions):
                 f"`{source.name}` takes ({', '.join(names)}), and is launched with {len(given)} argument{'s' * (len(given) != 1)}",
                 "give one for each parameter" + ", but for an Item or NdItem that comes first" * self.takes_item,
             )
-        for name, node, (kind, dtype, ndim) in zip(names, nodes, given):
+        for number, (name, node, (what, dtype, ndim)) in enumerate(zip(names, nodes, given)):
             self.at(node)
-            if kind == "array":
+            if what == "array":
                 # One of no dimension comes as one of one element.
                 thing = Array(self.builder.array(name, dtype, max(ndim, 1)), name, dtype, max(ndim, 1))
                 if ndim == 0:
                     thing.indices = (0,)
-            elif kind == "local":
+            elif what == "local":
                 if not self.grouped:
                     source.fail(node, "arguments", f"local memory `{name}` over a Range", "launch over an NdRange")
                 thing = Array(self.builder.local_argument(name, dtype, ndim), name, dtype, ndim)
+            elif what == "number":
+                self.parameters[number] = self.builder.scalar(name, dtype)
+                value = self.values[number]
+                if number_kind(value) is None:
+                    # A number of another library.
+                    value = {"bool": bool, "int64": int, "uint64": int}.get(dtype, complex if dtype[0] == "c" else float)(value)
+                thing = Given(self, number, value)
             else:
-                thing = Number(self.builder.scalar(name, dtype), NUMBER if kind == "number" else FIRM)
+                thing = Number(self.builder.scalar(name, dtype), FIRM)
             self.bind(name, thing, node)
         self.block(source.tree.body)
 
@@ -123,6 +141,7 @@ class Reader(Expressions):
 
     def at(self, node):
         """Statements from here on stand at a node."""
+        self.here = node
         self.builder.at(*self.frame.source.place(node))
 
     def fail(self, node, rule, message, help):
@@ -208,7 +227,7 @@ class Reader(Expressions):
         variable = self.variables.get(key)
         if variable is None:
             variable = self.variables[key] = self.builder.variable(name, wider[0])
-        self.builder.set(variable, self.operand(thing))
+        self.builder.set(variable, self.assigned(thing, wider[0]))
 
     def get_variable(self, key):
         """What a variable holds."""
@@ -236,10 +255,27 @@ class Reader(Expressions):
                 f"`{name}` is read, and on some path it has no value yet",
                 "assign it before the branch or loop, or on every path",
             )
+        source = frame.source
         try:
-            return frame.source.outside(name)
+            return self.once(source, name, lambda: source.outside(name), source)
         except KeyError:
             self.fail(node, "names", f"`{name}` is not defined", "assign it, import it or pass it as an argument")
+
+    def once(self, thing, name, find, source):
+        """What a name is around a function, or an attribute of something there: what it was when a kernel was first made of it."""
+        key = (id(source), id(thing), name)
+        known = source.fixed.get(key[1:]) or self.seen.get(key)
+        if known is None:
+            found = find()
+            # What may be changed where it is, is kept as it is now.
+            if isinstance(found, (list, dict)):
+                try:
+                    found = copy.deepcopy(found)
+                except Exception:
+                    found = copy.copy(found)
+            # The thing is kept with it, so that nothing else gets its identity.
+            known = self.seen[key] = (source.fixed, key[1:], thing, found)
+        return known[-1]
 
     # Blocks.
 
@@ -324,7 +360,7 @@ class Reader(Expressions):
 
     def store_element(self, node, element, number):
         self.at(node)
-        self.builder.store(element.object, element.indices, self.operand(number))
+        self.builder.store(element.object, element.indices, self.assigned(number, element.dtype))
 
     def augmented(self, node):
         if isinstance(node.target, ast.Name):
@@ -376,10 +412,16 @@ class Reader(Expressions):
             bounds = [0, *bounds]
         if len(bounds) == 2:
             bounds.append(1)
-        if isinstance(bounds[2], int) and bounds[2] == 0:
+        step = bounds[2].now if isinstance(bounds[2], Given) else bounds[2]
+        if isinstance(step, int) and step == 0:
             self.fail(call.args[2], "types", "a step of 0", "count up or down")
+        if isinstance(bounds[2], Given):
+            self.guard_sign(bounds[2], positive=True)
         self.at(call)
-        counter = Number(self.builder.for_(*map(self.operand, bounds)), NUMBER)
+        if isinstance(bounds[2], Number) and not isinstance(bounds[2], Given) and not bounds[2].positive:
+            self.builder.assert_(self.apply(call, "not_equal", bounds[2], 0).value, "range() arg 3 must not be zero")
+        bounds = [self.assigned(bound, "int64") for bound in bounds]
+        counter = Number(self.builder.for_(*bounds), NUMBER)
         self.open()
         self.bind(node.target.id, counter, node.target)
         self.loop(node.body)
@@ -437,6 +479,8 @@ class Reader(Expressions):
         if not isinstance(message, str):
             self.fail(node.msg, "structure", "a message that is no text", "give a string")
         self.at(node.test)
+        # A text of Python's may have what is no character.
+        message = message.encode(errors="backslashreplace").decode()
         self.builder.assert_(self.operand(condition), message or "assertion failed")
 
     STATEMENTS = {
@@ -517,6 +561,6 @@ class Reader(Expressions):
         return numbers if is_tuple else numbers[0] if numbers else None
 
 
-def compile_source(source, dims, grouped, double, arguments, takes_item):
-    """The kernel of a source for one combination of types."""
-    return Reader(source, dims, grouped, double, arguments, takes_item).read()
+def compile_source(source, dims, grouped, double, arguments, values, takes_item):
+    """The kernel of a source for one combination of types, with what it asks of arguments that are numbers."""
+    return Reader(source, dims, grouped, double, arguments, values, takes_item).read()

@@ -45,6 +45,12 @@ class Source:
 
     def _from_text(self, text, caller):
         self.file = f"<kernel {next(_numbers)}>"
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            at = (self.file, text.count("\n", 0, error.start) + 1, error.start - text.rfind("\n", 0, error.start), 1)
+            message = f"{text[error.start]!r}, which is no character"
+            raise _native._kernel_error("syntax", message, "write an escape sequence", at) from None
         # So that errors show the lines; the entry goes with the kernel.
         linecache.cache[self.file] = (len(text), None, text.splitlines(True), self.file)
         weakref.finalize(self, linecache.cache.pop, self.file, None).atexit = False
@@ -87,6 +93,8 @@ class Source:
         #: Those that a loop gives another value: the reader would find out, but later.
         self.looped = set()
         self._find_looped(self.tree.body, frozenset(), set(self.parameters))
+        #: What names around it, and attributes of what is there, were when a kernel was first made of it.
+        self.fixed = {}
 
     def _find_looped(self, statements, outside, here):
         """outside: names that have a value before the innermost loop. here: all that have one."""
@@ -123,6 +131,12 @@ class Source:
     def fail(self, node, rule, message, help, notes=()):
         """Raises that a rule is broken."""
         raise _native._kernel_error(rule, message, help, self.place(node), list(notes)) from None
+
+    def called(self):
+        """The calls of what is not the function's own, with the names."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in self.names:
+                yield node, node.func.id
 
     def outside(self, name):
         """What a name means around the function. Raises KeyError where it means nothing."""

@@ -25,12 +25,32 @@ LITERAL, NUMBER, FIRM = range(3)
 class Number:
     """A number that items compute."""
 
-    __slots__ = ("value", "dtype", "firm")
+    __slots__ = ("value", "dtype", "firm", "positive")
 
-    def __init__(self, value, firm):
-        self.value, self.dtype = value, value.dtype
+    def __init__(self, value, firm, positive=False):
+        """positive: it is known to be above 0, as extents of index spaces are."""
+        self.value, self.dtype, self.positive = value, value.dtype, positive
         # Booleans are no dtype that anything else would take.
         self.firm = LITERAL if self.dtype == "bool" else firm
+
+
+class Given(Number):
+    """A number that the launch gives, or that follows from such ones as Python computes: it means what it means as a literal.
+
+    Where it is an operand it is a parameter. What depends on its value beyond that is a guard: the kernel is for launches that
+    keep it, and others have another one.
+    """
+
+    __slots__ = ("reader", "recipe", "now")
+
+    def __init__(self, reader, recipe, now):
+        """recipe: how it is computed of the arguments; see given.py. now: what it is in the launch that the kernel is made for."""
+        self.reader, self.recipe, self.now, self.positive = reader, recipe, now, False
+        self.dtype, self.firm = reader.defaults[number_kind(now)], LITERAL
+
+    @property
+    def value(self):
+        return self.reader.parameter(self)
 
 
 class Array:
@@ -109,6 +129,16 @@ def integer(thing):
         value = thing.tolist()
         return value if isinstance(value, int) and not isinstance(value, bool) else thing
     return thing
+
+
+def named_dtype(thing):
+    """The name of the dtype that a thing stands for where one is asked for, so that a name is one, too; or None."""
+    if not isinstance(thing, str):
+        return dtype_name(thing)
+    try:
+        return _native.dtype(thing).name
+    except (TypeError, ValueError):
+        return None
 
 
 def dtype_name(thing):

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use pyo3::prelude::*;
 use stridewise::backend::{
-    self, Aspect, Command, DeviceInfo, Partition, QueueProperties, RawAllocation, SignalHandle, Submitted,
-    Support, Wait,
+    self, Capabilities, Command, DeviceInfo, Partition, QueueProperties, RawAllocation, SignalHandle,
+    Submitted, Support, Wait,
 };
-use stridewise::kernel::Kernel;
+use stridewise::kernel::{Kernel, LaunchOptions};
 use stridewise::{Device, Dtype, Error, LaunchPlan, Op, Queue, Result, UsmKind, UsmPtr, WeakDevice, devices};
 
 use super::library::{self, SyclQueue};
@@ -24,6 +24,7 @@ const VARIANT: &str = "sycl";
 pub(super) struct SyclDevice {
     host: Arc<dyn backend::Device>,
     info: DeviceInfo,
+    capabilities: Capabilities,
     pub(super) queue: Arc<SyclQueue>,
     /// The queues of ours on this device.
     behind: Mutex<Vec<Weak<Behind>>>,
@@ -90,7 +91,7 @@ pub(super) fn queue_of(device: &Device) -> Option<Arc<SyclQueue>> {
 
 impl SyclDevice {
     fn new(queue: SyclQueue) -> Result<Self> {
-        let host = devices().into_iter().find(|device| device.info().has(Aspect::HostDebuggable));
+        let host = devices().into_iter().find(|device| device.capabilities().process_memory);
         let Some(host) = host else {
             return Err(Error::device_selection(
                 "syclobj",
@@ -99,13 +100,15 @@ impl SyclDevice {
                 "use the `stridewise` crate, which brings the host backend",
             ));
         };
-        let info = DeviceInfo {
-            name: format!("{}, in memory of SYCL", host.info().name),
-            variant: Some(VARIANT),
-            ..host.info().clone()
-        };
+        let mut info = host.info().clone();
+        info.name = format!("{}, in memory of SYCL", info.name);
+        info.variant = Some(VARIANT);
+        let mut capabilities = host.capabilities().clone();
+        // Work goes through queues, which wait for those of SYCL.
+        capabilities.immediate = false;
+        capabilities.most_stages = 1;
         let host = Arc::clone(host.backend());
-        Ok(Self { host, info, queue: Arc::new(queue), behind: Mutex::default() })
+        Ok(Self { host, info, capabilities, queue: Arc::new(queue), behind: Mutex::default() })
     }
 }
 
@@ -113,11 +116,14 @@ impl backend::Device for SyclDevice {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
     fn supports(&self, plan: &LaunchPlan) -> Support {
         self.host.supports(plan)
     }
-    fn supports_kernel(&self, kernel: &Kernel, checked: bool) -> Support {
-        self.host.supports_kernel(kernel, checked)
+    fn supports_kernel(&self, kernel: &Kernel, options: LaunchOptions) -> Support {
+        self.host.supports_kernel(kernel, options)
     }
     fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {
         self.host.error_bound(op, dtype)

@@ -1,0 +1,138 @@
+//! What core asks a device before it does something with it.
+
+use super::{Backlog, Language};
+use crate::memory::pointer::UsmKind;
+
+/// What host code may do with memory of a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum HostAccess {
+    /// Nothing: it is copied.
+    None,
+    /// It reads and writes ranges between [`Device::map`](super::Device::map) and [`unmap`](super::Device::unmap).
+    Mapped,
+    /// It reads and writes wherever no command is under way; to map it does nothing. Other drivers copy to and from it as host
+    /// memory, and it leaves by DLPack as memory of the processor.
+    Direct,
+}
+
+/// How memory of a device is opened by other processes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Interprocess {
+    /// It is a file without a name, which the others map: for devices that work in mapped files.
+    File,
+}
+
+/// What core asks a device before it does something with it; every answer is the device's own, and none follows from what else
+/// the device is. The default is a device that can do nothing beyond the minimum: its memory is shown to nobody, and all goes
+/// through its queues. A backend begins with that and sets what it has:
+///
+/// ```
+/// use stridewise_core::UsmKind;
+/// use stridewise_core::backend::{Capabilities, HostAccess, Language};
+///
+/// let mut capabilities = Capabilities::default();
+/// capabilities.set_host_access(UsmKind::Shared, HostAccess::Direct);
+/// capabilities.languages = vec![Language::Ptx];
+/// assert_eq!(capabilities.host_access(UsmKind::Device), HostAccess::None);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// In the order of [`UsmKind::ALL`].
+    host_access: [HostAccess; 3],
+    /// The kind of arrays that are made without one.
+    pub default_kind: UsmKind,
+    /// Whether its commands work in any memory of the process, in place. Then it takes memory of others (DLPack, buffers, Arrow),
+    /// files are mapped for it, and where no device is named and there is no GPU, it is the one.
+    pub process_memory: bool,
+    /// Whether its memory is the processor's, so that host code which computes on copies of its arrays moves nothing between
+    /// devices. Decompositions and transforms are computed so.
+    pub on_processor: bool,
+    /// Whether it computes on the calling thread: small work is done at once, without a submission, and who waits for a result
+    /// pays for no way to the device and back.
+    pub immediate: bool,
+    /// Whether a callback of its events costs less than a small kernel. If not, memory that is freed while commands use it
+    /// waits in the pool until somebody asks for memory; if so, its last command gives it back.
+    pub cheap_callbacks: bool,
+    /// Other drivers whose memory its queues copy to and from, by name. Every queue copies to and from memory of its own driver,
+    /// and to and from host memory; between two drivers of which neither knows the other, core goes through host memory.
+    pub peers: Vec<&'static str>,
+    /// Languages of the sources that it compiles.
+    pub languages: Vec<Language<'static>>,
+    /// How its memory is opened by other processes; `None` where it is not.
+    pub interprocess: Option<Interprocess>,
+    /// The type of its memory in exchange protocols where host code cannot reach it (DLPack's `DLDeviceType`: 2 for CUDA),
+    /// and its number among the devices of that type; `None` where it has none, so that such memory is refused.
+    pub exchange: Option<(i32, i32)>,
+    /// How much may be under way before who submits more waits, unless somebody sets it otherwise.
+    pub backlog: Backlog,
+    /// Whether its commands end by themselves, so that they can be waited for when memory or room for more commands is missing.
+    pub ends_commands: bool,
+    /// Stages of a [`Command::Stages`](super::Command::Stages) that its queues take at most; 1 where they take no such command.
+    pub most_stages: usize,
+}
+
+impl Default for Capabilities {
+    fn default() -> Self {
+        Self {
+            host_access: [HostAccess::None; 3],
+            default_kind: UsmKind::Device,
+            process_memory: false,
+            on_processor: false,
+            immediate: false,
+            cheap_callbacks: false,
+            peers: Vec::new(),
+            languages: Vec::new(),
+            interprocess: None,
+            exchange: None,
+            backlog: Backlog::of_memory(0),
+            ends_commands: true,
+            most_stages: 1,
+        }
+    }
+}
+
+impl Capabilities {
+    /// What host code may do with memory of a kind.
+    #[must_use]
+    pub const fn host_access(&self, kind: UsmKind) -> HostAccess {
+        self.host_access[index(kind)]
+    }
+    /// Sets what host code may do with memory of a kind. It never reaches device memory (SYCL 2020, section 4.8.2), whatever
+    /// is set.
+    pub const fn set_host_access(&mut self, kind: UsmKind, access: HostAccess) {
+        if kind.host_accessible() {
+            self.host_access[index(kind)] = access;
+        }
+    }
+}
+
+/// The place of a kind in [`UsmKind::ALL`].
+const fn index(kind: UsmKind) -> usize {
+    match kind {
+        UsmKind::Host => 0,
+        UsmKind::Device => 1,
+        UsmKind::Shared => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_apart_and_device_memory_stays_hidden() {
+        for (place, kind) in UsmKind::ALL.into_iter().enumerate() {
+            assert_eq!(index(kind), place);
+            let mut capabilities = Capabilities::default();
+            capabilities.set_host_access(kind, HostAccess::Direct);
+            for other in UsmKind::ALL {
+                let shown = other == kind && other != UsmKind::Device;
+                let expected = if shown { HostAccess::Direct } else { HostAccess::None };
+                assert_eq!(capabilities.host_access(other), expected, "{kind} {other}");
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+"""Further distributions: each against SciPy's distribution function, by Kolmogorov and Smirnov or by chi-square, at fixed seeds; their
+arguments; and NumPy's older functions on the generator of the process."""
+
+import numpy as np
+import pytest
+
+import stridewise as sw
+from arrays import DEVICES
+
+N = 20_000
+
+CONTINUOUS = {
+    "beta": [((2, 3.5), "beta", (2, 3.5)), ((0.02, 3), "beta", (0.02, 3)), ((0.3, 0.2), "beta", (0.3, 0.2))],
+    "chisquare": [((0.7,), "chi2", (0.7,)), ((3,), "chi2", (3,))],
+    "f": [((3, 7), "f", (3, 7))],
+    "gumbel": [((1, 2), "gumbel_r", (1, 2))],
+    "laplace": [((1, 2), "laplace", (1, 2))],
+    "logistic": [((1, 2), "logistic", (1, 2))],
+    "lognormal": [((0.5, 0.7), "lognorm", (0.7, 0, np.exp(0.5)))],
+    "pareto": [((3,), "lomax", (3,))],
+    "power": [((2.5,), "powerlaw", (2.5,))],
+    "rayleigh": [((2,), "rayleigh", (0, 2))],
+    "standard_cauchy": [((), "cauchy", ())],
+    "standard_t": [((1.5,), "t", (1.5,)), ((4,), "t", (4,))],
+    "triangular": [((1, 2, 5), "triang", (0.25, 1, 4)), ((0, 0, 1), "triang", (0, 0, 1))],
+    "vonmises": [((0.5, 2), "vonmises_line", (2, 0.5)), ((0, 1e-9), "vonmises_line", (1e-9,)), ((0, 300), "vonmises_line", (300,))],
+    "wald": [((2, 3), "invgauss", (2 / 3, 0, 3)), ((5, 0.5), "invgauss", (10, 0, 0.5))],
+    "weibull": [((0.5,), "weibull_min", (0.5,)), ((1.5,), "weibull_min", (1.5,))],
+}
+COUNTS = {"geometric": [((0.3,), "geom"), ((0.9,), "geom")], "negative_binomial": [((4, 0.3), "nbinom"), ((0.8, 0.5), "nbinom")], "zipf": [((1.8,), "zipf"), ((4.0,), "zipf")]}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous(name, device):
+    stats = pytest.importorskip("scipy.stats")
+    for args, theirs, parameters in CONTINUOUS[name]:
+        drawn = getattr(sw.random.default_rng(11), name)(*args, size=N, device=device)
+        assert drawn.shape == (N,) and drawn.sycl_device == sw.Device(device)
+        found = stats.kstest(sw.asnumpy(drawn).astype("f8"), getattr(stats, theirs)(*parameters).cdf)
+        assert found.pvalue > 1e-3, (args, found)
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts(name):
+    stats = pytest.importorskip("scipy.stats")
+    for args, theirs in COUNTS[name]:
+        drawn = sw.asnumpy(getattr(sw.random.default_rng(12), name)(*args, size=N))
+        assert drawn.dtype == "int64"
+        cells = np.arange(60)
+        wanted = getattr(stats, theirs)(*args).pmf(cells) * N
+        used = wanted > 8
+        seen = np.bincount(drawn, minlength=60)[:60]
+        seen, wanted = np.append(seen[used], N - seen[used].sum()), np.append(wanted[used], N - wanted[used].sum())
+        distance = ((seen - wanted) ** 2 / np.maximum(wanted, 1)).sum()
+        assert distance < stats.chi2(len(seen)).isf(1e-4), (args, distance)
+
+
+def test_dirichlet():
+    drawn = sw.asnumpy(sw.random.default_rng(13).dirichlet([1, 2, 5], N))
+    np.testing.assert_allclose(drawn.sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_allclose(drawn.mean(axis=0), [1 / 8, 2 / 8, 5 / 8], atol=5 * 0.17 / np.sqrt(N))
+
+
+def test_multinomial():
+    stats = pytest.importorskip("scipy.stats")
+    p = np.array([0.1, 0.0, 0.5, 0.4])
+    drawn = sw.asnumpy(sw.random.default_rng(14).multinomial(30, p.tolist(), N))
+    assert drawn.shape == (N, 4) and (drawn.sum(axis=1) == 30).all() and (drawn[:, 1] == 0).all()
+    for k in (0, 2, 3):
+        wanted = stats.binom(30, p[k]).pmf(np.arange(31)) * N
+        used = wanted > 8
+        seen = np.bincount(drawn[:, k], minlength=31)[used]
+        assert ((seen - wanted[used]) ** 2 / wanted[used]).sum() < stats.chi2(used.sum() - 1).isf(1e-4)
+    covariance = np.cov(drawn[:, 2], drawn[:, 3])[0, 1]
+    assert abs(covariance + 30 * 0.5 * 0.4) < 5 * 30 * 0.5 / np.sqrt(N)
+
+
+def test_multivariate_normal():
+    cov = np.array([[2.0, 0.6, 0.0], [0.6, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    drawn = sw.asnumpy(sw.random.default_rng(15).multivariate_normal([1, 2, 3], cov, (N,)))
+    np.testing.assert_allclose(drawn.mean(axis=0), [1, 2, 3], atol=5 * np.sqrt(2 / N))
+    np.testing.assert_allclose(np.cov(drawn.T), cov, atol=5 * 3 / np.sqrt(N))
+    assert sw.random.default_rng(1).multivariate_normal([0, 0], [[1, 0], [0, 1]]).shape == (2,)
+    with pytest.raises(ValueError, match="`cov` is not symmetric"):
+        sw.random.default_rng(1).multivariate_normal([0, 0], [[1, 0], [0, -1]])
+
+
+def test_permuted_and_bytes():
+    x = np.arange(60).reshape(3, 20)
+    rng = sw.random.default_rng(16)
+    for axis in (0, 1, -1):
+        found = sw.asnumpy(rng.permuted(sw.asarray(x), axis=axis))
+        np.testing.assert_array_equal(np.sort(found, axis=axis), x)
+        assert (found != x).any()
+    assert sorted(rng.permuted(x).reshape(-1).tolist()) == list(range(60))
+    counts = np.bincount(np.frombuffer(rng.bytes(51200), "u1"), minlength=256)
+    assert len(counts) == 256 and ((counts - 200) ** 2 / 200).sum() < 255 + 4 * np.sqrt(510)
+
+
+def test_parameters():
+    rng = sw.random.default_rng(1)
+    assert rng.weibull([1.0, 2.0]).shape == (2,) and rng.laplace(sw.zeros((3, 1)), [1, 2]).shape == (3, 2)
+    assert rng.laplace(size=3, dtype="float32").dtype == "float32" and rng.geometric(1.0, 4).tolist() == [1] * 4
+    for call, name in [
+        (lambda: rng.weibull(0), "a"), (lambda: rng.laplace(0, -1), "scale"), (lambda: rng.geometric(0), "p"),
+        (lambda: rng.geometric(1.5), "1 - p"), (lambda: rng.triangular(0, 2, 1), "right - mode"), (lambda: rng.dirichlet([1, 0]), "alpha"),
+        (lambda: rng.chisquare(float("nan")), "df"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=f"`{name}` is"):
+            call()
+
+
+def test_functions_of_the_module():
+    def drawn():
+        r = sw.random
+        r.seed(5)
+        return [r.rand(2, 3), r.randn(4), r.randint(0, 9, 5), r.normal(size=3), r.uniform(1, 2, 3), r.choice(5, 2), r.permutation(4), r.wald(1, 2, 3)]
+
+    for one, other in zip(drawn(), drawn()):
+        assert one.tolist() == other.tolist()
+    sw.random.seed(5)
+    assert sw.random.rand(6).tolist() == sw.random.default_rng(5).random(6).tolist()
+    assert sw.random.randint(3).shape == () and sw.random.random_sample().shape == ()

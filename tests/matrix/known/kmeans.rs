@@ -1,0 +1,1 @@
+../../../examples/kmeans/kernel.rs

@@ -1,0 +1,1 @@
+../../../examples/nbody/kernel.rs
