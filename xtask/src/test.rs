@@ -152,7 +152,7 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .slow(),
         Step::call("template", "the template of a backend passes a sample of the matrix, from outside the workspace", template)
-            .slow(),
+            .by_name(),
         Step::call("pocl", "PoCL, for the matrix, installed where it is missing", || opencl::POCL.ensure())
             .slow(),
         Step::call("matrix-pocl", "a sample of the matrix on PoCL, an OpenCL runtime for processors", || {
