@@ -24,8 +24,8 @@ pub(crate) enum Bound<'a> {
     Local(Dtype, SmallVec<[usize; 4]>),
 }
 
-/// Submits a launch, with what is known of its end ([`KernelLaunch::ends`]), behind whatever accesses its memory now, and behind the events named. What is written of an array need
-/// not be all of it, so what was written before counts as read.
+/// Submits a launch, with what is known of its end ([`KernelLaunch::ends`]), behind whatever accesses its memory now, and behind the
+/// events named. What is written of an array need not be all of it, so what was written before counts as read.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where the device cannot run it; what the submission reports.
