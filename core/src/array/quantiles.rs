@@ -75,11 +75,12 @@ impl UsmArray {
         let wide = self.wide(out);
         let rows = self.permute_dims(&order)?.astype(wide)?.reshape(&extents)?;
         let float = self.dtype.kind() == DtypeKind::Float;
+        let together = parts.len() >= TOGETHER;
         let (sorted, numbers) = if ignore_nan && float {
             let sorted = rows.sort(-1, false)?;
             let numbers = sorted.numbers_of_rows()?;
             (sorted, Some(numbers))
-        } else if parts.len() >= count / TOGETHER {
+        } else if together && parts.len() >= count / TOGETHER {
             (rows.sort(-1, false)?, None)
         } else {
             (rows.select_places(-1, places_of(parts, count, method)?)?, None)
@@ -89,7 +90,7 @@ impl UsmArray {
             None if float => Some(rows.reduce(Reduction::Max, Some(&[-1]), false)?.unary(Op::IsNan)?),
             _ => None,
         };
-        if parts.len() >= TOGETHER {
+        if together {
             let values = match &numbers {
                 Some(numbers) => {
                     let wide = self.device().dtype_support().default_float();

@@ -23,8 +23,9 @@ use super::wide::Wide;
 use crate::batches::{Rows, each};
 use crate::place;
 
-/// The coefficients of the approximant of degree 13: of the numerator, and with alternating signs of the denominator.
-const PADE: [f64; 14] = [
+/// The coefficients of the approximant of degree 13: of the numerator, and with alternating signs of the denominator. All times a power
+/// of two, which the quotient does not see, so that the largest is below 1: products with large elements stay finite.
+const PADE: [f64; 14] = scaled([
     64_764_752_532_480_000.0,
     32_382_376_266_240_000.0,
     7_771_770_303_897_600.0,
@@ -39,7 +40,17 @@ const PADE: [f64; 14] = [
     16_380.0,
     182.0,
     1.0,
-];
+]);
+
+/// Numbers, each times 2^-56.
+const fn scaled(mut numbers: [f64; 14]) -> [f64; 14] {
+    let mut i = 0;
+    while i < numbers.len() {
+        numbers[i] /= (1_u64 << 56) as f64;
+        i += 1;
+    }
+    numbers
+}
 /// Up to this norm the approximant is exact to double precision.
 const NORM: f64 = 5.371_920_351_148_152;
 /// Up to this root of the norms of powers it is.
@@ -90,6 +101,22 @@ fn product<T: Field>(n: usize, out: &mut [T], a: &[T], b: &[T]) {
     matmul(MatMut::from_column_major_slice_mut(out, n, n), Accum::Replace, a, b, number::<T>(1.0), ALONE);
 }
 
+/// Makes elements of a matrix's square 0 that are no more than what rounding leaves where the terms cancel: an exponential would make
+/// them the largest. `room` is for the magnitudes and their square.
+fn without_noise<T: Field>(n: usize, square: &mut [T], matrix: &[T], room: [&mut Vec<T>; 2]) {
+    let [magnitudes, terms] = room;
+    for (magnitude, element) in magnitudes.iter_mut().zip(matrix) {
+        *magnitude = number(element.wide().norm());
+    }
+    product(n, terms, magnitudes, magnitudes);
+    let noise = times_power(n as f64, T::EPSILON_POWER);
+    for (element, terms) in square.iter_mut().zip(&*terms) {
+        if element.wide().norm() <= noise * terms.wide().re {
+            *element = T::default();
+        }
+    }
+}
+
 /// The sum of powers times coefficients, and of the identity times another.
 fn polynomial<T: Field>(
     n: usize,
@@ -118,6 +145,48 @@ fn norm<T: Wide>(n: usize, matrix: &[T]) -> f64 {
 /// number.
 fn halvings(number: f64, most: f64) -> i32 {
     (number / most).log2().ceil() as i32
+}
+
+/// The Padé approximant of degree 13 of a matrix's exponential, in its place; `powers` are its 2nd, 4th and 6th.
+fn approximant<T: Field>(
+    n: usize,
+    a: &mut [T],
+    powers: &[Vec<T>; 3],
+    [sum, odd, even]: [&mut Vec<T>; 3],
+    (order, places): (&mut [usize], &mut [usize]),
+    memory: &mut MemBuffer,
+) {
+    // The odd terms, then the even ones.
+    polynomial(n, sum, powers, [PADE[9], PADE[11], PADE[13]], 0.0);
+    product(n, even, &powers[2], sum);
+    polynomial(n, sum, powers, [PADE[3], PADE[5], PADE[7]], PADE[1]);
+    for (sum, high) in sum.iter_mut().zip(&*even) {
+        *sum += *high;
+    }
+    product(n, odd, a, sum);
+    polynomial(n, sum, powers, [PADE[8], PADE[10], PADE[12]], 0.0);
+    product(n, even, &powers[2], sum);
+    polynomial(n, sum, powers, [PADE[2], PADE[4], PADE[6]], PADE[0]);
+    for (even, low) in even.iter_mut().zip(&*sum) {
+        *even += *low;
+    }
+    // The quotient of (even + odd) by (even - odd).
+    for i in 0..n * n {
+        sum[i] = even[i] - odd[i];
+        a[i] = even[i] + odd[i];
+    }
+    let (_, _) = factor::lu_in_place(
+        MatMut::from_column_major_slice_mut(&mut *sum, n, n),
+        order,
+        places,
+        ALONE,
+        MemStack::new(memory),
+        Default::default(),
+    );
+    let factors = MatRef::from_column_major_slice(sum, n, n);
+    let order = PermRef::new_checked(order, places, n);
+    let quotient = MatMut::from_column_major_slice_mut(a, n, n);
+    solve::solve_in_place(factors, factors, order, quotient, ALONE, MemStack::new(memory));
 }
 
 /// The exponential of a matrix in row-major order.
@@ -150,6 +219,9 @@ fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) 
     let [second, fourth, sixth] = powers;
     loop {
         product(n, second, a, a);
+        if is_large {
+            without_noise(n, second, a, [odd, even]);
+        }
         product(n, fourth, second, second);
         product(n, sixth, fourth, second);
         if squarings == 0 {
@@ -164,46 +236,30 @@ fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) 
         let most =
             fourth_root.max(sixth_root).min(sixth_root.max(eighth_root)).min(eighth_root.max(tenth_root));
         // Of powers that vanish in the dtype no more is known than this: then the matrix is doubled so often, and looked at again.
+        // Otherwise its powers are known, too.
         let seen = times_power(1.0, (T::EPSILON_POWER - T::SAFE_POWER) / 5);
         let needed = squarings + halvings(most.max(seen), ROOT);
         let fewer = squarings - needed.clamp(0, squarings);
         squarings -= fewer;
         scale_all(&mut *a, fewer);
-        if fewer == 0 {
+        if most >= seen || fewer == 0 {
+            scale_all(&mut *second, 2 * fewer);
+            scale_all(&mut *fourth, 4 * fewer);
+            scale_all(&mut *sixth, 6 * fewer);
             break;
         }
     }
-    // The odd terms, then the even ones.
-    polynomial(n, sum, powers, [PADE[9], PADE[11], PADE[13]], 0.0);
-    product(n, even, &powers[2], sum);
-    polynomial(n, sum, powers, [PADE[3], PADE[5], PADE[7]], PADE[1]);
-    for (sum, high) in sum.iter_mut().zip(&*even) {
-        *sum += *high;
+    // Of a matrix whose powers vanish the series ends, and is exact; the quotient's denominator would be near to singular.
+    match squarings == 0 && fourth.iter().all(|element| *element == T::default()) {
+        true => {
+            product(n, odd, a, second);
+            polynomial(n, sum, powers, [0.5, 0.0, 0.0], 1.0);
+            for ((a, even), third) in a.iter_mut().zip(&*sum).zip(&*odd) {
+                *a += *even + *third * number::<T>(1.0 / 6.0);
+            }
+        }
+        false => approximant(n, a, powers, [sum, odd, even], (order, places), memory),
     }
-    product(n, odd, a, sum);
-    polynomial(n, sum, powers, [PADE[8], PADE[10], PADE[12]], 0.0);
-    product(n, even, &powers[2], sum);
-    polynomial(n, sum, powers, [PADE[2], PADE[4], PADE[6]], PADE[0]);
-    for (even, low) in even.iter_mut().zip(&*sum) {
-        *even += *low;
-    }
-    // The quotient of (even + odd) by (even - odd).
-    for i in 0..n * n {
-        sum[i] = even[i] - odd[i];
-        a[i] = even[i] + odd[i];
-    }
-    let (_, _) = factor::lu_in_place(
-        MatMut::from_column_major_slice_mut(&mut *sum, n, n),
-        order,
-        places,
-        ALONE,
-        MemStack::new(memory),
-        Default::default(),
-    );
-    let factors = MatRef::from_column_major_slice(sum, n, n);
-    let order = PermRef::new_checked(order, places, n);
-    let quotient = MatMut::from_column_major_slice_mut(&mut *a, n, n);
-    solve::solve_in_place(factors, factors, order, quotient, ALONE, MemStack::new(memory));
     for _ in 0..squarings {
         product(n, odd, a, a);
         std::mem::swap(a, odd);

@@ -355,7 +355,7 @@ def logspace(
 def _without_nan(x, value):
     """The elements, with a value in the place of NaN, and whether there are such elements at all."""
     x = _array(x)
-    if not _sw.isdtype(x.dtype, ("real floating", "complex floating")):
+    if not _is_inexact(x):
         return x, None
     missing = _sw.isnan(x)
     return _sw.where(missing, value, x), missing
@@ -626,7 +626,7 @@ def unique(x, /, return_index=False, return_inverse=False, return_counts=False, 
     its place among them, how often each occurs. equal_nan: whether all NaN are one element, the last; else each is its own."""
     x = _array(x)
     found = _sw.unique_all(x) if return_index or return_inverse or return_counts else (_sw.unique_values(x),)
-    if equal_nan and _sw.isdtype(x.dtype, ("real floating", "complex floating")):
+    if equal_nan and _is_inexact(x):
         found = _one_nan(found)
     asked = (True, return_index, return_inverse, return_counts)
     return found[0] if len(found) == 1 else tuple(part for part, wanted in zip(found, asked) if wanted)
