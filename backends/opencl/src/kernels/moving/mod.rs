@@ -21,22 +21,30 @@ fn program(dtypes: &[Dtype]) -> Arc<Program> {
     Arc::new(builder.finish().unwrap())
 }
 
-/// The order of elements, NaN last.
-fn compare(a: Scalar, b: Scalar) -> Ordering {
+/// The order of elements, NaN last even where it is descending.
+fn compare(a: Scalar, b: Scalar, descending: bool) -> Ordering {
+    let turned = |order: Ordering| if descending { order.reverse() } else { order };
     let dtype = a.dtype();
     if matches!(dtype.kind(), DtypeKind::Float | DtypeKind::Complex) {
-        let (a, b) = (a.to_c128(), b.to_c128());
-        let nan = |x: stridewise_core::Complex<f64>| x.re.is_nan() || x.im.is_nan();
-        return match (nan(a), nan(b)) {
-            (false, false) => a.re.partial_cmp(&b.re).unwrap().then(a.im.partial_cmp(&b.im).unwrap()),
-            (a, b) => a.cmp(&b),
+        // Those with a NaN in the imaginary part follow on those without, then those with one in the real part, each by the other
+        // part, then those with two.
+        let place = |x: Scalar| {
+            let x = x.to_c128();
+            match (x.re.is_nan(), x.im.is_nan()) {
+                (false, false) => (0, (x.re, x.im)),
+                (false, true) => (1, (x.re, 0.0)),
+                (true, false) => (2, (x.im, 0.0)),
+                (true, true) => (3, (0.0, 0.0)),
+            }
         };
+        let (a, b) = (place(a), place(b));
+        return a.0.cmp(&b.0).then_with(|| turned(a.1.partial_cmp(&b.1).unwrap()));
     }
     let number = |x: Scalar| match dtype {
         Dtype::U64 => i128::from(x.get::<u64>().unwrap()),
         _ => i128::from(x.cast(Dtype::I64).get::<i64>().unwrap()),
     };
-    number(a).cmp(&number(b))
+    turned(number(a).cmp(&number(b)))
 }
 
 fn is_nan(x: Scalar) -> bool {
@@ -241,7 +249,7 @@ fn searched(
 ) {
     let size = dtype.size();
     let mut sorted: Vec<Scalar> = (0..extent).map(|_| numbers.element(dtype)).collect();
-    sorted.sort_by(|&a, &b| compare(a, b));
+    sorted.sort_by(|&a, &b| compare(a, b, false));
     let along = numbers.layout(&[extent], false);
     let mut table = Memory::new(along.len * size);
     for (i, value) in sorted.iter().enumerate() {
@@ -257,7 +265,7 @@ fn searched(
     let mut expected = dst.clone();
     for index in indices(dims) {
         let needle = src.read(dtype, from.at(&index));
-        let place = sorted.partition_point(|&x| match compare(x, needle) {
+        let place = sorted.partition_point(|&x| match compare(x, needle, false) {
             Ordering::Less => true,
             order => right && order == Ordering::Equal,
         });
@@ -300,10 +308,7 @@ fn sorted(
         let whole = |i: usize| [&row[..], &[i]].concat();
         let element = |i: usize| src.read(dtype, from.at(&whole(i)));
         let mut order: Vec<usize> = (0..len).collect();
-        order.sort_by(|&a, &b| {
-            let (a, b) = (element(a), element(b));
-            if descending && !is_nan(a) && !is_nan(b) { compare(b, a) } else { compare(a, b) }
-        });
+        order.sort_by(|&a, &b| compare(element(a), element(b), descending));
         for (i, &place) in order.iter().enumerate() {
             let at = to.at(&whole(i));
             if indexed {
@@ -571,7 +576,7 @@ fn runs(trial: &mut Trial, target: &Target, numbers: &mut Numbers, dtype: Dtype,
     let (size, mut count) = (dtype.size(), 0);
     for i in 0..len {
         let [own, before] = [i, i.saturating_sub(1)].map(|i| src.read(dtype, from.at(&[i])));
-        if i == 0 || is_nan(own) || is_nan(before) || compare(own, before) != Ordering::Equal {
+        if i == 0 || is_nan(own) || is_nan(before) || compare(own, before, false) != Ordering::Equal {
             let at = to.at(&[count]).cast_unsigned() * size;
             expected.bytes_mut()[at..at + size].copy_from_slice(src.element(size, from.at(&[i])));
             count += 1;
