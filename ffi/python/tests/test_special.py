@@ -213,3 +213,18 @@ def test_the_module_is_imported_when_it_is_asked_for():
     program = "import sys, stridewise as sw; a = 'stridewise.special' in sys.modules; sw.special; print(a, 'stridewise.special' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize("name", ["erfc", "gammaln", "psi", "ndtr", "xlogy", "i0"])
+def test_scipys_functions_of_our_arrays(name):
+    scipy = pytest.importorskip("scipy.special")
+    x = np.linspace(0.5, 3, 7)
+    operands = (x, x[::-1].copy()) if name == "xlogy" else (x,)
+    ours = [sw.asarray(v) for v in operands]
+    found = getattr(scipy, name)(*ours)
+    assert isinstance(found, sw.usm_ndarray)
+    np.testing.assert_allclose(sw.asnumpy(found), getattr(scipy, name)(*operands), rtol=1e-14)
+    out = sw.empty(7)
+    assert getattr(scipy, name)(*ours, out=out) is out and out.tolist() == found.tolist()
+    with pytest.raises(TypeError, match="stridewise.asnumpy"):
+        scipy.struve(1, ours[0])

@@ -12,7 +12,7 @@ import stridewise as sw
 
 from ._binding import HELP, called, delivered, is_ours, is_usual, listed, queue_of, refused, target
 
-#: Functions of SciPy's that are operations here.
+#: Functions of SciPy's that are operations here; others are those of `special` with the same name.
 _SPECIAL = {"erf": "erf", "expit": "sigmoid", "cbrt": "cbrt", "exp2": "exp2", "log1p": "log1p", "expm1": "expm1"}
 
 _REDUCTIONS = {
@@ -65,8 +65,10 @@ def _operation(ufunc):
     if getattr(np, name, None) is ufunc:
         return name, getattr(sw, name, None)
     special = sys.modules.get("scipy.special")
-    if special is not None and name in _SPECIAL and getattr(special, name, None) is ufunc:
-        return name, getattr(sw, _SPECIAL[name])
+    if special is not None and getattr(special, name, None) is ufunc:
+        if name in _SPECIAL:
+            return name, getattr(sw, _SPECIAL[name])
+        return name, getattr(sw.special, name) if name in sw.special.__all__ else None
     return name, None
 
 
