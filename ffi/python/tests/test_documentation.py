@@ -97,7 +97,7 @@ def test_every_variable_is_named():
         assert f"`{name}`" in text, f"doctor.md has no {name}"
 
 
-MODULES = ["", "dppy", "fft", "kernel_api", "linalg", "program", "random", "_kernel.launcher", "_methods", "_names", "_numpy"]
+MODULES = ["", "dppy", "fft", "kernel_api", "linalg", "program", "random", "special", "_arrangements", "_kernel.launcher", "_methods", "_names", "_numpy"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -8,6 +8,7 @@
 
 from ._native import *
 from ._names import *
+from ._arrangements import *
 from ._native import __version__, _fft, _linalg, _Memory, _random
 from . import _methods, fft, lib, linalg, random
 from ._kernel import device_context, kernel
