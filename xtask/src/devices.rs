@@ -18,10 +18,6 @@ pub(crate) const DOCTOR: crate::Command = crate::Command {
 
 fn example(name: &str) -> Result<(), String> {
     let mut command = crate::cargo();
-    command.args(["run", "--quiet", "--release", "--example", name]);
-    // hwloc knows more than the files of the system do.
-    if crate::packages::have_hwloc() {
-        command.args(["--features", crate::packages::HWLOC_FEATURE]);
-    }
+    command.args(["run", "--quiet", "--locked", "--release", "--example", name]);
     crate::run_to_end(&mut command)
 }

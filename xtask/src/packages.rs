@@ -5,8 +5,6 @@ use std::process::{Command, Stdio};
 
 /// The Debian packages behind the feature `hwloc`.
 const HWLOC_PACKAGES: &[&str] = &["libhwloc-dev", "libudev-dev", "pkg-config"];
-/// Cargo features of the root package that need [`HWLOC_PACKAGES`].
-pub(crate) const HWLOC_FEATURE: &str = "stridewise/hwloc";
 
 /// The Debian packages behind the feature `mpfr` of the accuracy tool.
 const MPFR_PACKAGES: &[&str] = &["libgmp-dev", "libmpfr-dev"];

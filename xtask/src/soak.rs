@@ -23,8 +23,7 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let time = *arguments.get_one::<Duration>("time").ok_or("no time")?;
     let mut command = crate::cargo();
-    // With the module, whose features are those of every optimised build.
-    command.args(["test", "--locked", "--release", "--package", "stridewise"]).args(crate::MODULE);
+    command.args(["test", "--locked", "--release", "--package", "stridewise"]);
     command.args(["--test", "soak", "--", "--seconds", &time.as_secs().to_string()]);
     println!("{}", crate::steps::written(&command));
     crate::run_to_end(&mut command)
