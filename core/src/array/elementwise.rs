@@ -77,6 +77,8 @@ pub(super) fn elementwise_as_they_lie(op: Op, operands: &[ArrayOrScalar<'_>]) ->
     }
 }
 
+/// Apart, so that the stack of what is computed at once has no room for what is recorded.
+#[inline(never)]
 fn record(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<UsmArray> {
     let (recorded, queue, kind) = prepare(op, operands)?;
     let (layout, dtype) = (recorded.layout.clone(), recorded.out);
