@@ -10,7 +10,7 @@ use crate::opencl::{EVERY_TEST, Runtime, VENDORS};
 use crate::programs::Program;
 
 /// The variable that makes the matrix run a sample.
-const SAMPLE: &str = "STRIDEWISE_MATRIX_SAMPLE";
+pub(crate) const SAMPLE: &str = "STRIDEWISE_MATRIX_SAMPLE";
 /// How the reasons begin for which the matrix ignores a test.
 const UNSUPPORTED: &str = "unsupported: ";
 const EXPECTED: &str = "fails as expected: ";

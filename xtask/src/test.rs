@@ -133,7 +133,9 @@ fn steps() -> Result<Vec<Step>, String> {
             "all tests, those in the documentation, of the C interface and of the inputs that the fuzzer has found too",
             // All failures of a run, and not the first alone.
             &format!("{} --no-fail-fast", tests()),
-        ),
+        )
+        // Of the matrix on the host a sample; without this variable all of it is run, which takes ten minutes.
+        .with(matrix::SAMPLE, "4"),
         Step::call(
             "faults",
             "every n-th allocation, vector, thread and call of a runtime fails: nothing is lost, stuck or wrong",

@@ -27,6 +27,7 @@ impl Indices {
 impl Iterator for Indices {
     type Item = usize;
 
+    #[inline]
     fn next(&mut self) -> Option<usize> {
         self.remaining = self.remaining.checked_sub(1)?;
         let element = self.element;
