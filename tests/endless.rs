@@ -9,7 +9,7 @@ use stridewise::kernel::{Global, Item, LaunchOptions, NdRange, Rule};
 use stridewise::{Array, Device, Error, Event, Queue};
 
 /// How long the endless ones go on: long beside all else that is done here.
-const LONG: Duration = Duration::from_secs(40);
+const LONG: Duration = Duration::from_secs(25);
 
 #[stridewise::kernel]
 fn endless(item: Item<1>, a: &mut Global<f32>) {
