@@ -323,7 +323,7 @@ fn errors(device: &Device) -> Check {
     }
     refused!(range(int, one, one, Weak::Int(0)), Value);
     refused!(range(int, one, one, half), Dtype);
-    refused!(range(int, one, half, one), Dtype);
+    refused!(range(int, half, one, one), Dtype);
     refused!(range(Dtype::Bool, one, one, one), Dtype);
     refused!(range(Dtype::C64, one, one, one), Dtype);
     refused!(range(single, Complex::new(0.0, 1.0).into(), one, one), Dtype);

@@ -132,7 +132,6 @@ impl UsmArray {
             _ if !dtype.kind().is_integer() => {}
             Some(ends) => ends.into_iter().try_for_each(|end| Weak::Int(end).to_scalar(dtype).map(drop))?,
             None if exact.is_some() => {}
-            None if len == 0 => {}
             None => {
                 let (from, gap) = (real("start", start)?, real("step", step)?);
                 // Integers between, or at, others would be cut off: which ones, NumPy and others do not agree on.
@@ -141,8 +140,9 @@ impl UsmArray {
                         number.to_scalar(dtype)?;
                     }
                 }
-                let ends = [from, from + (len - 1) as f64 * gap];
+                let ends = [from, from + len.saturating_sub(1) as f64 * gap];
                 // A number beyond 128 bits becomes the nearest one, which no dtype holds either.
+                let ends = if len > 0 { &ends[..] } else { &[] };
                 ends.iter().try_for_each(|end| Weak::Int(end.trunc() as i128).to_scalar(dtype).map(drop))?;
             }
         }
