@@ -52,12 +52,12 @@ def test_names_of_the_module():
     assert special <= set(stub("__init__.pyi"))
 
 
-@pytest.mark.parametrize("module", ["linalg", "fft", "random", "special", "kernel_api", "dppy", "program"])
+@pytest.mark.parametrize("module", ["linalg", "fft", "random", "special", "emath", "kernel_api", "dppy", "program"])
 def test_names_of_extensions(module):
     assert public(stub(f"{module}.pyi")) == set(getattr(sw, module).__all__)
 
 
-@pytest.mark.parametrize("module", ["stridewise.kernel_api", "stridewise.dppy", "stridewise.random", "stridewise.special", "stridewise._kernel.launcher"])
+@pytest.mark.parametrize("module", ["stridewise.kernel_api", "stridewise.dppy", "stridewise.random", "stridewise.special", "stridewise.emath", "stridewise._kernel.launcher"])
 def test_examples_in_documentation(module):
     module = importlib.import_module(module)
     failed, count = doctest.testmod(module)
@@ -71,6 +71,8 @@ def classes():
 @pytest.mark.parametrize("name", classes())
 def test_members_of_classes(name):
     ours, members = stub("__init__.pyi")[name], vars(getattr(sw, name))
+    if isinstance(ours, ast.ImportFrom):
+        ours = stub(f"{ours.module}.pyi")[name]
     if not issubclass(getattr(sw, name), BaseException):
         assert public(ours) == public(members)
 

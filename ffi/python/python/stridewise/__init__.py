@@ -9,20 +9,36 @@
 from ._native import *
 from ._names import *
 from ._arrangements import *
+from ._wider import *
 from ._native import __version__, _fft, _linalg, _Memory, _random
 from . import _methods, fft, lib, linalg, random
 from ._kernel import device_context, kernel
 from . import dppy, kernel_api, program
 
 
-def __getattr__(name):
-    """Modules that few programs use are imported when they are asked for."""
-    if name == "special":
-        import importlib
+#: Names that few programs use, and the modules that are imported when one of them is asked for.
+_LATER = {
+    "_histograms": "histogram2d histogram_bin_edges histogramdd",
+    "_parts": "apply_along_axis apply_over_axes block c_ choose copyto fromfunction fromiter insert isfortran iterable mask_indices mgrid "
+    "ndenumerate ndindex ogrid packbits partition putmask r_ real_if_close resize sort_complex unpackbits unwrap vectorize",
+    "_polynomials": "poly polyadd polyder polydiv polyint polymul polysub roots",
+}
+_HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
+_MODULES_LATER = ("emath", "special")
 
-        return importlib.import_module(".special", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name):
+    """What is imported when it is asked for; it is a name of the module from then on."""
+    home = _HOMES.get(name)
+    if home is None and name not in _MODULES_LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    if home is None:
+        return importlib.import_module(f".{name}", __name__)
+    found = globals()[name] = getattr(importlib.import_module(f".{home}", __name__), name)
+    return found
 
 
 def __dir__():
-    return [*globals(), *(["special"] if "special" not in globals() else [])]
+    return sorted({*globals(), *_HOMES, *_MODULES_LATER})

@@ -9,6 +9,7 @@ from typing_extensions import disjoint_base
 
 from . import (
     dppy as dppy,
+    emath as emath,
     fft as fft,
     kernel_api as kernel_api,
     lib as lib,
@@ -51,6 +52,11 @@ from ._arrangements import (
     triu_indices_from as triu_indices_from,
     vander as vander,
     vsplit as vsplit,
+)
+from ._histograms import (
+    histogram2d as histogram2d,
+    histogram_bin_edges as histogram_bin_edges,
+    histogramdd as histogramdd,
 )
 from ._names import (
     absolute as absolute,
@@ -142,6 +148,52 @@ from ._names import (
     unravel_index as unravel_index,
     vdot as vdot,
     vstack as vstack,
+)
+from ._parts import (
+    apply_along_axis as apply_along_axis,
+    apply_over_axes as apply_over_axes,
+    block as block,
+    c_ as c_,
+    choose as choose,
+    copyto as copyto,
+    fromfunction as fromfunction,
+    fromiter as fromiter,
+    insert as insert,
+    isfortran as isfortran,
+    iterable as iterable,
+    mask_indices as mask_indices,
+    mgrid as mgrid,
+    ndenumerate as ndenumerate,
+    ndindex as ndindex,
+    ogrid as ogrid,
+    packbits as packbits,
+    partition as partition,
+    putmask as putmask,
+    r_ as r_,
+    real_if_close as real_if_close,
+    resize as resize,
+    sort_complex as sort_complex,
+    unpackbits as unpackbits,
+    unwrap as unwrap,
+    vectorize as vectorize,
+)
+from ._polynomials import (
+    poly as poly,
+    polyadd as polyadd,
+    polyder as polyder,
+    polydiv as polydiv,
+    polyint as polyint,
+    polymul as polymul,
+    polysub as polysub,
+    roots as roots,
+)
+from ._wider import (
+    eye as eye,
+    histogram as histogram,
+    linspace as linspace,
+    meshgrid as meshgrid,
+    nan_to_num as nan_to_num,
+    pad as pad,
 )
 from .kernel_api import kernel as kernel
 
@@ -1258,19 +1310,6 @@ def exp2(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str
 def expand_dims(x: _Array, /, axis: _int | Sequence[_int]) -> usm_ndarray: ...
 def expm1(x: _Array | _complex, /, *, out: usm_ndarray | None = None, order: _str = "K") -> usm_ndarray: ...
 def extract(condition: _Array, x: _Array, /) -> usm_ndarray: ...
-def eye(
-    n_rows: _int,
-    n_cols: _int | None = None,
-    /,
-    *,
-    k: _int = 0,
-    dtype: _DTypeLike | None = None,
-    order: _str = "C",
-    device: _DeviceLike | None = None,
-    usm_type: _str | None = None,
-    sycl_queue: Queue | None = None,
-    queue: Queue | None = None,
-) -> usm_ndarray: ...
 def finfo(type: _DTypeLike | _Array, /) -> _FloatInfo: ...
 def flip(x: _Array, /, axis: _int | Sequence[_int] | None = None) -> usm_ndarray: ...
 float16: Final[_dtype]
@@ -1341,14 +1380,6 @@ def greater_equal(
     out: usm_ndarray | None = None,
     order: _str = "K",
 ) -> usm_ndarray: ...
-def histogram(
-    x: _Array,
-    /,
-    bins: _Array | _int | Sequence[_float] = 10,
-    range: tuple[_float, _float] | None = None,
-    density: _bool | None = None,
-    weights: _Array | Sequence[_float] | None = None,
-) -> tuple[usm_ndarray, usm_ndarray]: ...
 def hypot(
     x1: _Array | _complex,
     x2: _Array | _complex,
@@ -1402,19 +1433,6 @@ def less_equal(
     order: _str = "K",
 ) -> usm_ndarray: ...
 def lexsort(keys: _Array | Sequence[_Array], /, axis: _int = ...) -> usm_ndarray: ...
-def linspace(
-    start: _Array | _complex,
-    stop: _Array | _complex,
-    /,
-    num: _int,
-    *,
-    dtype: _DTypeLike | None = None,
-    device: _DeviceLike | None = None,
-    usm_type: _str | None = None,
-    sycl_queue: Queue | None = None,
-    queue: Queue | None = None,
-    endpoint: _bool = True,
-) -> usm_ndarray: ...
 def load(
     file: Any,
     mmap_mode: _str | None = None,
@@ -1514,7 +1532,6 @@ def memmap(
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
-def meshgrid(*arrays: _Array, indexing: _str = "xy") -> tuple[usm_ndarray, ...]: ...
 def min(
     x: _Array,
     /,
@@ -1540,14 +1557,6 @@ def multiply(
     order: _str = "K",
 ) -> usm_ndarray: ...
 nan: Final[_float]
-def nan_to_num(
-    x: _Array,
-    /,
-    *,
-    nan: _float = 0.0,
-    posinf: _float | None = None,
-    neginf: _float | None = None,
-) -> usm_ndarray: ...
 def nanmax(
     x: _Array,
     /,
@@ -1674,14 +1683,6 @@ def ones_like(
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
-) -> usm_ndarray: ...
-def pad(
-    x: _Array,
-    pad_width: _int | Sequence[_int] | Sequence[Sequence[_int]] | dict[_int, _int | Sequence[_int]],
-    /,
-    mode: _str = "constant",
-    *,
-    constant_values: _complex | Sequence[_complex] | Sequence[Sequence[_complex]] = 0,
 ) -> usm_ndarray: ...
 def percentile(
     x: _Array,

@@ -5,6 +5,7 @@ Imported by NumPy's first call, as `_numpy` is.
 """
 
 import inspect
+import numbers
 
 import numpy as np
 
@@ -74,14 +75,63 @@ def is_usual(value, default):
     return value is default or value is np._NoValue or type(value) is type(default) and not hasattr(value, "shape") and value == default
 
 
+def missing(name):
+    """The error for a function that there is none for."""
+    return TypeError(f"unsupported: stridewise has no counterpart of {name}; {HELP}")
+
+
+def is_operand(x):
+    """Whether an operand is ours, NumPy's or a number; what else is there may have rules of its own."""
+    if is_ours(x) or type(x) in (np.ndarray, np.memmap) or isinstance(x, (np.generic, numbers.Number)):
+        return True
+    return isinstance(x, (list, tuple))
+
+
+def _kind(value):
+    """The dtype of the kind of a Python number, or of a scalar or an array."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None:
+        return dtype
+    return sw.bool if isinstance(value, bool) else sw.uint8 if isinstance(value, int) else sw.float16 if isinstance(value, float) else sw.complex64
+
+
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def check_casting(name, casting, dtype=None, values=()):
+    """Refuses a rule that is none, and values that the rule does not convert to a dtype. A Python number is of a kind alone."""
+    if casting not in _CASTINGS:
+        raise ValueError(f"invalid value: `casting` is {casting!r}; expected one of {', '.join(map(repr, _CASTINGS))}")
+    for value in values if dtype is not None else ():
+        is_number = not hasattr(value, "dtype")
+        rule = "same_kind" if is_number and casting != "unsafe" else casting
+        if not sw.can_cast(_kind(value), dtype, casting=rule):
+            shown = f"the number {value!r}" if is_number else str(value.dtype)
+            raise TypeError(
+                f"dtype: {name} does not convert {shown} to {dtype} with casting={casting!r}; expected a dtype that it is converted "
+                'to; help: say casting="unsafe", or convert it with astype'
+            )
+
+
+def refuse_rest(name, options):
+    """What is left of NumPy's options: nothing, or what says as we do."""
+    usual = {"where": True, "casting": "same_kind", "subok": True, "order": "K", "signature": None, "initial": np._NoValue}
+    for option, value in options.items():
+        if option == "casting":
+            check_casting(name, value)
+        if option not in usual or not is_usual(value, usual[option]):
+            raise refused(name, option, value)
+
+
 class _Plan:
     """What the parameters of a function of NumPy's are for ours."""
 
-    __slots__ = ("prefix", "places", "named", "signature", "arrays")
+    __slots__ = ("prefix", "places", "named", "signature", "arrays", "takes_rest")
 
     def __init__(self, function, ours):
         self.signature = inspect.signature(function)
         theirs, mine = self.signature.parameters, inspect.signature(ours).parameters.values()
+        self.takes_rest = any(parameter.kind is parameter.VAR_KEYWORD for parameter in mine)
         self.places = sum(parameter.kind is parameter.POSITIONAL_ONLY for parameter in mine)
         self.named = frozenset(p.name for p in mine if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
         self.prefix = 0
@@ -98,8 +148,8 @@ class _Plan:
             return False
         return not self.arrays or not any(type(x) in (list, tuple) for x in (*args, *kwargs.values()))
 
-    def call(self, name, ours, args, kwargs):
-        """The call by ours' parameters."""
+    def call(self, name, ours, args, kwargs, wide):
+        """The call by ours' parameters; by those of `wide`, which takes all of NumPy's, where ours lacks one."""
         given = self.signature.bind(*args, **kwargs).arguments
         queue = queue_of(given.values())
         places, named, out = [], {}, None
@@ -113,7 +163,9 @@ class _Plan:
                 continue
             if parameter.kind is parameter.VAR_KEYWORD:
                 for option, what in value.items():
-                    if option not in self.named:
+                    if option not in self.named and not self.takes_rest:
+                        if wide is not None:
+                            return wide(*args, **kwargs)
                         raise refused(name, option, what)
                 named.update(value)
                 continue
@@ -130,6 +182,8 @@ class _Plan:
             elif place < self.places and len(places) == place:
                 places.append(value)
             elif key not in _HINTS and not is_usual(value, parameter.default):
+                if wide is not None:
+                    return wide(*args, **kwargs)
                 raise refused(name, key, value)
         return delivered(ours(*places, **named), out)
 
@@ -137,8 +191,8 @@ class _Plan:
 _PLANS: dict = {}
 
 
-def called(name, function, ours, args, kwargs):
-    """A call of a function of NumPy's by one of ours, which has the same meaning."""
+def called(name, function, ours, args, kwargs, wide=None):
+    """A call of a function of NumPy's by one of ours, which has the same meaning. wide: what takes the keywords that ours does not."""
     plan = _PLANS.get(function)
     if plan is None:
         try:
@@ -149,4 +203,4 @@ def called(name, function, ours, args, kwargs):
         _PLANS[function] = plan
     if plan.is_as_ours(args, kwargs):
         return ours(*args, **kwargs)
-    return plan.call(name, ours, args, kwargs)
+    return plan.call(name, ours, args, kwargs, wide)

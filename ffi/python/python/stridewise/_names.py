@@ -621,15 +621,23 @@ def union1d(x1, x2, /):
     return unique(_sw.concat([_sw.reshape(_array(x), -1) for x in (x1, x2)]))
 
 
-def unique(x, /, return_index=False, return_inverse=False, return_counts=False, *, equal_nan=True):
+def unique(x, /, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):
     """The different elements, sorted; with what is asked for beside them, a tuple: the first place of each, for each element of x
-    its place among them, how often each occurs. equal_nan: whether all NaN are one element, the last; else each is its own."""
+    its place among them, how often each occurs. axis: None for elements; else the different parts along that axis. equal_nan: whether all
+    NaN are one element, the last; else each is its own. sorted: False does not ask for an order, and has the same."""
     x = _array(x)
-    found = _sw.unique_all(x) if return_index or return_inverse or return_counts else (_sw.unique_values(x),)
-    if equal_nan and _is_inexact(x):
-        found = _one_nan(found)
+    if axis is not None:
+        if not -x.ndim <= axis < x.ndim:
+            raise _sw.OutOfBoundsError(f"axis out of range: `axis` is {axis}; expected one of {-x.ndim}..{x.ndim}")
+        from ._rows import unique_parts
+
+        found = unique_parts(x, axis % x.ndim, equal_nan)
+    else:
+        found = _sw.unique_all(x) if return_index or return_inverse or return_counts else (_sw.unique_values(x),)
+        if equal_nan and _is_inexact(x):
+            found = _one_nan(found)
     asked = (True, return_index, return_inverse, return_counts)
-    return found[0] if len(found) == 1 else tuple(part for part, wanted in zip(found, asked) if wanted)
+    return found[0] if len(found) == 1 else tuple(part for part, wanted in zip(found, asked) if wanted) if True in asked[1:] else found[0]
 
 
 def _one_nan(found):

@@ -198,8 +198,10 @@ def unique(
     return_index: _bool = False,
     return_inverse: _bool = False,
     return_counts: _bool = False,
+    axis: _int | None = None,
     *,
     equal_nan: _bool = True,
+    sorted: _bool = True,
 ) -> Any: ...
 def unravel_index(
     indices: _Array | _int, shape: Sequence[_int], /, order: _str = "C"

@@ -20,7 +20,7 @@ True
 
 from collections import namedtuple as _namedtuple
 
-from . import _linalg, matmul, matrix_transpose, tensordot, vecdot
+from . import _linalg, _native as _sw, matmul, matrix_transpose, tensordot, vecdot
 
 LinAlgError = _linalg.LinAlgError
 cross = _linalg.cross
@@ -115,11 +115,19 @@ def eig(x, /):
     return EigResult(*_linalg.eig(x))
 
 
-def eigh(x, /):
-    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, of which the lower triangle is read: a named tuple
-    (eigenvalues, eigenvectors), the former from the smallest on, the latter as columns. Raises as `eig`.
+def _lower(x, triangle):
+    """Symmetric or Hermitian matrices whose lower triangle has the elements of the one that is read."""
+    if not isinstance(triangle, str) or triangle.upper() not in ("L", "U"):
+        raise ValueError(f"invalid value: `UPLO` is {triangle!r}; expected 'L', the lower triangle, or 'U', the upper one")
+    return x if triangle.upper() == "L" else _sw.conj(matrix_transpose(x))
+
+
+def eigh(x, /, UPLO="L"):
+    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices: a named tuple (eigenvalues, eigenvectors), the former
+    from the smallest on, the latter as columns. UPLO: which triangle is read, "L" the lower, "U" the upper one. Raises as `eig`, and
+    ValueError for another UPLO.
     """
-    return EighResult(*_linalg.eigh(x))
+    return EighResult(*_linalg.eigh(_lower(x, UPLO)))
 
 
 def eigvals(x, /):
@@ -127,9 +135,9 @@ def eigvals(x, /):
     return _linalg.eigvals(x)
 
 
-def eigvalsh(x, /):
-    """The eigenvalues of symmetric or Hermitian matrices, of which the lower triangle is read. Raises as `eig`."""
-    return _linalg.eigvalsh(x)
+def eigvalsh(x, /, UPLO="L"):
+    """The eigenvalues of symmetric or Hermitian matrices, from the smallest on. UPLO: as for `eigh`. Raises as `eigh`."""
+    return _linalg.eigvalsh(_lower(x, UPLO))
 
 
 def expm(x, /):
@@ -167,12 +175,28 @@ def lu(x, /):
     return LUResult(*_linalg.lu(x))
 
 
-def matrix_rank(x, /, *, rtol=None):
-    """How many singular values of matrices are greater than rtol times the largest.
+def matrix_rank(x, /, tol=None, hermitian=False, *, rtol=None):
+    """How many singular values of matrices are greater than rtol times the largest, or than tol; of a vector, whether it has an
+    element other than zero.
 
-    rtol: a number, or an array of one for each matrix; None for the greater extent times the dtype's eps.
+    rtol: a number, or an array of one for each matrix; None for the greater extent times the dtype's eps. tol: a number, or an array of
+    one for each matrix, beside which there is no rtol. hermitian: whether the matrices are symmetric or Hermitian, so that singular
+    values are magnitudes of eigenvalues. Raises ValueError for both tol and rtol.
     """
-    return _linalg.matrix_rank(x, rtol)
+    if tol is not None and rtol is not None:
+        raise ValueError(f"invalid value: `tol` is {tol} beside `rtol`, {rtol}; expected one of them")
+    tol = _sw.asarray(tol, sycl_queue=getattr(x, "sycl_queue", None)) if isinstance(tol, (list, tuple)) else tol
+    if getattr(x, "ndim", 2) < 2:
+        return _sw.astype(_sw.any(_sw.not_equal(x, 0)), "int64")
+    if tol is None and not hermitian:
+        return _linalg.matrix_rank(x, rtol)
+    values = _sw.sort(_sw.abs(_linalg.eigvalsh(x)), descending=True) if hermitian else _linalg.svdvals(x)
+    if tol is None:
+        rtol = max(x.shape[-2:]) * _sw.finfo(values.dtype).eps if rtol is None else rtol
+        tol = values[..., :1] * (rtol[..., None] if getattr(rtol, "ndim", 0) else rtol) if values.shape[-1] else 0
+    elif getattr(tol, "ndim", 0):
+        tol = tol[..., None]
+    return _sw.count_nonzero(values > tol, axis=-1)
 
 
 def multi_dot(arrays, /):
@@ -226,9 +250,19 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     raise ValueError(f"invalid value: `axis` is {axis} for {x.ndim} dimensions; expected one axis or two; help: name them")
 
 
-def pinv(x, /, *, rtol=None):
-    """The pseudo-inverse of matrices, by singular values. rtol: as for `matrix_rank`. Raises as `svd`."""
-    return _linalg.pinv(x, rtol)
+def pinv(x, /, rcond=None, hermitian=False, *, rtol=None):
+    """The pseudo-inverse of matrices, by singular values. rtol: as for `matrix_rank`; rcond, NumPy's older name, is the same.
+    hermitian: as for `svd`. Raises as `svd`, and ValueError for both rcond and rtol."""
+    if rcond is not None and rtol is not None:
+        raise ValueError(f"invalid value: `rcond` is {rcond} beside `rtol`, {rtol}; expected one of them")
+    rtol = rcond if rtol is None else rtol
+    if not hermitian:
+        return _linalg.pinv(x, rtol)
+    u, s, vh = svd(x, hermitian=True)
+    rtol = max(x.shape[-2:]) * _sw.finfo(s.dtype).eps if rtol is None else rtol
+    large = s > (rtol[..., None] if getattr(rtol, "ndim", 0) else rtol) * s[..., :1]
+    inverse = _sw.where(large, 1 / _sw.where(large, s, 1), 0)
+    return matmul(_sw.conj(matrix_transpose(vh)), inverse[..., None] * _sw.conj(matrix_transpose(u)))
 
 
 def qr(x, /, *, mode="reduced"):
@@ -252,13 +286,24 @@ def solve(x1, x2, /):
     return _linalg.solve(x1, x2)
 
 
-def svd(x, /, *, full_matrices=True):
+def svd(x, /, full_matrices=True, compute_uv=True, hermitian=False):
     """Singular values and vectors, x = U @ diag(S) @ Vh: a named tuple (U, S, Vh), S from the largest on.
 
-    full_matrices: whether U and Vh are square; else they have as many columns and rows as there are singular values.
+    full_matrices: whether U and Vh are square; else they have as many columns and rows as there are singular values. compute_uv: False
+    for S alone, as `svdvals`. hermitian: whether the matrices are symmetric or Hermitian, which eigenvalues are enough for.
 
     Raises LinAlgError for NaN, infinities, and where the iteration does not converge.
     """
+    if hermitian:
+        if not compute_uv:
+            return _sw.sort(_sw.abs(_linalg.eigvalsh(x)), descending=True)
+        values, vectors = _linalg.eigh(x)
+        order = _sw.argsort(_sw.abs(values), descending=True)
+        values, vectors = _sw.take_along_axis(values, order, axis=-1), _sw.take_along_axis(vectors, order[..., None, :], axis=-1)
+        turned = vectors * _sw.where(values < 0, -1, 1)[..., None, :]
+        return SVDResult(vectors, _sw.abs(values), _sw.conj(matrix_transpose(turned)))
+    if not compute_uv:
+        return _linalg.svdvals(x)
     return SVDResult(*_linalg.svd(x, full_matrices))
 
 

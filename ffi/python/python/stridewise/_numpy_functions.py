@@ -1,0 +1,263 @@
+"""NumPy's functions that are called otherwise than ours of the same name, those that only read, and keywords that ours lack.
+
+Imported by NumPy's first call, as `_numpy` is.
+"""
+
+import numpy as np
+
+import stridewise as sw
+
+from ._binding import HELP, check_casting, delivered, is_operand, is_ours, listed, missing, queue_of, refuse_rest, refused, target
+
+
+def _where(condition, *values):
+    if not values:
+        return sw.nonzero(condition)
+    # NumPy's takes all numbers as conditions.
+    if is_operand(condition) and not is_ours(condition):
+        condition = sw.asarray(condition, device=queue_of(values))
+    if getattr(condition, "dtype", None) != sw.bool:
+        condition = sw.not_equal(condition, 0)
+    return sw.where(condition, *(listed(x, queue_of((condition, *values))) for x in values))
+
+
+def _quantiles(quantiles):
+    def found(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, **options):
+        refuse_rest(f"numpy.{quantiles.__name__}", options)
+        return quantiles(a, q, axis, out=out, method=method, keepdims=keepdims)
+
+    return found
+
+
+def _median(median):
+    def found(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+        return median(a, axis, out, keepdims)
+
+    return found
+
+
+def _clip(x, a_min=None, a_max=None, out=None, *, min=None, max=None):
+    return sw.clip(x, a_min if min is None else min, a_max if max is None else max, out=out)
+
+
+def copyto(dst, src, casting="same_kind", where=True):
+    queue = queue_of([dst, src, where])
+    goal, src = target(dst, queue), listed(src, queue)
+    check_casting("numpy.copyto", casting, goal.dtype, [src])
+    if where is True and hasattr(src, "dtype"):
+        goal[...] = src
+    else:
+        source = sw.astype(src if hasattr(src, "dtype") else sw.asarray(src, device=queue), goal.dtype, copy=False)
+        # Extents of 1 in front that the target has not are left out, as NumPy does it.
+        source = sw.reshape(source, source.shape[source.ndim - goal.ndim :]) if source.ndim > goal.ndim else source
+        mask = where if isinstance(where, (bool, np.bool_)) else sw.asarray(where, device=queue)
+        if getattr(mask, "dtype", sw.bool) != sw.bool:
+            raise TypeError(f"dtype: `where` is of {mask.dtype}; expected bool; help: compare it with 0")
+        mask = sw.broadcast_to(sw.asarray(mask, device=queue), goal.shape)
+        goal[...] = sw.where(mask, sw.broadcast_to(source, goal.shape), goal)
+    if goal is not dst:
+        goal.wait()
+
+
+def _putmask(a, mask, values):
+    queue = queue_of([a, mask, values])
+    values, mask = sw.reshape(sw.asarray(values, device=queue), -1), sw.asarray(mask, device=queue)
+    if mask.size != a.size:
+        raise ValueError(f"shape mismatch: `mask` has {mask.size} elements; expected as many as the array, {a.size}")
+    # Each element has its value, by its place among all, whatever the mask leaves out.
+    if values.size and a.size:
+        values = sw.take(values, sw.arange(a.size, device=values.sycl_queue), mode="wrap") if values.size != a.size else values
+        copyto(a, sw.reshape(values, a.shape), "unsafe", sw.reshape(sw.astype(mask, sw.bool), a.shape))
+
+
+def _put(a, ind, v, mode="raise"):
+    indices, values = sw.asarray(ind, device=queue_of([a, ind, v])), sw.asarray(v, device=queue_of([a, ind, v]))
+    # NumPy's goes through the values again from the start where there are fewer than places, and writes nothing where there are none.
+    if not indices.size or not values.size:
+        return
+    if 1 != values.size != indices.size:
+        values = sw.take(values, sw.arange(indices.size, device=values.queue), mode="wrap")
+    sw.put(a, sw.reshape(indices, -1), sw.reshape(values, -1), mode=mode)
+
+
+def _place(arr, mask, vals):
+    queue = queue_of([arr, mask, vals])
+    values = sw.astype(sw.reshape(sw.asarray(vals, device=queue), -1), arr.dtype, copy=False)
+    mask = sw.astype(sw.asarray(mask, device=queue), sw.bool, copy=False)
+    # NumPy's reads both as one sequence.
+    sw.place(arr, sw.reshape(mask, arr.shape) if mask.size == arr.size else mask, values)
+
+
+def _put_along_axis(arr, indices, values, axis):
+    values = listed(values, queue_of([arr, indices, values]))
+    if axis is None:
+        # Of all elements as one sequence, which the array need not lie in.
+        sw.put(arr, indices, values)
+    else:
+        sw.put_along_axis(arr, indices, values, axis)
+
+
+def _partition(a, kth, axis=-1, kind="introselect", order=None):
+    if order is not None:
+        raise refused("numpy.partition", "order", order)
+    return sw.partition(a, kth, axis)
+
+
+def _cross(a, b, *arguments, **options):
+    queue = queue_of([a, b])
+    return sw.cross(*(sw.asarray(x, device=queue) for x in (a, b)), *arguments, **options)
+
+
+def _interp(x, xp, fp, left=None, right=None, period=None):
+    refuse_rest("numpy.interp", {} if period is None else {"period": period})
+    queue = queue_of([x, xp, fp])
+    return sw.interp(*(sw.asarray(each, device=queue) for each in (x, xp, fp)), left=left, right=right)
+
+
+def _like(like, full, *value):
+    """A function of arrays like another one, which NumPy's may be told another shape of."""
+
+    def made(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+        if shape is None:
+            return like(a, *value, dtype=dtype, order=order, device=device)
+        options = {"queue": a.queue} if device is None else {"device": device}
+        return full(shape, *value, dtype=a.dtype if dtype is None else dtype, order="F" if order == "F" else "C", **options)
+
+    return made
+
+
+def _full_like(a, fill_value, *rest, **options):
+    return _like(sw.full_like, sw.full, fill_value)(a, *rest, **options)
+
+
+def _joined(join, name):
+    def joined(arrays, axis=None, out=None, *, dtype=None, casting="same_kind"):
+        if out is not None and dtype is not None:
+            raise TypeError(f"invalid value: numpy.{name} has `out` beside `dtype`; expected one of them, as `out` has its dtype")
+        queue = queue_of(arrays)
+        arrays = [x if hasattr(x, "dtype") else sw.asarray(x, device=queue) for x in arrays]
+        goal = target(out, queue)
+        asked = None if dtype is None and out is None else sw.dtype(dtype) if out is None else goal.dtype
+        check_casting(f"numpy.{name}", casting, asked if asked is not None or casting == "same_kind" else sw.result_type(*arrays), arrays)
+        if asked is not None:
+            arrays = [sw.astype(x, asked, copy=False) for x in arrays]
+        result = join(arrays) if axis is _NO_AXIS else join(arrays, axis=axis)
+        if out is None:
+            return result
+        if goal.shape != result.shape:
+            raise ValueError(f"shape mismatch: `out` is of shape {goal.shape}; expected {result.shape}")
+        goal[...] = result
+        return delivered(goal, out)
+
+    return joined
+
+
+#: The axis of a function that has none.
+_NO_AXIS = object()
+
+
+def _concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    return _joined(sw.concat, "concatenate")(arrays, axis, out, dtype=dtype, casting=casting)
+
+
+def _stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    return _joined(sw.stack, "stack")(arrays, axis, out, dtype=dtype, casting=casting)
+
+
+def _beside(name):
+    def joined(tup, *, dtype=None, casting="same_kind"):
+        return _joined(getattr(sw, name), name)(tup, _NO_AXIS, dtype=dtype, casting=casting)
+
+    return joined
+
+
+def _broadcast_arrays(*args, subok=False):
+    queue = queue_of(args)
+    shape = np.broadcast_shapes(*(x.shape if is_ours(x) else np.shape(x) for x in args))
+    # What there is no dtype of ours for, as None and texts, stays NumPy's: it is beside our arrays, and not computed with.
+    kinds = [None if is_ours(x) else np.asarray(x).dtype.kind for x in args]
+    return tuple(
+        sw.broadcast_to(x if is_ours(x) else sw.asarray(x, device=queue), shape) if kind is None or kind in "biufc" else np.broadcast_to(x, shape)
+        for x, kind in zip(args, kinds)
+    )
+
+
+def _einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
+    queue = queue_of(operands)
+    check_casting("numpy.einsum", casting)
+    if order not in ("K", "C", "A"):
+        raise refused("numpy.einsum", "order", order)
+    if isinstance(operands[0], str):
+        operands = [operands[0], *(listed(x, queue) for x in operands[1:])]
+    if dtype is not None:
+        check_casting("numpy.einsum", casting, sw.dtype(dtype), [x for x in operands if hasattr(x, "dtype")])
+        operands = [sw.astype(x, dtype, copy=False) if hasattr(x, "dtype") else x for x in operands]
+    result = sw.einsum(*operands)
+    if out is None:
+        return result
+    copyto(out, result, casting)
+    return out
+
+
+def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
+    return sw.histogramdd(sample, bins, range, density, weights)
+
+
+def _histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    # A list of bins is edges, or what both axes have, and no array.
+    return sw.histogram2d(x, y, bins, range, density, weights)
+
+
+#: Functions of NumPy's that are called otherwise than ours of the same name.
+ADAPTED = {
+    "clip": _clip, "concatenate": _concatenate, "copyto": copyto, "round": sw.around, "stack": _stack,
+    "hstack": _beside("hstack"), "vstack": _beside("vstack"), "dstack": _beside("dstack"), "column_stack": _beside("column_stack"),
+    "broadcast_arrays": _broadcast_arrays, "cross": _cross, "einsum": _einsum, "interp": _interp, "partition": _partition, "putmask": _putmask,
+    "place": _place, "put": _put, "put_along_axis": _put_along_axis,
+    "histogram2d": _histogram2d, "histogramdd": _histogramdd,
+    "median": _median(sw.median), "nanmedian": _median(sw.nanmedian),
+    "quantile": _quantiles(sw.quantile), "percentile": _quantiles(sw.percentile),
+    "nanquantile": _quantiles(sw.nanquantile), "nanpercentile": _quantiles(sw.nanpercentile),
+    "where": _where, "empty_like": _like(sw.empty_like, sw.empty), "full_like": _full_like,
+    "ones_like": _like(sw.ones_like, sw.ones), "zeros_like": _like(sw.zeros_like, sw.zeros),
+}  # fmt: skip
+
+
+def _reduction(name):
+    from ._masked import reduced
+
+    def found(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True, ddof=None, correction=0, mean=None):
+        values = {"initial": initial, "where": where, "correction": correction, "ddof": ddof, "mean": mean, "keepdims": keepdims}
+        usual = {"initial": None, "where": True, "correction": 0, "ddof": None, "mean": None, "keepdims": False}
+        values = {key: usual[key] if value is np._NoValue else value for key, value in values.items()}
+        return reduced(name, a, axis, dtype, out, **values)
+
+    return found
+
+
+_REDUCTIONS = (
+    "sum prod max min any all mean std var nansum nanprod nanmax nanmin nanmean nanstd nanvar amax amin".split()
+)  # fmt: skip
+
+#: Functions of all keywords of NumPy's, by those names, for calls with one that ours of the same name does not take.
+WIDE = {f"numpy.{name}": _reduction(name.removeprefix("a") if name in ("amax", "amin") else name) for name in _REDUCTIONS}
+
+#: Functions that read the elements and make no array: NumPy's own, of views of the arrays.
+READ = frozenset(
+    "numpy." + name
+    for name in "array2string array_repr array_str common_type einsum_path min_scalar_type may_share_memory savetxt savez savez_compressed shares_memory".split()
+)
+
+
+def _seen(value):
+    """What NumPy's may read: our arrays as views of its own, where host code may touch their memory."""
+    if is_ours(value):
+        return np.asarray(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_seen, value))
+    return value
+
+
+def read(function, args, kwargs):
+    """A call of a function that only reads."""
+    return function(*map(_seen, args), **{key: _seen(value) for key, value in kwargs.items()})

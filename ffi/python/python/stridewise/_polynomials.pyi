@@ -1,0 +1,26 @@
+"""Types of `_polynomials`: NumPy's names in the namespace."""
+
+from builtins import int as _int
+from typing import Any
+
+from stridewise import usm_ndarray
+
+__all__ = [
+    "poly",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyint",
+    "polymul",
+    "polysub",
+    "roots",
+]
+
+def poly(roots: Any, /) -> usm_ndarray: ...
+def polyadd(p: Any, q: Any, /) -> usm_ndarray: ...
+def polyder(p: Any, /, m: _int = 1) -> usm_ndarray: ...
+def polydiv(u: Any, v: Any, /) -> tuple[usm_ndarray, usm_ndarray]: ...
+def polyint(p: Any, /, m: _int = 1, k: Any = None) -> usm_ndarray: ...
+def polymul(p: Any, q: Any, /) -> usm_ndarray: ...
+def polysub(p: Any, q: Any, /) -> usm_ndarray: ...
+def roots(p: Any, /) -> usm_ndarray: ...

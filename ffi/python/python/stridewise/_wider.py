@@ -1,0 +1,134 @@
+"""Functions of the array API's namespace that take what NumPy's take beside it: steps, sparse grids, in place, other fillings."""
+
+from . import _native as _sw
+
+_NATIVE_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
+def _array(x):
+    return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x)
+
+
+def eye(n_rows, n_cols=None, /, k=0, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None, queue=None):
+    """A matrix with ones on a diagonal, which is `k` columns to the right of the main one or to the left where negative, and
+    zeros elsewhere. n_cols: as many as rows where None. Other arguments as for `zeros`.
+
+    >>> sw.eye(2, dtype="int8").tolist()
+    [[1, 0], [0, 1]]
+    """
+    return _sw.eye(n_rows, n_cols, k=k, dtype=dtype, order=order, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
+
+
+def histogram(x, /, bins=10, range=None, density=None, weights=None):
+    """How many elements are in each bin, and the edges of the bins.
+
+    bins: how many bins of equal width; their edges, in order, of which the last one belongs to its bin; or the rule that finds how
+    many there are, as for `histogram_bin_edges`. range: the first and the last edge; None for the smallest and the largest element.
+    density: numbers whose integral over the bins is 1. weights: what each element counts.
+    """
+    if isinstance(bins, str):
+        from . import _histograms
+
+        bins, range = _histograms.count_by(_histograms._elements(x), bins, range, weights)
+    elif range is not None and not isinstance(range, tuple):
+        range = tuple(range)
+    return _sw.histogram(x, bins, range, density, weights)
+
+
+def linspace(
+    start, stop, /, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None, usm_type=None, sycl_queue=None, queue=None
+):
+    """`num` numbers at equal distances from `start` to `stop`, both included; without `endpoint`, without `stop`.
+
+    dtype: the default floating dtype where None, or the default complex one for complex numbers; of integers, numbers are
+    rounded down. retstep: a tuple of them and of the distance. Of arrays of several starts and stops, which are broadcast, the numbers
+    are along `axis`. Raises ValueError for a negative `num`.
+
+    >>> sw.linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    options = {"dtype": dtype, "device": device, "usm_type": usm_type, "sycl_queue": sycl_queue, "queue": queue}
+    if getattr(start, "ndim", 0) or getattr(stop, "ndim", 0) or isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
+        made, step = _between(start, stop, num, endpoint, axis, options)
+        return (made, step) if retstep else made
+    made = _sw.linspace(start, stop, num, endpoint=endpoint, **options)
+    if not retstep:
+        return made
+    parts = made.shape[0] - bool(endpoint)
+    return made, (stop - start) / parts if parts > 0 else float("nan")
+
+
+def _between(start, stop, num, endpoint, axis, options):
+    """Numbers between the elements of arrays, and their distances."""
+    given = {key: value for key, value in options.items() if value is not None and key != "dtype"}
+    dtype = options["dtype"]
+    queue = next((x.sycl_queue for x in (start, stop) if isinstance(x, _sw.usm_ndarray)), None)
+    start, stop = (x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, **(given or {"sycl_queue": queue})) for x in (start, stop))
+    start, stop = start / 1 if _sw.isdtype(start.dtype, ("integral", "bool")) else start, stop
+    step = stop - start
+    shape = step.shape
+    # Places and not distances are multiplied, as of numbers.
+    places = _sw.linspace(0, num - 1 if num > 0 else 0, num, dtype=_sw.real(step).dtype if _sw.isdtype(step.dtype, "complex floating") else step.dtype, sycl_queue=step.sycl_queue)
+    parts = num - bool(endpoint)
+    step = step / parts if parts > 0 else step * float("nan")
+    places = _sw.reshape(places, (-1,) + (1,) * len(shape))
+    made = start + places * step if parts > 0 else _sw.broadcast_to(start, (num, *shape)) + places
+    if endpoint and num > 1:
+        made[-1] = stop
+    if dtype is not None:
+        made = _sw.astype(_sw.floor(made) if _sw.isdtype(_sw.dtype(dtype), "integral") else made, dtype, copy=False)
+    return _sw.moveaxis(made, 0, axis), step
+
+
+def meshgrid(*arrays, indexing="xy", sparse=False, copy=False):
+    """The coordinates of a grid: for arrays of one dimension (or none), as many arrays of the grid's shape, each of which
+    repeats the elements of one along an axis; read-only views. indexing: "xy", the first array runs along axis 1 and the
+    second along axis 0; or "ij", array `k` runs along axis `k`. sparse: each array has its elements along its axis alone, and extents
+    of 1, so that together they are broadcast to the grid. copy: arrays with memory of their own.
+
+    >>> x, y = sw.meshgrid(sw.arange(2), sw.arange(3))
+    >>> x.tolist()
+    [[0, 1], [0, 1], [0, 1]]
+    """
+    if not sparse:
+        made = _sw.meshgrid(*arrays, indexing=indexing)
+    else:
+        # As for the whole grid, of which each array has what is not repeated.
+        made = tuple(
+            grid[tuple(slice(None) if axis == _axis_of(place, indexing, len(arrays)) else slice(0, 1) for axis in range(grid.ndim))]
+            for place, grid in enumerate(_sw.meshgrid(*arrays, indexing=indexing))
+        )
+    return tuple(_sw.copy(x) for x in made) if copy else made
+
+
+def _axis_of(place, indexing, count):
+    return 1 - place if indexing == "xy" and place < 2 and count > 1 else place
+
+
+def nan_to_num(x, /, copy=True, nan=0.0, posinf=None, neginf=None):
+    """The numbers with others in place of NaN, inf and -inf: by default 0, the largest finite number of the dtype and the
+    smallest; of complex numbers, of each part. Integers stay. Elementwise, recorded. copy: False writes them to the array itself."""
+    found = _sw.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+    if copy:
+        return found
+    x[...] = found
+    return x
+
+
+def pad(x, pad_width, /, mode="constant", *, constant_values=0, end_values=0, stat_length=None, reflect_type="even"):
+    """An array with others' elements before and behind its own along each axis.
+
+    pad_width: how many, one number for all, (before, behind) for all axes, such a pair for each, or a dictionary of axes. mode:
+    "constant", `constant_values`, one number for all or as `pad_width`; "edge", the outermost elements; "reflect", the elements
+    mirrored at the outermost ones; "symmetric", mirrored at the edges; "wrap", the elements of the other end; "linear_ramp", numbers
+    from the edge to `end_values`; "maximum", "mean", "median", "minimum", of the `stat_length` elements next to the edge, None for all
+    along the axis; "empty", whatever is in memory. reflect_type: "odd" mirrors what mirrors do at a point: twice the edge less them.
+    """
+    if mode in _NATIVE_MODES and reflect_type == "even" and stat_length is None:
+        return _sw.pad(x, pad_width, mode, constant_values=constant_values)
+    from ._padding import pad_otherwise
+
+    return pad_otherwise(_array(x), pad_width, mode, end_values, stat_length, reflect_type)
+
+
+__all__ = ["eye", "histogram", "linspace", "meshgrid", "nan_to_num", "pad"]

@@ -1,0 +1,92 @@
+"""Types of `_wider`: functions of the namespace that take what NumPy's take beside the standard."""
+
+from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+from stridewise import Queue, _Array, _DeviceLike, _DTypeLike, usm_ndarray
+
+__all__ = [
+    "eye",
+    "histogram",
+    "linspace",
+    "meshgrid",
+    "nan_to_num",
+    "pad",
+]
+
+def eye(
+    n_rows: _int,
+    n_cols: _int | None = None,
+    /,
+    k: _int = 0,
+    dtype: _DTypeLike | None = None,
+    order: _str = "C",
+    *,
+    device: _DeviceLike | None = None,
+    usm_type: _str | None = None,
+    sycl_queue: Queue | None = None,
+    queue: Queue | None = None,
+) -> usm_ndarray: ...
+def histogram(
+    x: _Array,
+    /,
+    bins: _Array | _int | Sequence[_float] | _str = 10,
+    range: Sequence[_float] | None = None,
+    density: _bool | None = None,
+    weights: _Array | Sequence[_float] | None = None,
+) -> tuple[usm_ndarray, usm_ndarray]: ...
+@overload
+def linspace(
+    start: _Array | _complex | Sequence[_complex],
+    stop: _Array | _complex | Sequence[_complex],
+    /,
+    num: _int = 50,
+    endpoint: _bool = True,
+    retstep: Literal[False] = False,
+    dtype: _DTypeLike | None = None,
+    axis: _int = 0,
+    *,
+    device: _DeviceLike | None = None,
+    usm_type: _str | None = None,
+    sycl_queue: Queue | None = None,
+    queue: Queue | None = None,
+) -> usm_ndarray: ...
+@overload
+def linspace(
+    start: _Array | _complex | Sequence[_complex],
+    stop: _Array | _complex | Sequence[_complex],
+    /,
+    num: _int = 50,
+    endpoint: _bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: _DTypeLike | None = None,
+    axis: _int = 0,
+    device: _DeviceLike | None = None,
+    usm_type: _str | None = None,
+    sycl_queue: Queue | None = None,
+    queue: Queue | None = None,
+) -> tuple[usm_ndarray, Any]: ...
+def meshgrid(
+    *arrays: _Array, indexing: _str = "xy", sparse: _bool = False, copy: _bool = False
+) -> tuple[usm_ndarray, ...]: ...
+def nan_to_num(
+    x: _Array,
+    /,
+    copy: _bool = True,
+    nan: _float = 0.0,
+    posinf: _float | None = None,
+    neginf: _float | None = None,
+) -> usm_ndarray: ...
+def pad(
+    x: _Array,
+    pad_width: _int | Sequence[_int] | Sequence[Sequence[_int]] | dict[_int, _int | Sequence[_int]],
+    /,
+    mode: _str = "constant",
+    *,
+    constant_values: _complex | Sequence[_complex] | Sequence[Sequence[_complex]] = 0,
+    end_values: _complex | Sequence[_complex] | Sequence[Sequence[_complex]] = 0,
+    stat_length: _int | Sequence[_int] | Sequence[Sequence[_int]] | None = None,
+    reflect_type: _str = "even",
+) -> usm_ndarray: ...
