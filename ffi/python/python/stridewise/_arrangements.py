@@ -7,6 +7,9 @@ import stridewise as _sw
 from . import _names
 
 euler_gamma = 0.5772156649015329
+False_, True_ = False, True
+ndarray = _sw.usm_ndarray
+row_stack = _names.vstack
 
 
 def _array(x):

@@ -4,9 +4,11 @@ from builtins import bool as _bool, float as _float, int as _int, str as _str
 from collections.abc import Sequence
 from typing import Any, Final
 
-from stridewise import _DTypeLike, dtype as _dtype, usm_ndarray
+from stridewise import vstack as _vstack, _DTypeLike, dtype as _dtype, usm_ndarray
 
 __all__ = [
+    "False_",
+    "True_",
     "array_equiv",
     "bartlett",
     "blackman",
@@ -31,7 +33,9 @@ __all__ = [
     "ix_",
     "kaiser",
     "modf",
+    "ndarray",
     "promote_types",
+    "row_stack",
     "s_",
     "setxor1d",
     "tri",
@@ -76,3 +80,7 @@ def tril_indices_from(x: Any, /, k: _int = 0) -> tuple[usm_ndarray, ...]: ...
 def triu_indices_from(x: Any, /, k: _int = 0) -> tuple[usm_ndarray, ...]: ...
 def trim_zeros(x: Any, /, trim: _str = "fb") -> usm_ndarray: ...
 def vander(x: Any, /, n: _int | None = None, increasing: _bool = False) -> usm_ndarray: ...
+False_: Final[_bool]
+True_: Final[_bool]
+ndarray = usm_ndarray
+row_stack = _vstack

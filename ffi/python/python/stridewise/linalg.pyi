@@ -4,12 +4,30 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 from . import usm_ndarray
+from ._solvers import (
+    block_diag as block_diag,
+    cho_factor as cho_factor,
+    cho_solve as cho_solve,
+    circulant as circulant,
+    hankel as hankel,
+    lu_factor as lu_factor,
+    lu_solve as lu_solve,
+    null_space as null_space,
+    orth as orth,
+    solve_triangular as solve_triangular,
+    sqrtm as sqrtm,
+    tensorinv as tensorinv,
+    tensorsolve as tensorsolve,
+    toeplitz as toeplitz,
+)
 
 __all__ = [
     "EigResult", "EighResult", "LUResult", "LinAlgError", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult",
     "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "kron", "lstsq",
     "lu", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
     "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "block_diag", "cho_factor", "cho_solve", "circulant", "hankel", "lu_factor", "lu_solve", "null_space", "orth",
+    "solve_triangular", "sqrtm", "tensorinv", "tensorsolve", "toeplitz",
 ]
 
 class LinAlgError(ValueError): ...

@@ -1,0 +1,118 @@
+"""Arrays from bytes and texts, and into them: NumPy's names. Texts and archives are read and written by NumPy, which has to be installed for them.
+
+Imported when one of its names is asked for.
+"""
+
+import stridewise as _sw
+
+__all__ = ["asarray_chkfinite", "frombuffer", "fromfile", "fromstring", "genfromtxt", "loadtxt", "savetxt", "savez", "savez_compressed"]
+
+
+def _of_bytes(data, dtype, count, offset):
+    dtype = _sw.zeros(0).dtype if dtype is None else _sw.dtype(dtype)
+    size = data.nbytes
+    if not 0 <= offset <= size:
+        raise ValueError(f"invalid value: `offset` is {offset}; expected 0..{size}, the bytes there are")
+    if count < 0:
+        if (size - offset) % dtype.itemsize:
+            raise ValueError(f"invalid value: there are {size - offset} bytes; expected a multiple of {dtype.itemsize}, the size of {dtype}; help: say `count`")
+        count = (size - offset) // dtype.itemsize
+    if offset + count * dtype.itemsize > size:
+        raise ValueError(f"invalid value: `count` is {count}, of {dtype.itemsize} bytes each; expected no more than the {size - offset} bytes there are")
+    return data.cast("B")[offset : offset + count * dtype.itemsize], dtype
+
+
+def frombuffer(buffer, dtype=None, count=-1, offset=0):
+    """An array of the bytes of an object with a buffer, as elements of a dtype, float64 where None; a copy of them. count: how many
+    elements, all with -1; offset: how many bytes come before."""
+    data, dtype = _of_bytes(memoryview(buffer), dtype, count, offset)
+    if not len(data):
+        return _sw.empty(0, dtype=dtype)
+    return _sw.asarray(bytearray(data)).view(dtype)
+
+
+def fromfile(file, dtype=None, count=-1, sep="", offset=0):
+    """An array of the bytes of a file, a path or one that is open, as `frombuffer` reads them; with `sep`, of numbers in a text that it
+    separates. What is not written by `tofile` of the same machine is better read by `load`."""
+    if sep:
+        if not hasattr(file, "read"):
+            with open(file, encoding="utf-8") as opened:
+                return fromstring(opened.read(), dtype, count, sep=sep)
+        text = file.read()
+        return fromstring(text if isinstance(text, str) else text.decode(), dtype, count, sep=sep)
+    size = (_sw.zeros(0).dtype if dtype is None else _sw.dtype(dtype)).itemsize
+    if hasattr(file, "read"):
+        file.seek(offset, 1)
+        data = file.read(size * count if count >= 0 else -1)
+    else:
+        with open(file, "rb") as opened:
+            opened.seek(offset)
+            data = opened.read(size * count if count >= 0 else -1)
+    whole = len(data) // size
+    return frombuffer(data, dtype, whole if count < 0 else min(count, whole))
+
+
+def fromstring(string, dtype=None, count=-1, *, sep):
+    """An array of the numbers in a text, which `sep` separates; white space in it stands for any."""
+    if not sep:
+        raise ValueError("invalid value: `sep` is empty; expected what separates the numbers; help: frombuffer reads bytes")
+    parts = [part.strip() for part in (string.split() if not sep.strip() else string.split(sep.strip()))]
+    parts = parts[:-1] if parts and not parts[-1] else parts
+    dtype = _sw.zeros(0).dtype if dtype is None else _sw.dtype(dtype)
+    read = complex if dtype.kind == "c" else int if dtype.kind in "iu" else float
+    found = [read(part) for part in parts[: None if count < 0 else count]]
+    return _sw.asarray(found, dtype=dtype) if found else _sw.empty(0, dtype=dtype)
+
+
+def asarray_chkfinite(obj, /, dtype=None, order=None):
+    """As `asarray`; raises ValueError where an element is infinite or NaN."""
+    x = _sw.asarray(obj, dtype=dtype, order="K" if order is None else order)
+    if _sw.isdtype(x.dtype, ("real floating", "complex floating")) and not bool(_sw.all(_sw.isfinite(x))):
+        raise ValueError("invalid value: an element is infinite or NaN; expected finite numbers")
+    return x
+
+
+def _numpy(name):
+    try:
+        import numpy
+    except ImportError:
+        raise ImportError(f"{name} needs NumPy, which is not installed; help: save and load need nothing") from None
+    return numpy
+
+
+def loadtxt(fname, dtype=float, **kwargs):
+    """An array of the numbers in a text, one row in each line: NumPy's `loadtxt`, with its keywords."""
+    return _each(_numpy("loadtxt").loadtxt(fname, dtype=_named(dtype), **kwargs))
+
+
+def genfromtxt(fname, dtype=float, **kwargs):
+    """An array of the numbers in a text, of which some may be missing: NumPy's `genfromtxt`, with its keywords."""
+    return _each(_numpy("genfromtxt").genfromtxt(fname, dtype=_named(dtype), **kwargs))
+
+
+def _named(dtype):
+    return dtype.__numpy_dtype__ if isinstance(dtype, _sw.dtype) else dtype
+
+
+def _each(found):
+    return [_sw.asarray(x) for x in found] if isinstance(found, (list, tuple)) else _sw.asarray(found)
+
+
+def savetxt(fname, X, **kwargs):
+    """Writes an array of one or two dimensions as a text, one row in each line: NumPy's `savetxt`, with its keywords."""
+    _numpy("savetxt").savetxt(fname, _sw.asnumpy(X), **kwargs)
+
+
+def savez(file, *args, **kwds):
+    """Writes arrays to one archive (".npz"), under their keywords, or "arr_0" and so on: NumPy's `savez`."""
+    _save(_numpy("savez").savez, file, args, kwds)
+
+
+def savez_compressed(file, *args, **kwds):
+    """As `savez`, compressed."""
+    _save(_numpy("savez_compressed").savez_compressed, file, args, kwds)
+
+
+def _save(save, file, args, kwds):
+    seen = lambda x: _sw.asnumpy(x) if isinstance(x, _sw.usm_ndarray) else x
+    save(file, *map(seen, args), **{key: seen(x) for key, x in kwds.items()})
