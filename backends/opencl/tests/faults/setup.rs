@@ -10,7 +10,7 @@ use stridewise_core::{Array, Device, Error, Event, Queue, Result, UsmKind};
 use stridewise_opencl_stub::{Sort, Stub};
 
 /// After so long, something hangs.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Every tier of memory that the stub can have.
 pub(crate) const TIERS: [&str; 4] = ["usm", "fine", "coarse", "buffers"];
