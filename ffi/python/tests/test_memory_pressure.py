@@ -239,6 +239,15 @@ print(" ".join(found))
 """
 
 
+# A kernel that takes elements of an array of 10^6, which is no argument.
+CAPTURED = """
+import numpy as np
+table, x = np.arange(10**6).astype("{dtype}"), sw.zeros(9)
+text = "def taking(item, a):\\n i = item.get_id(0)\\n a[i] = table[i * 3]"
+call_kernel(sw.kernel("def other(item, a): a[item.get_id(0)] = 1"), Range(9), x)
+"""
+
+
 @pytest.mark.parametrize(
     ("setup", "code", "end"),
     [
@@ -246,9 +255,11 @@ print(" ".join(found))
         ("text, x = 'ij->' + 'i' * 10**7, sw.ones((2, 2))", "sw.einsum(text, x)", "ValueError"),
         ("text, x = ',' * 10**7, sw.ones((2, 2))", "sw.einsum(text, x)", "ValueError"),
         ("text, x = ' i' * 10**7, sw.ones((2, 2))", "sw.einsum(text, x)", "ValueError"),
+        (CAPTURED.format(dtype="float64"), "call_kernel(sw.kernel(text), Range(9), x)", "done"),
+        (CAPTURED.format(dtype="int8"), "sw.kernel(text).launch(Range(9), x, check=True).wait()", "done"),
     ],
 )
-def test_what_is_refused(setup, code, end):
+def test_how_it_ends(setup, code, end):
     done = run(ENDINGS.format(setup=setup, code=code))
     assert done.returncode == 0, f"status {done.returncode}\n{done.stderr[-2000:]}"
     found = done.stdout.split()

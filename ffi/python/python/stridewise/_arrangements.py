@@ -5,11 +5,9 @@ import math as _math
 import stridewise as _sw
 
 from . import _names
+from ._arguments import explained as _explained
 
 euler_gamma = 0.5772156649015329
-False_, True_ = False, True
-ndarray = _sw.usm_ndarray
-row_stack = _names.vstack
 
 
 def _array(x):
@@ -233,10 +231,11 @@ def promote_types(type1, type2, /):
 
 
 def setxor1d(x1, x2, /, assume_unique=False):
-    """The elements that are in one of two arrays and not in the other, each once and in order."""
+    """The elements that are in one of two arrays and not in the other, each once and in order. NaN is in no array: there is one of
+    each that has some."""
     x1, x2 = (_sw.reshape(_array(x), -1) for x in (x1, x2))
     if not assume_unique:
-        x1, x2 = _sw.unique_values(x1), _sw.unique_values(x2)
+        x1, x2 = _names.unique(x1), _names.unique(x2)
     one, other = x1[_sw.isin(x1, x2, invert=True)], x2[_sw.isin(x2, x1, invert=True)]
     return _sw.sort(_sw.concat([one, other]))
 
@@ -273,7 +272,7 @@ def vander(x, /, n=None, increasing=False):
     x = _array(x)
     if x.ndim != 1:
         raise ValueError(f"invalid value: `x` has {x.ndim} dimensions; expected one")
-    n = x.shape[0] if n is None else n
+    n = x.shape[0] if n is None else _names._integer("n", n)
     powers = _sw.arange(n, dtype="int64", sycl_queue=x.sycl_queue)
     x = _sw.astype(x, "int64") if x.dtype == _sw.bool else x
     exponents = _sw.astype(powers if increasing else powers[::-1], x.dtype)
@@ -292,4 +291,5 @@ class _Places:
 
 s_, index_exp = _Places(False), _Places(True)
 
+_explained(globals())
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -7,6 +7,7 @@ numbers go are given by name, as for `Generator.random`. A parameter out of rang
 import math as _math
 
 import stridewise as _sw
+from ._arguments import explaining as _explaining
 
 
 def _drawn(size, place, *parameters):
@@ -315,8 +316,8 @@ def zipf(self, a, size=None, **place):
 
 bytes_.__name__ = "bytes"
 
-METHODS = (
+METHODS = tuple(map(_explaining, (
     beta, bytes_, chisquare, dirichlet, f, geometric, gumbel, laplace, logistic, lognormal, multinomial, multivariate_normal,
     negative_binomial, pareto, permuted, power, rayleigh,
     standard_cauchy, standard_t, triangular, vonmises, wald, weibull, zipf,
-)  # fmt: skip
+)))  # fmt: skip

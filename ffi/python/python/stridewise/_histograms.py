@@ -6,6 +6,7 @@ from builtins import range as _range
 import stridewise as _sw
 
 from . import _native
+from ._arguments import explained as _explained
 
 __all__ = ["histogram2d", "histogram_bin_edges", "histogramdd"]
 
@@ -195,3 +196,6 @@ def histogram2d(x, y, /, bins=10, range=None, density=None, weights=None):
         bins = list(bins) * 2
     counts, (first, second) = histogramdd([x, y], bins, range, density, weights)
     return counts, first, second
+
+
+_explained(globals())

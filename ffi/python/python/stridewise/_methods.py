@@ -5,6 +5,7 @@ from types import MethodType as _Bound
 import stridewise as _sw
 
 from . import _names, usm_ndarray as _array
+from ._arguments import explaining as _explaining
 
 #: Functions whose first argument is the array, and whose others are those of NumPy's method.
 _FUNCTIONS = (
@@ -209,6 +210,6 @@ for _method in (
     astype, copy, fill, flatten, item, reshape, round, sort, transpose, view, __reversed__, __round__, __sizeof__, _repr_html_,
     __array_ufunc__, __array_function__,
 ):  # fmt: skip
-    setattr(_array, _method.__qualname__, _method)
+    setattr(_array, _method.__qualname__, _explaining(_method) if _method in (fill, flatten, item, round, sort, transpose, view) else _method)
 for _name, _attribute in {"base": property(base), "ctypes": property(ctypes), "flat": property(flat, _set_flat)}.items():
     setattr(_array, _name, _attribute)

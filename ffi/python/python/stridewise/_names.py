@@ -4,6 +4,7 @@ import math as _math
 import operator as _operator
 
 from . import _native as _sw
+from ._arguments import explained as _explained
 
 absolute = _sw.abs
 amax, amin = _sw.max, _sw.min
@@ -98,12 +99,15 @@ def around(x, /, decimals=0, out=None, *, order="K"):
 
 
 def _to_multiples(x, scale):
-    """Integers, each the nearest multiple of a power of ten, of two the even one. In their own dtype, so that none loses digits."""
-    if scale > _sw.iinfo(x.dtype).max:
+    """Integers, each the nearest multiple of a power of ten, of two the even one; where the dtype has not that, the next one that it
+    has. In their own dtype, so that none loses digits."""
+    bounds = _sw.iinfo(x.dtype)
+    if scale > bounds.max:
         return x * 0
     quotient, rest = x // scale, x % scale
     other = scale - rest
     up = (rest > other) | ((rest == other) & (quotient % 2 == 1))
+    up = (up & (quotient < bounds.max // scale)) | (quotient < -(-bounds.min // scale))
     return (quotient + _sw.astype(up, x.dtype)) * scale
 
 
@@ -677,4 +681,5 @@ def vstack(arrays, /):
     return _sw.concat([atleast_2d(x) for x in arrays], axis=0)
 
 
+_explained(globals())
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -1,6 +1,7 @@
 """Polynomials as arrays of coefficients, from the highest power on: NumPy's names. Imported when one of them is asked for."""
 
 import stridewise as _sw
+from ._arguments import explained as _explained
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "roots"]
 
@@ -139,3 +140,6 @@ def roots(p, /):
     found = _sw.linalg.eigvals(companion)
     found = _sw.real(found) if bool(_sw.all(_sw.imag(found) == 0)) and not _sw.isdtype(p.dtype, "complex floating") else found
     return _sw.concat([found, _sw.zeros(zeros, dtype=found.dtype, sycl_queue=p.sycl_queue)]) if zeros else found
+
+
+_explained(globals())

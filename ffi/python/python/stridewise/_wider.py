@@ -1,6 +1,7 @@
 """Functions of the array API's namespace that take what NumPy's take beside it: steps, sparse grids, in place, other fillings."""
 
 from . import _native as _sw
+from ._arguments import explained as _explained
 
 _NATIVE_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
@@ -132,3 +133,6 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0, end_values=0, st
 
 
 __all__ = ["eye", "histogram", "linspace", "meshgrid", "nan_to_num", "pad"]
+
+
+_explained(globals())

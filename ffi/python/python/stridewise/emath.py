@@ -8,6 +8,7 @@
 import math as _math
 
 import stridewise as _sw
+from ._arguments import explained as _explained
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
 
@@ -87,3 +88,6 @@ def power(x, p, /):
 def sqrt(x, /):
     """The square root, complex where a number is negative."""
     return _sw.sqrt(_where_needed(x, _negative))
+
+
+_explained(globals())

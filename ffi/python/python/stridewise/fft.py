@@ -11,6 +11,7 @@ NotImplementedError.
 """
 
 from . import _fft
+from ._arguments import explained as _explained
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft",
@@ -135,3 +136,6 @@ def rfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
 def irfft2(x, /, s=None, axes=(-2, -1), norm="backward"):
     """The inverse of `rfft2`. Arguments and errors as for `irfftn`."""
     return _fft.irfftn(x, s, axes, norm)
+
+
+_explained(globals())

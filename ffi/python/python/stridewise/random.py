@@ -18,6 +18,7 @@ Generator = _random.Generator
 default_rng = _random.default_rng
 
 from . import _distributions
+from ._arguments import explained as _explained
 
 for _method in _distributions.METHODS:
     setattr(Generator, _method.__name__, _method)
@@ -77,4 +78,5 @@ _OF_DEFAULT = (
 ).split()
 globals().update({_name: _of_default(_name) for _name in _OF_DEFAULT})
 
+_explained(globals())
 __all__ = sorted(["Generator", "default_rng", "rand", "randint", "randn", "random_sample", "seed", *_OF_DEFAULT])

@@ -20,6 +20,7 @@ import math as _math
 import stridewise as _sw
 
 from . import _special_numbers as _numbers
+from ._arguments import explained as _explained
 
 __all__ = [
     "beta", "betaln", "boxcox", "boxcox1p", "cbrt", "digamma", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp2",
@@ -593,3 +594,6 @@ def log_softmax(x, axis=None):
     below = x - _sw.where(_sw.isfinite(most), most, 0.0)
     total = _sw.log(_sw.sum(_sw.exp(below), axis=axis, keepdims=True))
     return _sw.astype(below - total, dtype, copy=False)
+
+
+_explained(globals())
