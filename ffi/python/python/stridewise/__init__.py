@@ -18,9 +18,16 @@ from . import dppy, kernel_api, program
 
 #: Names that few programs use, and the modules that are imported when one of them is asked for.
 _LATER = {
+    "_arithmetic": "bitwise_count divmod float_power fmod frexp gcd lcm ldexp logaddexp2 matvec spacing vecmat",
+    "_files": "asarray_chkfinite frombuffer fromfile fromstring genfromtxt loadtxt savetxt savez savez_compressed",
     "_histograms": "histogram2d histogram_bin_edges histogramdd",
-    "_parts": "apply_along_axis apply_over_axes block c_ choose copyto fromfunction fromiter insert isfortran iterable mask_indices mgrid "
-    "ndenumerate ndindex ogrid packbits partition putmask r_ real_if_close resize sort_complex unpackbits unwrap vectorize",
+    "_kinds": "ScalarType base_repr binary_repr byte cdouble common_type complexfloating csingle double errstate floating generic "
+    "get_printoptions geterr half inexact int_ intc integer intp issubdtype little_endian long longlong min_scalar_type "
+    "mintypecode number printoptions sctypeDict set_printoptions seterr short show_config show_runtime signedinteger single "
+    "typecodes typename ubyte uint uintc uintp ulong ulonglong unsignedinteger ushort",
+    "_parts": "apply_along_axis apply_over_axes block c_ choose copyto fromfunction fromiter insert isfortran iterable mask_indices "
+    "may_share_memory mgrid ndenumerate ndindex ogrid packbits partition putmask r_ real_if_close require resize "
+    "shares_memory sort_complex unpackbits unwrap vectorize",
     "_polynomials": "poly polyadd polyder polydiv polyint polymul polysub roots",
 }
 _HOMES = {name: module for module, names in _LATER.items() for name in names.split()}

@@ -8,6 +8,9 @@ from . import _names
 from ._arguments import explained as _explained
 
 euler_gamma = 0.5772156649015329
+False_, True_ = False, True
+ndarray = _sw.usm_ndarray
+row_stack = _names.vstack
 
 
 def _array(x):

@@ -3,6 +3,7 @@
 Imported by NumPy's first call, so that the package needs no NumPy.
 """
 
+import inspect
 import sys
 
 import numpy as np
@@ -19,6 +20,8 @@ _REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
     "logaddexp": "logsumexp", "hypot": "reduce_hypot",
 }  # fmt: skip
+#: Ufuncs with more results than one.
+_SEVERAL = ("divmod", "frexp", "modf")
 _SCANS = {"add": "cumulative_sum", "multiply": "cumulative_prod", "logaddexp": "cumulative_logsumexp"}
 
 
@@ -47,9 +50,24 @@ def call_ufunc(ufunc, method, inputs, options):
         inputs = [listed(x, queue) for x in inputs]
     name, operation = _operation(ufunc)
     call = _METHODS.get(method)
-    if call is None or (operation is None and name not in ("divmod",)):
+    if call is None or operation is None:
         raise missing(f"numpy.{name}" if method == "__call__" else f"numpy.{name}.{method}")
     return call(name, operation, inputs, outs, queue, options)
+
+
+_WRITES: dict = {}
+
+
+def _writes(operation):
+    """Whether a function takes `out` and `order`, as those that are operations of the engine do."""
+    known = _WRITES.get(operation)
+    if known is None:
+        try:
+            known = "out" in inspect.signature(operation).parameters
+        except ValueError:
+            known = True
+        _WRITES[operation] = known
+    return known
 
 
 def _call(name, operation, inputs, outs, queue, options):
@@ -67,15 +85,19 @@ def _call(name, operation, inputs, outs, queue, options):
     if dtype is not None and sw.dtype(dtype) != sw.bool:
         check_casting(f"numpy.{name}", casting, sw.dtype(dtype), inputs)
         inputs = [sw.astype(x if hasattr(x, "dtype") else sw.asarray(x, device=queue), dtype, copy=False) for x in inputs]
-    if name == "divmod":
-        outs = outs if len(outs) == 2 else (None, None)
-        return tuple(
-            _call(part, getattr(sw, part), inputs, (out,), queue, {})
-            for part, out in zip(("floor_divide", "remainder"), outs)
-        )
+    if name in _SEVERAL:
+        results = operation(*(listed(x, queue) for x in inputs))
+        outs = outs if len(outs) == len(results) else (None,) * len(results)
+        for result, out in zip(results, outs):
+            if out is not None:
+                copyto(out, result, casting, where)
+        return tuple(result if out is None else out for result, out in zip(results, outs))
     (out,) = outs
     named = {} if order == "K" else {"order": order}
-    if out is not None and where is True and dtype is None and casting == "same_kind":
+    if not _writes(operation):
+        if named:
+            raise refused(f"numpy.{name}", "order", order)
+    elif out is not None and where is True and dtype is None and casting == "same_kind":
         return delivered(operation(*inputs, out=target(out, queue), **named), out)
     result = operation(*inputs, **named)
     if dtype is not None and result.dtype != sw.dtype(dtype):

@@ -245,7 +245,7 @@ WIDE = {f"numpy.{name}": _reduction(name.removeprefix("a") if name in ("amax", "
 #: Functions that read the elements and make no array: NumPy's own, of views of the arrays.
 READ = frozenset(
     "numpy." + name
-    for name in "array2string array_repr array_str common_type einsum_path min_scalar_type may_share_memory savetxt savez savez_compressed shares_memory".split()
+    for name in "array2string array_repr array_str common_type einsum_path may_share_memory min_scalar_type savetxt savez savez_compressed shares_memory".split()
 )
 
 

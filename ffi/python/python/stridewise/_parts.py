@@ -10,8 +10,8 @@ from ._arguments import explained as _explained
 
 __all__ = [
     "apply_along_axis", "apply_over_axes", "block", "c_", "choose", "copyto", "fromfunction", "fromiter", "insert", "isfortran", "iterable",
-    "mask_indices", "mgrid", "ndenumerate", "ndindex", "ogrid", "packbits", "partition", "putmask", "r_", "real_if_close", "resize",
-    "sort_complex", "unpackbits", "unwrap", "vectorize",
+    "mask_indices", "may_share_memory", "mgrid", "ndenumerate", "ndindex", "ogrid", "packbits", "partition", "putmask", "r_", "real_if_close", "require", "resize",
+    "shares_memory", "sort_complex", "unpackbits", "unwrap", "vectorize",
 ]  # fmt: skip
 
 
@@ -247,6 +247,61 @@ def real_if_close(x, /, tol=100):
 def isfortran(x, /):
     """Whether the elements of an array are in column-major order, and not also in row-major order."""
     return bool(x.flags.f_contiguous and not x.flags.c_contiguous)
+
+
+def require(obj, /, dtype=None, requirements=None):
+    """An array with what is asked for: "C" or "F", its order; "W", that it can be written to; "O", memory of its own; "A" and "E", which all arrays
+    are."""
+    words = {"C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F_CONTIGUOUS": "F", "FORTRAN": "F", "WRITEABLE": "W", "OWNDATA": "O", "ALIGNED": "A", "ENSUREARRAY": "E"}
+    asked = {words.get(word.upper(), word.upper()) for word in requirements or ()}
+    if not asked <= set("CFWOAE") or {"C", "F"} <= asked:
+        raise ValueError(f"invalid value: `requirements` is {requirements!r}; expected one of C and F, and W, O, A, E")
+    order = "C" if "C" in asked else "F" if "F" in asked else "K"
+    x = _sw.asarray(obj, dtype=dtype, order=order)
+    return _sw.copy(x, order=order) if "W" in asked and not x.flags.writable or "O" in asked and x is obj else x
+
+
+def _extent(x):
+    """The first byte of an array's elements and the one after the last."""
+    start = x._pointer
+    low = high = 0
+    for extent, stride in zip(x.shape, x.strides):
+        reach = (extent - 1) * stride * x.itemsize
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return start + low, start + high + x.itemsize
+
+
+def _asked_of_memory(x):
+    return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, copy=False) if hasattr(x, "__array_interface__") else None
+
+
+def may_share_memory(a, b, /, max_work=None):
+    """Whether the bytes from the first to the last element of two arrays overlap."""
+    a, b = _asked_of_memory(a), _asked_of_memory(b)
+    if a is None or b is None or not a.size or not b.size:
+        return False
+    (first, end), (other, last) = _extent(a), _extent(b)
+    return a.sycl_context == b.sycl_context and first < last and other < end
+
+
+def shares_memory(a, b, /, max_work=None):
+    """Whether two arrays have an element in the same memory. Their bytes are marked, so that it takes memory as from the first to the last."""
+    if not may_share_memory(a, b):
+        return False
+    a, b = _asked_of_memory(a), _asked_of_memory(b)
+    start = min(_extent(a)[0], _extent(b)[0])
+    marked = bytearray(max(_extent(a)[1], _extent(b)[1]) - start)
+    for x, found in ((a, None), (b, marked)):
+        steps = [[place * stride * x.itemsize for place in range(extent)] for extent, stride in zip(x.shape, x.strides)]
+        places = [x._pointer - start]
+        for axis in steps:
+            places = [place + step for place in places for step in axis]
+        for place in places:
+            if found is None:
+                marked[place : place + x.itemsize] = bytes([1]) * x.itemsize
+            elif any(marked[place : place + x.itemsize]):
+                return True
+    return False
 
 
 def iterable(obj, /):

@@ -313,4 +313,23 @@ def svdvals(x, /):
     return _linalg.svdvals(x)
 
 
-_explained(globals())
+#: Imported when one of them is asked for.
+_LATER = frozenset(
+    "block_diag cho_factor cho_solve circulant hankel lu_factor lu_solve null_space orth "
+    "solve_triangular sqrtm tensorinv tensorsolve toeplitz".split()
+)
+__all__ += sorted(_LATER)
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import _solvers
+
+    found = globals()[name] = getattr(_solvers, name)
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})
+from ._arguments import explained as _explained
