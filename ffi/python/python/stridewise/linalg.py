@@ -332,4 +332,6 @@ def __getattr__(name):
 
 def __dir__():
     return sorted({*globals(), *_LATER})
-from ._arguments import explained as _explained
+
+
+_explained(globals())
