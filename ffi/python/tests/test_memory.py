@@ -320,3 +320,11 @@ def test_memcpy_against_bytes(data, kinds, count):
     else:
         queue.memcpy(target, source, count).wait()
         assert target.tobytes() == data[:count] + bytes(len(data) - count)
+
+
+def test_references_to_objects_are_not_overwritten():
+    memory, objects = sw.MemoryUSMShared(64), np.array([None] * 8)
+    for call in (lambda: memory.copy_to_host(objects), lambda: sw.Queue().memcpy(objects, memory)):
+        with pytest.raises(BufferError, match="references to objects"):
+            call()
+    assert list(objects) == [None] * 8

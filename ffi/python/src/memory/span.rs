@@ -31,7 +31,8 @@ impl Span {
     /// A buffer of the host.
     ///
     /// # Errors
-    /// `BufferError` where it is not contiguous, or not writable where it is to be written.
+    /// `BufferError` where it is not contiguous, has references to objects, which bytes may not overwrite, or is not writable where it
+    /// is to be written.
     pub(crate) fn host(name: &str, buffer: PyUntypedBuffer, write: bool) -> Result<Self> {
         let refuse = |what: &str, help: &str| {
             Err(Fault::Python(PyBufferError::new_err(format!(
@@ -40,6 +41,12 @@ impl Span {
         };
         if !buffer.is_c_contiguous() && !buffer.is_fortran_contiguous() {
             return refuse("not contiguous", "copy it first");
+        }
+        if buffer.format().to_bytes().contains(&b'O') {
+            return refuse(
+                "of references to objects",
+                "its bytes are addresses; convert it to numbers first",
+            );
         }
         if write && buffer.readonly() {
             return refuse("read-only", "use a bytearray or another object that can be written");
