@@ -67,7 +67,7 @@ def test_what_is_refused():
     for error, call in [
         (IndexError, lambda: sw.delete(x, 3, axis=1)), (ValueError, lambda: sw.delete(x, [True], axis=1)), (ValueError, lambda: sw.dsplit(x, 1)),
         (ValueError, lambda: sw.vsplit(x[0], 1)), (ValueError, lambda: sw.ix_(x)), (ValueError, lambda: sw.vander(x)),
-        (ValueError, lambda: sw.trim_zeros(x)), (ValueError, lambda: sw.diag_indices_from(x)), (ValueError, lambda: sw.fill_diagonal(x[0], 1)),
+        (ValueError, lambda: sw.trim_zeros(x, "x")), (ValueError, lambda: sw.diag_indices_from(x)), (ValueError, lambda: sw.fill_diagonal(x[0], 1)),
     ]:  # fmt: skip
         with pytest.raises(error, match="expected"):
             call()

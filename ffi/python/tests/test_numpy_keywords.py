@@ -67,6 +67,17 @@ CALLS = {
     "unique of no rows": (lambda a: np.unique(a, axis=0), N[:0]), "unique of empty rows": (lambda a: np.unique(a, axis=0), N[:, :0]),
     "unique along no axis": (lambda a: np.unique(a, axis=2), N), "unique of three": (lambda a: np.unique(a, axis=1), N.reshape(2, 2, 3)),
     "unique unsorted": (lambda a: np.sort(np.unique(a, sorted=False)), N),
+    "intersect1d places": (lambda a: np.intersect1d(a[0], a[1:], return_indices=True), N),
+    "intersect1d places of unique": (lambda a: np.intersect1d(a[0], a[0, :3] + 0, True, True), A), "intersect1d": (lambda a: np.intersect1d(a, [3, 1, 1, 8]), N),
+    "cov fweights": (lambda a: np.cov(a, fweights=[1, 2, 0, 3, 1]), A), "cov aweights": (lambda a: np.cov(a, aweights=[1, 2, 0.5, 3, 1], ddof=0), A),
+    "cov both": (lambda a: np.cov(a[0], a[1], fweights=[1, 2, 0, 3, 1], aweights=[1, 2, 0.5, 3, 1]), A), "cov f4": (lambda a: np.cov(a, dtype="f4"), A.astype("f4")),
+    "cov of columns": (lambda a: np.cov(a, rowvar=False, aweights=[1, 2, 3, 4]), A), "cov of complex": (lambda a: np.cov(a, aweights=[1, 2, 3, 4]), C),
+    "cov negative": (lambda a: np.cov(a, aweights=[-1, 2, 3, 1, 1]), A), "cov fraction": (lambda a: np.cov(a, fweights=[0.5, 2, 3, 1, 1]), A),
+    "corrcoef f4": (lambda a: np.corrcoef(a, dtype="f4"), A.astype("f4")), "corrcoef f8 of f4": (lambda a: np.corrcoef(a, dtype="f8"), A.astype("f4")),
+    "logspace rows": (lambda a: np.logspace(a[0], a[1], 4, axis=1), A), "concat": (lambda a: np.concat([a, a], dtype="f8"), N), "vander": (lambda a: np.vander(a[0], N=2), N),
+    "vander of f4": (lambda a: np.vander(a[0]), A.astype("f4")), "vander of int8": (lambda a: np.vander(a[0]), N.astype("int8")), "vander of bool": (lambda a: np.vander(a[0] > 1), N),
+    "trim_zeros of two": (lambda a: np.trim_zeros(np.pad(a, 2)), N + 1), "trim_zeros front": (lambda a: np.trim_zeros(np.pad(a, 2), "f", axis=1), N + 1), "trim_zeros all": (lambda a: np.trim_zeros(a * 0), N),
+    "trim_zeros wrong": (lambda a: np.trim_zeros(a, "x"), N), "tril_indices_from": (lambda a: np.tril_indices_from(a), A[0]),
     "unique NaN": (lambda a: np.unique(a, equal_nan=False), V),
     "meshgrid sparse": (lambda a, b: np.meshgrid(a, b, sparse=True), A[0], A[:, 0]),
     "meshgrid sparse ij": (lambda a, b: np.meshgrid(a, b, a, sparse=True, indexing="ij"), A[0], A[:, 0]),
@@ -210,7 +221,7 @@ def test_padding(mode):
         options += [{"end_values": 5}, {"end_values": ((1, 2), (3, -4))}]
     if mode in ("reflect", "symmetric"):
         options += [{"reflect_type": "odd"}]
-    for named, width, x in itertools.product(options, [1, (2, 3), ((1, 0), (0, 2)), ((7, 9), (11, 4))], [A, N, A[:1], N.astype("uint8")]):
+    for named, width, x in itertools.product(options, [1, (2, 3), ((1, 0), (0, 2)), ((7, 9), (11, 4)), ((3,), (4,)), ((2,),)], [A, N, A[:1], N.astype("uint8")]):
         if x.dtype == "uint8" and (named.get("reflect_type") == "odd" or named.get("end_values", 0) not in (0, 5)):
             # Numbers that the dtype does not hold.
             continue

@@ -8,6 +8,7 @@
 
 from ._native import *
 from ._names import *
+from ._sets import *
 from ._arrangements import *
 from ._wider import *
 from ._native import __version__, _fft, _linalg, _Memory, _random

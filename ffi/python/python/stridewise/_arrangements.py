@@ -4,7 +4,7 @@ import math as _math
 
 import stridewise as _sw
 
-from . import _names
+from . import _names, _sets
 from ._arguments import explained as _explained
 
 euler_gamma = 0.5772156649015329
@@ -248,26 +248,39 @@ def tri(n, m=None, k=0, dtype=None):
     return _sw.tril(_sw.ones((n, n if m is None else m), dtype=dtype), k=k)
 
 
+def _matrix(x):
+    if x.ndim != 2:
+        raise ValueError(f"invalid value: `x` has {x.ndim} dimensions; expected two")
+
+
 def tril_indices_from(x, /, k=0):
     """The places of a matrix's elements on and below a diagonal."""
-    return _names.tril_indices(x.shape[-2], k, x.shape[-1], device=x.sycl_queue)
+    _matrix(x)
+    return _sets.tril_indices(x.shape[-2], k, x.shape[-1], device=x.sycl_queue)
 
 
 def triu_indices_from(x, /, k=0):
     """The places of a matrix's elements on and above a diagonal."""
-    return _names.triu_indices(x.shape[-2], k, x.shape[-1], device=x.sycl_queue)
+    _matrix(x)
+    return _sets.triu_indices(x.shape[-2], k, x.shape[-1], device=x.sycl_queue)
 
 
-def trim_zeros(x, /, trim="fb"):
-    """A view of a vector without the zeros in front ("f") and behind ("b")."""
+def trim_zeros(x, /, trim="fb", axis=None):
+    """A view of an array without the zeros in front ("f") and behind ("b") along axes, None: along all."""
     x = _array(x)
-    if x.ndim != 1:
-        raise ValueError(f"invalid value: `x` has {x.ndim} dimensions; expected one")
-    places = _sw.nonzero(x)[0]
-    if not places.size:
-        return x[:0]
-    first, last = int(places[0]), int(places[-1]) + 1
-    return x[first if "f" in trim.lower() else 0 : last if "b" in trim.lower() else x.shape[0]]
+    if not {"f", "b"} >= set(trim.lower()):
+        raise ValueError(f"invalid value: `trim` is {trim!r}; expected 'f', 'b' or both")
+    axes = range(x.ndim) if axis is None else [axis] if hasattr(axis, "__index__") else axis
+    key = [slice(None)] * x.ndim
+    for axis in axes:
+        others = tuple(each for each in range(x.ndim) if each != axis % x.ndim)
+        places = _sw.nonzero(_sw.any(x != 0, axis=others) if others else x)[0]
+        if not places.size:
+            key[axis] = slice(0, 0)
+            continue
+        first, last = int(places[0]), int(places[-1]) + 1
+        key[axis] = slice(first if "f" in trim.lower() else 0, last if "b" in trim.lower() else x.shape[axis])
+    return x[tuple(key)]
 
 
 def vander(x, /, n=None, increasing=False):
@@ -277,7 +290,8 @@ def vander(x, /, n=None, increasing=False):
         raise ValueError(f"invalid value: `x` has {x.ndim} dimensions; expected one")
     n = x.shape[0] if n is None else _names._integer("n", n)
     powers = _sw.arange(n, dtype="int64", sycl_queue=x.sycl_queue)
-    x = _sw.astype(x, "int64") if x.dtype == _sw.bool else x
+    # As Python's integers beside the elements have it.
+    x = _sw.astype(x, {"float32": "float64", "float16": "float64", "complex64": "complex128"}.get(x.dtype.name, x.dtype if x.itemsize == 8 or x.dtype.name == "complex128" else "int64"))
     exponents = _sw.astype(powers if increasing else powers[::-1], x.dtype)
     return _sw.pow(x[:, None], exponents)
 

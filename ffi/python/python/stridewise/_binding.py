@@ -19,7 +19,7 @@ _ARRAYS = frozenset(
 )
 
 #: Parameters of NumPy's that say how something is found, and not what.
-_HINTS = frozenset(("assume_unique", "kind", "overwrite_input", "subok"))
+_HINTS = frozenset(("allow_pickle", "assume_unique", "kind", "overwrite_input", "subok"))
 
 
 def is_ours(x):

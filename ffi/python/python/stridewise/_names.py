@@ -72,11 +72,6 @@ def append(x, values, /, axis=None):
     return _sw.concat([_array(x), _sw.asarray(values)], axis=axis)
 
 
-def argwhere(x, /):
-    """The places of the elements other than zero, one in each row."""
-    return _sw.stack(_sw.nonzero(x), axis=1)
-
-
 def around(x, /, decimals=0, out=None, *, order="K"):
     """The elements rounded to so many decimals, halves to even; a negative number rounds places before the point. out, order: as
     for all elementwise functions; order only without decimals."""
@@ -242,11 +237,6 @@ def dstack(arrays, /):
     return _sw.concat([atleast_3d(x) for x in arrays], axis=2)
 
 
-def flatnonzero(x, /):
-    """The places, among all elements in row-major order, of those other than zero."""
-    return _sw.nonzero(_sw.reshape(x, -1))[0]
-
-
 def fliplr(x, /):
     """A view with the columns in reverse order."""
     return _sw.flip(x, axis=1)
@@ -322,12 +312,6 @@ def inner(x1, x2, /):
     """Sums of products over the last axes of both."""
     x1, x2 = _array(x1), _array(x2)
     return _sw.multiply(x1, x2) if not (x1.ndim and x2.ndim) else _sw.tensordot(x1, x2, axes=(-1, -1))
-
-
-def intersect1d(x1, x2, /, assume_unique=False):
-    """The elements that are in both arrays, each once, in order."""
-    x1 = _sw.reshape(_array(x1), -1) if assume_unique else _sw.unique_values(_array(x1))
-    return _sw.sort(x1[_sw.isin(x1, x2)])
 
 
 def iscomplexobj(x, /):
@@ -479,46 +463,6 @@ def ravel(x, /, order="C"):
     return _sw.reshape(x, -1, order=order)
 
 
-def _places(name, places):
-    places = _array(places)
-    if not _sw.isdtype(places.dtype, "integral"):
-        raise TypeError(f"`{name}` is of {places.dtype}; expected integers; help: convert them with astype")
-    return _sw.astype(places, "int64", copy=False)
-
-
-def _extents(name, shape, order):
-    """The extents of a shape that is one sequence, whose elements 64 bits can number, with the fastest one last."""
-    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
-    if order not in ("C", "F"):
-        raise ValueError(f"invalid value: `order` is {order!r}; expected 'C' or 'F'")
-    if _math.prod(shape) >= 1 << 63:
-        raise ValueError(f"invalid value: `{name}` is {shape}; expected fewer elements than 64 bits can number")
-    return shape if order == "C" else shape[::-1]
-
-
-def ravel_multi_index(multi_index, dims, /, mode="raise", order="C"):
-    """The places, in an array of a shape that is one sequence, of elements that an array for each axis names. mode, one for all axes
-    or one for each: as for `take`. Raises IndexError for a place out of range, and TypeError for places that are no integers."""
-    extents = _extents("dims", dims, order)
-    axes = [_places("multi_index", places) for places in multi_index]
-    modes = [mode] * len(axes) if isinstance(mode, str) else list(mode)
-    if not len(axes) == len(extents) == len(modes):
-        raise ValueError(
-            f"invalid value: `multi_index` has {len(axes)} arrays and `mode` is {mode!r}; expected one for each of {len(extents)} axes"
-        )
-    if order == "F":
-        axes, modes = axes[::-1], modes[::-1]
-    result = None
-    for places, extent, mode in zip(axes, extents, modes):
-        if mode not in ("raise", "wrap", "clip"):
-            raise ValueError(f"invalid value: `mode` is {mode!r}; expected 'raise', 'wrap' or 'clip'")
-        if places.size and (extent == 0 or mode == "raise" and bool(_sw.any((places < 0) | (places >= extent)))):
-            raise IndexError(f"out of range: `multi_index` has a place that is not in 0..{extent}")
-        places = places % max(extent, 1) if mode == "wrap" else _sw.clip(places, 0, max(extent - 1, 0))
-        result = places if result is None else result * extent + places
-    return result
-
-
 def rollaxis(x, axis, /, start=0):
     """A view with an axis moved to before another."""
     x = _array(x)
@@ -542,7 +486,6 @@ def rot90(x, /, k=1, axes=(0, 1)):
             return _sw.flip(_sw.swapaxes(x, first, second), axis=second)
 
 
-
 def select(condlist, choicelist, /, default=0):
     """For each element, the choice of the first condition that holds there; the default where none does."""
     if len(condlist) != len(choicelist) or not condlist:
@@ -553,13 +496,6 @@ def select(condlist, choicelist, /, default=0):
     for condition, choice in zip(condlist[::-1], choicelist[::-1]):
         result = _sw.where(condition, choice, result)
     return result
-
-
-def setdiff1d(x1, x2, /, assume_unique=False):
-    """The elements of one array that are not in another one, each once and in order, or, where they are unique, as they lie. NaN is in
-    no array, and stays, as one element."""
-    x1 = _sw.reshape(_array(x1), -1) if assume_unique else unique(_array(x1))
-    return x1[_sw.isin(x1, x2, invert=True)]
 
 
 def shape(x, /):
@@ -608,67 +544,6 @@ def trapezoid(y, /, x=None, dx=1.0, axis=-1):
         dx = _sw.moveaxis(_sw.diff(x, axis=-1 if x.ndim == 1 else axis), -1 if x.ndim == 1 else axis, -1)
     y = _sw.moveaxis(y, axis, -1)
     return _sw.sum((y[..., 1:] + y[..., :-1]) * (dx / 2), axis=-1)
-
-
-def tril_indices(n, /, k=0, m=None, *, device=None):
-    """The places of the elements of a matrix on and below a diagonal: an array for the rows and one for the columns."""
-    return _sw.nonzero(_sw.tril(_sw.ones((n, n if m is None else m), dtype="bool", device=device), k=k))
-
-
-def triu_indices(n, /, k=0, m=None, *, device=None):
-    """The places of the elements of a matrix on and above a diagonal: an array for the rows and one for the columns."""
-    return _sw.nonzero(_sw.triu(_sw.ones((n, n if m is None else m), dtype="bool", device=device), k=k))
-
-
-def union1d(x1, x2, /):
-    """The elements that are in either array, each once, in order; all NaN are one element."""
-    return unique(_sw.concat([_sw.reshape(_array(x), -1) for x in (x1, x2)]))
-
-
-def unique(x, /, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):
-    """The different elements, sorted; with what is asked for beside them, a tuple: the first place of each, for each element of x
-    its place among them, how often each occurs. axis: None for elements; else the different parts along that axis. equal_nan: whether all
-    NaN are one element, the last; else each is its own. sorted: False does not ask for an order, and has the same."""
-    x = _array(x)
-    if axis is not None:
-        if not -x.ndim <= axis < x.ndim:
-            raise _sw.OutOfBoundsError(f"axis out of range: `axis` is {axis}; expected one of {-x.ndim}..{x.ndim}")
-        from ._rows import unique_parts
-
-        found = unique_parts(x, axis % x.ndim, equal_nan)
-    else:
-        found = _sw.unique_all(x) if return_index or return_inverse or return_counts else (_sw.unique_values(x),)
-        if equal_nan and _is_inexact(x):
-            found = _one_nan(found)
-    asked = (True, return_index, return_inverse, return_counts)
-    return found[0] if len(found) == 1 else tuple(part for part, wanted in zip(found, asked) if wanted) if True in asked[1:] else found[0]
-
-
-def _one_nan(found):
-    """What `unique_all` has found, or values alone, with all NaN, which are the last ones, as one."""
-    missing = int(_sw.count_nonzero(_sw.isnan(found[0])))
-    if missing < 2:
-        return found
-    first = found[0].size - missing
-    if len(found) == 1:
-        return (found[0][: first + 1],)
-    values, indices, inverse, counts = found
-    places = _sw.concat([indices[:first], _sw.min(indices[first:], keepdims=True)])
-    number = _sw.concat([counts[:first], _sw.sum(counts[first:], keepdims=True)])
-    return values[: first + 1], places, _sw.clip(inverse, max=first), number
-
-
-def unravel_index(indices, shape, /, order="C"):
-    """For places in an array of a shape that is one sequence, an array for each axis. Raises IndexError for one out of range, and
-    TypeError for places that are no integers."""
-    extents, places = _extents("shape", shape, order), _places("indices", indices)
-    if bool(_sw.any((places < 0) | (places >= _math.prod(extents)))):
-        raise IndexError(f"out of range: `indices` has a place that is not in 0..{_math.prod(extents)}, the elements of {shape}")
-    axes = []
-    for extent in extents[::-1]:
-        axes.append(places % max(extent, 1))
-        places = places // max(extent, 1)
-    return tuple(axes[::-1] if order == "C" else axes)
 
 
 def vdot(x1, x2, /):

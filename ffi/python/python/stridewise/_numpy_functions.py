@@ -208,9 +208,13 @@ def _histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     return sw.histogram2d(x, y, bins, range, density, weights)
 
 
+def _vander(x, N=None, increasing=False):
+    return sw.vander(x, N, increasing)
+
+
 #: Functions of NumPy's that are called otherwise than ours of the same name.
 ADAPTED = {
-    "clip": _clip, "concatenate": _concatenate, "copyto": copyto, "round": sw.around, "stack": _stack,
+    "clip": _clip, "concat": _concatenate, "concatenate": _concatenate, "vander": _vander, "copyto": copyto, "round": sw.around, "stack": _stack,
     "hstack": _beside("hstack"), "vstack": _beside("vstack"), "dstack": _beside("dstack"), "column_stack": _beside("column_stack"),
     "broadcast_arrays": _broadcast_arrays, "cross": _cross, "einsum": _einsum, "interp": _interp, "partition": _partition, "putmask": _putmask,
     "place": _place, "put": _put, "put_along_axis": _put_along_axis,
@@ -241,6 +245,64 @@ _REDUCTIONS = (
 
 #: Functions of all keywords of NumPy's, by those names, for calls with one that ours of the same name does not take.
 WIDE = {f"numpy.{name}": _reduction(name.removeprefix("a") if name in ("amax", "amin") else name) for name in _REDUCTIONS}
+
+
+
+def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    """Covariances of observations that count so often each (fweights), or weigh so much (aweights)."""
+    queue = queue_of([m, y, fweights, aweights])
+    rows = [sw.atleast_2d(sw.asarray(x, device=queue)) for x in (m, y) if x is not None]
+    rows = [x.T if not rowvar and x.shape[0] != 1 else x for x in rows]
+    x = sw.concat(rows) if len(rows) > 1 else rows[0]
+    kind = sw.result_type(x, sw.zeros(0).dtype) if dtype is None else sw.dtype(dtype)
+    x = sw.astype(x, kind, copy=False)
+    weights = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        given = sw.asarray(given, device=queue)
+        if given.ndim != 1 or given.shape[0] != x.shape[1]:
+            raise ValueError(f"shape mismatch: `{name}` is of shape {given.shape}; expected one number for each of {x.shape[1]} observations")
+        if bool(sw.any(given < 0)):
+            raise ValueError(f"invalid value: `{name}` has a number below zero; expected none")
+        if name == "fweights" and not sw.isdtype(given.dtype, "integral"):
+            if bool(sw.any(given != sw.round(given))):
+                raise TypeError("dtype: `fweights` has a fraction; expected integers")
+        given = sw.astype(given, sw.real(x).dtype if sw.isdtype(kind, "complex floating") else kind, copy=False)
+        weights = given if weights is None else weights * given
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    if weights is None:
+        total, mean = float(x.shape[1]), sw.mean(x, axis=1, keepdims=True)
+        count = total - ddof
+    else:
+        total = sw.sum(weights).tolist()
+        mean = sw.sum(x * weights, axis=1, keepdims=True) / total
+        lost = 1.0 if aweights is None else sw.sum(weights * sw.asarray(aweights, device=queue)).tolist() / total
+        count = total - ddof * lost
+    x = x - mean
+    other = x if weights is None else x * weights
+    found = sw.matmul(x, sw.conj(sw.matrix_transpose(other)))
+    return sw.squeeze(found / max(count, 0.0) if count > 0 else found / sw.asarray(0.0, device=queue))
+
+
+def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
+    found = _cov(x, y, rowvar, dtype=dtype)
+    if not found.ndim:
+        return found / found
+    spread = sw.sqrt(sw.real(sw.diagonal(found)))
+    found = found / spread[:, None] / spread[None, :]
+    limited = sw.clip(sw.real(found), -1, 1)
+    return limited + 1j * sw.clip(sw.imag(found), -1, 1) if sw.isdtype(found.dtype, "complex floating") else limited
+
+
+def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    """Powers whose exponents are between the elements of arrays."""
+    exponents = sw.linspace(start, stop, num, endpoint, axis=axis)
+    made = sw.pow(base, exponents)
+    return made if dtype is None else sw.astype(made, dtype)
+
+
+WIDE |= {"numpy.cov": _cov, "numpy.corrcoef": _corrcoef, "numpy.logspace": _logspace}
 
 #: Functions that read the elements and make no array: NumPy's own, of views of the arrays.
 READ = frozenset(

@@ -125,6 +125,12 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0, end_values=0, st
     from the edge to `end_values`; "maximum", "mean", "median", "minimum", of the `stat_length` elements next to the edge, None for all
     along the axis; "empty", whatever is in memory. reflect_type: "odd" mirrors what mirrors do at a point: twice the edge less them.
     """
+    if isinstance(pad_width, (list, tuple)) and any(isinstance(pair, (list, tuple)) and len(pair) == 1 for pair in pad_width):
+        # One number for both sides of an axis.
+        from ._padding import _pairs
+
+        x = _array(x)
+        pad_width = _pairs("pad_width", pad_width, x.ndim)
     if mode in _NATIVE_MODES and reflect_type == "even" and stat_length is None:
         return _sw.pad(x, pad_width, mode, constant_values=constant_values)
     from ._padding import pad_otherwise
