@@ -62,6 +62,6 @@ pub use promotion::{
 };
 pub use runtime::{
     Context, Device, Event, EventFuture, Filter, FilterTerm, Queue, WeakDevice, common_queue, default_device,
-    devices, drain, drain_at_exit, exit_patience, get_execution_queue,
+    devices, drain, drain_at_exit, each_device, exit_patience, get_execution_queue,
 };
 pub use scalar::Scalar;

@@ -89,6 +89,12 @@ pub trait Driver: Send + Sync {
     fn interface(&self) -> u32;
     /// The root devices. A missing runtime is an empty list, never an error.
     fn devices(&self) -> Vec<Arc<dyn Device>>;
+    /// Whether there may be a device of a type among them, by what costs next to nothing: no runtime is loaded for it. Where there
+    /// cannot be one, [`devices`](Self::devices) is not asked by who looks for the default device.
+    fn may_have(&self, device_type: DeviceType) -> bool {
+        let _ = device_type;
+        true
+    }
     /// Why it listed what it listed: the runtime, what was refused and why, and of every environment variable that it reads,
     /// what its value does. Asked after [`devices`](Self::devices), by [`doctor`](crate::doctor()).
     fn diagnose(&self) -> Vec<Finding> {

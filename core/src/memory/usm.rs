@@ -10,7 +10,7 @@ use super::{BLOCK_ALIGN_BYTES, Lease, UsmKind, UsmPtr, heap, host, registry};
 use crate::backend::{self, Advice, Command};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
-use crate::runtime::{Context, Device, Event, Queue, devices};
+use crate::runtime::{Context, Device, Event, Queue, each_device};
 use crate::scalar::Scalar;
 
 /// A USM allocation of bytes, associated with a queue (dpctl's `MemoryUSMHost`, `MemoryUSMDevice`, `MemoryUSMShared`).
@@ -346,7 +346,7 @@ fn between<'a>(dst: &'a UsmMemory, src: &'a UsmMemory) -> Option<&'a Queue> {
 /// A queue in whose host memory a copy between two drivers is staged, as the queues of both copy to and from such memory.
 fn staging_queue(dst: &UsmMemory, src: &UsmMemory) -> Result<Queue> {
     let shows = |device: &Device| device.shows_directly(UsmKind::Host);
-    let process = devices().into_iter().find(|device| shows(device) && device.capabilities().process_memory);
+    let process = each_device().find(|device| shows(device) && device.capabilities().process_memory);
     if let Some(device) = process {
         return device.queue();
     }

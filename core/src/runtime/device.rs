@@ -19,8 +19,7 @@ use crate::memory::{PoolStatistics, UsmKind};
 use crate::ops::Op;
 use crate::promotion::DtypeSupport;
 use crate::sync::primitives::thread::Builder;
-use crate::sync::start_thread;
-use crate::sync::{Mutex, Section};
+use crate::sync::{Mutex, Section, start_thread};
 
 /// Environment variable that names the default device by a filter string.
 pub(crate) const DEFAULT_DEVICE_VARIABLE: &str = "STRIDEWISE_DEVICE";
@@ -112,8 +111,17 @@ impl Functions {
 }
 
 struct Registry {
+    /// By name.
     drivers: Vec<Arc<dyn Driver>>,
-    devices: Vec<Device>,
+    /// For each name, once.
+    listed: Vec<Listed>,
+}
+
+/// The drivers of one name, and their devices, which are asked for when somebody wants one that may be among them: a runtime that
+/// nobody uses is not loaded.
+struct Listed {
+    drivers: Vec<Arc<dyn Driver>>,
+    devices: OnceLock<Vec<Device>>,
 }
 
 /// Why the devices of a driver are not listed, if they are not.
@@ -126,41 +134,60 @@ pub(crate) fn outdated(driver: &dyn Driver) -> Option<String> {
     })
 }
 
-/// Drivers are asked once, at the first use of any device. By a thread of its own, where one can be had: the loaders of
-/// runtimes take more of a stack than the caller may have left.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
-    let thread = Builder::new().name("stridewise-devices".to_owned()).stack_size(FINDING_STACK);
-    let find = || {
-        // This thread, which waits, is inside.
-        let _section = Section::enter_beside();
-        Registry::find()
-    };
-    let found = match start_thread(thread, find) {
-        Ok(thread) => thread.join().unwrap_or_else(|payload| resume_unwind(payload)),
-        Err(_) => Registry::find(),
-    };
-    process::watch_exit();
-    found
+    Registry::of(inventory::iter::<Registration>.into_iter().map(|r| (r.driver)()).collect())
 });
 
 /// The devices of drivers, as they are listed.
 #[cfg(test)]
 pub(crate) fn list(drivers: Vec<Arc<dyn Driver>>) -> Vec<Device> {
-    Registry::of(drivers).devices
+    Registry::of(drivers).listed.iter().flat_map(Listed::find).collect()
 }
 
 impl Registry {
-    fn find() -> Self {
-        let mut drivers: Vec<Arc<dyn Driver>> =
-            inventory::iter::<Registration>.into_iter().map(|r| (r.driver)()).collect();
+    fn of(mut drivers: Vec<Arc<dyn Driver>>) -> Self {
         // Link order is no order: by name.
         drivers.sort_by_key(|d| d.name());
-        Self::of(drivers)
+        let alike = drivers.chunk_by(|a, b| a.name() == b.name());
+        let listed = alike.map(|drivers| Listed { drivers: drivers.to_vec(), devices: OnceLock::new() });
+        Self { listed: listed.collect(), drivers }
+    }
+}
+
+impl Listed {
+    fn name(&self) -> &'static str {
+        self.drivers.first().map_or("", |driver| driver.name())
     }
 
-    fn of(drivers: Vec<Arc<dyn Driver>>) -> Self {
+    /// Whether a driver among them says, without loading anything, that it may have a device of a type.
+    fn may_have(&self, device_type: DeviceType) -> bool {
+        self.devices.get().is_some() || self.drivers.iter().any(|driver| driver.may_have(device_type))
+    }
+
+    /// The devices. The drivers are asked once, by a thread of its own, where one can be had: the loaders of runtimes take more of
+    /// a stack than the caller may have left.
+    fn devices(&'static self) -> &'static [Device] {
+        // In a process that is forked while drivers are asked, this would be waited for for ever.
+        let _section = Section::enter();
+        self.devices.get_or_init(|| {
+            let find = || {
+                // The caller, which waits, is inside.
+                let _section = Section::enter_beside();
+                self.find()
+            };
+            let thread = Builder::new().name("stridewise-devices".to_owned()).stack_size(FINDING_STACK);
+            let found = match start_thread(thread, find) {
+                Ok(thread) => thread.join().unwrap_or_else(|payload| resume_unwind(payload)),
+                Err(_) => self.find(),
+            };
+            process::watch_exit();
+            found
+        })
+    }
+
+    fn find(&self) -> Vec<Device> {
         let mut devices: Vec<Device> = Vec::new();
-        for driver in drivers.iter().filter(|driver| outdated(&***driver).is_none()) {
+        for driver in self.drivers.iter().filter(|driver| outdated(&***driver).is_none()) {
             for backend in driver.devices() {
                 let alike = |d: &&Device| {
                     let (a, b) = (d.info(), backend.info());
@@ -170,34 +197,49 @@ impl Registry {
                 devices.push(Device::make(backend, index, None, true));
             }
         }
-        Self { drivers, devices }
+        devices
     }
 }
 
 fn registry() -> &'static Registry {
-    // In a process that is forked while drivers are asked, this would be waited for for ever.
+    // As for the devices.
     let _section = Section::enter();
     &REGISTRY
 }
 
 /// The drivers of this build, by name; they have been asked for their devices.
 pub(crate) fn drivers() -> &'static [Arc<dyn Driver>] {
+    for listed in &registry().listed {
+        listed.devices();
+    }
     &registry().drivers
 }
 
-/// The root devices of this machine, without the variants that are found by name only.
+/// The root devices of this machine, without the variants that are found by name only: one driver after the other, each asked when the
+/// iterator comes to it, which loads its runtime. Who looks for a device ends where it is found, and loads nothing that stands behind.
+pub fn each_device() -> impl Iterator<Item = Device> {
+    let all = registry().listed.iter().flat_map(Listed::devices);
+    all.filter(|d| d.info().variant.is_none()).cloned()
+}
+
+/// The root devices of this machine, without the variants that are found by name only. Every driver is asked.
 #[must_use]
 pub fn devices() -> Vec<Device> {
-    registry().devices.iter().filter(|d| d.info().variant.is_none()).cloned().collect()
+    each_device().collect()
 }
 
 /// The device that arrays are made on where none is named: the one that the environment variable `STRIDEWISE_DEVICE`
 /// names, else (also where it is empty) the first GPU, else the host, else the first there is. Chosen once.
 ///
+/// A driver is asked for its devices where it may have the one that is looked for ([`Driver::may_have`]), no other one.
+///
 /// # Errors
 /// [`Error::DeviceSelection`] where the variable names no device, or there is none at all.
 pub fn default_device() -> Result<Device> {
     static DEFAULT: OnceLock<Result<Device>> = OnceLock::new();
+    if let Some(chosen) = DEFAULT.get() {
+        return chosen.clone();
+    }
     let named = std::env::var_os(DEFAULT_DEVICE_VARIABLE).map(|text| text.to_string_lossy().into_owned());
     let choose = || match named.filter(|filter| !filter.trim().is_empty()) {
         Some(filter) => Device::select(&filter).map_err(|error| match error {
@@ -210,10 +252,15 @@ pub fn default_device() -> Result<Device> {
             other => other,
         }),
         None => {
-            let listed = devices();
-            let gpu = listed.iter().find(|d| d.info().device_type == DeviceType::Gpu);
-            let host = listed.iter().find(|d| d.capabilities().process_memory);
-            gpu.or(host).or(listed.first()).cloned().ok_or_else(|| {
+            let likely = |device_type| {
+                let listed = registry().listed.iter().filter(move |listed| listed.may_have(device_type));
+                listed.flat_map(Listed::devices).filter(|d| d.info().variant.is_none())
+            };
+            let gpu = likely(DeviceType::Gpu).find(|d| d.info().device_type == DeviceType::Gpu);
+            let host = || likely(DeviceType::Cpu).find(|d| d.capabilities().process_memory);
+            let any =
+                || each_device().find(|d| d.capabilities().process_memory).or_else(|| each_device().next());
+            gpu.or_else(host).cloned().or_else(any).ok_or_else(|| {
                 Error::device_selection(
                     "device",
                     "none",
@@ -223,8 +270,10 @@ pub fn default_device() -> Result<Device> {
             })
         }
     };
+    // Chosen before it is kept: drivers may be asked for it, which whoever else looks for a device need not wait for.
+    let chosen = choose();
     let _section = Section::enter();
-    DEFAULT.get_or_init(choose).clone()
+    DEFAULT.get_or_init(|| chosen).clone()
 }
 
 impl Device {
@@ -262,24 +311,43 @@ impl Device {
     }
 
     /// The first device that matches a filter string: `backend:type:index`, each part optional, or a comma list of
-    /// such. A device's variant stands in place of the type: `host:avx2`.
+    /// such. A device's variant stands in place of the type: `host:avx2`. Drivers are asked for their devices until one
+    /// matches: those that a term names, else one after the other by name.
     ///
     /// # Errors
     /// [`Error::DeviceSelection`] where the string is wrong or nothing matches; the devices there are, are named.
     pub fn select(filter: &str) -> Result<Self> {
-        let registry = registry();
-        let backends: Vec<&str> = registry.drivers.iter().map(|driver| driver.name()).collect();
+        let listed = &registry().listed;
+        let backends: Vec<&str> = listed.iter().map(Listed::name).collect();
         let parsed = Filter::parse(filter, &backends)?;
+        let asked = |term: &FilterTerm| {
+            let backend = term.backend.clone();
+            listed.iter().filter(move |of| backend.as_deref().is_none_or(|backend| backend == of.name()))
+        };
         let found = parsed.terms.iter().find_map(|term| {
-            registry.devices.iter().filter(|d| d.answers_to(term)).nth(term.index.unwrap_or(0))
+            let devices = asked(term).flat_map(Listed::devices);
+            devices.filter(|d| d.answers_to(term)).nth(term.index.unwrap_or(0))
         });
         found.cloned().ok_or_else(|| {
-            let there: Vec<String> = registry.devices.iter().map(Self::filter_string).collect();
+            // Of the drivers that the filter names; they have been asked.
+            let named = |listed: &&Listed| {
+                parsed
+                    .terms
+                    .iter()
+                    .any(|term| term.backend.as_deref().is_none_or(|name| name == listed.name()))
+            };
+            let there = |listed: &[&'static Listed]| -> Vec<String> {
+                listed.iter().flat_map(|of| of.devices()).map(Self::filter_string).collect()
+            };
+            let mut names = there(&listed.iter().filter(named).collect::<Vec<_>>());
+            if names.is_empty() {
+                names = there(&listed.iter().collect::<Vec<_>>());
+            }
             Error::device_selection(
                 "filter",
                 format!("{filter:?}"),
                 "a filter string that a device of this machine answers to",
-                format!("use one of: {}", there.join(", ")),
+                format!("use one of: {}", names.join(", ")),
             )
         })
     }

@@ -15,7 +15,7 @@ pub use context::Context;
 #[cfg(test)]
 pub(crate) use device::list;
 pub(crate) use device::{DEFAULT_DEVICE_VARIABLE, OpFunction, drivers, outdated};
-pub use device::{Device, WeakDevice, default_device, devices};
+pub use device::{Device, WeakDevice, default_device, devices, each_device};
 pub use event::Event;
 pub use filter::{Filter, FilterTerm};
 pub use placement::common_queue;

@@ -134,10 +134,10 @@ pub(super) fn watch_forks() {
     process::on_fork(before_fork, after_fork, forked);
 }
 
-/// What is to be done when this process ends. Called when the drivers' runtimes are there: what they do then, they do
+/// What is to be done when this process ends. Called when the runtime of a driver is there, for each: what they do then, they do
 /// afterwards.
 pub(super) fn watch_exit() {
-    process::on_exit(at_exit, false);
+    process::on_exit(at_exit, true);
     sync::after_runtime_calls(watch_exit_again);
 }
 
