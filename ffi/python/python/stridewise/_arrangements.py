@@ -238,7 +238,7 @@ def setxor1d(x1, x2, /, assume_unique=False):
     each that has some."""
     x1, x2 = (_sw.reshape(_array(x), -1) for x in (x1, x2))
     if not assume_unique:
-        x1, x2 = _names.unique(x1), _names.unique(x2)
+        x1, x2 = _sets.unique(x1), _sets.unique(x2)
     one, other = x1[_sw.isin(x1, x2, invert=True)], x2[_sw.isin(x2, x1, invert=True)]
     return _sw.sort(_sw.concat([one, other]))
 
