@@ -1,0 +1,270 @@
+//! From selected instructions to code: registers, the loop, and its last part.
+//!
+//! A function takes the addresses of its operands, where elements end and where they begin. It goes through them a vector at a time, several in a turn of
+//! the loop; the rest, less than a vector, is loaded and stored by masks (AVX-512, and AVX2 where elements have 4 or 8 bytes) or byte
+//! by byte through the stack. Registers are found in one scan of the straight code: of the values that are in registers, the one whose
+//! next use is furthest away makes room.
+
+mod registers;
+mod vectors;
+
+use crate::Level;
+use crate::asm::{Assembler, Condition, Gpr, Mem, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
+use crate::memory::Refused;
+use crate::select::{Class, Origin, Selected, Step, Virtual};
+use registers::Scan;
+
+/// Registers that hold addresses of operands; of more, these are read anew from the table.
+const POINTERS: [Gpr; 7] = [Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(12), Gpr(13), Gpr(14)];
+/// An address that is needed for one instruction.
+const NEAR: Gpr = Gpr(15);
+/// Registers that a caller expects unchanged.
+const SAVED: [Gpr; 5] = [RBX, Gpr(12), Gpr(13), Gpr(14), NEAR];
+/// The table of addresses, the end of the elements, and the one that comes next, which is passed in RDX.
+const TABLE: Gpr = RDI;
+const LEN: Gpr = RSI;
+const DONE: Gpr = RCX;
+/// In the last part of AVX2: minus the number of elements.
+const MINUS_REST: Gpr = RDX;
+/// The mask of the last part: of AVX-512 the register, of AVX2 that which it is loaded to.
+const REST_MASK: u8 = 7;
+const REST_VECTOR: u8 = 15;
+
+/// Bytes of a stack frame at most: less than a page, so that it cannot step over the one that guards the stack.
+const MOST_FRAME: usize = 3 << 10;
+/// Bytes of code at most.
+const MOST_CODE: usize = 64 << 10;
+/// Never used again.
+const NEVER: u32 = u32::MAX;
+
+/// Which part of the elements a turn is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// A vector, so many elements further on.
+    Whole(i32),
+    /// What is left, less than a vector.
+    Rest,
+}
+
+/// The code of a form. With `stream`, whole vectors are stored past the caches, for which outputs must be aligned to a vector's
+/// elements.
+pub(crate) fn emit(selected: &Selected, stream: bool) -> Result<Vec<u8>, Refused> {
+    let wide = selected.level == Level::Avx512;
+    let values = selected.classes.len();
+    let mut emitter = Emitter {
+        selected,
+        stream,
+        wide,
+        slot_bytes: if wide { 64 } else { 32 },
+        assembler: Assembler::default(),
+        slots: 0,
+        free_slots: Vec::new(),
+        homes: vec![None; values],
+        fixed: vec![None; values],
+        pointers: Vec::new(),
+        scan: Scan::new(values),
+    };
+    emitter.function()?;
+    if emitter.assembler.len() > MOST_CODE {
+        return Err(Refused::Size);
+    }
+    emitter.assembler.finish().ok_or(Refused::Size)
+}
+
+struct Emitter<'a> {
+    selected: &'a Selected,
+    stream: bool,
+    wide: bool,
+    slot_bytes: usize,
+    assembler: Assembler,
+    /// Slots of the frame so far.
+    slots: usize,
+    free_slots: Vec<usize>,
+    /// The slot of a value that is computed before the loop.
+    homes: Vec<Option<usize>>,
+    /// The register that such a value or a constant has in the loop.
+    fixed: Vec<Option<u8>>,
+    /// The register of an operand's address.
+    pointers: Vec<(u8, Gpr)>,
+    scan: Scan,
+}
+
+impl Emitter<'_> {
+    fn class(&self, value: Virtual) -> Class {
+        self.selected.classes[usize::from(value)]
+    }
+    fn origin(&self, value: Virtual) -> Origin {
+        self.selected.origins[usize::from(value)]
+    }
+    /// Bytes of a vector register.
+    fn register_bytes(&self) -> u8 {
+        if self.wide { 64 } else { 32 }
+    }
+    fn slot(&mut self) -> Result<usize, Refused> {
+        if let Some(slot) = self.free_slots.pop() {
+            return Ok(slot);
+        }
+        self.slots += 1;
+        if self.slots * self.slot_bytes > MOST_FRAME { Err(Refused::Size) } else { Ok(self.slots - 1) }
+    }
+    fn slot_at(&self, slot: usize) -> Mem {
+        Mem::at(RSP, i32::try_from(slot * self.slot_bytes).unwrap_or(i32::MAX))
+    }
+
+    fn function(&mut self) -> Result<(), Refused> {
+        let selected = self.selected;
+        let lanes = i32::from(selected.lanes);
+        self.assembler.push(RBP);
+        self.assembler.mov(RBP, RSP);
+        SAVED.iter().for_each(|&register| self.assembler.push(register));
+        self.assembler.add(RSP, 0);
+        let frame = self.assembler.mark();
+        self.assembler.and(RSP, -64);
+        self.point();
+        self.before()?;
+        self.assembler.mov(DONE, RDX);
+        let turns = match selected.turn.len() {
+            ..=8 => 4,
+            9..=24 => 2,
+            _ => 1,
+        };
+        let end = self.assembler.label();
+        // Several vectors in a turn, then one.
+        for at_once in [turns, 1] {
+            let (again, out) = (self.assembler.label(), self.assembler.label());
+            let step = at_once * lanes;
+            self.assembler.address(RAX, Mem::at(DONE, step));
+            self.assembler.compare(RAX, LEN);
+            self.assembler.jump(Some(Condition::Above), out);
+            self.assembler.align(32);
+            self.assembler.bind(again);
+            for vector in 0..at_once {
+                self.straight(&selected.turn, Part::Whole(vector * lanes))?;
+            }
+            self.assembler.add(DONE, step);
+            self.assembler.address(RAX, Mem::at(DONE, step));
+            self.assembler.compare(RAX, LEN);
+            self.assembler.jump(Some(Condition::NotAbove), again);
+            self.assembler.bind(out);
+            if turns == 1 {
+                break;
+            }
+        }
+        self.assembler.compare(DONE, LEN);
+        self.assembler.jump(Some(Condition::Equal), end);
+        self.rest_mask();
+        self.straight(&selected.turn, Part::Rest)?;
+        self.assembler.bind(end);
+        self.assembler.zero_upper();
+        self.assembler.address(RSP, Mem::at(RBP, -8 * SAVED.len() as i32));
+        SAVED.iter().rev().for_each(|&register| self.assembler.pop(register));
+        self.assembler.pop(RBP);
+        self.assembler.ret();
+        let bytes = i32::try_from(self.slots * self.slot_bytes).map_err(|_| Refused::Size)?;
+        self.assembler.patch(frame, -bytes);
+        Ok(())
+    }
+
+    /// Loads the addresses of the operands.
+    fn point(&mut self) {
+        for step in &self.selected.turn {
+            if let Step::Load { operand, .. } | Step::Store { operand, .. } = *step
+                && self.pointers.len() < POINTERS.len()
+                && !self.pointers.iter().any(|&(known, _)| known == operand)
+            {
+                let register = POINTERS[self.pointers.len()];
+                self.assembler.load(register, Mem::at(TABLE, 8 * i32::from(operand)));
+                self.pointers.push((operand, register));
+            }
+        }
+    }
+
+    /// The address of an operand.
+    fn pointer(&mut self, operand: u8) -> Gpr {
+        match self.pointers.iter().find(|&&(known, _)| known == operand) {
+            Some(&(_, register)) => register,
+            None => {
+                self.assembler.load(NEAR, Mem::at(TABLE, 8 * i32::from(operand)));
+                NEAR
+            }
+        }
+    }
+
+    /// What is computed once: each value that the loop reads goes to a slot, and those that it reads most then to registers.
+    fn before(&mut self) -> Result<(), Refused> {
+        let selected = self.selected;
+        // How often the loop reads a value; where it has to be a register, this counts more.
+        let mut reads = vec![0_u32; selected.classes.len()];
+        for step in &selected.turn {
+            match *step {
+                Step::Vector { reads: all, .. } => {
+                    for (role, value) in all.into_iter().enumerate() {
+                        if let Some(value) = value {
+                            reads[usize::from(value)] += if role == 1 { 1 } else { 2 };
+                        }
+                    }
+                }
+                Step::Store { from, .. } => reads[usize::from(from)] += 2,
+                Step::Load { .. } | Step::Splat { .. } => {}
+            }
+        }
+        self.fixed.fill(None);
+        for step in &selected.before {
+            if let Some(to) = step.to()
+                && reads[usize::from(to)] > 0
+            {
+                self.homes[usize::from(to)] = Some(self.slot()?);
+            }
+        }
+        self.straight(&selected.before, Part::Whole(0))?;
+
+        let mut wanted: Vec<Virtual> = (0..reads.len())
+            .filter(|&v| reads[v] > 0 && selected.origins[v] != Origin::Turn)
+            .filter(|&v| selected.classes[v] != Class::Mask)
+            .filter_map(|v| Virtual::try_from(v).ok())
+            .collect();
+        wanted.sort_by_key(|&v| std::cmp::Reverse(reads[usize::from(v)]));
+        let all = if self.wide { 32 } else { usize::from(REST_VECTOR) };
+        // Two more, for what has no register of its own.
+        let free = all.saturating_sub(self.most_alive() + 2);
+        for (number, &value) in wanted.iter().take(free).enumerate() {
+            let register = u8::try_from(all - 1 - number).map_err(|_| Refused::Size)?;
+            let from = self.home(value).ok_or(Refused::Size)?;
+            self.load_vector(register, from, self.register_bytes());
+            self.fixed[usize::from(value)] = Some(register);
+        }
+        Ok(())
+    }
+
+    /// How many vectors that a turn computes are alive at a time at most.
+    fn most_alive(&self) -> usize {
+        let (mut alive, mut most) = (vec![false; self.selected.classes.len()], 0);
+        let mut count = 0_usize;
+        for step in self.selected.turn.iter().rev() {
+            if let Some(to) = step.to()
+                && std::mem::take(&mut alive[usize::from(to)])
+            {
+                count -= 1;
+            }
+            for value in step.reads() {
+                let is_vector = self.origin(value) == Origin::Turn && self.class(value) != Class::Mask;
+                if is_vector && !std::mem::replace(&mut alive[usize::from(value)], true) {
+                    count += 1;
+                }
+            }
+            most = most.max(count + 1);
+        }
+        most
+    }
+
+    /// Where a value is in memory, if it is.
+    fn home(&mut self, value: Virtual) -> Option<Mem> {
+        if let Origin::Constant(number) = self.origin(value) {
+            let place = self.assembler.constant(&self.selected.constants[number]);
+            return Some(Mem::pool(place));
+        }
+        let v = usize::from(value);
+        let slot = self.scan.slot[v].or(self.homes[v].filter(|_| self.origin(value) == Origin::Before))?;
+        Some(self.slot_at(slot))
+    }
+}
