@@ -361,6 +361,7 @@ fn indices_that_do_not_fit() {
     refused!(x.assign_masked(&bools(&[3, 4]), &ints(&q, &[2])), Shape: "shape", "[0]", "[2]");
     let yes = UsmArray::full(&q, &[3, 4], Scalar::Bool(true), UsmKind::Shared).unwrap();
     refused!(x.place(&yes, &ints(&q, &[0])), Value: "values", "empty", "give a value");
+    refused!(x.place(&bools(&[3]), &ints(&q, &[1])), Shape: "mask", "[3]", "[3, 4]", "assign_masked");
     refused!(x.extract(&bools(&[11])), Shape: "mask", "[11]", "[12]");
     refused!(x.compress(&bools(&[3, 4]), None), Shape: "condition", "[3, 4]", "one dimension");
     refused!(ints(&q, &[]).nonzero(), Axis: "self", "no dimensions", "expand_dims");

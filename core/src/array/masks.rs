@@ -437,6 +437,14 @@ impl UsmArray {
     pub fn place(&self, mask: &Self, values: &Self) -> Result<Event> {
         self.check_writable("self")?;
         self.check_mask(mask)?;
+        if mask.shape() != self.shape() {
+            return Err(Error::shape(
+                "mask",
+                format!("of shape {:?}", mask.shape()),
+                format!("the shape of the array, {:?}", self.shape()),
+                "use `assign_masked` for a mask over the first dimensions",
+            ));
+        }
         let (numbers, selected) = numbered(mask)?;
         let values = values.reshape(&[-1])?;
         if selected == 0 || values.is_empty() {
