@@ -219,7 +219,7 @@ fn bad_filter_strings() {
     refused!("disk".parse::<UsmKind>(), Value: "usm_kind", "\"disk\"", "host, device, shared");
     refused!(">f4".parse::<Dtype>(), Dtype: "dtype", "\">f4\"", "use one of");
     let parts = queue().device().create_sub_devices(&Partition::Equally(0));
-    refused!(parts, DeviceSelection: "partition", "Equally(0)", "Partition::Equally");
+    refused!(parts, DeviceSelection: "partition", "equal parts of 0 compute units", "use equal parts of 1 to");
 }
 
 #[test]

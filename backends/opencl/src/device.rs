@@ -379,7 +379,7 @@ impl OpenClDevice {
     fn indivisible(&self, partition: &Partition, why: impl std::fmt::Display) -> Error {
         Error::device_selection(
             "partition",
-            format_args!("{partition:?} of {} ({why})", self.info.name),
+            format_args!("{partition}, of {} ({why})", self.info.name),
             "a partition that the device's runtime offers",
             "use the device as a whole, or a host device, which can be divided",
         )

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem};
 use crate::memory::heap;
 use crate::ops::Op;
+use crate::promotion::Weak;
 use crate::scalar::Scalar;
 
 /// From so many parts on, quantiles are taken together: one after the other, each is a submission, and a list of many arrays.
@@ -229,10 +230,18 @@ impl UsmArray {
 fn between(low: &UsmArray, high: &UsmArray, weight: ArrayOrScalar<'_>) -> Result<UsmArray> {
     let way = low.lerp(high, weight.clone())?;
     // The difference of two numbers may be too large for the dtype, where what lies between them is not.
-    let parts = [low, high].map(|end| interim(Op::Multiply, &[end.into(), weight.clone()]));
-    let [of_low, of_high] = parts;
-    let rest = interim(Op::Subtract, &[low.into(), (&of_low?).into()])?;
-    let sum = interim(Op::Add, &[(&rest).into(), (&of_high?).into()])?;
+    // Between an infinity and a number there are infinities alone.
+    let others;
+    let rest = match &weight {
+        ArrayOrScalar::Weak(Weak::Float(weight)) => number(1.0 - weight),
+        weight => {
+            others = interim(Op::Subtract, &[number(1.0), weight.clone()])?;
+            (&others).into()
+        }
+    };
+    let of_low = interim(Op::Multiply, &[low.into(), rest])?;
+    let of_high = interim(Op::Multiply, &[high.into(), weight])?;
+    let sum = interim(Op::Add, &[(&of_low).into(), (&of_high).into()])?;
     let finite = interim(Op::IsFinite, &[(&way).into()])?;
     let way = interim(Op::Where, &[(&finite).into(), (&way).into(), (&sum).into()])?;
     or_equal(low, high, &way)

@@ -11,7 +11,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::kernel::Argument;
 use crate::layout::{Dims, SliceItem, normalize_axis};
-use crate::memory::UsmKind;
+use crate::memory::{UsmKind, heap};
 use crate::ops::{self, Op};
 use crate::promotion::Weak;
 use crate::runtime::{Event, Queue, common_queue};
@@ -32,7 +32,10 @@ static BINOMIAL: ByDtype = ByDtype::new(draws::binomial);
 impl Generator {
     /// So many generators whose streams are apart from this one's and from each other: their seeds are random words of this
     /// seed, others at each call. The counter stays.
-    pub fn spawn(&mut self, count: usize) -> Vec<Self> {
+    ///
+    /// # Errors
+    /// [`Error::Alloc`] where there is no memory for so many.
+    pub fn spawn(&mut self, count: usize) -> Result<Vec<Self>> {
         let child = |number: u64| {
             let place = [number, SPAWNING, self.seed].map(Scalar::U64);
             let seed = ops::apply(Op::Philox, &place).and_then(Scalar::get).unwrap_or(number);
@@ -41,9 +44,10 @@ impl Generator {
             child
         };
         let first = self.spawned;
-        let children = (0..count as u64).map(|number| child(first.wrapping_add(number))).collect();
+        let children = (0..count).map(|number| child(first.wrapping_add(number as u64)));
+        let children = heap::collect("generators", children)?;
         self.spawned = first.wrapping_add(count as u64);
-        children
+        Ok(children)
     }
 
     /// How many generators were spawned.

@@ -212,6 +212,21 @@ pub enum Partition {
     ByAffinityDomain(AffinityDomain),
 }
 
+/// As messages name it: of many counts, the first ones.
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 8;
+        match self {
+            Self::Equally(count) => write!(f, "equal parts of {count} compute units"),
+            Self::ByCounts(counts) if counts.len() > SHOWN => {
+                write!(f, "{} parts, the first of {:?} compute units", counts.len(), &counts[..SHOWN])
+            }
+            Self::ByCounts(counts) => write!(f, "parts of {counts:?} compute units"),
+            Self::ByAffinityDomain(domain) => write!(f, "parts by what processors share ({domain:?})"),
+        }
+    }
+}
+
 /// What a device is. A backend begins with [`new`](Self::new), and sets what else it knows.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]

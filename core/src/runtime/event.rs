@@ -107,7 +107,7 @@ impl Event {
                     "event",
                     "of a queue without profiling",
                     "an event with time stamps",
-                    "create the queue with QueueProperties { profiling: true, .. }",
+                    "create the queue with profiling",
                 )
             } else {
                 Error::value("event", format!("{status:?}"), "a finished command", "wait for the event first")

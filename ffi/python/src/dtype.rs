@@ -8,6 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use stridewise::{Dtype, DtypeKind, DtypeSupport};
 
+use crate::arguments;
 use crate::errors::{Fault, Result, shown};
 use crate::protocol::numpy::Numpy;
 
@@ -41,8 +42,8 @@ pub(crate) fn extract(argument: &Bound<'_, PyAny>, support: DtypeSupport) -> Res
         return Ok(dtype.get().0);
     }
     if let Ok(name) = argument.cast::<PyString>() {
-        let name = name.to_cow()?;
-        return match numpys_name(&name, support) {
+        let name = arguments::characters("dtype", name)?;
+        return match numpys_name(name, support) {
             Some(dtype) => Ok(dtype),
             None => Ok(name.parse()?),
         };
@@ -128,7 +129,11 @@ fn foreign(argument: &Bound<'_, PyAny>) -> Result<Option<Dtype>> {
     let text = |name: &str| described.getattr(name).ok().and_then(|text| text.extract::<String>().ok());
     let (Some(code), Some(name)) = (text("str"), text("name")) else { return Ok(None) };
     // Types beyond NumPy's own have a code that says only how many bytes they take.
-    Ok(Some(if name == Dtype::Bf16.name() { Dtype::Bf16 } else { code.parse()? }))
+    match name == Dtype::Bf16.name() {
+        true => Ok(Some(Dtype::Bf16)),
+        false if code.contains('V') => Ok(None),
+        false => Ok(Some(code.parse()?)),
+    }
 }
 
 impl PyDtype {
@@ -200,7 +205,10 @@ impl PyDtype {
     /// The dtype in another order of bytes, of which there is the processor's alone: "=", "|", or as the processor has it "<" or
     /// ">". Raises ValueError for another.
     #[pyo3(signature = (new_order="S", /))]
-    fn newbyteorder(slf: Py<Self>, new_order: &str) -> Result<Py<Self>> {
+    fn newbyteorder(
+        slf: Py<Self>,
+        #[pyo3(from_py_with = arguments::text)] new_order: &str,
+    ) -> Result<Py<Self>> {
         const NATIVE: &str = if cfg!(target_endian = "little") { "<" } else { ">" };
         match new_order {
             "=" | "N" | "native" | "|" | "I" | "ignore" => Ok(slf),
@@ -249,9 +257,14 @@ impl PyDtype {
         let numpy = if slf.get().0 == Dtype::Bf16 { None } else { Numpy::of(slf.py()) };
         numpy.map_or_else(|| slf.get_type(), |numpy| numpy.class_of_dtypes(slf.py()))
     }
-    /// NumPy's type of scalars of the dtype. Raises AttributeError for bfloat16, which NumPy has not, and where there is no NumPy.
+    /// NumPy's type of scalars of the dtype; of bfloat16, which NumPy has not, that of the library ml_dtypes. Raises AttributeError
+    /// where that, or NumPy, is not installed.
     #[getter]
     fn r#type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if self.0 == Dtype::Bf16 {
+            let found = crate::protocol::numpy::dtype_of(py, self.0).and_then(|dtype| dtype.getattr("type"));
+            return found.map_err(|error| PyAttributeError::new_err(format!("dtype.type: {error}")));
+        }
         let name = if self.0 == Dtype::Bool { "bool_" } else { self.0.name() };
         let found = py.import("numpy").and_then(|numpy| numpy.getattr(name));
         found.map_err(|error| PyAttributeError::new_err(format!("dtype.type: NumPy has no {name}: {error}")))

@@ -9,6 +9,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PySlice, PyType};
 use stridewise::Error;
 
+use crate::array::PyArray;
 use crate::wording;
 
 pyo3::create_exception!(
@@ -156,8 +157,12 @@ pub(crate) fn of_key(error: Error) -> Fault {
 /// Characters of an object's `repr` that a message has at most: of a list of a million numbers it would be these.
 const SHOWN: usize = 400;
 
-/// An object, for a message: its `repr`, or the beginning of it.
+/// An object, for a message: its `repr`, or the beginning of it; of an array, what sort it is.
 pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
+    if let Ok(array) = object.cast::<PyArray>() {
+        let array = array.get().array();
+        return format!("an array of {} of shape {:?}", array.dtype(), array.shape());
+    }
     let shown = || -> PyResult<String> {
         let text = object.repr()?;
         let length = text.len()?;

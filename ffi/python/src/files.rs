@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 use stridewise::{Dtype, MapMode, Queue, UsmArray, UsmKind};
 use stridewise_exchange::host::host_queue;
 
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::construct::shape_of;
 use crate::dtype;
@@ -48,12 +48,12 @@ fn mapping_queue(
 #[allow(clippy::too_many_arguments)]
 fn memmap(
     py: Python<'_>,
-    filename: PathBuf,
+    #[pyo3(from_py_with = arguments::path)] filename: PathBuf,
     dtype: Option<&Bound<'_, PyAny>>,
-    mode: &str,
-    offset: i64,
+    #[pyo3(from_py_with = arguments::text)] mode: &str,
+    #[pyo3(from_py_with = arguments::whole)] offset: i64,
     shape: Option<&Bound<'_, PyAny>>,
-    order: &str,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
     device: Option<&Bound<'_, PyAny>>,
     sycl_queue: Option<&Bound<'_, PyAny>>,
     queue: Option<&Bound<'_, PyAny>>,
@@ -94,14 +94,14 @@ fn operations(file: &Path, bytes: Option<usize>) -> f64 {
 #[pyo3(signature = (file, mmap_mode=None, *, device=None, usm_type=None, sycl_queue=None, queue=None))]
 fn load(
     py: Python<'_>,
-    file: PathBuf,
-    mmap_mode: Option<&str>,
+    #[pyo3(from_py_with = arguments::path)] file: PathBuf,
+    #[pyo3(from_py_with = arguments::optional_text)] mmap_mode: Option<&str>,
     device: Option<&Bound<'_, PyAny>>,
-    usm_type: Option<&Bound<'_, PyString>>,
+    usm_type: Option<&Bound<'_, PyAny>>,
     sycl_queue: Option<&Bound<'_, PyAny>>,
     queue: Option<&Bound<'_, PyAny>>,
 ) -> Result<PyArray> {
-    let kind = kind_of(usm_type.map(|name| name.as_any()))?;
+    let kind = kind_of(usm_type)?;
     let Some(mode) = mmap_mode else {
         let queue = queue_of(device, sycl_queue, queue)?;
         let own = queue.device().default_kind();
@@ -128,7 +128,11 @@ fn load(
 /// an array whose changes go to it, with "r+" or "w+".
 #[pyfunction]
 #[pyo3(signature = (file, arr))]
-fn save(py: Python<'_>, file: PathBuf, arr: PyRef<'_, PyArray>) -> Result<()> {
+fn save(
+    py: Python<'_>,
+    #[pyo3(from_py_with = arguments::path)] file: PathBuf,
+    #[pyo3(from_py_with = arguments::ours)] arr: PyRef<'_, PyArray>,
+) -> Result<()> {
     let mut file = file.into_os_string();
     if !file.as_encoded_bytes().ends_with(b".npy") {
         file.push(".npy");

@@ -8,6 +8,7 @@ use pyo3::types::{PyBytes, PyTuple, PyType};
 use stridewise::{IpcHandle, UsmMemory};
 use stridewise_exchange::host::host_queue;
 
+use crate::arguments;
 use crate::errors::{Fault, Result, shown};
 use crate::memory::{self, memory_of};
 use crate::namespace::placement::named_queue;
@@ -66,7 +67,7 @@ impl PyIpcMemoryHandle {
     #[pyo3(signature = (nbytes, *, device=None, queue=None))]
     fn allocate(
         py: Python<'_>,
-        nbytes: isize,
+        #[pyo3(from_py_with = arguments::whole)] nbytes: isize,
         device: Option<&Bound<'_, PyAny>>,
         queue: Option<&Bound<'_, PyAny>>,
     ) -> Result<Py<PyAny>> {
@@ -95,7 +96,7 @@ impl PyIpcMemoryHandle {
         py: Python<'_>,
         handle_bytes: &[u8],
         device: Option<&Bound<'_, PyAny>>,
-        nbytes: Option<u64>,
+        #[pyo3(from_py_with = arguments::optional_whole)] nbytes: Option<u64>,
     ) -> Result<Py<PyAny>> {
         let handle = IpcHandle::from_bytes(handle_bytes)?;
         if let Some(nbytes) = nbytes.filter(|&nbytes| nbytes != handle.memory_bytes()) {

@@ -3,6 +3,7 @@
 //!
 //! The interpreter's lock is released wherever the engine may wait, allocate, copy or submit.
 
+mod arguments;
 mod array;
 mod doctor;
 mod dtype;

@@ -12,6 +12,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyInt, PyString, PyTuple};
 use stridewise::{Device, Error, PointerKind, Queue, UsmArray, UsmKind, UsmMemory, UsmPtr, pointer_info};
 use stridewise_exchange::host::host_queue;
 
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::conversion::copy_into;
 use crate::errors::{Fault, Result, shown};
@@ -130,7 +131,7 @@ impl PyMemory {
     }
     /// Sets all bytes to a value from 0 to 255. They are there when the call returns.
     #[pyo3(signature = (val=0))]
-    fn memset(&self, py: Python<'_>, val: u8) -> Result<()> {
+    fn memset(&self, py: Python<'_>, #[pyo3(from_py_with = arguments::whole)] val: u8) -> Result<()> {
         let queue = self.0.queue();
         py.detach(|| queue.memset(&self.0, 0, val, self.0.bytes(), &[])?.wait())?;
         Ok(())
@@ -323,7 +324,7 @@ fn construct(
             || (given.hasattr("__index__")? && given.call_method0("__index__").is_ok()))
     };
     if memory.is_none() && number()? {
-        let bytes = given.extract::<isize>()?;
+        let bytes: isize = arguments::whole(given).map_err(|error| arguments::named(py, "nbytes", error))?;
         let Ok(bytes) = usize::try_from(bytes) else {
             return Err(Fault::Python(PyValueError::new_err(format!(
                 "`nbytes` is {bytes}; expected at least one byte"
@@ -390,9 +391,9 @@ macro_rules! kinds {
                 fn new(
                     py: Python<'_>,
                     nbytes: &Bound<'_, PyAny>,
-                    alignment: usize,
+                    #[pyo3(from_py_with = arguments::whole)] alignment: usize,
                     queue: Option<&Bound<'_, PyAny>>,
-                    copy: bool,
+                    #[pyo3(from_py_with = arguments::flag)] copy: bool,
                 ) -> Result<PyClassInitializer<Self>> {
                     let memory = construct(py, UsmKind::$Kind, nbytes, alignment, queue, copy)?;
                     Ok(PyClassInitializer::from(PyMemory(memory)).add_subclass(Self))
@@ -447,7 +448,7 @@ fn as_usm_memory(py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
 /// What an address points into: "host", "device", "shared", or "unknown" where this engine has neither allocated nor
 /// adopted the memory.
 #[pyfunction]
-fn get_pointer_type(address: usize) -> &'static str {
+fn get_pointer_type(#[pyo3(from_py_with = arguments::whole)] address: usize) -> &'static str {
     match pointer_info(UsmPtr::new(std::ptr::without_provenance_mut(address))).kind {
         PointerKind::Usm(kind) => kind.name(),
         PointerKind::Unknown => "unknown",

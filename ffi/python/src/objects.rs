@@ -85,6 +85,9 @@ pub(crate) fn tuple<'py>(
     Ok(unsafe { tuple.cast_into_unchecked() })
 }
 
+/// After so many objects that were made or read, signals are looked for: some milliseconds.
+pub(crate) const SIGNALS: usize = 1 << 16;
+
 /// The values of what can be gone through, however many it says that there are.
 ///
 /// # Errors
@@ -95,6 +98,9 @@ pub(crate) fn values<'py, T>(
 ) -> Result<Vec<T>> {
     let mut values = Vec::new();
     for item in object.try_iter()? {
+        if values.len() % SIGNALS == SIGNALS - 1 {
+            object.py().check_signals()?;
+        }
         heap::push("arguments", &mut values, convert(item?)?)?;
     }
     Ok(values)

@@ -167,6 +167,43 @@ def test_few_of_many_without_replacement(population):
     assert abs(counts - 250).max() < 5 * np.sqrt(1000 * 0.25 * 0.75), counts
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("order", [3, 1.5, 0.5, -2, -0.5, 7, 100])
+def test_norms_of_any_order_of_small_and_large(dtype, order):
+    x = np.random.default_rng(3).normal(size=(4, 5))
+    x = x + 1j * x[::-1] if dtype[0] == "c" else x
+    wide = dtype in ("float64", "complex128")
+    for exponent in (-300, -170, -100, 0, 100, 170, 300) if wide else (-36, -30, -15, 0, 15, 30, 35):
+        for axis in (None, 0, (0, 1), -1):
+            scaled = (x * 10.0**exponent).astype(dtype)
+            expected = (np.abs(scaled.astype("complex128") / 10.0**exponent) ** float(order)).sum(axis) ** (1 / order)
+            found = sw.linalg.vector_norm(sw.asarray(scaled), ord=order, axis=axis)
+            np.testing.assert_allclose(sw.asnumpy(found) / 10.0**exponent, expected, rtol=1e-13 if wide else 3e-5)
+            assert sw.linalg.vector_norm(sw.asarray(scaled), ord=order, axis=axis, keepdims=True).ndim == 2
+
+
+@pytest.mark.parametrize("order", [3, 0.5, -2])
+def test_norms_of_zeros_infinities_and_nothing(order):
+    for x in ([0.0, 0.0], [0.0, 3.0], [1.0, np.inf], [1.0, np.nan], [np.inf, -np.inf]):
+        with np.errstate(all="ignore"):
+            same(sw.linalg.vector_norm(sw.asarray(x), ord=order), np.linalg.norm(x, ord=order), 1e-15)
+    if order > 0:
+        same(sw.linalg.vector_norm(sw.zeros((0, 3)), ord=order, axis=0), np.zeros(3))
+
+
+@pytest.mark.parametrize("method", ["linear", "midpoint"])
+def test_quantiles_between_a_number_and_an_infinity(method):
+    inf = np.inf
+    for x, part, expected in [
+        ([-inf, 1.0, 2.0], 0.25, -inf), ([-inf, 1.0, 2.0], 0.5, 1.0), ([1.0, 2.0, inf], 0.75, inf), ([1.0, 2.0, inf], 0.5, 2.0),
+        ([-inf, inf], 0.5, np.nan), ([-inf, inf], 0.0, -inf), ([-inf, inf], 1.0, inf), ([-inf, -inf], 0.3, -inf),
+    ]:  # fmt: skip
+        for quantile in (sw.quantile, sw.nanquantile):
+            same(quantile(sw.asarray(x), part, method=method), expected)
+            same(quantile(sw.asarray([x, x]), sw.asarray([part, part]), axis=1, method=method), np.full((2, 2), expected))
+        same(sw.nanquantile(sw.asarray([x, x[:-1] + [np.nan]]), part, axis=1, method=method)[0], expected)
+
+
 def test_multiples_that_the_dtype_has_not():
     for dtype in ("int8", "uint8", "int64", "uint64", "int16"):
         bounds = np.iinfo(dtype)

@@ -373,10 +373,13 @@ def test_a_library(name):
     assert stopped(LIBRARY.format(setup=setup, call=call)) == "early\n"
 
 
-# What goes on in the main thread itself, in steps: each would take minutes.
+# What goes on in the main thread itself, in steps: each would take minutes, or some seconds.
 STEPS = {
     "polyval": ("p, x = sw.ones(3_000_000), sw.ones(100_000)", "sw.polyval(p, x)"),
     "a list": ("x = [[0.5] * 1000] * 1000; x = [x] * 100", "sw.asarray(x)"),
+    "a long list": ("x = [0.5] * 30_000_000", "sw.asarray(x, dtype='float32')"),
+    "a sequence": ("import collections; x = collections.deque([0.5] * 30_000_000)", "sw.asarray(x)"),
+    "tolist": ("x = sw.reshape(sw.arange(60_000_000), (-1, 2)); x.wait()", "x.tolist()"),
 }
 
 

@@ -1,6 +1,8 @@
 """NumPy's arrays beside ours: operators and functions take them in place, and NumPy's functions are ours for our arrays."""
 
 import operator
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -439,3 +441,90 @@ def test_names_beside_the_standards():
     ]:  # fmt: skip
         with pytest.raises(error):
             wrong()
+
+
+@pytest.fixture
+def ml_dtypes():
+    return pytest.importorskip("ml_dtypes")
+
+
+def test_bfloat16_of_ml_dtypes_is_taken_in_place(ml_dtypes):
+    theirs = np.arange(24, dtype="f4").reshape(4, 6).astype(ml_dtypes.bfloat16)
+    for view in (theirs, theirs[::2, ::-3], theirs.T, theirs[1:1], theirs[0, 0, ...]):
+        x = sw.asarray(view)
+        assert x.dtype == sw.bfloat16 and x.shape == view.shape
+        assert x.tolist() == view.astype("f8").tolist()
+    x = sw.asarray(theirs, copy=False)
+    theirs[1, 2] = 77
+    assert float(x[1, 2]) == 77
+    x[0, 0] = 55
+    x.wait()
+    assert theirs[0, 0] == 55
+    assert not np.shares_memory(theirs, np.asarray(sw.asarray(theirs, copy=True)))
+    fixed = theirs.copy()
+    fixed.flags.writeable = False
+    assert not sw.asarray(fixed).flags.writable
+    assert sw.asarray(theirs, dtype="float32").tolist() == theirs.astype("f8").tolist()
+    # As operands, results and elements of lists, as NumPy's other arrays are.
+    ours = sw.ones((4, 6), dtype="bfloat16")
+    assert (ours + theirs).dtype == sw.bfloat16 and (theirs + ours).dtype == sw.bfloat16
+    assert (ours + theirs).tolist() == (theirs.astype("f4") + 1).astype(ml_dtypes.bfloat16).astype("f8").tolist()
+    assert sw.asarray([ml_dtypes.bfloat16(1.5), ml_dtypes.bfloat16(2)]).tolist() == [1.5, 2.0]
+    assert float(ours[0, 0] + ml_dtypes.bfloat16(1.5)) == 2.5
+    np.copyto(theirs, ours)
+    assert (theirs == 1).all()
+
+
+def test_bfloat16_becomes_that_of_ml_dtypes(ml_dtypes):
+    x = sw.asarray([[1.5, -2.0, 3.0], [0.0, float("inf"), 7.0]], dtype="bfloat16")
+    expected = np.array([[1.5, -2, 3], [0, np.inf, 7]], dtype=ml_dtypes.bfloat16)
+    for view, same in ((x, expected), (x.T, expected.T), (x[:, ::-2], expected[:, ::-2]), (x[1, 1, ...], expected[1, 1, ...]), (x[:0], expected[:0])):
+        for made in (np.asarray(view), np.array(view), sw.asnumpy(view), sw.to_numpy(view)):
+            assert made.dtype == ml_dtypes.bfloat16 and np.array_equal(made, same)
+    shared = np.asarray(x)
+    x[0, 0] = 9
+    x.wait()
+    assert shared[0, 0] == 9
+    shared[0, 1] = 4
+    assert float(x[0, 1]) == 4
+    assert np.array(x).ctypes.data != shared.ctypes.data and sw.asnumpy(x).ctypes.data != shared.ctypes.data
+    x.flags.writable = False
+    assert not np.asarray(x).flags.writeable
+    held = sw.asarray([1.0, 2.0], dtype="bfloat16", usm_type="device")
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(held, copy=False)
+    assert not np.asarray(held).flags.writeable and sw.asnumpy(held).flags.writeable
+    for dtype in ("float32", "float64", "int8"):
+        made = np.asarray(held, dtype=dtype)
+        assert made.dtype == dtype and made.tolist() == [1, 2]
+    assert np.asarray(held, dtype=ml_dtypes.bfloat16).dtype == ml_dtypes.bfloat16
+    assert sw.bfloat16.type is ml_dtypes.bfloat16 and np.dtype(sw.bfloat16) == ml_dtypes.bfloat16
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "int4", "uint4", "float6_e2m3fn"])
+def test_other_dtypes_of_ml_dtypes_are_refused_by_name(ml_dtypes, name):
+    theirs = getattr(ml_dtypes, name, None)
+    if theirs is None:
+        pytest.skip("this version has no such dtype")
+    for call in (lambda: sw.asarray(np.ones(3).astype(theirs)), lambda: sw.ones(3) + np.ones(3).astype(theirs)):
+        with pytest.raises(TypeError, match=name):
+            call()
+    with pytest.raises(TypeError, match=name):
+        sw.zeros(3, dtype=theirs)
+
+
+def test_bfloat16_without_ml_dtypes():
+    program = """
+import sys
+sys.modules["ml_dtypes"] = None
+import numpy as np, stridewise as sw
+x = sw.ones(3, dtype="bfloat16")
+for call in (sw.asnumpy, np.asarray, lambda x: x.__array__(), lambda x: sw.bfloat16.type):
+    try:
+        call(x)
+        print("no error")
+    except (TypeError, AttributeError) as error:
+        assert "install ml_dtypes" in str(error), error
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr

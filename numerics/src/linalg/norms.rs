@@ -45,7 +45,7 @@ fn extreme(x: &UsmArray, largest: bool) -> Reduction {
 
 /// The norm of vectors along axes (`None`: of all elements): (Σ|x|^order)^(1/order); the largest magnitude for an infinite
 /// order (0 of none), the smallest for a negative infinite one, and how many elements are other than zero for 0. Integers become the
-/// default floating dtype; the result is real. That of order 2 is computed without overflow on the way. It is computed on
+/// default floating dtype; the result is real. It is computed without overflow on the way. It is computed on
 /// the array's device.
 ///
 /// # Errors
@@ -74,8 +74,35 @@ fn vectors(x: &UsmArray, order: f64, axes: Option<&[isize]>, keepdims: bool) -> 
     if order == 1.0 {
         return size.reduce(Reduction::Sum, axes, keepdims);
     }
-    let powers = size.binary(Op::Pow, Weak::Float(order))?;
-    powers.reduce(Reduction::Sum, axes, keepdims)?.binary(Op::Pow, Weak::Float(order.recip()))
+    let root = |size: &UsmArray| {
+        let powers = size.binary(Op::Pow, Weak::Float(order))?;
+        powers.reduce(Reduction::Sum, axes, keepdims)?.binary(Op::Pow, Weak::Float(order.recip()))
+    };
+    if size.is_empty() {
+        return root(&size);
+    }
+    let unit = unit_of(&size, order, axes)?;
+    let root = root(&size.binary(Op::Divide, &unit)?)?;
+    // One of each row, which is itself without the axes.
+    unit.reduce(Reduction::Max, axes, keepdims)?.binary(Op::Multiply, &root)
+}
+
+/// What magnitudes along axes are divided by, so that the powers of those that decide a norm are numbers of the dtype, with the axes
+/// kept: 1 where they are anyway, and where the one that decides is 0 or no finite number.
+fn unit_of(size: &UsmArray, order: f64, axes: Option<&[isize]>) -> Result<UsmArray> {
+    // Of a power so far from 1, and of a sum of many, neither overflows, and what is lost of it is less than its rounding.
+    let exponent = match size.dtype() {
+        Dtype::F64 => 511.0,
+        Dtype::F16 => 7.0,
+        _ => 63.0,
+    };
+    let reach = (exponent / order.abs()).exp2();
+    let most = size.reduce(extreme(size, order > 0.0), axes, true)?;
+    let far = most.binary(Op::Less, Weak::Float(reach.recip()))?;
+    let far = far.binary(Op::LogicalOr, &most.binary(Op::Greater, Weak::Float(reach))?)?;
+    let usable = most.binary(Op::Greater, Weak::Float(0.0))?;
+    let usable = usable.binary(Op::LogicalAnd, &most.unary(Op::IsFinite)?)?;
+    where_(&far.binary(Op::LogicalAnd, &usable)?, &most, Weak::Float(1.0))
 }
 
 /// The norm of the matrices of the last two dimensions. Integers become the default floating dtype; the result is real.

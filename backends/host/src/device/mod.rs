@@ -168,11 +168,11 @@ impl HostDevice {
         let units = self.state.tuning.threads;
         Error::device_selection(
             "partition",
-            format_args!("{partition:?} of a host device of {units} compute units"),
+            format_args!("{partition}, of a host device of {units} compute units"),
             expected,
             format!(
-                "use Partition::Equally(n) with n from 1 to {units}, or counts that add up to {units} at most; \
-                 DeviceInfo::topology lists the nodes and caches"
+                "use equal parts of 1 to {units} compute units, or counts that add up to {units} at most; the device's topology \
+                 lists the nodes and caches"
             ),
         )
     }

@@ -7,6 +7,8 @@ import math as _math
 
 import stridewise as _sw
 
+from ._arguments import explained as _explained
+
 __all__ = ["bitwise_count", "divmod", "float_power", "fmod", "frexp", "gcd", "lcm", "ldexp", "logaddexp2", "matvec", "spacing", "vecmat"]
 
 _INEXACT = ("real floating", "complex floating")
@@ -172,3 +174,6 @@ def spacing(x, /):
     last = near - _sw.nextafter(near, _sw.asarray(0, dtype=x.dtype, sycl_queue=x.sycl_queue))
     step = _sw.where(_sw.isinf(step), last, step)
     return _sw.where(x == 0, step, _sw.copysign(step, x))
+
+
+_explained(globals())

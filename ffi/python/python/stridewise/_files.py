@@ -5,6 +5,8 @@ Imported when one of its names is asked for.
 
 import stridewise as _sw
 
+from ._arguments import explained as _explained
+
 __all__ = ["asarray_chkfinite", "frombuffer", "fromfile", "fromstring", "genfromtxt", "loadtxt", "savetxt", "savez", "savez_compressed"]
 
 
@@ -116,3 +118,6 @@ def savez_compressed(file, *args, **kwds):
 def _save(save, file, args, kwds):
     seen = lambda x: _sw.asnumpy(x) if isinstance(x, _sw.usm_ndarray) else x
     save(file, *map(seen, args), **{key: seen(x) for key, x in kwds.items()})
+
+
+_explained(globals())

@@ -5,6 +5,8 @@ from builtins import type as type_
 
 import stridewise as _sw
 
+from ._arguments import explained as _explained
+
 __all__ = [
     "ScalarType", "base_repr", "binary_repr", "byte", "cdouble", "common_type", "complexfloating", "csingle", "double", "errstate",
     "floating", "generic", "get_printoptions", "geterr", "half", "inexact", "int_", "intc", "integer", "intp", "issubdtype",
@@ -277,3 +279,6 @@ class printoptions:
 
     def __exit__(self, *exception):
         set_printoptions(**self._before)
+
+
+_explained(globals())

@@ -7,6 +7,8 @@ import math as _math
 
 import stridewise as _sw
 
+from ._arguments import explained as _explained
+
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "circulant", "hankel", "lu_factor", "lu_solve", "null_space", "orth", "solve_triangular", "sqrtm",
     "tensorinv", "tensorsolve", "toeplitz",
@@ -213,3 +215,6 @@ def _denman(x):
         if distance <= 8 * eps * x.shape[-1]:
             return root
     raise _sw.linalg.LinAlgError("singular: the iteration for the square root of `x` does not converge; expected no eigenvalue that is zero")
+
+
+_explained(globals())

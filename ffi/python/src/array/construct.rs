@@ -6,6 +6,7 @@ use pyo3::types::{PyDict, PyString};
 use stridewise::{Dims, Queue, Strides, UsmArray, UsmKind};
 
 use super::PyArray;
+use crate::arguments;
 use crate::dtype;
 use crate::errors::{Fault, Result, shown};
 use crate::memory::PyMemory;
@@ -96,9 +97,9 @@ impl PyArray {
         dtype: Option<&Bound<'_, PyAny>>,
         strides: Option<&Bound<'_, PyAny>>,
         buffer: Option<&Bound<'_, PyAny>>,
-        offset: Option<isize>,
-        order: &str,
-        buffer_ctor_kwargs: Option<&Bound<'_, PyDict>>,
+        #[pyo3(from_py_with = arguments::optional_whole)] offset: Option<isize>,
+        #[pyo3(from_py_with = arguments::text)] order: &str,
+        #[pyo3(from_py_with = arguments::optional_dict)] buffer_ctor_kwargs: Option<&Bound<'_, PyDict>>,
         array_namespace: Option<&Bound<'_, PyAny>>,
     ) -> Result<Self> {
         if let Some(namespace) = array_namespace.filter(|namespace| !namespace.is_none())
@@ -115,7 +116,7 @@ impl PyArray {
             None => queue_of(None, options.queue.as_ref(), None)?,
             Some(buffer) => {
                 if let Ok(kind) = buffer.cast::<PyString>() {
-                    builder = builder.buffer(kind.to_cow()?.parse::<UsmKind>()?);
+                    builder = builder.buffer(arguments::characters("buffer", kind)?.parse::<UsmKind>()?);
                     queue_of(None, options.queue.as_ref(), None)?
                 } else if let Ok(memory) = buffer.cast::<PyMemory>() {
                     builder = builder.buffer(&memory.get().0);
@@ -170,9 +171,13 @@ impl<'py> Options<'py> {
     fn read(given: Option<&Bound<'py, PyDict>>) -> Result<Self> {
         let mut options = Self { queue: None, alignment: None, copy: false };
         for (name, value) in given.into_iter().flatten() {
-            match name.extract::<std::borrow::Cow<'_, str>>()?.as_ref() {
+            let named = |error| arguments::named(name.py(), "a key of `buffer_ctor_kwargs`", error);
+            match arguments::text(&name).map_err(named)? {
                 "queue" | "sycl_queue" => options.queue = Some(value),
-                "alignment" => options.alignment = value.extract()?,
+                "alignment" => {
+                    let named = |error| arguments::named(value.py(), "alignment", error);
+                    options.alignment = arguments::optional_whole(&value).map_err(named)?;
+                }
                 "copy" => options.copy = value.is_truthy()?,
                 other => {
                     return Err(Fault::Python(PyTypeError::new_err(format!(

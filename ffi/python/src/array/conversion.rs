@@ -8,6 +8,7 @@ use stridewise::{Dtype, DtypeKind, Element, Order, Scalar, UsmArray};
 use stridewise_exchange::host::{check_visible, is_host_queue};
 
 use super::PyArray;
+use crate::arguments;
 use crate::errors::{Fault, Result};
 use crate::namespace::placement::{order_of, queue_of};
 use crate::protocol::numpy;
@@ -31,16 +32,13 @@ fn refused<T>(what: &str, value: Scalar) -> Result<T> {
     ))))
 }
 
-/// After so many objects that were made or read, signals are looked for: some milliseconds.
-pub(crate) const SIGNALS: usize = 1 << 16;
-
 /// The elements of the part of a row-major run that is `shape`, as nested lists.
 fn nested<'py, T: Element>(py: Python<'py>, shape: &[usize], values: &[T]) -> PyResult<Bound<'py, PyAny>> {
     match shape.split_first() {
         None => objects::number(py, values[0].to_scalar()),
         Some((&extent, rest)) => {
             let inner: usize = rest.iter().product();
-            let often = (SIGNALS / inner.max(1)).max(1);
+            let often = (objects::SIGNALS / inner.max(1)).max(1);
             let parts = (0..extent).map(|k| {
                 if k % often == often - 1 {
                     py.check_signals()?;
@@ -106,11 +104,20 @@ pub(crate) fn bytes_of<'py>(py: Python<'py>, array: &UsmArray) -> Result<Bound<'
     Ok(object.into_bound(py))
 }
 
+/// The bits of elements of 16 bits, as integers in the same memory.
+fn bits_of(array: &UsmArray) -> stridewise::Result<UsmArray> {
+    let builder = UsmArray::builder(array.shape()).dtype(Dtype::U16).strides(array.strides());
+    let mut bits = builder.offset(array.offset()).buffer(&array.usm_data()?).queue(array.queue()).build()?;
+    if !array.flags().writable {
+        bits.set_writable(false);
+    }
+    Ok(bits)
+}
+
 /// A NumPy array with a copy of the elements.
 pub(crate) fn copied<'py>(py: Python<'py>, array: &UsmArray) -> Result<Bound<'py, PyAny>> {
-    if array.dtype() == Dtype::Bf16 {
-        return refused("NumPy, which has no bfloat16", Scalar::I8(0).cast(Dtype::Bf16));
-    }
+    // Before anything is copied, for there may be none.
+    numpy::dtype_of(py, array.dtype())?;
     // Both can be written to, as a fresh array can.
     let bytes = match array.bytes() >= POOLED_BYTES {
         true => memory::host_copy(py, array)?.into_bound(py),
@@ -158,16 +165,21 @@ impl PyArray {
     /// The elements as Python numbers: nested lists, or one number for an array of no dimensions. Waits for the work
     /// that computes them.
     fn tolist<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
-        let array = &self.array();
+        let array: &UsmArray = &self.array();
         stridewise::with_dtype!(array.dtype(), T => {
-            let values = py.detach(|| array.to_vec::<T>())?;
+            let operations = array.bytes() as f64 * FOR_A_BYTE;
+            let values = crate::wait::library(py, operations, [array], |[array]: [&UsmArray; 1]| array.to_vec::<T>())?;
             Ok(nested(py, array.shape(), &values)?)
         })
     }
 
     /// The bytes of the elements in row-major order, or, with order "F", in column-major order; "A": as the array lies.
     #[pyo3(signature = (order="C"))]
-    fn tobytes<'py>(&self, py: Python<'py>, order: &str) -> Result<Bound<'py, PyBytes>> {
+    fn tobytes<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = arguments::text)] order: &str,
+    ) -> Result<Bound<'py, PyBytes>> {
         let array: &UsmArray = &self.array();
         let run = match order_of(order)?.of(array) {
             Some(Order::F) => array.t(),
@@ -201,7 +213,7 @@ impl PyArray {
     fn __array_namespace__<'py>(
         &self,
         py: Python<'py>,
-        api_version: Option<&str>,
+        #[pyo3(from_py_with = arguments::optional_text)] api_version: Option<&str>,
     ) -> Result<Bound<'py, PyModule>> {
         const VERSIONS: [&str; 5] = ["2021.12", "2022.12", "2023.12", "2024.12", "2025.12"];
         match api_version {
@@ -221,10 +233,10 @@ impl PyArray {
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
         dtype: Option<&Bound<'py, PyAny>>,
-        copy: Option<bool>,
+        #[pyo3(from_py_with = arguments::optional_flag)] copy: Option<bool>,
     ) -> Result<Bound<'py, PyAny>> {
         let (py, array) = (slf.py(), &slf.get().array());
-        let visible = array.dtype() != Dtype::Bf16 && check_visible(array).is_ok();
+        let visible = check_visible(array).is_ok();
         if !visible && copy == Some(false) {
             return Err(Fault::Python(PyValueError::new_err(
                 "`copy` is False, but host code may not touch the memory, so that the elements are copied; expected None or \
@@ -239,17 +251,23 @@ impl PyArray {
                 array.device().filter_string()
             ))));
         }
-        let numpy = py.import("numpy")?;
+        let library = py.import("numpy")?;
         let made = match visible && copy != Some(true) {
+            // Its bits: there is no format for it in the buffer protocol.
+            true if array.dtype() == Dtype::Bf16 => {
+                let dtype = numpy::dtype_of(py, Dtype::Bf16)?;
+                let bits = Bound::new(py, Self::from(bits_of(array)?))?;
+                library.call_method1("asarray", (bits,))?.call_method1("view", (dtype,))?
+            }
             // By the buffer protocol, which NumPy asks for first.
-            true => numpy.call_method1("asarray", (slf,))?,
+            true => library.call_method1("asarray", (slf,))?,
             false => copied(py, array)?,
         };
         if !visible && copy != Some(true) {
             made.call_method1("setflags", (false,))?;
         }
         let Some(dtype) = dtype.filter(|dtype| !dtype.is_none()) else { return Ok(made) };
-        let dtype = numpy.getattr("dtype")?.call1((dtype,))?;
+        let dtype = library.getattr("dtype")?.call1((dtype,))?;
         if made.getattr("dtype")?.eq(&dtype)? {
             return Ok(made);
         }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use stridewise::Flags;
 
 use super::PyArray;
+use crate::arguments;
 use crate::errors::{Fault, Result};
 
 /// Contiguity and writability of an array, as attributes and as items: `flags.c_contiguous` or `flags["C"]`,
@@ -54,7 +55,7 @@ impl PyFlags {
         self.get().writable
     }
     #[setter]
-    fn set_writable(&self, writable: bool) -> Result<()> {
+    fn set_writable(&self, #[pyo3(from_py_with = arguments::flag)] writable: bool) -> Result<()> {
         let is = self.0.get().change(|array| {
             let mut array = array.clone();
             array.set_writable(writable);
@@ -74,11 +75,11 @@ impl PyFlags {
         self.writable()
     }
     #[setter]
-    fn set_writeable(&self, writable: bool) -> Result<()> {
+    fn set_writeable(&self, #[pyo3(from_py_with = arguments::flag)] writable: bool) -> Result<()> {
         self.set_writable(writable)
     }
 
-    fn __getitem__(&self, name: &str) -> PyResult<bool> {
+    fn __getitem__(&self, #[pyo3(from_py_with = arguments::text)] name: &str) -> PyResult<bool> {
         Ok(match name {
             "C" | "C_CONTIGUOUS" => self.c_contiguous(),
             "F" | "F_CONTIGUOUS" => self.f_contiguous(),
@@ -93,7 +94,11 @@ impl PyFlags {
             }
         })
     }
-    fn __setitem__(&self, name: &str, value: bool) -> Result<()> {
+    fn __setitem__(
+        &self,
+        #[pyo3(from_py_with = arguments::text)] name: &str,
+        #[pyo3(from_py_with = arguments::flag)] value: bool,
+    ) -> Result<()> {
         match name {
             "W" | "WRITABLE" | "WRITEABLE" => self.set_writable(value),
             other => Err(Fault::Python(PyKeyError::new_err(format!(

@@ -2,13 +2,13 @@
 
 use std::ops::Deref;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use pyo3::{Borrowed, FromPyObject};
 use stridewise::{ArrayOrScalar, Complex, Queue, Scalar, UsmArray, Weak};
 
 use super::{Now, PyArray};
+use crate::arguments;
 use crate::dtype;
 use crate::errors::{ExecutionPlacementError, Fault, Result};
 use crate::protocol;
@@ -42,6 +42,14 @@ impl Deref for Given<'_> {
     }
 }
 
+/// The error about an object that is no array.
+fn of_type(object: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    match object.get_type().name() {
+        Ok(name) => arguments::about(object.py(), format!("is of type {name}; expected {expected}")),
+        Err(error) => error,
+    }
+}
+
 impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     type Error = PyErr;
 
@@ -51,10 +59,7 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
         }
         match protocol::numpy::in_place(&object)? {
             Some(array) => Ok(Self::Numpys(array)),
-            None => Err(PyTypeError::new_err(format!(
-                "an argument is of type {}; expected a usm_ndarray or a NumPy array; help: convert it with asarray",
-                object.get_type().name()?
-            ))),
+            None => Err(of_type(&object, "a usm_ndarray or a NumPy array; help: convert it with asarray")),
         }
     }
 }
@@ -72,10 +77,7 @@ impl<'py> FromPyObject<'_, 'py> for Target<'py> {
         }
         match protocol::numpy::for_writing(&object)? {
             Some(array) => Ok(Self(Given::Numpys(array))),
-            None => Err(PyTypeError::new_err(format!(
-                "what is written to is of type {}; expected a usm_ndarray or a NumPy array",
-                object.get_type().name()?
-            ))),
+            None => Err(of_type(&object, "a usm_ndarray or a NumPy array to write to")),
         }
     }
 }
@@ -217,10 +219,10 @@ impl<'py> FromPyObject<'_, 'py> for Operand<'py> {
         }
         match protocol::numpy::in_place(&object)? {
             Some(array) => Ok(Self::Array(Given::Numpys(array))),
-            None => Err(PyTypeError::new_err(format!(
-                "an operand is of type {}; expected a usm_ndarray, a NumPy array or a number; help: convert it with asarray",
-                object.get_type().name()?
-            ))),
+            None => Err(of_type(
+                &object,
+                "a usm_ndarray, a NumPy array or a number; help: convert it with asarray",
+            )),
         }
     }
 }

@@ -208,7 +208,9 @@ impl PyArray {
 fn no_modulo(modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     match modulo {
         Some(modulo) if !modulo.is_none() => {
-            Err(pyo3::exceptions::PyTypeError::new_err("pow() of an array takes no third argument"))
+            let error =
+                crate::arguments::wrong(modulo, "None, for there are no powers of arrays modulo a number");
+            Err(crate::arguments::named(modulo.py(), "mod", error))
         }
         _ => Ok(()),
     }

@@ -13,6 +13,7 @@ use stridewise::kernel::{Argument, Kernel, LaunchOptions, NdRange, Parameter};
 use stridewise::{Dtype, DtypeKind, Event, Queue, Scalar, UsmArray, Weak};
 
 use super::range::{PyLocalAccessor, PyNdRange, PyRange};
+use crate::arguments;
 use crate::array::operand::{self, Operand};
 use crate::array::{Now, PyArray};
 use crate::errors::{Fault, Result, shown};
@@ -350,9 +351,9 @@ impl PyLauncher {
         arguments: &Bound<'_, PyTuple>,
         depends: Option<&Bound<'_, PyAny>>,
         queue: Option<&Bound<'_, PyAny>>,
-        wait: bool,
-        check: bool,
-        time_limit: Option<f64>,
+        #[pyo3(from_py_with = arguments::flag)] wait: bool,
+        #[pyo3(from_py_with = arguments::flag)] check: bool,
+        #[pyo3(from_py_with = arguments::optional_real)] time_limit: Option<f64>,
     ) -> Result<PyEvent> {
         let time_limit = time_limit.map(time_limit_of).transpose()?;
         let queue = match queue.filter(|queue| !queue.is_none()) {

@@ -7,6 +7,7 @@ use pyo3::types::PyTuple;
 use stridewise::kernel::{MAX_SPACE_DIMS, NdRange};
 use stridewise::{Dims, Dtype, DtypeSupport};
 
+use crate::arguments;
 use crate::array::construct::shape_of;
 use crate::dtype::{self, PyDtype};
 use crate::errors::{Fault, Result, shown};
@@ -61,7 +62,7 @@ impl PyRange {
         }
     }
     /// The extent along an axis.
-    fn get(&self, index: usize) -> PyResult<usize> {
+    fn get(&self, #[pyo3(from_py_with = arguments::whole)] index: usize) -> PyResult<usize> {
         self.0.get(index).copied().ok_or_else(|| {
             PyIndexError::new_err(format!("axis {index} of a range of {} dimensions", self.0.len()))
         })
@@ -119,7 +120,11 @@ impl PyNdRange {
 impl PyNdRange {
     #[new]
     #[pyo3(signature = (global_range, local_range, *, partial=false))]
-    fn new(global_range: &Bound<'_, PyAny>, local_range: &Bound<'_, PyAny>, partial: bool) -> Result<Self> {
+    fn new(
+        global_range: &Bound<'_, PyAny>,
+        local_range: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = arguments::flag)] partial: bool,
+    ) -> Result<Self> {
         let (global, local) = (extents(global_range)?, extents(local_range)?);
         if global.len() != local.len() {
             return Err(Fault::Python(PyValueError::new_err(format!(

@@ -8,6 +8,7 @@ use stridewise::memory::heap;
 use stridewise::{Dims, Dtype, DtypeSupport, Event, Queue, Scalar, UsmArray, Weak};
 
 use super::range::{self, PyLocalAccessor};
+use crate::arguments;
 use crate::array::construct::shape_of;
 use crate::array::operand::{self, Operand};
 use crate::array::{Now, PyArray};
@@ -26,19 +27,25 @@ pub(crate) struct PyKernelBundle(KernelBundle);
 #[pymethods]
 impl PyKernelBundle {
     /// Whether there is a kernel of a name.
-    fn has_kernel(&self, kernel_name: &str) -> bool {
+    fn has_kernel(&self, #[pyo3(from_py_with = arguments::text)] kernel_name: &str) -> bool {
         self.0.has_kernel(kernel_name)
     }
     /// Whether there is a kernel of a name.
-    fn has_sycl_kernel(&self, kernel_name: &str) -> bool {
+    fn has_sycl_kernel(&self, #[pyo3(from_py_with = arguments::text)] kernel_name: &str) -> bool {
         self.0.has_kernel(kernel_name)
     }
     /// The kernel of a name. Raises ValueError where there is none.
-    fn get_kernel(&self, kernel_name: &str) -> Result<PySourceKernel> {
+    fn get_kernel(
+        &self,
+        #[pyo3(from_py_with = arguments::text)] kernel_name: &str,
+    ) -> Result<PySourceKernel> {
         Ok(PySourceKernel(self.0.kernel(kernel_name)?))
     }
     /// As `get_kernel`.
-    fn get_sycl_kernel(&self, kernel_name: &str) -> Result<PySourceKernel> {
+    fn get_sycl_kernel(
+        &self,
+        #[pyo3(from_py_with = arguments::text)] kernel_name: &str,
+    ) -> Result<PySourceKernel> {
         self.get_kernel(kernel_name)
     }
     /// The names of the kernels.
@@ -182,9 +189,14 @@ impl PyWorkGroupMemory {
     #[pyo3(signature = (*args))]
     fn new(args: &Bound<'_, PyTuple>) -> Result<Self> {
         match &args.iter().collect::<Vec<_>>()[..] {
-            [nbytes] => Ok(Self(nbytes.extract()?)),
+            [nbytes] => {
+                let named = |error| arguments::named(nbytes.py(), "nbytes", error);
+                Ok(Self(arguments::whole(nbytes).map_err(named)?))
+            }
             [dtype, count] => {
-                Ok(Self(bytes_of(dtype::extract(dtype, DtypeSupport::ALL)?, &[count.extract::<usize>()?])?))
+                let named = |error| arguments::named(count.py(), "count", error);
+                let count = arguments::whole(count).map_err(named)?;
+                Ok(Self(bytes_of(dtype::extract(dtype, DtypeSupport::ALL)?, &[count])?))
             }
             _ => Err(Fault::Python(PyTypeError::new_err(format!(
                 "WorkGroupMemory was given {} arguments; expected a number of bytes, or a dtype and a number of elements",
@@ -218,7 +230,8 @@ pub(crate) struct PyRawKernelArg(Vec<u8>);
 impl PyRawKernelArg {
     #[new]
     fn new(buffer: &Bound<'_, PyAny>) -> Result<Self> {
-        Ok(Self(bytes(&view(buffer)?)?))
+        let named = |error: Fault| arguments::named(buffer.py(), "buffer", error.into());
+        Ok(Self(bytes(&view(buffer).map_err(named)?)?))
     }
     /// Whether there are such arguments: always.
     #[staticmethod]
@@ -256,7 +269,9 @@ fn bytes_of(dtype: Dtype, shape: &[usize]) -> Result<usize> {
 
 /// A view of an object's buffer; of what ctypes has, too, whose buffers have no shape.
 fn view<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyMemoryView>> {
-    Ok(PyMemoryView::from(object)?)
+    Ok(PyMemoryView::from(object).map_err(|_| {
+        arguments::wrong(object, "an object with a buffer, such as bytes, a structure of ctypes or an array")
+    })?)
 }
 
 /// A copy of a buffer's bytes.
@@ -406,8 +421,8 @@ fn queue_of(q: &Bound<'_, PyAny>) -> Result<Queue> {
 fn create_kernel_bundle_from_source(
     py: Python<'_>,
     q: &Bound<'_, PyAny>,
-    source: &str,
-    copts: &str,
+    #[pyo3(from_py_with = arguments::text)] source: &str,
+    #[pyo3(from_py_with = arguments::text)] copts: &str,
 ) -> Result<PyKernelBundle> {
     let queue = queue_of(q)?;
     Ok(PyKernelBundle(py.detach(|| KernelBundle::from_source(&queue, source, copts))?))
@@ -424,9 +439,10 @@ fn create_kernel_bundle_from_spirv(
     py: Python<'_>,
     q: &Bound<'_, PyAny>,
     IL: &Bound<'_, PyAny>,
-    copts: &str,
+    #[pyo3(from_py_with = arguments::text)] copts: &str,
 ) -> Result<PyKernelBundle> {
-    let (queue, code) = (queue_of(q)?, bytes(&view(IL)?)?);
+    let (queue, code) =
+        (queue_of(q)?, bytes(&view(IL).map_err(|error| arguments::named(IL.py(), "IL", error.into()))?)?);
     Ok(PyKernelBundle(py.detach(|| KernelBundle::from_spirv(&queue, &code, copts))?))
 }
 

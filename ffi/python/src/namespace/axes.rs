@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use stridewise::memory::heap;
 use stridewise::{Strides, UsmArray};
 
+use crate::arguments;
 use crate::array::construct::integers;
 use crate::array::operand::{Given, Part, gather};
 use crate::errors::Result;
@@ -17,12 +18,17 @@ pub(crate) fn axes_of(name: &str, axis: Option<&Bound<'_, PyAny>>) -> Result<Opt
     axis.filter(|axis| !axis.is_none()).map(|axis| integers(name, axis)).transpose()
 }
 
+/// An array that is one of an argument's.
+fn given_among<'py>(name: &str, item: &Bound<'py, PyAny>) -> PyResult<Given<'py>> {
+    item.extract().map_err(|error| arguments::named(item.py(), &format!("an element of `{name}`"), error))
+}
+
 /// The arrays of a list, a tuple or what else can be gone through; for an array, its parts along the first axis.
 ///
 /// # Errors
 /// `TypeError` where one is no array; as for [`gather`].
 pub(crate) fn arrays_of(arrays: &Bound<'_, PyAny>) -> Result<Vec<UsmArray>> {
-    let mut given = objects::values(arrays, |item| Ok(item.extract::<Given<'_>>()?))?;
+    let mut given = objects::values(arrays, |item| Ok(given_among("arrays", &item)?))?;
     if given.iter().any(Part::is_numpys) {
         gather(&mut heap::collect("arrays", given.iter_mut().map(|array| array as &mut dyn Part))?)?;
     }

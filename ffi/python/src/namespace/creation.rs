@@ -12,6 +12,7 @@ use stridewise::{
 use super::axes::arrays_of;
 use super::placement::{Lie, imported, kind_of, named_queue, order_of, queue_of};
 use super::sequence;
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::construct::shape_of;
 use crate::array::operand::{Given, Operand, number};
@@ -68,7 +69,7 @@ impl Place {
 
 /// A value to fill with and its dtype where none is named: that of an array or scalar, or what the number asks for.
 fn fill_value(value: &Bound<'_, PyAny>, dtype: Option<Dtype>, queue: &Queue) -> Result<Scalar> {
-    match value.extract::<Operand<'_>>()? {
+    match value.extract::<Operand<'_>>().map_err(|error| arguments::named(value.py(), "fill_value", error))? {
         Operand::Array(array) => {
             let array: &UsmArray = &array;
             let value = value.py().detach(|| array.item())?;
@@ -99,7 +100,7 @@ macro_rules! filled {
             py: Python<'_>,
             shape: &Bound<'_, PyAny>,
             dtype: Argument<'_, '_>,
-            order: &str,
+            #[pyo3(from_py_with = arguments::text)] order: &str,
             device: Argument<'_, '_>,
             usm_type: Argument<'_, '_>,
             sycl_queue: Argument<'_, '_>,
@@ -122,7 +123,7 @@ macro_rules! filled {
             py: Python<'_>,
             x: Given<'_>,
             dtype: Argument<'_, '_>,
-            order: &str,
+            #[pyo3(from_py_with = arguments::text)] order: &str,
             device: Argument<'_, '_>,
             usm_type: Argument<'_, '_>,
             sycl_queue: Argument<'_, '_>,
@@ -149,7 +150,7 @@ fn empty(
     py: Python<'_>,
     shape: &Bound<'_, PyAny>,
     dtype: Argument<'_, '_>,
-    order: &str,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
     device: Argument<'_, '_>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
@@ -170,7 +171,7 @@ fn empty_like(
     py: Python<'_>,
     x: Given<'_>,
     dtype: Argument<'_, '_>,
-    order: &str,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
     device: Argument<'_, '_>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
@@ -199,7 +200,7 @@ fn full(
     shape: &Bound<'_, PyAny>,
     fill_value: &Bound<'_, PyAny>,
     dtype: Argument<'_, '_>,
-    order: &str,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
     device: Argument<'_, '_>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
@@ -226,7 +227,7 @@ fn full_like(
     x: Given<'_>,
     fill_value: &Bound<'_, PyAny>,
     dtype: Argument<'_, '_>,
-    order: &str,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
     device: Argument<'_, '_>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
@@ -322,13 +323,13 @@ fn linspace(
     py: Python<'_>,
     start: &Bound<'_, PyAny>,
     stop: &Bound<'_, PyAny>,
-    num: isize,
+    #[pyo3(from_py_with = arguments::whole)] num: isize,
     dtype: Argument<'_, '_>,
     device: Argument<'_, '_>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
-    endpoint: bool,
+    #[pyo3(from_py_with = arguments::flag)] endpoint: bool,
 ) -> Result<PyArray> {
     let place = Place::read(device, usm_type, sycl_queue, queue)?;
     let Ok(num) = usize::try_from(num) else {
@@ -355,11 +356,11 @@ fn linspace(
 #[allow(clippy::too_many_arguments)]
 fn eye(
     py: Python<'_>,
-    n_rows: isize,
-    n_cols: Option<isize>,
-    k: isize,
+    #[pyo3(from_py_with = arguments::whole)] n_rows: isize,
+    #[pyo3(from_py_with = arguments::optional_whole)] n_cols: Option<isize>,
+    #[pyo3(from_py_with = arguments::whole)] k: isize,
     dtype: Argument<'_, '_>,
-    order: &str,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
     device: Argument<'_, '_>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
@@ -378,7 +379,7 @@ fn eye(
 /// right of the main one. Raises a ValueError with fewer than two dimensions.
 #[pyfunction]
 #[pyo3(signature = (x, /, k=0))]
-fn tril(py: Python<'_>, x: Given<'_>, k: isize) -> Result<PyArray> {
+fn tril(py: Python<'_>, x: Given<'_>, #[pyo3(from_py_with = arguments::whole)] k: isize) -> Result<PyArray> {
     let x = &x.array();
     Ok(py.detach(|| x.tril(k))?.into())
 }
@@ -387,7 +388,7 @@ fn tril(py: Python<'_>, x: Given<'_>, k: isize) -> Result<PyArray> {
 /// right of the main one. Raises a ValueError with fewer than two dimensions.
 #[pyfunction]
 #[pyo3(signature = (x, /, k=0))]
-fn triu(py: Python<'_>, x: Given<'_>, k: isize) -> Result<PyArray> {
+fn triu(py: Python<'_>, x: Given<'_>, #[pyo3(from_py_with = arguments::whole)] k: isize) -> Result<PyArray> {
     let x = &x.array();
     Ok(py.detach(|| x.triu(k))?.into())
 }
@@ -404,7 +405,7 @@ fn triu(py: Python<'_>, x: Given<'_>, k: isize) -> Result<PyArray> {
 fn meshgrid<'py>(
     py: Python<'py>,
     arrays: &Bound<'py, PyTuple>,
-    indexing: &str,
+    #[pyo3(from_py_with = arguments::text)] indexing: &str,
 ) -> Result<Bound<'py, PyTuple>> {
     let indexing = match indexing {
         "xy" => Indexing::Xy,
@@ -447,11 +448,11 @@ fn asarray<'py>(
     obj: &Bound<'py, PyAny>,
     dtype: Argument<'_, '_>,
     device: Argument<'_, '_>,
-    mut copy: Option<bool>,
+    #[pyo3(from_py_with = arguments::optional_flag)] mut copy: Option<bool>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
-    order: &str,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
 ) -> Result<Bound<'py, PyArray>> {
     let (mut queue, mut kind) = (named_queue(device, sycl_queue, queue)?, kind_of(usm_type)?);
     let order = order_of(order)?;
@@ -556,7 +557,7 @@ pub(super) fn adapted(
 fn copy(
     py: Python<'_>,
     x: Given<'_>,
-    order: &str,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
     device: Argument<'_, '_>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
@@ -580,12 +581,12 @@ fn astype<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     dtype: &Bound<'_, PyAny>,
-    copy: bool,
+    #[pyo3(from_py_with = arguments::flag)] copy: bool,
     device: Argument<'_, '_>,
-    order: &str,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
 ) -> Result<Bound<'py, PyArray>> {
     let (own, queue) = (x.cast::<PyArray>().ok(), named_queue(device, None, None)?);
-    let x: Given<'_> = x.extract()?;
+    let x: Given<'_> = x.extract().map_err(|error| arguments::named(x.py(), "x", error))?;
     let x = x.array();
     let support = queue.as_ref().unwrap_or(x.queue()).device().dtype_support();
     let (dtype, order) = (dtype::extract(dtype, support)?, order_of(order)?);

@@ -2,10 +2,12 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::{Borrowed, FromPyObject};
 use stridewise::UsmArray;
 use stridewise::linalg::{self, MatrixNorm, QrMode, Tolerance};
 
 use super::axes::axes_of;
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::operand::Given;
 use crate::errors::{Fault, Result, shown};
@@ -54,7 +56,11 @@ parts_of_one! {
 }
 
 #[pyfunction]
-fn cholesky(py: Python<'_>, x: Given<'_>, upper: bool) -> Result<PyArray> {
+fn cholesky(
+    py: Python<'_>,
+    x: Given<'_>,
+    #[pyo3(from_py_with = arguments::flag)] upper: bool,
+) -> Result<PyArray> {
     let x: &UsmArray = x.array();
     Ok(library(py, operations(x), [x], move |[x]: [&UsmArray; 1]| linalg::cholesky(x, upper))?.into())
 }
@@ -69,14 +75,22 @@ fn solve(py: Python<'_>, x1: Given<'_>, x2: Given<'_>) -> Result<PyArray> {
 }
 
 #[pyfunction]
-fn svd(py: Python<'_>, x: Given<'_>, full: bool) -> Result<(PyArray, PyArray, PyArray)> {
+fn svd(
+    py: Python<'_>,
+    x: Given<'_>,
+    #[pyo3(from_py_with = arguments::flag)] full: bool,
+) -> Result<(PyArray, PyArray, PyArray)> {
     let x: &UsmArray = x.array();
     let parts = library(py, operations(x), [x], move |[x]: [&UsmArray; 1]| linalg::svd(x, full))?;
     Ok((parts.u.into(), parts.s.into(), parts.vh.into()))
 }
 
 #[pyfunction]
-fn qr(py: Python<'_>, x: Given<'_>, mode: &str) -> Result<(PyArray, PyArray)> {
+fn qr(
+    py: Python<'_>,
+    x: Given<'_>,
+    #[pyo3(from_py_with = arguments::text)] mode: &str,
+) -> Result<(PyArray, PyArray)> {
     let mode = match mode {
         "reduced" => QrMode::Reduced,
         "complete" => QrMode::Complete,
@@ -91,11 +105,21 @@ fn qr(py: Python<'_>, x: Given<'_>, mode: &str) -> Result<(PyArray, PyArray)> {
     Ok((parts.q.into(), parts.r.into()))
 }
 
-/// A number, an array, or nothing.
-#[derive(FromPyObject)]
+/// A number or an array.
 enum Rtol<'py> {
     Each(PyRef<'py, PyArray>),
     Value(f64),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Rtol<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray>() {
+            return Ok(Self::Each(array.borrow()));
+        }
+        arguments::real(&object).map(Self::Value)
+    }
 }
 
 /// What counts as zero, without the interpreter.
@@ -156,9 +180,9 @@ fn polyfit(
     py: Python<'_>,
     x: Given<'_>,
     y: Given<'_>,
-    degree: isize,
+    #[pyo3(from_py_with = arguments::whole)] degree: isize,
     weights: Option<Given<'_>>,
-    rcond: Option<f64>,
+    #[pyo3(from_py_with = arguments::optional_real)] rcond: Option<f64>,
 ) -> Result<(PyArray, PyArray, PyArray, PyArray)> {
     let (x, y): (&UsmArray, &UsmArray) = (x.array(), y.array());
     let (degree, weights) = (super::count("deg", degree)?, weights.map(|weights| weights.array().clone()));
@@ -175,7 +199,7 @@ fn polyfit(
 fn polyfit_covariance(
     py: Python<'_>,
     x: Given<'_>,
-    degree: isize,
+    #[pyo3(from_py_with = arguments::whole)] degree: isize,
     weights: Option<Given<'_>>,
 ) -> Result<PyArray> {
     let (x, degree): (&UsmArray, _) = (x.array(), super::count("deg", degree)?);
@@ -184,7 +208,11 @@ fn polyfit_covariance(
 }
 
 #[pyfunction]
-fn matrix_power(py: Python<'_>, x: Given<'_>, n: i64) -> Result<PyArray> {
+fn matrix_power(
+    py: Python<'_>,
+    x: Given<'_>,
+    #[pyo3(from_py_with = arguments::whole)] n: i64,
+) -> Result<PyArray> {
     let x: &UsmArray = x.array();
     Ok(library(py, operations(x), [x], move |[x]: [&UsmArray; 1]| linalg::matrix_power(x, n))?.into())
 }
@@ -216,7 +244,7 @@ fn matrix_norm(
     py: Python<'_>,
     x: Given<'_>,
     ord: Option<&Bound<'_, PyAny>>,
-    keepdims: bool,
+    #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
 ) -> Result<PyArray> {
     let (x, norm): (&UsmArray, _) = (x.array(), norm_of(ord)?);
     Ok(library(py, operations(x), [x], move |[x]: [&UsmArray; 1]| linalg::matrix_norm(x, norm, keepdims))?
@@ -234,9 +262,9 @@ fn cond(py: Python<'_>, x: Given<'_>, p: Option<&Bound<'_, PyAny>>) -> Result<Py
 fn vector_norm(
     py: Python<'_>,
     x: Given<'_>,
-    ord: f64,
+    #[pyo3(from_py_with = arguments::real)] ord: f64,
     axis: Option<&Bound<'_, PyAny>>,
-    keepdims: bool,
+    #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
 ) -> Result<PyArray> {
     let (x, axes): (&UsmArray, _) = (x.array(), axes_of("axis", axis)?);
     Ok(py.detach(|| linalg::vector_norm(x, ord, axes.as_deref(), keepdims))?.into())

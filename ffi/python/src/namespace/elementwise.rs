@@ -16,6 +16,7 @@ use pyo3::{Borrowed, intern};
 use stridewise::{Op, elementwise};
 
 use super::placement::{Lie, order_of};
+use crate::arguments;
 use crate::array::operand::{Given, Operand, together};
 use crate::array::{Now, PyArray};
 use crate::errors::{Fault, Result};
@@ -172,9 +173,10 @@ fn evaluate<'py>(
         for (name, value) in named.filter(|(_, value)| !value.is_none()) {
             let is = |text: &Bound<'_, PyString>| name.is(text) || name.eq(text).unwrap_or(false);
             if is(intern!(py, "out")) {
-                out = Some(value.cast::<PyArray>()?);
+                out = arguments::out(value).map_err(|error| arguments::named(py, "out", error))?;
             } else if is(intern!(py, "order")) {
-                order = order_of(&value.cast::<PyString>()?.to_cow()?)?;
+                order =
+                    order_of(arguments::text(value).map_err(|error| arguments::named(py, "order", error))?)?;
             } else {
                 return Err(Fault::Python(PyTypeError::new_err(format!(
                     "{}() got an unexpected keyword argument '{name}'; it takes out and order",
@@ -183,17 +185,20 @@ fn evaluate<'py>(
             }
         }
     }
-    let mut x1: Operand<'_> = arguments[0].extract()?;
-    let mut x2: Option<Operand<'_>> =
-        arguments.get(1).filter(|_| op.arity() == 2).map(|x| x.extract()).transpose()?;
-    let mut target = out.map(|out| Given::Ours(Now::of(out.borrow())));
+    let operand = |place: usize, name| -> PyResult<Operand<'py>> {
+        arguments[place].extract().map_err(|error| arguments::named(py, name, error))
+    };
+    let binary = op.arity() == 2;
+    let mut x1 = operand(0, if binary { "x1" } else { "x" })?;
+    let mut x2 = if binary { Some(operand(1, "x2")?) } else { None };
+    let mut target = out.as_ref().map(|out| Given::Ours(Now::of(out.borrow())));
     together!(x1, x2, target);
     let operands = [x1.get(), x2.as_ref().map_or_else(|| x1.get(), Operand::get)];
     let operands = &operands[..op.arity()];
-    if let (Some(out), Some(target)) = (out, &target) {
+    if let (Some(out), Some(target)) = (&out, &target) {
         let target = target.array();
         py.detach(|| target.write_elementwise(op, operands, &[]))?;
-        return Ok(out.to_owned().into_any());
+        return Ok(out.clone().into_any());
     }
     let result = py.detach(|| order.arranged(elementwise(op, operands)?, operands))?;
     Ok(Bound::new(py, PyArray::from(result))?.into_any())

@@ -7,6 +7,7 @@ use stridewise::{UsmArray, normalize_axis};
 
 use super::axes::axes_of;
 use super::placement::queue_of;
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::operand::Given;
 use crate::dtype;
@@ -52,9 +53,9 @@ macro_rules! along_an_axis {
         fn $name(
             py: Python<'_>,
             x: Given<'_>,
-            n: Option<isize>,
-            axis: isize,
-            norm: Option<&str>,
+            #[pyo3(from_py_with = arguments::optional_whole)] n: Option<isize>,
+            #[pyo3(from_py_with = arguments::whole)] axis: isize,
+            #[pyo3(from_py_with = arguments::optional_text)] norm: Option<&str>,
         ) -> Result<PyArray> {
             let (n, norm) = (n.map(|n| super::count("n", n)).transpose()?, norm_of(norm)?);
             let x: &UsmArray = x.array();
@@ -82,9 +83,9 @@ macro_rules! along_axes {
         fn $name(
             py: Python<'_>,
             x: Given<'_>,
-            s: Option<Vec<Option<isize>>>,
+            #[pyo3(from_py_with = arguments::optional_points)] s: Option<Vec<Option<isize>>>,
             axes: Option<&Bound<'_, PyAny>>,
-            norm: Option<&str>,
+            #[pyo3(from_py_with = arguments::optional_text)] norm: Option<&str>,
         ) -> Result<PyArray> {
             let (s, axes, norm) = (numbers(s)?, axes_of("axes", axes)?, norm_of(norm)?);
             let x: &UsmArray = x.array();
@@ -121,8 +122,8 @@ macro_rules! frequencies {
     ($($name:ident)*) => {$(
         #[pyfunction]
         fn $name(
-            n: isize,
-            d: f64,
+            #[pyo3(from_py_with = arguments::whole)] n: isize,
+            #[pyo3(from_py_with = arguments::real)] d: f64,
             dtype: Option<&Bound<'_, PyAny>>,
             device: Option<&Bound<'_, PyAny>>,
         ) -> Result<PyArray> {

@@ -7,6 +7,7 @@ use stridewise::{ArrayOrScalar, IndexMode, Op, UsmArray, elementwise};
 
 use super::output::deliver;
 use super::placement::{Lie, order_of};
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::indexing::{assigned, indices_of};
 use crate::array::operand::{Given, Operand, Target, together};
@@ -43,9 +44,9 @@ fn take<'py>(
     py: Python<'py>,
     x: Given<'py>,
     indices: &Bound<'py, PyAny>,
-    axis: Option<isize>,
-    out: Out<'py>,
-    mode: &str,
+    #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
+    #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
+    #[pyo3(from_py_with = arguments::text)] mode: &str,
 ) -> Result<Bound<'py, PyArray>> {
     let (x, mode) = (x.array(), mode_of(mode)?);
     let indices = &indices_of(indices, x)?;
@@ -60,9 +61,9 @@ fn take_along_axis<'py>(
     py: Python<'py>,
     x: Given<'py>,
     indices: &Bound<'py, PyAny>,
-    axis: isize,
-    out: Out<'py>,
-    mode: &str,
+    #[pyo3(from_py_with = arguments::whole)] axis: isize,
+    #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
+    #[pyo3(from_py_with = arguments::text)] mode: &str,
 ) -> Result<Bound<'py, PyArray>> {
     let (x, mode) = (x.array(), mode_of(mode)?);
     let indices = &indices_of(indices, x)?;
@@ -79,8 +80,8 @@ fn put(
     x: Target<'_>,
     indices: &Bound<'_, PyAny>,
     vals: &Bound<'_, PyAny>,
-    axis: Option<isize>,
-    mode: &str,
+    #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
+    #[pyo3(from_py_with = arguments::text)] mode: &str,
 ) -> Result<()> {
     let (Target(x), mode) = (x, mode_of(mode)?);
     let x = x.array();
@@ -98,8 +99,8 @@ fn put_along_axis(
     x: Target<'_>,
     indices: &Bound<'_, PyAny>,
     values: &Bound<'_, PyAny>,
-    axis: isize,
-    mode: &str,
+    #[pyo3(from_py_with = arguments::whole)] axis: isize,
+    #[pyo3(from_py_with = arguments::text)] mode: &str,
 ) -> Result<()> {
     let (Target(x), mode) = (x, mode_of(mode)?);
     let x = x.array();
@@ -169,8 +170,8 @@ fn where_<'py>(
     mut condition: Given<'py>,
     x1: Option<Operand<'py>>,
     x2: Option<Operand<'py>>,
-    order: &str,
-    out: Out<'py>,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
+    #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
 ) -> Result<Bound<'py, PyAny>> {
     let (mut x1, mut x2) = match (x1, x2) {
         (Some(x1), Some(x2)) => (x1, x2),
@@ -199,8 +200,8 @@ fn clip<'py>(
     mut x: Given<'py>,
     mut min: Option<Operand<'py>>,
     mut max: Option<Operand<'py>>,
-    out: Out<'py>,
-    order: &str,
+    #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
 ) -> Result<Bound<'py, PyArray>> {
     together!(x, min, max);
     let (x, order) = (ArrayOrScalar::Array(x.array()), order_of(order)?);
@@ -220,9 +221,9 @@ fn isclose(
     py: Python<'_>,
     mut x1: Given<'_>,
     mut x2: Given<'_>,
-    rtol: f64,
-    atol: f64,
-    equal_nan: bool,
+    #[pyo3(from_py_with = arguments::real)] rtol: f64,
+    #[pyo3(from_py_with = arguments::real)] atol: f64,
+    #[pyo3(from_py_with = arguments::flag)] equal_nan: bool,
 ) -> Result<PyArray> {
     together!(x1, x2);
     let (x1, x2) = (x1.array(), x2.array());
@@ -236,9 +237,9 @@ fn allclose(
     py: Python<'_>,
     mut x1: Given<'_>,
     mut x2: Given<'_>,
-    rtol: f64,
-    atol: f64,
-    equal_nan: bool,
+    #[pyo3(from_py_with = arguments::real)] rtol: f64,
+    #[pyo3(from_py_with = arguments::real)] atol: f64,
+    #[pyo3(from_py_with = arguments::flag)] equal_nan: bool,
 ) -> Result<PyArray> {
     together!(x1, x2);
     let (x1, x2) = (x1.array(), x2.array());

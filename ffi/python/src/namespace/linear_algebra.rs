@@ -7,6 +7,7 @@ use pyo3::types::PyInt;
 use stridewise::UsmArray;
 
 use super::output::deliver;
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::construct::integers;
 use crate::array::operand::{Given, together};
@@ -27,7 +28,7 @@ fn matmul<'py>(
     py: Python<'py>,
     mut x1: Given<'py>,
     mut x2: Given<'py>,
-    out: Option<Bound<'py, PyArray>>,
+    #[pyo3(from_py_with = arguments::out)] out: Option<Bound<'py, PyArray>>,
 ) -> Result<Bound<'py, PyArray>> {
     together!(x1, x2);
     let (x1, x2) = (x1.array(), x2.array());
@@ -48,7 +49,12 @@ fn matrix_transpose(x: Given<'_>) -> Result<PyArray> {
 /// range, TypeError for bool, ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, *, axis=-1), text_signature = "(x1, x2, /, *, axis=-1)")]
-fn vecdot(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, axis: isize) -> Result<PyArray> {
+fn vecdot(
+    py: Python<'_>,
+    mut x1: Given<'_>,
+    mut x2: Given<'_>,
+    #[pyo3(from_py_with = arguments::whole)] axis: isize,
+) -> Result<PyArray> {
     together!(x1, x2);
     let (x1, x2) = (x1.array(), x2.array());
     Ok(py.detach(|| x1.vecdot(x2, axis))?.into())
@@ -76,7 +82,8 @@ fn tensordot(
     let (x1, x2) = (x1.array(), x2.array());
     let Some(axes) = axes else { return Ok(py.detach(|| x1.tensordot(x2, 2))?.into()) };
     if axes.cast::<PyInt>().is_ok() || axes.try_iter().is_err() {
-        let count = super::count("axes", axes.extract()?)?;
+        let whole = arguments::read_whole(axes, "a number, or a pair of axes or tuples of axes");
+        let count = super::count("axes", whole.map_err(|error| arguments::named(py, "axes", error))?)?;
         return Ok(py.detach(|| x1.tensordot(x2, count))?.into());
     }
     let pair = objects::values(axes, Ok)?;
@@ -105,7 +112,12 @@ fn outer(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>) -> Result<PyArray
 /// ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, *, axis=-1), text_signature = "(x1, x2, /, *, axis=-1)")]
-fn cross(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, axis: isize) -> Result<PyArray> {
+fn cross(
+    py: Python<'_>,
+    mut x1: Given<'_>,
+    mut x2: Given<'_>,
+    #[pyo3(from_py_with = arguments::whole)] axis: isize,
+) -> Result<PyArray> {
     together!(x1, x2);
     let (x1, x2) = (x1.array(), x2.array());
     Ok(py.detach(|| x1.cross(x2, axis))?.into())
@@ -115,7 +127,7 @@ fn cross(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, axis: isize) -> R
 /// it, to the left where negative. Raises OutOfBoundsError with fewer than two dimensions.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, offset=0))]
-fn diagonal(x: Given<'_>, offset: isize) -> Result<PyArray> {
+fn diagonal(x: Given<'_>, #[pyo3(from_py_with = arguments::whole)] offset: isize) -> Result<PyArray> {
     Ok(x.array().diagonal(offset)?.into())
 }
 
@@ -123,7 +135,12 @@ fn diagonal(x: Given<'_>, offset: isize) -> Result<PyArray> {
 /// fewer than two dimensions.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, offset=0, dtype=None))]
-fn trace(py: Python<'_>, x: Given<'_>, offset: isize, dtype: Option<&Bound<'_, PyAny>>) -> Result<PyArray> {
+fn trace(
+    py: Python<'_>,
+    x: Given<'_>,
+    #[pyo3(from_py_with = arguments::whole)] offset: isize,
+    dtype: Option<&Bound<'_, PyAny>>,
+) -> Result<PyArray> {
     let x: &UsmArray = x.array();
     let dtype = dtype::optional(dtype, x.device().dtype_support())?;
     Ok(py.detach(|| x.trace(offset, dtype))?.into())

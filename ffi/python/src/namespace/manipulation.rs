@@ -8,6 +8,7 @@ use stridewise::{Dims, Order, UsmArray};
 
 use super::axes::{arrays_of, axes_of};
 use super::placement::order_of;
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::construct::{integers, shape_of};
 use crate::array::indexing::value_of;
@@ -30,7 +31,11 @@ fn tuple<'py>(py: Python<'py>, arrays: Vec<UsmArray>) -> Result<Bound<'py, PyTup
 /// ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (arrays, /, axis=Some(0)), text_signature = "(arrays, /, axis=0)")]
-fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isize>) -> Result<PyArray> {
+fn concat(
+    py: Python<'_>,
+    arrays: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
+) -> Result<PyArray> {
     let arrays = arrays_of(arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
     Ok(py.detach(|| stridewise::concat(&operands, axis))?.into())
@@ -42,7 +47,11 @@ fn concat(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: Option<isize>) -> Res
 /// ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (arrays, /, axis=0))]
-fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> Result<PyArray> {
+fn stack(
+    py: Python<'_>,
+    arrays: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = arguments::whole)] axis: isize,
+) -> Result<PyArray> {
     let arrays = arrays_of(arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
     Ok(py.detach(|| stridewise::stack(&operands, axis))?.into())
@@ -51,7 +60,11 @@ fn stack(py: Python<'_>, arrays: &Bound<'_, PyAny>, axis: isize) -> Result<PyArr
 /// The parts along an axis, without it: a tuple of views; the elements of a row are values, as `x[0]` is. Raises OutOfBoundsError for an axis out of range.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, axis=0))]
-fn unstack<'py>(py: Python<'py>, x: Given<'py>, axis: isize) -> Result<Bound<'py, PyTuple>> {
+fn unstack<'py>(
+    py: Python<'py>,
+    x: Given<'py>,
+    #[pyo3(from_py_with = arguments::whole)] axis: isize,
+) -> Result<Bound<'py, PyTuple>> {
     let mut parts = x.array().unstack(axis)?;
     for part in parts.iter_mut().filter(|part| part.ndim() == 0) {
         *part = value_of(py, part)?;
@@ -100,7 +113,11 @@ fn moveaxis(x: Given<'_>, source: &Bound<'_, PyAny>, destination: &Bound<'_, PyA
 /// A view with two axes exchanged. Raises OutOfBoundsError for an axis out of range.
 #[pyfunction]
 #[pyo3(signature = (x, axis1, axis2, /))]
-fn swapaxes(x: Given<'_>, axis1: isize, axis2: isize) -> Result<PyArray> {
+fn swapaxes(
+    x: Given<'_>,
+    #[pyo3(from_py_with = arguments::whole)] axis1: isize,
+    #[pyo3(from_py_with = arguments::whole)] axis2: isize,
+) -> Result<PyArray> {
     Ok(x.array().swap_axes(axis1, axis2)?.into())
 }
 
@@ -117,8 +134,8 @@ fn reshape(
     py: Python<'_>,
     x: Given<'_>,
     shape: &Bound<'_, PyAny>,
-    order: &str,
-    copy: Option<bool>,
+    #[pyo3(from_py_with = arguments::text)] order: &str,
+    #[pyo3(from_py_with = arguments::optional_flag)] copy: Option<bool>,
 ) -> Result<PyArray> {
     let x: &UsmArray = x.array();
     let mut shape = integers("shape", shape)?;
@@ -180,7 +197,7 @@ fn repeat(
     py: Python<'_>,
     mut x: Given<'_>,
     repeats: &Bound<'_, PyAny>,
-    axis: Option<isize>,
+    #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
 ) -> Result<PyArray> {
     if let Ok(mut counts) = repeats.extract::<Given<'_>>() {
         together!(x, counts);

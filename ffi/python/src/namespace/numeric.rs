@@ -10,6 +10,7 @@ use super::axes::axes_of;
 use super::output::deliver;
 use super::reduction::{converted, correction_of, reductions, spreads, typed_reductions};
 use super::sequence;
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::construct::integers;
 use crate::array::operand::{Given, Operand, number, together};
@@ -61,9 +62,9 @@ fn lerp(py: Python<'_>, mut x1: Given<'_>, mut x2: Operand<'_>, mut weight: Oper
 fn nan_to_num(
     py: Python<'_>,
     x: Given<'_>,
-    nan: f64,
-    posinf: Option<f64>,
-    neginf: Option<f64>,
+    #[pyo3(from_py_with = arguments::real)] nan: f64,
+    #[pyo3(from_py_with = arguments::optional_real)] posinf: Option<f64>,
+    #[pyo3(from_py_with = arguments::optional_real)] neginf: Option<f64>,
 ) -> Result<PyArray> {
     let x: &UsmArray = x.array();
     Ok(py.detach(|| x.nan_to_num(nan, posinf, neginf))?.into())
@@ -162,9 +163,9 @@ macro_rules! quantiles {
             x: Given<'py>,
             q: &Bound<'py, PyAny>,
             axis: Argument<'_, 'py>,
-            out: Out<'py>,
-            method: &str,
-            keepdims: bool,
+            #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
+            #[pyo3(from_py_with = arguments::text)] method: &str,
+            #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
         ) -> Result<Bound<'py, PyArray>> {
             let x: &UsmArray = x.array();
             let (axes, method) = (axes_of("axis", axis)?, method_of(method)?);
@@ -200,7 +201,12 @@ quantiles! {
 /// where there is no memory for so many.
 #[pyfunction]
 #[pyo3(signature = (x, /, weights=None, minlength=0))]
-fn bincount(py: Python<'_>, x: Given<'_>, weights: Argument<'_, '_>, minlength: isize) -> Result<PyArray> {
+fn bincount(
+    py: Python<'_>,
+    x: Given<'_>,
+    weights: Argument<'_, '_>,
+    #[pyo3(from_py_with = arguments::whole)] minlength: isize,
+) -> Result<PyArray> {
     let (x, minlength): (&UsmArray, _) = (x.array(), super::count("minlength", minlength)?);
     let weights = weights_of(weights, x)?;
     let counted = || match &weights {
@@ -225,7 +231,12 @@ fn weights_of(weights: Argument<'_, '_>, beside: &UsmArray) -> Result<Option<Usm
 /// Raises ValueError for edges that neither increase nor decrease, TypeError for complex numbers.
 #[pyfunction]
 #[pyo3(signature = (x, bins, /, right=false))]
-fn digitize(py: Python<'_>, mut x: Given<'_>, mut bins: Given<'_>, right: bool) -> Result<PyArray> {
+fn digitize(
+    py: Python<'_>,
+    mut x: Given<'_>,
+    mut bins: Given<'_>,
+    #[pyo3(from_py_with = arguments::flag)] right: bool,
+) -> Result<PyArray> {
     together!(x, bins);
     let (x, bins) = (x.array(), bins.array());
     Ok(py.detach(|| x.digitize(bins, right))?.into())
@@ -248,8 +259,8 @@ fn histogram(
     py: Python<'_>,
     x: Given<'_>,
     bins: Argument<'_, '_>,
-    range: Option<(f64, f64)>,
-    density: Option<bool>,
+    #[pyo3(from_py_with = arguments::optional_pair)] range: Option<(f64, f64)>,
+    #[pyo3(from_py_with = arguments::optional_flag)] density: Option<bool>,
     weights: Argument<'_, '_>,
 ) -> Result<(PyArray, PyArray)> {
     let x: &UsmArray = x.array();
@@ -264,7 +275,10 @@ fn histogram(
         },
     };
     let count = match (bins, &edges) {
-        (Some(bins), None) => super::count("bins", bins.extract::<isize>()?)?,
+        (Some(bins), None) => {
+            let whole = arguments::read_whole(bins, "an integer, or edges in ascending order");
+            super::count("bins", whole.map_err(|error| arguments::named(py, "bins", error))?)?
+        }
         _ => 10,
     };
     let counted = || {
@@ -292,9 +306,9 @@ fn interp(
     mut x: Given<'_>,
     mut xp: Given<'_>,
     mut fp: Given<'_>,
-    left: Option<f64>,
-    right: Option<f64>,
-    period: Option<f64>,
+    #[pyo3(from_py_with = arguments::optional_real)] left: Option<f64>,
+    #[pyo3(from_py_with = arguments::optional_real)] right: Option<f64>,
+    #[pyo3(from_py_with = arguments::optional_real)] period: Option<f64>,
 ) -> Result<PyArray> {
     together!(x, xp, fp);
     let (x, xp, fp) = (x.array(), xp.array(), fp.array());
@@ -315,7 +329,7 @@ fn gradient<'py>(
     mut f: Given<'py>,
     spacing: &Bound<'py, PyTuple>,
     axis: Argument<'_, 'py>,
-    edge_order: u32,
+    #[pyo3(from_py_with = arguments::whole)] edge_order: u32,
 ) -> Result<Bound<'py, PyAny>> {
     if !(1..=2).contains(&edge_order) {
         return Err(Fault::Python(PyValueError::new_err(format!(

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use stridewise::{ArrayOrScalar, Order, Queue, UsmArray, UsmArrayBuilder, UsmKind};
 
+use crate::arguments;
 use crate::errors::{Fault, Result, shown};
 use crate::protocol::{self, Request};
 use crate::runtime::device::PyDevice;
@@ -72,7 +73,7 @@ pub(crate) fn named_queue(
 pub(crate) fn kind_of(usm_type: Option<&Bound<'_, PyAny>>) -> Result<Option<UsmKind>> {
     let Some(argument) = usm_type.filter(|argument| !argument.is_none()) else { return Ok(None) };
     match argument.cast::<PyString>() {
-        Ok(name) => Ok(Some(name.to_cow()?.parse()?)),
+        Ok(name) => Ok(Some(arguments::characters("usm_type", name)?.parse()?)),
         Err(_) => Err(Fault::Python(PyTypeError::new_err(format!(
             "`usm_type` is {}; expected \"device\", \"shared\" or \"host\"; help: leave it out for memory that the host shares with \
              the device, or that of the device where there is none",

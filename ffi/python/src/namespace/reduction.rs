@@ -6,6 +6,7 @@ use stridewise::{Dtype, Reduction, Scan, UsmArray};
 
 use super::axes::axes_of;
 use super::output::deliver;
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::operand::{Given, together};
 use crate::dtype;
@@ -37,8 +38,8 @@ macro_rules! typed_reductions {
             x: Given<'py>,
             axis: Argument<'_, 'py>,
             dtype: Argument<'_, 'py>,
-            out: Out<'py>,
-            keepdims: bool,
+            #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
+            #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
         ) -> Result<Bound<'py, PyArray>> {
             let $x: &UsmArray = x.array();
             let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
@@ -73,8 +74,8 @@ macro_rules! reductions {
             py: Python<'py>,
             x: Given<'py>,
             axis: Argument<'_, 'py>,
-            out: Out<'py>,
-            keepdims: bool,
+            #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
+            #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
         ) -> Result<Bound<'py, PyArray>> {
             let $x: &UsmArray = &x.array();
             let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
@@ -126,9 +127,9 @@ macro_rules! places {
         fn $name<'py>(
             py: Python<'py>,
             x: Given<'py>,
-            axis: Option<isize>,
-            out: Out<'py>,
-            keepdims: bool,
+            #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
+            #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
+            #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
         ) -> Result<Bound<'py, PyArray>> {
             let x: &UsmArray = &x.array();
             deliver(py, out.as_ref(), || {
@@ -161,10 +162,10 @@ macro_rules! spreads {
             x: Given<'py>,
             axis: Argument<'_, 'py>,
             dtype: Argument<'_, 'py>,
-            out: Out<'py>,
-            ddof: Option<f64>,
-            keepdims: bool,
-            correction: Option<f64>,
+            #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
+            #[pyo3(from_py_with = arguments::optional_real)] ddof: Option<f64>,
+            #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
+            #[pyo3(from_py_with = arguments::optional_real)] correction: Option<f64>,
         ) -> Result<Bound<'py, PyArray>> {
             let x: &UsmArray = &x.array();
             let axes = axes_of("axis", axis)?;
@@ -194,8 +195,8 @@ macro_rules! magnitudes {
             x: Given<'py>,
             axis: Argument<'_, 'py>,
             dtype: Argument<'_, 'py>,
-            keepdims: bool,
-            out: Out<'py>,
+            #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
+            #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
         ) -> Result<Bound<'py, PyArray>> {
             let x: &UsmArray = &x.array();
             let axes = axes_of("axis", axis)?;
@@ -222,10 +223,10 @@ macro_rules! scans {
         fn $name<'py>(
             py: Python<'py>,
             x: Given<'py>,
-            axis: Option<isize>,
+            #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
             dtype: Argument<'_, 'py>,
-            include_initial: bool,
-            out: Out<'py>,
+            #[pyo3(from_py_with = arguments::flag)] include_initial: bool,
+            #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
         ) -> Result<Bound<'py, PyArray>> {
             let x: &UsmArray = &x.array();
             let dtype = dtype::optional(dtype, x.device().dtype_support())?;
@@ -250,8 +251,8 @@ scans! {
 fn diff(
     py: Python<'_>,
     mut x: Given<'_>,
-    n: isize,
-    axis: isize,
+    #[pyo3(from_py_with = arguments::whole)] n: isize,
+    #[pyo3(from_py_with = arguments::whole)] axis: isize,
     mut prepend: Option<Given<'_>>,
     mut append: Option<Given<'_>>,
 ) -> Result<PyArray> {

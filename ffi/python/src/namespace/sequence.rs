@@ -12,11 +12,11 @@ use stridewise::{
 use super::creation::adapted;
 use super::placement::Lie;
 use crate::array::PyArray;
-use crate::array::conversion::SIGNALS;
 use crate::array::operand::{Operand, number};
 use crate::errors::{Fault, Result};
-use crate::objects;
+use crate::objects::{self, SIGNALS};
 use crate::protocol::{self, Request};
+use crate::wait::library;
 
 /// What there may be too many of.
 const ITEMS: &str = "items of a sequence";
@@ -53,15 +53,41 @@ pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
     object.cast::<PySequence>().is_ok() && object.cast::<PyString>().is_err() && !has_buffer()
 }
 
-/// The items of a sequence; `None` for what is none.
-fn items<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Vec<Bound<'py, PyAny>>>> {
-    if let Ok(list) = object.cast::<PyList>() {
-        return Ok(Some(heap::collect(ITEMS, list.iter())?));
+/// The items of a sequence, where they are.
+enum Items<'a, 'py> {
+    List(&'a Bound<'py, PyList>),
+    Tuple(&'a Bound<'py, PyTuple>),
+    Other(Vec<Bound<'py, PyAny>>),
+}
+
+impl<'a, 'py> Items<'a, 'py> {
+    /// Those of an object; `None` for what is no sequence.
+    fn of(object: &'a Bound<'py, PyAny>) -> Result<Option<Self>> {
+        if let Ok(list) = object.cast::<PyList>() {
+            return Ok(Some(Self::List(list)));
+        }
+        if let Ok(tuple) = object.cast::<PyTuple>() {
+            return Ok(Some(Self::Tuple(tuple)));
+        }
+        if is_sequence(object) { Ok(Some(Self::Other(objects::values(object, Ok)?))) } else { Ok(None) }
     }
-    if let Ok(tuple) = object.cast::<PyTuple>() {
-        return Ok(Some(heap::collect(ITEMS, tuple.iter())?));
+
+    fn len(&self) -> usize {
+        match self {
+            Self::List(list) => list.len(),
+            Self::Tuple(tuple) => tuple.len(),
+            Self::Other(items) => items.len(),
+        }
     }
-    if is_sequence(object) { objects::values(object, Ok).map(Some) } else { Ok(None) }
+
+    /// The items, one after the other: of a list that others shorten meanwhile, an `IndexError` behind its end.
+    fn iter(&self) -> impl Iterator<Item = PyResult<Bound<'py, PyAny>>> {
+        (0..self.len()).map(|place| match self {
+            Self::List(list) => list.get_item(place),
+            Self::Tuple(tuple) => tuple.get_item(place),
+            Self::Other(items) => Ok(items[place].clone()),
+        })
+    }
 }
 
 fn too_deep() -> Fault {
@@ -81,7 +107,7 @@ impl Contents {
             }
             return Ok(heap::push(ITEMS, &mut self.values, value)?);
         }
-        let Some(items) = items(object)? else { return Err(Obstacle::Array) };
+        let Some(items) = Items::of(object)? else { return Err(Obstacle::Array) };
         if depth >= MAX_NDIM {
             return Err(Obstacle::Fault(too_deep()));
         }
@@ -94,7 +120,7 @@ impl Contents {
             }
             None => return Err(ragged(depth)),
         }
-        items.iter().try_for_each(|item| self.read(item, depth + 1))
+        items.iter().try_for_each(|item| self.read(&item?, depth + 1))
     }
 }
 
@@ -186,7 +212,10 @@ fn find_home(depth: usize, object: &Bound<'_, PyAny>, home: &mut Option<(Queue, 
     if depth >= MAX_NDIM {
         return Err(too_deep());
     }
-    items(object)?.into_iter().flatten().try_for_each(|item| find_home(depth + 1, &item, home))
+    match Items::of(object)? {
+        Some(items) => items.iter().try_for_each(|item| find_home(depth + 1, &item?, home)),
+        None => Ok(()),
+    }
 }
 
 /// The array that an object is which has a queue: one of ours, or one in USM memory of others.
@@ -218,18 +247,21 @@ fn array_of_numbers(
     dtype: Option<Dtype>,
     place: &Place<'_>,
 ) -> Result<UsmArray> {
+    /// Rough number of operations that a number takes.
+    const FOR_A_NUMBER: f64 = 32.0;
     let Contents { shape, values } = contents;
-    let (queue, kind) = (place.queue, place.kind);
-    let dtype = match dtype {
-        Some(dtype) => dtype,
-        None if values.is_empty() => queue.device().dtype_support().default_float(),
-        None => natural(&values, queue)?,
-    };
-    py.detach(|| {
-        Ok(stridewise::with_dtype!(dtype, T => {
+    let (queue, kind) = (place.queue.clone(), place.kind);
+    let operations = values.len() as f64 * FOR_A_NUMBER;
+    library(py, operations, [], move |[]: [&UsmArray; 0]| {
+        let dtype = match dtype {
+            Some(dtype) => dtype,
+            None if values.is_empty() => queue.device().dtype_support().default_float(),
+            None => natural(&values, &queue)?,
+        };
+        stridewise::with_dtype!(dtype, T => {
             let values = heap::try_collect(ITEMS, values.iter().map(|value| converted::<T>(value, dtype)))?;
-            UsmArray::from_slice::<T>(queue, &shape, &values, kind)?
-        }))
+            UsmArray::from_slice::<T>(&queue, &shape, &values, kind)
+        })
     })
 }
 
@@ -275,7 +307,7 @@ fn stacked(
         };
         return if moved { Ok(object.py().detach(|| array.to_queue(queue))?) } else { Ok(array) };
     }
-    let Some(items) = items(object)? else {
+    let Some(items) = Items::of(object)? else {
         return match Operand::value(object) {
             Ok(Some(Operand::Scalar(value))) => {
                 let value = dtype.map_or(Ok(value), |dtype| value.weak().assigned(dtype))?;
@@ -299,7 +331,7 @@ fn stacked(
     if depth >= MAX_NDIM {
         return Err(too_deep());
     }
-    let part = |item: &Bound<'_, PyAny>| array_at(depth + 1, item, dtype, place);
+    let part = |item: PyResult<Bound<'_, PyAny>>| array_at(depth + 1, &item?, dtype, place);
     let parts = heap::try_collect(ITEMS, items.iter().map(part))?;
     let Some(common) =
         parts.iter().map(UsmArray::dtype).reduce(promote_types).map(|own| dtype.unwrap_or(own))

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use stridewise::{Dtype, Scalar, Side, UsmArray, Weak, result_type};
 
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::operand::{Given, Operand, together};
 use crate::errors::{Fault, Result};
@@ -46,10 +47,10 @@ fn along(
 fn sort(
     py: Python<'_>,
     x: Given<'_>,
-    axis: Option<isize>,
-    kind: Option<&str>,
-    descending: bool,
-    stable: bool,
+    #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
+    #[pyo3(from_py_with = arguments::optional_text)] kind: Option<&str>,
+    #[pyo3(from_py_with = arguments::flag)] descending: bool,
+    #[pyo3(from_py_with = arguments::flag)] stable: bool,
 ) -> Result<PyArray> {
     always_stable(stable, kind)?;
     let x = x.array();
@@ -65,10 +66,10 @@ fn sort(
 fn argsort(
     py: Python<'_>,
     x: Given<'_>,
-    axis: Option<isize>,
-    kind: Option<&str>,
-    descending: bool,
-    stable: bool,
+    #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
+    #[pyo3(from_py_with = arguments::optional_text)] kind: Option<&str>,
+    #[pyo3(from_py_with = arguments::flag)] descending: bool,
+    #[pyo3(from_py_with = arguments::flag)] stable: bool,
 ) -> Result<PyArray> {
     always_stable(stable, kind)?;
     let x = x.array();
@@ -109,9 +110,9 @@ impl Named {
 fn top_k<'py>(
     py: Python<'py>,
     x: Given<'py>,
-    k: isize,
-    axis: Option<isize>,
-    mode: &str,
+    #[pyo3(from_py_with = arguments::whole)] k: isize,
+    #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
+    #[pyo3(from_py_with = arguments::text)] mode: &str,
 ) -> Result<Bound<'py, PyAny>> {
     let largest = match mode {
         "largest" => true,
@@ -179,7 +180,7 @@ fn searchsorted(
     py: Python<'_>,
     mut x1: Given<'_>,
     mut x2: Operand<'_>,
-    side: &str,
+    #[pyo3(from_py_with = arguments::text)] side: &str,
     mut sorter: Option<Given<'_>>,
 ) -> Result<PyArray> {
     let side = match side {
@@ -202,7 +203,12 @@ fn searchsorted(
 /// of x1. One of both may be a number. Raises ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, *, invert=false))]
-fn isin(py: Python<'_>, mut x1: Operand<'_>, mut x2: Operand<'_>, invert: bool) -> Result<PyArray> {
+fn isin(
+    py: Python<'_>,
+    mut x1: Operand<'_>,
+    mut x2: Operand<'_>,
+    #[pyo3(from_py_with = arguments::flag)] invert: bool,
+) -> Result<PyArray> {
     together!(x1, x2);
     let beside = |operand: &Operand<'_>| match operand {
         Operand::Array(array) => Some(UsmArray::clone(array)),

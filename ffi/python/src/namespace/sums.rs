@@ -8,6 +8,7 @@ use stridewise::{ArrayOrScalar, Dtype, Overlap, Padding, Reduction, SliceItem, U
 
 use super::axes::{arrays_of, axes_of};
 use super::sequence;
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::construct::integers;
 use crate::array::indexing::items_of;
@@ -47,7 +48,11 @@ fn add_at(py: Python<'_>, x: Target<'_>, indices: &Bound<'_, PyAny>, mut values:
 /// Raises ValueError for a notation that is none or extents that differ, TypeError for bool.
 #[pyfunction]
 #[pyo3(signature = (subscripts, /, *operands))]
-fn einsum(py: Python<'_>, subscripts: &str, operands: &Bound<'_, PyTuple>) -> Result<PyArray> {
+fn einsum(
+    py: Python<'_>,
+    #[pyo3(from_py_with = arguments::text)] subscripts: &str,
+    operands: &Bound<'_, PyTuple>,
+) -> Result<PyArray> {
     let arrays = arrays_of(operands)?;
     let operands = heap::collect("operands", &arrays)?;
     Ok(py.detach(|| stridewise::einsum(subscripts, &operands))?.into())
@@ -70,7 +75,9 @@ fn widths_of(width: &Bound<'_, PyAny>, ndim: usize) -> Result<Vec<(usize, usize)
     if let Ok(by_axis) = width.cast::<PyDict>() {
         let mut pairs = vec![(0, 0); ndim];
         for (axis, width) in by_axis {
-            let axis = stridewise::normalize_axis("pad_width", axis.extract()?, ndim)?;
+            let named = |error| arguments::named(width.py(), "an axis of `pad_width`", error);
+            let axis = arguments::whole(&axis).map_err(named)?;
+            let axis = stridewise::normalize_axis("pad_width", axis, ndim)?;
             pairs[axis] = pair(&integers("pad_width", &width)?)?;
         }
         return Ok(pairs);
@@ -121,7 +128,8 @@ fn constants_of(values: &Bound<'_, PyAny>) -> Result<Vec<[Weak; 2]>> {
     if let Some(all) = pair(values)? {
         return Ok(vec![all]);
     }
-    let pairs = values.try_iter()?.map(|item| pair(&item?)?.ok_or_else(wrong)).collect::<Result<Vec<_>>>()?;
+    let items = values.try_iter().map_err(|_| wrong())?;
+    let pairs = items.map(|item| pair(&item?)?.ok_or_else(wrong)).collect::<Result<Vec<_>>>()?;
     if pairs.is_empty() { Err(wrong()) } else { Ok(pairs) }
 }
 
@@ -177,7 +185,7 @@ fn pad(
     py: Python<'_>,
     x: Given<'_>,
     pad_width: &Bound<'_, PyAny>,
-    mode: &str,
+    #[pyo3(from_py_with = arguments::text)] mode: &str,
     constant_values: Argument<'_, '_>,
 ) -> Result<PyArray> {
     let x: &UsmArray = x.array();
@@ -222,7 +230,12 @@ fn overlap_of(mode: &str) -> Result<Overlap> {
 /// Raises ValueError for other than one dimension, no elements or another mode, TypeError for bool.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, mode="full"))]
-fn convolve(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, mode: &str) -> Result<PyArray> {
+fn convolve(
+    py: Python<'_>,
+    mut x1: Given<'_>,
+    mut x2: Given<'_>,
+    #[pyo3(from_py_with = arguments::text)] mode: &str,
+) -> Result<PyArray> {
     together!(x1, x2);
     let (x1, x2, overlap) = (x1.array(), x2.array(), overlap_of(mode)?);
     Ok(py.detach(|| x1.convolve(x2, overlap))?.into())
@@ -232,7 +245,12 @@ fn convolve(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, mode: &str) ->
 /// for `convolve`.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, mode="valid"))]
-fn correlate(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>, mode: &str) -> Result<PyArray> {
+fn correlate(
+    py: Python<'_>,
+    mut x1: Given<'_>,
+    mut x2: Given<'_>,
+    #[pyo3(from_py_with = arguments::text)] mode: &str,
+) -> Result<PyArray> {
     together!(x1, x2);
     let (x1, x2, overlap) = (x1.array(), x2.array(), overlap_of(mode)?);
     Ok(py.detach(|| x1.correlate(x2, overlap))?.into())
@@ -258,7 +276,11 @@ fn polyval(py: Python<'_>, p: &Bound<'_, PyAny>, x: Given<'_>) -> Result<PyArray
 /// Raises ValueError for no keys or different shapes, OutOfBoundsError for an axis out of range.
 #[pyfunction]
 #[pyo3(signature = (keys, /, axis=-1))]
-fn lexsort(py: Python<'_>, keys: &Bound<'_, PyAny>, axis: isize) -> Result<PyArray> {
+fn lexsort(
+    py: Python<'_>,
+    keys: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = arguments::whole)] axis: isize,
+) -> Result<PyArray> {
     let arrays = arrays_of(keys)?;
     let keys = heap::collect("keys", &arrays)?;
     Ok(py.detach(|| stridewise::lexsort(&keys, axis))?.into())
@@ -270,7 +292,12 @@ fn lexsort(py: Python<'_>, keys: &Bound<'_, PyAny>, axis: isize) -> Result<PyArr
 /// Raises OutOfBoundsError for a place or an axis out of range.
 #[pyfunction]
 #[pyo3(signature = (x, kth, /, axis=Some(-1)), text_signature = "(x, kth, /, axis=-1)")]
-fn argpartition(py: Python<'_>, x: Given<'_>, kth: isize, axis: Option<isize>) -> Result<PyArray> {
+fn argpartition(
+    py: Python<'_>,
+    x: Given<'_>,
+    #[pyo3(from_py_with = arguments::whole)] kth: isize,
+    #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
+) -> Result<PyArray> {
     let x: &UsmArray = x.array();
     let order = || match axis {
         Some(axis) => x.argpartition(kth, axis),
@@ -293,8 +320,8 @@ fn average<'py>(
     x: Given<'py>,
     axis: Argument<'_, 'py>,
     weights: Argument<'_, 'py>,
-    returned: bool,
-    keepdims: bool,
+    #[pyo3(from_py_with = arguments::flag)] returned: bool,
+    #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
 ) -> Result<Bound<'py, PyAny>> {
     let x: &UsmArray = x.array();
     let axes = axes_of("axis", axis)?;
@@ -337,9 +364,9 @@ fn cov(
     py: Python<'_>,
     mut m: Given<'_>,
     mut y: Option<Given<'_>>,
-    rowvar: bool,
-    bias: bool,
-    ddof: Option<f64>,
+    #[pyo3(from_py_with = arguments::flag)] rowvar: bool,
+    #[pyo3(from_py_with = arguments::flag)] bias: bool,
+    #[pyo3(from_py_with = arguments::optional_real)] ddof: Option<f64>,
 ) -> Result<PyArray> {
     together!(m, y);
     let (m, other) = (m.array(), y.as_ref().map(Given::array));
@@ -351,7 +378,12 @@ fn cov(
 /// `cov`.
 #[pyfunction]
 #[pyo3(signature = (x, y=None, *, rowvar=true), text_signature = "(x, y=None, *, rowvar=True)")]
-fn corrcoef(py: Python<'_>, mut x: Given<'_>, mut y: Option<Given<'_>>, rowvar: bool) -> Result<PyArray> {
+fn corrcoef(
+    py: Python<'_>,
+    mut x: Given<'_>,
+    mut y: Option<Given<'_>>,
+    #[pyo3(from_py_with = arguments::flag)] rowvar: bool,
+) -> Result<PyArray> {
     together!(x, y);
     let (x, other) = (x.array(), y.as_ref().map(Given::array));
     Ok(py.detach(|| x.corrcoef(other, !rowvar))?.into())

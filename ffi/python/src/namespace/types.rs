@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use stridewise::{Casting, Dtype, DtypeKind, DtypeSupport, FloatInfo, IntInfo, Weak};
 
+use crate::arguments;
 use crate::array::operand::{Given, Operand};
 use crate::dtype::{self, PyDtype};
 use crate::errors::{Fault, Result};
@@ -26,7 +27,11 @@ fn dtype_of(object: &Bound<'_, PyAny>) -> Result<Dtype> {
 /// or to a richer one; "unsafe", always. Raises ValueError for another word, TypeError for what is no dtype.
 #[pyfunction]
 #[pyo3(signature = (from_, to, /, *, casting="safe"))]
-fn can_cast(from_: &Bound<'_, PyAny>, to: &Bound<'_, PyAny>, casting: &str) -> Result<bool> {
+fn can_cast(
+    from_: &Bound<'_, PyAny>,
+    to: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = arguments::text)] casting: &str,
+) -> Result<bool> {
     let casting = match casting {
         "no" | "equiv" => Casting::No,
         "safe" => Casting::Safe,
@@ -92,8 +97,8 @@ pub(super) fn is_of(dtype: Dtype, kind: &Bound<'_, PyAny>) -> Result<bool> {
     let Ok(name) = kind.cast::<PyString>() else {
         return Ok(dtype::extract(kind, DtypeSupport::ALL)? == dtype);
     };
-    let (name, own) = (name.to_cow()?, dtype.kind());
-    Ok(match name.as_ref() {
+    let (name, own) = (crate::arguments::characters("kind", name)?, dtype.kind());
+    Ok(match name {
         "bool" => own == DtypeKind::Bool,
         "signed integer" => own == DtypeKind::Signed,
         "unsigned integer" => own == DtypeKind::Unsigned,

@@ -15,6 +15,7 @@ use stridewise_exchange::dlpack::{
 use stridewise_exchange::host::{host_queue, visible_copy};
 
 use super::{Request, refusal, working_queue};
+use crate::arguments;
 use crate::array::PyArray;
 use crate::errors::{Fault, Result, shown};
 use crate::namespace::placement::named_queue;
@@ -186,7 +187,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
 fn from_dlpack(
     x: &Bound<'_, PyAny>,
     device: Option<&Bound<'_, PyAny>>,
-    copy: Option<bool>,
+    #[pyo3(from_py_with = arguments::optional_flag)] copy: Option<bool>,
 ) -> Result<PyArray> {
     let py = x.py();
     let queue = match device.and_then(|device| device.cast::<PyTuple>().ok()) {
@@ -252,7 +253,7 @@ impl PyArray {
         stream: Option<&Bound<'_, PyAny>>,
         max_version: Option<(u32, u32)>,
         dl_device: Option<(i64, i64)>,
-        copy: Option<bool>,
+        #[pyo3(from_py_with = arguments::optional_flag)] copy: Option<bool>,
     ) -> Result<Py<PyAny>> {
         let array = &self.array();
         let here = dlpack::device_of(array);

@@ -9,6 +9,7 @@ use stridewise_exchange::host::{Strided, check_visible};
 use stridewise_exchange::typestr;
 
 use super::{Request, taken};
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::conversion::copied;
 use crate::array::operand::Given;
@@ -51,6 +52,29 @@ fn wrong<T>(what: &str, found: &Bound<'_, PyAny>, expected: &str) -> Result<T> {
     Err(Fault::Python(PyValueError::new_err(format!(
         "__array_interface__: `{what}` is {}; expected {expected}",
         shown(found)
+    ))))
+}
+
+/// The dtype of elements whose type string has their size alone, as the library `ml_dtypes` has them: bfloat16, by its name; `None`
+/// where the string says what they are.
+///
+/// # Errors
+/// `TypeError` for others, by their name where there is one.
+fn beyond_numpy(object: &Bound<'_, PyAny>, typestr: &str) -> Result<Option<Dtype>> {
+    const KINDS: &str =
+        "bool, integers of 8 to 64 bits, bfloat16, floats of 16 to 64 bits or complex numbers of 64 or 128";
+    let Some((order, size)) = typestr.split_once('V') else { return Ok(None) };
+    let native =
+        matches!(order, "|" | "=") || order == if cfg!(target_endian = "little") { "<" } else { ">" };
+    let dtype = object.getattr_opt("dtype")?;
+    let name = dtype.as_ref().map(|dtype| dtype.getattr_opt("name")).transpose()?.flatten();
+    let name = name.and_then(|name| name.extract::<String>().ok());
+    if native && size == "2" && name.as_deref() == Some(Dtype::Bf16.name()) {
+        return Ok(Some(Dtype::Bf16));
+    }
+    let found = name.unwrap_or_else(|| format!("of type string {typestr:?}"));
+    Err(Fault::Python(PyTypeError::new_err(format!(
+        "dtype: the elements are {found}; expected {KINDS}; help: convert them first, as x.astype(\"float32\")"
     ))))
 }
 
@@ -107,9 +131,10 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
     let Ok(text) = typestr.extract::<String>() else {
         return wrong("typestr", &typestr, "a text such as \"<f4\"");
     };
-    let (dtype, swapped) = match request.copy == Some(false) {
-        true => (typestr::dtype_of_typestr(&text)?, false),
-        false => typestr::ordered_typestr(&text)?,
+    let (dtype, swapped) = match beyond_numpy(object, &text)? {
+        Some(dtype) => (dtype, false),
+        None if request.copy == Some(false) => (typestr::dtype_of_typestr(&text)?, false),
+        None => typestr::ordered_typestr(&text)?,
     };
     let shape = numbers("shape", needed("shape")?)?;
     let strides = entry("strides")?.map(|strides| numbers("strides", strides)).transpose()?;
@@ -219,11 +244,28 @@ impl Numpy {
     }
 }
 
-/// NumPy's dtype for one of ours; of `bfloat16`, which it has not, that of two bytes.
+/// NumPy's dtype for one of ours; of `bfloat16`, which it has not, that of the library `ml_dtypes`.
+///
+/// # Errors
+/// `TypeError` for bfloat16 where that library is not installed.
 pub(crate) fn dtype_of(py: Python<'_>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
     static DTYPES: [PyOnceLock<Py<PyAny>>; Dtype::ALL.len()] =
         [const { PyOnceLock::new() }; Dtype::ALL.len()];
-    let make = || Ok(py.import("numpy")?.getattr("dtype")?.call1((dtype.typestr(),))?.unbind());
+    let make = || -> PyResult<Py<PyAny>> {
+        let class = py.import("numpy")?.getattr("dtype")?;
+        if dtype != Dtype::Bf16 {
+            return Ok(class.call1((dtype.typestr(),))?.unbind());
+        }
+        let library = py.import("ml_dtypes").map_err(|cause| {
+            let error = PyTypeError::new_err(
+                "dtype: an array of bfloat16 does not convert to NumPy, which has no bfloat16; help: install ml_dtypes, which has \
+                 it for NumPy, or convert the array first, as astype(x, \"float32\")",
+            );
+            error.set_cause(py, Some(cause));
+            error
+        })?;
+        Ok(class.call1((library.getattr(Dtype::Bf16.name())?,))?.unbind())
+    };
     DTYPES[dtype as usize].get_or_try_init(py, make).map(|made| made.bind(py).clone())
 }
 
@@ -254,11 +296,12 @@ pub(crate) fn for_writing(object: &Bound<'_, PyAny>) -> PyResult<Option<UsmArray
     Numpy::of(object.py()).map_or(Ok(None), |numpy| numpy.imported(object, Some(false)))
 }
 
-/// A NumPy array with a copy of the elements. Raises TypeError for bfloat16, which NumPy has not.
+/// A NumPy array with a copy of the elements; of bfloat16, with the dtype of the library ml_dtypes. Raises TypeError for bfloat16
+/// where that is not installed.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn to_numpy<'py>(x: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
-    let array: Given<'_> = x.extract()?;
+    let array: Given<'_> = x.extract().map_err(|error| arguments::named(x.py(), "x", error))?;
     copied(x.py(), array.array())
 }
 

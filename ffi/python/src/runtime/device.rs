@@ -10,6 +10,7 @@ use stridewise::{Device, Queue, UsmKind};
 
 use super::context::PyContext;
 use super::queue::{PyQueue, device_of};
+use crate::arguments;
 use crate::errors::{Fault, Result, shown};
 use crate::objects;
 
@@ -210,7 +211,7 @@ impl PyDevice {
     /// Whether the device has an aspect, by its name.
     ///
     /// Raises ValueError for a name that is none.
-    fn has_aspect(&self, name: &str) -> Result<bool> {
+    fn has_aspect(&self, #[pyo3(from_py_with = arguments::text)] name: &str) -> Result<bool> {
         Ok(self.info().has(aspect_of(name)?))
     }
     /// Half-precision arithmetic.
@@ -254,7 +255,7 @@ impl PyDevice {
         self.info().has(Aspect::QueueProfiling)
     }
     /// What memory of a kind ("host", "device" or "shared") is on this device, in words.
-    fn usm_support(&self, usm_type: &str) -> Result<&'static str> {
+    fn usm_support(&self, #[pyo3(from_py_with = arguments::text)] usm_type: &str) -> Result<&'static str> {
         Ok(self.info().usm(usm_type.parse()?).describe())
     }
 
@@ -314,9 +315,11 @@ impl PyDevice {
     /// Raises DeviceSelectionError where it cannot be divided so.
     fn create_sub_devices(&self, py: Python<'_>, partition: &Bound<'_, PyAny>) -> Result<Vec<Self>> {
         let partition = if let Ok(name) = partition.cast::<PyString>() {
-            Partition::ByAffinityDomain(domain_of(&name.to_cow()?)?)
+            Partition::ByAffinityDomain(domain_of(arguments::characters("partition", name)?)?)
         } else if partition.is_instance_of::<PyInt>() {
-            Partition::Equally(partition.extract()?)
+            Partition::Equally(
+                arguments::whole(partition).map_err(|error| arguments::named(py, "partition", error))?,
+            )
         } else {
             let wrong = || {
                 Fault::Python(PyTypeError::new_err(format!(
@@ -388,7 +391,7 @@ impl PyDevice {
     }
     /// Gives memory back to the device until its pool holds at most so many bytes for reuse.
     #[pyo3(signature = (keep_bytes=0))]
-    fn trim_pool(&self, py: Python<'_>, keep_bytes: usize) {
+    fn trim_pool(&self, py: Python<'_>, #[pyo3(from_py_with = arguments::whole)] keep_bytes: usize) {
         py.detach(|| self.device.trim_pool(keep_bytes));
     }
 
@@ -465,14 +468,22 @@ fn listed(backend: &str, device_type: &str) -> Result<Vec<Device>> {
 /// ['host:cpu:0']
 #[pyfunction]
 #[pyo3(signature = (backend="all", device_type="all"))]
-pub(crate) fn get_devices(py: Python<'_>, backend: &str, device_type: &str) -> Result<Vec<PyDevice>> {
+pub(crate) fn get_devices(
+    py: Python<'_>,
+    #[pyo3(from_py_with = arguments::text)] backend: &str,
+    #[pyo3(from_py_with = arguments::text)] device_type: &str,
+) -> Result<Vec<PyDevice>> {
     Ok(py.detach(|| listed(backend, device_type))?.into_iter().map(PyDevice::from).collect())
 }
 
 /// How many devices `get_devices` lists.
 #[pyfunction]
 #[pyo3(signature = (backend="all", device_type="all"))]
-pub(crate) fn get_num_devices(py: Python<'_>, backend: &str, device_type: &str) -> Result<usize> {
+pub(crate) fn get_num_devices(
+    py: Python<'_>,
+    #[pyo3(from_py_with = arguments::text)] backend: &str,
+    #[pyo3(from_py_with = arguments::text)] device_type: &str,
+) -> Result<usize> {
     Ok(py.detach(|| listed(backend, device_type))?.len())
 }
 
@@ -511,14 +522,23 @@ pub(crate) fn select_device_with_aspects(
     required_aspects: &Bound<'_, PyAny>,
     excluded_aspects: Option<&Bound<'_, PyAny>>,
 ) -> Result<PyDevice> {
-    let names = |argument: &Bound<'_, PyAny>| -> Result<Vec<Aspect>> {
-        if let Ok(name) = argument.cast::<PyString>() {
-            return Ok(vec![aspect_of(&name.to_cow()?)?]);
+    let names = |what: &str, argument: &Bound<'_, PyAny>| -> Result<Vec<Aspect>> {
+        let text = |name: &Bound<'_, PyAny>| -> Result<Aspect> {
+            let named = |error| arguments::named(py, &format!("an element of `{what}`"), error);
+            aspect_of(arguments::text(name).map_err(named)?)
+        };
+        if argument.cast::<PyString>().is_ok() {
+            return Ok(vec![text(argument)?]);
         }
-        objects::values(argument, |name| aspect_of(&name.extract::<String>()?))
+        if argument.try_iter().is_err() {
+            let expected = "the name of an aspect, or names in a sequence";
+            return Err(arguments::named(py, what, arguments::wrong(argument, expected)).into());
+        }
+        objects::values(argument, |name| text(&name))
     };
-    let required = names(required_aspects)?;
-    let excluded = excluded_aspects.filter(|argument| !argument.is_none()).map(names).transpose()?;
+    let required = names("required_aspects", required_aspects)?;
+    let excluded = excluded_aspects.filter(|argument| !argument.is_none());
+    let excluded = excluded.map(|argument| names("excluded_aspects", argument)).transpose()?;
     let excluded = excluded.unwrap_or_default();
     let fits = |device: &Device| {
         let has = |aspect: &Aspect| device.info().has(*aspect);

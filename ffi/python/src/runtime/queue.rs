@@ -11,6 +11,7 @@ use stridewise::{Device, Dtype, DtypeSupport, Queue, Scalar};
 use super::context::PyContext;
 use super::device::PyDevice;
 use super::event::{PyEvent, events_of};
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::operand::Operand;
 use crate::dtype;
@@ -63,7 +64,7 @@ pub(crate) fn device_of(argument: Option<&Bound<'_, PyAny>>) -> Result<Device> {
         return Ok(device.get().device.clone());
     }
     if let Ok(filter) = argument.cast::<PyString>() {
-        return Ok(Device::select(&filter.to_cow()?)?);
+        return Ok(Device::select(arguments::characters("device", filter)?)?);
     }
     match queue_argument(argument)? {
         Some(queue) => Ok(queue.device().clone()),
@@ -79,8 +80,24 @@ pub(crate) fn device_of(argument: Option<&Bound<'_, PyAny>>) -> Result<Device> {
 fn properties_of(argument: Option<&Bound<'_, PyAny>>, given: QueueProperties) -> Result<QueueProperties> {
     let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return Ok(given) };
     let names = match argument.cast::<PyString>() {
-        Ok(name) => vec![name.to_cow()?.into_owned()],
-        Err(_) => objects::values(argument, |name| Ok(name.extract::<String>()?))?,
+        Ok(name) => vec![arguments::characters("property", name)?.to_owned()],
+        Err(_) => {
+            let wrong = |_| {
+                arguments::wrong(
+                    argument,
+                    "a name, or names in a sequence, of \"in_order\" and \"enable_profiling\"",
+                )
+            };
+            let names = argument
+                .try_iter()
+                .map_err(wrong)
+                .map_err(|error| arguments::named(argument.py(), "property", error))?;
+            drop(names);
+            objects::values(argument, |name| {
+                let text = arguments::text(&name).map(str::to_owned);
+                Ok(text.map_err(|error| arguments::named(name.py(), "an element of `property`", error))?)
+            })?
+        }
     };
     let mut properties = given;
     for name in names {
@@ -116,7 +133,8 @@ fn advice_of(argument: &Bound<'_, PyAny>) -> Result<Advice> {
     if argument.extract::<i64>().is_ok_and(|number| number == 0) {
         return Ok(Advice::Default);
     }
-    let named = argument.cast::<PyString>().ok().map(|name| name.to_cow()).transpose()?;
+    let named = argument.cast::<PyString>().ok();
+    let named = named.map(|name| arguments::characters("advice", name)).transpose()?;
     let found = named.and_then(|name| Advice::ALL.iter().copied().find(|advice| advice.name() == name));
     found.ok_or_else(|| {
         let names: Vec<_> = Advice::ALL.iter().map(|advice| advice.name()).collect();
@@ -136,8 +154,8 @@ impl PyQueue {
         py: Python<'_>,
         args: &Bound<'_, pyo3::types::PyTuple>,
         property: Option<&Bound<'_, PyAny>>,
-        in_order: bool,
-        profiling: bool,
+        #[pyo3(from_py_with = arguments::flag)] in_order: bool,
+        #[pyo3(from_py_with = arguments::flag)] profiling: bool,
         device: Option<&Bound<'_, PyAny>>,
     ) -> Result<Self> {
         let given = QueueProperties { in_order, profiling };
@@ -161,10 +179,11 @@ impl PyQueue {
             [one] => (Some(one), None),
             [one, two] if is_property(two) => (Some(one), Some(two)),
             _ => {
-                return Err(Fault::Python(PyTypeError::new_err(
-                    "wrong arguments; expected Queue(device=None, property=None) or Queue(context, device, \
-                     property=None)",
-                )));
+                let given: Vec<_> = rest.iter().map(shown).collect();
+                return Err(Fault::Python(PyTypeError::new_err(format!(
+                    "`args` are {}; expected Queue(device=None, property=None) or Queue(context, device, property=None)",
+                    given.join(", ")
+                ))));
             }
         };
         if positional.is_some() && property.is_some() {
@@ -305,7 +324,7 @@ impl PyQueue {
         py: Python<'_>,
         dest: &Bound<'_, PyAny>,
         src: &Bound<'_, PyAny>,
-        count: Option<usize>,
+        #[pyo3(from_py_with = arguments::optional_whole)] count: Option<usize>,
         depends: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
         let depends = events_of(depends)?;
@@ -323,7 +342,7 @@ impl PyQueue {
         py: Python<'_>,
         dest: &Bound<'_, PyAny>,
         src: &Bound<'_, PyAny>,
-        count: Option<usize>,
+        #[pyo3(from_py_with = arguments::optional_whole)] count: Option<usize>,
         depends: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
         self.memcpy(py, dest, src, count, depends)
@@ -340,7 +359,7 @@ impl PyQueue {
         py: Python<'_>,
         mem: &Bound<'_, PyAny>,
         value: &Bound<'_, PyAny>,
-        count: Option<usize>,
+        #[pyo3(from_py_with = arguments::optional_whole)] count: Option<usize>,
         dtype: Option<&Bound<'_, PyAny>>,
         depends: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
@@ -362,8 +381,8 @@ impl PyQueue {
         &self,
         py: Python<'_>,
         mem: &Bound<'_, PyAny>,
-        value: u8,
-        count: Option<usize>,
+        #[pyo3(from_py_with = arguments::whole)] value: u8,
+        #[pyo3(from_py_with = arguments::optional_whole)] count: Option<usize>,
         depends: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
         let depends = events_of(depends)?;
@@ -383,7 +402,7 @@ impl PyQueue {
         &self,
         py: Python<'_>,
         mem: &Bound<'_, PyAny>,
-        count: usize,
+        #[pyo3(from_py_with = arguments::whole)] count: usize,
         depends: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
         self.advise(py, mem, count, Advice::Prefetch, depends)
@@ -397,7 +416,7 @@ impl PyQueue {
         &self,
         py: Python<'_>,
         mem: &Bound<'_, PyAny>,
-        count: usize,
+        #[pyo3(from_py_with = arguments::whole)] count: usize,
         advice: &Bound<'_, PyAny>,
         depends: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
@@ -444,7 +463,10 @@ impl PyQueue {
 #[pyfunction]
 pub(crate) fn get_execution_queue(queues: &Bound<'_, PyAny>) -> Result<Option<PyQueue>> {
     let mut all = Vec::new();
-    for queue in queues.try_iter()? {
+    let items = queues.try_iter().map_err(|_| {
+        arguments::named(queues.py(), "queues", arguments::wrong(queues, "a sequence of queues"))
+    })?;
+    for queue in items {
         let queue = queue?;
         match queue_argument(&queue)? {
             Some(queue) => all.push(queue),

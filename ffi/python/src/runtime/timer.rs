@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use stridewise::{Event, Queue};
 
 use super::queue::PyQueue;
+use crate::arguments;
 use crate::errors::{Fault, Result, shown};
 
 /// The time that work takes, for the host that submits it and for the device.
@@ -73,7 +74,7 @@ impl PyTimer {
 impl PyTimer {
     #[new]
     #[pyo3(signature = (time_scale=1.0))]
-    fn new(time_scale: f64) -> Self {
+    fn new(#[pyo3(from_py_with = arguments::real)] time_scale: f64) -> Self {
         Self { time_scale, state: Mutex::default() }
     }
 

@@ -1,19 +1,21 @@
 //! Random numbers: a generator in NumPy's manner over the engine's, whose numbers depend on the seed and their place alone.
 
-mod arguments;
+mod parameters;
 
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 use stridewise::{Dims, Dtype, IndexMode, Op, UsmArray, Weak};
 
-use self::arguments::{Place, check, len_of, number_of, placed, shape_of};
+use self::parameters::{Place, check, len_of, number_of, placed, shape_of};
 use super::sequence;
+use crate::arguments;
 use crate::array::PyArray;
 use crate::array::operand::Operand;
 use crate::errors::{Fault, Result, shown};
+use crate::objects;
 
 /// An argument that may be missing.
 type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -61,7 +63,7 @@ impl PyGenerator {
 impl PyGenerator {
     #[new]
     #[pyo3(signature = (seed, *, counter=0))]
-    fn new(seed: &Bound<'_, PyAny>, counter: u64) -> Result<Self> {
+    fn new(seed: &Bound<'_, PyAny>, #[pyo3(from_py_with = arguments::whole)] counter: u64) -> Result<Self> {
         let mut generator = stridewise::Generator::new(seed_of(seed)?);
         generator.set_counter(counter);
         Ok(Self::of(generator))
@@ -80,7 +82,7 @@ impl PyGenerator {
     }
 
     #[setter]
-    fn set_counter(&self, counter: u64) {
+    fn set_counter(&self, #[pyo3(from_py_with = arguments::whole)] counter: u64) {
         self.lock().set_counter(counter);
     }
 
@@ -341,7 +343,7 @@ impl PyGenerator {
         high: Option<i128>,
         size: Argument<'_, '_>,
         dtype: Argument<'_, '_>,
-        endpoint: bool,
+        #[pyo3(from_py_with = arguments::flag)] endpoint: bool,
         device: Argument<'_, '_>,
         usm_type: Argument<'_, '_>,
         sycl_queue: Argument<'_, '_>,
@@ -430,9 +432,9 @@ impl PyGenerator {
         py: Python<'_>,
         a: &Bound<'_, PyAny>,
         size: Argument<'_, '_>,
-        replace: bool,
+        #[pyo3(from_py_with = arguments::flag)] replace: bool,
         p: Argument<'_, '_>,
-        axis: isize,
+        #[pyo3(from_py_with = arguments::whole)] axis: isize,
         device: Argument<'_, '_>,
         usm_type: Argument<'_, '_>,
         sycl_queue: Argument<'_, '_>,
@@ -451,7 +453,12 @@ impl PyGenerator {
         };
         let n = match &source {
             Some(source) => source.shape()[stridewise::normalize_axis("axis", axis, source.ndim())?],
-            None => super::count("a", a.extract::<isize>()?)?,
+            None => {
+                let expected = "a usm_ndarray, a list or an integer";
+                let whole =
+                    arguments::read_whole(a, expected).map_err(|error| arguments::named(py, "a", error))?;
+                super::count("a", whole)?
+            }
         };
         let weights = match p.filter(|p| !p.is_none()) {
             None => None,
@@ -483,21 +490,18 @@ impl PyGenerator {
         &self,
         py: Python<'_>,
         x: &Bound<'_, PyAny>,
-        axis: isize,
+        #[pyo3(from_py_with = arguments::whole)] axis: isize,
         device: Argument<'_, '_>,
         usm_type: Argument<'_, '_>,
         sycl_queue: Argument<'_, '_>,
         queue: Argument<'_, '_>,
     ) -> Result<PyArray> {
-        if x.cast::<PyArray>().is_err() && x.extract::<isize>().is_err() && !sequence::is_sequence(x) {
-            return Err(Fault::Python(PyTypeError::new_err(format!(
-                "`x` is {}; expected a usm_ndarray, a list or an integer",
-                shown(x)
-            ))));
-        }
-        if x.is_instance_of::<PyInt>() || (x.cast::<PyArray>().is_err() && !sequence::is_sequence(x)) {
+        if x.cast::<PyArray>().is_err() && !sequence::is_sequence(x) {
             let place = Place::read([None, device, usm_type, sycl_queue, queue], &[])?;
-            let n = super::count("x", x.extract::<isize>()?)?;
+            let expected = "a usm_ndarray, a list or an integer";
+            let whole =
+                arguments::read_whole(x, expected).map_err(|error| arguments::named(py, "x", error))?;
+            let n = super::count("x", whole)?;
             let mut generator = self.reserve(n, &place);
             return Ok(py.detach(|| generator.permutation(n))?.into());
         }
@@ -520,7 +524,12 @@ impl PyGenerator {
     ///
     /// Raises OutOfBoundsError for an axis out of range, ValueError for a read-only array.
     #[pyo3(signature = (x, axis=0))]
-    fn shuffle(&self, py: Python<'_>, x: PyRef<'_, PyArray>, axis: isize) -> Result<()> {
+    fn shuffle(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::ours)] x: PyRef<'_, PyArray>,
+        #[pyo3(from_py_with = arguments::whole)] axis: isize,
+    ) -> Result<()> {
         let array: &UsmArray = &x.array();
         let n = array.shape()[stridewise::normalize_axis("axis", axis, array.ndim())?];
         let mut generator = self.lock().reserve(n).on(array.queue()).kind(array.usm_kind());
@@ -531,9 +540,15 @@ impl PyGenerator {
     /// So many generators whose streams are apart from this one's and from each other, others at each call: a list.
     ///
     /// Raises ValueError for a negative number.
-    fn spawn(&self, n_children: isize) -> Result<Vec<Self>> {
+    fn spawn<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = arguments::whole)] n_children: isize,
+    ) -> Result<Bound<'py, PyList>> {
         let count = super::count("n_children", n_children)?;
-        Ok(self.lock().spawn(count).into_iter().map(Self::of).collect())
+        let children = self.lock().spawn(count)?.into_iter();
+        let children = children.map(|child| Ok(Bound::new(py, Self::of(child))?.into_any()));
+        Ok(objects::list(py, children)?)
     }
 }
 
@@ -569,7 +584,11 @@ fn default_rng<'py>(py: Python<'py>, seed: Argument<'_, 'py>) -> Result<Bound<'p
 
 /// The generator of what `__reduce__` has written.
 #[pyfunction]
-fn _generator_restored(seed: u64, counter: u64, spawned: u64) -> PyGenerator {
+fn _generator_restored(
+    #[pyo3(from_py_with = arguments::whole)] seed: u64,
+    #[pyo3(from_py_with = arguments::whole)] counter: u64,
+    #[pyo3(from_py_with = arguments::whole)] spawned: u64,
+) -> PyGenerator {
     PyGenerator::of(stridewise::Generator::new(seed).at(counter, spawned))
 }
 
