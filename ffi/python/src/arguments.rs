@@ -68,6 +68,7 @@ wholes! {
     u32: "an integer from 0 to 2**32 - 1";
     isize: "an integer of 64 bits";
     i64: "an integer of 64 bits";
+    i128: "an integer of 128 bits";
     usize: "an integer from 0 to 2**64 - 1";
     u64: "an integer from 0 to 2**64 - 1";
 }

@@ -9,6 +9,7 @@ use pyo3::types::{PyList, PyString, PyTuple};
 use stridewise::memory::heap;
 use stridewise::{Dtype, DtypeKind, Scalar};
 
+use crate::arguments;
 use crate::errors::Result;
 
 /// A value as a Python number.
@@ -97,7 +98,7 @@ pub(crate) fn values<'py, T>(
     convert: impl Fn(Bound<'py, PyAny>) -> Result<T>,
 ) -> Result<Vec<T>> {
     let mut values = Vec::new();
-    for item in object.try_iter()? {
+    for item in object.try_iter().map_err(|_| arguments::wrong(object, "a sequence"))? {
         if values.len() % SIGNALS == SIGNALS - 1 {
             object.py().check_signals()?;
         }

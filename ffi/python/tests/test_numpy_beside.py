@@ -202,7 +202,7 @@ def test_methods_of_ufuncs():
 
 def test_ufuncs_that_are_none_here():
     a = sw.ones(3)
-    for missing in (lambda: np.spacing(a), lambda: np.gcd(a, a), lambda: np.frexp(a), lambda: np.frompyfunc(abs, 1, 1)(a)):
+    for missing in (lambda: np.isnat(a), lambda: np.frompyfunc(abs, 1, 1)(a)):
         with pytest.raises(TypeError, match="asnumpy"):
             missing()
 
@@ -463,7 +463,7 @@ def test_bfloat16_of_ml_dtypes_is_taken_in_place(ml_dtypes):
     assert not np.shares_memory(theirs, np.asarray(sw.asarray(theirs, copy=True)))
     fixed = theirs.copy()
     fixed.flags.writeable = False
-    assert not sw.asarray(fixed).flags.writable
+    assert not sw.asarray(fixed, copy=False).flags.writable and sw.asarray(fixed).flags.writable
     assert sw.asarray(theirs, dtype="float32").tolist() == theirs.astype("f8").tolist()
     # As operands, results and elements of lists, as NumPy's other arrays are.
     ours = sw.ones((4, 6), dtype="bfloat16")

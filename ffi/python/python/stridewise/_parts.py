@@ -406,10 +406,15 @@ class ndindex:
 
     def __init__(self, *shape):
         import itertools
+        import operator
 
         shape = shape[0] if len(shape) == 1 and hasattr(shape[0], "__iter__") else shape
-        if any(extent < 0 for extent in shape):
-            raise ValueError(f"invalid value: `shape` is {tuple(shape)}; expected no negative extent")
+        try:
+            shape = tuple(operator.index(extent) for extent in shape)
+        except TypeError:
+            raise TypeError(f"`shape` is {shape!r}; expected integers, or a sequence of them") from None
+        if any(not 0 <= extent < 2**63 for extent in shape):
+            raise ValueError(f"invalid value: `shape` is {shape}; expected extents from 0 to 2**63 - 1")
         self._places = itertools.product(*(range(extent) for extent in shape))
 
     def __iter__(self):
@@ -443,6 +448,8 @@ class vectorize:
     def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
         if signature is not None:
             raise TypeError("unsupported: vectorize of stridewise does not take `signature`; help: NumPy's takes stridewise.asnumpy(x)")
+        if not isinstance(excluded, (set, frozenset, list, tuple, type(None))):
+            raise TypeError(f"`excluded` is {excluded!r}; expected a set of positions and names of arguments")
         self._pyfunc, self._otypes, self._excluded = pyfunc, otypes, set(excluded or ())
         self.__doc__ = pyfunc.__doc__ if doc is None else doc
         self.__name__ = getattr(pyfunc, "__name__", "vectorize")

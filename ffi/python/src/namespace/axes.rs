@@ -27,10 +27,14 @@ fn given_among<'py>(name: &str, item: &Bound<'py, PyAny>) -> PyResult<Given<'py>
 ///
 /// # Errors
 /// `TypeError` where one is no array; as for [`gather`].
-pub(crate) fn arrays_of(arrays: &Bound<'_, PyAny>) -> Result<Vec<UsmArray>> {
-    let mut given = objects::values(arrays, |item| Ok(given_among("arrays", &item)?))?;
-    if given.iter().any(Part::is_numpys) {
-        gather(&mut heap::collect("arrays", given.iter_mut().map(|array| array as &mut dyn Part))?)?;
+pub(crate) fn arrays_of(name: &'static str, arrays: &Bound<'_, PyAny>) -> Result<Vec<UsmArray>> {
+    if arrays.try_iter().is_err() {
+        let error = arguments::wrong(arrays, "a sequence of arrays");
+        return Err(arguments::named(arrays.py(), name, error).into());
     }
-    Ok(heap::collect("arrays", given.iter().map(|array| array.array().clone()))?)
+    let mut given = objects::values(arrays, |item| Ok(given_among(name, &item)?))?;
+    if given.iter().any(Part::is_numpys) {
+        gather(&mut heap::collect(name, given.iter_mut().map(|array| array as &mut dyn Part))?)?;
+    }
+    Ok(heap::collect(name, given.iter().map(|array| array.array().clone()))?)
 }

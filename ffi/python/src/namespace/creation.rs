@@ -416,7 +416,7 @@ fn meshgrid<'py>(
             ))));
         }
     };
-    let arrays = arrays_of(arrays)?;
+    let arrays = arrays_of("arrays", arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
     let grid = py.detach(|| stridewise::meshgrid(&operands, indexing))?;
     Ok(PyTuple::new(py, grid.into_iter().map(PyArray::from))?)

@@ -36,7 +36,7 @@ fn concat(
     arrays: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
 ) -> Result<PyArray> {
-    let arrays = arrays_of(arrays)?;
+    let arrays = arrays_of("arrays", arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
     Ok(py.detach(|| stridewise::concat(&operands, axis))?.into())
 }
@@ -52,7 +52,7 @@ fn stack(
     arrays: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = arguments::whole)] axis: isize,
 ) -> Result<PyArray> {
-    let arrays = arrays_of(arrays)?;
+    let arrays = arrays_of("arrays", arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
     Ok(py.detach(|| stridewise::stack(&operands, axis))?.into())
 }
@@ -248,7 +248,7 @@ fn broadcast_to(x: Given<'_>, shape: &Bound<'_, PyAny>) -> Result<PyArray> {
 #[pyfunction]
 #[pyo3(signature = (*arrays))]
 fn broadcast_arrays<'py>(py: Python<'py>, arrays: &Bound<'py, PyTuple>) -> Result<Bound<'py, PyTuple>> {
-    let arrays = arrays_of(arrays.as_any())?;
+    let arrays = arrays_of("arrays", arrays.as_any())?;
     tuple(py, stridewise::broadcast_arrays(&heap::collect("arrays", &arrays)?)?)
 }
 

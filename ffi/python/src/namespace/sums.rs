@@ -53,7 +53,7 @@ fn einsum(
     #[pyo3(from_py_with = arguments::text)] subscripts: &str,
     operands: &Bound<'_, PyTuple>,
 ) -> Result<PyArray> {
-    let arrays = arrays_of(operands)?;
+    let arrays = arrays_of("operands", operands)?;
     let operands = heap::collect("operands", &arrays)?;
     Ok(py.detach(|| stridewise::einsum(subscripts, &operands))?.into())
 }
@@ -281,7 +281,7 @@ fn lexsort(
     keys: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = arguments::whole)] axis: isize,
 ) -> Result<PyArray> {
-    let arrays = arrays_of(keys)?;
+    let arrays = arrays_of("keys", keys)?;
     let keys = heap::collect("keys", &arrays)?;
     Ok(py.detach(|| stridewise::lexsort(&keys, axis))?.into())
 }

@@ -63,7 +63,12 @@ fn wrong<T>(what: &str, found: &Bound<'_, PyAny>, expected: &str) -> Result<T> {
 fn beyond_numpy(object: &Bound<'_, PyAny>, typestr: &str) -> Result<Option<Dtype>> {
     const KINDS: &str =
         "bool, integers of 8 to 64 bits, bfloat16, floats of 16 to 64 bits or complex numbers of 64 or 128";
-    let Some((order, size)) = typestr.split_once('V') else { return Ok(None) };
+    let (order, size) = match typestr.split_once('V') {
+        Some(parts) => parts,
+        // Some of theirs call themselves floats.
+        None if typestr.ends_with("f1") => ("", "1"),
+        None => return Ok(None),
+    };
     let native =
         matches!(order, "|" | "=") || order == if cfg!(target_endian = "little") { "<" } else { ">" };
     let dtype = object.getattr_opt("dtype")?;

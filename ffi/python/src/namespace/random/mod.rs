@@ -339,8 +339,8 @@ impl PyGenerator {
     fn integers(
         &self,
         py: Python<'_>,
-        low: i128,
-        high: Option<i128>,
+        #[pyo3(from_py_with = arguments::whole)] low: i128,
+        #[pyo3(from_py_with = arguments::optional_whole)] high: Option<i128>,
         size: Argument<'_, '_>,
         dtype: Argument<'_, '_>,
         #[pyo3(from_py_with = arguments::flag)] endpoint: bool,
