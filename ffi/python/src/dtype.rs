@@ -128,10 +128,10 @@ fn foreign(argument: &Bound<'_, PyAny>) -> Result<Option<Dtype>> {
     };
     let text = |name: &str| described.getattr(name).ok().and_then(|text| text.extract::<String>().ok());
     let (Some(code), Some(name)) = (text("str"), text("name")) else { return Ok(None) };
-    // Types beyond NumPy's own have a code that says only how many bytes they take.
+    // Types beyond NumPy's own have a code that says only how many bytes they take; or that they are floats of one.
     match name == Dtype::Bf16.name() {
         true => Ok(Some(Dtype::Bf16)),
-        false if code.contains('V') => Ok(None),
+        false if code.contains('V') || code.ends_with("f1") => Ok(None),
         false => Ok(Some(code.parse()?)),
     }
 }
