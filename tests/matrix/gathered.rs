@@ -294,7 +294,7 @@ fn choice(device: &Device) -> Check {
     near("a choice by weights", &chosen, 1.5, 0.75)?;
     ensure!(chosen.iter().all(|x| x.to_f64() != 1.0), "a weight of 0 is chosen");
     ensure!(random.choice(3, [3], false, Some(&weights)).is_err(), "more than there are");
-    let children = random.spawn(3);
+    let children = random.spawn(3)?;
     let seeds: Vec<u64> = children.iter().map(Generator::seed).collect();
     ensure!(seeds[0] != seeds[1] && seeds[1] != seeds[2] && seeds[0] != seeds[2], "children are alike");
     Ok(())

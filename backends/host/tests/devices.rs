@@ -90,7 +90,7 @@ fn what_cannot_be_divided_says_why() {
         let error = device.sub_devices(&partition).err().unwrap();
         assert!(matches!(error, Error::DeviceSelection(_)), "{error}");
         let text = error.to_string();
-        assert!(text.contains(&format!("{partition:?}")) && text.contains("2 compute units"), "{text}");
+        assert!(text.contains(&format!("{partition}")) && text.contains("2 compute units"), "{text}");
     }
 }
 
