@@ -12,6 +12,9 @@ import stridewise as sw
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system has no signals")
 
+# A shell that starts something in the background has it ignore this signal, and its children with it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 DEVICES = ["host"] + (["opencl"] if sw.get_devices(backend="opencl") else [])
 
 # Work of a second or some: a product, of matrices whose size this machine says.
