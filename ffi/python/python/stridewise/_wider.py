@@ -132,7 +132,9 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0, end_values=0, st
         x = _array(x)
         pad_width = _pairs("pad_width", pad_width, x.ndim)
     if mode in _NATIVE_MODES and reflect_type == "even" and stat_length is None:
-        return _sw.pad(x, pad_width, mode, constant_values=constant_values)
+        # 0 is a number of every dtype where nobody says it, of bool, too.
+        given = {} if type(constant_values) is int and constant_values == 0 else {"constant_values": constant_values}
+        return _sw.pad(x, pad_width, mode, **given)
     from ._padding import pad_otherwise
 
     return pad_otherwise(_array(x), pad_width, mode, end_values, stat_length, reflect_type)
