@@ -288,7 +288,7 @@ fn profiling_is_asked_for() {
     plain.wait().unwrap();
     let refused = plain.profiling_info().unwrap_err();
     assert!(
-        matches!(refused, Error::Unsupported(_)) && refused.to_string().contains("profiling: true"),
+        matches!(refused, Error::Unsupported(_)) && refused.to_string().contains("with profiling"),
         "{refused}"
     );
 }
