@@ -222,9 +222,9 @@ fn threads_that_push_out_each_others_kernels_do_no_harm() {
                             let number =
                                 if round % 2 == 0 { round % 13 } else { (thread * 31 + round) % 256 };
                             different(&a, number);
-                            // Each thread may hold one that it has just made, or that was let go meanwhile.
+                            // Each thread may hold one that it has just made, and one that this has pushed out.
                             let kernels = newly(stub, before, Sort::Kernel);
-                            assert!(kernels <= bound + THREADS, "{what}: {kernels} live");
+                            assert!(kernels <= bound + 2 * THREADS, "{what}: {kernels} live");
                         }
                         assert_eq!(a.to_vec().unwrap(), numbers(LEN));
                     });
