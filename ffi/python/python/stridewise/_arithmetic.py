@@ -8,15 +8,14 @@ import math as _math
 import stridewise as _sw
 
 from ._arguments import explained as _explained
+from ._operands import _inexact, _queue
 
 __all__ = ["bitwise_count", "divmod", "float_power", "fmod", "frexp", "gcd", "lcm", "ldexp", "logaddexp2", "matvec", "spacing", "vecmat"]
-
-_INEXACT = ("real floating", "complex floating")
 
 
 def _arrays(*operands):
     """Operands as arrays of one queue, and numbers as they are beside one."""
-    queue = next((x.sycl_queue for x in operands if isinstance(x, _sw.usm_ndarray)), None)
+    queue = _queue(operands)
     plain = (bool, int, float, complex)
     some = any(not isinstance(x, plain) for x in operands)
     return [x if isinstance(x, _sw.usm_ndarray) or some and isinstance(x, plain) else _sw.asarray(x, sycl_queue=queue) for x in operands]
@@ -81,7 +80,7 @@ def frexp(x, /):
     """The fractions of 0.5 and more and less than 1, with the sign of the element, and the powers of two, of which the elements are the
     products: a tuple of numbers and int32. Zeros, infinities and NaN are their own fractions, with a power of 0."""
     (x,) = _arrays(x)
-    x = x if _sw.isdtype(x.dtype, _INEXACT) else x / 1
+    x = _inexact(x)
     if not _sw.isdtype(x.dtype, "real floating"):
         raise TypeError(f"dtype: `x` is of {x.dtype}; expected real numbers")
     digits = {2: 10, 4: 23, 8: 52}[x.itemsize]
@@ -145,7 +144,7 @@ def lcm(x1, x2, /):
 
 def logaddexp2(x1, x2, /):
     """The logarithm to base 2 of the sum of two powers of two."""
-    x1, x2 = (x if _sw.isdtype(x.dtype, _INEXACT) else x / 1 for x in _promoted(x1, x2))
+    x1, x2 = map(_inexact, _promoted(x1, x2))
     more, less = _sw.maximum(x1, x2), _sw.minimum(x1, x2)
     found = more + _sw.log1p(_sw.exp2(less - more)) * (1 / _math.log(2))
     # Equal infinities, which have no difference, and what is NaN.
@@ -167,7 +166,7 @@ def vecmat(x1, x2, /):
 def spacing(x, /):
     """The distances from numbers to the next ones away from zero, with the sign of the element; of zeros, the least positive number."""
     (x,) = _arrays(x)
-    x = x if _sw.isdtype(x.dtype, _INEXACT) else x / 1
+    x = _inexact(x)
     near = _sw.abs(x)
     step = _sw.nextafter(near, _sw.asarray(_math.inf, dtype=x.dtype, sycl_queue=x.sycl_queue)) - near
     # The largest number has the distance to the one before.

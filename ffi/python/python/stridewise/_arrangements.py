@@ -6,15 +6,12 @@ import stridewise as _sw
 
 from . import _names, _sets
 from ._arguments import explained as _explained
+from ._operands import _array
 
 euler_gamma = 0.5772156649015329
 False_, True_ = False, True
 ndarray = _sw.usm_ndarray
 row_stack = _names.vstack
-
-
-def _array(x):
-    return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x)
 
 
 def array_equiv(x1, x2, /):

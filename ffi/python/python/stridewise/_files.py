@@ -6,6 +6,7 @@ Imported when one of its names is asked for.
 import stridewise as _sw
 
 from ._arguments import explained as _explained
+from ._operands import _is_inexact
 
 __all__ = ["asarray_chkfinite", "frombuffer", "fromfile", "fromstring", "genfromtxt", "loadtxt", "savetxt", "savez", "savez_compressed"]
 
@@ -69,7 +70,7 @@ def fromstring(string, dtype=None, count=-1, *, sep):
 def asarray_chkfinite(obj, /, dtype=None, order=None):
     """As `asarray`; raises ValueError where an element is infinite or NaN."""
     x = _sw.asarray(obj, dtype=dtype, order="K" if order is None else order)
-    if _sw.isdtype(x.dtype, ("real floating", "complex floating")) and not bool(_sw.all(_sw.isfinite(x))):
+    if _is_inexact(x) and not bool(_sw.all(_sw.isfinite(x))):
         raise ValueError("invalid value: an element is infinite or NaN; expected finite numbers")
     return x
 

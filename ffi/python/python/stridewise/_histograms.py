@@ -7,12 +7,9 @@ import stridewise as _sw
 
 from . import _native
 from ._arguments import explained as _explained
+from ._operands import _array
 
 __all__ = ["histogram2d", "histogram_bin_edges", "histogramdd"]
-
-
-def _array(x):
-    return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x)
 
 
 def _elements(x):

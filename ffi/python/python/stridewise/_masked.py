@@ -8,6 +8,7 @@ operation. Means and variances are sums over the number of elements that are lef
 import stridewise as sw
 
 from ._binding import delivered, is_ours, queue_of, target
+from ._operands import _is_inexact
 
 #: Of each reduction, its operation and the element that changes nothing, None: there is none.
 _FOLDS = {
@@ -46,7 +47,7 @@ def reduced(name, x, axis=None, dtype=None, out=None, keepdims=False, initial=No
     keepdims = bool(keepdims)
     if name.startswith("nan"):
         name = name.removeprefix("nan")
-        if sw.isdtype(x.dtype, ("real floating", "complex floating")):
+        if _is_inexact(x):
             there = sw.logical_not(sw.isnan(x))
             mask = there if mask is None else sw.logical_and(mask, there)
             if name in ("max", "min") and initial is None and where is True:
@@ -95,7 +96,7 @@ def _held(unit, dtype):
 
 
 def _moment(name, x, axis, dtype, keepdims, mask, correction, mean):
-    inexact = sw.isdtype(x.dtype, ("real floating", "complex floating"))
+    inexact = _is_inexact(x)
     kind = sw.dtype(dtype) if dtype is not None else x.dtype if inexact else sw.zeros(0).dtype
     # Numbers of 16 bits are added up in 32.
     x = sw.astype(x, sw.float32 if kind.itemsize == 2 else kind, copy=False)

@@ -4,7 +4,7 @@ from types import MethodType as _Bound
 
 import stridewise as _sw
 
-from . import _names, usm_ndarray as _array
+from . import _names, _operands, usm_ndarray as _array
 from ._arguments import explaining as _explaining
 
 #: Functions whose first argument is the array, and whose others are those of NumPy's method.
@@ -161,7 +161,7 @@ class _Flat:
 
 
 def _set_flat(self, value):
-    value = _sw.reshape(_names._array(value), -1)
+    value = _sw.reshape(_operands._array(value), -1)
     self[...] = _sw.reshape(value if value.size == self.size else _sw.take(value, _sw.arange(self.size), mode="wrap"), self.shape)
 
 

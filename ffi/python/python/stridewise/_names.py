@@ -5,6 +5,7 @@ import operator as _operator
 
 from . import _native as _sw
 from ._arguments import explained as _explained
+from ._operands import _array, _inexact, _is_inexact
 
 absolute = _sw.abs
 amax, amin = _sw.max, _sw.min
@@ -25,10 +26,6 @@ rint = _sw.round
 true_divide = _sw.divide
 
 
-def _array(x):
-    return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x)
-
-
 def _as_it_lies(order, x):
     """An array for elements in an order, and the order of its axes for them: with "K", its axes from the largest step to the least."""
     if order != "K" or x.flags.c_contiguous:
@@ -43,15 +40,6 @@ def _integer(name, value):
         return _operator.index(value)
     except TypeError:
         raise TypeError(f"`{name}` is {value!r}; expected an integer; help: round it first") from None
-
-
-def _is_inexact(x):
-    return _sw.isdtype(x.dtype, ("real floating", "complex floating"))
-
-
-def _inexact(x):
-    """The array, of integers and bool in the default floating dtype."""
-    return x if _is_inexact(x) else x / 1
 
 
 def _delivered(result, out):

@@ -44,30 +44,19 @@ def copyto(dst, src, casting="same_kind", where=True):
     queue = queue_of([dst, src, where])
     goal, src = target(dst, queue), listed(src, queue)
     check_casting("numpy.copyto", casting, goal.dtype, [src])
-    if where is True and hasattr(src, "dtype"):
-        goal[...] = src
-    else:
-        source = sw.astype(src if hasattr(src, "dtype") else sw.asarray(src, device=queue), goal.dtype, copy=False)
-        # Extents of 1 in front that the target has not are left out, as NumPy does it.
-        source = sw.reshape(source, source.shape[source.ndim - goal.ndim :]) if source.ndim > goal.ndim else source
-        mask = where if isinstance(where, (bool, np.bool_)) else sw.asarray(where, device=queue)
-        if getattr(mask, "dtype", sw.bool) != sw.bool:
-            raise TypeError(f"dtype: `where` is of {mask.dtype}; expected bool; help: compare it with 0")
-        mask = sw.broadcast_to(sw.asarray(mask, device=queue), goal.shape)
-        goal[...] = sw.where(mask, sw.broadcast_to(source, goal.shape), goal)
+    if where is not True:
+        where = sw.asarray(where, device=queue)
+    sw.copyto(goal, src if hasattr(src, "dtype") else sw.asarray(src, device=queue), "unsafe", where)
     if goal is not dst:
         goal.wait()
 
 
 def _putmask(a, mask, values):
     queue = queue_of([a, mask, values])
-    values, mask = sw.reshape(sw.asarray(values, device=queue), -1), sw.asarray(mask, device=queue)
-    if mask.size != a.size:
-        raise ValueError(f"shape mismatch: `mask` has {mask.size} elements; expected as many as the array, {a.size}")
-    # Each element has its value, by its place among all, whatever the mask leaves out.
-    if values.size and a.size:
-        values = sw.take(values, sw.arange(a.size, device=values.sycl_queue), mode="wrap") if values.size != a.size else values
-        copyto(a, sw.reshape(values, a.shape), "unsafe", sw.reshape(sw.astype(mask, sw.bool), a.shape))
+    goal = target(a, queue)
+    sw.putmask(goal, sw.asarray(mask, device=queue), sw.asarray(values, device=queue))
+    if goal is not a:
+        goal.wait()
 
 
 def _put(a, ind, v, mode="raise"):

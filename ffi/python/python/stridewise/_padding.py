@@ -2,10 +2,12 @@
 
 import stridewise as _sw
 
+from ._operands import _is_inexact, _part
+
 _STATISTICS = {"maximum": "max", "mean": "mean", "median": "median", "minimum": "min"}
 
 
-def _pairs(name, value, ndim, check=None):
+def _pairs(name, value, ndim):
     """For each axis what is before and behind, of one number, a pair, a pair for each axis, or a dictionary of axes."""
     if isinstance(value, dict):
         pairs = [(0, 0)] * ndim
@@ -33,10 +35,6 @@ def _counts(name, value, ndim):
     if any(number < 0 for pair in pairs for number in pair):
         raise ValueError(f"invalid value: `{name}` is {value}; expected no negative number")
     return pairs
-
-
-def _part(axis, of):
-    return (slice(None),) * axis + (of,)
 
 
 def _rounded(values, dtype):
@@ -94,7 +92,7 @@ def _statistic(x, axis, width, last, mode, length):
 
 def _ramp(x, axis, width, last, end):
     edge = x[_part(axis, slice(x.shape[axis] - 1, None) if last else slice(0, 1))]
-    inexact = _sw.isdtype(x.dtype, ("real floating", "complex floating"))
+    inexact = _is_inexact(x)
     wide = edge if inexact else _sw.astype(edge, _sw.zeros(0).dtype)
     places = _sw.arange(width, dtype=_sw.real(wide).dtype if _sw.isdtype(wide.dtype, "complex floating") else wide.dtype, sycl_queue=x.sycl_queue)
     places = _sw.reshape(places[::-1] if last else places, [width if k == axis else 1 for k in range(x.ndim)])

@@ -7,30 +7,13 @@ import math as _math
 
 import stridewise as _sw
 from ._arguments import explained as _explained
+from ._operands import _array, _axis, _part, _queue
 
 __all__ = [
     "apply_along_axis", "apply_over_axes", "block", "c_", "choose", "copyto", "fromfunction", "fromiter", "insert", "isfortran", "iterable",
     "mask_indices", "may_share_memory", "mgrid", "ndenumerate", "ndindex", "ogrid", "packbits", "partition", "putmask", "r_", "real_if_close", "require", "resize",
     "shares_memory", "sort_complex", "unpackbits", "unwrap", "vectorize",
 ]  # fmt: skip
-
-
-def _array(x, queue=None):
-    return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, sycl_queue=queue)
-
-
-def _queue(values):
-    return next((x.sycl_queue for x in values if isinstance(x, _sw.usm_ndarray)), None)
-
-
-def _axis(axis, ndim):
-    if not -ndim <= axis < ndim:
-        raise _sw.OutOfBoundsError(f"axis out of range: `axis` is {axis}; expected one of {-ndim}..{ndim}")
-    return axis % ndim
-
-
-def _part(axis, of):
-    return (slice(None),) * axis + (of,)
 
 
 def insert(x, obj, values, /, axis=None):
@@ -187,8 +170,12 @@ def copyto(dst, src, /, casting="same_kind", where=True):
         dst[...] = src
         return
     source = _sw.astype(_array(src, dst.sycl_queue), dst.dtype, copy=False)
-    mask = _sw.broadcast_to(_array(where, dst.sycl_queue), dst.shape)
-    dst[...] = _sw.where(mask, _sw.broadcast_to(source, dst.shape), dst)
+    # Extents of 1 in front that the target has not are left out, as NumPy does it.
+    source = _sw.reshape(source, source.shape[source.ndim - dst.ndim :]) if source.ndim > dst.ndim else source
+    mask = _array(where, dst.sycl_queue)
+    if mask.dtype != _sw.bool:
+        raise TypeError(f"dtype: `where` is of {mask.dtype}; expected bool; help: compare it with 0")
+    dst[...] = _sw.where(_sw.broadcast_to(mask, dst.shape), _sw.broadcast_to(source, dst.shape), dst)
 
 
 def putmask(x, mask, values, /):
@@ -196,6 +183,7 @@ def putmask(x, mask, values, /):
     values, mask = _sw.reshape(_array(values, x.sycl_queue), -1), _array(mask, x.sycl_queue)
     if mask.size != x.size:
         raise ValueError(f"shape mismatch: `mask` has {mask.size} elements; expected as many as the array, {x.size}")
+    # Each element has its value, by its place among all, whatever the mask leaves out.
     if values.size and x.size:
         values = _sw.take(values, _sw.arange(x.size, sycl_queue=x.sycl_queue), mode="wrap") if values.size != x.size else values
         copyto(x, _sw.reshape(values, x.shape), "unsafe", _sw.reshape(_sw.astype(mask, _sw.bool), x.shape))

@@ -2,15 +2,16 @@
 
 import stridewise as _sw
 from ._arguments import explained as _explained
+from ._operands import _array, _inexact, _is_inexact, _queue
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "roots"]
 
 
 def _coefficients(*polynomials):
-    queue = next((x.sycl_queue for x in polynomials if isinstance(x, _sw.usm_ndarray)), None)
+    queue = _queue(polynomials)
     found = []
     for x in polynomials:
-        x = x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, sycl_queue=queue)
+        x = _array(x, queue)
         x = x[None] if x.ndim == 0 else x
         if x.ndim != 1:
             raise ValueError(f"invalid value: a polynomial has {x.ndim} dimensions; expected one, of coefficients")
@@ -80,7 +81,7 @@ def polyder(p, /, m=1):
     (p,) = _coefficients(p)
     for _ in range(m):
         powers = _sw.arange(p.shape[0] - 1, 0, -1, dtype="int64", sycl_queue=p.sycl_queue)
-        p = p[:-1] * _sw.astype(powers, p.dtype if _sw.isdtype(p.dtype, ("real floating", "complex floating")) else "int64")
+        p = p[:-1] * _sw.astype(powers, p.dtype if _is_inexact(p) else "int64")
     return p
 
 
@@ -96,7 +97,7 @@ def polyint(p, /, m=1, k=None):
         raise ValueError(f"invalid value: `k` has {len(constants)} numbers; expected one, or one for each of {m} times")
     for constant in constants[:m]:
         powers = _sw.arange(p.shape[0], 0, -1, dtype="int64", sycl_queue=p.sycl_queue)
-        p = p / _sw.astype(powers, p.dtype if _sw.isdtype(p.dtype, ("real floating", "complex floating")) else "int64")
+        p = p / _sw.astype(powers, p.dtype if _is_inexact(p) else "int64")
         last = _sw.asarray([constant], sycl_queue=p.sycl_queue)
         p = _sw.concat([p, _sw.astype(last, _sw.result_type(p, constant), copy=False)])
     return p
@@ -131,7 +132,7 @@ def roots(p, /):
         return _sw.empty(0, sycl_queue=p.sycl_queue)
     zeros = p.shape[0] - int(places[-1]) - 1
     p = p[int(places[0]) : int(places[-1]) + 1]
-    p = p if _sw.isdtype(p.dtype, ("real floating", "complex floating")) else p / 1
+    p = _inexact(p)
     count = p.shape[0]
     if count < 2:
         return _sw.zeros(zeros, sycl_queue=p.sycl_queue)

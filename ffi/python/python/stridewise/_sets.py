@@ -4,7 +4,7 @@ import math as _math
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._names import _array, _is_inexact
+from ._operands import _array, _axis, _is_inexact
 
 
 def argwhere(x, /):
@@ -103,9 +103,7 @@ def unique(x, /, return_index=False, return_inverse=False, return_counts=False, 
     NaN are one element, the last; else each is its own. sorted: False does not ask for an order, and has the same."""
     x = _array(x)
     if axis is not None:
-        if not -x.ndim <= axis < x.ndim:
-            raise _sw.OutOfBoundsError(f"axis out of range: `axis` is {axis}; expected one of {-x.ndim}..{x.ndim}")
-        found = _unique_parts(x, axis % x.ndim, equal_nan)
+        found = _unique_parts(x, _axis(axis, x.ndim), equal_nan)
     else:
         found = _sw.unique_all(x) if return_index or return_inverse or return_counts else (_sw.unique_values(x),)
         if equal_nan and _is_inexact(x):
@@ -155,7 +153,7 @@ def _unique_parts(x, axis, equal_nan):
         order = _sw.arange(count, dtype="int64", sycl_queue=queue)
     ordered = _sw.take(flat, order, axis=0)
     differ = ordered[1:] != ordered[:-1]
-    if equal_nan and _sw.isdtype(x.dtype, ("real floating", "complex floating")):
+    if equal_nan and _is_inexact(x):
         differ = differ & ~(_sw.isnan(ordered[1:]) & _sw.isnan(ordered[:-1]))
     first = _sw.ones(count, dtype=_sw.bool, sycl_queue=queue)
     if count > 1:

@@ -8,15 +8,12 @@ import math as _math
 import stridewise as _sw
 
 from ._arguments import explained as _explained
+from ._operands import _array, _inexact, _queue
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "circulant", "hankel", "lu_factor", "lu_solve", "null_space", "orth", "solve_triangular", "sqrtm",
     "tensorinv", "tensorsolve", "toeplitz",
 ]  # fmt: skip
-
-
-def _array(x, queue=None):
-    return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, sycl_queue=queue)
 
 
 def _square(name, x):
@@ -94,7 +91,7 @@ def lu_solve(lu_and_piv, b, trans=0):
 
 def block_diag(*arrays):
     """A matrix with others on its diagonal, and zeros elsewhere; vectors are a row."""
-    queue = next((x.sycl_queue for x in arrays if isinstance(x, _sw.usm_ndarray)), None)
+    queue = _queue(arrays)
     blocks = [_sw.atleast_2d(_array(x, queue)) for x in arrays] or [_sw.zeros((1, 0))]
     if any(x.ndim != 2 for x in blocks):
         raise ValueError("invalid value: an array has more than two dimensions; expected matrices and vectors")
@@ -185,7 +182,7 @@ def sqrtm(x, /):
     """The principal square root of square matrices: of Hermitian ones by their eigenvalues, of others by the product form of the iteration of
     Denman and Beavers, which converges where no eigenvalue is negative or zero. Raises LinAlgError where it does not."""
     x = _square("x", _array(x))
-    x = x if _sw.isdtype(x.dtype, ("real floating", "complex floating")) else x / 1
+    x = _inexact(x)
     if bool(_sw.all(x == _sw.conj(_sw.matrix_transpose(x)))):
         values, vectors = _sw.linalg.eigh(x)
         if bool(_sw.any(values < 0)):

@@ -2,12 +2,9 @@
 
 from . import _native as _sw
 from ._arguments import explained as _explained
+from ._operands import _array, _queue
 
 _NATIVE_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
-
-
-def _array(x):
-    return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x)
 
 
 def eye(n_rows, n_cols=None, /, k=0, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None, queue=None):
@@ -63,7 +60,7 @@ def _between(start, stop, num, endpoint, axis, options):
     """Numbers between the elements of arrays, and their distances."""
     given = {key: value for key, value in options.items() if value is not None and key != "dtype"}
     dtype = options["dtype"]
-    queue = next((x.sycl_queue for x in (start, stop) if isinstance(x, _sw.usm_ndarray)), None)
+    queue = _queue((start, stop))
     start, stop = (x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, **(given or {"sycl_queue": queue})) for x in (start, stop))
     start, stop = start / 1 if _sw.isdtype(start.dtype, ("integral", "bool")) else start, stop
     step = stop - start

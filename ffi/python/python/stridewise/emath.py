@@ -9,12 +9,9 @@ import math as _math
 
 import stridewise as _sw
 from ._arguments import explained as _explained
+from ._operands import _array
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
-
-
-def _array(x):
-    return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x)
 
 
 def _complex(x):
