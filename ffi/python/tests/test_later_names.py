@@ -1,5 +1,6 @@
 """NumPy's and SciPy's names that are imported when they are asked for, beside theirs: arithmetic, kinds, files, solvers, bits of memory."""
 
+import os
 import subprocess
 import sys
 
@@ -151,6 +152,12 @@ def test_files(tmp_path):
         same(sw.fromfile(file, count=1), x[0, 1:2])
     with pytest.raises(FileNotFoundError):
         sw.fromfile(tmp_path / "none")
+    # A number is not taken for a descriptor, which would be closed.
+    descriptor = os.open(tmp_path / "raw", os.O_RDONLY)
+    for options in ({}, {"sep": ","}):
+        with pytest.raises(TypeError, match="`file` is "):
+            sw.fromfile(descriptor, **options)
+    os.close(descriptor)
     for text, sep in [("1, 2,3", ","), ("1 2\n 3 ", " "), ("", ",")]:
         if text:
             same(sw.fromstring(text, sep=sep), np.fromstring(text, sep=sep))

@@ -3,6 +3,8 @@
 Imported when one of its names is asked for.
 """
 
+import os as _os
+
 import stridewise as _sw
 
 from ._arguments import explained as _explained
@@ -34,12 +36,20 @@ def frombuffer(buffer, dtype=None, count=-1, offset=0):
     return _sw.asarray(bytearray(data)).view(dtype)
 
 
+def _path(file):
+    """A path. A number is none: as a descriptor it would be closed, whoever has it open."""
+    try:
+        return _os.fspath(file)
+    except TypeError:
+        raise TypeError(f"`file` is {file!r}; expected a path or an open file") from None
+
+
 def fromfile(file, dtype=None, count=-1, sep="", offset=0):
     """An array of the bytes of a file, a path or one that is open, as `frombuffer` reads them; with `sep`, of numbers in a text that it
     separates. What is not written by `tofile` of the same machine is better read by `load`."""
     if sep:
         if not hasattr(file, "read"):
-            with open(file, encoding="utf-8") as opened:
+            with open(_path(file), encoding="utf-8") as opened:
                 return fromstring(opened.read(), dtype, count, sep=sep)
         text = file.read()
         return fromstring(text if isinstance(text, str) else text.decode(), dtype, count, sep=sep)
@@ -48,7 +58,7 @@ def fromfile(file, dtype=None, count=-1, sep="", offset=0):
         file.seek(offset, 1)
         data = file.read(size * count if count >= 0 else -1)
     else:
-        with open(file, "rb") as opened:
+        with open(_path(file), "rb") as opened:
             opened.seek(offset)
             data = opened.read(size * count if count >= 0 else -1)
     whole = len(data) // size
