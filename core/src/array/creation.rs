@@ -140,10 +140,10 @@ impl UsmArray {
                         number.to_scalar(dtype)?;
                     }
                 }
-                let ends = [from, from + len.saturating_sub(1) as f64 * gap];
                 // A number beyond 128 bits becomes the nearest one, which no dtype holds either.
-                let ends = if len > 0 { &ends[..] } else { &[] };
-                ends.iter().try_for_each(|end| Weak::Int(end.trunc() as i128).to_scalar(dtype).map(drop))?;
+                let mut ends =
+                    len.checked_sub(1).into_iter().flat_map(|last| [from, from + last as f64 * gap]);
+                ends.try_for_each(|end| Weak::Int(end.trunc() as i128).to_scalar(dtype).map(drop))?;
             }
         }
         let long = |end: &i128| i64::try_from(*end).is_ok();

@@ -433,7 +433,8 @@ impl UsmArray {
     /// where a mask of this array's shape is true (NumPy's `place`).
     ///
     /// # Errors
-    /// As for [`assign_masked`](Self::assign_masked); [`Error::Value`] for no values where any element is true.
+    /// As for [`assign_masked`](Self::assign_masked); [`Error::Shape`] for a mask over the first dimensions alone,
+    /// [`Error::Value`] for no values where any element is true.
     pub fn place(&self, mask: &Self, values: &Self) -> Result<Event> {
         self.check_writable("self")?;
         self.check_mask(mask)?;

@@ -159,6 +159,11 @@ impl Listed {
         self.drivers.first().map_or("", |driver| driver.name())
     }
 
+    /// Whether a term of a filter may mean a device of these drivers.
+    fn is_named_by(&self, term: &FilterTerm) -> bool {
+        term.backend.as_deref().is_none_or(|backend| backend == self.name())
+    }
+
     /// Whether a driver among them says, without loading anything, that it may have a device of a type.
     fn may_have(&self, device_type: DeviceType) -> bool {
         self.devices.get().is_some() || self.drivers.iter().any(|driver| driver.may_have(device_type))
@@ -320,29 +325,18 @@ impl Device {
         let listed = &registry().listed;
         let backends: Vec<&str> = listed.iter().map(Listed::name).collect();
         let parsed = Filter::parse(filter, &backends)?;
-        let asked = |term: &FilterTerm| {
-            let backend = term.backend.clone();
-            listed.iter().filter(move |of| backend.as_deref().is_none_or(|backend| backend == of.name()))
-        };
         let found = parsed.terms.iter().find_map(|term| {
-            let devices = asked(term).flat_map(Listed::devices);
+            let devices = listed.iter().filter(|of| of.is_named_by(term)).flat_map(Listed::devices);
             devices.filter(|d| d.answers_to(term)).nth(term.index.unwrap_or(0))
         });
         found.cloned().ok_or_else(|| {
-            // Of the drivers that the filter names; they have been asked.
-            let named = |listed: &&Listed| {
-                parsed
-                    .terms
-                    .iter()
-                    .any(|term| term.backend.as_deref().is_none_or(|name| name == listed.name()))
-            };
-            let there = |listed: &[&'static Listed]| -> Vec<String> {
-                listed.iter().flat_map(|of| of.devices()).map(Self::filter_string).collect()
-            };
-            let mut names = there(&listed.iter().filter(named).collect::<Vec<_>>());
-            if names.is_empty() {
-                names = there(&listed.iter().collect::<Vec<_>>());
+            // Of the drivers that the filter names, which have been asked; where these have none, of all.
+            let is_named = |of: &&Listed| parsed.terms.iter().any(|term| of.is_named_by(term));
+            let mut there: Vec<&Device> = listed.iter().filter(is_named).flat_map(Listed::devices).collect();
+            if there.is_empty() {
+                there = listed.iter().flat_map(Listed::devices).collect();
             }
+            let names: Vec<String> = there.into_iter().map(Self::filter_string).collect();
             Error::device_selection(
                 "filter",
                 format!("{filter:?}"),
