@@ -117,7 +117,10 @@ macro_rules! float_scalar {
         impl Float for $t {
             fn mul_add(self, b: Self, c: Self) -> Self { <$t>::mul_add(self, b, c) }
             fn atan2(self, x: Self) -> Self { <$t>::atan2(self, x) }
-            fn hypot(self, other: Self) -> Self { <$t>::hypot(self, other) }
+            fn hypot(self, other: Self) -> Self {
+                // Some C libraries answer NaN when the other number is a signalling NaN.
+                if self.is_infinite() || other.is_infinite() { <$t>::INFINITY } else { <$t>::hypot(self, other) }
+            }
             fn logaddexp(self, other: Self) -> Self {
                 // Infinite operands, and equal ones, have no difference to work with.
                 if self == other {
@@ -176,7 +179,7 @@ macro_rules! complex_scalar {
         impl Parts for Complex<$t> {
             type Part = $t;
             #[inline(always)]
-            fn abs(self) -> $t { self.re.hypot(self.im) }
+            fn abs(self) -> $t { Float::hypot(self.re, self.im) }
             #[inline(always)]
             fn real(self) -> $t { self.re }
             #[inline(always)]

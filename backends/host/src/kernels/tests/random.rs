@@ -160,6 +160,11 @@ fn a_wide_step_leaves_the_rows_of_a_turned_input_alone() {
     check(3_529_596_308_839_925_231, &[4, 7, 69], 1, 0).unwrap();
 }
 
+#[test]
+fn an_infinite_part_beside_a_signalling_nan_has_an_infinite_magnitude() {
+    check(11_098_794_014_288_421_230, &[8, 1054], 1, 0).unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
