@@ -9,12 +9,18 @@ mod asm;
 mod emit;
 mod lane;
 mod memory;
+mod routine;
 mod select;
 #[cfg(test)]
 mod tests;
 
+pub use emit::{Cell, Place};
 pub use lane::{Builder, Kind, Mark, Value};
 pub use memory::Refused;
+pub use routine::{
+    Axis, CALLER, CONTEXT, COUNT, Caller, Compiled, Elements, FIRST_FREE, GRAIN, Index, LAST, PARTIAL,
+    Routine, Scalar, Target, WHOLE,
+};
 
 use std::ops::Range;
 
@@ -99,7 +105,7 @@ impl Code {
 /// # Errors
 /// [`Refused::Size`].
 pub fn assemble(form: &Builder, stream: bool) -> Result<(Vec<u8>, u8), Refused> {
-    let selected = select::select(form).ok_or(Refused::Size)?;
+    let selected = select::select(form, u8::MAX).ok_or(Refused::Size)?;
     Ok((emit::emit(&selected, stream)?, selected.lanes))
 }
 

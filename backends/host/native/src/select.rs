@@ -78,8 +78,8 @@ fn by_size(size: u8, forms: [&'static Form; 4]) -> &'static Form {
     forms[usize::try_from(size.trailing_zeros()).unwrap_or(0) & 3]
 }
 
-/// The instructions; `None` where the builder let something pass that the level has not.
-pub(crate) fn select(form: &Builder) -> Option<Selected> {
+/// The instructions, for so many lanes of a vector at most; `None` where the builder let something pass that the level has not.
+pub(crate) fn select(form: &Builder, most_lanes: u8) -> Option<Selected> {
     let mut needed = vec![false; form.nodes.len()];
     for &(_, value) in &form.stores {
         needed[value.index()] = true;
@@ -104,7 +104,7 @@ pub(crate) fn select(form: &Builder) -> Option<Selected> {
     let mut selector = Selector {
         out: Selected {
             level: form.level,
-            lanes: vector / widest,
+            lanes: (vector / widest).min(most_lanes),
             before: Vec::new(),
             turn: Vec::new(),
             classes: Vec::new(),

@@ -8,6 +8,8 @@
 
 mod access;
 mod code;
+#[cfg(all(feature = "native", target_arch = "x86_64", unix))]
+mod compiled;
 mod estimate;
 mod frame;
 mod run;
@@ -48,6 +50,11 @@ pub(crate) fn supports(kernel: &Kernel, tuning: &Tuning) -> Support {
 /// # Safety
 /// The contract of [`KernelLaunch`] holds, [`supports`] accepts the kernel, and nothing else accesses its memory in conflict.
 pub(crate) unsafe fn run_kernel(launch: &KernelLaunch, tuning: &Tuning) -> Result<()> {
+    #[cfg(all(feature = "native", target_arch = "x86_64", unix))]
+    // SAFETY: the caller's contract.
+    if let Some(done) = unsafe { compiled::run(launch, tuning) } {
+        return done;
+    }
     // Functions are chosen by the level alone.
     let compile = || code::compile(&launch.kernel, tuning);
     let Some(code) = launch.kernel.prepared(tuning.isa as u64, compile) else {

@@ -56,7 +56,7 @@ mod transpose;
 mod vectors;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use stridewise_core::backend::Support;
 use stridewise_core::ops::OpClass;

@@ -72,12 +72,31 @@ pub(crate) struct Operands {
 /// Conditions of jumps, by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Condition {
+    /// Below, without signs.
+    Below = 2,
+    /// Not below, without signs.
+    NotBelow = 3,
     Equal = 4,
     NotEqual = 5,
     /// Not above, without signs.
     NotAbove = 6,
     /// Above, without signs.
     Above = 7,
+    /// Of numbers with signs: smaller, not larger, larger.
+    Less = 12,
+    NotGreater = 14,
+    Greater = 15,
+}
+
+/// Operations of general registers of which one operand may be memory, by their opcodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum General {
+    Add = 0x03,
+    Or = 0x0b,
+    And = 0x23,
+    Sub = 0x2b,
+    Xor = 0x33,
+    Compare = 0x3b,
 }
 
 /// A place in the code that jumps lead to.
@@ -266,6 +285,20 @@ impl Assembler {
 
     /// An instruction of general registers of 64 bits.
     fn general(&mut self, opcode: &[u8], reg: u8, rm: Rm, behind: usize) {
+        self.rex(0x48, reg, rm);
+        self.code.extend_from_slice(opcode);
+        self.modrm(reg, rm, true, behind);
+    }
+
+    /// An instruction of the lower halves of general registers.
+    fn half(&mut self, opcode: u8, reg: u8, rm: Rm) {
+        self.rex(0x40, reg, rm);
+        self.byte(opcode);
+        self.modrm(reg, rm, true, 0);
+    }
+
+    /// The byte before an opcode, with the upper bits of registers.
+    fn rex(&mut self, first: u8, reg: u8, rm: Rm) {
         let (x, b) = match rm {
             Rm::Reg(number) => (0, number >> 3),
             Rm::Mem(Mem { base, index, .. }) => {
@@ -273,9 +306,7 @@ impl Assembler {
                 (index.map_or(0, |(Gpr(index), _)| index >> 3), base >> 3)
             }
         };
-        self.byte(0x48 | (reg >> 3) << 2 | x << 1 | b);
-        self.code.extend_from_slice(opcode);
-        self.modrm(reg, rm, true, behind);
+        self.byte(first | (reg >> 3) << 2 | x << 1 | b);
     }
 
     pub(crate) fn push(&mut self, Gpr(number): Gpr) {
@@ -335,13 +366,63 @@ impl Assembler {
     pub(crate) fn compare(&mut self, Gpr(a): Gpr, Gpr(b): Gpr) {
         self.general(&[0x3b], a, Rm::Reg(b), 0);
     }
-    /// The byte at an address, in RAX.
-    pub(crate) fn load_byte(&mut self, from: Mem) {
-        self.general(&[0x0f, 0xb6], RAX.0, Rm::Mem(from), 0);
+    pub(crate) fn store(&mut self, to: Mem, Gpr(from): Gpr) {
+        self.general(&[0x89], from, Rm::Mem(to), 0);
     }
-    /// The lowest byte of RAX to an address.
-    pub(crate) fn store_byte(&mut self, to: Mem) {
-        self.general(&[0x88], RAX.0, Rm::Mem(to), 0);
+    /// An operation whose result, if it has one, is in the first operand.
+    pub(crate) fn by(&mut self, op: General, Gpr(to): Gpr, by: Rm) {
+        self.general(&[op as u8], to, by, 0);
+    }
+    pub(crate) fn multiply(&mut self, Gpr(to): Gpr, by: Rm) {
+        self.general(&[0x0f, 0xaf], to, by, 0);
+    }
+    pub(crate) fn multiply_by(&mut self, Gpr(to): Gpr, of: Rm, number: i32) {
+        self.general(&[0x69], to, of, 4);
+        self.number(number);
+    }
+    pub(crate) fn compare_number(&mut self, Gpr(a): Gpr, number: i32) {
+        self.general(&[0x81], 7, Rm::Reg(a), 4);
+        self.number(number);
+    }
+    /// Compares a number with 0.
+    pub(crate) fn test(&mut self, Gpr(a): Gpr) {
+        self.general(&[0x85], a, Rm::Reg(a), 0);
+    }
+    pub(crate) fn move_if(&mut self, condition: Condition, Gpr(to): Gpr, from: Rm) {
+        self.general(&[0x0f, 0x40 | condition as u8], to, from, 0);
+    }
+    /// 1 in RAX where a condition holds, else 0.
+    pub(crate) fn set_if(&mut self, condition: Condition) {
+        self.general(&[0x0f, 0x90 | condition as u8], 0, Rm::Reg(RAX.0), 0);
+        self.general(&[0x0f, 0xb6], RAX.0, Rm::Reg(RAX.0), 0);
+    }
+    /// An integer of 1, 2, 4 or 8 bytes, made as wide as a register.
+    pub(crate) fn load_as(&mut self, to: Gpr, from: Rm, size: u8, signed: bool) {
+        match (size, signed) {
+            (1, false) => self.general(&[0x0f, 0xb6], to.0, from, 0),
+            (1, true) => self.general(&[0x0f, 0xbe], to.0, from, 0),
+            (2, false) => self.general(&[0x0f, 0xb7], to.0, from, 0),
+            (2, true) => self.general(&[0x0f, 0xbf], to.0, from, 0),
+            (4, false) => self.half(0x8b, to.0, from),
+            (4, true) => self.general(&[0x63], to.0, from, 0),
+            _ => self.general(&[0x8b], to.0, from, 0),
+        }
+    }
+    /// The lowest 1, 2, 4 or 8 bytes of a register.
+    pub(crate) fn store_as(&mut self, to: Mem, Gpr(from): Gpr, size: u8) {
+        match size {
+            1 => self.general(&[0x88], from, Rm::Mem(to), 0),
+            2 => {
+                self.byte(0x66);
+                self.half(0x89, from, Rm::Mem(to));
+            }
+            4 => self.half(0x89, from, Rm::Mem(to)),
+            _ => self.general(&[0x89], from, Rm::Mem(to), 0),
+        }
+    }
+    /// Calls the function whose address a register has.
+    pub(crate) fn call(&mut self, Gpr(at): Gpr) {
+        self.general(&[0xff], 2, Rm::Reg(at), 0);
     }
     pub(crate) fn jump(&mut self, condition: Option<Condition>, to: Label) {
         match condition {

@@ -250,6 +250,83 @@ fn general_check(
     assert_eq!(found, wanted, "{message}");
 }
 
+/// The lowest bytes of some registers.
+fn part(register: Gpr, bytes: u8) -> Register {
+    let first = match bytes {
+        8 => Register::RAX,
+        4 => Register::EAX,
+        2 => Register::AX,
+        _ if register == RDI => return Register::DIL,
+        _ if register == Gpr(9) => return Register::R9L,
+        _ => Register::AL,
+    };
+    first + u32::from(register.0)
+}
+
+/// Loads and stores of parts of a register: how many bytes, and what the rest of it becomes.
+fn parts(a: Gpr, mem: Mem) {
+    for (size, signed, name_of, memory) in [
+        (1, false, "movzx", MemorySize::UInt8),
+        (1, true, "movsx", MemorySize::Int8),
+        (2, false, "movzx", MemorySize::UInt16),
+        (2, true, "movsx", MemorySize::Int16),
+        (4, false, "mov", MemorySize::UInt32),
+        (4, true, "movsxd", MemorySize::Int32),
+        (8, false, "mov", MemorySize::UInt64),
+    ] {
+        let mut assembler = Assembler::default();
+        assembler.load_as(a, Rm::Mem(mem), size, signed);
+        let code = assembler.finish().unwrap();
+        let (instruction, length) = read(&code);
+        assert_eq!((name(&instruction), length), (name_of.to_owned(), code.len()), "{code:02x?}");
+        assert_eq!(
+            (instruction.memory_size(), instruction.op0_register()),
+            (memory, part(a, if signed || size < 4 { 8 } else { size }))
+        );
+        expect_memory(&instruction, &mem, name_of);
+        for from in [RAX, RDI, Gpr(9)] {
+            let mut assembler = Assembler::default();
+            assembler.load_as(a, Rm::Reg(from.0), size, signed);
+            let code = assembler.finish().unwrap();
+            let (instruction, length) = read(&code);
+            assert_eq!((name(&instruction), length), (name_of.to_owned(), code.len()), "{code:02x?}");
+            let whole = if signed || size < 4 { 8 } else { size };
+            let registers = (part(a, whole), part(from, size));
+            assert_eq!((instruction.op0_register(), instruction.op1_register()), registers, "{code:02x?}");
+        }
+    }
+    for (size, memory) in
+        [(1, MemorySize::UInt8), (2, MemorySize::UInt16), (4, MemorySize::UInt32), (8, MemorySize::UInt64)]
+    {
+        let mut assembler = Assembler::default();
+        assembler.store_as(mem, a, size);
+        let code = assembler.finish().unwrap();
+        let (instruction, length) = read(&code);
+        assert_eq!((name(&instruction), length), ("mov".to_owned(), code.len()), "{code:02x?}");
+        assert_eq!((instruction.memory_size(), instruction.op1_register()), (memory, part(a, size)));
+        expect_memory(&instruction, &mem, "mov");
+    }
+}
+
+#[test]
+fn a_condition_becomes_a_number() {
+    for (condition, name_of) in
+        [(Condition::Below, "setb"), (Condition::Less, "setl"), (Condition::Equal, "sete")]
+    {
+        let mut assembler = Assembler::default();
+        assembler.set_if(condition);
+        let code = assembler.finish().unwrap();
+        let mut decoder = Decoder::with_ip(64, &code, 0, DecoderOptions::NONE);
+        let (set, wide) = (decoder.decode(), decoder.decode());
+        assert_eq!((name(&set), name(&wide)), (name_of.to_owned(), "movzx".to_owned()));
+        assert_eq!(
+            (set.op0_register(), wide.op0_register(), wide.op1_register()),
+            (Register::AL, Register::RAX, Register::AL)
+        );
+        assert!(!decoder.can_decode());
+    }
+}
+
 #[test]
 fn general_registers() {
     for number in 0..16 {
@@ -266,14 +343,42 @@ fn general_registers() {
         general_check("shl", &[a], None, Some(3), |x| x.shl(a, 3));
         general_check("shl", &[a, RCX], None, None, |x| x.shl_by_rcx(a));
         general_check("cmp", &[a, b], None, None, |x| x.compare(a, b));
+        general_check("cmp", &[a], None, Some(77), |x| x.compare_number(a, 77));
+        general_check("test", &[a, a], None, None, |x| x.test(a));
+        general_check("call", &[a], None, None, |x| x.call(a));
+        general_check("imul", &[a, b], None, None, |x| x.multiply(a, Rm::Reg(b.0)));
+        general_check("imul", &[a, b], None, Some(-300), |x| x.multiply_by(a, Rm::Reg(b.0), -300));
     }
     for mem in addresses() {
         for a in [RAX, RDI, Gpr(9)] {
             general_check("mov", &[a], Some(mem), None, |x| x.load(a, mem));
             general_check("lea", &[a], Some(mem), None, |x| x.address(a, mem));
+            general_check("mov", &[a], Some(mem), None, |x| x.store(mem, a));
+            general_check("imul", &[a], Some(mem), None, |x| x.multiply(a, Rm::Mem(mem)));
+            general_check("imul", &[a], Some(mem), Some(9), |x| x.multiply_by(a, Rm::Mem(mem), 9));
+            for (op, name) in [
+                (General::Add, "add"),
+                (General::Or, "or"),
+                (General::And, "and"),
+                (General::Sub, "sub"),
+                (General::Xor, "xor"),
+                (General::Compare, "cmp"),
+            ] {
+                general_check(name, &[a], Some(mem), None, |x| x.by(op, a, Rm::Mem(mem)));
+            }
+            for (condition, name) in [
+                (Condition::Below, "cmovb"),
+                (Condition::NotBelow, "cmovae"),
+                (Condition::Equal, "cmove"),
+                (Condition::NotEqual, "cmovne"),
+                (Condition::Less, "cmovl"),
+                (Condition::NotGreater, "cmovle"),
+                (Condition::Greater, "cmovg"),
+            ] {
+                general_check(name, &[a], Some(mem), None, |x| x.move_if(condition, a, Rm::Mem(mem)));
+            }
+            parts(a, mem);
         }
-        general_check("movzx", &[RAX], Some(mem), None, |x| x.load_byte(mem));
-        general_check("mov", &[RAX], Some(mem), None, |x| x.store_byte(mem));
     }
     general_check("ret", &[], None, None, Assembler::ret);
     general_check("vzeroupper", &[], None, None, Assembler::zero_upper);

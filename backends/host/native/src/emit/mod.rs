@@ -46,24 +46,46 @@ enum Part {
     Rest,
 }
 
+/// A place in the memory that a [routine](crate::Routine) works on, by its bytes from the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Cell(pub i32);
+
+/// The beginning of a function; the mark behind the number that is minus the bytes of its frame.
+pub(crate) fn enter(assembler: &mut Assembler) -> usize {
+    assembler.push(RBP);
+    assembler.mov(RBP, RSP);
+    SAVED.iter().for_each(|&register| assembler.push(register));
+    assembler.add(RSP, 0);
+    let frame = assembler.mark();
+    assembler.and(RSP, -64);
+    frame
+}
+
+/// The end of a function.
+pub(crate) fn leave(assembler: &mut Assembler) {
+    assembler.zero_upper();
+    assembler.address(RSP, Mem::at(RBP, -8 * SAVED.len() as i32));
+    SAVED.iter().rev().for_each(|&register| assembler.pop(register));
+    assembler.pop(RBP);
+    assembler.ret();
+}
+
+/// Where an operand of a block is, in that memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Elements lane after lane, from here on.
+    Lanes(Cell),
+    /// One element for all lanes.
+    One(Cell),
+    /// Here is the address of the elements.
+    At(Cell),
+}
+
 /// The code of a form. With `stream`, whole vectors are stored past the caches, for which outputs must be aligned to a vector's
 /// elements.
 pub(crate) fn emit(selected: &Selected, stream: bool) -> Result<Vec<u8>, Refused> {
-    let wide = selected.level == Level::Avx512;
-    let values = selected.classes.len();
-    let mut emitter = Emitter {
-        selected,
-        stream,
-        wide,
-        slot_bytes: if wide { 64 } else { 32 },
-        assembler: Assembler::default(),
-        slots: 0,
-        free_slots: Vec::new(),
-        homes: vec![None; values],
-        fixed: vec![None; values],
-        pointers: Vec::new(),
-        scan: Scan::new(values),
-    };
+    let mut emitter = Emitter::new(selected, Assembler::default());
+    emitter.stream = stream;
     emitter.function()?;
     if emitter.assembler.len() > MOST_CODE {
         return Err(Refused::Size);
@@ -71,8 +93,10 @@ pub(crate) fn emit(selected: &Selected, stream: bool) -> Result<Vec<u8>, Refused
     emitter.assembler.finish().ok_or(Refused::Size)
 }
 
-struct Emitter<'a> {
+pub(crate) struct Emitter<'a> {
     selected: &'a Selected,
+    /// Of a block, where the operands are; of a function, a table has their addresses.
+    places: Option<&'a [Place]>,
     stream: bool,
     wide: bool,
     slot_bytes: usize,
@@ -89,7 +113,43 @@ struct Emitter<'a> {
     scan: Scan,
 }
 
-impl Emitter<'_> {
+impl<'a> Emitter<'a> {
+    fn new(selected: &'a Selected, assembler: Assembler) -> Self {
+        let wide = selected.level == Level::Avx512;
+        let values = selected.classes.len();
+        Self {
+            selected,
+            places: None,
+            stream: false,
+            wide,
+            slot_bytes: if wide { 64 } else { 32 },
+            assembler,
+            slots: 0,
+            free_slots: Vec::new(),
+            homes: vec![None; values],
+            fixed: vec![None; values],
+            pointers: Vec::new(),
+            scan: Scan::new(values),
+        }
+    }
+
+    /// Straight code for as many lanes, a multiple of a vector's, as a cell says; the assembler, and bytes of the frame.
+    pub(crate) fn block(
+        selected: &'a Selected,
+        places: &'a [Place],
+        lanes: Cell,
+        assembler: Assembler,
+    ) -> Result<(Assembler, usize), Refused> {
+        let mut emitter = Self::new(selected, assembler);
+        emitter.places = Some(places);
+        emitter.point();
+        emitter.before()?;
+        emitter.assembler.load(LEN, Mem::at(TABLE, lanes.0));
+        emitter.assembler.mov_number(DONE, 0);
+        emitter.whole_vectors()?;
+        Ok((emitter.assembler, emitter.slots * emitter.slot_bytes))
+    }
+
     fn class(&self, value: Virtual) -> Class {
         self.selected.classes[usize::from(value)]
     }
@@ -113,22 +173,32 @@ impl Emitter<'_> {
 
     fn function(&mut self) -> Result<(), Refused> {
         let selected = self.selected;
-        let lanes = i32::from(selected.lanes);
-        self.assembler.push(RBP);
-        self.assembler.mov(RBP, RSP);
-        SAVED.iter().for_each(|&register| self.assembler.push(register));
-        self.assembler.add(RSP, 0);
-        let frame = self.assembler.mark();
-        self.assembler.and(RSP, -64);
+        let frame = enter(&mut self.assembler);
         self.point();
         self.before()?;
         self.assembler.mov(DONE, RDX);
+        self.whole_vectors()?;
+        let end = self.assembler.label();
+        self.assembler.compare(DONE, LEN);
+        self.assembler.jump(Some(Condition::Equal), end);
+        self.rest_mask();
+        self.straight(&selected.turn, Part::Rest)?;
+        self.assembler.bind(end);
+        leave(&mut self.assembler);
+        let bytes = i32::try_from(self.slots * self.slot_bytes).map_err(|_| Refused::Size)?;
+        self.assembler.patch(frame, -bytes);
+        Ok(())
+    }
+
+    /// All whole vectors that are left.
+    fn whole_vectors(&mut self) -> Result<(), Refused> {
+        let selected = self.selected;
+        let lanes = i32::from(selected.lanes);
         let turns = match selected.turn.len() {
             ..=8 => 4,
             9..=24 => 2,
             _ => 1,
         };
-        let end = self.assembler.label();
         // Several vectors in a turn, then one.
         for at_once in [turns, 1] {
             let (again, out) = (self.assembler.label(), self.assembler.label());
@@ -150,18 +220,6 @@ impl Emitter<'_> {
                 break;
             }
         }
-        self.assembler.compare(DONE, LEN);
-        self.assembler.jump(Some(Condition::Equal), end);
-        self.rest_mask();
-        self.straight(&selected.turn, Part::Rest)?;
-        self.assembler.bind(end);
-        self.assembler.zero_upper();
-        self.assembler.address(RSP, Mem::at(RBP, -8 * SAVED.len() as i32));
-        SAVED.iter().rev().for_each(|&register| self.assembler.pop(register));
-        self.assembler.pop(RBP);
-        self.assembler.ret();
-        let bytes = i32::try_from(self.slots * self.slot_bytes).map_err(|_| Refused::Size)?;
-        self.assembler.patch(frame, -bytes);
         Ok(())
     }
 
@@ -169,22 +227,36 @@ impl Emitter<'_> {
     fn point(&mut self) {
         for step in &self.selected.turn {
             if let Step::Load { operand, .. } | Step::Store { operand, .. } = *step
+                && matches!(self.place(operand), None | Some(Place::At(_)))
                 && self.pointers.len() < POINTERS.len()
                 && !self.pointers.iter().any(|&(known, _)| known == operand)
             {
                 let register = POINTERS[self.pointers.len()];
-                self.assembler.load(register, Mem::at(TABLE, 8 * i32::from(operand)));
+                let at = self.address_of(operand);
+                self.assembler.load(register, at);
                 self.pointers.push((operand, register));
             }
         }
     }
 
+    fn place(&self, operand: u8) -> Option<Place> {
+        self.places?.get(usize::from(operand)).copied()
+    }
+    /// Where the address of an operand is.
+    fn address_of(&self, operand: u8) -> Mem {
+        let at = match self.place(operand) {
+            Some(Place::At(at) | Place::Lanes(at) | Place::One(at)) => at.0,
+            None => 8 * i32::from(operand),
+        };
+        Mem::at(TABLE, at)
+    }
     /// The address of an operand.
     fn pointer(&mut self, operand: u8) -> Gpr {
         match self.pointers.iter().find(|&&(known, _)| known == operand) {
             Some(&(_, register)) => register,
             None => {
-                self.assembler.load(NEAR, Mem::at(TABLE, 8 * i32::from(operand)));
+                let at = self.address_of(operand);
+                self.assembler.load(NEAR, at);
                 NEAR
             }
         }

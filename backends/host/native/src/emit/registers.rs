@@ -1,6 +1,6 @@
 //! Registers for the values of straight code, in one scan of it.
 
-use super::{Emitter, NEVER, Part, REST_MASK, REST_VECTOR};
+use super::{Emitter, NEVER, Part, Place, REST_MASK, REST_VECTOR, TABLE};
 use crate::asm::forms::{self as f, Memory, Shape};
 use crate::asm::{Mem, Rm};
 use crate::memory::Refused;
@@ -86,14 +86,17 @@ impl Emitter<'_> {
             }
             Step::Splat { operand, size, to } => {
                 let register = self.define(to, first, &read)?;
-                let pointer = self.pointer(operand);
+                let element = match self.place(operand) {
+                    Some(Place::One(at)) => Mem::at(TABLE, at.0),
+                    _ => Mem::at(self.pointer(operand), 0),
+                };
                 let form = match size {
                     1 => &f::PBROADCASTB,
                     2 => &f::PBROADCASTW,
                     4 => &f::PBROADCASTD,
                     _ => &f::PBROADCASTQ,
                 };
-                self.vector(form, self.register_bytes(), [register, 0], Rm::Mem(Mem::at(pointer, 0)), [0, 0]);
+                self.vector(form, self.register_bytes(), [register, 0], Rm::Mem(element), [0, 0]);
                 self.keep(to, register);
             }
             Step::Store { operand, size, from } => {

@@ -1,6 +1,6 @@
 //! Vectors from and to memory: whole ones, and the last part.
 
-use super::{DONE, Emitter, LEN, MINUS_REST, NEAR, Part, REST_MASK, REST_VECTOR};
+use super::{DONE, Emitter, LEN, MINUS_REST, NEAR, Part, Place, REST_MASK, REST_VECTOR, TABLE};
 use crate::LEAST_STREAMED;
 use crate::asm::forms::{self as f, Form, Shape};
 use crate::asm::{Condition, Mem, Operands, RAX, RBX, RCX, RDX, RSP, Rm};
@@ -82,16 +82,20 @@ impl Emitter<'_> {
         let again = assembler.label();
         assembler.bind(again);
         let (far, near) = (Mem::indexed(NEAR, RBX, 0, -1), Mem::indexed(RSP, RBX, 0, slot - 1));
-        assembler.load_byte(if load { far } else { near });
-        assembler.store_byte(if load { near } else { far });
+        assembler.load_as(RAX, Rm::Mem(if load { far } else { near }), 1, false);
+        assembler.store_as(if load { near } else { far }, RAX, 1);
         assembler.add(RBX, -1);
         assembler.jump(Some(Condition::NotEqual), again);
     }
 
     fn element(&mut self, operand: u8, size: u8, further: i32) -> Mem {
-        let pointer = self.pointer(operand);
         let scale = u8::try_from(size.trailing_zeros()).unwrap_or(0);
-        Mem::indexed(pointer, DONE, scale, further * i32::from(size))
+        let further = further * i32::from(size);
+        if let Some(Place::Lanes(at)) = self.place(operand) {
+            return Mem::indexed(TABLE, DONE, scale, at.0 + further);
+        }
+        let pointer = self.pointer(operand);
+        Mem::indexed(pointer, DONE, scale, further)
     }
 
     pub(super) fn load(&mut self, to: u8, operand: u8, size: u8, part: Part) -> Result<(), Refused> {

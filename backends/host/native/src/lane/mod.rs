@@ -198,6 +198,17 @@ impl Builder {
         self.stores.truncate(mark.1);
     }
 
+    /// How many values it has.
+    #[must_use]
+    pub fn values(&self) -> usize {
+        self.nodes.len()
+    }
+    /// How many operands it writes.
+    #[must_use]
+    pub fn stores(&self) -> usize {
+        self.stores.len()
+    }
+
     fn has_masks(&self) -> bool {
         self.level == Level::Avx512
     }

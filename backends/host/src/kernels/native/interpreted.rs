@@ -29,5 +29,5 @@ pub(in super::super) fn stretches(_: &Asked<'_>) -> SmallVec<[Stretch; 1]> {
 
 /// What the doctor says of compiled code.
 pub(crate) fn finding() -> Finding {
-    Finding::fine(NATIVE_VARIABLE, "this build compiles no programs")
+    Finding::fine(NATIVE_VARIABLE, "this build compiles no programs and no kernels")
 }

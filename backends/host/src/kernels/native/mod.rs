@@ -18,6 +18,8 @@ use super::code::Access;
 use crate::simd::Isa;
 
 use compiled::Function;
+#[cfg(all(feature = "native", target_arch = "x86_64", unix))]
+pub(crate) use compiled::compiler;
 pub(crate) use compiled::finding;
 pub(super) use compiled::stretches;
 

@@ -4,6 +4,8 @@ mod contractions;
 mod counts;
 mod deviations;
 mod edges;
+#[cfg(unix)]
+pub(crate) mod fenced;
 mod fused;
 mod gathers;
 mod immediate;
@@ -28,29 +30,29 @@ use crate::fork_join::{self, Pool, Workers};
 use crate::simd::Isa;
 
 /// A small generator of reproducible numbers (splitmix64).
-pub(super) struct Rng(pub(super) u64);
+pub(crate) struct Rng(pub(crate) u64);
 impl Rng {
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
     /// At least 0, less than 1, of all the digits that a `f64` has.
     pub(super) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
-    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 }
 
 /// Values worth testing, of every magnitude and kind.
-pub(super) fn specials() -> Vec<f64> {
+pub(crate) fn specials() -> Vec<f64> {
     let mut all = vec![
         0.0,
         0.5,
@@ -107,7 +109,7 @@ pub(super) fn specials() -> Vec<f64> {
 }
 
 /// A value of a dtype: special, small or random bits.
-pub(super) fn value(dtype: Dtype, rng: &mut Rng) -> Scalar {
+pub(crate) fn value(dtype: Dtype, rng: &mut Rng) -> Scalar {
     let mut real = |dtype: Dtype| match rng.below(4) {
         0 => Scalar::F64(specials()[rng.below(specials().len())]).cast(dtype),
         1 | 2 => Scalar::F64((rng.below(2001) as f64 - 1000.0) / 8.0).cast(dtype),
@@ -268,7 +270,7 @@ pub(super) fn execute_all(plans: &[LaunchPlan], isa: Isa, threads: usize, last_c
 }
 
 /// Bits, with all NaNs made one.
-pub(super) fn canonical(value: Scalar) -> [u8; 16] {
+pub(crate) fn canonical(value: Scalar) -> [u8; 16] {
     let value = match value {
         Scalar::F16(v) if v.is_nan() => Scalar::F16(f16::NAN),
         Scalar::Bf16(v) if v.is_nan() => Scalar::Bf16(bf16::NAN),

@@ -50,7 +50,7 @@ static FUNCTIONS: Functions = Functions(Mutex::new(None));
 
 /// Whether programs are compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Switch {
+pub(crate) enum Switch {
     Off,
     /// What comes a second time, or pays at once.
     On,
@@ -65,7 +65,7 @@ thread_local! {
 
 /// Runs something with the switch set so, on this thread.
 #[cfg(test)]
-pub(super) fn forced<R>(switch: Switch, work: impl FnOnce() -> R) -> R {
+pub(crate) fn forced<R>(switch: Switch, work: impl FnOnce() -> R) -> R {
     let before = FORCED.replace(Some(switch));
     let result = work();
     FORCED.set(before);
@@ -73,7 +73,7 @@ pub(super) fn forced<R>(switch: Switch, work: impl FnOnce() -> R) -> R {
 }
 
 /// As the environment has it; of other values, the doctor tells.
-pub(super) fn switch() -> Switch {
+pub(crate) fn switch() -> Switch {
     #[cfg(test)]
     if let Some(switch) = FORCED.get() {
         return switch;
@@ -90,8 +90,13 @@ pub(super) fn switch() -> Switch {
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the system gave no memory that may be executed.
-pub(super) fn is_refused() -> bool {
+pub(crate) fn is_refused() -> bool {
     REFUSED.load(Ordering::Relaxed)
+}
+
+/// The system gave no memory that may be executed.
+pub(crate) fn refuse() {
+    REFUSED.store(true, Ordering::Relaxed);
 }
 
 /// A function that is known, or that `compile` makes now: where the program was seen before, or `at_once`.
@@ -146,7 +151,7 @@ impl Functions {
         }
         let code = compile();
         if code.as_ref().is_err_and(|why| *why == Refused::Executable) {
-            REFUSED.store(true, Ordering::Relaxed);
+            refuse();
         }
         // Another time there may be memory.
         let again = code.as_ref().is_err_and(|why| *why == Refused::Memory);

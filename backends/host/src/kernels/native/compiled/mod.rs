@@ -3,7 +3,7 @@
 mod cache;
 #[cfg(test)]
 mod tests;
-mod trace;
+pub(crate) mod trace;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,6 +18,14 @@ use super::super::code::Access;
 use super::{Asked, MOST_OPERANDS, NATIVE_VARIABLE, Stretch};
 use crate::simd::Isa;
 use cache::{Key, Switch};
+
+/// What the compiler of kernels has in common with that of programs.
+pub(crate) mod compiler {
+    #[cfg(test)]
+    pub(crate) use super::cache::forced;
+    pub(crate) use super::cache::{Switch, is_refused, refuse, switch};
+    pub(crate) use super::{level, trace};
+}
 
 /// By how many picoseconds a step takes less for an element, where it is compiled; and how many of them pay for what takes half as long to
 /// compile.
@@ -73,7 +81,7 @@ impl Function {
 }
 
 /// As the compiler names a level; it has none of the lowest.
-fn level(isa: Isa) -> Option<Level> {
+pub(crate) fn level(isa: Isa) -> Option<Level> {
     match isa {
         Isa::Scalar => None,
         Isa::Avx512 if WIDE => Some(Level::Avx512),
@@ -264,7 +272,7 @@ pub(crate) fn finding() -> Finding {
     if cache::is_refused() {
         return Finding::note(
             NATIVE_VARIABLE,
-            "programs are interpreted: the system does not let memory be executed that was written",
+            "programs and kernels are interpreted: the system does not let memory be executed that was written",
             "allow it (SELinux: execmem; a filter of system calls: mprotect with PROT_EXEC), or leave it so: results are \
              the same",
         );
@@ -272,15 +280,16 @@ pub(crate) fn finding() -> Finding {
     let (known, bytes) = cache::size();
     let text = format!("{known} programs known, {} KiB of code", bytes >> 10);
     match value.as_deref() {
-        None => Finding::fine(NATIVE_VARIABLE, format!("not set: programs are compiled; {text}")),
-        Some("0") => Finding::fine(NATIVE_VARIABLE, "0: programs are interpreted"),
-        Some("1") => Finding::fine(NATIVE_VARIABLE, format!("1: programs are compiled; {text}")),
-        Some("always") => {
-            Finding::fine(NATIVE_VARIABLE, format!("always: programs are compiled the first time; {text}"))
-        }
+        None => Finding::fine(NATIVE_VARIABLE, format!("not set: programs and kernels are compiled; {text}")),
+        Some("0") => Finding::fine(NATIVE_VARIABLE, "0: programs and kernels are interpreted"),
+        Some("1") => Finding::fine(NATIVE_VARIABLE, format!("1: programs and kernels are compiled; {text}")),
+        Some("always") => Finding::fine(
+            NATIVE_VARIABLE,
+            format!("always: programs and kernels are compiled the first time; {text}"),
+        ),
         Some(other) => Finding::note(
             NATIVE_VARIABLE,
-            format!("{other:?}: programs are compiled, as only 0 turns it off"),
+            format!("{other:?}: programs and kernels are compiled, as only 0 turns it off"),
             format!("export {NATIVE_VARIABLE}=0, or unset {NATIVE_VARIABLE}"),
         ),
     }

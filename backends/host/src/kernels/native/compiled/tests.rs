@@ -2,46 +2,10 @@
 
 use stridewise_core::{Family, LaunchPlan, Operand, Program, ProgramBuilder, Scalar};
 
+use super::super::super::tests::fenced::Fenced;
 use super::super::super::tests::random::{self, long_program};
 use super::super::super::tests::{Rng, canonical, execute, specials, value};
 use super::*;
-
-/// As [`stridewise_core::memory::UsmPtr`], of memory that ends where a page begins that nobody may touch.
-struct Fenced {
-    at: *mut libc::c_void,
-    bytes: usize,
-}
-
-const PAGE: usize = 4096;
-
-impl Fenced {
-    fn new(bytes: usize) -> Self {
-        let all = bytes.next_multiple_of(PAGE) + PAGE;
-        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
-        // SAFETY: new pages, of which the last one is shut.
-        let at = unsafe {
-            let at = libc::mmap(std::ptr::null_mut(), all, access, flags, -1, 0);
-            assert_ne!(at, libc::MAP_FAILED);
-            assert_eq!(libc::mprotect(at.byte_add(all - PAGE), PAGE, libc::PROT_NONE), 0);
-            at
-        };
-        Self { at, bytes }
-    }
-    fn ptr(&self) -> *mut u8 {
-        self.at.cast::<u8>().wrapping_add(self.bytes.next_multiple_of(PAGE) - self.bytes)
-    }
-    fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: so many bytes are there, of this value alone.
-        unsafe { std::slice::from_raw_parts_mut(self.ptr(), self.bytes) }
-    }
-}
-
-impl Drop for Fenced {
-    fn drop(&mut self) {
-        // SAFETY: they are this value's.
-        unsafe { libc::munmap(self.at, self.bytes.next_multiple_of(PAGE) + PAGE) };
-    }
-}
 
 /// Elements of a dtype in memory of their own.
 struct Column {
@@ -80,11 +44,23 @@ fn run(
     isa: Isa,
     switch: Switch,
 ) -> Vec<Vec<[u8; 16]>> {
+    run_to_columns(program, inputs, uniform, len, isa, switch).iter_mut().map(Column::elements).collect()
+}
+
+/// The same, with the bits of each NaN as they came out.
+fn run_to_columns(
+    program: &Program,
+    inputs: &[Column],
+    uniform: u32,
+    len: usize,
+    isa: Isa,
+    switch: Switch,
+) -> Vec<Column> {
     let operand = |memory: &Fenced, stride: isize| Operand {
         ptr: stridewise_core::memory::UsmPtr::new(memory.ptr()),
         strides: smallvec::smallvec![stride],
     };
-    let mut outputs: Vec<Column> =
+    let outputs: Vec<Column> =
         (0..program.outputs().len()).map(|o| Column::new(program.output_dtype(o), len)).collect();
     let plan = LaunchPlan {
         program: Arc::new(program.clone()),
@@ -98,7 +74,7 @@ fn run(
         outputs: outputs.iter().map(|c| operand(&c.memory, 1)).collect(),
     };
     cache::forced(switch, || execute(&plan, isa, 1, 1 << 25));
-    outputs.iter_mut().map(Column::elements).collect()
+    outputs
 }
 
 fn levels() -> impl Iterator<Item = Isa> {
@@ -171,6 +147,54 @@ fn every_operation_of_every_dtype() {
     }
     // What is compiled for AVX2 at the least; a level that loses an operation is noticed.
     assert!(compiled > 500, "{compiled}");
+}
+
+/// Quotients and remainders between steps that are compiled: their NaN is the positive quiet one, to the bit, whatever the signs of what
+/// it came from, as where nothing is compiled.
+#[test]
+fn remainders_have_one_nan_between_compiled_steps() {
+    let specials = specials();
+    let all: Vec<f64> = specials.iter().flat_map(|&x| [x, -x]).chain([f64::NAN, -f64::NAN]).collect();
+    let pairs: Vec<(f64, f64)> = all.iter().flat_map(|&x| all.iter().map(move |&y| (x, y))).collect();
+    for dtype in [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::F64] {
+        for op in [Op::Remainder, Op::FloorDivide] {
+            let mut p = ProgramBuilder::new();
+            let (x, y) = (p.input(dtype).unwrap(), p.input(dtype).unwrap());
+            let back = |p: &mut ProgramBuilder, x| {
+                let minus = p.push(Op::Negative, &[x]).unwrap();
+                p.push(Op::Negative, &[minus]).unwrap()
+            };
+            let (x, y) = (back(&mut p, x), back(&mut p, y));
+            let rest = p.push(op, &[x, y]).unwrap();
+            p.output(rest).unwrap();
+            let same = p.push(Op::Equal, &[rest, rest]).unwrap();
+            let kept = p.push(Op::Where, &[same, rest, x]).unwrap();
+            p.output(kept).unwrap();
+            let program = p.finish().unwrap();
+            let columns = [
+                Column::filled(dtype, pairs.len(), |i| Scalar::F64(pairs[i].0).cast(dtype)),
+                Column::filled(dtype, pairs.len(), |i| Scalar::F64(pairs[i].1).cast(dtype)),
+            ];
+            for isa in levels() {
+                let [mut wanted, mut found] = [Switch::Off, Switch::Always]
+                    .map(|switch| run_to_columns(&program, &columns, 0, pairs.len(), isa, switch));
+                for (wanted, found) in wanted.iter_mut().zip(&mut found) {
+                    assert!(wanted.memory.bytes() == found.memory.bytes(), "{op:?} of {dtype}, {isa:?}");
+                }
+                let (mut nans, size) = (0, dtype.size());
+                let positive = &Scalar::F64(f64::NAN).cast(dtype).to_bytes()[..size];
+                for (bytes, &(x, y)) in found[0].memory.bytes().chunks_exact(size).zip(&pairs) {
+                    let mut element = [0; 16];
+                    element[..size].copy_from_slice(bytes);
+                    if Scalar::from_bytes(dtype, &element).to_f64().is_nan() {
+                        assert_eq!(bytes, positive, "{op:?} of {dtype}, {isa:?}: {x}, {y}");
+                        nans += 1;
+                    }
+                }
+                assert!(nans > all.len(), "{nans}");
+            }
+        }
+    }
 }
 
 /// How many random programs: more, where the environment says so.

@@ -239,7 +239,7 @@ fn kind(dtype: Dtype) -> Option<Kind> {
 }
 
 /// What elements of a dtype are in memory.
-pub(super) fn stored(dtype: Dtype) -> Option<Kind> {
+pub(crate) fn stored(dtype: Dtype) -> Option<Kind> {
     match dtype {
         Dtype::Bool => Some(Kind::U8),
         Dtype::F16 | Dtype::Bf16 => Some(Kind::U16),
@@ -267,7 +267,7 @@ fn closed(builder: &mut Builder, dtype: Dtype, value: Value) -> Option<Value> {
 }
 
 /// Adds a step of a program on elements; `None` where the level has not what it needs.
-pub(super) fn step(
+pub(crate) fn step(
     builder: &RefCell<Builder>,
     (op, dtype, out): (Op, Dtype, Dtype),
     operands: &[Value],

@@ -1,0 +1,511 @@
+//! Functions with branches: straight blocks of vectors over some lanes, and between them numbers that all lanes have alike, jumps, and
+//! accesses to arrays whose indices never lead out of them.
+//!
+//! A routine works on a piece of memory that its caller lays out: a [`Cell`] there holds a number of 64 bits that is one for all
+//! lanes, or elements lane after lane. The first cells say how many lanes there are ([`COUNT`] and what follows it). Between two
+//! blocks everything is in memory, so that control may come from anywhere.
+
+use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, RAX, RBX, RCX, RDI, RDX, RSI, Rm};
+use crate::emit::{self, Cell, Emitter, Place};
+use crate::lane::{Builder, Kind};
+use crate::memory::{Executable, Refused};
+use crate::select::select;
+
+/// How many lanes there are.
+pub const COUNT: Cell = Cell(0);
+/// The next multiple of [`GRAIN`]: so many lanes are computed.
+pub const WHOLE: Cell = Cell(8);
+/// [`WHOLE`] less 1.
+pub const LAST: Cell = Cell(16);
+/// Whether some of those are none.
+pub const PARTIAL: Cell = Cell(24);
+/// The address of the function that [`Routine::call`] calls: a [`Caller`].
+pub const CALLER: Cell = Cell(32);
+/// What it is given first.
+pub const CONTEXT: Cell = Cell(40);
+/// Behind the cells with a meaning.
+pub const FIRST_FREE: Cell = Cell(64);
+
+/// Lanes of a vector at most; as many are computed together always.
+pub const GRAIN: usize = 8;
+
+/// Bytes of code at most.
+const MOST_CODE: usize = 256 << 10;
+
+/// The first cell's meaning is [`CONTEXT`]'s, then come the memory and the number that was given to [`Routine::call`].
+pub type Caller = unsafe extern "sysv64" fn(*const (), *mut u8, usize);
+
+const R8: Gpr = Gpr(8);
+const R9: Gpr = Gpr(9);
+
+/// A place that jumps lead to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target(Label);
+
+/// A number that is one for all lanes, of two of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Scalar {
+    Add,
+    Subtract,
+    Multiply,
+    And,
+    Or,
+    Xor,
+    Minimum,
+    Maximum,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+}
+
+/// An index along an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Index {
+    /// One for all lanes.
+    One(Cell),
+    /// That of the first lane, and from lane to lane so many more; where `half`, it wraps at 32 bits.
+    Follow {
+        /// The first lane's.
+        first: Cell,
+        /// What is added for each lane.
+        step: i32,
+        /// Whether it is an `I32`.
+        half: bool,
+    },
+    /// Each lane's, of these elements.
+    Lanes(Cell, Kind),
+}
+
+/// An axis of an array: the index along it, and the cells with the last one that there is and with the bytes from one to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Axis {
+    /// The index.
+    pub index: Index,
+    /// The last index that there is; 0 at least.
+    pub last: Cell,
+    /// Bytes from one to the next.
+    pub stride: Cell,
+}
+
+/// The elements of an array that lanes access.
+#[derive(Clone, Debug)]
+pub struct Elements {
+    /// The cell with the address of the element of indices 0.
+    pub start: Cell,
+    /// The axes.
+    pub axes: Vec<Axis>,
+    /// Bytes of an element.
+    pub size: u8,
+}
+
+/// A routine that is being written.
+pub struct Routine {
+    level: crate::Level,
+    assembler: Assembler,
+    frame: usize,
+    bytes: usize,
+}
+
+const fn at(cell: Cell) -> Mem {
+    Mem::at(RDI, cell.0)
+}
+const fn rm(cell: Cell) -> Rm {
+    Rm::Mem(at(cell))
+}
+/// A lane's element, of the lane in RCX.
+fn lane(cell: Cell, size: u8) -> Mem {
+    Mem::indexed(RDI, RCX, u8::try_from(size.trailing_zeros()).unwrap_or(0), cell.0)
+}
+
+impl Routine {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(level: crate::Level) -> Self {
+        let mut assembler = Assembler::default();
+        let frame = emit::enter(&mut assembler);
+        assembler.mov(RBX, RDI);
+        Self { level, assembler, frame, bytes: 0 }
+    }
+
+    /// The level.
+    #[must_use]
+    pub const fn level(&self) -> crate::Level {
+        self.level
+    }
+
+    /// The function, which answers 0, or what [`stop`](Self::stop) says.
+    ///
+    /// # Errors
+    /// [`Refused`] says why there is none.
+    pub fn finish(mut self) -> Result<Compiled, Refused> {
+        if !self.level.is_available() {
+            return Err(Refused::Level);
+        }
+        self.stop(0);
+        if self.assembler.len() > MOST_CODE {
+            return Err(Refused::Size);
+        }
+        let bytes = i32::try_from(self.bytes).map_err(|_| Refused::Size)?;
+        self.assembler.patch(self.frame, -bytes);
+        let code = self.assembler.finish().ok_or(Refused::Size)?;
+        Ok(Compiled { pages: Executable::new(&code)? })
+    }
+
+    /// Ends the function with an answer.
+    pub fn stop(&mut self, answer: i32) {
+        self.assembler.mov_number(RAX, answer);
+        emit::leave(&mut self.assembler);
+    }
+
+    /// A place for jumps, that is nowhere yet.
+    pub fn target(&mut self) -> Target {
+        Target(self.assembler.label())
+    }
+    /// Has a target here.
+    pub fn here(&mut self, target: Target) {
+        self.assembler.bind(target.0);
+    }
+    /// Goes on at a target.
+    pub fn jump(&mut self, to: Target) {
+        self.assembler.jump(None, to.0);
+    }
+    /// The same where a cell is 0.
+    pub fn jump_if_zero(&mut self, cell: Cell, to: Target) {
+        self.assembler.load(RAX, at(cell));
+        self.assembler.test(RAX);
+        self.assembler.jump(Some(Condition::Equal), to.0);
+    }
+    /// The same where a number is not below another one, without signs.
+    pub fn jump_if_not_below(&mut self, number: Cell, than: Cell, to: Target) {
+        self.assembler.load(RAX, at(number));
+        self.assembler.by(General::Compare, RAX, rm(than));
+        self.assembler.jump(Some(Condition::NotBelow), to.0);
+    }
+
+    /// Straight code, whose operands are at these places: for all lanes.
+    ///
+    /// # Errors
+    /// [`Refused::Size`].
+    pub fn block(&mut self, form: &Builder, places: &[Place]) -> Result<(), Refused> {
+        let selected = select(form, GRAIN as u8).ok_or(Refused::Size)?;
+        let assembler = std::mem::take(&mut self.assembler);
+        let (assembler, bytes) = Emitter::block(&selected, places, WHOLE, assembler)?;
+        self.assembler = assembler;
+        self.bytes = self.bytes.max(bytes);
+        if self.assembler.len() > MOST_CODE { Err(Refused::Size) } else { Ok(()) }
+    }
+
+    /// A small number.
+    pub fn number(&mut self, to: Cell, number: i32) {
+        self.assembler.mov_number(RAX, number);
+        self.assembler.store(at(to), RAX);
+    }
+    /// The same number.
+    pub fn copy(&mut self, to: Cell, from: Cell) {
+        self.assembler.load(RAX, at(from));
+        self.assembler.store(at(to), RAX);
+    }
+    /// A number of a kind whose bytes alone were written: as wide as a cell.
+    pub fn widen(&mut self, cell: Cell, from: Cell, kind: Kind) {
+        self.assembler.load_as(RAX, rm(from), kind.size(), kind.is_signed());
+        self.assembler.store(at(cell), RAX);
+    }
+    /// An operation on integers of a kind, or truth values as numbers, which cells hold as wide as they are; the result, too.
+    pub fn scalar(&mut self, op: Scalar, kind: Kind, to: Cell, x: Cell, y: Cell) {
+        let assembler = &mut self.assembler;
+        let signed = kind.is_signed();
+        assembler.load(RAX, at(x));
+        let compare = match op {
+            Scalar::Add => {
+                assembler.by(General::Add, RAX, rm(y));
+                None
+            }
+            Scalar::Subtract => {
+                assembler.by(General::Sub, RAX, rm(y));
+                None
+            }
+            Scalar::And => {
+                assembler.by(General::And, RAX, rm(y));
+                None
+            }
+            Scalar::Or => {
+                assembler.by(General::Or, RAX, rm(y));
+                None
+            }
+            Scalar::Xor => {
+                assembler.by(General::Xor, RAX, rm(y));
+                None
+            }
+            Scalar::Multiply => {
+                assembler.multiply(RAX, rm(y));
+                None
+            }
+            Scalar::Minimum | Scalar::Maximum => {
+                assembler.by(General::Compare, RAX, rm(y));
+                let condition = match (op == Scalar::Minimum, signed) {
+                    (true, true) => Condition::Greater,
+                    (true, false) => Condition::Above,
+                    (false, true) => Condition::Less,
+                    (false, false) => Condition::Below,
+                };
+                assembler.move_if(condition, RAX, rm(y));
+                None
+            }
+            Scalar::Equal => Some(Condition::Equal),
+            Scalar::NotEqual => Some(Condition::NotEqual),
+            Scalar::Less => Some(if signed { Condition::Less } else { Condition::Below }),
+            Scalar::LessEqual => Some(if signed { Condition::NotGreater } else { Condition::NotAbove }),
+        };
+        match compare {
+            Some(condition) => {
+                assembler.by(General::Compare, RAX, rm(y));
+                assembler.set_if(condition);
+            }
+            None if kind.size() < 8 => assembler.load_as(RAX, Rm::Reg(RAX.0), kind.size(), signed),
+            None => {}
+        }
+        assembler.store(at(to), RAX);
+    }
+
+    /// Calls the [`CALLER`] with a number.
+    pub fn call(&mut self, number: u32) {
+        let assembler = &mut self.assembler;
+        assembler.zero_upper();
+        assembler.load(RAX, at(CALLER));
+        assembler.mov(RSI, RDI);
+        assembler.load(RDI, at(CONTEXT));
+        assembler.mov_number(RDX, i32::try_from(number).unwrap_or(i32::MAX));
+        assembler.call(RAX);
+        assembler.mov(RDI, RBX);
+    }
+
+    /// Goes to `none` where no lane of a mask of bytes is true; whether it is equal to `full` is in `all` then.
+    pub fn judge(&mut self, mask: Cell, full: Cell, all: Cell, none: Target) {
+        let assembler = &mut self.assembler;
+        for register in [RAX, RDX, RCX] {
+            assembler.mov_number(register, 0);
+        }
+        let again = assembler.label();
+        assembler.bind(again);
+        let word = |cell: Cell| Mem::indexed(RDI, RCX, 0, cell.0);
+        assembler.load(R8, word(mask));
+        assembler.by(General::Or, RAX, Rm::Reg(R8.0));
+        assembler.by(General::Xor, R8, Rm::Mem(word(full)));
+        assembler.by(General::Or, RDX, Rm::Reg(R8.0));
+        assembler.add(RCX, 8);
+        assembler.by(General::Compare, RCX, rm(WHOLE));
+        assembler.jump(Some(Condition::Below), again);
+        assembler.test(RAX);
+        assembler.jump(Some(Condition::Equal), none.0);
+        assembler.test(RDX);
+        assembler.set_if(Condition::Equal);
+        assembler.store(at(all), RAX);
+    }
+
+    /// An index that is one for all lanes, in RAX; outside of the array it is the nearest one, or leads to a label.
+    fn one(&mut self, index: Cell, last: Cell, outside: Option<Label>) {
+        self.assembler.load(RAX, at(index));
+        self.keep_inside(last, outside);
+    }
+
+    /// The same of an index that is in RAX.
+    fn keep_inside(&mut self, last: Cell, outside: Option<Label>) {
+        let assembler = &mut self.assembler;
+        if let Some(outside) = outside {
+            // Negative ones are large without signs.
+            assembler.by(General::Compare, RAX, rm(last));
+            assembler.jump(Some(Condition::Above), outside);
+            return;
+        }
+        assembler.mov_number(R8, 0);
+        assembler.test(RAX);
+        assembler.move_if(Condition::Less, RAX, Rm::Reg(R8.0));
+        assembler.by(General::Compare, RAX, rm(last));
+        assembler.move_if(Condition::Greater, RAX, rm(last));
+    }
+
+    /// In R9, the address of indices along the axes where they are one for all lanes, and 0 along the others.
+    fn base(&mut self, elements: &Elements, outside: Option<Label>) {
+        self.assembler.load(R9, at(elements.start));
+        for axis in &elements.axes {
+            if let Index::One(index) = axis.index {
+                self.one(index, axis.last, outside);
+                self.assembler.multiply(RAX, rm(axis.stride));
+                self.assembler.by(General::Add, R9, Rm::Reg(RAX.0));
+            }
+        }
+    }
+
+    /// In RDX, the address of the element of the lane in RCX.
+    fn lane_at(&mut self, elements: &Elements, outside: Option<Label>) {
+        self.assembler.mov(RDX, R9);
+        for axis in &elements.axes {
+            match axis.index {
+                Index::One(_) => continue,
+                Index::Follow { first, step, half } => {
+                    self.assembler.multiply_by(RAX, Rm::Reg(RCX.0), step);
+                    self.assembler.by(General::Add, RAX, rm(first));
+                    if half {
+                        self.assembler.load_as(RAX, Rm::Reg(RAX.0), 4, true);
+                    }
+                }
+                Index::Lanes(cell, kind) => {
+                    self.assembler.load_as(
+                        RAX,
+                        Rm::Mem(lane(cell, kind.size())),
+                        kind.size(),
+                        kind.is_signed(),
+                    );
+                }
+            }
+            self.keep_inside(axis.last, outside);
+            self.assembler.multiply(RAX, rm(axis.stride));
+            self.assembler.by(General::Add, RDX, Rm::Reg(RAX.0));
+        }
+    }
+
+    /// An element whose indices are one for all lanes, of a kind, as wide as a cell.
+    pub fn load_one(&mut self, elements: &Elements, to: Cell, signed: bool) {
+        self.base(elements, None);
+        self.assembler.load_as(RAX, Rm::Mem(Mem::at(R9, 0)), elements.size, signed);
+        self.assembler.store(at(to), RAX);
+    }
+
+    /// Jumps to a label where not all lanes' elements lie inside and one after another; in RAX, the address of the first one.
+    fn contiguous(&mut self, elements: &Elements, otherwise: Label, outside: Option<Label>) {
+        let mut follow = elements.axes.iter().filter(|axis| !matches!(axis.index, Index::One(_)));
+        let (Some(Axis { index: Index::Follow { first, step: step @ 1.., half }, last, stride }), None) =
+            (follow.next(), follow.next())
+        else {
+            return self.assembler.jump(None, otherwise);
+        };
+        self.base(elements, outside);
+        let assembler = &mut self.assembler;
+        assembler.load(RAX, at(*first));
+        assembler.by(General::Compare, RAX, rm(*last));
+        assembler.jump(Some(Condition::Above), otherwise);
+        assembler.multiply_by(RDX, rm(LAST), *step);
+        assembler.by(General::Add, RDX, Rm::Reg(RAX.0));
+        assembler.by(General::Compare, RDX, rm(*last));
+        assembler.jump(Some(Condition::Above), otherwise);
+        if *half {
+            assembler.compare_number(RDX, i32::MAX);
+            assembler.jump(Some(Condition::Above), otherwise);
+        }
+        assembler.multiply_by(RDX, rm(*stride), *step);
+        assembler.compare_number(RDX, i32::from(elements.size));
+        assembler.jump(Some(Condition::NotEqual), otherwise);
+        assembler.multiply(RAX, rm(*stride));
+        assembler.by(General::Add, RAX, Rm::Reg(R9.0));
+    }
+
+    /// Has the address of all lanes' elements in a cell: where they are, or, where they do not lie one after another or indices
+    /// lead out, of copies in `copies`. Nothing may be written to the array before the elements are read.
+    pub fn find(&mut self, elements: &Elements, copies: Cell, address: Cell) {
+        let (slowly, done) = (self.assembler.label(), self.assembler.label());
+        self.contiguous(elements, slowly, None);
+        self.assembler.store(at(address), RAX);
+        self.assembler.jump(None, done);
+        self.assembler.bind(slowly);
+        self.base(elements, None);
+        self.assembler.mov_number(RCX, 0);
+        let again = self.assembler.label();
+        self.assembler.bind(again);
+        self.lane_at(elements, None);
+        self.assembler.load_as(RAX, Rm::Mem(Mem::at(RDX, 0)), elements.size, false);
+        self.assembler.store_as(lane(copies, elements.size), RAX, elements.size);
+        self.next_lane(again);
+        self.assembler.address(RAX, at(copies));
+        self.assembler.store(at(address), RAX);
+        self.assembler.bind(done);
+    }
+
+    fn next_lane(&mut self, again: Label) {
+        self.assembler.add(RCX, 1);
+        self.assembler.by(General::Compare, RCX, rm(COUNT));
+        self.assembler.jump(Some(Condition::Below), again);
+    }
+
+    /// Has the address in a cell where all lanes' elements are to be written: where they belong, if all of them are written (and
+    /// `all`, if given, is not 0), lie inside and one after another; else in `copies`, from where [`scatter`](Self::scatter) takes them.
+    pub fn aim(&mut self, elements: &Elements, all: Option<Cell>, copies: Cell, address: Cell) {
+        let (slowly, done) = (self.assembler.label(), self.assembler.label());
+        self.assembler.load(RAX, at(PARTIAL));
+        self.assembler.test(RAX);
+        self.assembler.jump(Some(Condition::NotEqual), slowly);
+        if let Some(all) = all {
+            self.assembler.load(RAX, at(all));
+            self.assembler.test(RAX);
+            self.assembler.jump(Some(Condition::Equal), slowly);
+        }
+        self.contiguous(elements, slowly, Some(slowly));
+        self.assembler.store(at(address), RAX);
+        self.assembler.jump(None, done);
+        self.assembler.bind(slowly);
+        self.assembler.address(RAX, at(copies));
+        self.assembler.store(at(address), RAX);
+        self.assembler.bind(done);
+    }
+
+    /// Writes what [`aim`](Self::aim) had written to `copies`, in the order of lanes: of those that a mask of bytes has, where an index
+    /// leads out nothing.
+    pub fn scatter(&mut self, elements: &Elements, mask: Option<Cell>, copies: Cell, address: Cell) {
+        let (done, next, again) = (self.assembler.label(), self.assembler.label(), self.assembler.label());
+        self.assembler.address(RAX, at(copies));
+        self.assembler.by(General::Compare, RAX, rm(address));
+        self.assembler.jump(Some(Condition::NotEqual), done);
+        self.base(elements, Some(done));
+        self.assembler.mov_number(RCX, 0);
+        self.assembler.bind(again);
+        if let Some(mask) = mask {
+            self.assembler.load_as(RAX, Rm::Mem(lane(mask, 1)), 1, false);
+            self.assembler.test(RAX);
+            self.assembler.jump(Some(Condition::Equal), next);
+        }
+        self.lane_at(elements, Some(next));
+        self.assembler.load_as(RAX, Rm::Mem(lane(copies, elements.size)), elements.size, false);
+        self.assembler.store_as(Mem::at(RDX, 0), RAX, elements.size);
+        self.assembler.bind(next);
+        self.next_lane(again);
+        self.assembler.bind(done);
+    }
+}
+
+/// A routine that can be run.
+pub struct Compiled {
+    pages: Executable,
+}
+
+impl Compiled {
+    /// Bytes of memory that its code takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.pages.bytes()
+    }
+
+    /// Runs it; what it answers.
+    ///
+    /// # Safety
+    /// The memory is writable, aligned to 64 bytes, of this caller alone, and has all cells that the routine was told of: elements of
+    /// lanes with room for [`WHOLE`] of them, which is 1 at least, as is [`COUNT`]. The starts of arrays, their last indices and strides are those of
+    /// live elements, which are writable where the routine writes and which nobody else accesses in conflict. [`CALLER`] may be called
+    /// with the numbers that it calls, and does not unwind.
+    pub unsafe fn run(&self, memory: *mut u8) -> i32 {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // SAFETY: the pages hold a function of this type, which `Routine` wrote whole; it keeps all registers that this
+            // convention asks it to. The processor has its instructions, which `finish` checked.
+            let function: unsafe extern "sysv64" fn(*mut u8) -> i32 =
+                unsafe { std::mem::transmute(self.pages.ptr()) };
+            // SAFETY: the caller's contract.
+            unsafe { function(memory) }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = memory;
+            0
+        }
+    }
+}

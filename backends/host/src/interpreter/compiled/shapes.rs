@@ -1,0 +1,311 @@
+//! How the values of a kernel differ between the items of a row, and where items part: what of a kernel is computed once, and what
+//! under masks.
+
+use stridewise_core::kernel::{
+    Coordinate, Expression, Form, Level, Memory, Parameter, Part, Statement, StatementKind, Value, Variable,
+};
+use stridewise_core::{Dtype, DtypeKind, Op, Scalar};
+
+/// How a value differs between the items of a row, which have consecutive ids along the last axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shape {
+    /// Not at all.
+    One,
+    /// An integer that is so much more from item to item, modulo what its dtype wraps at.
+    Follow(i32),
+    /// In any way.
+    Lanes,
+}
+
+impl Shape {
+    fn join(self, other: Option<Self>) -> Self {
+        match other {
+            Some(other) if other != self => Self::Lanes,
+            _ => self,
+        }
+    }
+}
+
+/// Steps from item to item are below this.
+const MOST_STEP: i32 = 1 << 16;
+
+/// What is known of a statement.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Jumps {
+    /// It is a loop, a call or the kernel itself, and jumps inside go on at its end or with its next round.
+    pub(super) taken: bool,
+    /// Jumps inside lead out of it.
+    pub(super) leave: bool,
+}
+
+/// What is known of a kernel.
+pub(super) struct Shapes {
+    pub(super) values: Vec<Shape>,
+    pub(super) variables: Vec<Shape>,
+    pub(super) constants: Vec<Option<Scalar>>,
+    /// By the number of a statement, in the order of the text.
+    pub(super) jumps: Vec<Jumps>,
+    /// Whether items may leave the kernel early.
+    pub(super) returns: bool,
+}
+
+/// Why a kernel is interpreted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unsupported {
+    /// Numbers that have no registers.
+    Dtype(Dtype),
+    /// Memory other than the launch's arrays.
+    Memory,
+    /// Items meet, or access something together.
+    Together,
+    /// It says what must hold.
+    Assertion,
+    /// A loop that counts between bounds that items may differ in.
+    Bounds,
+    /// An index that no `int64` holds.
+    Index,
+    /// It is too large, or the system gives no code.
+    Refused,
+}
+
+/// Whether a jump at the end of a call or of the kernel leads to where it is anyway.
+/// (`whole`: its block is all of that).
+pub(super) fn is_at_end(statement: &Statement, rest: &[Statement], whole: bool) -> bool {
+    statement.kind == StatementKind::Return && rest.is_empty() && whole
+}
+
+/// What is known of a kernel's form, or why it is interpreted.
+pub(super) fn shapes(form: &Form) -> Result<Shapes, Unsupported> {
+    for &dtype in form
+        .values
+        .iter()
+        .chain(form.objects.iter().map(|object| &object.dtype))
+        .chain(form.variables.iter().map(|variable| &variable.dtype))
+    {
+        if dtype.kind() == DtypeKind::Complex {
+            return Err(Unsupported::Dtype(dtype));
+        }
+    }
+    if form.objects.iter().any(|object| !matches!(object.memory, Memory::Global { .. })) {
+        return Err(Unsupported::Memory);
+    }
+    let (jumps, returns) = jumps(form);
+    let mut shapes = Shapes {
+        values: vec![Shape::One; form.values.len()],
+        variables: Vec::new(),
+        constants: vec![None; form.values.len()],
+        jumps,
+        returns,
+    };
+    let mut pass =
+        Pass { form, shapes: &mut shapes, variables: vec![None; form.variables.len()], changed: true };
+    while std::mem::take(&mut pass.changed) {
+        pass.walk()?;
+    }
+    let variables = pass.variables.iter().map(|shape| shape.unwrap_or(Shape::One)).collect();
+    shapes.variables = variables;
+    Ok(shapes)
+}
+
+/// Where jumps lead.
+fn jumps(form: &Form) -> (Vec<Jumps>, bool) {
+    let (mut all, mut returns) = (Vec::new(), false);
+    let mut open: Vec<(usize, &Statement)> = Vec::new();
+    for part in form.walk() {
+        match part {
+            Part::Statement { statement, rest } => {
+                let number = all.len();
+                all.push(Jumps::default());
+                let is_target = |around: &Statement| match statement.kind {
+                    StatementKind::Return => matches!(around.kind, StatementKind::Call { .. }),
+                    _ => matches!(around.kind, StatementKind::While { .. } | StatementKind::For { .. }),
+                };
+                let jumps = matches!(
+                    statement.kind,
+                    StatementKind::Return | StatementKind::Break | StatementKind::Continue
+                );
+                let is_call = |around: &Statement| matches!(around.kind, StatementKind::Call { .. });
+                let whole = open.last().is_none_or(|&(_, around)| is_call(around));
+                if jumps && !is_at_end(statement, rest, whole) {
+                    let mut inside = open.iter().rev();
+                    let target = inside.find_map(|&(around, statement)| {
+                        let found = is_target(statement);
+                        if !found {
+                            all[around].leave = true;
+                        }
+                        found.then_some(around)
+                    });
+                    match target {
+                        Some(target) => all[target].taken = true,
+                        None => returns = true,
+                    }
+                }
+                if statement.kind.block_count() > 0 {
+                    open.push((number, statement));
+                }
+            }
+            Part::Leave(statement, number) if number + 1 == statement.kind.block_count() => {
+                open.pop();
+            }
+            Part::Enter(..) | Part::Leave(..) => {}
+        }
+    }
+    (all, returns)
+}
+
+/// One look at all statements with what the looks before found.
+struct Pass<'a> {
+    form: &'a Form,
+    shapes: &'a mut Shapes,
+    variables: Vec<Option<Shape>>,
+    changed: bool,
+}
+
+impl Pass<'_> {
+    fn walk(&mut self) -> Result<(), Unsupported> {
+        // Constructs that are open, and whether items part there that come together again.
+        let mut open: Vec<bool> = Vec::new();
+        let mut number = 0;
+        for part in self.form.walk() {
+            match part {
+                Part::Statement { statement, .. } => {
+                    let jumps = self.shapes.jumps[number];
+                    number += 1;
+                    let parts = self.statement(statement, jumps, open.contains(&true))?;
+                    if statement.kind.block_count() > 0 {
+                        open.push(parts);
+                    }
+                }
+                Part::Leave(statement, number) if number + 1 == statement.kind.block_count() => {
+                    open.pop();
+                }
+                Part::Enter(..) | Part::Leave(..) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn shape(&self, value: Value) -> Shape {
+        self.shapes.values[value.number()]
+    }
+
+    fn define(&mut self, value: Value, shape: Shape) {
+        let known = &mut self.shapes.values[value.number()];
+        self.changed |= *known != shape;
+        *known = shape;
+    }
+
+    fn indices(&self, indices: &[Value]) -> Result<(), Unsupported> {
+        let is_wide = |&index: &Value| self.form.dtype(index) == Dtype::U64;
+        if indices.iter().any(is_wide) { Err(Unsupported::Index) } else { Ok(()) }
+    }
+
+    /// Whether items part in a statement, and come together behind it.
+    fn statement(&mut self, statement: &Statement, jumps: Jumps, apart: bool) -> Result<bool, Unsupported> {
+        match &statement.kind {
+            StatementKind::Let { value, expression } => {
+                let shape = self.expression(*value, expression)?;
+                self.define(*value, shape);
+            }
+            StatementKind::Set { variable, value } => {
+                let shape = if apart { Shape::Lanes } else { self.shape(*value) };
+                self.set(*variable, shape);
+            }
+            StatementKind::Store { indices, .. } => self.indices(indices)?,
+            StatementKind::Atomic(_) | StatementKind::Fence { .. } | StatementKind::Barrier(_) => {
+                return Err(Unsupported::Together);
+            }
+            StatementKind::Assert { .. } => return Err(Unsupported::Assertion),
+            StatementKind::If { condition, .. } => return Ok(self.shape(*condition) == Shape::Lanes),
+            StatementKind::While { condition, .. } => {
+                return Ok(jumps.taken || self.shape(*condition) == Shape::Lanes);
+            }
+            StatementKind::For { counter, start, end, step, .. } => {
+                if [start, end, step].iter().any(|&&bound| self.shape(bound) != Shape::One) {
+                    return Err(Unsupported::Bounds);
+                }
+                self.define(*counter, Shape::One);
+                return Ok(jumps.taken);
+            }
+            StatementKind::Call { .. } => return Ok(jumps.taken),
+            StatementKind::Break | StatementKind::Continue | StatementKind::Return => {}
+        }
+        Ok(false)
+    }
+
+    fn set(&mut self, variable: Variable, shape: Shape) {
+        let known = &mut self.variables[variable.number()];
+        let joined = Some(shape.join(*known));
+        self.changed |= *known != joined;
+        *known = joined;
+    }
+
+    fn expression(&mut self, value: Value, expression: &Expression) -> Result<Shape, Unsupported> {
+        Ok(match expression {
+            Expression::Constant(scalar) => {
+                self.shapes.constants[value.number()] = Some(*scalar);
+                Shape::One
+            }
+            Expression::Extent { .. } => Shape::One,
+            Expression::Apply { op, operands } => self.operation(value, *op, operands),
+            // What was never set so far is set further on, in a loop.
+            Expression::Get(variable) => self.variables[variable.number()].unwrap_or(Shape::One),
+            Expression::Index { level, coordinate } => match (level, coordinate) {
+                (Level::Group, _) | (_, Coordinate::Range(_)) => Shape::One,
+                (_, Coordinate::Id(axis)) if usize::from(*axis) + 1 < self.form.dims => Shape::One,
+                _ => Shape::Follow(1),
+            },
+            Expression::Load { indices, .. } => {
+                self.indices(indices)?;
+                let one = indices.iter().all(|&index| self.shape(index) == Shape::One);
+                if one { Shape::One } else { Shape::Lanes }
+            }
+            Expression::Collective { .. } => return Err(Unsupported::Together),
+        })
+    }
+
+    fn operation(&self, value: Value, op: Op, operands: &[Value]) -> Shape {
+        let out = self.form.dtype(value);
+        let shapes: Vec<Shape> = operands.iter().map(|&operand| self.shape(operand)).collect();
+        if shapes.iter().all(|&shape| shape == Shape::One) {
+            // Floats that are computed are lanes, which are alike.
+            return if out.kind() == DtypeKind::Float { Shape::Lanes } else { Shape::One };
+        }
+        if !matches!(out, Dtype::I32 | Dtype::I64) {
+            return Shape::Lanes;
+        }
+        let step = |shape: Shape| match shape {
+            Shape::One => Some(0_i64),
+            Shape::Follow(step) => Some(i64::from(step)),
+            Shape::Lanes => None,
+        };
+        let steps: Option<Vec<i64>> = shapes.iter().map(|&shape| step(shape)).collect();
+        let constant = |at: usize| {
+            let scalar = self.shapes.constants[operands[at].number()]?;
+            i64::try_from(super::super::frame::Bits::of(scalar).integer(scalar.dtype())).ok()
+        };
+        let step = match (op, steps.as_deref()) {
+            (Op::Add, Some(&[x, y])) => Some(x + y),
+            (Op::Subtract, Some(&[x, y])) => Some(x - y),
+            (Op::Negative, Some(&[x])) => Some(-x),
+            (Op::Multiply, Some(&[x, 0])) => constant(1).and_then(|factor| factor.checked_mul(x)),
+            (Op::Multiply, Some(&[0, y])) => constant(0).and_then(|factor| factor.checked_mul(y)),
+            // What wraps at fewer bits goes on doing so.
+            (Op::Cast, Some(&[x])) if out == Dtype::I32 && self.form.dtype(operands[0]) == Dtype::I64 => {
+                Some(x)
+            }
+            _ => None,
+        };
+        match step.and_then(|step| i32::try_from(step).ok()) {
+            Some(step) if step.abs() < MOST_STEP => Shape::Follow(step),
+            _ => Shape::Lanes,
+        }
+    }
+}
+
+/// The parameter that an object is.
+pub(super) fn parameter_of(form: &Form, object: usize) -> Option<usize> {
+    form.parameters
+        .iter()
+        .position(|parameter| matches!(parameter, Parameter::Object(own) if own.number() == object))
+}

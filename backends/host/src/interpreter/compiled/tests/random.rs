@@ -1,0 +1,340 @@
+//! Random kernels without races: any operation of any dtype but complex ones, branches, loops, jumps and calls.
+
+use stridewise_core::kernel::{Coordinate::*, KernelBuilder, Level::*, Object, Operand, Value, Variable};
+use stridewise_core::{DtypeKind, Op, Result};
+
+use super::*;
+
+const DTYPES: [Dtype; 8] =
+    [Dtype::I32, Dtype::I64, Dtype::F32, Dtype::F64, Dtype::U8, Dtype::I16, Dtype::U32, Dtype::F16];
+
+struct Generator {
+    k: KernelBuilder,
+    rng: Rng,
+    dtypes: Vec<Dtype>,
+    inputs: Vec<(Object, Dtype)>,
+    /// The last says whether there is an element for each item: else several items would read what one of them writes.
+    outputs: Vec<(Object, Dtype, bool)>,
+    /// The item's place.
+    place: Vec<Value>,
+    values: Vec<(Value, Dtype)>,
+    variables: Vec<(Variable, Dtype)>,
+    depth: usize,
+    loops: usize,
+    calls: usize,
+}
+
+impl Generator {
+    fn operand(&mut self, dtype: Dtype) -> Result<Operand> {
+        let of = |all: &[(Value, Dtype)]| -> Vec<Value> {
+            all.iter().filter(|(_, found)| *found == dtype).map(|(value, _)| *value).collect()
+        };
+        let values = of(&self.values);
+        let variables: Vec<Variable> = self
+            .variables
+            .iter()
+            .filter(|(_, found)| *found == dtype)
+            .map(|(variable, _)| *variable)
+            .collect();
+        Ok(match self.rng.below(6) {
+            0 if dtype != Dtype::Bool => value(dtype, &mut self.rng).into(),
+            1 | 2 if !variables.is_empty() => self.rng.pick(&variables).into(),
+            // A late one is more often something that was computed.
+            3 if !values.is_empty() => values[values.len() - 1].into(),
+            _ if !values.is_empty() => self.rng.pick(&values).into(),
+            _ if dtype == Dtype::Bool => {
+                let numbers = self.dtype();
+                let (x, y) = (self.operand(numbers)?, self.operand(numbers)?);
+                let op = self.rng.pick(&[Op::Less, Op::GreaterEqual, Op::Equal, Op::NotEqual]);
+                self.k.binary(op, x, y)?.into()
+            }
+            _ => value(dtype, &mut self.rng).into(),
+        })
+    }
+
+    fn dtype(&mut self) -> Dtype {
+        self.rng.pick(&self.dtypes)
+    }
+
+    fn add(&mut self, value: Value) -> Result<()> {
+        let dtype = self.k.dtype(value)?;
+        self.values.push((value, dtype));
+        Ok(())
+    }
+
+    fn block(&mut self, statements: usize) -> Result<()> {
+        let visible = self.values.len();
+        self.depth += 1;
+        for _ in 0..statements {
+            self.statement()?;
+        }
+        self.depth -= 1;
+        self.values.truncate(visible);
+        Ok(())
+    }
+
+    fn index(&mut self) -> Result<Value> {
+        let offset = self.rng.pick(&[0, 0, 1, -1, 7, -200, i64::MAX, i64::MIN]);
+        let place = self.rng.pick(&self.place);
+        Ok(match self.rng.below(6) {
+            0 | 1 => self.k.binary(Op::Add, place, Scalar::I64(offset))?,
+            2 => {
+                let factor = self.rng.pick(&[2, -1, 3, 0]);
+                self.k.binary(Op::Multiply, place, Scalar::I64(factor))?
+            }
+            3 => self.k.cast(place, Dtype::I32)?,
+            _ => {
+                let integers: Vec<Dtype> = self
+                    .dtypes
+                    .iter()
+                    .copied()
+                    .filter(|dtype| dtype.kind().is_integer() && *dtype != Dtype::U64)
+                    .collect();
+                if integers.is_empty() {
+                    return Ok(place);
+                }
+                let dtype = self.rng.pick(&integers);
+                let operand = self.operand(dtype)?;
+                self.k.get(operand)?
+            }
+        })
+    }
+
+    fn condition(&mut self) -> Result<Operand> {
+        if self.rng.below(3) == 0 {
+            return self.operand(Dtype::Bool);
+        }
+        let dtype = self.dtype();
+        let (x, y) = (self.operand(dtype)?, self.operand(dtype)?);
+        let op = self.rng.pick(&[Op::Less, Op::LessEqual, Op::Greater, Op::NotEqual]);
+        Ok(self.k.binary(op, x, y)?.into())
+    }
+
+    fn statement(&mut self) -> Result<()> {
+        let deep = self.depth > 3;
+        match self.rng.below(if deep { 13 } else { 20 }) {
+            0..5 => {
+                let op = self.rng.pick(Op::ALL);
+                let dtype = if self.rng.below(6) == 0 { Dtype::Bool } else { self.dtype() };
+                if matches!(op, Op::Cast | Op::Where | Op::Philox) || !op.allows(dtype) {
+                    return Ok(());
+                }
+                let operands: Result<Vec<Operand>> = (0..op.arity()).map(|_| self.operand(dtype)).collect();
+                let value = self.k.apply(op, &operands?)?;
+                self.add(value)?;
+            }
+            5 => {
+                let dtype = self.dtype();
+                let (condition, x, y) = (self.condition()?, self.operand(dtype)?, self.operand(dtype)?);
+                let value = self.k.apply(Op::Where, &[condition, x, y])?;
+                self.add(value)?;
+            }
+            6 => {
+                let (from, to) = (self.dtype(), self.dtype());
+                let operand = self.operand(from)?;
+                let value = self.k.cast(operand, to)?;
+                self.add(value)?;
+            }
+            7 | 8 => {
+                if !self.variables.is_empty() {
+                    let (variable, dtype) = self.rng.pick(&self.variables);
+                    let operand = self.operand(dtype)?;
+                    self.k.set(variable, operand)?;
+                }
+            }
+            9 | 10 => {
+                let (object, _) = self.rng.pick(&self.inputs);
+                let indices: Result<Vec<Value>> = (0..self.place.len())
+                    .map(|axis| if self.rng.below(2) == 0 { Ok(self.place[axis]) } else { self.index() })
+                    .collect();
+                let value = self.k.load(object, indices?)?;
+                self.add(value)?;
+            }
+            11 => {
+                let (object, dtype, whole) = self.rng.pick(&self.outputs);
+                let (place, operand) = (self.place.clone(), self.operand(dtype)?);
+                if whole && self.rng.below(3) == 0 {
+                    let value = self.k.load(object, place)?;
+                    self.add(value)?;
+                } else {
+                    self.k.store(object, place, operand)?;
+                }
+            }
+            12 => self.jump()?,
+            13..16 => {
+                let condition = self.condition()?;
+                self.k.if_(condition)?;
+                let statements = self.rng.below(4);
+                self.block(statements)?;
+                if self.rng.below(2) == 0 {
+                    self.k.else_()?;
+                    self.block(2)?;
+                }
+                self.k.end()?;
+            }
+            16 | 17 => {
+                let dtype = self.rng.pick(&[Dtype::I32, Dtype::I64]);
+                let (start, end, step) =
+                    self.rng.pick(&[(0, 3, 1), (-2, 4, 3), (1, 1, 1), (4, -3, -2), (0, 5, 0)]);
+                let number = |n: i64| Scalar::I64(n).cast(dtype);
+                let round = self.k.for_(number(start), number(end), number(step))?;
+                self.loops += 1;
+                self.add(round)?;
+                let statements = 1 + self.rng.below(3);
+                self.block(statements)?;
+                self.values.pop();
+                self.loops -= 1;
+                self.k.end()?;
+            }
+            18 => self.while_loop()?,
+            _ => self.call()?,
+        }
+        Ok(())
+    }
+
+    fn jump(&mut self) -> Result<()> {
+        let condition = self.condition()?;
+        self.k.if_(condition)?;
+        match (self.loops, self.calls, self.rng.below(4)) {
+            (1.., _, 0) => self.k.break_(),
+            (1.., _, 1) => self.k.continue_(),
+            (_, 1.., _) => {
+                let x = self.operand(Dtype::I32)?;
+                self.k.return_(Some(x))?;
+            }
+            (_, 0, 2) => self.k.return_(None)?,
+            _ => {}
+        }
+        self.k.end()
+    }
+
+    fn while_loop(&mut self) -> Result<()> {
+        let count = self.k.variable("count", Dtype::I32)?;
+        let most = self.operand(Dtype::I32)?;
+        let most = self.k.binary(Op::BitwiseAnd, most, Scalar::I32(3))?;
+        self.k.set(count, 0)?;
+        self.k.while_()?;
+        let more = self.k.binary(Op::Less, count, most)?;
+        self.k.do_(more)?;
+        let next = self.k.binary(Op::Add, count, 1)?;
+        self.k.set(count, next)?;
+        self.loops += 1;
+        self.block(2)?;
+        self.loops -= 1;
+        self.k.end()
+    }
+
+    fn call(&mut self) -> Result<()> {
+        let result = self.k.variable("result", Dtype::I32)?;
+        let name = format!("f{}", self.k.form().variables.len());
+        self.k.call(&name, Some(result))?;
+        let loops = std::mem::take(&mut self.loops);
+        self.calls += 1;
+        self.block(3)?;
+        let x = self.operand(Dtype::I32)?;
+        self.k.return_(Some(x))?;
+        self.calls -= 1;
+        self.loops = loops;
+        self.k.end()?;
+        let value = self.k.get(result)?;
+        self.add(value)
+    }
+}
+
+/// A kernel that follows from a seed, and what it may be launched with.
+fn kernel(seed: u64) -> Result<(Kernel, NdRange, Vec<Given>)> {
+    let mut rng = Rng(seed);
+    let dims = 1 + rng.below(2);
+    let mut k = KernelBuilder::new(&format!("random{seed}"), dims)?;
+    let mut dtypes = vec![Dtype::I32];
+    for _ in 0..1 + rng.below(2) {
+        dtypes.push(rng.pick(&DTYPES));
+    }
+    let extents: Vec<usize> = match dims {
+        1 => vec![rng.pick(&[1, 9, 128, 200, 300])],
+        _ => vec![1 + rng.below(5), rng.pick(&[1, 9, 64, 150])],
+    };
+    let (mut inputs, mut outputs, mut values, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (number, &dtype) in dtypes.iter().enumerate() {
+        inputs.push((k.global(&format!("in{number}"), dtype, dims, false)?, dtype));
+        // Smaller than the index space, larger, or another way around.
+        let other: Vec<usize> = extents.iter().map(|&e| (e + 3 - rng.below(4)).max(1)).collect();
+        let array = Array::random(dtype, &other, &mut rng);
+        given.push(Given::Array(match rng.below(5) {
+            0 => array.reversed(dims - 1),
+            1 => array.halved(),
+            2 => array.transposed(),
+            _ => array,
+        }));
+    }
+    for (number, &dtype) in dtypes.iter().enumerate() {
+        let output = k.global(&format!("out{number}"), dtype, dims, true)?;
+        let mut shape = extents.clone();
+        // Of the last items, what they write leads out.
+        if rng.below(4) == 0 {
+            shape[dims - 1] = shape[dims - 1].saturating_sub(rng.below(3)).max(1);
+        }
+        outputs.push((output, dtype, shape == extents));
+        let array = Array::random(dtype, &shape, &mut rng);
+        given.push(Given::Array(match rng.below(5) {
+            0 => array.reversed(0),
+            _ => array,
+        }));
+    }
+    for (number, &dtype) in dtypes.iter().enumerate() {
+        values.push((k.scalar(&format!("s{number}"), dtype)?, dtype));
+        given.push(Given::Scalar(value(dtype, &mut rng)));
+    }
+    let mut place = Vec::new();
+    for axis in 0..dims {
+        place.push(k.index(Global, Id(axis as u8))?);
+    }
+    let grouped = rng.below(2) == 0;
+    let mut range = NdRange::of(&extents);
+    if grouped {
+        let group: Vec<usize> = extents.iter().map(|&extent| 1 + rng.below(extent.min(40))).collect();
+        range = NdRange::in_groups(&extents, &group).partial();
+        for index in
+            [k.index(Local, LinearId)?, k.index(Group, Id(0))?, k.index(Local, Range(dims as u8 - 1))?]
+        {
+            values.push((index, Dtype::I64));
+        }
+    }
+    let small = k.cast(place[dims - 1], Dtype::I32)?;
+    values.push((small, Dtype::I32));
+    values.push((k.index(Global, LinearId)?, Dtype::I64));
+    let mut variables = Vec::new();
+    for (number, &dtype) in dtypes.iter().chain(&[Dtype::Bool, Dtype::I64]).enumerate() {
+        let variable = k.variable(&format!("v{number}"), dtype)?;
+        k.set(variable, Scalar::I32(number as i32).cast(dtype))?;
+        variables.push((variable, dtype));
+    }
+    let mut g =
+        Generator { k, rng, dtypes, inputs, outputs, place, values, variables, depth: 0, loops: 0, calls: 0 };
+    let statements = 4 + g.rng.below(10);
+    for _ in 0..statements {
+        g.statement()?;
+    }
+    for number in 0..g.outputs.len() {
+        let (object, dtype, _) = g.outputs[number];
+        let (place, operand) = (g.place.clone(), g.operand(dtype)?);
+        g.k.store(object, place, operand)?;
+    }
+    Ok((g.k.finish()?, range, given))
+}
+
+/// How many: more, where the environment says so.
+fn cases() -> u64 {
+    std::env::var("STRIDEWISE_NATIVE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
+}
+
+#[test]
+fn random_kernels_compiled_and_interpreted() {
+    assert!(DTYPES.iter().all(|dtype| dtype.kind() != DtypeKind::Complex));
+    for seed in 0..cases() {
+        match kernel(seed) {
+            Ok((kernel, range, given)) => same(&kernel, &range, &given, &format!("seed {seed}")),
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+}
