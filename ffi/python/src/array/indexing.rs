@@ -195,16 +195,16 @@ fn imported(object: &Bound<'_, PyAny>, queue: &Queue) -> Result<Option<UsmArray>
 
 /// What is assigned: an operand, or what an array can be made of on the queue of the array.
 pub(crate) fn assigned(array: &UsmArray, value: &Bound<'_, PyAny>) -> Result<Value> {
-    match value.extract::<Operand<'_>>() {
-        Ok(Operand::Array(Given::Ours(source))) => Ok(Value::Array(source.clone())),
+    match Operand::of(value) {
+        Ok(Some(Operand::Array(Given::Ours(source)))) => Ok(Value::Array(source.clone())),
         // On the queue of the array, by the protocols.
-        Ok(Operand::Array(Given::Numpys(_))) => match imported(value, array.queue())? {
+        Ok(Some(Operand::Array(_))) => match imported(value, array.queue())? {
             Some(source) => Ok(Value::Array(source)),
             None => Err(Fault::Python(PyTypeError::new_err("what is assigned is no array"))),
         },
-        Ok(Operand::Weak(number)) => Ok(Value::Scalar(number.assigned(array.dtype())?)),
-        Ok(Operand::Scalar(scalar)) => Ok(Value::Scalar(scalar.weak().assigned(array.dtype())?)),
-        Err(error) => {
+        Ok(Some(Operand::Weak(number))) => Ok(Value::Scalar(number.assigned(array.dtype())?)),
+        Ok(Some(Operand::Scalar(scalar))) => Ok(Value::Scalar(scalar.weak().assigned(array.dtype())?)),
+        other => {
             // Each number is converted as one alone is, and refused where that is.
             let listed = || sequence::array_of(value, Some(array.dtype()), array.queue(), array.usm_kind());
             if value.cast::<PyList>().is_ok() || value.cast::<PyTuple>().is_ok() {
@@ -216,7 +216,11 @@ pub(crate) fn assigned(array: &UsmArray, value: &Bound<'_, PyAny>) -> Result<Val
             if sequence::is_sequence(value) {
                 return Ok(Value::Array(listed()?));
             }
-            Err(Fault::Python(error))
+            other?;
+            Err(Fault::Python(PyTypeError::new_err(format!(
+                "what is assigned is of type {}; expected a usm_ndarray, a NumPy array, a number or a list of them; help: convert it with asarray",
+                value.get_type().name()?
+            ))))
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyTuple};
 use pyo3::{Borrowed, FromPyObject};
 use stridewise::{ArrayOrScalar, Complex, Queue, Scalar, UsmArray, Weak};
 
@@ -11,6 +11,7 @@ use super::{Now, PyArray};
 use crate::arguments;
 use crate::dtype;
 use crate::errors::{ExecutionPlacementError, Fault, Result};
+use crate::namespace::sequence;
 use crate::protocol;
 use crate::protocol::numpy::Numpy;
 
@@ -21,6 +22,8 @@ pub(crate) enum Given<'py> {
     /// One of NumPy's, on its memory where an array can be: on the queue of the processor, until [`gather`] puts it beside
     /// ours.
     Numpys(UsmArray),
+    /// One of the elements of a list, a tuple or a number, as `asarray` makes it, until [`gather`] puts it beside others.
+    Made(UsmArray),
 }
 
 impl Given<'_> {
@@ -37,7 +40,7 @@ impl Deref for Given<'_> {
     fn deref(&self) -> &UsmArray {
         match self {
             Self::Ours(array) => array,
-            Self::Numpys(array) => array,
+            Self::Numpys(array) | Self::Made(array) => array,
         }
     }
 }
@@ -50,16 +53,53 @@ fn of_type(object: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     }
 }
 
+impl<'py> Given<'py> {
+    /// The array that an object is, ours or NumPy's; `None` for one that is none, whatever could be made of it.
+    pub(crate) fn array_of(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        if let Ok(array) = object.cast::<PyArray>() {
+            return Ok(Some(Self::Ours(Now::of(array.borrow()))));
+        }
+        Ok(protocol::numpy::in_place(object)?.map(Self::Numpys))
+    }
+
+    /// The array of a list, a tuple or a number: the one place that says of what arrays are made where functions take them.
+    /// `None` for other objects.
+    fn made(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        let is_listed = object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok();
+        if !is_listed && Operand::value(object)?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Self::Made(sequence::array_placed(object, |_| Ok(None), None, None)?)))
+    }
+
+    /// Puts an array that is none of ours on a queue.
+    ///
+    /// # Errors
+    /// `ExecutionPlacementError` for one of NumPy's where the queue does not work on memory of the processor.
+    pub(crate) fn put_on(&mut self, queue: &Queue) -> Result<()> {
+        match self {
+            Self::Ours(_) => {}
+            Self::Numpys(array) => *array = beside(array, queue)?,
+            // In no memory that anybody knows: it is copied to where it is needed.
+            Self::Made(array) if array.queue().context() == queue.context() => {
+                *array = array.to_queue(queue)?
+            }
+            Self::Made(array) => *array = array.to_device(queue.device())?.to_queue(queue)?,
+        }
+        Ok(())
+    }
+}
+
 impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(array) = object.cast::<PyArray>() {
-            return Ok(Self::Ours(Now::of(array.borrow())));
+        if let Some(array) = Self::array_of(&object)? {
+            return Ok(array);
         }
-        match protocol::numpy::in_place(&object)? {
-            Some(array) => Ok(Self::Numpys(array)),
-            None => Err(of_type(&object, "a usm_ndarray or a NumPy array; help: convert it with asarray")),
+        match Self::made(&object)? {
+            Some(array) => Ok(array),
+            None => Err(of_type(&object, "a usm_ndarray, a NumPy array, a list or a number; help: convert it with asarray")),
         }
     }
 }
@@ -86,12 +126,12 @@ impl<'py> FromPyObject<'_, 'py> for Target<'py> {
 pub(crate) trait Part {
     /// The array that it is.
     fn given(&self) -> Option<&Given<'_>>;
-    /// The array that it is, where that is one of NumPy's.
-    fn numpys(&mut self) -> Option<&mut UsmArray>;
-    /// Whether it is an array of NumPy's.
+    /// Puts the array that it is, where that is none of ours, on a queue; see [`Given::put_on`].
+    fn put_on(&mut self, queue: &Queue) -> Result<()>;
+    /// Whether it is an array, and none of ours.
     #[inline]
-    fn is_numpys(&self) -> bool {
-        matches!(self.given(), Some(Given::Numpys(_)))
+    fn is_foreign(&self) -> bool {
+        matches!(self.given(), Some(Given::Numpys(_) | Given::Made(_)))
     }
 }
 impl Part for Given<'_> {
@@ -99,11 +139,8 @@ impl Part for Given<'_> {
     fn given(&self) -> Option<&Given<'_>> {
         Some(self)
     }
-    fn numpys(&mut self) -> Option<&mut UsmArray> {
-        match self {
-            Self::Ours(_) => None,
-            Self::Numpys(array) => Some(array),
-        }
+    fn put_on(&mut self, queue: &Queue) -> Result<()> {
+        Given::put_on(self, queue)
     }
 }
 impl Part for Operand<'_> {
@@ -114,11 +151,10 @@ impl Part for Operand<'_> {
             _ => None,
         }
     }
-    #[inline]
-    fn numpys(&mut self) -> Option<&mut UsmArray> {
+    fn put_on(&mut self, queue: &Queue) -> Result<()> {
         match self {
-            Self::Array(array) => array.numpys(),
-            _ => None,
+            Self::Array(array) => array.put_on(queue),
+            _ => Ok(()),
         }
     }
 }
@@ -127,32 +163,33 @@ impl<P: Part> Part for Option<P> {
     fn given(&self) -> Option<&Given<'_>> {
         self.as_ref().and_then(Part::given)
     }
-    fn numpys(&mut self) -> Option<&mut UsmArray> {
-        self.as_mut().and_then(Part::numpys)
+    fn put_on(&mut self, queue: &Queue) -> Result<()> {
+        self.as_mut().map_or(Ok(()), |part| part.put_on(queue))
     }
 }
 
-/// Puts NumPy's arrays among several on the queue of the first of ours.
+/// Puts what is none of ours among several arrays on the queue of the first of ours; without one, what is made on the queue
+/// of the first of NumPy's.
 ///
 /// # Errors
 /// `ExecutionPlacementError` where that does not work on memory of the processor.
 pub(crate) fn gather(parts: &mut [&mut dyn Part]) -> Result<()> {
-    let ours = parts.iter().find_map(|part| match part.given() {
-        Some(Given::Ours(array)) => Some(array.queue().clone()),
-        _ => None,
-    });
-    let Some(queue) = ours else { return Ok(()) };
-    for array in parts.iter_mut().filter_map(|part| part.numpys()) {
-        *array = beside(array, &queue)?;
-    }
-    Ok(())
+    let queue = |ours: bool| {
+        parts.iter().find_map(|part| match part.given() {
+            Some(Given::Ours(array)) if ours => Some(array.queue().clone()),
+            Some(Given::Numpys(array)) if !ours => Some(array.queue().clone()),
+            _ => None,
+        })
+    };
+    let Some(queue) = queue(true).or_else(|| queue(false)) else { return Ok(()) };
+    parts.iter_mut().try_for_each(|part| part.put_on(&queue))
 }
 
 /// An array of NumPy's on a queue.
 ///
 /// # Errors
 /// As for [`gather`].
-pub(crate) fn beside(array: &UsmArray, queue: &Queue) -> Result<UsmArray> {
+fn beside(array: &UsmArray, queue: &Queue) -> Result<UsmArray> {
     if !protocol::works_in_place(queue) {
         return Err(Fault::Python(ExecutionPlacementError::new_err(format!(
             "execution placement: an array of NumPy's, which is in memory of the processor, is beside one on {queue}; \
@@ -162,11 +199,11 @@ pub(crate) fn beside(array: &UsmArray, queue: &Queue) -> Result<UsmArray> {
     Ok(array.to_queue(queue)?)
 }
 
-/// [`gather`], of arguments by their names, which is nothing to do where none is NumPy's.
+/// [`gather`], of arguments by their names, which is nothing to do where all are ours.
 macro_rules! together {
     ($($argument:ident),+) => {{
         use $crate::array::operand::Part;
-        if $($argument.is_numpys())||+ {
+        if $($argument.is_foreign())||+ {
             $crate::array::operand::gather(&mut [$(&mut $argument),+])?;
         }
     }};
@@ -197,6 +234,19 @@ impl<'py> Operand<'py> {
         Ok(derived(object)?.map(Self::Weak))
     }
 
+    /// The operand that an object is, an array or a number; `None` for another one, whatever could be made of it.
+    pub(crate) fn of(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        match Self::value(object)? {
+            Some(value) => Ok(Some(value)),
+            None => Ok(Given::array_of(object)?.map(Self::Array)),
+        }
+    }
+
+    /// The array of a number, where operands are numbers alone.
+    pub(crate) fn into_array(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        Ok(Self::Array(Given::Made(sequence::array_placed(object, |_| Ok(None), None, None)?)))
+    }
+
     /// The operand as the engine takes it.
     pub(crate) fn get(&self) -> ArrayOrScalar<'_> {
         match self {
@@ -217,11 +267,14 @@ impl<'py> FromPyObject<'_, 'py> for Operand<'py> {
         if let Some(value) = Self::value(&object)? {
             return Ok(value);
         }
-        match protocol::numpy::in_place(&object)? {
-            Some(array) => Ok(Self::Array(Given::Numpys(array))),
+        match protocol::numpy::in_place(&object)?
+            .map(Given::Numpys)
+            .map_or_else(|| Given::made(&object), |array| Ok(Some(array)))?
+        {
+            Some(array) => Ok(Self::Array(array)),
             None => Err(of_type(
                 &object,
-                "a usm_ndarray, a NumPy array or a number; help: convert it with asarray",
+                "a usm_ndarray, a NumPy array, a list or a number; help: convert it with asarray",
             )),
         }
     }

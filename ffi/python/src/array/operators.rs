@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use stridewise::{Op, UsmArray, Weak, elementwise};
 
-use super::operand::{Given, Operand, Part, beside, together};
+use super::operand::{Given, Operand, Part, together};
 use super::{Now, PyArray};
 use crate::errors::Result;
 
@@ -33,9 +33,7 @@ impl PyArray {
     /// `self = self ∘ other`, in place.
     fn update(&self, py: Python<'_>, op: Op, mut other: Operand<'_>) -> Result<()> {
         let array: &UsmArray = &self.array();
-        if let Some(theirs) = other.numpys() {
-            *theirs = beside(theirs, array.queue())?;
-        }
+        other.put_on(array.queue())?;
         let operands = [array.into(), other.get()];
         py.detach(|| array.write_elementwise(op, &operands, &[]))?;
         Ok(())

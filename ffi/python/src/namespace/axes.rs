@@ -33,7 +33,7 @@ pub(crate) fn arrays_of(name: &'static str, arrays: &Bound<'_, PyAny>) -> Result
         return Err(arguments::named(arrays.py(), name, error).into());
     }
     let mut given = objects::values(arrays, |item| Ok(given_among(name, &item)?))?;
-    if given.iter().any(Part::is_numpys) {
+    if given.iter().any(Part::is_foreign) {
         gather(&mut heap::collect(name, given.iter_mut().map(|array| array as &mut dyn Part))?)?;
     }
     Ok(heap::collect(name, given.iter().map(|array| array.array().clone()))?)

@@ -17,7 +17,7 @@ use stridewise::{Op, elementwise};
 
 use super::placement::{Lie, order_of};
 use crate::arguments;
-use crate::array::operand::{Given, Operand, together};
+use crate::array::operand::{Given, Operand, Part, together};
 use crate::array::{Now, PyArray};
 use crate::errors::{Fault, Result};
 
@@ -192,6 +192,10 @@ fn evaluate<'py>(
     let mut x1 = operand(0, if binary { "x1" } else { "x" })?;
     let mut x2 = if binary { Some(operand(1, "x2")?) } else { None };
     let mut target = out.as_ref().map(|out| Given::Ours(Now::of(out.borrow())));
+    if x1.given().is_none() && x2.given().is_none() && target.is_none() {
+        // Numbers alone are an array of none of the two.
+        x1 = Operand::into_array(&arguments[0])?;
+    }
     together!(x1, x2, target);
     let operands = [x1.get(), x2.as_ref().map_or_else(|| x1.get(), Operand::get)];
     let operands = &operands[..op.arity()];

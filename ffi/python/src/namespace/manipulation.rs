@@ -199,7 +199,7 @@ fn repeat(
     repeats: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
 ) -> Result<PyArray> {
-    if let Ok(mut counts) = repeats.extract::<Given<'_>>() {
+    if let Ok(Some(mut counts)) = Given::array_of(repeats) {
         together!(x, counts);
         let (x, counts) = (x.array(), counts.array());
         return Ok(py.detach(|| x.repeat_each(counts, axis))?.into());

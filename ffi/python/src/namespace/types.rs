@@ -15,9 +15,9 @@ const VERSION: &str = "2025.12";
 
 /// The dtype of an array, or that an object names.
 fn dtype_of(object: &Bound<'_, PyAny>) -> Result<Dtype> {
-    match object.extract::<Given<'_>>() {
-        Ok(array) => Ok(array.dtype()),
-        Err(_) => dtype::extract(object, DtypeSupport::ALL),
+    match Given::array_of(object) {
+        Ok(Some(array)) => Ok(array.dtype()),
+        _ => dtype::extract(object, DtypeSupport::ALL),
     }
 }
 
@@ -55,15 +55,15 @@ fn can_cast(
 fn result_type(py: Python<'_>, arrays_and_dtypes: &Bound<'_, PyTuple>) -> Result<Py<PyDtype>> {
     let (mut dtypes, mut weak, mut support) = (Vec::new(), Vec::new(), DtypeSupport::ALL);
     for argument in arrays_and_dtypes.iter() {
-        match argument.extract::<Operand<'_>>() {
-            Ok(Operand::Array(array)) => {
+        match Operand::of(&argument) {
+            Ok(Some(Operand::Array(array))) => {
                 let own = array.device().dtype_support();
                 support = DtypeSupport { f16: support.f16 && own.f16, f64: support.f64 && own.f64 };
                 dtypes.push(array.dtype());
             }
-            Ok(Operand::Weak(value)) => weak.push(value),
-            Ok(Operand::Scalar(value)) => dtypes.push(value.dtype()),
-            Err(_) => dtypes.push(dtype::extract(&argument, DtypeSupport::ALL)?),
+            Ok(Some(Operand::Weak(value))) => weak.push(value),
+            Ok(Some(Operand::Scalar(value))) => dtypes.push(value.dtype()),
+            _ => dtypes.push(dtype::extract(&argument, DtypeSupport::ALL)?),
         }
     }
     if dtypes.is_empty() && weak.is_empty() {
