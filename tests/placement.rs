@@ -2,11 +2,13 @@
 
 use std::ffi::OsStr;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use stridewise::backend::{
-    AffinityDomain, Aspect, DeviceType, EventStatus, Partition, QueueProperties, UsmSupport,
+    self, AffinityDomain, Aspect, DeviceType, Driver, EventStatus, INTERFACE, Partition, QueueProperties,
+    UsmSupport,
 };
 use stridewise::{
     Array, ArrayOrScalar, Context, Device, Dtype, Error, Event, Op, Queue, Result, Scalar, UsmArray, UsmKind,
@@ -449,4 +451,73 @@ fn variables_of_the_environment_are_text() {
         let text = default_device_under(variables);
         assert!(text.contains(variables[variables.len() - 1].0) && text.contains("help:"), "{text}");
     }
+}
+
+/// A driver without devices that says whether it was asked for any.
+struct Spy;
+static SPY_WAS_ASKED: AtomicBool = AtomicBool::new(false);
+
+impl Driver for Spy {
+    fn name(&self) -> &'static str {
+        // Before all others.
+        "a_spy"
+    }
+    fn interface(&self) -> u32 {
+        INTERFACE
+    }
+    fn devices(&self) -> Vec<Arc<dyn backend::Device>> {
+        SPY_WAS_ASKED.store(true, Ordering::Relaxed);
+        Vec::new()
+    }
+    fn may_have(&self, device_type: DeviceType) -> bool {
+        device_type == DeviceType::Accelerator
+    }
+}
+
+fn spy() -> Arc<dyn Driver> {
+    Arc::new(Spy)
+}
+stridewise_core::register_driver!(spy);
+
+#[test]
+#[ignore = "run by the test of what is loaded, in a process of its own"]
+fn prints_what_is_loaded() {
+    let say = |step: &str| {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default().to_ascii_lowercase();
+        let loaded = ["libopencl", "libpocl"].iter().any(|library| maps.contains(library));
+        println!("<{step}: spy {} loader {loaded}>", SPY_WAS_ASKED.load(Ordering::Relaxed));
+    };
+    let compute = |device: &Device| {
+        let x = UsmArray::builder([3]).dtype(Dtype::F32).queue(&device.queue().unwrap()).build().unwrap();
+        assert_eq!(x.sqrt().unwrap().to_vec::<f32>().unwrap().len(), 3);
+    };
+    match std::env::var("STRIDEWISE_TEST_STEP").as_deref() {
+        Ok("default") => compute(&default_device().unwrap()),
+        Ok("all") => compute(&stridewise::devices()[0]),
+        Ok(filter) => compute(&Device::select(filter).unwrap()),
+        Err(_) => {}
+    }
+    say("end");
+}
+
+#[test]
+fn only_the_drivers_that_are_asked_for_are_loaded() {
+    let under = |step: &str, device: Option<&str>| {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "prints_what_is_loaded", "--ignored", "--nocapture"]);
+        child.env_remove("STRIDEWISE_DEVICE").env("STRIDEWISE_TEST_STEP", step);
+        child.envs(device.map(|device| ("STRIDEWISE_DEVICE", device)));
+        let output = child.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for host in ["host", "host:cpu:0", "host:scalar", "host:quantum,host"] {
+        let text = under(host, None);
+        assert!(text.contains("<end: spy false loader false>"), "{host}: {text}");
+        let text = under("default", Some(host));
+        assert!(text.contains("<end: spy false loader false>"), "{host} by the environment: {text}");
+    }
+    // Where no driver may have a GPU, none is loaded for it; a driver that cannot have the default one is never.
+    assert!(under("default", None).contains("spy false"));
+    assert!(under("all", None).contains("spy true"), "the spy sees");
 }

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::ThreadPool;
 use stridewise_core::backend::{
-    Capabilities, Device, DeviceInfo, Driver, Finding, Partition, Queue, QueueProperties, RawAllocation,
-    SignalHandle, Support,
+    Capabilities, Device, DeviceInfo, DeviceType, Driver, Finding, Partition, Queue, QueueProperties,
+    RawAllocation, SignalHandle, Support,
 };
 use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::UsmKind;
@@ -78,6 +78,10 @@ impl Driver for HostDriver {
 
     fn interface(&self) -> u32 {
         1
+    }
+
+    fn may_have(&self, device_type: DeviceType) -> bool {
+        device_type == DeviceType::Cpu
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {

@@ -23,6 +23,8 @@ const FILES_VARIABLE: &str = "OCL_ICD_FILENAMES";
 const VENDORS: &str = "/etc/OpenCL/vendors";
 /// The function by which a loader takes a driver in (`cl_khr_icd`).
 const ENTRY: &str = "clGetExtensionFunctionAddress";
+/// The files of GPUs beside those of `/dev/dri`: of AMD, NVIDIA, Windows' subsystem, Arm and Qualcomm.
+const FILES_OF_GPUS: [&str; 5] = ["/dev/kfd", "/dev/nvidiactl", "/dev/dxg", "/dev/mali0", "/dev/kgsl-3d0"];
 /// "There is no platform", of `cl_khr_icd`.
 const NO_PLATFORM: i32 = -1001;
 
@@ -289,7 +291,16 @@ fn device_files() -> impl Iterator<Item = PathBuf> {
     let render = fs::read_dir("/dev/dri").into_iter().flatten().flatten().map(|entry| entry.path());
     let render = render
         .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("renderD")));
-    render.chain(["/dev/kfd", "/dev/nvidiactl"].map(PathBuf::from).into_iter().filter(|path| path.exists()))
+    render.chain(FILES_OF_GPUS.map(PathBuf::from).into_iter().filter(|path| path.exists()))
+}
+
+/// Whether the loader may find a GPU, without a look at it: where a file of one is there, or variables name what is to be loaded;
+/// and on systems whose files are not known here.
+pub(crate) fn may_have_gpu() -> bool {
+    let named = |variable: &str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
+    cfg!(not(target_os = "linux"))
+        || [LOADERS, VENDORS_VARIABLE, FILES_VARIABLE].into_iter().any(named)
+        || device_files().next().is_some()
 }
 
 fn files_of_devices() -> impl Iterator<Item = Finding> {

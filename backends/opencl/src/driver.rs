@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl3::device::{self, CL_DEVICE_TYPE_ALL, get_device_ids};
 use opencl3::platform::platform::get_platform_ids;
-use stridewise_core::backend::{Device, Driver, Finding};
+use stridewise_core::backend::{Device, DeviceType, Driver, Finding};
 
 use crate::device::{OpenClDevice, Platform};
 use crate::handle::home;
@@ -45,6 +45,11 @@ impl Driver for OpenClDriver {
 
     fn interface(&self) -> u32 {
         1
+    }
+
+    /// A GPU without any file by which a process reaches one is none; where the environment names loaders or drivers, they are asked.
+    fn may_have(&self, device_type: DeviceType) -> bool {
+        device_type != DeviceType::Gpu || diagnosis::may_have_gpu()
     }
 
     /// Without a loader or an installable client driver there is no device, and nothing is wrong. A device that cannot be

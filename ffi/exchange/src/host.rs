@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use stridewise_core::backend::HostAccess;
 use stridewise_core::{
     Dtype, Error, Layout, Order, Queue, Result, Strides, UsmArray, UsmKind, UsmMemory, UsmPtr,
-    default_device, devices,
+    default_device, each_device,
 };
 
 /// Gives memory back to its lender.
@@ -22,7 +22,7 @@ pub fn host_queue() -> Result<Queue> {
     if default.capabilities().process_memory {
         return Queue::default_queue();
     }
-    let host = devices().into_iter().find(|device| device.capabilities().process_memory);
+    let host = each_device().find(|device| device.capabilities().process_memory);
     match host {
         Some(device) => device.queue(),
         None => Err(Error::device_selection(

@@ -256,3 +256,35 @@ def test_a_number_of_threads_that_is_none_is_told(wrong):
     assert len(told) == 4
     for line in told:
         assert "STRIDEWISE_NUM_THREADS" in line and f'"{wrong}"' in line and "4096" in line and "help:" in line
+
+
+LOADED = """if True:
+    import sys
+    import stridewise as sw
+
+    def loaded():
+        with open("/proc/self/maps") as maps:
+            text = maps.read().lower()
+        return any(name in text for name in ("libopencl", "libpocl"))
+
+    {statement}
+    print(loaded())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is loaded is read in /proc")
+@pytest.mark.parametrize("statement", [
+    'sw.zeros(3, device="host").tolist()', 'sw.asarray([1.0], sycl_queue=sw.Queue("host")).tolist()',
+    'sw.Device("host:scalar")', "sw.select_host_device()",
+])  # fmt: skip
+def test_a_host_device_loads_no_other_driver(statement):
+    assert under(LOADED.format(statement=statement)) == "False\n"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is loaded is read in /proc")
+def test_a_host_device_of_the_environment_loads_no_other_driver():
+    statement = "import numpy as np; (sw.asarray(np.ones(3)) + 1).tolist(); sw.from_dlpack(np.ones(3))"
+    assert under(LOADED.format(statement=statement), STRIDEWISE_DEVICE="host:cpu:0") == "False\n"
+    # What is looked for is there when a device of OpenCL is used.
+    if sw.get_devices(backend="opencl"):
+        assert under(LOADED.format(statement="sw.get_devices()"), STRIDEWISE_DEVICE="host") == "True\n"

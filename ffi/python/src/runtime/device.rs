@@ -546,7 +546,7 @@ pub(crate) fn select_device_with_aspects(
     };
     let found = py.detach(|| {
         let default = stridewise::default_device().ok();
-        default.into_iter().chain(stridewise::devices()).find(fits)
+        default.into_iter().chain(stridewise::each_device()).find(fits)
     });
     found.map(PyDevice::from).ok_or_else(|| {
         Fault::Python(crate::errors::DeviceSelectionError::new_err(format!(

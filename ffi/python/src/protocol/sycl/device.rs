@@ -13,7 +13,9 @@ use stridewise::backend::{
     Submitted, Support, Wait,
 };
 use stridewise::kernel::{Kernel, LaunchOptions};
-use stridewise::{Device, Dtype, Error, LaunchPlan, Op, Queue, Result, UsmKind, UsmPtr, WeakDevice, devices};
+use stridewise::{
+    Device, Dtype, Error, LaunchPlan, Op, Queue, Result, UsmKind, UsmPtr, WeakDevice, each_device,
+};
 
 use super::library::{self, SyclQueue};
 
@@ -91,7 +93,7 @@ pub(super) fn queue_of(device: &Device) -> Option<Arc<SyclQueue>> {
 
 impl SyclDevice {
     fn new(queue: SyclQueue) -> Result<Self> {
-        let host = devices().into_iter().find(|device| device.capabilities().process_memory);
+        let host = each_device().find(|device| device.capabilities().process_memory);
         let Some(host) = host else {
             return Err(Error::device_selection(
                 "syclobj",
