@@ -98,6 +98,10 @@ fn coming_from_numpy_sums() -> Result<()> {
     let sums = Array::<f32>::zeros([2])?;
     sums.add_at(ix![&i], &v)?;
     assert_eq!(sums.to_vec()?, [4.0, 3.0]);
+    let greatest = Array::<f32>::zeros([2])?;
+    greatest.maximum_at(ix![&i], &v)?;
+    assert_eq!(greatest.to_vec()?, [4.0, 2.0]);
+    assert_eq!(i.group_by()?.mean(v.as_untyped())?.to_vec::<f32>()?, [4.0, 1.5]);
     assert_eq!(Array::einsum("ij,kj->ik", &[&a, &b])?.to_vec()?, a.matmul(&b.t()).to_vec()?);
     assert_eq!(a.pad(&[(1, 1), (1, 1)], Padding::Edge)?.shape(), [4, 5]);
     let (x, y) = (array![1.0, 2.0, 3.0], array![0.0, 1.0]);

@@ -32,10 +32,10 @@ mod scalar;
 pub use ::ndarray;
 pub use array::{
     Array, ArrayOrScalar, ArrayOrValue, Axes, Bins, BitsElement, Buffer, Contracted, Creator, Extents,
-    FieldElement, Flags, FloatElement, Generator, Index, IndexMode, Indexing, IntElement, Item, ItemOrValue,
-    NumElement, OrderedElement, Overlap, Padding, Parts, QuantileMethod, RealElement, Reducible, Reduction,
-    Scan, Side, Spacing, Unique, UniqueValues, UsmArray, UsmArrayBuilder, broadcast_arrays, concat, einsum,
-    elementwise, lexsort, meshgrid, stack, where_,
+    FieldElement, Flags, FloatElement, Generator, Groups, Index, IndexMode, Indexing, IntElement, Item,
+    ItemOrValue, NumElement, OrderedElement, Overlap, Padding, Parts, QuantileMethod, RealElement, Reducible,
+    Reduction, Scan, Side, Spacing, Unique, UniqueValues, UsmArray, UsmArrayBuilder, broadcast_arrays,
+    concat, einsum, elementwise, lexsort, meshgrid, stack, where_,
 };
 pub use doctor::{Diagnosis, doctor};
 pub use dtype::{Dtype, DtypeKind, Element};

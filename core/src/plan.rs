@@ -128,10 +128,12 @@ pub enum Family {
         /// The axis of the output that the places are written along: no longer than the last dimension.
         axis: IndexedAxis,
     },
-    /// The elements of input 0, of one dimension and the output's dtype, are added, one after the other, to those of the output at
-    /// the places along an axis that input 1, `int64`, names; one out of range is left out. The output has stride 0 along the
-    /// dimension. The program hands input 0 on.
+    /// The elements of the output at the places along an axis that input 1, `int64`, names are joined by an operation with those of
+    /// input 0, of one dimension and the output's dtype, one after the other; a place out of range is left out. The output has stride
+    /// 0 along the dimension. The program hands input 0 on.
     Accumulate {
+        /// [`Op::Add`], [`Op::Multiply`], [`Op::Minimum`] or [`Op::Maximum`].
+        op: Op,
         /// The axis of the output.
         axis: IndexedAxis,
     },

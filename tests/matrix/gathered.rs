@@ -20,9 +20,15 @@ pub(crate) fn cases() -> Vec<Case> {
     ];
     for &dtype in Dtype::ALL {
         let name = |case: &str| format!("gathered::{case}/{}", short(dtype));
+        cases.push(Case::new(name("group_by"), move |device| groups(device, dtype)));
+        if !matches!(dtype.kind(), DtypeKind::Bool | DtypeKind::Complex) {
+            cases.push(Case::new(name("minimum_at"), move |device| joined_at(device, dtype, Op::Minimum)));
+            cases.push(Case::new(name("maximum_at"), move |device| joined_at(device, dtype, Op::Maximum)));
+        }
         cases.push(Case::new(name("pad"), move |device| pad(device, dtype)));
         if dtype != Dtype::Bool {
-            cases.push(Case::new(name("add_at"), move |device| add_at(device, dtype)));
+            cases.push(Case::new(name("add_at"), move |device| joined_at(device, dtype, Op::Add)));
+            cases.push(Case::new(name("multiply_at"), move |device| joined_at(device, dtype, Op::Multiply)));
             cases.push(Case::new(name("einsum"), move |device| letters(device, dtype)));
             cases.push(Case::new(name("convolve"), move |device| rows(device, dtype)));
         }
@@ -50,29 +56,133 @@ fn step(op: Op, x: Scalar, y: Scalar) -> Scalar {
     ops::apply(op, &[x, y]).unwrap_or(x)
 }
 
-fn add_at(device: &Device, dtype: Dtype) -> Check {
+/// What elements are joined with by an operation: so that results differ, and sums and products of many stay finite or overflow alike.
+fn joined(random: &mut Random, count: usize, dtype: Dtype, op: Op) -> Vec<Scalar> {
+    let special = [f64::NAN, -0.0, 0.0, f64::INFINITY];
+    let one = |random: &mut Random| match op {
+        Op::Multiply => Scalar::I64(*random.pick(&[1, 1, 1, 3])).cast(dtype),
+        Op::Minimum | Op::Maximum if dtype.kind() == DtypeKind::Float && random.below(9) == 0 => {
+            Scalar::F64(*random.pick(&special)).cast(dtype)
+        }
+        Op::Minimum | Op::Maximum if dtype.kind() != DtypeKind::Unsigned => {
+            Scalar::I64(random.below(100) as i64 - 50).cast(dtype)
+        }
+        _ => Scalar::I64(random.below(5) as i64).cast(dtype),
+    };
+    (0..count).map(|_| one(random)).collect()
+}
+
+fn joined_at(device: &Device, dtype: Dtype, op: Op) -> Check {
     need(device, dtype)?;
     let queue = device.queue()?;
     let mut random = Random::new(5);
     for count in [0, 1, 17, 1025] {
         for form in FORMS {
-            let (own, values) = (whole(&mut random, 7 * 5, dtype), whole(&mut random, count * 5, dtype));
+            let own = joined(&mut random, 7 * 5, dtype, op);
+            let values = joined(&mut random, count * 5, dtype, op);
             let places: Vec<i64> = (0..count).map(|_| random.below(14) as i64 - 7).collect();
             let (target, own) = place(&queue, &[7, 5], dtype, &own, form)?;
             let (source, values) = place(&queue, &[count, 5], dtype, &values, Form::C)?;
             let indices = UsmArray::from_slice(&queue, &[count], &places, target.usm_kind())?;
-            target.add_at(&[Index::Array(indices)], &source)?;
+            let items = [Index::Array(indices)];
+            match op {
+                Op::Multiply => target.multiply_at(&items, &source)?,
+                Op::Minimum => target.minimum_at(&items, &source)?,
+                Op::Maximum => target.maximum_at(&items, &source)?,
+                _ => target.add_at(&items, &source)?,
+            }
             // Sums of 16-bit floats are rounded once.
             let wide = if dtype.size() == 2 && dtype.kind() == DtypeKind::Float { Dtype::F32 } else { dtype };
             let mut expected: Vec<Scalar> = own.iter().map(|x| x.cast(wide)).collect();
             for (row, &at) in places.iter().enumerate() {
                 for column in 0..5 {
                     let element = &mut expected[at.rem_euclid(7) as usize * 5 + column];
-                    *element = step(Op::Add, *element, values[row * 5 + column].cast(wide));
+                    *element = step(op, *element, values[row * 5 + column].cast(wide));
                 }
             }
             let expected: Vec<Scalar> = expected.iter().map(|x| x.cast(dtype)).collect();
-            expect(&format!("{count} sums at places, {form:?}"), &target, &expected)?;
+            expect(&format!("{op:?} at {count} places, {form:?}"), &target, &expected)?;
+        }
+    }
+    Ok(())
+}
+
+/// Keys of one group, of a few near each other, of as many groups as elements, and of a few far from each other.
+fn key(random: &mut Random, dtype: Dtype, mode: usize, i: usize) -> Scalar {
+    let least = if matches!(dtype.kind(), DtypeKind::Unsigned | DtypeKind::Bool) { 0 } else { -3 };
+    let few = random.below(if dtype == Dtype::Bool { 2 } else { 7 }) as i64;
+    match (mode, dtype) {
+        (0, _) => Scalar::I64(1).cast(dtype),
+        (2, _) if dtype.size() >= 4 => Scalar::I64((i * 7919 % 10_007) as i64).cast(dtype),
+        (3, Dtype::U64) => Scalar::U64(u64::MAX - few.cast_unsigned() * (1 << 60)),
+        (3, Dtype::I64) => Scalar::I64(i64::MIN + few * (1 << 60)),
+        (3, Dtype::F32 | Dtype::F64) => Scalar::F64(few as f64 * 1e20).cast(dtype),
+        _ => Scalar::I64(few + least).cast(dtype),
+    }
+}
+
+/// Groups of elements, against a loop over sorted keys.
+fn groups(device: &Device, dtype: Dtype) -> Check {
+    need(device, dtype)?;
+    let queue = device.queue()?;
+    let float = device.dtype_support().default_float();
+    let mut random = Random::named(&format!("groups{dtype}"));
+    for (count, mode) in [(0, 1), (1, 1), (40, 1), (5000, 0), (5000, 1), (5000, 2), (5000, 3)] {
+        let mut keys: Vec<Scalar> = (0..count).map(|i| key(&mut random, dtype, mode, i)).collect();
+        if dtype.kind() == DtypeKind::Float && mode == 1 {
+            (0..count / 9).for_each(|_| keys[random.below(count)] = Scalar::F64(f64::NAN).cast(dtype));
+        }
+        let numbers: Vec<i64> = (0..count).map(|_| random.below(1000) as i64 - 500).collect();
+        let (x, keys) = place(&queue, &[count], dtype, &keys, Form::Step2)?;
+        // The order of the keys, NaN last, each for itself; equal ones as they lie.
+        let before = |a: Scalar, b: Scalar| match (a, b) {
+            (Scalar::I64(a), Scalar::I64(b)) => a.cmp(&b),
+            (Scalar::U64(a), Scalar::U64(b)) => a.cmp(&b),
+            _ => a
+                .to_f64()
+                .partial_cmp(&b.to_f64())
+                .unwrap_or_else(|| a.to_f64().is_nan().cmp(&b.to_f64().is_nan())),
+        };
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|&a, &b| before(keys[a], keys[b]));
+        let mut members: Vec<Vec<usize>> = Vec::new();
+        for i in order {
+            match members.last_mut() {
+                Some(group) if before(keys[group[0]], keys[i]).is_eq() && !keys[i].to_f64().is_nan() => {
+                    group.push(i)
+                }
+                _ => members.push(vec![i]),
+            }
+        }
+        let groups = x.group_by()?;
+        let what = |of: &str| format!("{of} of groups, {count} keys, {mode}");
+        ensure!(groups.len() == members.len(), "{}: {}", what("number"), groups.len());
+        let firsts: Vec<Scalar> = members.iter().map(|group| keys[group[0]]).collect();
+        expect(&what("keys"), groups.keys(), &firsts)?;
+        let counts: Vec<Scalar> = members.iter().map(|group| Scalar::I64(group.len() as i64)).collect();
+        expect(&what("counts"), groups.count(), &counts)?;
+        for values in [Dtype::I32, float] {
+            let own: Vec<Scalar> = numbers.iter().map(|&number| Scalar::I64(number).cast(values)).collect();
+            let (y, _) = place(&queue, &[count], values, &own, Form::Reversed)?;
+            let each = |of: &dyn Fn(&mut dyn Iterator<Item = i64>) -> f64, dtype: Dtype| -> Vec<Scalar> {
+                let result = |group: &Vec<usize>| of(&mut group.iter().map(|&i| numbers[i]));
+                members.iter().map(|group| Scalar::F64(result(group)).cast(dtype)).collect()
+            };
+            let sums = if values == Dtype::I32 { Dtype::I64 } else { values };
+            let sum = each(&|group| group.sum::<i64>() as f64, sums);
+            expect(&what("sums"), &groups.sum(&y)?, &sum)?;
+            let least = each(&|group| group.min().unwrap_or(0) as f64, values);
+            expect(&what("minima"), &groups.min(&y)?, &least)?;
+            let greatest = each(&|group| group.max().unwrap_or(0) as f64, values);
+            expect(&what("maxima"), &groups.max(&y)?, &greatest)?;
+            let first = each(&|group| group.next().unwrap_or(0) as f64, values);
+            expect(&what("first values"), &groups.first(&y)?, &first)?;
+            // Sums are exact, so that a quotient is rounded once.
+            let exact = |sum: &Scalar, count: &Scalar| step(Op::Divide, sum.cast(float), count.cast(float));
+            let mean: Vec<Scalar> = sum.iter().zip(&counts).map(|(sum, count)| exact(sum, count)).collect();
+            if device.error_bound(Op::Divide, float).is_none_or(|bound| bound == 0.0) {
+                expect(&what("means"), &groups.mean(&y)?, &mean)?;
+            }
         }
     }
     Ok(())

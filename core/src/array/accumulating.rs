@@ -1,4 +1,5 @@
-//! Sums at places: what is added to elements that indices name, as often as they name them, in the order of the indices.
+//! Sums, products and extremes at places: what elements that indices name are joined with, as often as they name them, in the order
+//! of the indices.
 
 use smallvec::SmallVec;
 
@@ -11,7 +12,7 @@ use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::form::{
-    AtomicOp, Coordinate, Fence, KernelBuilder, Level, MemoryOrder, MemoryScope, NdRange, Operand,
+    AtomicOp, Coordinate, Fence, Kernel, KernelBuilder, Level, MemoryOrder, MemoryScope, NdRange, Operand,
 };
 use crate::kernel::Argument;
 use crate::layout::{Layout, Order, SliceItem};
@@ -23,10 +24,18 @@ use crate::program::ProgramBuilder;
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
 
-/// Adds values, sorted by their places, to the elements at the places. An item has one place: it adds from the first value of it
-/// to the last.
-static SEGMENTS: ByDtype = ByDtype::new(|dtype| {
-    let mut k = KernelBuilder::new("add_at", 1)?;
+/// The operations by which elements at places are joined with values, each with its kernels.
+static SEGMENTS: [(Op, ByDtype); 4] = [
+    (Op::Add, ByDtype::new(|dtype| segments("add_at", Op::Add, dtype))),
+    (Op::Multiply, ByDtype::new(|dtype| segments("multiply_at", Op::Multiply, dtype))),
+    (Op::Minimum, ByDtype::new(|dtype| segments("minimum_at", Op::Minimum, dtype))),
+    (Op::Maximum, ByDtype::new(|dtype| segments("maximum_at", Op::Maximum, dtype))),
+];
+
+/// Joins the elements at places with values that are sorted by them. An item has one place: it goes from the first value of it to
+/// the last.
+fn segments(name: &str, op: Op, dtype: Dtype) -> Result<Kernel> {
+    let mut k = KernelBuilder::new(name, 1)?;
     let target = k.global("target", dtype, 1, true)?;
     let values = k.global("values", dtype, 1, false)?;
     let order = k.global("order", Dtype::I64, 1, false)?;
@@ -48,13 +57,13 @@ static SEGMENTS: ByDtype = ByDtype::new(|dtype| {
     let number = k.load(order, [i])?;
     let value = k.load(values, [number])?;
     let value = k.cast(value, wide)?;
-    let added = k.binary(Op::Add, sum, value)?;
-    k.set(sum, added)?;
+    let joined = k.binary(op, sum, value)?;
+    k.set(sum, joined)?;
     k.end()?;
     let total = k.cast(sum, dtype)?;
     k.store(target, [place], total)?;
     k.finish()
-});
+}
 
 /// Adds integers to the elements at places, in any order, as sums of integers that wrap are the same in all.
 static ATOMIC: ByDtype = ByDtype::new(|dtype| {
@@ -126,16 +135,48 @@ impl UsmArray {
     /// As for [`assign_index`](Self::assign_index); [`Error::Dtype`] where the values' dtype is of a richer kind than this
     /// array's, and for `bool`. On an error nothing is added.
     pub fn add_at<'a>(&self, items: &[Index], values: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
+        self.join_at(Op::Add, "add_at", items, values.into())
+    }
+
+    /// Multiplies elements by values, each as often as it is named: NumPy's `multiply.at`. As [`add_at`](Self::add_at), with products in
+    /// the place of sums.
+    ///
+    /// # Errors
+    /// As for [`add_at`](Self::add_at).
+    pub fn multiply_at<'a>(&self, items: &[Index], values: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
+        self.join_at(Op::Multiply, "multiply_at", items, values.into())
+    }
+
+    /// Replaces elements by values that are smaller: NumPy's `minimum.at`. NaN stays, and is what an element becomes that meets it. As
+    /// [`add_at`](Self::add_at) otherwise.
+    ///
+    /// # Errors
+    /// As for [`add_at`](Self::add_at); [`Error::Dtype`] for complex numbers, too.
+    pub fn minimum_at<'a>(&self, items: &[Index], values: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
+        self.check_real("minimum_at")?;
+        self.join_at(Op::Minimum, "minimum_at", items, values.into())
+    }
+
+    /// Replaces elements by values that are larger: NumPy's `maximum.at`. As [`minimum_at`](Self::minimum_at).
+    ///
+    /// # Errors
+    /// As for [`minimum_at`](Self::minimum_at).
+    pub fn maximum_at<'a>(&self, items: &[Index], values: impl Into<ArrayOrScalar<'a>>) -> Result<()> {
+        self.check_real("maximum_at")?;
+        self.join_at(Op::Maximum, "maximum_at", items, values.into())
+    }
+
+    /// Joins elements with values, each as often as it is named, by an operation of [`SEGMENTS`].
+    fn join_at(&self, op: Op, name: &str, items: &[Index], values: ArrayOrScalar<'_>) -> Result<()> {
         self.check_writable("self")?;
         if self.dtype == Dtype::Bool {
             return Err(Error::dtype(
                 "self",
-                "bool for `add_at`",
+                format!("bool for `{name}`"),
                 "numbers",
                 "convert the array with `astype`",
             ));
         }
-        let values = values.into();
         if let ArrayOrScalar::Array(array) = &values {
             common_queue(&[("self", &self.queue), ("values", &array.queue)])?;
             if !crate::promotion::can_cast(array.dtype, self.dtype, crate::promotion::Casting::SameKind) {
@@ -150,25 +191,32 @@ impl UsmArray {
         if let ([Index::Array(indices)], 1) = (items, self.ndim())
             && indices.dtype().kind().is_integer()
         {
-            if indices.dtype() == Dtype::I64
+            if op == Op::Add
+                && indices.dtype() == Dtype::I64
                 && OnRow::writing(RowWork::Add, &values, indices, self).is_some_and(|row| row.write(self))
             {
                 return Ok(());
             }
             let places = resolve(indices, self.len(), IndexMode::Check, Some(self))?;
             let values = super::addressing::values_for(self, values, places.shape())?.reshape(&[-1])?;
-            return self.add_at_places(&places.reshape(&[-1])?, &values);
+            return self.join_at_places(op, &places.reshape(&[-1])?, &values);
         }
         // The number of each element, by the same index.
         let steps = Layout::contiguous(self.shape(), Order::C)?;
         let numbers = counted(&self.queue, self.usm_kind(), self.shape(), 0, steps.strides())?;
         let places = numbers.index(items)?;
         let values = super::addressing::values_for(self, values, places.shape())?.reshape(&[-1])?;
-        self.add_at_places(&places.reshape(&[-1])?, &values)
+        self.join_at_places(op, &places.reshape(&[-1])?, &values)
     }
 
     /// Adds values of this array's dtype, as many as places, to the elements of those numbers in row-major order.
     pub(super) fn add_at_places(&self, places: &Self, values: &Self) -> Result<()> {
+        self.join_at_places(Op::Add, places, values)
+    }
+
+    /// Joins the elements of such numbers in row-major order with values of this array's dtype, as many as places, by an operation of
+    /// [`SEGMENTS`].
+    pub(super) fn join_at_places(&self, op: Op, places: &Self, values: &Self) -> Result<()> {
         if places.is_empty() {
             return Ok(());
         }
@@ -177,9 +225,9 @@ impl UsmArray {
             Some(layout) => (self.with_layout(layout), false),
             None => (self.copy_in(Order::C)?.reshape_view(&[-1])?, true),
         };
-        if flat.accumulates(places, values)? {
+        if flat.accumulates(op, places, values)? {
             // Done.
-        } else if self.adds_atomically() {
+        } else if op == Op::Add && self.adds_atomically() {
             let items = places.len().min(ITEMS);
             let arguments = [Argument::Array(&flat), Argument::Array(values), Argument::Array(places)];
             ATOMIC.get(self.dtype)?.launch_own(&self.queue, [items], &arguments, false)?;
@@ -188,7 +236,16 @@ impl UsmArray {
             let sorted = places.take(&order, Some(0), IndexMode::Clip)?;
             let starts = sorted.starts()?;
             let arguments = [&flat, values, &order, &sorted, &starts].map(Argument::Array);
-            SEGMENTS.get(self.dtype)?.launch_own(&self.queue, [starts.len()], &arguments, false)?;
+            let kernels = SEGMENTS.iter().find(|(of, _)| *of == op).map(|(_, kernels)| kernels);
+            let kernels = kernels.ok_or_else(|| {
+                Error::unsupported(
+                    "op",
+                    op.name(),
+                    "a sum, product, minimum or maximum at places",
+                    "join the values first",
+                )
+            })?;
+            kernels.get(self.dtype)?.launch_own(&self.queue, [starts.len()], &arguments, false)?;
         }
         if copied {
             self.assign(
@@ -198,8 +255,8 @@ impl UsmArray {
         Ok(())
     }
 
-    /// [`add_at_places`](Self::add_at_places) of elements with one stride, in one pass where the device has one. Whether it does.
-    fn accumulates(&self, places: &Self, values: &Self) -> Result<bool> {
+    /// [`join_at_places`](Self::join_at_places) of elements with one stride, in one pass where the device has one. Whether it does.
+    fn accumulates(&self, op: Op, places: &Self, values: &Self) -> Result<bool> {
         let axis = IndexedAxis { extent: self.len(), stride: self.strides()[0] };
         let mut program = ProgramBuilder::new();
         let value = program.input(self.dtype)?;
@@ -207,7 +264,7 @@ impl UsmArray {
         program.output(value)?;
         let pass = Pass {
             program: program.finish()?,
-            family: Family::Accumulate { axis },
+            family: Family::Accumulate { op, axis },
             dims: places.shape().into(),
             inputs: SmallVec::from([Walk::along(values), Walk::along(places)]),
             output: Walk { array: self, strides: SmallVec::from_slice(&[0]) },

@@ -1,16 +1,19 @@
 //! Sets: the different elements of an array, and membership. By sorting; equal elements then stand side by side. NaN
-//! equals nothing, so each is an element of its own, as the array API has it.
+//! equals nothing, so each is an element of its own, as the array API has it. Integers that lie close to each other are counted
+//! instead.
 
-use super::UsmArray;
 use super::addressing::{Addressing, IndexMode, Places};
+use super::elementwise::indices;
 use super::masks::{Selected, running};
 use super::searching::Side;
+use super::{Reduction, UsmArray};
 use crate::backend::RowWork;
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, DtypeKind};
 use crate::error::Result;
 use crate::layout::SliceItem;
 use crate::lazy::immediate::OnRow;
 use crate::lazy::{Pass, Walk};
+use crate::memory::heap;
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
 use crate::program::ProgramBuilder;
@@ -128,6 +131,77 @@ fn firsts(sorted: &UsmArray) -> Result<Option<UsmArray>> {
     Ok(Some(if values.len() > len / 2 { values } else { values.copy()? }))
 }
 
+/// Numbers that integers are counted among, at most, for each of them: what is counted is then no more memory than what a sort takes.
+const SPAN: usize = 2;
+/// Elements from which on they are counted: fewer are sorted where they are.
+const COUNTED: usize = 1 << 12;
+/// Elements for each different one, from which on a search for each among those takes less time than the order of all.
+const SEARCHED: usize = 64;
+
+/// Integers in a range of about as many numbers, each of which has a counter.
+struct Counted {
+    /// The smallest, of a dtype that has all of them.
+    least: Scalar,
+    /// Of each element, in one row, its number in the range.
+    places: UsmArray,
+    counts: UsmArray,
+    /// The numbers that occur.
+    selected: Selected,
+}
+
+impl Counted {
+    /// Counts the elements, where they are so many integers so close to each other that it is worth it.
+    fn of(array: &UsmArray) -> Result<Option<Self>> {
+        let wide = match array.dtype().kind() {
+            DtypeKind::Signed => Dtype::I64,
+            DtypeKind::Unsigned => Dtype::U64,
+            _ => return Ok(None),
+        };
+        if array.len() < COUNTED {
+            return Ok(None);
+        }
+        let flat = array.reshape(&[-1])?;
+        // It is read several times, and computed once.
+        flat.elements().memory()?;
+        let [least, greatest] = [Reduction::Min, Reduction::Max].map(|end| flat.extreme(end, wide));
+        let (least, greatest) = (least?, greatest?);
+        let number = |scalar: Scalar| match scalar {
+            Scalar::U64(number) => i128::from(number),
+            other => i128::from(other.get::<i64>().unwrap_or_default()),
+        };
+        let span =
+            usize::try_from(number(greatest) - number(least)).ok().and_then(|last| last.checked_add(1));
+        let Some(span) = span.filter(|&span| span / SPAN <= flat.len()) else { return Ok(None) };
+        let places = flat.astype(wide)?.binary(Op::Subtract, least)?.astype(Dtype::I64)?;
+        let counts = places.count_places(span)?;
+        let selected = Selected::of(&counts, None)?;
+        Ok(Some(Self { least, places, counts, selected }))
+    }
+
+    fn values(&self, dtype: Dtype) -> Result<UsmArray> {
+        let numbers = self.selected.places()?.astype(self.least.dtype())?;
+        numbers.binary(Op::Add, self.least)?.astype(dtype)
+    }
+
+    /// How often each value occurs.
+    fn counts(&self) -> Result<UsmArray> {
+        self.selected.select(&self.counts, 1)
+    }
+
+    /// Of each element, in an array of a shape, its place among the values.
+    fn inverse(&self, shape: &[usize]) -> Result<UsmArray> {
+        let numbers = running(&self.counts.astype(Dtype::Bool)?)?.binary(Op::Subtract, Scalar::I64(1))?;
+        let shape = heap::collect("shape", shape.iter().map(|extent| extent.cast_signed()))?;
+        // The places are in range as they are.
+        numbers.take(&self.places, Some(0), IndexMode::Clip)?.reshape(&shape)
+    }
+
+    /// The first place of each value.
+    fn first(&self) -> Result<UsmArray> {
+        self.selected.select(&self.places.first_of_each(self.counts.len())?, 1)
+    }
+}
+
 impl UsmArray {
     /// The row-major order of all elements when sorted, and the elements in it.
     fn flat_order(&self) -> Result<(Self, Runs)> {
@@ -166,6 +240,9 @@ impl UsmArray {
     /// # Errors
     /// As for [`sort`](Self::sort).
     pub fn unique_counts(&self) -> Result<(Self, Self)> {
+        if let Some(counted) = Counted::of(self)? {
+            return Ok((counted.values(self.dtype())?, counted.counts()?));
+        }
         let sorted = self.reshape(&[-1])?.sort(0, false)?;
         if let Some(values) = sorted.runs_at_once(RowWork::Distinct, sorted.dtype())?
             && let Some(counts) = sorted.runs_at_once(RowWork::Lengths, Dtype::I64)?
@@ -176,11 +253,43 @@ impl UsmArray {
         Ok((runs.values()?, runs.counts()?))
     }
 
+    /// The different elements of many, sorted, and for each element its place among them, found by a search; `None` where the order of
+    /// all is found in less time.
+    fn distinct_by_search(&self) -> Result<Option<(Self, Self)>> {
+        let ordered =
+            matches!(self.dtype().kind(), DtypeKind::Signed | DtypeKind::Unsigned | DtypeKind::Float);
+        if !ordered || self.len() < COUNTED {
+            return Ok(None);
+        }
+        let values = self.unique_values()?;
+        // NaN stands last, and is found nowhere.
+        let last = values.slice(&[SliceItem::Index(-1)])?.item()?;
+        if values.len() > self.len() / SEARCHED || last.to_f64().is_nan() {
+            return Ok(None);
+        }
+        let inverse = values.searchsorted(self, Side::Left, None)?;
+        Ok(Some((values, inverse)))
+    }
+
+    /// Of each number below a length, the first place in a row of such numbers; of one that is not there, how many there are.
+    fn first_of_each(&self, len: usize) -> Result<Self> {
+        let (queue, kind) = (self.queue(), self.usm_kind());
+        let first = Self::full(queue, &[len], Scalar::I64(self.len() as i64), kind)?;
+        first.join_at_places(Op::Minimum, self, &indices(queue, kind, self.shape(), 0, &[1])?)?;
+        Ok(first)
+    }
+
     /// The different elements, sorted; and for each element of this array, in its shape, its place among them.
     ///
     /// # Errors
     /// As for [`sort`](Self::sort).
     pub fn unique_inverse(&self) -> Result<(Self, Self)> {
+        if let Some(counted) = Counted::of(self)? {
+            return Ok((counted.values(self.dtype())?, counted.inverse(self.shape())?));
+        }
+        if let Some(found) = self.distinct_by_search()? {
+            return Ok(found);
+        }
         let (order, runs) = self.flat_order()?;
         Ok((runs.values()?, runs.inverse(&order, self.shape())?))
     }
@@ -190,6 +299,19 @@ impl UsmArray {
     /// # Errors
     /// As for [`sort`](Self::sort).
     pub fn unique_all(&self) -> Result<Unique> {
+        if let Some(counted) = Counted::of(self)? {
+            return Ok(Unique {
+                values: counted.values(self.dtype())?,
+                indices: counted.first()?,
+                inverse_indices: counted.inverse(self.shape())?,
+                counts: counted.counts()?,
+            });
+        }
+        if let Some((values, inverse_indices)) = self.distinct_by_search()? {
+            let places = inverse_indices.reshape(&[-1])?;
+            let (indices, counts) = (places.first_of_each(values.len())?, places.count_places(values.len())?);
+            return Ok(Unique { values, indices, inverse_indices, counts });
+        }
         let (order, runs) = self.flat_order()?;
         Ok(Unique {
             values: runs.values()?,

@@ -413,7 +413,7 @@ pub(super) fn operands(plan: &LaunchPlan) -> impl Iterator<Item = Reaching<'_>> 
                 Family::Top { axis, .. }
                 | Family::Compress { axis, .. }
                 | Family::Runs { axis }
-                | Family::Accumulate { axis }
+                | Family::Accumulate { axis, .. }
                 | Family::Count { axis }
                 | Family::Histogram { axis, .. },
                 Mode::Write,

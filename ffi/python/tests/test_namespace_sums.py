@@ -52,6 +52,116 @@ def test_add_at(dtype, count, device, rng):
     near(a, expected)
 
 
+@pytest.mark.parametrize("name", ["multiply", "minimum", "maximum"])
+@pytest.mark.parametrize("dtype", ["i1", "u4", "i8", "u8", "f4", "f8"])
+@pytest.mark.parametrize("count", [0, 1, 17, 2000])
+def test_joined_at(name, dtype, count, device, rng):
+    if not has(device, dtype):
+        pytest.skip("the device has no such dtype")
+    x, values = numbers(rng, 37, dtype), numbers(rng, count, dtype)
+    if name == "multiply":
+        values = (values % 2 + 1).astype(dtype)
+    elif np.dtype(dtype).kind == "f" and count > 17:
+        values[::97] = np.nan
+    places = rng.integers(-37, 37, count)
+    with np.errstate(all="ignore"):
+        expected = x.copy()
+        getattr(np, name).at(expected, places, values)
+    a = sw.asarray(x, device=device, copy=True)
+    getattr(sw, name + "_at")(a, sw.asarray(places, device=device), sw.asarray(values, device=device))
+    near(a, expected)
+    # NumPy's own call, on an array of ours, by an index and by slices.
+    b = sw.asarray(x, device=device, copy=True)
+    getattr(np, name).at(b, places, values)
+    near(b, expected)
+    b, expected = sw.asarray(x, device=device, copy=True), x.copy()
+    for target in (b, expected):
+        getattr(np, name).at(target, slice(3, 30, 2), 2)
+    near(b, expected)
+
+
+def test_joined_at_arguments():
+    a = sw.zeros(3, dtype="complex64")
+    for function in (sw.minimum_at, sw.maximum_at):
+        with pytest.raises(TypeError, match="complex"):
+            function(a, 0, 1)
+    for function in (sw.multiply_at, sw.minimum_at, sw.maximum_at):
+        with pytest.raises(IndexError):
+            function(sw.zeros(3), sw.asarray([3]), 1)
+        with pytest.raises(TypeError, match=function.__name__):
+            function(sw.zeros(3, dtype="bool"), 0, True)
+
+
+def by_group(keys, values, compute):
+    return np.array([compute(values[keys == key]) for key in np.unique(keys)])
+
+
+@pytest.mark.parametrize("keys", ["few", "negative", "one", "each", "far", "floats", "columns", "bytes"])
+@pytest.mark.parametrize("dtype", ["i4", "f4", "f8"])
+def test_group_by(keys, dtype, device, rng):
+    if not has(device, dtype) or (keys == "floats" and not has(device, "f8")):
+        pytest.skip("the device has no such dtype")
+    count = 6000
+    x = {
+        "few": rng.integers(0, 9, count), "negative": rng.integers(-500, 500, count).astype("i2"),
+        "one": np.full(count, -7), "each": rng.permutation(count).astype("u4"),
+        "far": rng.integers(0, 9, count) * 10**17 - 5 * 10**17, "floats": rng.integers(-4, 4, count) / 4,
+        "columns": rng.integers(0, 9, (count // 3, 3)), "bytes": rng.integers(97, 123, count).astype("u1"),
+    }[keys]  # fmt: skip
+    values = numbers(rng, x.shape, dtype)
+    groups = sw.group_by(sw.asarray(x, device=device))
+    unique, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    assert len(groups) == len(unique) and str(len(unique)) in repr(groups)
+    near(groups.keys, unique)
+    near(groups.places, inverse.reshape(x.shape))
+    near(groups.count(), counts)
+    y = sw.asarray(values, device=device)
+    total = "i8" if dtype == "i4" else dtype
+    near(groups.sum(y), by_group(x, values.astype("f8"), np.sum).astype(total))
+    near(groups.min(y), by_group(x, values, np.min))
+    near(groups.max(y), by_group(x, values, np.max))
+    near(groups.first(y), values.ravel()[first])
+    near(groups.mean(y), by_group(x, values.astype("f8"), np.mean), 1e-6, dtype=False)
+
+
+def test_group_by_edges():
+    groups = sw.group_by(sw.zeros(0, dtype="int64"))
+    assert len(groups) == 0 and groups.sum(sw.zeros(0)).shape == groups.first(sw.zeros(0)).shape == (0,)
+    groups = sw.group_by(np.array([2.0, np.nan, 2.0, np.nan]))
+    assert len(groups) == 3 and groups.sum(np.array([1, 2, 4, 8])).tolist() == [5, 2, 8]
+    assert np.isnan(sw.asnumpy(groups.max(np.array([1, 2, np.nan, 8])))).tolist() == [True, False, False]
+    assert groups.min(np.array([True, False, False, True])).tolist() == [False, False, True]
+    with pytest.raises(ValueError, match="values"):
+        groups.sum(sw.zeros(3))
+    with pytest.raises(TypeError, match="complex"):
+        groups.min(sw.zeros(4, dtype="complex64"))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i4", "u8", "i8", "f8"])
+@pytest.mark.parametrize("span", [1, 50, 9000, 10**15, -(10**15)])
+def test_unique_of_many(dtype, span, device, rng):
+    if not has(device, dtype) or (abs(span) > 127 and dtype == "i1") or (abs(span) > 2**31 and dtype == "i4"):
+        pytest.skip("no such numbers")
+    if span < 0:
+        # A few that are so far from each other.
+        x = (rng.integers(0, 50, (70, 100)) * -span).astype(dtype)
+    else:
+        x = (rng.integers(0, span, (70, 100)) - (0 if dtype == "u8" else span // 2)).astype(dtype)
+    a = sw.asarray(x, device=device)
+    values, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    found = sw.unique_inverse(a)
+    near(found.values, values)
+    near(found.inverse_indices, inverse.reshape(x.shape))
+    found = sw.unique_counts(a)
+    near(found.values, values)
+    near(found.counts, counts)
+    found = sw.unique_all(a)
+    near(found.values, values)
+    near(found.indices, first)
+    near(found.inverse_indices, inverse.reshape(x.shape))
+    near(found.counts, counts)
+
+
 def test_sums_at_places_have_an_order(device, rng):
     values = (rng.normal(size=20_000) * 10.0 ** rng.integers(-6, 6, 20_000)).astype("f4")
     places = rng.integers(0, 5, 20_000)

@@ -195,7 +195,7 @@ def test_methods_of_ufuncs():
     target = sw.zeros((2, 2))
     np.add.at(target, ([0, 0, 1], [1, 1, 0]), [1.0, 2.0, 3.0])
     assert target.tolist() == [[0, 3], [3, 0]]
-    for missing in (lambda: np.hypot.accumulate(a), lambda: np.multiply.at(a, [0], 1.0), lambda: np.add.reduceat(b, [0, 1])):
+    for missing in (lambda: np.hypot.accumulate(a), lambda: np.divide.at(a, [0], 1.0), lambda: np.add.reduceat(b, [0, 1])):
         with pytest.raises(TypeError, match="asnumpy"):
             missing()
 

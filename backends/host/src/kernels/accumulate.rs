@@ -1,12 +1,13 @@
-//! Values added to the elements at places, one after the other.
+//! Values that the elements at places are joined with, one after the other: sums, products, the least and the greatest.
 //!
 //! A sum is limited by the load of an element that some place names, and by the sum before it where that was of the same place.
 //! Several threads share the places, as those of a scatter do: each reads all of them, and adds to a part of the elements, so that
 //! no sum depends on their number.
 
-use std::ops::{Add, Range};
+use std::ops::Range;
 
-use stridewise_core::{Complex, Dtype, IndexedAxis, LaunchPlan};
+use stridewise_core::ops::Real;
+use stridewise_core::{Complex, Dtype, DtypeKind, IndexedAxis, LaunchPlan, Op};
 
 use super::gather::FAR_BYTES;
 use super::plain::Plain;
@@ -20,11 +21,11 @@ const AHEAD: usize = 64;
 /// Threads from which on they share the places: what each of two does takes as long as all of it.
 const ENOUGH_THREADS: usize = 3;
 
-/// Adds values at places.
+/// Joins elements with values at places, by an operation that [exists](exists).
 ///
 /// # Safety
 /// The contract of [`run`](super::run).
-pub(super) unsafe fn accumulate(plan: &LaunchPlan, axis: &IndexedAxis, tuning: &Tuning) {
+pub(super) unsafe fn accumulate(plan: &LaunchPlan, op: Op, axis: &IndexedAxis, tuning: &Tuning) {
     let dtype = plan.output_dtype(0);
     let bytes = axis.extent.saturating_mul(dtype.size());
     let shared = tuning.threads >= ENOUGH_THREADS && bytes.min(plan.len() * dtype.size()) >= FAR_BYTES;
@@ -45,16 +46,59 @@ pub(super) unsafe fn accumulate(plan: &LaunchPlan, axis: &IndexedAxis, tuning: &
             asked,
         };
         // SAFETY: the caller's contract; different places along the axis are other elements.
-        unsafe { sums.add(dtype) };
+        unsafe { sums.join(op, dtype) };
     });
 }
 
-/// Whether sums of a dtype are those of its numbers, one after the other: those of 16-bit floats are rounded at the end.
-pub(super) fn exists(dtype: Dtype) -> bool {
-    !matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16)
+/// Whether elements of a dtype are joined by an operation. Sums and products are those of its numbers, one after the other: those of
+/// 16-bit floats are rounded at the end.
+pub(super) fn exists(op: Op, dtype: Dtype) -> bool {
+    let is_known = !matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16);
+    match op {
+        Op::Add | Op::Multiply => is_known,
+        Op::Minimum | Op::Maximum => is_known && dtype.kind() != DtypeKind::Complex,
+        _ => false,
+    }
 }
 
-/// Values that are added to the elements at places.
+/// Runs `of` with the type of a dtype's numbers; sums and products have the same bits with a sign and without.
+macro_rules! with_numbers {
+    ($sums:ident, $dtype:ident, $join:expr) => {
+        match $dtype {
+            Dtype::I8 | Dtype::U8 => $sums.of::<u8>($join),
+            Dtype::I16 | Dtype::U16 => $sums.of::<u16>($join),
+            Dtype::I32 | Dtype::U32 => $sums.of::<u32>($join),
+            Dtype::I64 | Dtype::U64 => $sums.of::<u64>($join),
+            Dtype::F32 => $sums.of::<f32>($join),
+            Dtype::F64 => $sums.of::<f64>($join),
+            Dtype::C64 => $sums.of::<Complex<f32>>($join),
+            Dtype::C128 => $sums.of::<Complex<f64>>($join),
+            // `exists` lets no other dtypes pass.
+            _ => {}
+        }
+    };
+}
+
+/// The same of ordered ones.
+macro_rules! with_ordered {
+    ($sums:ident, $dtype:ident, $join:expr) => {
+        match $dtype {
+            Dtype::I8 => $sums.of::<i8>($join),
+            Dtype::I16 => $sums.of::<i16>($join),
+            Dtype::I32 => $sums.of::<i32>($join),
+            Dtype::I64 => $sums.of::<i64>($join),
+            Dtype::U8 => $sums.of::<u8>($join),
+            Dtype::U16 => $sums.of::<u16>($join),
+            Dtype::U32 => $sums.of::<u32>($join),
+            Dtype::U64 => $sums.of::<u64>($join),
+            Dtype::F32 => $sums.of::<f32>($join),
+            Dtype::F64 => $sums.of::<f64>($join),
+            _ => {}
+        }
+    };
+}
+
+/// Values that the elements at places are joined with.
 pub(super) struct Sums {
     /// The first of each, and elements to step.
     pub(super) values: (Address, isize),
@@ -72,38 +116,33 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Adds the values, of a dtype of which [there are sums](exists).
+    /// Joins elements with the values, by an operation that [exists](exists) for a dtype.
     ///
     /// # Safety
     /// Values and places are readable, the elements in the window writable, of the dtype and aligned, and nothing else accesses them.
-    pub(super) unsafe fn add(&self, dtype: Dtype) {
+    pub(super) unsafe fn join(&self, op: Op, dtype: Dtype) {
         // SAFETY: the caller's contract.
         unsafe {
-            match dtype {
-                Dtype::I8 | Dtype::U8 => self.of::<u8>(),
-                Dtype::I16 | Dtype::U16 => self.of::<u16>(),
-                Dtype::I32 | Dtype::U32 => self.of::<u32>(),
-                Dtype::I64 | Dtype::U64 => self.of::<u64>(),
-                Dtype::F32 => self.of::<f32>(),
-                Dtype::F64 => self.of::<f64>(),
-                Dtype::C64 => self.of::<Complex<f32>>(),
-                Dtype::C128 => self.of::<Complex<f64>>(),
-                // `exists` lets no other dtypes pass.
+            match op {
+                Op::Add => with_numbers!(self, dtype, |x, y| x + y),
+                Op::Multiply => with_numbers!(self, dtype, |x, y| x * y),
+                Op::Minimum => with_ordered!(self, dtype, |x, y| x.minimum(y)),
+                Op::Maximum => with_ordered!(self, dtype, |x, y| x.maximum(y)),
                 _ => {}
             }
         }
     }
 
     /// # Safety
-    /// As for [`add`](Self::add); the elements are of the type.
-    unsafe fn of<P: Plain<Value: Add<Output = P::Value>, Mem: Default>>(&self) {
+    /// As for [`join`](Self::join); the elements are of the type.
+    unsafe fn of<P: Plain<Mem: Default>>(&self, join: impl Fn(P::Value, P::Value) -> P::Value) {
         let closely = (self.values.1, self.places.1, self.stride) == (1, 1, 1);
         // SAFETY: the caller's contract.
         unsafe {
             match (closely, self.window == (0..self.extent)) {
-                (true, true) => self.all::<P, true>(),
-                (false, true) => self.all::<P, false>(),
-                (_, false) => self.within::<P>(),
+                (true, true) => self.all::<P, true>(join),
+                (false, true) => self.all::<P, false>(join),
+                (_, false) => self.within::<P>(join),
             }
         }
     }
@@ -134,12 +173,12 @@ impl Sums {
         P::get(unsafe { *self.values.0.at(0).cast::<P::Mem>().wrapping_offset(step * i.cast_signed()) })
     }
 
-    /// Adds the values whose places are any of all.
+    /// Joins with the values whose places are any of all.
     ///
     /// # Safety
     /// As for [`of`](Self::of).
     #[inline(never)]
-    unsafe fn all<P: Plain<Value: Add<Output = P::Value>>, const CLOSELY: bool>(&self) {
+    unsafe fn all<P: Plain, const CLOSELY: bool>(&self, join: impl Fn(P::Value, P::Value) -> P::Value) {
         for i in 0..self.len {
             // SAFETY: the caller's contract; what is in range is accessed.
             unsafe {
@@ -147,19 +186,19 @@ impl Sums {
                     stream::fetch::<1>(self.target::<P, CLOSELY>(i + AHEAD).0.cast());
                 }
                 if let (to, true) = self.target::<P, CLOSELY>(i) {
-                    to.write(P::put(P::get(to.read()) + self.value::<P, CLOSELY>(i)));
+                    to.write(P::put(join(P::get(to.read()), self.value::<P, CLOSELY>(i))));
                 }
             }
         }
     }
 
-    /// Adds the values whose places are in the window: which those are is not foreseen, so that the others are added to nothing
+    /// Joins with the values whose places are in the window: which those are is not foreseen, so that the others are joined with nothing
     /// instead of being left out.
     ///
     /// # Safety
     /// As for [`of`](Self::of).
     #[inline(never)]
-    unsafe fn within<P: Plain<Value: Add<Output = P::Value>, Mem: Default>>(&self) {
+    unsafe fn within<P: Plain<Mem: Default>>(&self, join: impl Fn(P::Value, P::Value) -> P::Value) {
         let mut nowhere = [P::Mem::default(); NOWHERE];
         for i in 0..self.len {
             let to_nowhere = &raw mut nowhere[i % NOWHERE];
@@ -171,7 +210,7 @@ impl Sums {
                 }
                 let (to, inside) = self.target::<P, false>(i);
                 let to = std::hint::select_unpredictable(inside, to, to_nowhere);
-                to.write(P::put(P::get(to.read()) + self.value::<P, false>(i)));
+                to.write(P::put(join(P::get(to.read()), self.value::<P, false>(i))));
             }
         }
     }

@@ -20,11 +20,11 @@ pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
         }
         Family::Scan { fold } => scan_refused(program, *fold),
         Family::Sort { .. } | Family::Select { .. } | Family::Top { .. } => moved_refused(program),
-        Family::Accumulate { .. } => {
+        Family::Accumulate { op, .. } => {
             moved_refused(program).or_else(|| places_refused(program, 1)).or_else(|| {
                 let dtype = program.inputs()[0];
-                (!accumulate::exists(dtype) || plan.dims.len() != 1)
-                    .then(|| format!("sums of {dtype} in {} dimensions", plan.dims.len()))
+                (!accumulate::exists(*op, dtype) || plan.dims.len() != 1)
+                    .then(|| format!("`{op:?}` of {dtype} at places in {} dimensions", plan.dims.len()))
             })
         }
         Family::Count { .. } => moved_refused(program).or_else(|| {
@@ -103,7 +103,7 @@ pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
     match &plan.family {
         // By one thread, and in its caches.
         Family::Scatter { axes } if axes.len() == 1 && axes[0].extent * size < FAR_BYTES => 150,
-        Family::Accumulate { axis } if axis.extent * size < FAR_BYTES => 200,
+        Family::Accumulate { axis, .. } if axis.extent * size < FAR_BYTES => 200,
         // A run of elements costs a place once; a place costs a line of the cache.
         Family::Gather { axes } | Family::Scatter { axes } => {
             let runs = plan.inputs[1..].iter().all(|p| p.strides.last().is_none_or(|&s| s == 0));

@@ -173,7 +173,7 @@ unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
             Family::Compress { axis, masked, .. } => mask::compress(plan, *masked, axis, tuning)?,
             Family::Expand { axis, masked } => mask::expand(plan, *masked, axis, tuning)?,
             Family::Histogram { edges, axis } => count::histogram(plan, edges, axis, tuning)?,
-            Family::Accumulate { axis } => accumulate::accumulate(plan, axis, tuning),
+            Family::Accumulate { op, axis } => accumulate::accumulate(plan, *op, axis, tuning),
             Family::Count { axis } => count::count(plan, axis, tuning)?,
             Family::Scan { fold } => scan::scan(plan, *fold, tuning)?,
             _ => {} // `supports` refuses them.

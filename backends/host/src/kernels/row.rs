@@ -32,7 +32,7 @@ pub(crate) unsafe fn run_row(row: &Row, tuning: &Tuning) -> Option<usize> {
                 Some(second.len)
             }
             RowWork::Add
-                if accumulate::exists(dtype)
+                if accumulate::exists(Op::Add, dtype)
                     && (first.len == 1 || first.len == second.len)
                     && are_inside(second, target.len, tuning) =>
             {

@@ -1,7 +1,7 @@
 //! Sorting, searching, sets.
 
 use super::{Array, IntElement};
-use crate::array::Side;
+use crate::array::{Groups, Side};
 use crate::dtype::Element;
 use crate::error::Result;
 
@@ -88,6 +88,22 @@ impl<T: Element> Array<T> {
     pub fn unique_inverse(&self) -> Result<(Self, Array<i64>)> {
         let (values, inverse) = self.inner.unique_inverse()?;
         Ok((values.try_into()?, inverse.try_into()?))
+    }
+    /// Groups elements by these keys; see [`UsmArray::group_by`].
+    ///
+    /// ```no_run
+    /// # use stridewise_core::array;
+    /// let (keys, values) = (array![3_i64, 1, 3, 3], array![1.0, 2.0, 3.0, 5.0]);
+    /// let groups = keys.group_by()?;
+    /// assert_eq!(groups.keys().to_vec::<i64>()?, [1, 3]);
+    /// assert_eq!(groups.mean(values.as_untyped())?.to_vec::<f64>()?, [2.0, 3.0]);
+    /// # Ok::<(), stridewise_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`sort`](Self::sort).
+    pub fn group_by(&self) -> Result<Groups> {
+        self.inner.group_by()
     }
     /// The different elements, sorted, with all that is known of them.
     ///

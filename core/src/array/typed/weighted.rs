@@ -25,6 +25,19 @@ impl<T: NumElement> Array<T> {
         self.inner.add_at(items, values)
     }
 
+    /// Multiplies elements by values; see [`UsmArray::multiply_at`].
+    ///
+    /// # Errors
+    /// As for [`UsmArray::multiply_at`].
+    pub fn multiply_at<'a>(
+        &self,
+        items: &[Index],
+        values: impl Into<super::ArrayOrValue<'a, T>>,
+    ) -> Result<()> {
+        let values: super::ArrayOrValue<'a, T> = values.into();
+        self.inner.multiply_at(items, values)
+    }
+
     /// The discrete convolution of two rows; see [`UsmArray::convolve`].
     ///
     /// # Errors
@@ -138,6 +151,34 @@ impl<T: FloatElement> Array<T> {
     /// As for [`elementwise`](crate::elementwise).
     pub fn isneginf(&self) -> Result<Array<bool>> {
         self.inner.isneginf()?.try_into()
+    }
+}
+
+impl<T: RealElement> Array<T> {
+    /// Replaces elements by values that are smaller; see [`UsmArray::minimum_at`].
+    ///
+    /// # Errors
+    /// As for [`UsmArray::minimum_at`].
+    pub fn minimum_at<'a>(
+        &self,
+        items: &[Index],
+        values: impl Into<super::ArrayOrValue<'a, T>>,
+    ) -> Result<()> {
+        let values: super::ArrayOrValue<'a, T> = values.into();
+        self.inner.minimum_at(items, values)
+    }
+
+    /// Replaces elements by values that are larger; see [`UsmArray::maximum_at`].
+    ///
+    /// # Errors
+    /// As for [`UsmArray::maximum_at`].
+    pub fn maximum_at<'a>(
+        &self,
+        items: &[Index],
+        values: impl Into<super::ArrayOrValue<'a, T>>,
+    ) -> Result<()> {
+        let values: super::ArrayOrValue<'a, T> = values.into();
+        self.inner.maximum_at(items, values)
     }
 }
 

@@ -136,9 +136,16 @@ def _accumulate(name, _operation, inputs, outs, queue, options):
     return delivered(getattr(sw, scan)(x, axis=axis, dtype=dtype, out=target(out, queue)), out)
 
 
+#: What joins elements at places with values, by the names of NumPy's operations; what is subtracted is added with the other sign.
+_AT = {
+    "add": "add_at", "subtract": "add_at", "multiply": "multiply_at", "minimum": "minimum_at", "maximum": "maximum_at",
+}  # fmt: skip
+
+
 def _at(name, _operation, inputs, _outs, queue, _options):
-    if name not in ("add", "subtract"):
+    if name not in _AT:
         raise missing(f"numpy.{name}.at")
+    join = getattr(sw, _AT[name])
     x, indices, values = inputs
     goal = target(x, queue)
     values = sw.asarray(values, dtype=None if hasattr(values, "dtype") else goal.dtype, device=queue)
@@ -149,10 +156,10 @@ def _at(name, _operation, inputs, _outs, queue, _options):
         places = sw.reshape(sw.arange(goal.size, device=goal.sycl_queue), goal.shape)[indices]
         values = sw.reshape(sw.broadcast_to(values, places.shape), -1)
         flat = sw.reshape(goal, -1, copy=True)
-        sw.add_at(flat, sw.reshape(places, -1), values)
+        join(flat, sw.reshape(places, -1), values)
         goal[...] = sw.reshape(flat, goal.shape)
     else:
-        sw.add_at(goal, indices, values)
+        join(goal, indices, values)
     if goal is not x:
         goal.wait()
 

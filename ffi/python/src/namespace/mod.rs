@@ -5,6 +5,7 @@ mod creation;
 mod decompositions;
 mod elementwise;
 mod fourier;
+mod groups;
 mod indexing;
 mod inspection;
 mod linear_algebra;
@@ -54,6 +55,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     sorting::register(module)?;
     numeric::register(module)?;
     sums::register(module)?;
+    groups::register(module)?;
     linear_algebra::register(module)?;
     fourier::register(module)?;
     random::register(module)?;

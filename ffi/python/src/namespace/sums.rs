@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use stridewise::memory::heap;
-use stridewise::{ArrayOrScalar, Dtype, Overlap, Padding, Reduction, SliceItem, UsmArray, Weak};
+use stridewise::{ArrayOrScalar, Dtype, Index, Overlap, Padding, Reduction, SliceItem, UsmArray, Weak};
 
 use super::axes::{arrays_of, axes_of};
 use super::sequence;
@@ -25,7 +25,47 @@ type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 /// the values do not broadcast or x is read-only.
 #[pyfunction]
 #[pyo3(signature = (x, indices, values, /))]
-fn add_at(py: Python<'_>, x: Target<'_>, indices: &Bound<'_, PyAny>, mut values: Operand<'_>) -> Result<()> {
+fn add_at(py: Python<'_>, x: Target<'_>, indices: &Bound<'_, PyAny>, values: Operand<'_>) -> Result<()> {
+    join_at(py, x, indices, values, |x, items, values| x.add_at(items, values))
+}
+
+/// Multiplies elements of x by values, in place, as add_at adds them: x[indices] *= values, each as often as the indices name it.
+///
+/// Raises what add_at raises.
+#[pyfunction]
+#[pyo3(signature = (x, indices, values, /))]
+fn multiply_at(py: Python<'_>, x: Target<'_>, indices: &Bound<'_, PyAny>, values: Operand<'_>) -> Result<()> {
+    join_at(py, x, indices, values, |x, items, values| x.multiply_at(items, values))
+}
+
+/// Replaces elements of x by values that are smaller, in place, as add_at adds them. NaN stays, and is what an element becomes that
+/// meets it.
+///
+/// Raises what add_at raises; TypeError for complex numbers.
+#[pyfunction]
+#[pyo3(signature = (x, indices, values, /))]
+fn minimum_at(py: Python<'_>, x: Target<'_>, indices: &Bound<'_, PyAny>, values: Operand<'_>) -> Result<()> {
+    join_at(py, x, indices, values, |x, items, values| x.minimum_at(items, values))
+}
+
+/// Replaces elements of x by values that are larger, in place, as add_at adds them. NaN stays, and is what an element becomes that
+/// meets it.
+///
+/// Raises what add_at raises; TypeError for complex numbers.
+#[pyfunction]
+#[pyo3(signature = (x, indices, values, /))]
+fn maximum_at(py: Python<'_>, x: Target<'_>, indices: &Bound<'_, PyAny>, values: Operand<'_>) -> Result<()> {
+    join_at(py, x, indices, values, |x, items, values| x.maximum_at(items, values))
+}
+
+/// Joins elements of an array with values.
+fn join_at(
+    py: Python<'_>,
+    x: Target<'_>,
+    indices: &Bound<'_, PyAny>,
+    mut values: Operand<'_>,
+    join: impl Fn(&UsmArray, &[Index], ArrayOrScalar<'_>) -> stridewise::Result<()> + Send,
+) -> Result<()> {
     let Target(mut x) = x;
     together!(x, values);
     let x = x.array();
@@ -35,7 +75,7 @@ fn add_at(py: Python<'_>, x: Target<'_>, indices: &Bound<'_, PyAny>, mut values:
         Operand::Scalar(value) => ArrayOrScalar::Weak(value.weak()),
         ref other => other.get(),
     };
-    py.detach(|| x.add_at(&items, values))?;
+    py.detach(|| join(x, &items, values))?;
     Ok(())
 }
 
@@ -408,7 +448,7 @@ fn isneginf(py: Python<'_>, x: Given<'_>) -> Result<PyArray> {
 /// Adds the functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     super::add_functions!(module:
-        add_at einsum pad convolve correlate polyval lexsort argpartition average cov corrcoef isposinf isneginf
+        add_at multiply_at minimum_at maximum_at einsum pad convolve correlate polyval lexsort argpartition average cov corrcoef isposinf isneginf
     );
     Ok(())
 }

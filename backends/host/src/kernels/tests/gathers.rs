@@ -2,7 +2,9 @@
 
 use smallvec::SmallVec;
 use stridewise_core::ops::apply;
-use stridewise_core::{Dtype, Family, IndexedAxis, LaunchPlan, Op, Program, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Dtype, DtypeKind, Family, IndexedAxis, LaunchPlan, Op, Program, ProgramBuilder, Scalar,
+};
 
 use super::{Array, Rng, canonical, execute, indices, plan, untouched};
 use crate::simd::Isa;
@@ -357,7 +359,13 @@ fn accumulates_in_order() {
     let mut rng = Rng(5);
     let dtypes =
         [Dtype::I8, Dtype::U16, Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
-    for dtype in dtypes {
+    let cases = dtypes.iter().flat_map(|&dtype| {
+        let ordered = dtype.kind() != DtypeKind::Complex;
+        let ops = [Op::Add, Op::Multiply].into_iter();
+        ops.chain(ordered.then_some([Op::Minimum, Op::Maximum]).into_iter().flatten())
+            .map(move |op| (dtype, op))
+    });
+    for (dtype, op) in cases {
         for (points, extent, stride) in [(1, 1, 1), (300, 7, -2), (1000, 1000, 3), (200_000, 300_000, 1)] {
             let mut table = Array::new(&[extent], vec![stride], dtype, &mut rng);
             let mut places = Array::new(&[points], vec![-1], Dtype::I64, &mut rng);
@@ -370,13 +378,13 @@ fn accumulates_in_order() {
                 places.memory.write(places.byte(&[i]), Scalar::I64(place));
                 if (0..extent as i64).contains(&place) {
                     let at = [place as usize];
-                    let sum = apply(Op::Add, &[expected.get(&at), values.get(&[i])]).unwrap();
+                    let sum = apply(op, &[expected.get(&at), values.get(&[i])]).unwrap();
                     expected.memory.write(expected.byte(&at), sum);
                 }
             }
             for threads in [1, 3, 4] {
                 table = before.clone();
-                let family = Family::Accumulate { axis: IndexedAxis { extent, stride } };
+                let family = Family::Accumulate { op, axis: IndexedAxis { extent, stride } };
                 let mut launch = plan(program(dtype, 1), family, &[points], &mut [], &mut []);
                 let mut out = table.operand();
                 out.strides = SmallVec::from_slice(&[0]);
@@ -386,7 +394,7 @@ fn accumulates_in_order() {
                 untouched(&before, &table, &[extent]);
                 for i in 0..extent {
                     let (found, expected) = (table.get(&[i]), expected.get(&[i]));
-                    assert_eq!(canonical(found), canonical(expected), "{dtype} {points} {extent} {i}");
+                    assert_eq!(canonical(found), canonical(expected), "{op:?} {dtype} {points} {extent} {i}");
                 }
             }
         }
