@@ -47,8 +47,8 @@ pub use layout::{
     self_overlaps,
 };
 pub use memory::{
-    HostView, HostViewMut, IpcHandle, Lease, MapMode, PointerInfo, PointerKind, PoolStatistics, UsmKind,
-    UsmMemory, UsmPtr, pointer_info,
+    FuseScope, HostView, HostViewMut, IpcHandle, Lease, MapMode, PointerInfo, PointerKind, PoolStatistics,
+    UsmKind, UsmMemory, UsmPtr, fuse, pointer_info,
 };
 pub use num_complex::Complex;
 pub use ops::Op;

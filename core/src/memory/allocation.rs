@@ -257,10 +257,11 @@ impl Allocation {
         self.marked(u32::MAX)
     }
 
-    /// Whether the pointer is known outside, for good or while it is lent: then work on it is never left pending.
+    /// Whether the pointer is known outside, for good or while it is lent: then work on it is never left pending, unless the thread
+    /// promises that nobody touches it there ([`fuse`](super::fuse::fuse)).
     #[inline]
-    pub(crate) fn is_exported(&self) -> bool {
-        self.marked(EXPORTED | LEASES)
+    pub(crate) fn is_exported(self: &Arc<Self>) -> bool {
+        self.marked(EXPORTED | LEASES) && !super::fuse::covers(self)
     }
     pub(crate) fn mark_exported(&self) {
         self.marks.fetch_or(EXPORTED, Ordering::AcqRel);

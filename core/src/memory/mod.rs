@@ -8,7 +8,7 @@
 //! - `immediate`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code;
-//! - `lease`: memory that others know while it is lent;
+//! - `lease`: memory that others know while it is lent; `fuse`: and that they leave alone;
 //! - `mapping`: files as memory; `interprocess`: memory that other processes open;
 //! - `heap`: vectors of the host's own memory, whose allocation may fail;
 //! - `process`: what the system calls when the process ends or forks;
@@ -19,6 +19,7 @@ pub mod heap;
 
 pub(crate) mod allocation;
 pub(crate) mod backlog;
+mod fuse;
 pub(crate) mod handle;
 pub(crate) mod host;
 pub(crate) mod immediate;
@@ -40,6 +41,7 @@ mod spare;
 mod usm;
 
 pub use allocation::Deleter;
+pub use fuse::{FuseScope, fuse};
 pub use host::{HostView, HostViewMut};
 pub use interprocess::IpcHandle;
 pub use lease::Lease;

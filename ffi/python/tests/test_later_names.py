@@ -271,7 +271,7 @@ def test_places():
 def test_names_are_imported_late():
     """The modules that few programs use are imported by their first name."""
     program = (
-        "import sys, stridewise as sw; late = {'_parts', '_histograms', '_polynomials', '_arithmetic', '_kinds', '_files', '_solvers', 'emath', 'special'};"
+        "import sys, stridewise as sw; late = {'_parts', '_histograms', '_polynomials', '_arithmetic', '_kinds', '_files', '_fusing', '_solvers', 'emath', 'special'};"
         "assert not late & {name.removeprefix('stridewise.') for name in sys.modules}; sw.insert; sw.linalg.toeplitz; sw.emath;"
         "assert {'stridewise._parts', 'stridewise._solvers', 'stridewise.emath'} <= set(sys.modules) and 'numpy' not in sys.modules; assert sw.insert is sw.insert"
     )

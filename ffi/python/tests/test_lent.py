@@ -145,3 +145,81 @@ def test_random_sequences_agree_with_numpy():
             del x, expected
         for result, wanted in results + ours:
             assert np.array_equal(sw.asnumpy(result), wanted), seed
+
+
+def adopted():
+    theirs = np.arange(float(N))
+    return theirs, sw.asarray(theirs, copy=False)
+
+
+def test_within_fuse_work_on_adopted_memory_is_recorded():
+    theirs, x = adopted()
+    assert not is_private(x)
+    with sw.fuse():
+        y = x * 2
+        with sw.fuse():
+            z = y + 1
+        assert y._is_pending and z._is_pending
+        x[...] = z
+    assert not y._is_pending and not z._is_pending and not is_private(x)
+    assert np.array_equal(theirs, np.arange(float(N)) * 2 + 1)
+    assert np.array_equal(np.asarray(y), np.arange(float(N)) * 2)
+
+
+def test_fuse_decorates_functions():
+    theirs, x = adopted()
+    pending = []
+
+    @sw.fuse
+    def double(x, *, plus):
+        """Of x."""
+        y = x * 2
+        pending.append(y._is_pending)
+        return y + plus
+
+    assert (double.__name__, double.__doc__) == ("double", "Of x.")
+    y = double(x, plus=1)
+    assert pending == [True] and not y._is_pending
+    assert np.array_equal(np.asarray(y), theirs * 2 + 1)
+    assert np.array_equal(np.asarray(sw.fuse()(double)(x, plus=2)), theirs * 2 + 2)
+
+
+def test_fuse_ends_with_errors():
+    _, x = adopted()
+    with pytest.raises(ZeroDivisionError), sw.fuse():
+        y = x * 2
+        raise ZeroDivisionError
+    assert not y._is_pending and not is_private(x)
+    with pytest.raises(TypeError, match=r"function: got 3, expected a function; help: .*with fuse"):
+        sw.fuse(3)
+
+    def values():
+        yield 1
+
+    async def later():
+        pass
+
+    for function in (values, later):
+        with pytest.raises(TypeError, match="runs after the call"):
+            sw.fuse(function)
+
+
+def test_fuse_is_of_one_thread():
+    import threading
+
+    _, x = adopted()
+    scope, found = sw.fuse(), []
+
+    def elsewhere():
+        found.append(is_private(x))
+        try:
+            scope.__exit__(None, None, None)
+        except RuntimeError as error:
+            found.append(str(error))
+
+    with scope:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        assert is_private(x)
+    assert found[0] is False and "no scope is open on this thread" in found[1]

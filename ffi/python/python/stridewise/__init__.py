@@ -21,6 +21,7 @@ from . import dppy, kernel_api, program
 _LATER = {
     "_arithmetic": "bitwise_count divmod float_power fmod frexp gcd lcm ldexp logaddexp2 matvec spacing vecmat",
     "_files": "asarray_chkfinite frombuffer fromfile fromstring genfromtxt loadtxt savetxt savez savez_compressed",
+    "_fusing": "fuse",
     "_histograms": "histogram2d histogram_bin_edges histogramdd",
     "_kinds": "ScalarType base_repr binary_repr byte cdouble common_type complexfloating csingle double errstate floating generic "
     "get_printoptions geterr half inexact int_ intc integer intp issubdtype little_endian long longlong min_scalar_type "

@@ -57,6 +57,7 @@ from ._arrangements import (
     vander as vander,
     vsplit as vsplit,
 )
+from ._fusing import fuse as fuse
 from ._histograms import (
     histogram2d as histogram2d,
     histogram_bin_edges as histogram_bin_edges,

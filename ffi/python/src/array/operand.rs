@@ -99,7 +99,10 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
         }
         match Self::made(&object)? {
             Some(array) => Ok(array),
-            None => Err(of_type(&object, "a usm_ndarray, a NumPy array, a list or a number; help: convert it with asarray")),
+            None => Err(of_type(
+                &object,
+                "a usm_ndarray, a NumPy array, a list or a number; help: convert it with asarray",
+            )),
         }
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod event;
+mod fuse;
 pub(crate) mod queue;
 pub(crate) mod timer;
 
@@ -11,6 +12,7 @@ use pyo3::prelude::*;
 /// Adds the classes and functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     device::register(module)?;
+    fuse::register(module)?;
     module.add_class::<context::PyContext>()?;
     module.add_class::<queue::PyQueue>()?;
     module.add_class::<event::PyEvent>()?;
