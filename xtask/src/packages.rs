@@ -32,7 +32,7 @@ pub(crate) fn ensure_hwloc() -> Result<(), String> {
     }
     let by_hand = format!(
         "install the packages of your distribution by hand (Debian, Ubuntu: {}; Fedora: hwloc-devel systemd-devel \
-         pkgconf-pkg-config), or leave the steps out that need them with `--without hwloc`",
+         pkgconf-pkg-config), or leave the steps out that need them with `--without libraries`",
         HWLOC_PACKAGES.join(" ")
     );
     install(HWLOC_PACKAGES).map_err(|why| format!("hwloc and libudev are missing, and {why}; {by_hand}"))?;
@@ -54,7 +54,8 @@ pub(crate) fn ensure_mpfr() -> Result<(), String> {
     }
     let packages = [MPFR_PACKAGES, &["pkg-config"]].concat();
     let by_hand = format!(
-        "install the packages of your distribution by hand (Debian, Ubuntu: {}; Fedora: gmp-devel mpfr-devel)",
+        "install the packages of your distribution by hand (Debian, Ubuntu: {}; Fedora: gmp-devel mpfr-devel), or leave the steps \
+         out that need them with `--without libraries`",
         packages.join(" ")
     );
     install(&packages).map_err(|why| format!("GMP and MPFR are missing, and {why}; {by_hand}"))?;

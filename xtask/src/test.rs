@@ -14,7 +14,8 @@ const OLDEST_TOOLCHAIN: &str = "1.89";
 /// The features that the tests are built with: all that need no system package, those for tests too.
 const FEATURES: &str = "stridewise/ndarray,stridewise/approx,stridewise/serde,stridewise-faults/injection";
 /// Kernels of one level, hardly optimised: for steps that are about something else and need a build of their own.
-const SMALL: &str = "--config profile.test.package.stridewise-host.opt-level=0 --no-default-features";
+const SMALL: &str = "--config profile.test.package.stridewise-host.opt-level=0 \
+     --config profile.test.package.stridewise-conformance.opt-level=0 --no-default-features";
 
 /// Cargo's arguments for tests. All steps choose the same packages and features, so that they share one build.
 pub(crate) fn tests() -> String {
@@ -83,16 +84,18 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
 /// build are part of what cargo caches it under, so that they share a target directory; the sanitizer has its own.
 fn steps() -> Result<Vec<Step>, String> {
     let target = host_target()?;
-    let module = crate::MODULE.join(" ");
     let mut steps = vec![
         Step::call("toolchain", "the components clippy and rustfmt, added where they are missing", || {
             packages::ensure_component("rustfmt")?;
             packages::ensure_component("clippy")
         }),
         Step::call(
-            "hwloc",
-            "the system packages of the feature hwloc, installed where they are missing",
-            packages::ensure_hwloc,
+            "libraries",
+            "the system packages of the features hwloc and mpfr, installed where they are missing",
+            || {
+                packages::ensure_hwloc()?;
+                packages::ensure_mpfr()
+            },
         ),
         Step::call("crates", "the crates of Cargo.lock, fetched where they are missing", fetch),
         Step::cargo("format", "the style of the code", "fmt --all --check").needs("toolchain"),
@@ -111,10 +114,13 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "lints-features",
             "clippy, with features",
-            &format!("clippy --locked --workspace --all-targets --features stridewise/hwloc,{FEATURES} -- -D warnings"),
+            &format!(
+                "clippy --locked --workspace --all-targets --features stridewise/hwloc,{},{FEATURES} -- -D warnings",
+                packages::MPFR_FEATURE
+            ),
         )
         .slow()
-        .needs("hwloc"),
+        .needs("libraries"),
         Step::cargo(
             "documentation",
             "the documentation builds, and its links lead somewhere",
@@ -144,15 +150,17 @@ fn steps() -> Result<Vec<Step>, String> {
         .slow(),
         Step::cargo(
             "interleavings",
-            "signals, tracks, forks, pools and the registry in thousands of orders of three threads",
-            // Without the crates that have locks and threads of the system's.
+            "signals, tracks, forks, pools and the registry in thousands of orders of three threads; and hwloc reads the same \
+             processors, caches and nodes as the system's files have",
+            // Without the crates that have locks and threads of the system's. What hwloc reads would need a build of its own else.
             &format!(
                 "test --locked {SMALL} --package stridewise-core --package stridewise-host --package stridewise-null \
-                 --features stridewise-host/interleavings,stridewise-null/interleavings \
-                 --lib --test interleavings interleavings"
+                 --features stridewise-host/interleavings,stridewise-null/interleavings,stridewise-host/hwloc \
+                 --lib --test interleavings -- interleavings topology"
             ),
         )
-        .slow(),
+        .slow()
+        .needs("libraries"),
         Step::call("template", "the template of a backend passes a sample of the matrix, from outside the workspace", template)
             .by_name(),
         Step::call("pocl", "PoCL, for the matrix, installed where it is missing", || opencl::POCL.ensure())
@@ -196,13 +204,6 @@ fn steps() -> Result<Vec<Step>, String> {
             ),
         )
         .slow(),
-        Step::cargo(
-            "tests-hwloc",
-            "hwloc reads the same processors, caches and nodes as the system's files have",
-            &format!("test --locked {SMALL} --package stridewise-host --features hwloc --lib topology"),
-        )
-        .slow()
-        .needs("hwloc"),
         Step::call("kernel-c", "a kernel from a source, launched by a C program, on PoCL", || {
             matrix::c_kernel_on(&opencl::POCL)
         })
@@ -232,39 +233,21 @@ fn steps() -> Result<Vec<Step>, String> {
             "test --locked --release --package stridewise --test hillshade",
         )
         .slow(),
-        Step::call(
-            "mpfr",
-            "the system packages of the accuracy tool, installed where they are missing",
-            packages::ensure_mpfr,
-        )
-        .slow(),
-        Step::cargo(
-            "lints-ulp",
-            "clippy, for the accuracy tool",
-            &format!(
-                "clippy --locked --release --package stridewise-ulp --features {} -- -D warnings",
-                packages::MPFR_FEATURE
-            ),
-        )
-        .slow()
-        .needs("mpfr"),
         Step::cargo(
             "tests-ulp",
             "the accuracy tool measures errors right",
-            &format!(
-                "test --locked --release --package stridewise-ulp {module} --features {}",
-                packages::MPFR_FEATURE
-            ),
+            // In the build that all tests share.
+            &format!("test --locked --workspace --features {},{FEATURES} --bin ulp", packages::MPFR_FEATURE),
         )
         .slow()
-        .needs("mpfr"),
+        .needs("libraries"),
         Step::call("ulp", "the error of every elementwise function, of a part of the arguments", || {
             // What OpenCL devices compute is not measured here.
             let mut program = crate::ulp::program()?;
             crate::run_to_end(program.arg("--quick").env(opencl::VENDORS, opencl::no_vendors()))
         })
         .slow()
-        .needs("mpfr"),
+        .needs("libraries"),
         Step::call("wheel", "the Python module's wheel, built and installed into an environment of its own", || {
             python::build(false)
         })
@@ -288,7 +271,8 @@ fn steps() -> Result<Vec<Step>, String> {
              of any fields: each is an error or stays inside its memory",
             &format!(
                 // Kernels that are checked access by access, of few elements: the compiler would take longer over them.
-                "test --config profile.test.package.stridewise-host.opt-level=0 --locked --target {target} --target-dir \
+                "test --config profile.test.package.stridewise-host.opt-level=0 \
+                 --config profile.test.package.stridewise-conformance.opt-level=0 --locked --target {target} --target-dir \
                  target/address-sanitizer --package stridewise --test lifetimes --package stridewise-exchange --lib"
             ),
         )
@@ -489,8 +473,8 @@ mod tests {
             names(&[], &[], false).contains(&"lints-features") && !names(&[], &[], false).contains(&"lints")
         );
         assert!(names(&[], &[], false).contains(&"tests-plain"));
-        let without = names(&[], &["hwloc"], false);
-        assert!(!without.iter().any(|name| ["lints-features", "tests-hwloc"].contains(name)), "{without:?}");
+        let without = names(&[], &["libraries"], false);
+        assert!(!without.iter().any(|name| ["lints-features", "tests-ulp"].contains(name)), "{without:?}");
         assert!(chosen(steps().unwrap(), &["nothing".to_owned()], &[], false).is_err());
     }
 
