@@ -72,6 +72,10 @@ impl Called {
 }
 
 /// What is asked of the compiler.
+#[cfg_attr(
+    not(all(feature = "native", target_arch = "x86_64", unix)),
+    expect(dead_code, reason = "there is no compiler, and nothing is compiled")
+)]
 pub(super) struct Asked<'a> {
     pub(super) program: &'a Program,
     /// Steps from the first on that are computed.

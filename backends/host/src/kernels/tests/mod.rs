@@ -4,7 +4,7 @@ mod contractions;
 mod counts;
 mod deviations;
 mod edges;
-#[cfg(unix)]
+#[cfg(all(feature = "native", target_arch = "x86_64", unix))]
 pub(crate) mod fenced;
 mod fused;
 mod gathers;
