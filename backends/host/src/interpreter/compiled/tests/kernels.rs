@@ -7,7 +7,7 @@ use stridewise_core::{Op, Result};
 
 use super::*;
 
-fn build(name: &str, dims: usize, body: impl FnOnce(&mut KernelBuilder) -> Result<()>) -> Kernel {
+pub(super) fn build(name: &str, dims: usize, body: impl FnOnce(&mut KernelBuilder) -> Result<()>) -> Kernel {
     let mut k = KernelBuilder::new(name, dims).unwrap();
     body(&mut k).unwrap();
     k.finish().unwrap()

@@ -1,5 +1,6 @@
 //! Compiled kernels against interpreted ones, bit by bit, over arrays before fences.
 
+mod edges;
 mod kernels;
 mod random;
 
@@ -20,6 +21,8 @@ use crate::simd::Isa;
 enum Given {
     Scalar(Scalar),
     Array(Array),
+    /// The array that was given at this place.
+    Again(usize),
 }
 
 /// Elements, as many as the extents and strides reach, the first index's at an offset.
@@ -78,22 +81,25 @@ fn launch(
     tuning: &Tuning,
     switch: Switch,
 ) -> Result<Vec<Vec<[u8; 16]>>, Error> {
-    let mut memory = Vec::new();
-    let arguments = given.iter().map(|given| match given {
-        Given::Scalar(scalar) => KernelArgument::Scalar(*scalar),
-        Given::Array(array) => {
-            let size = array.dtype.size();
-            let mut fenced = Fenced::new(array.elements.len() * size);
-            for (bytes, element) in fenced.bytes().chunks_exact_mut(size).zip(&array.elements) {
-                bytes.copy_from_slice(&element.to_bytes()[..size]);
+    let (mut memory, mut arguments) = (Vec::new(), Vec::<KernelArgument>::new());
+    for given in given {
+        arguments.push(match given {
+            Given::Scalar(scalar) => KernelArgument::Scalar(*scalar),
+            Given::Again(at) => arguments[*at].clone(),
+            Given::Array(array) => {
+                let size = array.dtype.size();
+                let mut fenced = Fenced::new(array.elements.len() * size);
+                for (bytes, element) in fenced.bytes().chunks_exact_mut(size).zip(&array.elements) {
+                    bytes.copy_from_slice(&element.to_bytes()[..size]);
+                }
+                let ptr = UsmPtr::new(fenced.ptr().wrapping_add(array.offset * size));
+                memory.push((array.dtype, fenced));
+                let shape = SmallVec::from_slice(&array.shape);
+                let strides = SmallVec::from_slice(&array.strides);
+                KernelArgument::Array { ptr, shape, strides }
             }
-            let ptr = UsmPtr::new(fenced.ptr().wrapping_add(array.offset * size));
-            memory.push((array.dtype, fenced));
-            let (shape, strides) = (SmallVec::from_slice(&array.shape), SmallVec::from_slice(&array.strides));
-            KernelArgument::Array { ptr, shape, strides }
-        }
-    });
-    let arguments = arguments.collect();
+        });
+    }
     let space = Space::new(kernel, range, 1024, 1 << 20).unwrap();
     let launch = KernelLaunch {
         kernel: kernel.clone(),

@@ -1,0 +1,275 @@
+//! Branches, loops, calls and jumps, and the masks of items that part there.
+
+use stridewise_core::kernel::{Position, Statement, StatementKind, Value};
+use stridewise_native::{Cell, Kind, Place, Scalar as Number, Target};
+
+use super::{Done, Lower, Mask, Of, Open, OpenKind, ROUNDS, has, stored};
+use crate::interpreter::compiled::memory::Given;
+use crate::interpreter::compiled::shapes::{Shape, Unsupported};
+use crate::interpreter::compiled::{Call, Round};
+
+impl Lower<'_> {
+    // Masks.
+
+    /// The cell that says which items are active.
+    pub(super) fn active(&self) -> Cell {
+        self.masks.last().map_or(self.out.layout.full, |mask| mask.cell)
+    }
+
+    /// A mask that begins as the innermost one; nobody in it goes to a target.
+    pub(super) fn push_mask(&mut self, of: Of, none: Target) -> Done {
+        self.flush()?;
+        let from = self.active();
+        let mask = Mask { of, cell: self.out.layout.lanes(1), all: self.out.layout.one() };
+        let active = self.load(Place::Lanes(from), Kind::U8)?;
+        self.store(Place::Lanes(mask.cell), active)?;
+        self.flush()?;
+        self.masks.push(mask);
+        self.judge(none);
+        Ok(())
+    }
+
+    pub(super) fn judge(&mut self, none: Target) {
+        if let Some(&Mask { cell, all, .. }) = self.masks.last() {
+            self.out.routine.judge(cell, self.out.layout.full, all, none);
+        }
+    }
+
+    /// Leaves the masks of a construct.
+    pub(super) fn pop_masks(&mut self, to: usize) {
+        for Mask { cell, all, .. } in self.masks.drain(to..) {
+            self.out.layout.release(cell, 1);
+            self.out.layout.release(all, 0);
+        }
+    }
+
+    pub(super) fn leave(&mut self, statement: &Statement, block: usize) -> Done {
+        self.flush()?;
+        let Some(Open { number, kind, masks }) = self.open.pop() else { return Err(Unsupported::Refused) };
+        let last = block + 1 == statement.kind.block_count();
+        match (&statement.kind, &kind) {
+            (StatementKind::If { otherwise: block, .. }, &OpenKind::Branch { otherwise, end, other }) => {
+                self.outs.pop();
+                if !last {
+                    if other.is_none() && !block.is_empty() {
+                        self.out.routine.jump(end);
+                    }
+                    self.out.routine.here(otherwise);
+                    if let (Some(other), Some(mask)) = (other, self.masks.last_mut()) {
+                        let before = std::mem::replace(&mut mask.cell, other);
+                        self.out.layout.release(before, 1);
+                        self.judge(end);
+                    }
+                    self.outs.push(end);
+                } else {
+                    self.out.routine.here(end);
+                }
+            }
+            (StatementKind::While { condition, .. }, &OpenKind::Loop { end, next, .. }) if !last => {
+                self.outs.pop();
+                self.test(*condition, number, end)?;
+                self.outs.push(next);
+            }
+            (_, &OpenKind::Loop { head, end, next, count, rounds, step }) => {
+                self.outs.pop();
+                self.out.routine.here(next);
+                if let (Some(step), StatementKind::For { counter, .. }) = (step, &statement.kind) {
+                    let (kind, cell) = (stored(self.form.dtype(*counter))?, self.cell(*counter)?);
+                    self.out.routine.scalar(Number::Add, kind, cell, cell, step);
+                    self.count_round(count);
+                }
+                self.out.routine.jump(head);
+                self.out.routine.here(end);
+                self.released.push((count, 0));
+                if step.is_some() {
+                    self.released.push((rounds, 0));
+                }
+            }
+            (_, &OpenKind::Call { end }) => {
+                self.outs.pop();
+                self.out.routine.here(end);
+            }
+            _ => return Err(Unsupported::Refused),
+        }
+        if !last {
+            self.open.push(Open { number, kind, masks });
+            return Ok(());
+        }
+        self.pop_masks(masks);
+        if self.jumps(number).leave
+            && let Some(&out) = self.outs.last()
+        {
+            self.judge(out);
+        }
+        self.end(number);
+        Ok(())
+    }
+
+    pub(super) fn count_round(&mut self, count: Cell) {
+        let one = self.out.layout.given(Given::Bits(1));
+        self.out.routine.scalar(Number::Add, Kind::U64, count, count, one);
+    }
+
+    pub(super) fn branch(&mut self, number: usize, condition: Value, has_other: bool) -> Done {
+        let (otherwise, end) = (self.out.routine.target(), self.out.routine.target());
+        let masks = self.masks.len();
+        if self.shape(condition) != Shape::Lanes {
+            let cell = self.cell(condition)?;
+            self.flush()?;
+            self.out.routine.jump_if_zero(cell, otherwise);
+            self.open.push(Open { number, kind: OpenKind::Branch { otherwise, end, other: None }, masks });
+            self.outs.push(otherwise);
+            return Ok(());
+        }
+        let truth = self.current(condition)?;
+        let active = self.load(Place::Lanes(self.active()), Kind::U8)?;
+        let mask = Mask { of: Of::Branch, cell: self.out.layout.lanes(1), all: self.out.layout.one() };
+        let builder = self.builder.get_mut();
+        let truth = if truth.kind().is_mask() { truth } else { has(builder.test(truth))? };
+        let active = has(builder.test(active))?;
+        let yes = has(builder.and(active, truth))?;
+        let no = has(builder.not(truth))?;
+        let no = has(builder.and(active, no))?;
+        self.store(Place::Lanes(mask.cell), yes)?;
+        let mut other = None;
+        if has_other {
+            let cell = self.out.layout.lanes(1);
+            self.store(Place::Lanes(cell), no)?;
+            other = Some(cell);
+        }
+        self.flush()?;
+        self.masks.push(mask);
+        self.judge(otherwise);
+        self.open.push(Open { number, kind: OpenKind::Branch { otherwise, end, other }, masks });
+        self.outs.push(otherwise);
+        Ok(())
+    }
+
+    /// A loop with a mask of its own for all of it, and one for the round.
+    pub(super) fn loop_masks(&mut self, of_rounds: bool, end: Target) -> Done {
+        self.push_mask(Of::Loop, end)?;
+        if of_rounds { self.push_mask(Of::Round, end) } else { Ok(()) }
+    }
+
+    /// The masks of a round begin as that of the loop; nobody in it leaves.
+    pub(super) fn begin_round(&mut self, end: Target) -> Done {
+        if let Some(&Mask { of: Of::Round, cell, .. }) = self.masks.last()
+            && let Some(&Mask { cell: whole, .. }) = self.masks.get(self.masks.len().wrapping_sub(2))
+        {
+            let active = self.load(Place::Lanes(whole), Kind::U8)?;
+            self.store(Place::Lanes(cell), active)?;
+            self.flush()?;
+        }
+        self.judge(end);
+        Ok(())
+    }
+
+    pub(super) fn begin_for(&mut self, number: usize, counter: Value, bounds: [Value; 3]) -> Done {
+        let dtype = self.form.dtype(counter);
+        let cells = [self.cell(bounds[0])?, self.cell(bounds[1])?, self.cell(bounds[2])?];
+        self.flush()?;
+        let (head, end, next) =
+            (self.out.routine.target(), self.out.routine.target(), self.out.routine.target());
+        let (count, rounds) = (self.out.layout.one(), self.out.layout.one());
+        self.call(Call::Rounds(Round { bounds: cells, dtype, rounds }));
+        self.out.routine.number(count, 0);
+        let cell = self.define_one(counter);
+        self.out.routine.copy(cell, cells[0]);
+        let masks = self.masks.len();
+        if self.jumps(number).taken {
+            self.loop_masks(true, end)?;
+        }
+        self.out.routine.here(head);
+        self.out.routine.jump_if_not_below(count, rounds, end);
+        if self.jumps(number).taken {
+            self.begin_round(end)?;
+        } else if self.jumps(number).leave {
+            self.judge(end);
+        }
+        let kind = OpenKind::Loop { head, end, next, count, rounds, step: Some(cells[2]) };
+        self.open.push(Open { number, kind, masks });
+        self.outs.push(next);
+        Ok(())
+    }
+
+    pub(super) fn begin_while(&mut self, number: usize, condition: Value, at: &Position) -> Done {
+        self.flush()?;
+        let (head, end, next) =
+            (self.out.routine.target(), self.out.routine.target(), self.out.routine.target());
+        let count = self.out.layout.one();
+        self.out.routine.number(count, 0);
+        let masks = self.masks.len();
+        let apart = self.jumps(number).taken || self.shape(condition) == Shape::Lanes;
+        if apart {
+            self.loop_masks(self.jumps(number).taken, end)?;
+        }
+        self.out.routine.here(head);
+        // Where all have left what is around the loop, nobody is left to end it.
+        if apart {
+            self.begin_round(end)?;
+        } else if self.jumps(number).leave {
+            self.judge(end);
+        }
+        let answer = i32::try_from(self.out.loops.len() + 1).map_err(|_| Unsupported::Refused)?;
+        let (limit, go_on) = (self.out.layout.given(Given::Bits(ROUNDS)), self.out.routine.target());
+        self.out.routine.jump_if_not_below(limit, count, go_on);
+        self.out.routine.stop(answer);
+        self.out.routine.here(go_on);
+        self.out.loops.push((at.clone(), self.active()));
+        self.count_round(count);
+        let kind = OpenKind::Loop { head, end, next, count, rounds: count, step: None };
+        self.open.push(Open { number, kind, masks });
+        self.outs.push(end);
+        Ok(())
+    }
+
+    /// Behind the head of a loop that counts nothing.
+    pub(super) fn test(&mut self, condition: Value, number: usize, end: Target) -> Done {
+        if self.shape(condition) != Shape::Lanes {
+            let cell = self.cell(condition)?;
+            self.flush()?;
+            self.out.routine.jump_if_zero(cell, end);
+            return Ok(());
+        }
+        let truth = self.current(condition)?;
+        let taken = self.jumps(number).taken;
+        let masks: Vec<Cell> =
+            self.masks.iter().rev().take(1 + usize::from(taken)).map(|mask| mask.cell).collect();
+        for cell in masks {
+            let active = self.load(Place::Lanes(cell), Kind::U8)?;
+            let builder = self.builder.get_mut();
+            let truth = if truth.kind().is_mask() { truth } else { has(builder.test(truth))? };
+            let active = has(builder.test(active))?;
+            let more = has(builder.and(active, truth))?;
+            self.store(Place::Lanes(cell), more)?;
+        }
+        self.flush()?;
+        self.judge(end);
+        Ok(())
+    }
+
+    /// The active items leave, to where a jump leads.
+    pub(super) fn jump(&mut self, kind: &StatementKind) -> Done {
+        let to = match kind {
+            StatementKind::Break => self.masks.iter().rposition(|mask| mask.of == Of::Loop),
+            StatementKind::Continue => self.masks.iter().rposition(|mask| mask.of == Of::Round),
+            _ => self.masks.iter().rposition(|mask| matches!(mask.of, Of::Call | Of::Kernel)),
+        };
+        let (to, from) = (has(to)?, self.active());
+        self.flush()?;
+        let active = self.load(Place::Lanes(from), Kind::U8)?;
+        let cells: Vec<Cell> = self.masks[to..].iter().map(|mask| mask.cell).collect();
+        for cell in cells {
+            let mask = self.load(Place::Lanes(cell), Kind::U8)?;
+            let builder = self.builder.get_mut();
+            let both = has(builder.and(mask, active))?;
+            let rest = has(builder.xor(mask, both))?;
+            self.store(Place::Lanes(cell), rest)?;
+        }
+        self.flush()?;
+        if let Some(&out) = self.outs.last() {
+            self.out.routine.jump(out);
+        }
+        Ok(())
+    }
+}

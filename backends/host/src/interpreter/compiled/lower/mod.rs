@@ -1,0 +1,391 @@
+//! From the form of a kernel to a routine: statement by statement, what is one for all items of a row by general registers, the rest
+//! in straight blocks of vectors, under masks where items part.
+
+mod access;
+mod apply;
+mod control;
+
+use std::cell::RefCell;
+
+use stridewise_core::Dtype;
+use stridewise_core::kernel::{Form, Kernel, Parameter, Part, Position, Statement, StatementKind, Value};
+use stridewise_native::{Builder, Cell, Elements, Kind, Level, Place, Routine, Target};
+
+use super::Call;
+use super::memory::{Given, Layout, bits};
+use super::shapes::{Jumps, Shape, Shapes, Unsupported, is_at_end};
+use crate::kernels::Tuning;
+use crate::kernels::native::compiler::trace;
+
+/// Values and operands of a block: from so many on, another one begins.
+const MANY_VALUES: usize = 160;
+const MANY_PLACES: usize = 120;
+
+/// Rounds of a loop that counts nothing at most.
+const ROUNDS: u64 = crate::interpreter::run::ROUND_LIMIT;
+
+/// A value that exists.
+#[derive(Clone, Copy, Default)]
+struct Kept {
+    /// Where it is: of one that is the same for all, the number; of one that follows the ids, the first item's.
+    cell: Option<Cell>,
+    /// In the block that is being built.
+    current: Option<stridewise_native::Value>,
+    /// Whether the room is its own.
+    owned: bool,
+    alive: bool,
+}
+
+/// A variable.
+struct Held {
+    cell: Cell,
+    current: Option<stridewise_native::Value>,
+    dirty: bool,
+}
+
+/// Items that are active, of those that there are.
+#[derive(Clone, Copy)]
+struct Mask {
+    of: Of,
+    /// Truth values as bytes.
+    cell: Cell,
+    /// Whether all are.
+    all: Cell,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Kernel,
+    Branch,
+    Loop,
+    Round,
+    Call,
+}
+
+/// A construct that is open.
+struct Open {
+    number: usize,
+    kind: OpenKind,
+    /// Masks before it.
+    masks: usize,
+}
+
+enum OpenKind {
+    Branch { otherwise: Target, end: Target, other: Option<Cell> },
+    Loop { head: Target, end: Target, next: Target, count: Cell, rounds: Cell, step: Option<Cell> },
+    Call { end: Target },
+}
+
+/// A store that is under way: what is written is in the block.
+struct Pending {
+    elements: Elements,
+    mask: Option<Cell>,
+    copies: Cell,
+    address: Cell,
+}
+
+pub(super) struct Lowered {
+    pub(super) routine: Routine,
+    pub(super) layout: Layout,
+    pub(super) calls: Vec<Call>,
+    /// Loops that count nothing, by what the routine answers less 1.
+    pub(super) loops: Vec<(Position, Cell)>,
+}
+
+pub(super) struct Lower<'a> {
+    kernel: &'a Kernel,
+    form: &'a Form,
+    shapes: &'a Shapes,
+    tuning: &'a Tuning,
+    out: Lowered,
+    values: Vec<Kept>,
+    variables: Vec<Held>,
+    builder: RefCell<Builder>,
+    places: Vec<Place>,
+    /// Values that are in the block.
+    touched: Vec<usize>,
+    /// The innermost mask, in the block.
+    mask: Option<stridewise_native::Value>,
+    pending: Option<Pending>,
+    /// Room that is free behind the block.
+    released: Vec<(Cell, usize)>,
+    open: Vec<Open>,
+    masks: Vec<Mask>,
+    /// Where those go on that have nothing more to do in a block of the text.
+    outs: Vec<Target>,
+    count: usize,
+}
+
+type Done<T = ()> = Result<T, Unsupported>;
+
+fn has<T>(found: Option<T>) -> Done<T> {
+    found.ok_or(Unsupported::Refused)
+}
+
+/// Makes a routine of a kernel.
+pub(super) fn lower(kernel: &Kernel, shapes: &Shapes, level: Level, tuning: &Tuning) -> Done<Lowered> {
+    let form = kernel.form();
+    let mut lower = Lower {
+        kernel,
+        form,
+        shapes,
+        tuning,
+        out: Lowered {
+            routine: Routine::new(level),
+            layout: Layout::new(),
+            calls: Vec::new(),
+            loops: Vec::new(),
+        },
+        values: vec![Kept::default(); form.values.len()],
+        variables: Vec::new(),
+        builder: RefCell::new(Builder::new(level)),
+        places: Vec::new(),
+        touched: Vec::new(),
+        mask: None,
+        pending: None,
+        released: Vec::new(),
+        open: Vec::new(),
+        masks: Vec::new(),
+        outs: Vec::new(),
+        count: 0,
+    };
+    lower.begin()?;
+    for part in form.walk() {
+        match part {
+            Part::Statement { statement, rest } => lower.statement(statement, rest)?,
+            Part::Enter(..) => {}
+            Part::Leave(statement, number) => lower.leave(statement, number)?,
+        }
+    }
+    lower.flush()?;
+    if let Some(end) = lower.outs.pop() {
+        lower.out.routine.here(end);
+    }
+    Ok(lower.out)
+}
+
+/// A kind of elements in memory.
+fn stored(dtype: Dtype) -> Done<Kind> {
+    trace::stored(dtype).ok_or(Unsupported::Dtype(dtype))
+}
+
+impl Lower<'_> {
+    fn begin(&mut self) -> Done {
+        for (number, variable) in self.form.variables.iter().enumerate() {
+            let cell = match self.shapes.variables[number] {
+                Shape::Lanes => self.out.layout.lanes(variable.dtype.size()),
+                _ => self.out.layout.one(),
+            };
+            self.variables.push(Held { cell, current: None, dirty: false });
+        }
+        for (number, parameter) in self.form.parameters.iter().enumerate() {
+            if let Parameter::Scalar { value, .. } = parameter {
+                let cell = self.out.layout.given(Given::Argument(number));
+                self.values[value.number()] = Kept { cell: Some(cell), alive: true, ..Kept::default() };
+            }
+        }
+        let end = self.out.routine.target();
+        self.outs.push(end);
+        if self.shapes.returns {
+            self.push_mask(Of::Kernel, end)?;
+        }
+        Ok(())
+    }
+
+    // The block that is being built.
+
+    /// An operand of the block.
+    fn operand(&mut self, place: Place) -> Done<u8> {
+        let number = u8::try_from(self.places.len()).map_err(|_| Unsupported::Refused)?;
+        self.places.push(place);
+        Ok(number)
+    }
+    fn load(&mut self, place: Place, kind: Kind) -> Done<stridewise_native::Value> {
+        let number = self.operand(place)?;
+        let builder = self.builder.get_mut();
+        has(match place {
+            Place::One(_) => builder.uniform(number, kind),
+            _ => builder.load(number, kind),
+        })
+    }
+    fn store(&mut self, place: Place, value: stridewise_native::Value) -> Done {
+        let number = self.operand(place)?;
+        has(self.builder.get_mut().store(number, value))
+    }
+
+    /// Ends the block: what is needed later is in memory then.
+    fn flush(&mut self) -> Done {
+        for number in std::mem::take(&mut self.touched) {
+            let Kept { cell, current: Some(value), alive, .. } = self.values[number] else { continue };
+            self.values[number].current = None;
+            if alive && cell.is_none() {
+                let cell = self.out.layout.lanes(self.form.values[number].size());
+                self.values[number].cell = Some(cell);
+                self.values[number].owned = true;
+                self.store(Place::Lanes(cell), value)?;
+            }
+        }
+        for number in 0..self.variables.len() {
+            let Held { cell, current, dirty } = self.variables[number];
+            self.variables[number] = Held { cell, current: None, dirty: false };
+            if let (true, Some(value)) = (dirty, current) {
+                self.store(Place::Lanes(cell), value)?;
+            }
+        }
+        self.mask = None;
+        let level = self.out.routine.level();
+        let builder = self.builder.replace(Builder::new(level));
+        let places = std::mem::take(&mut self.places);
+        if builder.stores() > 0 {
+            self.out.routine.block(&builder, &places).map_err(|_| Unsupported::Refused)?;
+        }
+        if let Some(Pending { elements, mask, copies, address }) = self.pending.take() {
+            self.out.routine.scatter(&elements, mask, copies, address);
+        }
+        for (cell, size) in std::mem::take(&mut self.released) {
+            self.out.layout.release(cell, size);
+        }
+        Ok(())
+    }
+
+    /// Ends it where it is long.
+    fn keep_short(&mut self) -> Done {
+        let long = self.builder.get_mut().values() > MANY_VALUES || self.places.len() > MANY_PLACES;
+        if long { self.flush() } else { Ok(()) }
+    }
+
+    // Values.
+
+    fn shape(&self, value: Value) -> Shape {
+        self.shapes.values[value.number()]
+    }
+
+    /// The cell of a value that is one for all, or of the first item's of one that follows the ids.
+    fn cell(&mut self, value: Value) -> Done<Cell> {
+        if let Some(scalar) = self.shapes.constants[value.number()] {
+            return Ok(self.out.layout.given(Given::Bits(bits(scalar))));
+        }
+        has(self.values[value.number()].cell)
+    }
+
+    /// A value in the block.
+    fn current(&mut self, value: Value) -> Done<stridewise_native::Value> {
+        let number = value.number();
+        if let Some(current) = self.values[number].current {
+            return Ok(current);
+        }
+        let kind = stored(self.form.values[number])?;
+        let current = if let Some(scalar) = self.shapes.constants[number] {
+            has(self.builder.get_mut().constant(kind, bits(scalar)))?
+        } else {
+            let cell = self.cell(value)?;
+            match self.shape(value) {
+                Shape::One => self.load(Place::One(cell), kind)?,
+                Shape::Lanes => self.load(Place::Lanes(cell), kind)?,
+                Shape::Follow(step) => {
+                    let [halves, wholes] = self.out.layout.counts;
+                    let counts = if kind.size() == 4 { halves } else { wholes };
+                    let mut lanes = self.load(Place::Lanes(counts), kind)?;
+                    if step != 1 {
+                        let builder = self.builder.get_mut();
+                        let factor = has(builder.number(kind, f64::from(step)))?;
+                        lanes = has(builder.multiply(lanes, factor))?;
+                    }
+                    let first = self.load(Place::One(cell), kind)?;
+                    has(self.builder.get_mut().add(first, lanes))?
+                }
+            }
+        };
+        self.values[number].current = Some(current);
+        self.touched.push(number);
+        Ok(current)
+    }
+
+    /// Defines a value of lanes, in the block.
+    fn define(&mut self, value: Value, current: stridewise_native::Value) {
+        let number = value.number();
+        self.values[number] = Kept { current: Some(current), alive: true, ..Kept::default() };
+        self.touched.push(number);
+    }
+
+    /// Defines a value by a cell of its own.
+    fn define_one(&mut self, value: Value) -> Cell {
+        let cell = self.out.layout.one();
+        self.values[value.number()] = Kept { cell: Some(cell), owned: true, alive: true, current: None };
+        cell
+    }
+
+    /// Values that nothing needs behind a statement leave their room.
+    fn end(&mut self, statement: usize) {
+        for value in self.kernel.ends_at(statement) {
+            let kept = &mut self.values[value.number()];
+            kept.alive = false;
+            if let (Some(cell), true) = (kept.cell.take(), std::mem::take(&mut kept.owned)) {
+                let lanes = self.shapes.values[value.number()] == Shape::Lanes;
+                let size = if lanes { self.form.values[value.number()].size() } else { 0 };
+                self.released.push((cell, size));
+            }
+        }
+    }
+
+    /// The place of a value of lanes in memory.
+    fn in_memory(&mut self, value: Value) -> Done<Cell> {
+        if self.values[value.number()].cell.is_none() {
+            self.flush()?;
+        }
+        has(self.values[value.number()].cell)
+    }
+
+    // Statements.
+
+    fn statement(&mut self, statement: &Statement, rest: &[Statement]) -> Done {
+        let number = self.count;
+        self.count += 1;
+        self.keep_short()?;
+        match &statement.kind {
+            StatementKind::Let { value, expression } => self.expression(*value, expression)?,
+            StatementKind::Set { variable, value } => self.set(*variable, *value)?,
+            StatementKind::Store { object, indices, value } => {
+                self.store_elements(*object, indices, *value)?
+            }
+            StatementKind::If { condition, otherwise, .. } => {
+                return self.branch(number, *condition, !otherwise.is_empty());
+            }
+            StatementKind::While { condition, .. } => {
+                return self.begin_while(number, *condition, &statement.at);
+            }
+            StatementKind::For { counter, start, end, step, .. } => {
+                return self.begin_for(number, *counter, [*start, *end, *step]);
+            }
+            StatementKind::Call { .. } => {
+                self.flush()?;
+                let (end, masks) = (self.out.routine.target(), self.masks.len());
+                self.open.push(Open { number, kind: OpenKind::Call { end }, masks });
+                self.outs.push(end);
+                if self.jumps(number).taken {
+                    self.push_mask(Of::Call, end)?;
+                }
+                return Ok(());
+            }
+            StatementKind::Break | StatementKind::Continue | StatementKind::Return => {
+                let whole = matches!(self.open.last(), None | Some(Open { kind: OpenKind::Call { .. }, .. }));
+                if !is_at_end(statement, rest, whole) {
+                    self.jump(&statement.kind)?;
+                }
+            }
+            _ => return Err(Unsupported::Together),
+        }
+        self.end(number);
+        Ok(())
+    }
+
+    fn jumps(&self, number: usize) -> Jumps {
+        self.shapes.jumps[number]
+    }
+
+    fn call(&mut self, call: Call) {
+        let number = u32::try_from(self.out.calls.len()).unwrap_or(u32::MAX);
+        self.out.calls.push(call);
+        self.out.routine.call(number);
+    }
+}

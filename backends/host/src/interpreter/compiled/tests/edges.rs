@@ -1,0 +1,235 @@
+//! What is at the edge of what a compiled kernel may meet.
+
+use stridewise_core::Op;
+use stridewise_core::kernel::{Coordinate::*, Level::*};
+
+use super::kernels::build;
+use super::*;
+
+fn ints(len: usize, element: impl Fn(usize) -> i32) -> Given {
+    Given::Array(Array::new(Dtype::I32, &[len], |i| Scalar::I32(element(i))))
+}
+
+/// A loop whose condition is one for all, that items leave only by returning.
+#[test]
+fn loops_that_all_items_leave_by_returning_end() {
+    for in_call in [false, true] {
+        let kernel = build("leaves", 1, |k| {
+            let (x, out) = (k.global("x", Dtype::I32, 1, false)?, k.global("out", Dtype::I32, 1, true)?);
+            let i = k.index(Global, Id(0))?;
+            let (most, count) = (k.load(x, [i])?, k.variable("count", Dtype::I32)?);
+            k.set(count, 0)?;
+            let result = k.variable("result", Dtype::I32)?;
+            if in_call {
+                k.call("f", Some(result))?;
+            }
+            k.while_()?;
+            let always = k.get(Scalar::Bool(true))?;
+            k.do_(always)?;
+            let enough = k.binary(Op::GreaterEqual, count, most)?;
+            k.if_(enough)?;
+            k.store(out, [i], count)?;
+            k.return_(in_call.then_some(count.into()))?;
+            k.end()?;
+            let next = k.binary(Op::Add, count, 1)?;
+            k.set(count, next)?;
+            k.end()?;
+            if in_call {
+                k.return_(Some(count.into()))?;
+                k.end()?;
+                k.store(out, [i], result)?;
+            }
+            Ok(())
+        });
+        for len in [1, 127, 128, 129, 300] {
+            let given = [ints(len, |i| (i % 41) as i32), ints(len, |_| -1)];
+            same(&kernel, &NdRange::of(&[len]), &given, "leaves");
+        }
+    }
+}
+
+/// What an item reads before it writes the same place is what was there.
+#[test]
+fn arrays_that_are_the_same_array() {
+    let kernel = build("same", 1, |k| {
+        let (x, out) = (k.global("x", Dtype::I32, 1, false)?, k.global("out", Dtype::I32, 1, true)?);
+        let other = k.global("other", Dtype::I32, 1, true)?;
+        let i = k.index(Global, Id(0))?;
+        let before = k.load(x, [i])?;
+        k.store(out, [i], 5)?;
+        let after = k.load(x, [i])?;
+        let sum = k.binary(Op::Multiply, before, 10)?;
+        let sum = k.binary(Op::Add, sum, after)?;
+        k.store(other, [i], sum)?;
+        let again = k.load(x, [i])?;
+        let product = k.binary(Op::Multiply, again, before)?;
+        k.store(out, [i], product)
+    });
+    for len in [1, 127, 128, 129, 1000] {
+        let given = [ints(len, |i| i as i32 + 7), Given::Again(0), ints(len, |_| 0)];
+        same(&kernel, &NdRange::of(&[len]), &given, "same");
+    }
+}
+
+/// Items that read what others write race, and nothing else.
+#[test]
+fn races_do_not_lead_out() {
+    let kernel = build("race", 1, |k| {
+        let a = k.global("a", Dtype::I32, 1, true)?;
+        let i = k.index(Global, Id(0))?;
+        let (at, small) = (k.load(a, [i])?, k.cast(i, Dtype::I32)?);
+        let x = k.load(a, [at])?;
+        k.store(a, [at], small)?;
+        let at = k.load(a, [x])?;
+        k.store(a, [at], x)
+    });
+    for tuning in tunings() {
+        let given = [ints(300, |i| (i as i32).wrapping_mul(0x1234_5677))];
+        let found = launch(&kernel, &NdRange::of(&[300]), &given, &tuning, Switch::Always);
+        assert_eq!(found.unwrap()[0].len(), 300);
+    }
+}
+
+/// Floats of any size, and what is no number, as indices.
+#[test]
+fn indices_from_any_float() {
+    for index in [Dtype::I64, Dtype::I32, Dtype::I8, Dtype::U16] {
+        let kernel = build("any", 1, |k| {
+            let x = k.global("x", Dtype::F64, 1, false)?;
+            let (a, out) = (k.global("a", Dtype::I32, 1, false)?, k.global("out", Dtype::I32, 1, true)?);
+            let one = k.scalar("one", Dtype::F64)?;
+            let i = k.index(Global, Id(0))?;
+            let at = k.load(x, [i])?;
+            let (at, one) = (k.cast(at, index)?, k.cast(one, index)?);
+            let (near, same) = (k.load(a, [at])?, k.load(a, [one])?);
+            let sum = k.binary(Op::Add, near, same)?;
+            k.store(out, [i], sum)?;
+            k.store(out, [one], -3)
+        });
+        let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, 0.0, -0.5, 1e10, -3e9, 9.2e18];
+        for one in odd {
+            let x = Array::new(Dtype::F64, &[200], |i| {
+                Scalar::F64(if i % 3 == 0 { odd[i % 10] } else { i as f64 - 20.0 })
+            });
+            let given = [
+                Given::Array(x),
+                ints(50, |i| i as i32 * 3),
+                ints(200, |_| -1),
+                Given::Scalar(Scalar::F64(one)),
+            ];
+            same(&kernel, &NdRange::of(&[200]), &given, "any");
+        }
+    }
+}
+
+#[test]
+fn no_items_and_arrays_without_elements() {
+    let kernel = build("none", 1, |k| {
+        let a = k.global("a", Dtype::I32, 1, true)?;
+        let i = k.index(Global, Id(0))?;
+        let x = k.load(a, [i])?;
+        let x = k.binary(Op::Add, x, 1)?;
+        k.store(a, [i], x)
+    });
+    same(&kernel, &NdRange::of(&[0]), &[ints(3, |i| i as i32)], "no items");
+    same(&kernel, &NdRange::of(&[200]), &[ints(0, |_| 0)], "no elements");
+}
+
+/// Blocks far inside of each other need no more of a stack; what is too large for machine code is interpreted.
+#[test]
+fn deep_and_huge_kernels() {
+    let deep = |depth: usize, times: usize| {
+        build("deep", 1, |k| {
+            let (x, out) = (k.global("x", Dtype::I32, 1, false)?, k.global("out", Dtype::I32, 1, true)?);
+            let i = k.index(Global, Id(0))?;
+            let x = k.load(x, [i])?;
+            for time in 0..times {
+                for level in 0..depth {
+                    let level = (time + level * 8) as i32;
+                    let more = k.binary(Op::Greater, x, level)?;
+                    k.if_(more)?;
+                    k.store(out, [i], level)?;
+                }
+                for _ in 0..depth {
+                    k.end()?;
+                }
+            }
+            Ok(())
+        })
+    };
+    let kernels = [deep(120, 1), deep(1, 900), deep(100, 20)];
+    let work = move || {
+        let tuning = tunings().next().unwrap();
+        let sizes =
+            kernels.each_ref().map(|kernel| compile(kernel, &tuning).map(|program| program.code.bytes()));
+        assert!(sizes[0].is_ok() && sizes[2] == Err(Unsupported::Refused), "{sizes:?}");
+        for kernel in &kernels {
+            let given = [ints(200, |i| i as i32 * 5), ints(200, |_| -1)];
+            let run = |switch| launch(kernel, &NdRange::of(&[200]), &given, &tuning, switch).unwrap();
+            assert_eq!(run(Switch::Always), run(Switch::Off));
+        }
+    };
+    std::thread::Builder::new().stack_size(64 << 10).spawn(work).unwrap().join().unwrap();
+}
+
+/// Threads that launch the same new kernel at once, and let go of it.
+#[test]
+fn threads_launch_a_new_kernel_at_once() {
+    for _ in 0..20 {
+        let kernel = build("new", 1, |k| {
+            let a = k.global("a", Dtype::I32, 1, true)?;
+            let i = k.index(Global, Id(0))?;
+            let x = k.load(a, [i])?;
+            let small = k.cast(i, Dtype::I32)?;
+            let x = k.binary(Op::Multiply, x, small)?;
+            k.store(a, [i], x)
+        });
+        let tuning = tunings().next().unwrap();
+        let threads: Vec<_> = (0..10)
+            .map(|_| (kernel.clone(), tuning))
+            .map(|(kernel, tuning)| {
+                std::thread::spawn(move || {
+                    let given = [ints(1000, |i| i as i32)];
+                    let found = launch(&kernel, &NdRange::of(&[1000]), &given, &tuning, Switch::Always);
+                    drop(kernel);
+                    found.unwrap()
+                })
+            })
+            .collect();
+        let wanted =
+            launch(&kernel, &NdRange::of(&[1000]), &[ints(1000, |i| i as i32)], &tuning, Switch::Off);
+        drop(kernel);
+        let wanted = wanted.unwrap();
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), wanted);
+        }
+    }
+}
+
+/// Who watches, or looks at the time, does so between steps.
+#[test]
+fn watched_launches_are_interpreted() {
+    let kernel = build("watched", 1, |k| {
+        let a = k.scalar("a", Dtype::I32)?;
+        k.if_(Scalar::Bool(true))?;
+        k.binary(Op::Add, a, 1)?;
+        k.end()
+    });
+    let tuning = tunings().next().unwrap();
+    let of = |checked, time_limit| {
+        let launch = KernelLaunch {
+            kernel: kernel.clone(),
+            space: Space::new(&kernel, &NdRange::of(&[4]), 1024, 1 << 20).unwrap(),
+            arguments: vec![KernelArgument::Scalar(Scalar::I32(1))],
+            checked,
+            time_limit,
+            ends: false,
+        };
+        // SAFETY: the kernel accesses nothing.
+        let done = compiler::forced(Switch::Always, || unsafe { super::super::run(&launch, &tuning) });
+        done.map(Result::unwrap)
+    };
+    assert_eq!(of(false, None), Some(()));
+    assert_eq!(of(true, None), None);
+    assert_eq!(of(false, Some(std::time::Duration::from_secs(9))), None);
+}
