@@ -307,11 +307,11 @@ impl Routine {
     /// An index that is one for all lanes, in RAX; outside of the array it is the nearest one, or leads to a label.
     fn one(&mut self, index: Cell, last: Cell, outside: Option<Label>) {
         self.assembler.load(RAX, at(index));
-        self.keep_inside(last, outside);
+        self.keep_inside(last, outside, true);
     }
 
     /// The same of an index that is in RAX.
-    fn keep_inside(&mut self, last: Cell, outside: Option<Label>) {
+    fn keep_inside(&mut self, last: Cell, outside: Option<Label>, signed: bool) {
         let assembler = &mut self.assembler;
         if let Some(outside) = outside {
             // Negative ones are large without signs.
@@ -319,11 +319,14 @@ impl Routine {
             assembler.jump(Some(Condition::Above), outside);
             return;
         }
-        assembler.mov_number(R8, 0);
-        assembler.test(RAX);
-        assembler.move_if(Condition::Less, RAX, Rm::Reg(R8.0));
+        if signed {
+            assembler.mov_number(R8, 0);
+            assembler.test(RAX);
+            assembler.move_if(Condition::Less, RAX, Rm::Reg(R8.0));
+        }
+        // None is negative any more.
         assembler.by(General::Compare, RAX, rm(last));
-        assembler.move_if(Condition::Greater, RAX, rm(last));
+        assembler.move_if(Condition::Above, RAX, rm(last));
     }
 
     /// In R9, the address of indices along the axes where they are one for all lanes, and 0 along the others.
@@ -342,6 +345,7 @@ impl Routine {
     fn lane_at(&mut self, elements: &Elements, outside: Option<Label>) {
         self.assembler.mov(RDX, R9);
         for axis in &elements.axes {
+            let mut signed = true;
             match axis.index {
                 Index::One(_) => continue,
                 Index::Follow { first, step, half } => {
@@ -358,9 +362,10 @@ impl Routine {
                         kind.size(),
                         kind.is_signed(),
                     );
+                    signed = kind.is_signed();
                 }
             }
-            self.keep_inside(axis.last, outside);
+            self.keep_inside(axis.last, outside, signed);
             self.assembler.multiply(RAX, rm(axis.stride));
             self.assembler.by(General::Add, RDX, Rm::Reg(RAX.0));
         }

@@ -11,9 +11,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use smallvec::SmallVec;
 use stridewise_core::backend::ElementsFn;
 use stridewise_core::kernel::{
-    Coordinate, Diagnostic, Kernel, KernelArgument, KernelLaunch, Level, Position, Rule, Space,
+    Coordinate, Diagnostic, Kernel, KernelArgument, KernelLaunch, Level, Memory, Position, Rule, Space,
+    failed_assertion,
 };
 use stridewise_core::{Dtype, Error, Result};
 use stridewise_native::{
@@ -21,6 +23,7 @@ use stridewise_native::{
 };
 
 use super::PARTS;
+use super::access::row_major;
 use super::frame::{Bits, Shared};
 use super::run::{ROUND_LIMIT, count_rounds};
 use crate::fork_join;
@@ -45,6 +48,7 @@ enum Call {
         one: bool,
     },
     Rounds(Round),
+    Each(Each),
 }
 
 /// How many rounds a loop goes that counts.
@@ -54,11 +58,27 @@ struct Round {
     rounds: Cell,
 }
 
+/// The same of each lane; at most as many as an `int64` counts. `same`: bounds that are one for all.
+struct Each {
+    bounds: [Cell; 3],
+    same: [bool; 3],
+    dtype: Dtype,
+    rounds: Cell,
+}
+
+/// Why a routine stops: a loop that counts nothing and goes on for ever, or an assertion.
+struct Stop {
+    at: Position,
+    /// Which lanes do so.
+    mask: Cell,
+    assertion: Option<Arc<str>>,
+}
+
 /// A compiled kernel.
 struct Program {
     code: Compiled,
     calls: Vec<Call>,
-    loops: Vec<(Position, Cell)>,
+    stops: Vec<Stop>,
     bytes: usize,
     full: Cell,
     counts: [Cell; 2],
@@ -75,7 +95,7 @@ struct Known {
 fn compile(kernel: &Kernel, tuning: &Tuning) -> std::result::Result<Program, Unsupported> {
     let level = compiler::level(tuning.isa).ok_or(Unsupported::Refused)?;
     let shapes = shapes::shapes(kernel.form())?;
-    let lower::Lowered { routine, layout, calls, loops } = lower::lower(kernel, &shapes, level, tuning)?;
+    let lower::Lowered { routine, layout, calls, stops } = lower::lower(kernel, &shapes, level, tuning)?;
     let bytes = layout.bytes().ok_or(Unsupported::Refused)?;
     let code = routine.finish().map_err(|why| {
         if why == Refused::Executable {
@@ -83,7 +103,7 @@ fn compile(kernel: &Kernel, tuning: &Tuning) -> std::result::Result<Program, Uns
         }
         Unsupported::Refused
     })?;
-    Ok(Program { code, calls, loops, bytes, full: layout.full, counts: layout.counts, given: layout.given })
+    Ok(Program { code, calls, stops, bytes, full: layout.full, counts: layout.counts, given: layout.given })
 }
 
 /// Runs a launch by compiled code, where there is some, or it pays to make it; else `None`, and nothing has happened.
@@ -160,6 +180,11 @@ struct Gang<'a> {
     program: &'a Program,
     space: &'a Space,
     memory: Shared,
+    /// Private objects, of each element all lanes'.
+    private: Shared,
+    private_bytes: usize,
+    /// Constant objects.
+    _constant: Vec<Shared>,
     indices: Vec<(Level, Coordinate, Cell)>,
     /// Lanes that the memory says there are.
     count: usize,
@@ -169,7 +194,60 @@ impl<'a> Gang<'a> {
     fn new(program: &'a Program, launch: &'a KernelLaunch) -> Result<Self> {
         let form = launch.kernel.form();
         let memory = Shared::new(program.bytes)?;
-        let mut gang = Self { program, space: &launch.space, memory, indices: Vec::new(), count: 0 };
+        let mut private_bytes = 0;
+        let mut constant = Vec::new();
+        let mut lying = Vec::new();
+        for (number, object) in form.objects.iter().enumerate() {
+            let size = object.dtype.size();
+            lying.push(match &object.memory {
+                Memory::Private { shape } => {
+                    let start = private_bytes;
+                    private_bytes += shapes::private_bytes(shape, object.dtype).next_multiple_of(64);
+                    Some(Lies { start, shape: shape.as_slice(), strides: row_major(shape, size * GANG) })
+                }
+                Memory::Constant { shape, elements } => {
+                    let mut memory = Shared::new(elements.len() * size)?;
+                    for (at, element) in elements.iter().enumerate() {
+                        let bytes = element.to_bytes();
+                        // SAFETY: the memory was just made for as many elements.
+                        unsafe {
+                            std::ptr::copy_nonoverlapping(
+                                bytes.as_ptr(),
+                                memory.start().add(at * size),
+                                size,
+                            );
+                        }
+                    }
+                    let start = memory.start().addr();
+                    constant.push(memory);
+                    Some(Lies { start, shape: shape.as_slice(), strides: row_major(shape, size) })
+                }
+                _ => shapes::parameter_of(form, number).and_then(|at| match &launch.arguments[at] {
+                    KernelArgument::Array { ptr, shape, strides } => Some(Lies {
+                        start: ptr.as_ptr().addr(),
+                        shape: shape.as_slice(),
+                        strides: strides.iter().map(|stride| stride * size as isize).collect(),
+                    }),
+                    _ => None,
+                }),
+            });
+        }
+        let mut private = Shared::new(private_bytes)?;
+        for (lies, object) in lying.iter_mut().zip(&form.objects) {
+            if let (Some(lies), Memory::Private { .. }) = (lies, &object.memory) {
+                lies.start += private.start().addr();
+            }
+        }
+        let mut gang = Self {
+            program,
+            space: &launch.space,
+            memory,
+            private,
+            private_bytes,
+            _constant: constant,
+            indices: Vec::new(),
+            count: 0,
+        };
         let caller: Caller = call;
         gang.write(CALLER, caller as usize as u64);
         gang.write(CONTEXT, std::ptr::from_ref(program).addr() as u64);
@@ -178,15 +256,7 @@ impl<'a> Gang<'a> {
             gang.bytes(halves, 4 * lane, &(lane as u32).to_le_bytes());
             gang.bytes(wholes, 8 * lane, &(lane as u64).to_le_bytes());
         }
-        let array = |object: usize| {
-            let parameter = shapes::parameter_of(form, object);
-            parameter.and_then(|parameter| match &launch.arguments[parameter] {
-                KernelArgument::Array { ptr, shape, strides } => {
-                    Some((ptr, shape, strides, form.objects[object].dtype.size()))
-                }
-                _ => None,
-            })
-        };
+        let lies = |object: usize| lying[object].as_ref();
         for (&given, &cell) in &program.given {
             let number = match given {
                 Given::Argument(parameter) => match &launch.arguments[parameter] {
@@ -194,12 +264,10 @@ impl<'a> Gang<'a> {
                     _ => None,
                 },
                 Given::Bits(bits) => Some(bits),
-                Given::Start(object) => array(object).map(|(ptr, ..)| ptr.as_ptr().addr() as u64),
-                Given::Last(object, axis) => array(object).map(|(_, shape, ..)| shape[axis] as u64 - 1),
-                Given::Extent(object, axis) => array(object).map(|(_, shape, ..)| shape[axis] as u64),
-                Given::Stride(object, axis) => {
-                    array(object).map(|(_, _, strides, size)| (strides[axis] * size as isize) as u64)
-                }
+                Given::Start(object) => lies(object).map(|lies| lies.start as u64),
+                Given::Last(object, axis) => lies(object).map(|lies| lies.shape[axis] as u64 - 1),
+                Given::Extent(object, axis) => lies(object).map(|lies| lies.shape[axis] as u64),
+                Given::Stride(object, axis) => lies(object).map(|lies| lies.strides[axis] as u64),
                 Given::Index(level, coordinate) => {
                     gang.indices.push((level, coordinate, cell));
                     continue;
@@ -262,6 +330,10 @@ impl<'a> Gang<'a> {
         while done < len {
             let count = GANG.min(len - done);
             self.lanes(count);
+            if self.private_bytes > 0 {
+                // SAFETY: it was made of so many bytes, and is this thread's.
+                unsafe { self.private.start().write_bytes(0, self.private_bytes) };
+            }
             for at in 0..self.indices.len() {
                 let (level, coordinate, cell) = self.indices[at];
                 let (id, extents) = match level {
@@ -280,7 +352,7 @@ impl<'a> Gang<'a> {
             // contract, and have elements (`run`); the functions called are those of operations, over lanes of the layout.
             let answer = unsafe { self.program.code.run(self.memory.start()) };
             if answer != 0 {
-                return Err(self.endless(answer, [global[0], global[1], global[2] + done]));
+                return Err(self.stopped(answer, [global[0], global[1], global[2] + done]));
             }
             done += count;
         }
@@ -301,13 +373,13 @@ impl<'a> Gang<'a> {
         self.bytes(self.program.full, 0, &full);
     }
 
-    /// A loop that goes on for ever, of the first item that is in it.
-    fn endless(&mut self, answer: i32, first: [usize; 3]) -> Error {
+    /// Why the routine stopped, of the first item that is concerned.
+    fn stopped(&mut self, answer: i32, first: [usize; 3]) -> Error {
         let number = usize::try_from(answer - 1).unwrap_or(usize::MAX);
-        let Some((at, mask)) = self.program.loops.get(number) else {
+        let Some(Stop { at, mask, assertion }) = self.program.stops.get(number) else {
             return Error::unsupported(
                 "kernel",
-                "a loop",
+                "an answer",
                 "a known one",
                 "this is a defect of the engine: please report it",
             );
@@ -317,6 +389,9 @@ impl<'a> Gang<'a> {
         let is_active = |lane: &usize| unsafe { *from.add(*lane) != 0 };
         let lane = (0..self.count).find(is_active).unwrap_or(0);
         let id = [first[0], first[1], first[2] + lane];
+        if let Some(message) = assertion {
+            return failed_assertion(*self.space, id, message, at);
+        }
         let id = &id[3 - self.space.dims..];
         let message = format!("item {id:?} goes on with a loop for more than {ROUND_LIMIT} rounds");
         Error::kernel(Diagnostic::new(Rule::EndlessLoop, at, message))
@@ -350,6 +425,29 @@ unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, number: usiz
             // SAFETY: as for reading.
             unsafe { at(*rounds).cast::<u64>().write(count_rounds(start, end, step)) };
         }
+        Some(Call::Each(Each { bounds, same, dtype, rounds })) => {
+            let size = dtype.size();
+            for lane in 0..read(WHOLE) as usize {
+                let bound = |of: usize| {
+                    let from = at(bounds[of]).wrapping_add(if same[of] { 0 } else { lane * size });
+                    let mut bits = Bits([0; 16]);
+                    // SAFETY: the layout has an element of the dtype there, for each lane or for all.
+                    unsafe { std::ptr::copy_nonoverlapping(from.cast_const(), bits.0.as_mut_ptr(), size) };
+                    bits.integer(*dtype)
+                };
+                let count = count_rounds(bound(0), bound(1), bound(2));
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                // SAFETY: as for reading; it has room for a number of each lane.
+                unsafe { at(*rounds).cast::<i64>().add(lane).write(count) };
+            }
+        }
         None => {}
     }
+}
+
+/// Where the elements of an object are: the address of the first one, and the bytes from one to the next.
+struct Lies<'a> {
+    start: usize,
+    shape: &'a [usize],
+    strides: SmallVec<[isize; 4]>,
 }

@@ -6,6 +6,8 @@ use stridewise_core::kernel::{
 };
 use stridewise_core::{Dtype, DtypeKind, Op, Scalar};
 
+use super::memory::GANG;
+
 /// How a value differs between the items of a row, which have consecutive ids along the last axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
@@ -26,6 +28,8 @@ impl Shape {
     }
 }
 
+/// Bytes of private objects at most, of all lanes of a gang.
+const MOST_PRIVATE: usize = 1 << 20;
 /// Steps from item to item are below this.
 const MOST_STEP: i32 = 1 << 16;
 
@@ -54,16 +58,10 @@ pub(super) struct Shapes {
 pub(super) enum Unsupported {
     /// Numbers that have no registers.
     Dtype(Dtype),
-    /// Memory other than the launch's arrays.
+    /// Local memory, private memory that is large, arrays without elements.
     Memory,
     /// Items meet, or access something together.
     Together,
-    /// It says what must hold.
-    Assertion,
-    /// A loop that counts between bounds that items may differ in.
-    Bounds,
-    /// An index that no `int64` holds.
-    Index,
     /// It is too large, or the system gives no code.
     Refused,
 }
@@ -72,6 +70,11 @@ pub(super) enum Unsupported {
 /// (`whole`: its block is all of that).
 pub(super) fn is_at_end(statement: &Statement, rest: &[Statement], whole: bool) -> bool {
     statement.kind == StatementKind::Return && rest.is_empty() && whole
+}
+
+/// Bytes of a private object, of all lanes of a gang.
+pub(super) fn private_bytes(shape: &[usize], dtype: Dtype) -> usize {
+    shape.iter().fold(GANG * dtype.size(), |bytes, &extent| bytes.saturating_mul(extent))
 }
 
 /// What is known of a kernel's form, or why it is interpreted.
@@ -86,7 +89,23 @@ pub(super) fn shapes(form: &Form) -> Result<Shapes, Unsupported> {
             return Err(Unsupported::Dtype(dtype));
         }
     }
-    if form.objects.iter().any(|object| !matches!(object.memory, Memory::Global { .. })) {
+    let mut private = 0_usize;
+    for object in &form.objects {
+        let (Memory::Private { shape } | Memory::Constant { shape, .. }) = &object.memory else {
+            if matches!(object.memory, Memory::Global { .. }) {
+                continue;
+            }
+            return Err(Unsupported::Memory);
+        };
+        // Of one without elements there is no nearest one.
+        if shape.contains(&0) {
+            return Err(Unsupported::Memory);
+        }
+        if matches!(object.memory, Memory::Private { .. }) {
+            private = private.saturating_add(private_bytes(shape, object.dtype));
+        }
+    }
+    if private > MOST_PRIVATE {
         return Err(Unsupported::Memory);
     }
     let (jumps, returns) = jumps(form);
@@ -195,11 +214,6 @@ impl Pass<'_> {
         *known = shape;
     }
 
-    fn indices(&self, indices: &[Value]) -> Result<(), Unsupported> {
-        let is_wide = |&index: &Value| self.form.dtype(index) == Dtype::U64;
-        if indices.iter().any(is_wide) { Err(Unsupported::Index) } else { Ok(()) }
-    }
-
     /// Whether items part in a statement, and come together behind it.
     fn statement(&mut self, statement: &Statement, jumps: Jumps, apart: bool) -> Result<bool, Unsupported> {
         match &statement.kind {
@@ -211,24 +225,24 @@ impl Pass<'_> {
                 let shape = if apart { Shape::Lanes } else { self.shape(*value) };
                 self.set(*variable, shape);
             }
-            StatementKind::Store { indices, .. } => self.indices(indices)?,
             StatementKind::Atomic(_) | StatementKind::Fence { .. } | StatementKind::Barrier(_) => {
                 return Err(Unsupported::Together);
             }
-            StatementKind::Assert { .. } => return Err(Unsupported::Assertion),
             StatementKind::If { condition, .. } => return Ok(self.shape(*condition) == Shape::Lanes),
             StatementKind::While { condition, .. } => {
                 return Ok(jumps.taken || self.shape(*condition) == Shape::Lanes);
             }
             StatementKind::For { counter, start, end, step, .. } => {
-                if [start, end, step].iter().any(|&&bound| self.shape(bound) != Shape::One) {
-                    return Err(Unsupported::Bounds);
-                }
-                self.define(*counter, Shape::One);
-                return Ok(jumps.taken);
+                let differ = [start, end, step].iter().any(|&&bound| self.shape(bound) != Shape::One);
+                self.define(*counter, if differ { Shape::Lanes } else { Shape::One });
+                return Ok(jumps.taken || differ);
             }
             StatementKind::Call { .. } => return Ok(jumps.taken),
-            StatementKind::Break | StatementKind::Continue | StatementKind::Return => {}
+            StatementKind::Store { .. }
+            | StatementKind::Assert { .. }
+            | StatementKind::Break
+            | StatementKind::Continue
+            | StatementKind::Return => {}
         }
         Ok(false)
     }
@@ -255,10 +269,10 @@ impl Pass<'_> {
                 (_, Coordinate::Id(axis)) if usize::from(*axis) + 1 < self.form.dims => Shape::One,
                 _ => Shape::Follow(1),
             },
-            Expression::Load { indices, .. } => {
-                self.indices(indices)?;
+            Expression::Load { object, indices } => {
                 let one = indices.iter().all(|&index| self.shape(index) == Shape::One);
-                if one { Shape::One } else { Shape::Lanes }
+                let private = matches!(self.form.object(*object).memory, Memory::Private { .. });
+                if one && !private { Shape::One } else { Shape::Lanes }
             }
             Expression::Collective { .. } => return Err(Unsupported::Together),
         })

@@ -1,11 +1,11 @@
 //! Variables, and elements of arrays.
 
 use stridewise_core::Op;
-use stridewise_core::kernel::{Expression, Object, Value, Variable};
-use stridewise_native::{Axis, Elements, Index, Kind, Place};
+use stridewise_core::kernel::{Expression, Memory, Object, Value, Variable};
+use stridewise_native::{Axis, Elements, Index, Kind, Place, Scalar};
 
 use super::{Done, Kept, Lower, Mask, Of, Pending, has, stored};
-use crate::interpreter::compiled::memory::Given;
+use crate::interpreter::compiled::memory::{GANG, Given};
 use crate::interpreter::compiled::shapes::{Shape, Unsupported};
 use crate::kernels::native::compiler::trace;
 
@@ -104,6 +104,14 @@ impl Lower<'_> {
         for (axis, &index) in indices.iter().enumerate() {
             let (cell, kind) = (self.cell(index)?, stored(self.form.dtype(index))?);
             let index = match self.shape(index) {
+                Shape::One if kind == Kind::U64 => {
+                    // What is large without signs is not inside either way.
+                    let most = self.out.layout.given(Given::Bits(i64::MAX.unsigned_abs()));
+                    let near = self.out.layout.one();
+                    self.out.routine.scalar(Scalar::Minimum, kind, near, cell, most);
+                    self.released.push((near, 0));
+                    Index::One(near)
+                }
                 Shape::One => Index::One(cell),
                 Shape::Follow(step) => Index::Follow { first: cell, step, half: kind == Kind::I32 },
                 Shape::Lanes => Index::Lanes(cell, kind),
@@ -112,6 +120,16 @@ impl Lower<'_> {
             axes.push(Axis { index, last, stride: self.out.layout.given(Given::Stride(number, axis)) });
         }
         let size = u8::try_from(self.form.object(object).dtype.size()).map_err(|_| Unsupported::Refused)?;
+        if matches!(self.form.object(object).memory, Memory::Private { .. }) {
+            // The lanes' elements of the same indices lie one after another.
+            let layout = &mut self.out.layout;
+            let first = layout.given(Given::Bits(0));
+            axes.push(Axis {
+                index: Index::Follow { first, step: 1, half: false },
+                last: layout.given(Given::Bits(GANG as u64 - 1)),
+                stride: layout.given(Given::Bits(size.into())),
+            });
+        }
         Ok(Elements { start: self.out.layout.given(Given::Start(number)), axes, size })
     }
 

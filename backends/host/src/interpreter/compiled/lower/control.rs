@@ -1,12 +1,16 @@
 //! Branches, loops, calls and jumps, and the masks of items that part there.
 
+use std::sync::Arc;
+
 use stridewise_core::kernel::{Position, Statement, StatementKind, Value};
+use stridewise_core::{Dtype, Op};
 use stridewise_native::{Cell, Kind, Place, Scalar as Number, Target};
 
-use super::{Done, Lower, Mask, Of, Open, OpenKind, ROUNDS, has, stored};
+use super::{Done, Kept, Lower, Mask, Of, Open, OpenKind, ROUNDS, has, stored};
 use crate::interpreter::compiled::memory::Given;
 use crate::interpreter::compiled::shapes::{Shape, Unsupported};
-use crate::interpreter::compiled::{Call, Round};
+use crate::interpreter::compiled::{Call, Each, Round, Stop};
+use crate::kernels::native::compiler::trace;
 
 impl Lower<'_> {
     // Masks.
@@ -84,6 +88,23 @@ impl Lower<'_> {
                 if step.is_some() {
                     self.released.push((rounds, 0));
                 }
+            }
+            (
+                StatementKind::For { counter, step, .. },
+                &OpenKind::Each { head, end, next, count, each, counter: cell },
+            ) => {
+                self.outs.pop();
+                self.out.routine.here(next);
+                let dtype = self.form.dtype(*counter);
+                let before = self.load(Place::Lanes(cell), stored(dtype)?)?;
+                let step = self.current(*step)?;
+                let after = trace::step(&self.builder, (Op::Add, dtype, dtype), &[before, step]);
+                self.store(Place::Lanes(cell), has(after)?)?;
+                self.flush()?;
+                self.count_round(count);
+                self.out.routine.jump(head);
+                self.out.routine.here(end);
+                self.released.extend([(count, 0), (each, 8), (cell, dtype.size())]);
             }
             (_, &OpenKind::Call { end }) => {
                 self.outs.pop();
@@ -165,6 +186,9 @@ impl Lower<'_> {
     }
 
     pub(super) fn begin_for(&mut self, number: usize, counter: Value, bounds: [Value; 3]) -> Done {
+        if bounds.iter().any(|&bound| self.shape(bound) != Shape::One) {
+            return self.begin_each(number, counter, bounds);
+        }
         let dtype = self.form.dtype(counter);
         let cells = [self.cell(bounds[0])?, self.cell(bounds[1])?, self.cell(bounds[2])?];
         self.flush()?;
@@ -192,6 +216,100 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// A loop that counts between bounds that items differ in.
+    fn begin_each(&mut self, number: usize, counter: Value, bounds: [Value; 3]) -> Done {
+        let dtype = self.form.dtype(counter);
+        let (mut cells, mut same, mut spread) = ([Cell(0); 3], [false; 3], Vec::new());
+        for (at, bound) in bounds.into_iter().enumerate() {
+            (cells[at], same[at]) = match self.shape(bound) {
+                Shape::One => (self.cell(bound)?, true),
+                Shape::Lanes => (self.in_memory(bound)?, false),
+                Shape::Follow(_) => {
+                    let (cell, current) = (self.out.layout.lanes(dtype.size()), self.current(bound)?);
+                    self.store(Place::Lanes(cell), current)?;
+                    self.flush()?;
+                    spread.push((cell, dtype.size()));
+                    (cell, false)
+                }
+            };
+        }
+        let (count, each) = (self.out.layout.one(), self.out.layout.lanes(8));
+        let cell = self.out.layout.lanes(dtype.size());
+        let first = self.current(bounds[0])?;
+        self.store(Place::Lanes(cell), first)?;
+        self.call(Call::Each(Each { bounds: cells, same, dtype, rounds: each }));
+        self.released.extend(spread);
+        self.flush()?;
+        self.out.routine.number(count, 0);
+        self.values[counter.number()] = Kept { cell: Some(cell), alive: true, ..Kept::default() };
+        let (head, end, next) =
+            (self.out.routine.target(), self.out.routine.target(), self.out.routine.target());
+        let masks = self.masks.len();
+        let taken = self.jumps(number).taken;
+        self.loop_masks(taken, end)?;
+        let whole = self.masks[masks].cell;
+        self.out.routine.here(head);
+        let (so_far, rounds) =
+            (self.load(Place::One(count), Kind::I64)?, self.load(Place::Lanes(each), Kind::I64)?);
+        let more = trace::step(&self.builder, (Op::Less, Dtype::I64, Dtype::Bool), &[so_far, rounds]);
+        self.narrow(whole, has(more)?)?;
+        self.flush()?;
+        self.begin_round(end)?;
+        let kind = OpenKind::Each { head, end, next, count, each, counter: cell };
+        self.open.push(Open { number, kind, masks });
+        self.outs.push(next);
+        Ok(())
+    }
+
+    /// Of a mask, leaves those for which something is true.
+    fn narrow(&mut self, cell: Cell, truth: stridewise_native::Value) -> Done {
+        let active = self.load(Place::Lanes(cell), Kind::U8)?;
+        let builder = self.builder.get_mut();
+        let truth = if truth.kind().is_mask() { truth } else { has(builder.test(truth))? };
+        let active = has(builder.test(active))?;
+        let more = has(builder.and(active, truth))?;
+        self.store(Place::Lanes(cell), more)
+    }
+
+    /// Stops where a condition is false for an active item.
+    pub(super) fn assert(&mut self, condition: Value, message: &Arc<str>, at: &Position) -> Done {
+        let go_on = self.out.routine.target();
+        let mut mask = self.active();
+        if self.shape(condition) == Shape::Lanes {
+            let truth = self.current(condition)?;
+            let active = self.load(Place::Lanes(mask), Kind::U8)?;
+            let (failing, all) = (self.out.layout.lanes(1), self.out.layout.one());
+            let builder = self.builder.get_mut();
+            let truth = if truth.kind().is_mask() { truth } else { has(builder.test(truth))? };
+            let active = has(builder.test(active))?;
+            let no = has(builder.not(truth))?;
+            let no = has(builder.and(active, no))?;
+            self.store(Place::Lanes(failing), no)?;
+            self.flush()?;
+            self.out.routine.judge(failing, self.out.layout.full, all, go_on);
+            self.released.extend([(failing, 1), (all, 0)]);
+            mask = failing;
+        } else {
+            let cell = self.cell(condition)?;
+            self.flush()?;
+            let failed = self.out.routine.target();
+            self.out.routine.jump_if_zero(cell, failed);
+            self.out.routine.jump(go_on);
+            self.out.routine.here(failed);
+        }
+        self.stop(at, mask, Some(message))?;
+        self.out.routine.here(go_on);
+        Ok(())
+    }
+
+    /// Stops, because of the first item of a mask.
+    fn stop(&mut self, at: &Position, mask: Cell, assertion: Option<&Arc<str>>) -> Done {
+        let answer = i32::try_from(self.out.stops.len() + 1).map_err(|_| Unsupported::Refused)?;
+        self.out.routine.stop(answer);
+        self.out.stops.push(Stop { at: at.clone(), mask, assertion: assertion.cloned() });
+        Ok(())
+    }
+
     pub(super) fn begin_while(&mut self, number: usize, condition: Value, at: &Position) -> Done {
         self.flush()?;
         let (head, end, next) =
@@ -210,12 +328,10 @@ impl Lower<'_> {
         } else if self.jumps(number).leave {
             self.judge(end);
         }
-        let answer = i32::try_from(self.out.loops.len() + 1).map_err(|_| Unsupported::Refused)?;
         let (limit, go_on) = (self.out.layout.given(Given::Bits(ROUNDS)), self.out.routine.target());
         self.out.routine.jump_if_not_below(limit, count, go_on);
-        self.out.routine.stop(answer);
+        self.stop(at, self.active(), None)?;
         self.out.routine.here(go_on);
-        self.out.loops.push((at.clone(), self.active()));
         self.count_round(count);
         let kind = OpenKind::Loop { head, end, next, count, rounds: count, step: None };
         self.open.push(Open { number, kind, masks });
@@ -236,12 +352,7 @@ impl Lower<'_> {
         let masks: Vec<Cell> =
             self.masks.iter().rev().take(1 + usize::from(taken)).map(|mask| mask.cell).collect();
         for cell in masks {
-            let active = self.load(Place::Lanes(cell), Kind::U8)?;
-            let builder = self.builder.get_mut();
-            let truth = if truth.kind().is_mask() { truth } else { has(builder.test(truth))? };
-            let active = has(builder.test(active))?;
-            let more = has(builder.and(active, truth))?;
-            self.store(Place::Lanes(cell), more)?;
+            self.narrow(cell, truth)?;
         }
         self.flush()?;
         self.judge(end);

@@ -8,12 +8,12 @@ mod control;
 use std::cell::RefCell;
 
 use stridewise_core::Dtype;
-use stridewise_core::kernel::{Form, Kernel, Parameter, Part, Position, Statement, StatementKind, Value};
+use stridewise_core::kernel::{Form, Kernel, Parameter, Part, Statement, StatementKind, Value};
 use stridewise_native::{Builder, Cell, Elements, Kind, Level, Place, Routine, Target};
 
-use super::Call;
 use super::memory::{Given, Layout, bits};
 use super::shapes::{Jumps, Shape, Shapes, Unsupported, is_at_end};
+use super::{Call, Stop};
 use crate::kernels::Tuning;
 use crate::kernels::native::compiler::trace;
 
@@ -71,9 +71,31 @@ struct Open {
 }
 
 enum OpenKind {
-    Branch { otherwise: Target, end: Target, other: Option<Cell> },
-    Loop { head: Target, end: Target, next: Target, count: Cell, rounds: Cell, step: Option<Cell> },
-    Call { end: Target },
+    Branch {
+        otherwise: Target,
+        end: Target,
+        other: Option<Cell>,
+    },
+    Loop {
+        head: Target,
+        end: Target,
+        next: Target,
+        count: Cell,
+        rounds: Cell,
+        step: Option<Cell>,
+    },
+    /// A loop that counts between bounds that items differ in: each item's rounds, and its counter.
+    Each {
+        head: Target,
+        end: Target,
+        next: Target,
+        count: Cell,
+        each: Cell,
+        counter: Cell,
+    },
+    Call {
+        end: Target,
+    },
 }
 
 /// A store that is under way: what is written is in the block.
@@ -88,8 +110,8 @@ pub(super) struct Lowered {
     pub(super) routine: Routine,
     pub(super) layout: Layout,
     pub(super) calls: Vec<Call>,
-    /// Loops that count nothing, by what the routine answers less 1.
-    pub(super) loops: Vec<(Position, Cell)>,
+    /// Why it stops, by what the routine answers less 1.
+    pub(super) stops: Vec<Stop>,
 }
 
 pub(super) struct Lower<'a> {
@@ -134,7 +156,7 @@ pub(super) fn lower(kernel: &Kernel, shapes: &Shapes, level: Level, tuning: &Tun
             routine: Routine::new(level),
             layout: Layout::new(),
             calls: Vec::new(),
-            loops: Vec::new(),
+            stops: Vec::new(),
         },
         values: vec![Kept::default(); form.values.len()],
         variables: Vec::new(),
@@ -372,6 +394,9 @@ impl Lower<'_> {
                 if !is_at_end(statement, rest, whole) {
                     self.jump(&statement.kind)?;
                 }
+            }
+            StatementKind::Assert { condition, message } => {
+                self.assert(*condition, message, &statement.at)?;
             }
             _ => return Err(Unsupported::Together),
         }

@@ -233,3 +233,150 @@ fn watched_launches_are_interpreted() {
     assert_eq!(of(true, None), None);
     assert_eq!(of(false, Some(std::time::Duration::from_secs(9))), None);
 }
+
+/// An assertion ends the launch with the first item that it does not hold for, of those that come to it.
+#[test]
+fn assertions_that_fail() {
+    let kernel = build("asserts", 1, |k| {
+        let (x, out) = (k.global("x", Dtype::I32, 1, false)?, k.global("out", Dtype::I32, 1, true)?);
+        let (most, same) = (k.scalar("most", Dtype::I32)?, k.scalar("same", Dtype::I32)?);
+        let i = k.index(Global, Id(0))?;
+        let x = k.load(x, [i])?;
+        let comes = k.binary(Op::GreaterEqual, x, 0)?;
+        k.if_(comes)?;
+        let holds = k.binary(Op::LessEqual, x, most)?;
+        k.assert(holds, "x is small")?;
+        let holds = k.binary(Op::Equal, same, 1)?;
+        k.assert(holds, "same is 1")?;
+        k.store(out, [i], x)?;
+        k.end()
+    });
+    for (most, one) in [(1000, 1), (50, 1), (1000, 2), (-1, 1), (-1, 0)] {
+        for sign in [1, -1] {
+            let given = [
+                ints(100, |i| sign * (1 + i as i32)),
+                ints(100, |_| 0),
+                Given::Scalar(Scalar::I32(most)),
+                Given::Scalar(Scalar::I32(one)),
+            ];
+            for tuning in tunings().filter(|tuning| tuning.threads == 1) {
+                compile(&kernel, &tuning).map(|_| ()).unwrap();
+                let run = |switch| launch(&kernel, &NdRange::of(&[100]), &given, &tuning, switch);
+                let (wanted, found) = (run(Switch::Off), run(Switch::Always));
+                assert_eq!(wanted.is_err(), sign == 1 && (most < 100 || one != 1));
+                assert_eq!(wanted.map_err(|e| e.to_string()), found.map_err(|e| e.to_string()));
+            }
+        }
+    }
+}
+
+/// Bounds at the ends of what there are numbers for.
+#[test]
+fn loops_between_any_bounds() {
+    for dtype in [Dtype::I32, Dtype::I64, Dtype::U64, Dtype::U8] {
+        let kernel = build("bounds", 1, |k| {
+            let arrays = ["start", "end", "step"].map(|name| k.global(name, dtype, 1, false));
+            let out = k.global("out", Dtype::I64, 1, true)?;
+            let i = k.index(Global, Id(0))?;
+            let mut bounds = Vec::new();
+            for array in arrays {
+                bounds.push(k.load(array?, [i])?);
+            }
+            let sum = k.variable("sum", Dtype::I64)?;
+            k.set(sum, Scalar::I64(0))?;
+            let round = k.for_(bounds[0], bounds[1], bounds[2])?;
+            let many = k.binary(Op::Greater, sum, Scalar::I64(1 << 40))?;
+            k.if_(many)?;
+            k.break_();
+            k.end()?;
+            let round = k.cast(round, Dtype::I64)?;
+            let round = k.binary(Op::BitwiseAnd, round, Scalar::I64(0xff))?;
+            let next = k.binary(Op::Add, round, Scalar::I64(1 << 35))?;
+            let next = k.binary(Op::Add, sum, next)?;
+            k.set(sum, next)?;
+            k.end()?;
+            k.store(out, [i], sum)
+        });
+        let mut rng = Rng(17);
+        let ends = [i64::MIN, i64::MIN + 1, -9, -1, 0, 1, 2, 3, 10, 250, i64::MAX - 3, i64::MAX];
+        let mut array = || {
+            let of_all = |_| Scalar::I64(rng.pick(&ends)).cast(dtype);
+            Given::Array(Array::new(dtype, &[300], of_all))
+        };
+        let given =
+            [array(), array(), array(), Given::Array(Array::new(Dtype::I64, &[300], |_| Scalar::I64(-1)))];
+        same(&kernel, &NdRange::of(&[300]), &given, "bounds");
+    }
+}
+
+/// Indices without signs, of all sizes.
+#[test]
+fn indices_without_signs() {
+    let kernel = build("unsigned", 1, |k| {
+        let (at, a) = (k.global("at", Dtype::U64, 1, false)?, k.global("a", Dtype::I32, 1, false)?);
+        let (out, one) = (k.global("out", Dtype::I32, 1, true)?, k.scalar("one", Dtype::U64)?);
+        let i = k.index(Global, Id(0))?;
+        let at = k.load(at, [i])?;
+        let (x, y) = (k.load(a, [at])?, k.load(a, [one])?);
+        let sum = k.binary(Op::Add, x, y)?;
+        k.store(out, [at], sum)?;
+        k.store(out, [one], -7)
+    });
+    for one in [0, 3, 1 << 63, u64::MAX] {
+        // Each item writes an element of its own, or none.
+        let at = |i: usize| {
+            Scalar::U64(match i % 5 {
+                0 => u64::MAX - i as u64,
+                1 => (1 << 63) + i as u64,
+                _ => i as u64 + 4,
+            })
+        };
+        let given = [
+            Given::Array(Array::new(Dtype::U64, &[200], at)),
+            ints(60, |i| i as i32),
+            ints(190, |_| -1),
+            Given::Scalar(Scalar::U64(one)),
+        ];
+        same(&kernel, &NdRange::of(&[200]), &given, "unsigned");
+    }
+}
+
+/// Private arrays begin as zeros for each item, and are each item's own.
+#[test]
+fn private_and_constant_arrays() {
+    let kernel = build("own", 1, |k| {
+        let (x, out) = (k.global("x", Dtype::I32, 1, false)?, k.global("out", Dtype::I32, 1, true)?);
+        let own = k.private("own", Dtype::I32, &[8])?;
+        let table: Vec<Scalar> = (0..5).map(|i| Scalar::I32(i * i - 3)).collect();
+        let table = k.constant_array("table", &[5], &table)?;
+        let i = k.index(Global, Id(0))?;
+        let x = k.load(x, [i])?;
+        let round = k.for_(0, 8, 1)?;
+        let odd = k.binary(Op::BitwiseAnd, x, 1)?;
+        let odd = k.binary(Op::Equal, odd, 1)?;
+        k.if_(odd)?;
+        let (one, each) = (k.load(table, [round])?, k.load(table, [x])?);
+        let product = k.binary(Op::Multiply, one, each)?;
+        k.store(own, [round], product)?;
+        k.end()?;
+        k.end()?;
+        let place = k.binary(Op::BitwiseAnd, x, 7)?;
+        let before = k.load(own, [place])?;
+        k.store(own, [place], 100)?;
+        let (sum, first) = (k.variable("sum", Dtype::I32)?, k.load(own, [Scalar::I64(3)])?);
+        k.set(sum, first)?;
+        let round = k.for_(0, 8, 1)?;
+        let own = k.load(own, [round])?;
+        let next = k.binary(Op::Multiply, sum, 3)?;
+        let next = k.binary(Op::Add, next, own)?;
+        k.set(sum, next)?;
+        k.end()?;
+        let sum = k.binary(Op::Add, sum, before)?;
+        k.store(out, [i], sum)
+    });
+    for len in [1, 127, 128, 129, 1000] {
+        let given = [ints(len, |i| (i as i32).wrapping_mul(77) >> 2), ints(len, |_| -1)];
+        same(&kernel, &NdRange::of(&[len]), &given, "own");
+        same(&kernel, &NdRange::in_groups(&[len], &[100]).partial(), &given, "own, in groups");
+    }
+}

@@ -5,8 +5,17 @@ use stridewise_core::{DtypeKind, Op, Result};
 
 use super::*;
 
-const DTYPES: [Dtype; 8] =
-    [Dtype::I32, Dtype::I64, Dtype::F32, Dtype::F64, Dtype::U8, Dtype::I16, Dtype::U32, Dtype::F16];
+const DTYPES: [Dtype; 9] = [
+    Dtype::U64,
+    Dtype::I32,
+    Dtype::I64,
+    Dtype::F32,
+    Dtype::F64,
+    Dtype::U8,
+    Dtype::I16,
+    Dtype::U32,
+    Dtype::F16,
+];
 
 struct Generator {
     k: KernelBuilder,
@@ -15,6 +24,8 @@ struct Generator {
     inputs: Vec<(Object, Dtype)>,
     /// The last says whether there is an element for each item: else several items would read what one of them writes.
     outputs: Vec<(Object, Dtype, bool)>,
+    /// Private ones.
+    own: Vec<(Object, Dtype)>,
     /// The item's place.
     place: Vec<Value>,
     values: Vec<(Value, Dtype)>,
@@ -84,12 +95,8 @@ impl Generator {
             }
             3 => self.k.cast(place, Dtype::I32)?,
             _ => {
-                let integers: Vec<Dtype> = self
-                    .dtypes
-                    .iter()
-                    .copied()
-                    .filter(|dtype| dtype.kind().is_integer() && *dtype != Dtype::U64)
-                    .collect();
+                let integers: Vec<Dtype> =
+                    self.dtypes.iter().copied().filter(|dtype| dtype.kind().is_integer()).collect();
                 if integers.is_empty() {
                     return Ok(place);
                 }
@@ -112,7 +119,7 @@ impl Generator {
 
     fn statement(&mut self) -> Result<()> {
         let deep = self.depth > 3;
-        match self.rng.below(if deep { 13 } else { 20 }) {
+        match self.rng.below(if deep { 15 } else { 23 }) {
             0..5 => {
                 let op = self.rng.pick(Op::ALL);
                 let dtype = if self.rng.below(6) == 0 { Dtype::Bool } else { self.dtype() };
@@ -161,7 +168,24 @@ impl Generator {
                 }
             }
             12 => self.jump()?,
-            13..16 => {
+            13 => {
+                let (object, dtype) = self.rng.pick(&self.own);
+                let indices: Result<Vec<Value>> = (0..self.place.len()).map(|_| self.index()).collect();
+                if self.rng.below(2) == 0 {
+                    let value = self.k.load(object, indices?)?;
+                    self.add(value)?;
+                } else {
+                    let operand = self.operand(dtype)?;
+                    self.k.store(object, indices?, operand)?;
+                }
+            }
+            14 => {
+                let x = self.operand(Dtype::I32)?;
+                let holds = self.k.binary(Op::Less, x, x)?;
+                let holds = self.k.unary(Op::LogicalNot, holds)?;
+                self.k.assert(holds, "nothing is less than itself")?;
+            }
+            15..18 => {
                 let condition = self.condition()?;
                 self.k.if_(condition)?;
                 let statements = self.rng.below(4);
@@ -172,7 +196,7 @@ impl Generator {
                 }
                 self.k.end()?;
             }
-            16 | 17 => {
+            18 | 19 => {
                 let dtype = self.rng.pick(&[Dtype::I32, Dtype::I64]);
                 let (start, end, step) =
                     self.rng.pick(&[(0, 3, 1), (-2, 4, 3), (1, 1, 1), (4, -3, -2), (0, 5, 0)]);
@@ -186,7 +210,8 @@ impl Generator {
                 self.loops -= 1;
                 self.k.end()?;
             }
-            18 => self.while_loop()?,
+            20 => self.counted_loop()?,
+            21 => self.while_loop()?,
             _ => self.call()?,
         }
         Ok(())
@@ -205,6 +230,36 @@ impl Generator {
             (_, 0, 2) => self.k.return_(None)?,
             _ => {}
         }
+        self.k.end()
+    }
+
+    /// A loop that counts between bounds that items differ in.
+    fn counted_loop(&mut self) -> Result<()> {
+        let dtype = self.rng.pick(&[Dtype::I32, Dtype::I64]);
+        let mut bounds = Vec::new();
+        for mask in [3, 7, 1] {
+            let operand = self.operand(dtype)?;
+            let number = self.k.binary(Op::BitwiseAnd, operand, Scalar::I64(mask).cast(dtype))?;
+            bounds.push(self.k.binary(Op::Subtract, number, Scalar::I64(1).cast(dtype))?);
+        }
+        let place = self.rng.pick(&self.place);
+        let place = self.k.cast(place, dtype)?;
+        match self.rng.below(4) {
+            0 => bounds[2] = self.k.get(Scalar::I64(1).cast(dtype))?,
+            1 => bounds[2] = self.k.get(Scalar::I64(-1).cast(dtype))?,
+            2 => {
+                bounds[0] = place;
+                bounds[1] = self.k.binary(Op::Add, place, bounds[1])?;
+            }
+            _ => {}
+        }
+        let round = self.k.for_(bounds[0], bounds[1], bounds[2])?;
+        self.loops += 1;
+        self.add(round)?;
+        let statements = 1 + self.rng.below(3);
+        self.block(statements)?;
+        self.values.pop();
+        self.loops -= 1;
         self.k.end()
     }
 
@@ -267,6 +322,13 @@ fn kernel(seed: u64) -> Result<(Kernel, NdRange, Vec<Given>)> {
             _ => array,
         }));
     }
+    let mut own = Vec::new();
+    for (number, &dtype) in dtypes.iter().enumerate() {
+        let shape = &[3, 5][..dims];
+        let elements: Vec<Scalar> = (0..shape.iter().product()).map(|_| value(dtype, &mut rng)).collect();
+        inputs.push((k.constant_array(&format!("table{number}"), shape, &elements)?, dtype));
+        own.push((k.private(&format!("own{number}"), dtype, &[4, 2][..dims])?, dtype));
+    }
     for (number, &dtype) in dtypes.iter().enumerate() {
         let output = k.global(&format!("out{number}"), dtype, dims, true)?;
         let mut shape = extents.clone();
@@ -309,8 +371,20 @@ fn kernel(seed: u64) -> Result<(Kernel, NdRange, Vec<Given>)> {
         k.set(variable, Scalar::I32(number as i32).cast(dtype))?;
         variables.push((variable, dtype));
     }
-    let mut g =
-        Generator { k, rng, dtypes, inputs, outputs, place, values, variables, depth: 0, loops: 0, calls: 0 };
+    let mut g = Generator {
+        k,
+        rng,
+        dtypes,
+        inputs,
+        outputs,
+        own,
+        place,
+        values,
+        variables,
+        depth: 0,
+        loops: 0,
+        calls: 0,
+    };
     let statements = 4 + g.rng.below(10);
     for _ in 0..statements {
         g.statement()?;
