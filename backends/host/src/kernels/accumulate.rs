@@ -126,8 +126,8 @@ impl Sums {
             match op {
                 Op::Add => with_numbers!(self, dtype, |x, y| x + y),
                 Op::Multiply => with_numbers!(self, dtype, |x, y| x * y),
-                Op::Minimum => with_ordered!(self, dtype, |x, y| Real::minimum(x, y)),
-                Op::Maximum => with_ordered!(self, dtype, |x, y| Real::maximum(x, y)),
+                Op::Minimum => with_ordered!(self, dtype, Real::minimum),
+                Op::Maximum => with_ordered!(self, dtype, Real::maximum),
                 _ => {}
             }
         }

@@ -31,7 +31,7 @@ impl Shape {
 /// Bytes of private objects at most, of all lanes of a gang.
 const MOST_PRIVATE: usize = 1 << 20;
 /// Steps from item to item are below this.
-const MOST_STEP: i32 = 1 << 16;
+const MOST_STEP: u32 = 1 << 16;
 
 /// What is known of a statement.
 #[derive(Clone, Copy, Default, Debug)]
@@ -58,7 +58,7 @@ pub(super) struct Shapes {
 pub(super) enum Unsupported {
     /// Numbers that have no registers.
     Dtype(Dtype),
-    /// Local memory, private memory that is large, arrays without elements.
+    /// Local memory, and private memory that is large.
     Memory,
     /// Items meet, or access something together.
     Together,
@@ -91,18 +91,12 @@ pub(super) fn shapes(form: &Form) -> Result<Shapes, Unsupported> {
     }
     let mut private = 0_usize;
     for object in &form.objects {
-        let (Memory::Private { shape } | Memory::Constant { shape, .. }) = &object.memory else {
-            if matches!(object.memory, Memory::Global { .. }) {
-                continue;
+        match &object.memory {
+            Memory::Global { .. } | Memory::Constant { .. } => {}
+            Memory::Private { shape } => {
+                private = private.saturating_add(private_bytes(shape, object.dtype));
             }
-            return Err(Unsupported::Memory);
-        };
-        // Of one without elements there is no nearest one.
-        if shape.contains(&0) {
-            return Err(Unsupported::Memory);
-        }
-        if matches!(object.memory, Memory::Private { .. }) {
-            private = private.saturating_add(private_bytes(shape, object.dtype));
+            _ => return Err(Unsupported::Memory),
         }
     }
     if private > MOST_PRIVATE {
@@ -311,7 +305,7 @@ impl Pass<'_> {
             _ => None,
         };
         match step.and_then(|step| i32::try_from(step).ok()) {
-            Some(step) if step.abs() < MOST_STEP => Shape::Follow(step),
+            Some(step) if step.unsigned_abs() < MOST_STEP => Shape::Follow(step),
             _ => Shape::Lanes,
         }
     }

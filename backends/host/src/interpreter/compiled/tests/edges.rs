@@ -341,6 +341,36 @@ fn indices_without_signs() {
     }
 }
 
+/// Steps from item to item that 32 bits just hold, and those that they do not.
+#[test]
+fn steps_of_any_size() {
+    let steps = [i64::from(i32::MIN), i64::from(i32::MAX), 1 << 16, -(1 << 16), 65535, -65535, i64::MIN];
+    for index in [Dtype::I32, Dtype::I64] {
+        let kernel = build("steps", 1, |k| {
+            let (a, out) = (k.global("a", Dtype::I32, 1, false)?, k.global("out", Dtype::I64, 1, true)?);
+            let i = k.index(Global, Id(0))?;
+            let small = k.cast(i, index)?;
+            let sum = k.variable("sum", Dtype::I64)?;
+            k.set(sum, Scalar::I64(0))?;
+            for step in steps {
+                let at = k.binary(Op::Multiply, small, Scalar::I64(step).cast(index))?;
+                let negative = k.unary(Op::Negative, at)?;
+                let (x, y) = (k.load(a, [at])?, k.load(a, [negative])?);
+                let product = k.binary(Op::Subtract, x, y)?;
+                let (product, at) = (k.cast(product, Dtype::I64)?, k.cast(at, Dtype::I64)?);
+                let next = k.binary(Op::Multiply, sum, Scalar::I64(31))?;
+                let next = k.binary(Op::Add, next, product)?;
+                let next = k.binary(Op::BitwiseXor, next, at)?;
+                k.set(sum, next)?;
+            }
+            k.store(out, [i], sum)
+        });
+        let out = Array::new(Dtype::I64, &[200], |_| Scalar::I64(-1));
+        let given = [ints(80, |i| i as i32 * 3 + 1), Given::Array(out)];
+        same(&kernel, &NdRange::of(&[200]), &given, "steps");
+    }
+}
+
 /// Private arrays begin as zeros for each item, and are each item's own.
 #[test]
 fn private_and_constant_arrays() {
@@ -379,4 +409,40 @@ fn private_and_constant_arrays() {
         same(&kernel, &NdRange::of(&[len]), &given, "own");
         same(&kernel, &NdRange::in_groups(&[len], &[100]).partial(), &given, "own, in groups");
     }
+}
+
+/// Where the system lets nobody execute what was written, kernels are interpreted; asked for in a process of its own.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_system_that_forbids_code_is_obeyed() {
+    const INSIDE: &str = "STRIDEWISE_NATIVE_FORBIDDEN";
+    if std::env::var_os(INSIDE).is_none() {
+        let name = std::thread::current().name().unwrap().to_owned();
+        let mut inside = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = inside.args([&name, "--exact"]).env(INSIDE, "1").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        return;
+    }
+    // Memory never becomes executable in this process from here on (Linux 6.3).
+    // SAFETY: it changes what later mappings may be, and no memory that there is.
+    if unsafe { libc::prctl(65, 1, 0, 0, 0) } != 0 {
+        return;
+    }
+    let kernel = build("forbidden", 1, |k| {
+        let a = k.global("a", Dtype::I32, 1, true)?;
+        let i = k.index(Global, Id(0))?;
+        let x = k.load(a, [i])?;
+        let x = k.binary(Op::Add, x, 1)?;
+        k.store(a, [i], x)
+    });
+    let tuning = tunings().next().unwrap();
+    for _ in 0..3 {
+        let run = |switch| {
+            launch(&kernel, &NdRange::of(&[300]), &[ints(300, |i| i as i32)], &tuning, switch).unwrap()
+        };
+        assert_eq!(run(Switch::Always), run(Switch::Off));
+        assert!(compiler::is_refused());
+    }
+    assert_eq!(compile(&kernel, &tuning).err(), Some(Unsupported::Refused));
 }

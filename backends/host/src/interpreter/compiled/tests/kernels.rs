@@ -219,11 +219,10 @@ fn a_loop_without_end_ends_with_the_same_error() {
 #[test]
 fn what_there_is_no_code_for_is_interpreted() {
     type Body = fn(&mut KernelBuilder) -> Result<()>;
-    let reasons: [(Unsupported, Body); 7] = [
+    let reasons: [(Unsupported, Body); 6] = [
         (Unsupported::Dtype(Dtype::C64), |k| k.global("z", Dtype::C64, 1, true).map(|_| ())),
         (Unsupported::Memory, |k| k.local("tile", Dtype::F32, &[8]).map(|_| ())),
         (Unsupported::Memory, |k| k.private("large", Dtype::F64, &[1025]).map(|_| ())),
-        (Unsupported::Memory, |k| k.private("nothing", Dtype::F64, &[0]).map(|_| ())),
         (Unsupported::Together, |k| {
             k.barrier(Fence::LOCAL);
             Ok(())
