@@ -16,9 +16,10 @@ impl PyGroups {
     fn of(
         &self,
         py: Python<'_>,
-        values: &Given<'_>,
-        compute: impl Fn(&Groups, &UsmArray) -> stridewise::Result<UsmArray> + Send,
+        mut values: Given<'_>,
+        compute: impl FnOnce(&Groups, &UsmArray) -> stridewise::Result<UsmArray> + Send,
     ) -> Result<PyArray> {
+        values.put_on(self.0.places().queue())?;
         let values: &UsmArray = values.array();
         Ok(py.detach(|| compute(&self.0, values))?.into())
     }
@@ -48,23 +49,23 @@ impl PyGroups {
     }
     /// The sum of the values of each group: of integers in int64 or uint64, of others in their dtype.
     fn sum(&self, py: Python<'_>, values: Given<'_>) -> Result<PyArray> {
-        self.of(py, &values, Groups::sum)
+        self.of(py, values, Groups::sum)
     }
     /// The mean of the values of each group: of integers in the default floating dtype.
     fn mean(&self, py: Python<'_>, values: Given<'_>) -> Result<PyArray> {
-        self.of(py, &values, Groups::mean)
+        self.of(py, values, Groups::mean)
     }
     /// The smallest value of each group; NaN where one is among them.
     fn min(&self, py: Python<'_>, values: Given<'_>) -> Result<PyArray> {
-        self.of(py, &values, Groups::min)
+        self.of(py, values, Groups::min)
     }
     /// The largest value of each group; NaN where one is among them.
     fn max(&self, py: Python<'_>, values: Given<'_>) -> Result<PyArray> {
-        self.of(py, &values, Groups::max)
+        self.of(py, values, Groups::max)
     }
     /// The first value of each group.
     fn first(&self, py: Python<'_>, values: Given<'_>) -> Result<PyArray> {
-        self.of(py, &values, Groups::first)
+        self.of(py, values, Groups::first)
     }
 }
 

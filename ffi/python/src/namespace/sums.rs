@@ -64,7 +64,7 @@ fn join_at(
     x: Target<'_>,
     indices: &Bound<'_, PyAny>,
     mut values: Operand<'_>,
-    join: impl Fn(&UsmArray, &[Index], ArrayOrScalar<'_>) -> stridewise::Result<()> + Send,
+    join: impl FnOnce(&UsmArray, &[Index], ArrayOrScalar<'_>) -> stridewise::Result<()> + Send,
 ) -> Result<()> {
     let Target(mut x) = x;
     together!(x, values);
@@ -265,7 +265,7 @@ fn overlap_of(mode: &str) -> Result<Overlap> {
 }
 
 /// The discrete convolution of two arrays of one dimension. mode: "full", all sums with at least one product; "same", as many as the
-/// longer one has elements; "valid", those of all elements of the shorter one. As many products as one's elements times the other's.
+/// longer one has elements; "valid", those of all elements of the shorter one. A number is an array of one. As many products as one's elements times the other's.
 ///
 /// Raises ValueError for other than one dimension, no elements or another mode, TypeError for bool.
 #[pyfunction]
@@ -277,8 +277,10 @@ fn convolve(
     #[pyo3(from_py_with = arguments::text)] mode: &str,
 ) -> Result<PyArray> {
     together!(x1, x2);
-    let (x1, x2, overlap) = (x1.array(), x2.array(), overlap_of(mode)?);
-    Ok(py.detach(|| x1.convolve(x2, overlap))?.into())
+    // One number is a row of one.
+    let row = |x: &UsmArray| if x.ndim() == 0 { x.reshape(&[1]) } else { Ok(x.clone()) };
+    let (x1, x2, overlap) = (row(x1.array())?, row(x2.array())?, overlap_of(mode)?);
+    Ok(py.detach(|| x1.convolve(&x2, overlap))?.into())
 }
 
 /// The cross-correlation of two arrays of one dimension: element k is the sum of x1[n + k] * conj(x2[n]). Arguments and errors as
