@@ -1,5 +1,7 @@
 //! The engine's errors as Python's exceptions. The text stays, in Python's terms.
 
+use std::path::Path;
+
 use pyo3::exceptions::{
     PyBufferError, PyException, PyMemoryError, PyNotImplementedError, PyOSError, PyRuntimeError, PyTypeError,
     PyValueError,
@@ -43,7 +45,7 @@ pyo3::create_exception!(
     "The host asked for memory that it may not touch: that of kind \"device\"."
 );
 pyo3::create_exception!(
-    stridewise,
+    stridewise.linalg,
     LinAlgError,
     PyValueError,
     "A matrix cannot be decomposed: it is singular or not positive definite, or an iteration does not converge."
@@ -108,7 +110,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         Error::Value(_) | Error::Shape(_) | Error::Overflow(_) | Error::Borrow(_) => {
             PyValueError::new_err(text)
         }
-        Error::Decomposition(_) => LinAlgError::new_err(text),
+        Error::Decomposition(_) => no_decomposition(text),
         Error::Kernel(broken) => crate::kernel::diagnostic::exception(broken),
         Error::Axis(_) | Error::OutOfBounds(_) => out_of_bounds(text),
         Error::Dtype(_) => PyTypeError::new_err(text),
@@ -117,7 +119,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         Error::DeviceSelection(_) => DeviceSelectionError::new_err(text),
         Error::Unsupported(_) => PyNotImplementedError::new_err(text),
         Error::Compilation(_) => CompilationError::new_err(text),
-        Error::Io(_) => PyOSError::new_err(text),
+        Error::Io(complaint) => of_system(&complaint.value, text, None),
         Error::ExecutionPlacement(_) => ExecutionPlacementError::new_err(text),
         Error::Runtime(_) => DeviceRuntimeError::new_err(text),
         Error::Interrupted(_) => crate::wait::interruption(text),
@@ -136,6 +138,52 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         }
         // Tasks, and what later versions of the engine may add.
         _ => TaskError::new_err(text),
+    }
+}
+
+/// The error about a matrix that cannot be decomposed: where NumPy is loaded, of a class that is derived from NumPy's, too, so that
+/// `except numpy.linalg.LinAlgError` catches it.
+pub(crate) fn no_decomposition(text: String) -> PyErr {
+    static BOTH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let both = |py: Python<'_>| -> PyResult<PyErr> {
+        let numpy = py.import("sys")?.getattr("modules")?.get_item("numpy")?;
+        let make = || -> PyResult<Py<PyType>> {
+            let bases = (py.get_type::<LinAlgError>(), numpy.getattr("linalg")?.getattr("LinAlgError")?);
+            let members =
+                [("__module__", "stridewise.linalg"), ("__doc__", "LinAlgError of stridewise and of NumPy.")];
+            let members = members.into_py_dict(py)?;
+            // What is copied or sent to another process is of the class that has a name.
+            let reduce = py.import("stridewise._arguments")?.getattr("reduced_error")?;
+            members.set_item("__reduce__", reduce)?;
+            let class = py.get_type::<PyType>().call1(("LinAlgError", bases, members))?;
+            Ok(class.cast_into::<PyType>()?.unbind())
+        };
+        Ok(PyErr::from_type(BOTH.get_or_try_init(py, make)?.bind(py).clone(), text.clone()))
+    };
+    Python::attach(|py| both(py).unwrap_or_else(|_| LinAlgError::new_err(text.clone())))
+}
+
+/// The error about a file: of the class that Python has for what the system says (`FileNotFoundError`, `PermissionError`), with its
+/// number and the file's name, where it has said something.
+fn of_system(value: &str, text: String, file: Option<&Path>) -> PyErr {
+    // The standard library's words for an error of the system end with its number.
+    let number =
+        value.rsplit_once("(os error ").and_then(|(_, rest)| rest.split(')').next()?.parse::<i32>().ok());
+    match (number, file) {
+        (Some(number), Some(file)) => PyOSError::new_err((number, text, file.as_os_str().to_owned())),
+        (Some(number), None) => PyOSError::new_err((number, text)),
+        (None, _) => PyOSError::new_err(text),
+    }
+}
+
+/// What has failed of a file of this name.
+pub(crate) fn of_file(file: &Path) -> impl Fn(Fault) -> Fault {
+    move |fault| match fault {
+        Fault::Core(Error::Io(complaint)) => {
+            let text = wording::in_python(Error::Io(complaint.clone()).to_string());
+            Fault::Python(of_system(&complaint.value, text, Some(file)))
+        }
+        other => other,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::arguments;
 use crate::array::PyArray;
 use crate::array::construct::shape_of;
 use crate::dtype;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, of_file};
 use crate::namespace::placement::{kind_of, named_queue, order_of, queue_of};
 use crate::wait::library;
 
@@ -69,7 +69,7 @@ fn memmap(
     let shape = shape.filter(|shape| !shape.is_none()).map(shape_of).transpose()?;
     let order = order_of(order)?.named();
     let map = || UsmArray::map_file(&filename, mode, dtype, offset, shape.as_deref(), order, &queue);
-    Ok(py.detach(map)?.into())
+    Ok(py.detach(map).map_err(Fault::Core).map_err(of_file(&filename))?.into())
 }
 
 /// About how many operations it takes to go through a file, or through so many bytes of it: what is no file on a disk, as a pipe
@@ -106,8 +106,9 @@ fn load(
         let queue = queue_of(device, sycl_queue, queue)?;
         let own = queue.device().default_kind();
         let operations = operations(&file, None);
-        let load = move |[]: [&UsmArray; 0]| UsmArray::load_npy_on(&file, &queue, kind.unwrap_or(own));
-        return Ok(library(py, operations, [], load)?.into());
+        let path = file.clone();
+        let load = move |[]: [&UsmArray; 0]| UsmArray::load_npy_on(&path, &queue, kind.unwrap_or(own));
+        return Ok(library(py, operations, [], load).map_err(of_file(&file))?.into());
     };
     let mode: MapMode = mode.parse()?;
     if let Some(kind) = kind.filter(|&kind| kind != UsmKind::Shared) {
@@ -117,7 +118,8 @@ fn load(
         ))));
     }
     let queue = mapping_queue(device, sycl_queue, queue)?;
-    Ok(py.detach(|| UsmArray::map_npy(&file, mode, &queue))?.into())
+    let mapped = py.detach(|| UsmArray::map_npy(&file, mode, &queue));
+    Ok(mapped.map_err(Fault::Core).map_err(of_file(&file))?.into())
 }
 
 /// Writes an array to an .npy file, in place of what is there. As NumPy does it, a name without the ending .npy gets it. The file is
@@ -139,7 +141,9 @@ fn save(
     }
     let array: &UsmArray = &arr.array();
     let operations = operations(file.as_ref(), Some(array.bytes()));
-    library(py, operations, [array], move |[array]: [&UsmArray; 1]| array.save_npy(&file))
+    let path = file.clone();
+    let saved = library(py, operations, [array], move |[array]: [&UsmArray; 1]| array.save_npy(&path));
+    saved.map_err(of_file(file.as_ref()))
 }
 
 #[pymethods]

@@ -5,10 +5,13 @@ argument in the terms of Python's users: its name, what was found, what was expe
 and sentences of the interpreter about what it was doing inside are none either.
 """
 
+import errno
 import inspect
 import itertools
 import re
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -204,9 +207,9 @@ def test_messages(holder, names, tmp_path, monkeypatch):
         (lambda x: sw.sum(x, keepdims="yes"), TypeError, "`keepdims` is 'yes'; expected True or False"),
         (lambda x: sw.sum(x, out=3), TypeError, "`out` is 3; expected a usm_ndarray to write to, or None"),
         (lambda x: sw.abs(x, out=3), TypeError, "`out` is 3; expected a usm_ndarray to write to, or None"),
-        (lambda x: sw.add(x, "a"), TypeError, "`x2` is of type str; expected a usm_ndarray, a NumPy array or a number"),
-        (lambda x: sw.sum("a"), TypeError, "`x` is of type str; expected a usm_ndarray or a NumPy array"),
-        (lambda x: sw.concat([x, 3]), TypeError, "an element of `arrays` is of type int; expected a usm_ndarray"),
+        (lambda x: sw.add(x, "a"), TypeError, "`x2` is of type str; expected a usm_ndarray, a NumPy array, a list or a number"),
+        (lambda x: sw.sum("a"), TypeError, "`x` is of type str; expected a usm_ndarray, a NumPy array, a list or a number"),
+        (lambda x: sw.concat([x, "a"]), TypeError, "an element of `arrays` is of type str; expected a usm_ndarray"),
         (lambda x: sw.zeros(3, order=1), TypeError, "`order` is 1; expected a text"),
         (lambda x: sw.abs(x, order=b"C"), TypeError, "`order` is b'C'; expected a text"),
         (lambda x: sw.sort(x, axis=0.5), TypeError, "`axis` is 0.5; expected an integer"),
@@ -272,3 +275,124 @@ def test_more_generators_than_there_is_memory_for():
     with pytest.raises(MemoryError):
         rng.spawn(2**62)
     assert len(rng.spawn(3)) == 3
+
+
+@pytest.mark.parametrize("ask", [
+    lambda x: (x > 3) and (x < 5), lambda x: not x, lambda x: bool(x > 1), lambda x: 1 < x < 3, lambda x: 7 in [x], lambda x: bool(x[:0]),
+])  # fmt: skip
+def test_truth_of_many_elements(ask):
+    with pytest.raises(ValueError, match=r"no truth value; expected an array of exactly one element; help: .*`&`.*\(x > 3\) & \(x < 5\).*`any\(x\)` and `all\(x\)`"):
+        ask(sw.arange(6))
+    assert not sw.asarray(0) and sw.asarray([[2]])
+
+
+@pytest.mark.parametrize("name", ["concat", "stack", "concatenate", "vstack", "hstack", "dstack", "column_stack"])
+def test_arrays_beside_each_other(name):
+    x = sw.arange(3)
+    with pytest.raises(TypeError, match=rf"array of int64 of shape .*3.*help: put (the arrays|them) in one.*\w+\(\[x, y\]\)"):
+        getattr(sw, name)(x, x)
+    # What is no array is only no axis.
+    if name in ("concat", "stack"):
+        with pytest.raises(TypeError, match="^`axis` is 0.5; expected an integer[^;]*$"):
+            getattr(sw, name)([x], axis=0.5)
+        assert getattr(sw, name)([x, x], sw.asarray(0)).size == 6
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda x: sw.sqrt(), r"sqrt\(\) takes one array or number \(x\) by position, but 0 were given"),
+    (lambda x: sw.add(x), r"add\(\) takes two arrays or numbers \(x1, x2\) by position, but 1 were given"),
+    (lambda x: sw.sqrt(x, x), r"sqrt\(\) takes one .* but 2 were given; help: `out` and `order` are given by name"),
+    (lambda x: sw.sum(), r"sum\(\) missing 1 required positional argument: 'x'"),
+])  # fmt: skip
+def test_missing_operands(call, words):
+    with pytest.raises(TypeError, match=words):
+        call(sw.arange(3))
+
+
+def divided(x):
+    x /= 2
+
+
+def raised(x):
+    x **= 0.5
+
+
+def added(x):
+    x += [0.5, 1, 2]
+
+
+def turned(x):
+    x *= 1j
+
+
+@pytest.mark.parametrize(("change", "sign", "dtype"), [(divided, "/", "float64"), (raised, r"\*\*", "float64"), (added, r"\+", "float64"), (turned, r"\*", "complex128")])
+def test_results_that_do_not_fit_in_place(change, sign, dtype):
+    if dtype not in sw.__array_namespace_info__().dtypes():
+        pytest.skip("the device has no such dtype")
+    x = sw.arange(3)
+    with pytest.raises(TypeError, match=rf"`{sign}=` writes to is of int64; expected .*{dtype}; help: .*`x = x {sign} y`") as found:
+        change(x)
+    assert "out" not in str(found.value)
+    assert (change is divided) == ("`x //= y`" in str(found.value))
+    assert x.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("call", [
+    lambda file: sw.load(file), lambda file: sw.load(file, mmap_mode="r"), lambda file: sw.memmap(file), lambda file: sw.fromfile(file),
+    lambda file: sw.loadtxt(file), lambda file: sw.genfromtxt(file), lambda file: sw.save(file / "x.npy", sw.ones(2)), lambda file: sw.savez(file / "x.npz", sw.ones(2)),
+    lambda file: sw.savetxt(file / "x.txt", sw.ones(2)),
+], ids=["load", "load mapped", "memmap", "fromfile", "loadtxt", "genfromtxt", "save", "savez", "savetxt"])  # fmt: skip
+def test_files_that_are_not_there(call, tmp_path):
+    file = tmp_path / "none"
+    with pytest.raises(FileNotFoundError, match="none") as found:
+        call(file)
+    # NumPy's own readers of text say neither.
+    if "not found" not in str(found.value):
+        assert found.value.errno == errno.ENOENT
+        assert str(found.value.filename).startswith(str(file))
+
+
+def test_files_that_may_not_be_read(tmp_path):
+    with pytest.raises(IsADirectoryError) as found:
+        sw.load(tmp_path)
+    assert found.value.errno == errno.EISDIR and found.value.filename == str(tmp_path)
+    # What the system has not refused has no number.
+    (tmp_path / "x.npy").write_bytes(b"pear")
+    with pytest.raises(OSError, match="x.npy") as found:
+        sw.load(tmp_path / "x.npy")
+    assert found.value.errno is None and type(found.value) is OSError
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: sw.linalg.inv(x * 0), lambda x: sw.linalg.cholesky(-x), lambda x: sw.linalg.eig(x * float("nan")), lambda x: np.linalg.solve(x * 0, x),
+    lambda x: sw.linalg.sqrtm(sw.asarray([[0.0, 1.0], [0.0, 0.0]])),
+])  # fmt: skip
+def test_errors_of_decompositions_are_numpys(call):
+    import copy
+    import pickle
+
+    for expected in (np.linalg.LinAlgError, sw.linalg.LinAlgError, ValueError):
+        with pytest.raises(expected) as found:
+            call(sw.eye(2))
+        assert type(found.value).__name__ == "LinAlgError"
+    for other in (copy.copy(found.value), pickle.loads(pickle.dumps(found.value))):
+        assert isinstance(other, sw.linalg.LinAlgError) and str(other) == str(found.value)
+
+
+def test_errors_of_decompositions_without_numpy():
+    program = """
+import sys
+import stridewise as sw
+try:
+    sw.linalg.inv(sw.zeros((2, 2)))
+except sw.linalg.LinAlgError as error:
+    assert type(error) is sw.linalg.LinAlgError
+    assert "numpy" not in sys.modules
+import numpy
+try:
+    sw.linalg.inv(sw.zeros((2, 2)))
+except numpy.linalg.LinAlgError:
+    print("caught")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "caught\n", done.stderr

@@ -39,6 +39,14 @@ def _of(base):
 
 TypeError, OverflowError, ValueError = map(_of, (TypeError, OverflowError, ValueError))
 
+
+def reduced_error(error):
+    """How an error is copied and pickled that is of our LinAlgError and of NumPy's: as ours alone, which has a name."""
+    from .linalg import LinAlgError
+
+    return LinAlgError, error.args
+
+
 #: What the interpreter raises where an operation does not fit its operands.
 _REFUSALS = (
     builtins.TypeError, AttributeError, IndexError, KeyError, ZeroDivisionError, builtins.OverflowError, builtins.ValueError,

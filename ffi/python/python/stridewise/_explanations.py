@@ -55,7 +55,8 @@ _SORTS = {
     "str": (lambda value: isinstance(value, str), "a text", "texts"),
     "None": (lambda value: value is None, "None", "None"),
     "usm_ndarray": (_is_array, "an array", "arrays"),
-    "Array": (_is_array, "an array", "arrays"),
+    "Array": (lambda value: _is_array(value) or _is_number(value) or isinstance(value, (list, tuple, range)), "an array", "arrays"),
+    "Target": (_is_array, "an array", "arrays"),
 }
 
 
@@ -134,6 +135,11 @@ def explanation(function, args, kwargs, error):
     try:
         given = inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
+        first = next(iter(inspect.signature(function).parameters), None)
+        if first == "arrays" and len(args) > 1 and all(map(_is_array, args[:2])):
+            return TypeError(
+                f"`arrays` is {shown(args[0])}, beside others; expected a sequence of arrays; help: put them in one, as {function.__name__}([x, y])"
+            )
         return None
     declared = _declaration(function, given.arguments.keys())
     found = []

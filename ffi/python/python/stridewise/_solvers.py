@@ -35,8 +35,8 @@ def _transposed(x, trans):
 def solve_triangular(a, b, /, trans=0, lower=False, unit_diagonal=False):
     """The solutions of a @ x = b, of which only a triangle of a is read. trans: whether a is taken as it is (0), transposed (1), or transposed
     and conjugated (2). unit_diagonal: whether ones are on the diagonal, which is not read then. Raises LinAlgError for a singular matrix."""
-    a, b = _array(a), _array(b)
-    _square("a", a)
+    queue = _queue((a, b))
+    a, b = _square("a", _array(a, queue)), _array(b, queue)
     a = _sw.tril(a) if lower else _sw.triu(a)
     if unit_diagonal:
         one = _sw.eye(a.shape[-1], dtype=a.dtype, sycl_queue=a.sycl_queue)
@@ -52,6 +52,7 @@ def cho_factor(a, /, lower=False):
 def cho_solve(c_and_lower, b):
     """The solutions of a @ x = b, of what `cho_factor` has made of a."""
     factor, lower = c_and_lower
+    factor = _array(factor, _queue([b]))
     first = solve_triangular(factor, b, trans=0 if lower else 2, lower=lower)
     return solve_triangular(factor, first, trans=2 if lower else 0, lower=lower)
 
@@ -77,6 +78,7 @@ def lu_factor(a, /):
 def lu_solve(lu_and_piv, b, trans=0):
     """The solutions of a @ x = b, of what `lu_factor` has made of a. trans: as for `solve_triangular`."""
     lu, places = lu_and_piv
+    lu, places = _array(lu, _queue((places, b))), _array(places)
     b = _array(b, lu.sycl_queue)
     order = list(range(lu.shape[-1]))
     for place, there in enumerate(places.tolist()):
@@ -168,7 +170,8 @@ def tensorinv(x, /, ind=2):
 
 def tensorsolve(a, b, /, axes=None):
     """The array x of tensordot(a, x, x.ndim) = b. axes: those of a that are put behind the others first."""
-    a, b = _array(a), _array(b)
+    queue = _queue((a, b))
+    a, b = _array(a, queue), _array(b, queue)
     if axes is not None:
         moved = [axis % a.ndim for axis in axes]
         a = _sw.permute_dims(a, (*(axis for axis in range(a.ndim) if axis not in moved), *moved))
@@ -211,7 +214,7 @@ def _denman(x):
             break
         if distance <= 8 * eps * x.shape[-1]:
             return root
-    raise _sw.linalg.LinAlgError("singular: the iteration for the square root of `x` does not converge; expected no eigenvalue that is zero")
+    raise _sw._linalg.no_decomposition("singular: the iteration for the square root of `x` does not converge; expected no eigenvalue that is zero")
 
 
 _explained(globals())

@@ -131,6 +131,16 @@ pub(crate) fn copied<'py>(py: Python<'py>, array: &UsmArray) -> Result<Bound<'py
 #[pymethods]
 impl PyArray {
     fn __bool__(&self, py: Python<'_>) -> Result<bool> {
+        let array = self.array();
+        if array.len() != 1 {
+            // What `and`, `or`, `not`, `if` and comparisons in a row ask for.
+            return Err(Fault::Python(PyValueError::new_err(format!(
+                "shape mismatch: an array of shape {:?} has no truth value; expected an array of exactly one element; help: \
+                 `and`, `or` and `not` of elements are `&`, `|` and `~`, as (x > 3) & (x < 5); `any(x)` and `all(x)` say whether some \
+                 or all of them are true",
+                array.shape()
+            ))));
+        }
         let value = self.item(py)?.to_c128();
         Ok(value.re != 0.0 || value.im != 0.0)
     }

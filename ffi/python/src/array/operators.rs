@@ -3,14 +3,14 @@
 // What `#[pymethods]` makes of methods that a macro has written counts as written here.
 #![allow(unsafe_op_in_unsafe_fn)]
 
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use stridewise::{Op, UsmArray, Weak, elementwise};
+use stridewise::{Error, Op, UsmArray, Weak, elementwise};
 
 use super::operand::{Given, Operand, Part, together};
 use super::{Now, PyArray};
-use crate::errors::Result;
+use crate::errors::{Fault, Result};
 
 /// Records an operation on two operands.
 fn binary(py: Python<'_>, op: Op, mut x1: Operand<'_>, mut x2: Operand<'_>) -> Result<PyArray> {
@@ -35,8 +35,38 @@ impl PyArray {
         let array: &UsmArray = &self.array();
         other.put_on(array.queue())?;
         let operands = [array.into(), other.get()];
-        py.detach(|| array.write_elementwise(op, &operands, &[]))?;
+        py.detach(|| array.write_elementwise(op, &operands, &[])).map_err(|error| in_place(op, error))?;
         Ok(())
+    }
+}
+
+/// What is said of an operation in place, whose result the array's dtype does not hold: there is no `out` that anybody has named.
+fn in_place(op: Op, error: Error) -> Fault {
+    let sign = match op {
+        Op::Add => "+",
+        Op::Subtract => "-",
+        Op::Multiply => "*",
+        Op::Divide => "/",
+        Op::FloorDivide => "//",
+        Op::Remainder => "%",
+        Op::Pow => "**",
+        Op::BitwiseAnd => "&",
+        Op::BitwiseOr => "|",
+        Op::BitwiseXor => "^",
+        Op::BitwiseLeftShift => "<<",
+        Op::BitwiseRightShift => ">>",
+        _ => return Fault::Core(error),
+    };
+    match &error {
+        Error::Dtype(complaint) if complaint.argument == "out" => {
+            let whole = if op == Op::Divide { "`x //= y`, whose result is of integers, or " } else { "" };
+            Fault::Python(PyTypeError::new_err(format!(
+                "dtype: the array that `{sign}=` writes to is of {}; expected {}; help: write {whole}`x = x {sign} y`, which makes a \
+                 new array",
+                complaint.value, complaint.expected
+            )))
+        }
+        _ => Fault::Core(error),
     }
 }
 

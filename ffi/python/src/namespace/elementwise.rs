@@ -161,9 +161,9 @@ fn evaluate<'py>(
 ) -> Result<Bound<'py, PyAny>> {
     if positional != op.arity() {
         return Err(Fault::Python(PyTypeError::new_err(format!(
-            "{}() takes {} positional argument(s) ({}) but {positional} were given",
+            "{}() takes {} ({}) by position, but {positional} were given; help: `out` and `order` are given by name",
             op.name(),
-            op.arity(),
+            if op.arity() == 1 { "one array or number" } else { "two arrays or numbers" },
             signature(op)
         ))));
     }

@@ -146,6 +146,12 @@ fn trace(
     Ok(py.detach(|| x.trace(offset, dtype))?.into())
 }
 
+/// The error to raise about a matrix that cannot be decomposed; see `errors::no_decomposition`.
+#[pyfunction]
+fn no_decomposition<'py>(py: Python<'py>, text: String) -> Bound<'py, PyAny> {
+    crate::errors::no_decomposition(text).into_value(py).into_bound(py).into_any()
+}
+
 /// Adds the functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     super::add_functions!(module: matmul matrix_transpose vecdot tensordot);
@@ -153,6 +159,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let inner = &inner;
     super::add_functions!(inner: outer cross diagonal trace);
     super::decompositions::register(inner)?;
+    super::add_functions!(inner: no_decomposition);
     inner.add("LinAlgError", module.py().get_type::<crate::errors::LinAlgError>())?;
     module.setattr("_linalg", inner)?;
     Ok(())

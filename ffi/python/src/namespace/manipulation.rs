@@ -25,6 +25,23 @@ fn tuple<'py>(py: Python<'py>, arrays: Vec<UsmArray>) -> Result<Bound<'py, PyTup
     Ok(objects::tuple(py, arrays)?)
 }
 
+/// The axis along which arrays are joined. An array in its place is one that the sequence of arrays was to have.
+fn joined_axis(name: &str, object: &Bound<'_, PyAny>, expected: &str) -> PyResult<isize> {
+    if Given::array_of(object)?.is_some_and(|array| array.ndim() > 0) {
+        let help = format!("{expected}; help: put the arrays in one sequence, as {name}([x, y])");
+        return Err(arguments::wrong(object, &help));
+    }
+    arguments::read_whole(object, expected)
+}
+
+fn concat_axis(object: &Bound<'_, PyAny>) -> PyResult<Option<isize>> {
+    if object.is_none() { Ok(None) } else { joined_axis("concat", object, "an integer or None").map(Some) }
+}
+
+fn stack_axis(object: &Bound<'_, PyAny>) -> PyResult<isize> {
+    joined_axis("stack", object, "an integer")
+}
+
 /// Arrays joined along an axis that they have; None: flattened first. Shapes agree but for the axis, dtypes are promoted.
 ///
 /// Raises ValueError for no arrays or shapes that do not fit, OutOfBoundsError for an axis out of range,
@@ -34,7 +51,7 @@ fn tuple<'py>(py: Python<'py>, arrays: Vec<UsmArray>) -> Result<Bound<'py, PyTup
 fn concat(
     py: Python<'_>,
     arrays: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = arguments::optional_whole)] axis: Option<isize>,
+    #[pyo3(from_py_with = concat_axis)] axis: Option<isize>,
 ) -> Result<PyArray> {
     let arrays = arrays_of("arrays", arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
@@ -50,7 +67,7 @@ fn concat(
 fn stack(
     py: Python<'_>,
     arrays: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = arguments::whole)] axis: isize,
+    #[pyo3(from_py_with = stack_axis)] axis: isize,
 ) -> Result<PyArray> {
     let arrays = arrays_of("arrays", arrays)?;
     let operands = heap::collect("arrays", &arrays)?;
