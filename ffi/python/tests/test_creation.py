@@ -38,7 +38,7 @@ def test_full_refuses():
     with pytest.raises(TypeError):
         sw.full(2, "text")
     with pytest.raises(ValueError):
-        sw.full(2, sw.ones(2))
+        sw.full(2, sw.ones(3))
 
 
 @pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like"])

@@ -110,3 +110,51 @@ def test_stubtest(tmp_path):
     command = [sys.executable, "-m", "mypy.stubtest", "stridewise", "--ignore-missing-stub"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+RIGHT = """
+import numpy as np
+import stridewise as sw
+
+x = sw.asarray([1.0, 2.0])
+sw.zeros(3, dtype="float32", order="F")
+sw.zeros(3, dtype=np.float32)
+sw.zeros(3, dtype=np.dtype("f4"))
+sw.zeros(3, dtype=sw.float32)
+sw.zeros(3, dtype=float)
+x.astype("<f8")
+sw.sum([1, 2]) + sw.sqrt(2) + sw.add([1, 2], 3) + sw.linalg.norm([3, 4]) + sw.fft.fft((1, 2, 3)) + sw.special.gamma([1.0])
+sw.concat([[1, 2], x, np.ones(2)])
+sw.where([True, False], 1, [2, 3])
+sw.isin(x, [1, 2]) & sw.isclose([1], range(1))
+sw.searchsorted([1, 2, 3], x) + sw.digitize(0.5, [0, 1]) + sw.interp([1], [1, 2], [3, 4]) + sw.take([1, 2], [0])
+sw.group_by([1, 2]).sum([3, 4])
+sw.add_at(x, [0], [1])
+x + [1, 2]
+"""
+WRONG = [
+    'sw.zeros(3, dtype="flaot32")', 'x.astype("int63")', 'sw.zeros(3, order="Z")', 'x.reshape(2, 1, order="Z")', 'sw.sqrt(x, order="Z")',
+    'sw.sum("text")', "sw.sqrt(None)", "sw.add_at([1, 2], 0, 1)", 'sw.linalg.inv("text")',
+]  # fmt: skip
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+def test_what_types_refuse(tmp_path):
+    start = "import stridewise as sw\n\nx = sw.ones(2)\n"
+    (tmp_path / "right.py").write_text(RIGHT, encoding="utf-8")
+    (tmp_path / "wrong.py").write_text(start + "\n".join(WRONG) + "\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, "-m", "mypy", "right.py", "wrong.py"], cwd=tmp_path, capture_output=True, text=True)
+    refused = {line.split(": error:")[0] for line in done.stdout.splitlines() if ": error:" in line}
+    first = start.count("\n") + 1
+    assert refused == {f"wrong.py:{first + place}" for place in range(len(WRONG))}, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["_DTypeName", "_Order"])
+def test_words_of_types(name):
+    """Whatever the stubs accept as a text is accepted."""
+    tree = ast.parse((FOLDER / "__init__.pyi").read_text(encoding="utf-8"))
+    node = next(node for node in tree.body if isinstance(node, ast.AnnAssign) and node.target.id == name)
+    words = [each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant)]
+    assert len(words) > 7
+    for word in words:
+        assert sw.dtype(word) is not None if name == "_DTypeName" else sw.zeros((2, 2), order=word).shape == (2, 2)

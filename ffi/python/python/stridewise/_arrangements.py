@@ -6,7 +6,7 @@ import stridewise as _sw
 
 from . import _names, _sets
 from ._arguments import explained as _explained
-from ._operands import _array
+from ._operands import _array, _queue
 
 euler_gamma = 0.5772156649015329
 False_, True_ = False, True
@@ -16,7 +16,8 @@ row_stack = _names.vstack
 
 def array_equiv(x1, x2, /):
     """Whether two arrays broadcast to one shape and have equal elements then: True or False."""
-    x1, x2 = _array(x1), _array(x2)
+    queue = _queue((x1, x2))
+    x1, x2 = _array(x1, queue), _array(x2, queue)
     try:
         _sw.broadcast_shapes(x1.shape, x2.shape)
     except ValueError:
@@ -65,7 +66,8 @@ def i0(x, /):
 
 def compress(condition, x, /, axis=None, out=None):
     """The parts along an axis, None: of the elements, at which a condition holds; it may be shorter than the axis."""
-    x, condition = _array(x), _sw.astype(_array(condition), _sw.bool, copy=False)
+    queue = _queue((x, condition))
+    x, condition = _array(x, queue), _sw.astype(_array(condition, queue), _sw.bool, copy=False)
     if axis is None:
         x, axis = _sw.reshape(x, -1), 0
     if condition.ndim != 1:
@@ -108,6 +110,7 @@ def diag_indices(n, ndim=2):
 
 def diag_indices_from(x, /):
     """The places of the diagonal of an array whose extents are all the same."""
+    x = _array(x)
     if x.ndim < 2 or len(set(x.shape)) != 1:
         raise ValueError(f"invalid value: `x` is of shape {x.shape}; expected two dimensions or more of one extent")
     return (_sw.arange(x.shape[0], sycl_queue=x.sycl_queue),) * x.ndim
@@ -147,7 +150,7 @@ def ediff1d(x, /, to_end=None, to_begin=None):
     parts = [_sw.diff(_sw.reshape(x, -1))]
     for place, more in ((0, to_begin), (len(parts) + 1, to_end)):
         if more is not None:
-            parts.insert(place, _sw.astype(_sw.reshape(_array(more), -1), x.dtype))
+            parts.insert(place, _sw.astype(_sw.reshape(_array(more, x.sycl_queue), -1), x.dtype))
     return _sw.concat(parts) if len(parts) > 1 else parts[0]
 
 
@@ -233,7 +236,8 @@ def promote_types(type1, type2, /):
 def setxor1d(x1, x2, /, assume_unique=False):
     """The elements that are in one of two arrays and not in the other, each once and in order. NaN is in no array: there is one of
     each that has some."""
-    x1, x2 = (_sw.reshape(_array(x), -1) for x in (x1, x2))
+    queue = _queue((x1, x2))
+    x1, x2 = (_sw.reshape(_array(x, queue), -1) for x in (x1, x2))
     if not assume_unique:
         x1, x2 = _sets.unique(x1), _sets.unique(x2)
     one, other = x1[_sw.isin(x1, x2, invert=True)], x2[_sw.isin(x2, x1, invert=True)]
@@ -246,19 +250,21 @@ def tri(n, m=None, k=0, dtype=None):
 
 
 def _matrix(x):
+    x = _array(x)
     if x.ndim != 2:
         raise ValueError(f"invalid value: `x` has {x.ndim} dimensions; expected two")
+    return x
 
 
 def tril_indices_from(x, /, k=0):
     """The places of a matrix's elements on and below a diagonal."""
-    _matrix(x)
+    x = _matrix(x)
     return _sets.tril_indices(x.shape[-2], k, x.shape[-1], device=x.sycl_queue)
 
 
 def triu_indices_from(x, /, k=0):
     """The places of a matrix's elements on and above a diagonal."""
-    _matrix(x)
+    x = _matrix(x)
     return _sets.triu_indices(x.shape[-2], k, x.shape[-1], device=x.sycl_queue)
 
 

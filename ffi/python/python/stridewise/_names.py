@@ -5,7 +5,7 @@ import operator as _operator
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _inexact, _is_inexact
+from ._operands import _array, _inexact, _is_inexact, _queue
 
 absolute = _sw.abs
 amax, amin = _sw.max, _sw.min
@@ -34,6 +34,13 @@ def _as_it_lies(order, x):
     return _sw.permute_dims(x, axes), "C"
 
 
+def _arrays(arrays):
+    """Arrays of one queue."""
+    arrays = list(arrays)
+    queue = _queue(arrays)
+    return [_array(x, queue) for x in arrays]
+
+
 def _integer(name, value):
     """A number that counts something; 2.5 does not."""
     try:
@@ -57,10 +64,10 @@ def angle(z, /, deg=False):
 
 def append(x, values, /, axis=None):
     """The elements of x and then of values, joined along an axis; None: both flattened first. Dtypes are promoted."""
-    return _sw.concat([_array(x), _sw.asarray(values)], axis=axis)
+    return _sw.concat(_arrays((x, values)), axis=axis)
 
 
-def around(x, /, decimals=0, out=None, *, order="K"):
+def round(x, /, decimals=0, out=None, *, order="K"):
     """The elements rounded to so many decimals, halves to even; a negative number rounds places before the point. out, order: as
     for all elementwise functions; order only without decimals."""
     decimals = _integer("decimals", decimals)
@@ -79,6 +86,9 @@ def around(x, /, decimals=0, out=None, *, order="K"):
     # What is too large to be scaled has no such places.
     result = _sw.where(_sw.isfinite(result), result, wide) if decimals > 0 else result
     return _delivered(_sw.astype(result, x.dtype, copy=False), out)
+
+
+around = round
 
 
 def _to_multiples(x, scale):
@@ -105,7 +115,7 @@ def array(obj, /, dtype=None, *, copy=True, order="K", ndmin=0, device=None, usm
 
 def array_equal(x1, x2, /, equal_nan=False):
     """Whether two arrays have the same shape and equal elements: True or False."""
-    x1, x2 = _array(x1), _array(x2)
+    x1, x2 = _arrays((x1, x2))
     if x1.shape != x2.shape:
         return False
     same = _sw.equal(x1, x2)
@@ -117,7 +127,8 @@ def array_equal(x1, x2, /, equal_nan=False):
 def array_split(x, sections, /, axis=0):
     """Parts of an array along an axis, as views: so many, the first ones longer by one where that must be; or those between
     places."""
-    x, extent = _array(x), x.shape[axis]
+    x = _array(x)
+    extent = x.shape[axis]
     try:
         sections = list(sections)
     except TypeError:
@@ -143,7 +154,7 @@ def asfortranarray(obj, /, dtype=None):
 
 
 def _each(arrays, change):
-    changed = [change(_array(x)) for x in arrays]
+    changed = [change(x) for x in _arrays(arrays)]
     return changed[0] if len(changed) == 1 else tuple(changed)
 
 
@@ -165,14 +176,14 @@ def atleast_3d(*arrays):
 
 def column_stack(arrays, /):
     """Arrays as the columns of a matrix; those of one dimension are a column."""
-    return _sw.concat([x[:, None] if x.ndim == 1 else atleast_2d(x).T if not x.ndim else x for x in arrays], axis=1)
+    return _sw.concat([x[:, None] if x.ndim == 1 else atleast_2d(x).T if not x.ndim else x for x in _arrays(arrays)], axis=1)
 
 
 def cross(x1, x2, /, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """The vector products of vectors of three elements along an axis of each, which comes where axisc says; axis stands for all
     three. Raises ValueError where there are not three elements."""
     axes = (axis,) * 3 if axis is not None else (axisa, axisb, axisc)
-    x1, x2 = (_sw.moveaxis(_array(x), k, -1) for x, k in zip((x1, x2), axes))
+    x1, x2 = (_sw.moveaxis(x, k, -1) for x, k in zip(_arrays((x1, x2)), axes))
     return _sw.moveaxis(_sw._linalg.cross(x1, x2), -1, axes[2])
 
 
@@ -212,7 +223,7 @@ def diagonal(x, /, offset=0, axis1=0, axis2=1):
 def dot(x1, x2, /, out=None):
     """The product of NumPy's `dot`: of vectors, the sum of products; of matrices, their product; with more dimensions, sums over
     the last axis of x1 and the last but one of x2; with a number, the multiple."""
-    x1, x2 = _array(x1), _array(x2)
+    x1, x2 = _arrays((x1, x2))
     if not (x1.ndim and x2.ndim):
         return _sw.multiply(x1, x2, out=out)
     if x2.ndim <= 2:
@@ -222,7 +233,7 @@ def dot(x1, x2, /, out=None):
 
 def dstack(arrays, /):
     """Arrays joined along the third axis, which they are given where they have none."""
-    return _sw.concat([atleast_3d(x) for x in arrays], axis=2)
+    return _sw.concat([atleast_3d(x) for x in _arrays(arrays)], axis=2)
 
 
 def fliplr(x, /):
@@ -238,6 +249,8 @@ def flipud(x, /):
 def _but_nan(choose, x1, x2):
     """What is chosen of two elements, or the one that is not NaN."""
     chosen = choose(x1, x2)
+    queue = _queue((x1, x2))
+    x1, x2 = (x if isinstance(x, (int, float)) else _array(x, queue) for x in (x1, x2))
     for x, other in ((x1, x2), (x2, x1)):
         if not isinstance(x, (int, float)):
             chosen = _sw.where(_sw.isnan(x), other, chosen)
@@ -273,13 +286,13 @@ def geomspace(start, stop, /, num=50, *, endpoint=True, dtype=None, device=None,
 
 def heaviside(x1, x2, /):
     """0 where x1 is negative, 1 where it is positive, x2 where it is zero, and NaN where it is that."""
-    x1 = _array(x1) * 1.0
+    x1 = _array(x1, _queue([x2])) * 1.0
     return _sw.where(x1 == 0, x2, _sw.where(_sw.isnan(x1), x1, _sw.astype(x1 > 0, x1.dtype)))
 
 
 def hstack(arrays, /):
     """Arrays joined along the second axis, or along the first where they have one."""
-    arrays = [atleast_1d(x) for x in arrays]
+    arrays = [atleast_1d(x) for x in _arrays(arrays)]
     return _sw.concat(arrays, axis=1 if arrays and arrays[0].ndim > 1 else 0)
 
 
@@ -298,7 +311,7 @@ def identity(n, /, dtype=None, *, device=None, usm_type=None, sycl_queue=None, q
 
 def inner(x1, x2, /):
     """Sums of products over the last axes of both."""
-    x1, x2 = _array(x1), _array(x2)
+    x1, x2 = _arrays((x1, x2))
     return _sw.multiply(x1, x2) if not (x1.ndim and x2.ndim) else _sw.tensordot(x1, x2, axes=(-1, -1))
 
 
@@ -314,7 +327,7 @@ def isrealobj(x, /):
 
 def kron(x1, x2, /):
     """The Kronecker product: every element of x1 times x2."""
-    return _sw._linalg.kron(_array(x1), _array(x2))
+    return _sw._linalg.kron(*_arrays((x1, x2)))
 
 
 def logspace(
@@ -371,7 +384,7 @@ def ndim(x, /):
 
 def outer(x1, x2, /):
     """All products of an element of one array with one of another, both flattened."""
-    return _sw._linalg.outer(_sw.reshape(x1, -1), _sw.reshape(x2, -1))
+    return _sw._linalg.outer(*(_sw.reshape(x, -1) for x in _arrays((x1, x2))))
 
 
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
@@ -387,8 +400,8 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     Warns with a RuntimeWarning where the points do not determine the coefficients, unless full. Raises ValueError for shapes
     that do not fit, a negative degree, and scaled covariances of no more points than coefficients.
     """
-    queue = next((one.sycl_queue for one in (x, y, w) if isinstance(one, _sw.usm_ndarray)), None)
-    x, y, w = (one if one is None or isinstance(one, _sw.usm_ndarray) else _sw.asarray(one, sycl_queue=queue) for one in (x, y, w))
+    queue = _queue((x, y, w))
+    x, y, w = (one if one is None else _array(one, queue) for one in (x, y, w))
     found, residuals, rank, singular = _sw._linalg.polyfit(x, y, deg, w, rcond)
     rank, left = int(rank), x.shape[0] - (deg + 1)
     if full:
@@ -441,6 +454,7 @@ def piecewise(x, condlist, funclist, /, *args, **kw):
 
 def ptp(x, /, axis=None, out=None, keepdims=False):
     """The largest element over axes less the smallest."""
+    x = _array(x)
     least = _sw.min(x, axis=axis, keepdims=keepdims)
     return _sw.subtract(_sw.max(x, axis=axis, keepdims=keepdims), least, out=out)
 
@@ -460,6 +474,7 @@ def rollaxis(x, axis, /, start=0):
 
 def rot90(x, /, k=1, axes=(0, 1)):
     """A view with two axes turned by so many right angles, from the first towards the second one."""
+    x = _array(x)
     first, second = axes
     if first % x.ndim == second % x.ndim:
         raise ValueError(f"invalid value: `axes` is {axes}; expected two axes that differ")
@@ -504,6 +519,7 @@ def size(x, /, axis=None):
 
 def split(x, sections, /, axis=0):
     """As `array_split`; raises ValueError where there are not as many elements in each of so many parts."""
+    x = _array(x)
     count = None if hasattr(sections, "__iter__") else _integer("sections", sections)
     if count and x.shape[axis] % count:
         raise ValueError(
@@ -526,9 +542,10 @@ def transpose(x, /, axes=None):
 
 def trapezoid(y, /, x=None, dx=1.0, axis=-1):
     """The integral along an axis by trapezoids: over places x, an array for the axis or for all elements, or places dx apart."""
-    y = _inexact(_array(y))
+    queue = _queue((y, x))
+    y = _inexact(_array(y, queue))
     if x is not None:
-        x = _inexact(_array(x))
+        x = _inexact(_array(x, queue))
         dx = _sw.moveaxis(_sw.diff(x, axis=-1 if x.ndim == 1 else axis), -1 if x.ndim == 1 else axis, -1)
     y = _sw.moveaxis(y, axis, -1)
     return _sw.sum((y[..., 1:] + y[..., :-1]) * (dx / 2), axis=-1)
@@ -536,12 +553,12 @@ def trapezoid(y, /, x=None, dx=1.0, axis=-1):
 
 def vdot(x1, x2, /):
     """The sum of products of all elements, those of x1 conjugated."""
-    return _sw.vecdot(_sw.reshape(x1, -1), _sw.reshape(x2, -1))
+    return _sw.vecdot(*(_sw.reshape(x, -1) for x in _arrays((x1, x2))))
 
 
 def vstack(arrays, /):
     """Arrays joined along the first axis; those of one dimension are a row."""
-    return _sw.concat([atleast_2d(x) for x in arrays], axis=0)
+    return _sw.concat([atleast_2d(x) for x in _arrays(arrays)], axis=0)
 
 
 _explained(globals())

@@ -4,7 +4,7 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from stridewise import _Array, _DTypeLike, usm_ndarray
+from stridewise import _Array, _DTypeLike, _Order, usm_ndarray
 
 __all__ = [
     "apply_along_axis",

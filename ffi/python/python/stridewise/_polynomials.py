@@ -106,7 +106,7 @@ def polyint(p, /, m=1, k=None):
 def poly(roots, /):
     """The polynomial whose roots are given, with a highest coefficient of 1; of a square matrix, the one whose roots are its
     eigenvalues."""
-    roots = roots if isinstance(roots, _sw.usm_ndarray) else _sw.asarray(roots)
+    roots = _inexact(_array(roots))
     if roots.ndim == 2 and roots.shape[0] == roots.shape[1] and roots.shape[0]:
         roots = _sw.linalg.eigvals(roots)
         roots = _sw.real(roots) if bool(_sw.all(_sw.imag(roots) == 0)) else roots

@@ -4,7 +4,7 @@ import math as _math
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _axis, _is_inexact
+from ._operands import _array, _axis, _is_inexact, _queue
 
 
 def argwhere(x, /):
@@ -19,12 +19,14 @@ def flatnonzero(x, /):
 
 def intersect1d(x1, x2, /, assume_unique=False, return_indices=False):
     """The elements that are in both arrays, each once, in order. return_indices: a tuple of them and of their first places in each array."""
+    queue = _queue((x1, x2))
+    x1, x2 = _array(x1, queue), _array(x2, queue)
     if not return_indices:
-        x1 = _sw.reshape(_array(x1), -1) if assume_unique else _sw.unique_values(_array(x1))
-        return _sw.sort(x1[_sw.isin(x1, _array(x2))])
+        x1 = _sw.reshape(x1, -1) if assume_unique else _sw.unique_values(x1)
+        return _sw.sort(x1[_sw.isin(x1, x2)])
     found = []
     for x in (x1, x2):
-        x = _sw.reshape(_array(x), -1)
+        x = _sw.reshape(x, -1)
         if assume_unique:
             places = _sw.argsort(x)
             found.append((_sw.take(x, places), places))
@@ -78,7 +80,8 @@ def ravel_multi_index(multi_index, dims, /, mode="raise", order="C"):
 def setdiff1d(x1, x2, /, assume_unique=False):
     """The elements of one array that are not in another one, each once and in order, or, where they are unique, as they lie. NaN is in
     no array, and stays, as one element."""
-    x1 = _sw.reshape(_array(x1), -1) if assume_unique else unique(_array(x1))
+    x1 = _array(x1, _queue([x2]))
+    x1 = _sw.reshape(x1, -1) if assume_unique else unique(x1)
     return x1[_sw.isin(x1, x2, invert=True)]
 
 
@@ -94,7 +97,8 @@ def triu_indices(n, /, k=0, m=None, *, device=None):
 
 def union1d(x1, x2, /):
     """The elements that are in either array, each once, in order; all NaN are one element."""
-    return unique(_sw.concat([_sw.reshape(_array(x), -1) for x in (x1, x2)]))
+    queue = _queue((x1, x2))
+    return unique(_sw.concat([_sw.reshape(_array(x, queue), -1) for x in (x1, x2)]))
 
 
 def unique(x, /, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):

@@ -4,7 +4,7 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from stridewise import Queue, _Array, _DeviceLike, _DTypeLike, usm_ndarray
+from stridewise import Queue, _Array, _DeviceLike, _DTypeLike, _Order, usm_ndarray
 
 __all__ = [
     "eye",
@@ -21,7 +21,7 @@ def eye(
     /,
     k: _int = 0,
     dtype: _DTypeLike | None = None,
-    order: _str = "C",
+    order: _Order = "C",
     *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
@@ -38,8 +38,8 @@ def histogram(
 ) -> tuple[usm_ndarray, usm_ndarray]: ...
 @overload
 def linspace(
-    start: _Array | _complex | Sequence[_complex],
-    stop: _Array | _complex | Sequence[_complex],
+    start: _Array | Sequence[_complex],
+    stop: _Array | Sequence[_complex],
     /,
     num: _int = 50,
     endpoint: _bool = True,
@@ -54,8 +54,8 @@ def linspace(
 ) -> usm_ndarray: ...
 @overload
 def linspace(
-    start: _Array | _complex | Sequence[_complex],
-    stop: _Array | _complex | Sequence[_complex],
+    start: _Array | Sequence[_complex],
+    stop: _Array | Sequence[_complex],
     /,
     num: _int = 50,
     endpoint: _bool = True,

@@ -127,7 +127,7 @@ def _einsum(subscripts: str, *operands: Any, dtype: Any = None, casting: Any = N
 
 
 @empty_lookup.register(sw.usm_ndarray)
-def _empty(shape: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> sw.usm_ndarray:
+def _empty(shape: Any, dtype: Any = None, order: Any = "C", **kwargs: Any) -> sw.usm_ndarray:
     return sw.empty(shape, dtype=dtype, order=order, usm_type="shared", **kwargs)
 
 
@@ -299,7 +299,7 @@ def from_npy(path: Any, chunks: Any = "auto") -> Any:
     import dask.array as da
 
     file = _NpyFile(path)
-    meta = sw.empty((0,) * file.ndim, dtype=str(file.dtype), usm_type="shared")
+    meta = sw.empty((0,) * file.ndim, dtype=file.dtype, usm_type="shared")
     return da.from_array(file, chunks=chunks, asarray=False, inline_array=True, meta=meta)  # type: ignore[arg-type]
 
 

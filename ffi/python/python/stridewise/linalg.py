@@ -22,6 +22,7 @@ from collections import namedtuple as _namedtuple
 
 from . import _linalg, _native as _sw, matmul, matrix_transpose, tensordot, vecdot
 from ._arguments import explained as _explained
+from ._operands import _array, _queue
 
 LinAlgError = _linalg.LinAlgError
 cross = _linalg.cross
@@ -186,8 +187,9 @@ def matrix_rank(x, /, tol=None, hermitian=False, *, rtol=None):
     """
     if tol is not None and rtol is not None:
         raise ValueError(f"invalid value: `tol` is {tol} beside `rtol`, {rtol}; expected one of them")
-    tol = _sw.asarray(tol, sycl_queue=getattr(x, "sycl_queue", None)) if isinstance(tol, (list, tuple)) else tol
-    if getattr(x, "ndim", 2) < 2:
+    x = _array(x)
+    tol, rtol = (_array(part, x.sycl_queue) if isinstance(part, (list, tuple)) else part for part in (tol, rtol))
+    if x.ndim < 2:
         return _sw.astype(_sw.any(_sw.not_equal(x, 0)), "int64")
     if tol is None and not hermitian:
         return _linalg.matrix_rank(x, rtol)
@@ -205,12 +207,11 @@ def multi_dot(arrays, /):
     vectors. Raises ValueError for less than two, and where extents differ.
     """
     arrays = list(arrays)
-    count = len(arrays)
+    queue, count = _queue(arrays), len(arrays)
     if count < 2:
         raise ValueError(f"invalid value: `arrays` has {count}; expected two matrices at least")
+    arrays = [_array(x, queue) for x in arrays]
     for place, x in enumerate(arrays):
-        if not hasattr(x, "ndim"):
-            raise TypeError(f"`arrays` has a {type(x).__name__}; expected a usm_ndarray or a NumPy array; help: convert it with asarray")
         if x.ndim != 2 and not (x.ndim == 1 and place in (0, count - 1)):
             raise ValueError(f"invalid value: `arrays[{place}]` has {x.ndim} dimensions; expected a matrix, or a vector at an end")
     extents = [1 if arrays[0].ndim == 1 else arrays[0].shape[0], arrays[0].shape[-1]]
@@ -235,6 +236,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     """NumPy's name for `vector_norm` and `matrix_norm`: of vectors along one axis, of matrices along two. Without an axis, of a
     vector or a matrix; of all elements where ord is None, too. Raises ValueError for another number of dimensions or axes.
     """
+    x = _array(x)
     if axis is None and ord is None:
         return vector_norm(x, keepdims=keepdims)
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -256,7 +258,9 @@ def pinv(x, /, rcond=None, hermitian=False, *, rtol=None):
     hermitian: as for `svd`. Raises as `svd`, and ValueError for both rcond and rtol."""
     if rcond is not None and rtol is not None:
         raise ValueError(f"invalid value: `rcond` is {rcond} beside `rtol`, {rtol}; expected one of them")
+    x = _array(x)
     rtol = rcond if rtol is None else rtol
+    rtol = _array(rtol, x.sycl_queue) if isinstance(rtol, (list, tuple)) else rtol
     if not hermitian:
         return _linalg.pinv(x, rtol)
     u, s, vh = svd(x, hermitian=True)

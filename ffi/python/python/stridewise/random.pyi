@@ -4,7 +4,7 @@ from builtins import bytes as _bytes
 from collections.abc import Sequence
 from typing import Any, TypeAlias, final
 
-from . import Device, Queue, usm_ndarray
+from . import Device, Queue, _DTypeLike, usm_ndarray
 
 __all__ = [
     "Generator",
@@ -117,7 +117,7 @@ class Generator:
         scale: usm_ndarray | float = 1.0,
         size: int | Sequence[int] | None = None,
         *,
-        dtype: Any | None = None,
+        dtype: _DTypeLike | None = None,
         device: Device | Queue | str | None = None,
         usm_type: str | None = None,
         sycl_queue: Queue | None = None,
@@ -129,7 +129,7 @@ class Generator:
         scale: usm_ndarray | float = 1.0,
         size: int | Sequence[int] | None = None,
         *,
-        dtype: Any | None = None,
+        dtype: _DTypeLike | None = None,
         device: Device | Queue | str | None = None,
         usm_type: str | None = None,
         sycl_queue: Queue | None = None,
@@ -141,7 +141,7 @@ class Generator:
         high: int | None = None,
         size: int | Sequence[int] | None = None,
         *,
-        dtype: Any | None = None,
+        dtype: _DTypeLike | None = None,
         endpoint: bool = False,
         device: Device | Queue | str | None = None,
         usm_type: str | None = None,
@@ -154,7 +154,7 @@ class Generator:
         scale: usm_ndarray | float = 1.0,
         size: int | Sequence[int] | None = None,
         *,
-        dtype: Any | None = None,
+        dtype: _DTypeLike | None = None,
         device: Device | Queue | str | None = None,
         usm_type: str | None = None,
         sycl_queue: Queue | None = None,
@@ -184,7 +184,7 @@ class Generator:
         self,
         size: int | Sequence[int] | None = None,
         *,
-        dtype: Any | None = None,
+        dtype: _DTypeLike | None = None,
         device: Device | Queue | str | None = None,
         usm_type: str | None = None,
         sycl_queue: Queue | None = None,
@@ -196,7 +196,7 @@ class Generator:
         self,
         size: int | Sequence[int] | None = None,
         *,
-        dtype: Any | None = None,
+        dtype: _DTypeLike | None = None,
         device: Device | Queue | str | None = None,
         usm_type: str | None = None,
         sycl_queue: Queue | None = None,
@@ -207,7 +207,7 @@ class Generator:
         shape: usm_ndarray | float,
         size: int | Sequence[int] | None = None,
         *,
-        dtype: Any | None = None,
+        dtype: _DTypeLike | None = None,
         device: Device | Queue | str | None = None,
         usm_type: str | None = None,
         sycl_queue: Queue | None = None,
@@ -217,7 +217,7 @@ class Generator:
         self,
         size: int | Sequence[int] | None = None,
         *,
-        dtype: Any | None = None,
+        dtype: _DTypeLike | None = None,
         device: Device | Queue | str | None = None,
         usm_type: str | None = None,
         sycl_queue: Queue | None = None,
@@ -229,7 +229,7 @@ class Generator:
         high: usm_ndarray | float = 1.0,
         size: int | Sequence[int] | None = None,
         *,
-        dtype: Any | None = None,
+        dtype: _DTypeLike | None = None,
         device: Device | Queue | str | None = None,
         usm_type: str | None = None,
         sycl_queue: Queue | None = None,
@@ -269,7 +269,7 @@ def wald(*args: Any, **kwargs: Any) -> usm_ndarray: ...
 def weibull(*args: Any, **kwargs: Any) -> usm_ndarray: ...
 def rand(*shape: int, **place: Any) -> usm_ndarray: ...
 def randint(
-    low: int, high: int | None = None, size: int | Sequence[int] | None = None, dtype: Any | None = None, **place: Any
+    low: int, high: int | None = None, size: int | Sequence[int] | None = None, dtype: _DTypeLike | None = None, **place: Any
 ) -> usm_ndarray: ...
 def randn(*shape: int, **place: Any) -> usm_ndarray: ...
 def random_sample(size: int | Sequence[int] | None = None, **place: Any) -> usm_ndarray: ...

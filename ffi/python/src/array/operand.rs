@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use pyo3::{Borrowed, FromPyObject};
 use stridewise::{ArrayOrScalar, Complex, Queue, Scalar, UsmArray, Weak};
 
@@ -22,7 +22,7 @@ pub(crate) enum Given<'py> {
     /// One of NumPy's, on its memory where an array can be: on the queue of the processor, until [`gather`] puts it beside
     /// ours.
     Numpys(UsmArray),
-    /// One of the elements of a list, a tuple or a number, as `asarray` makes it, until [`gather`] puts it beside others.
+    /// One of the elements of a list, a tuple, another sequence or a number, as `asarray` makes it, until [`gather`] puts it beside others.
     Made(UsmArray),
 }
 
@@ -62,11 +62,10 @@ impl<'py> Given<'py> {
         Ok(protocol::numpy::in_place(object)?.map(Self::Numpys))
     }
 
-    /// The array of a list, a tuple or a number: the one place that says of what arrays are made where functions take them.
+    /// The array of a list, a tuple, another sequence or a number: the one place that says of what arrays are made where functions take them.
     /// `None` for other objects.
     fn made(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
-        let is_listed = object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok();
-        if !is_listed && Operand::value(object)?.is_none() {
+        if !sequence::is_sequence(object) && Operand::value(object)?.is_none() {
             return Ok(None);
         }
         Ok(Some(Self::Made(sequence::array_placed(object, |_| Ok(None), None, None)?)))

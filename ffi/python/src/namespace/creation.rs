@@ -67,19 +67,52 @@ impl Place {
     }
 }
 
-/// A value to fill with and its dtype where none is named: that of an array or scalar, or what the number asks for.
-fn fill_value(value: &Bound<'_, PyAny>, dtype: Option<Dtype>, queue: &Queue) -> Result<Scalar> {
-    match value.extract::<Operand<'_>>().map_err(|error| arguments::named(value.py(), "fill_value", error))? {
-        Operand::Array(array) => {
-            let array: &UsmArray = &array;
-            let value = value.py().detach(|| array.item())?;
-            Ok(dtype.map_or(value, |dtype| value.cast(dtype)))
+/// What an array is filled with.
+enum Filling {
+    Value(Scalar),
+    /// The elements of an array, which are broadcast, in its dtype or the one that is named.
+    Elements(UsmArray),
+}
+
+impl Filling {
+    /// That of an argument, and its dtype where none is named: that of an array or scalar, or what the number asks for.
+    fn read(value: &Bound<'_, PyAny>, dtype: Option<Dtype>, queue: &Queue) -> Result<Self> {
+        let operand = value.extract::<Operand<'_>>();
+        match operand.map_err(|error| arguments::named(value.py(), "fill_value", error))? {
+            Operand::Array(array) if array.len() == 1 => {
+                let array: &UsmArray = &array;
+                let value = value.py().detach(|| array.item())?;
+                Ok(Self::Value(dtype.map_or(value, |dtype| value.cast(dtype))))
+            }
+            Operand::Array(mut array) => {
+                array.put_on(queue)?;
+                Ok(Self::Elements(array.astype(dtype.unwrap_or(array.dtype()))?))
+            }
+            Operand::Scalar(value) => Ok(Self::Value(dtype.map_or(value, |dtype| value.cast(dtype)))),
+            Operand::Weak(value) => {
+                let support = queue.device().dtype_support();
+                let dtype = dtype.map_or_else(|| result_type(&[], &[value], support), Ok)?;
+                Ok(Self::Value(value.assigned(dtype)?))
+            }
         }
-        Operand::Scalar(value) => Ok(dtype.map_or(value, |dtype| value.cast(dtype))),
-        Operand::Weak(value) => {
-            let support = queue.device().dtype_support();
-            let dtype = dtype.map_or_else(|| result_type(&[], &[value], support), Ok)?;
-            Ok(value.assigned(dtype)?)
+    }
+
+    fn dtype(&self) -> Dtype {
+        match self {
+            Self::Value(value) => value.dtype(),
+            Self::Elements(elements) => elements.dtype(),
+        }
+    }
+
+    /// The array that a builder makes, filled.
+    fn fill(self, builder: UsmArrayBuilder) -> stridewise::Result<UsmArray> {
+        match self {
+            Self::Value(value) => builder.filled(value),
+            Self::Elements(elements) => {
+                let made = builder.build()?;
+                made.assign(&elements)?;
+                Ok(made)
+            }
         }
     }
 }
@@ -184,8 +217,8 @@ fn empty_like(
     Ok(py.detach(|| builder.build())?.into())
 }
 
-/// An array filled with a value: a number, or an array of one element. Without a dtype, a number's is that of its kind:
-/// bool, int64, the default floating or complex dtype. Other arguments as for `zeros`; where they are not named, queue and
+/// An array filled with a value, or with the elements of an array or a list, which are broadcast. Without a dtype, a number's is that of
+/// its kind: bool, int64, the default floating or complex dtype. Other arguments as for `zeros`; where they are not named, queue and
 /// kind are those of an array.
 ///
 /// >>> sw.full((2, 2), 7).tolist()
@@ -210,13 +243,13 @@ fn full(
         Ok(value) => Place::like(&value.get().array(), device, usm_type, sycl_queue, queue)?,
         Err(_) => Place::read(device, usm_type, sycl_queue, queue)?,
     };
-    let value = self::fill_value(fill_value, place.dtype(dtype)?, &place.queue)?;
+    let value = Filling::read(fill_value, place.dtype(dtype)?, &place.queue)?;
     let builder = place.builder(&shape_of(shape)?, value.dtype(), order_of(order)?.named());
-    Ok(py.detach(|| builder.filled(value))?.into())
+    Ok(py.detach(|| value.fill(builder))?.into())
 }
 
-/// An array filled with a value, of the shape of another, and of its dtype, queue, kind and order where they are not
-/// named.
+/// An array filled with a value, or with elements as `full` takes them, of the shape of another, and of its dtype, queue, kind and order
+/// where they are not named.
 #[pyfunction]
 #[pyo3(signature = (
     x, /, fill_value, dtype=None, order="K", *, device=None, usm_type=None, sycl_queue=None, queue=None
@@ -236,9 +269,9 @@ fn full_like(
     let x = &x.array();
     let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
-    let value = self::fill_value(fill_value, Some(dtype), &place.queue)?;
+    let value = Filling::read(fill_value, Some(dtype), &place.queue)?;
     let builder = order_of(order)?.like(x, place.builder(x.shape(), dtype, Order::C));
-    Ok(py.detach(|| builder.filled(value))?.into())
+    Ok(py.detach(|| value.fill(builder))?.into())
 }
 
 /// Numbers of Python, or of arrays of one element.

@@ -9,7 +9,7 @@ use stridewise::linalg::{self, MatrixNorm, QrMode, Tolerance};
 use super::axes::axes_of;
 use crate::arguments;
 use crate::array::PyArray;
-use crate::array::operand::Given;
+use crate::array::operand::{Given, together};
 use crate::errors::{Fault, Result, shown};
 use crate::wait::library;
 
@@ -66,7 +66,8 @@ fn cholesky(
 }
 
 #[pyfunction]
-fn solve(py: Python<'_>, x1: Given<'_>, x2: Given<'_>) -> Result<PyArray> {
+fn solve(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>) -> Result<PyArray> {
+    together!(x1, x2);
     let (x1, x2): (&UsmArray, &UsmArray) = (x1.array(), x2.array());
     Ok(library(py, operations(x1) + operations(x2), [x1, x2], |[x1, x2]: [&UsmArray; 2]| {
         linalg::solve(x1, x2)
@@ -164,10 +165,11 @@ fn matrix_rank(py: Python<'_>, x: Given<'_>, rtol: Option<Rtol<'_>>) -> Result<P
 #[pyfunction]
 fn lstsq(
     py: Python<'_>,
-    x1: Given<'_>,
-    x2: Given<'_>,
+    mut x1: Given<'_>,
+    mut x2: Given<'_>,
     rtol: Option<Rtol<'_>>,
 ) -> Result<(PyArray, PyArray, PyArray, PyArray)> {
+    together!(x1, x2);
     let (x1, x2): (&UsmArray, &UsmArray) = (x1.array(), x2.array());
     let zero = Zero::of(rtol.as_ref());
     let call = move |[x1, x2]: [&UsmArray; 2]| linalg::lstsq(x1, x2, zero.tolerance());
@@ -178,12 +180,13 @@ fn lstsq(
 #[pyfunction]
 fn polyfit(
     py: Python<'_>,
-    x: Given<'_>,
-    y: Given<'_>,
+    mut x: Given<'_>,
+    mut y: Given<'_>,
     #[pyo3(from_py_with = arguments::whole)] degree: isize,
-    weights: Option<Given<'_>>,
+    mut weights: Option<Given<'_>>,
     #[pyo3(from_py_with = arguments::optional_real)] rcond: Option<f64>,
 ) -> Result<(PyArray, PyArray, PyArray, PyArray)> {
+    together!(x, y, weights);
     let (x, y): (&UsmArray, &UsmArray) = (x.array(), y.array());
     let (degree, weights) = (super::count("deg", degree)?, weights.map(|weights| weights.array().clone()));
     let call = move |[x, y]: [&UsmArray; 2]| {
@@ -198,10 +201,11 @@ fn polyfit(
 #[pyfunction]
 fn polyfit_covariance(
     py: Python<'_>,
-    x: Given<'_>,
+    mut x: Given<'_>,
     #[pyo3(from_py_with = arguments::whole)] degree: isize,
-    weights: Option<Given<'_>>,
+    mut weights: Option<Given<'_>>,
 ) -> Result<PyArray> {
+    together!(x, weights);
     let (x, degree): (&UsmArray, _) = (x.array(), super::count("deg", degree)?);
     let weights = weights.as_ref().map(Given::array);
     Ok(py.detach(|| linalg::polyfit_covariance(x, degree, weights))?.into())
@@ -218,7 +222,8 @@ fn matrix_power(
 }
 
 #[pyfunction]
-fn kron(py: Python<'_>, x1: Given<'_>, x2: Given<'_>) -> Result<PyArray> {
+fn kron(py: Python<'_>, mut x1: Given<'_>, mut x2: Given<'_>) -> Result<PyArray> {
+    together!(x1, x2);
     let (x1, x2): (&UsmArray, &UsmArray) = (x1.array(), x2.array());
     Ok(py.detach(|| linalg::kron(x1, x2))?.into())
 }

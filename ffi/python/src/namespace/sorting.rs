@@ -128,16 +128,16 @@ fn top_k<'py>(
     TOP_K.of(py, [values, places])
 }
 
-/// An operand as an array, where a number takes the dtype that it has beside another array, and its queue.
+/// An operand as an array, where a number takes the dtype that it has beside another array, and its queue; without one, that of its
+/// kind.
 fn array_beside(operand: &Operand<'_>, beside: Option<&UsmArray>) -> Result<UsmArray> {
     let value = match (operand, beside) {
         (Operand::Array(array), _) => return Ok(UsmArray::clone(array)),
-        (_, None) => {
-            return Err(Fault::Python(pyo3::exceptions::PyTypeError::new_err(
-                "`x1` and `x2` are numbers; expected at least one usm_ndarray; help: convert one with asarray",
-            )));
-        }
         (Operand::Scalar(value), _) => *value,
+        (Operand::Weak(value), None) => {
+            let queue = stridewise::Queue::default_queue()?;
+            value.assigned(result_type(&[], &[*value], queue.device().dtype_support())?)?
+        }
         (Operand::Weak(value), Some(beside)) => {
             let (weak, support): (Weak, _) = (*value, beside.device().dtype_support());
             match weak.order_against(beside.dtype()) {
@@ -200,7 +200,7 @@ fn searchsorted(
 }
 
 /// For each element of x1, whether it is among the elements of x2 or, with invert, is not: an array of bool of the shape
-/// of x1. One of both may be a number. Raises ExecutionPlacementError where the queues differ.
+/// of x1. Both may be numbers. Raises ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, *, invert=false))]
 fn isin(
