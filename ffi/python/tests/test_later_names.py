@@ -276,3 +276,40 @@ def test_names_are_imported_late():
         "assert {'stridewise._parts', 'stridewise._solvers', 'stridewise.emath'} <= set(sys.modules) and 'numpy' not in sys.modules; assert sw.insert is sw.insert"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+LOGARITHMS = {
+    "triangle": [[1.0, 1.0], [0.0, 4.0]], "jordan": [[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 2.0]], "symmetric": [[2.0, 1.0], [1.0, 3.0]],
+    "hermitian": [[2.0, 1j], [-1j, 3.0]], "rotation": [[0.0, -1.0], [1.0, 0.0]], "negative": [[-1.0, 2.0], [0.0, 3.0]], "indefinite": [[1.0, 2.0], [2.0, 1.0]],
+    "large": [[1e4, 3.0], [1.0, 0.1]], "complex": [[1 + 2j, 0.5], [0.25j, -1 + 1j]], "one": [[5.0]], "identity": [[1.0, 0.0], [0.0, 1.0]], "integers": [[2, 1], [0, 3]],
+    "near the axis": [[-1.0, -0.05], [0.05, -1.0]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOGARITHMS)
+def test_logarithms_of_matrices(name):
+    scipy = pytest.importorskip("scipy.linalg")
+    matrix = np.array(LOGARITHMS[name])
+    found = sw.linalg.logm(LOGARITHMS[name])
+    expected = scipy.logm(matrix)
+    np.testing.assert_allclose(sw.asnumpy(found), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    # The exponential is the way back.
+    np.testing.assert_allclose(sw.asnumpy(sw.linalg.expm(found)), matrix, rtol=1e-8, atol=1e-9 * np.abs(matrix).max())
+    if matrix.dtype == "f8":
+        narrow = sw.linalg.logm(matrix.astype("f4"))
+        assert narrow.dtype == (sw.complex64 if np.iscomplexobj(expected) else sw.float32)
+
+
+def test_logarithms_of_stacks_and_none():
+    stack = np.array([LOGARITHMS["triangle"], LOGARITHMS["symmetric"], LOGARITHMS["rotation"]])
+    found = sw.asnumpy(sw.linalg.logm(stack))
+    for one, matrix in zip(found, stack):
+        np.testing.assert_allclose(one, sw.asnumpy(sw.linalg.logm(matrix)), rtol=1e-9, atol=1e-12)
+    assert sw.linalg.logm(sw.zeros((0, 0))).shape == (0, 0)
+    for singular in ([[0.0, 1.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]], [[0.0]]):
+        with pytest.raises(sw.linalg.LinAlgError, match="eigenvalue of zero"):
+            sw.linalg.logm(singular)
+    with pytest.raises(sw.linalg.LinAlgError, match="eigenvectors"):
+        sw.linalg.logm([[-1.0, 1.0], [0.0, -1.0]])
+    with pytest.raises(ValueError, match="square"):
+        sw.linalg.logm([[1.0, 2.0]])

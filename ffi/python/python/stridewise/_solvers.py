@@ -11,7 +11,7 @@ from ._arguments import explained as _explained
 from ._operands import _array, _inexact, _queue
 
 __all__ = [
-    "block_diag", "cho_factor", "cho_solve", "circulant", "hankel", "lu_factor", "lu_solve", "null_space", "orth", "solve_triangular", "sqrtm",
+    "block_diag", "cho_factor", "cho_solve", "circulant", "hankel", "logm", "lu_factor", "lu_solve", "null_space", "orth", "solve_triangular", "sqrtm",
     "tensorinv", "tensorsolve", "toeplitz",
 ]  # fmt: skip
 
@@ -199,6 +199,57 @@ def sqrtm(x, /):
         wide = _sw.astype(x, "complex64" if x.dtype in (_sw.float32, _sw.complex64) else "complex128")
         return _denman(wide / turn) * complex(_math.cos(0.5), _math.sin(0.5))
     return _denman(x)
+
+
+#: Places of the quadrature that gives a logarithm near the identity: with so many, the error is below that of rounding.
+_NODES = 8
+
+
+def logm(x, /):
+    """The principal logarithm of square matrices: of Hermitian ones by their eigenvalues; of others by square roots until they are near the
+    identity, and there by Gauss's quadrature of an integral; where an eigenvalue is negative, by eigenvectors. Complex where an eigenvalue is
+    negative. Raises LinAlgError where one is zero, or where there are not as many eigenvectors as such a matrix needs."""
+    x = _inexact(_square("x", _array(x)))
+    x = _sw.astype(x, "float32") if x.itemsize == 2 else x
+    if not x.size:
+        return x
+    if bool(_sw.all(x == _sw.conj(_sw.matrix_transpose(x)))):
+        values, vectors = _sw.linalg.eigh(x)
+        inverse = _sw.conj(_sw.matrix_transpose(vectors))
+    else:
+        values, vectors = _sw.linalg.eig(x)
+        inverse = None
+    scale = _sw.max(_sw.abs(values), axis=-1, keepdims=True)
+    if bool(_sw.any(_sw.abs(values) <= scale * _sw.finfo(x.dtype).eps)):
+        raise _sw._linalg.no_decomposition("decomposition: `x` is a matrix with an eigenvalue of zero; expected an invertible one, as others have no logarithm")
+    below = _sw.any((_sw.real(values) < 0) & (_sw.abs(_sw.imag(values)) <= _sw.abs(_sw.real(values)) * 1e-12))
+    if inverse is None and not bool(below):
+        return _by_roots(x)
+    if bool(below) and not _sw.isdtype(values.dtype, "complex floating"):
+        values = _sw.astype(values, "complex64" if values.itemsize == 4 else "complex128")
+        vectors = _sw.astype(vectors, values.dtype)
+    if inverse is None:
+        inverse = _sw.linalg.inv(vectors)
+        again = _sw.matmul(vectors * values[..., None, :], inverse)
+        if not bool(_sw.all(_sw.abs(again - x) <= scale[..., None] * _sw.finfo(x.dtype).eps ** 0.5)):
+            raise _sw._linalg.no_decomposition("decomposition: `x` is a matrix with a negative eigenvalue and too few eigenvectors; expected one that can be diagonalised")
+    return _sw.matmul(vectors * _sw.log(values)[..., None, :], inverse)
+
+
+def _by_roots(x):
+    """The logarithm of matrices without an eigenvalue that is zero or negative."""
+    one = _sw.eye(x.shape[-1], dtype=x.dtype, sycl_queue=x.sycl_queue)
+    roots = 0
+    while _sw.max(_sw.sum(_sw.abs(x - one), axis=-1)).tolist() > 0.25:
+        x, roots = _denman(x), roots + 1
+    # Gauss's places and weights on [0, 1]: eigenvalues and eigenvectors of the recurrence of Legendre's polynomials.
+    steps = [k / _math.sqrt(4 * k * k - 1) for k in range(1, _NODES)]
+    matrix = [[steps[min(row, column)] if abs(row - column) == 1 else 0.0 for column in range(_NODES)] for row in range(_NODES)]
+    places, vectors = _sw.linalg.eigh(_sw.asarray(matrix))
+    rest, found = x - one, _sw.zeros_like(x)
+    for place, weight in zip(places.tolist(), vectors[0].tolist()):
+        found = found + weight * weight * _sw.linalg.solve(one + (place + 1) / 2 * rest, rest)
+    return found * 2.0**roots
 
 
 def _denman(x):

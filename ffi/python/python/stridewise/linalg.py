@@ -319,7 +319,7 @@ def svdvals(x, /):
 
 #: Imported when one of them is asked for.
 _LATER = frozenset(
-    "block_diag cho_factor cho_solve circulant hankel lu_factor lu_solve null_space orth "
+    "block_diag cho_factor cho_solve circulant hankel logm lu_factor lu_solve null_space orth "
     "solve_triangular sqrtm tensorinv tensorsolve toeplitz".split()
 )
 __all__ += sorted(_LATER)

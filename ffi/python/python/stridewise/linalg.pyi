@@ -10,6 +10,7 @@ from ._solvers import (
     cho_solve as cho_solve,
     circulant as circulant,
     hankel as hankel,
+    logm as logm,
     lu_factor as lu_factor,
     lu_solve as lu_solve,
     null_space as null_space,
@@ -26,7 +27,7 @@ __all__ = [
     "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "kron", "lstsq",
     "lu", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
     "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
-    "block_diag", "cho_factor", "cho_solve", "circulant", "hankel", "lu_factor", "lu_solve", "null_space", "orth",
+    "block_diag", "cho_factor", "cho_solve", "circulant", "hankel", "logm", "lu_factor", "lu_solve", "null_space", "orth",
     "solve_triangular", "sqrtm", "tensorinv", "tensorsolve", "toeplitz",
 ]
 
