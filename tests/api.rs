@@ -468,3 +468,117 @@ fn random_numbers_have_a_type() -> Result<()> {
     assert_eq!(again.normal([100], 0.0_f64, 1.0)?.to_vec()?, noise.to_vec()?);
     Ok(())
 }
+
+#[test]
+fn shapes_are_numbers_arrays_tuples_and_lists() -> Result<()> {
+    let zeros = |array: Result<Array<f32>>| array.map(|array| array.shape().to_vec());
+    assert_eq!(zeros(Array::zeros(()))?, []);
+    assert_eq!(zeros(Array::zeros([]))?, []);
+    for shape in [zeros(Array::zeros(3))?, zeros(Array::zeros((3,)))?, zeros(Array::zeros([3]))?] {
+        assert_eq!(shape, [3]);
+    }
+    let theirs = Array::<u8>::ones((2, 3))?;
+    for shape in [
+        zeros(Array::full((2, 3), 1.0))?,
+        zeros(Array::full([2, 3], 1.0))?,
+        zeros(Array::empty(vec![2, 3]))?,
+        zeros(Array::empty(theirs.shape()))?,
+        zeros(Array::empty(&[2, 3][..]))?,
+        zeros(Array::empty(vec![2, 3].into_boxed_slice()))?,
+        zeros(Array::empty(stridewise::Dims::from_slice(&[2, 3])))?,
+        zeros(Array::from_vec((2, 3), vec![0.0; 6]))?,
+        zeros(Generator::new(1).normal((2, 3), 0.0, 1.0))?,
+    ] {
+        assert_eq!(shape, [2, 3]);
+    }
+    assert_eq!(zeros(Array::zeros((1, 2, 3, 1, 2, 3)))?, [1, 2, 3, 1, 2, 3]);
+    assert_eq!(UsmArray::builder((2, 0)).dtype(Dtype::I8).build()?.shape(), [2, 0]);
+
+    // Where numbers may be negative, those of a tuple may be of several types.
+    let rows = 4_usize;
+    let a = Array::<i32>::arange(0, 12, 1)?.reshape((rows, -1))?;
+    assert_eq!((a.shape(), a.get((-1, 0))?, a.get((rows - 1, 2))?), (&[4, 3][..], 9, 11));
+    assert_eq!(a.permute_dims((1, 0))?.shape(), [3, 4]);
+    assert_eq!(a.sum_axis((0, 1))?.item()?, 66);
+    assert!(matches!(a.reshape((rows, 5)), Err(Error::Shape(_))));
+    assert!(matches!(a.get((0,)), Err(Error::Axis(_))));
+    Ok(())
+}
+
+#[test]
+fn collections_become_arrays() -> Result<()> {
+    for n in [0_i64, 1, 1000] {
+        let numbers: Vec<i64> = (0..n).map(|x| x * x).collect();
+        let arrays = [
+            numbers.iter().copied().collect::<Array<i64>>(),
+            Array::try_from_iter(numbers.iter().copied())?,
+            Array::try_from(&*numbers)?,
+            Array::try_from(numbers.clone())?,
+        ];
+        for array in arrays {
+            assert_eq!((array.shape(), array.to_vec()?), (&[numbers.len()][..], numbers.clone()));
+        }
+    }
+    let queue = Queue::default_queue()?;
+    let on = Array::<f64>::on(&queue).kind(UsmKind::Device).try_from_iter([1.0, 2.0])?;
+    assert_eq!((on.usm_kind(), on.to_vec()?), (UsmKind::Device, vec![1.0, 2.0]));
+
+    assert_eq!(Array::try_from([1, 2, 3])?.to_vec()?, [1, 2, 3]);
+    let none = Array::try_from([0_u8; 0])?;
+    assert_eq!(none.shape(), [0]);
+    let table = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    let tables = [
+        Array::try_from(table)?,
+        Array::try_from(table.to_vec())?,
+        Array::try_from(vec![table[0].to_vec(), table[1].to_vec()])?,
+    ];
+    for array in tables {
+        assert_eq!((array.shape(), array.to_vec()?), (&[2, 3][..], table.concat()));
+    }
+    let empty: Vec<Vec<f32>> = Vec::new();
+    assert_eq!(Array::try_from(empty)?.shape(), [0, 0]);
+    assert_eq!(Array::<f32>::try_from(vec![vec![], vec![]])?.shape(), [2, 0]);
+    let error = Array::try_from(vec![vec![1, 2], vec![3, 4], vec![5]]).expect_err("the last row is shorter");
+    assert!(matches!(error, Error::Shape(_)), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("`rows[2]` is a row of 1 elements") && text.contains("expected 2"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn views_are_iterated_by_loops() -> Result<()> {
+    for columns in [0_i32, 1, 5] {
+        let count = columns.unsigned_abs() as usize;
+        let mut a = Array::<i32>::arange(0, 4 * columns, 1)?.reshape((4, count))?;
+        let mut turned = a.slice(s![..;-1, ..;2])?.t();
+        let expected: Vec<i32> =
+            (0..columns).step_by(2).flat_map(|j| (0..4).rev().map(move |i| i * columns + j)).collect();
+        let view = turned.view()?;
+        let mut seen = Vec::new();
+        for &x in &view {
+            seen.push(x);
+        }
+        assert_eq!(seen, expected);
+        assert_eq!((view.iter().len(), view.into_iter().count()), (expected.len(), expected.len()));
+        drop(view);
+        for x in &mut turned.view_mut()? {
+            *x = -*x - 1;
+        }
+        let mut left = turned.view_mut()?;
+        assert_eq!(left.iter_mut().len(), expected.len());
+        drop(left);
+        assert_eq!(turned.to_vec()?, expected.iter().map(|x| -x - 1).collect::<Vec<_>>());
+        // What is between them is as it was.
+        let odd = a.slice(s![.., 1..;2])?.to_vec()?;
+        assert!(odd.iter().all(|&x| x >= 0) && odd.len() == 4 * (count / 2), "{odd:?}");
+        a.view_mut()?.iter_mut().for_each(|x| *x = 0);
+        assert_eq!(turned.to_vec()?, vec![0; expected.len()]);
+    }
+    // An iterator goes to another thread, as a reference does.
+    let a = array![1.5, 2.5];
+    let view = a.view()?;
+    let elements = view.iter();
+    let sum = std::thread::scope(|scope| scope.spawn(move || elements.sum::<f64>()).join());
+    assert_eq!(sum.ok(), Some(4.0));
+    Ok(())
+}

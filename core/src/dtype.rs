@@ -95,6 +95,12 @@ mod sealed {
 }
 
 /// A Rust type that can be an array's element. Sealed: the list is [`Dtype`]'s.
+#[diagnostic::on_unimplemented(
+    message = "arrays have no elements of type `{Self}`",
+    label = "not the type of an array's elements",
+    note = "elements are `bool`, `i8` to `i64`, `u8` to `u64`, `f16`, `bf16`, `f32`, `f64`, `Complex<f32>` and `Complex<f64>`; \
+            for `usize` take `u64`, for `isize` `i64`, as in `n as u64`"
+)]
 pub trait Element:
     sealed::Sealed + Copy + Send + Sync + PartialEq + fmt::Debug + fmt::Display + Default + 'static
 {

@@ -27,7 +27,7 @@ mod promotion;
 mod runtime;
 mod scalar;
 
-/// The crate whose arrays are converted, in the version that fits.
+/// The crate whose arrays are converted, in the version that fits. With the feature `ndarray`.
 #[cfg(feature = "ndarray")]
 pub use ::ndarray;
 pub use array::{
@@ -42,13 +42,13 @@ pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};
 pub use half::{bf16, f16};
 pub use layout::{
-    Coalesced, Dims, Ellipsis, Indices, Layout, MAX_LEN, MAX_NDIM, NewAxis, Order, SliceItem, SliceRange,
-    Strides, broadcast_shapes, coalesce, normalize_axes, normalize_axis, overlaps, resolve_shape, same_view,
-    self_overlaps,
+    Coalesced, Dims, Ellipsis, Indices, Layout, MAX_LEN, MAX_NDIM, NewAxis, Order, Shape, SliceItem,
+    SliceRange, Strides, broadcast_shapes, coalesce, normalize_axes, normalize_axis, overlaps, resolve_shape,
+    same_view, self_overlaps,
 };
 pub use memory::{
-    FuseScope, HostView, HostViewMut, IpcHandle, Lease, MapMode, PointerInfo, PointerKind, PoolStatistics,
-    UsmKind, UsmMemory, UsmPtr, fuse, pointer_info,
+    FuseScope, HostIter, HostIterMut, HostView, HostViewMut, IpcHandle, Lease, MapMode, PointerInfo,
+    PointerKind, PoolStatistics, UsmKind, UsmMemory, UsmPtr, fuse, pointer_info,
 };
 pub use num_complex::Complex;
 pub use ops::Op;

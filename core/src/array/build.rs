@@ -3,7 +3,7 @@
 use super::UsmArray;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Order};
+use crate::layout::{Layout, Order, Shape};
 use crate::lazy::Elements;
 use crate::lazy::immediate;
 use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind, UsmMemory};
@@ -61,9 +61,9 @@ impl UsmArray {
     /// let a = UsmArray::builder([2, 3]).dtype(Dtype::U16).buffer(UsmKind::Device).build()?;
     /// # Ok::<(), stridewise_core::Error>(())
     /// ```
-    pub fn builder(shape: impl AsRef<[usize]>) -> UsmArrayBuilder {
+    pub fn builder(shape: impl Shape) -> UsmArrayBuilder {
         UsmArrayBuilder {
-            shape: shape.as_ref().to_vec(),
+            shape: shape.extents().as_ref().to_vec(),
             dtype: None,
             buffer: Buffer::Kind(UsmKind::Device),
             strides: None,

@@ -176,6 +176,8 @@ impl UsmArray {
     /// Maps the elements of an `.npy` file; dtype, shape and order are those of its header. Otherwise as
     /// [`map_file`](Self::map_file).
     ///
+    /// With the feature `npy`.
+    ///
     /// # Errors
     /// As there; [`Error::Io`] where it is no `.npy` file, and for big-endian numbers, which can only be read;
     /// [`Error::Value`] for [`MapMode::Create`].
@@ -236,6 +238,8 @@ impl<T: Element> Array<T> {
     }
 
     /// Maps the elements of an `.npy` file; see [`UsmArray::map_npy`].
+    ///
+    /// With the feature `npy`.
     ///
     /// # Errors
     /// As there; [`Error::Dtype`] where the file's elements are of another type.

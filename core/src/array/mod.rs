@@ -1,5 +1,7 @@
 //! Arrays: a view of USM memory, or of work that is recorded and not yet run.
 
+#[cfg(not(all(feature = "npy", feature = "ndarray")))]
+mod absent;
 mod accumulating;
 mod addressing;
 mod axis_order;

@@ -13,6 +13,8 @@ impl<T: Element> Array<T> {
     /// A copy of an array of `ndarray` on a queue; column-major where it is that and not row-major. For other queues and
     /// kinds than the default ones.
     ///
+    /// With the feature `ndarray`.
+    ///
     /// # Errors
     /// As for [`from_slice`](Self::from_slice).
     pub fn from_ndarray_on<S, D>(queue: &Queue, array: &ArrayBase<S, D>) -> Result<Self>
@@ -31,6 +33,8 @@ impl<T: Element> Array<T> {
 
     /// The elements as an array of `ndarray`, in row-major order. Waits for the work that computes them; memory of any
     /// kind.
+    ///
+    /// With the feature `ndarray`.
     ///
     /// # Errors
     /// The failure of the work waited for.
@@ -53,7 +57,7 @@ where
     D: Dimension,
 {
     type Error = Error;
-    /// A copy on the default queue.
+    /// A copy on the default queue. With the feature `ndarray`.
     fn try_from(array: &ArrayBase<S, D>) -> Result<Self> {
         Self::from_ndarray_on(&Queue::default_queue()?, array)
     }

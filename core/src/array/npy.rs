@@ -264,6 +264,8 @@ impl UsmArray {
     /// Reads an `.npy` file to the default queue; to shared memory where the device has its own, else to device memory.
     /// Row-major or column-major, as the file is.
     ///
+    /// With the feature `npy`.
+    ///
     /// # Errors
     /// As for [`load_npy_on`](Self::load_npy_on).
     pub fn load_npy(path: impl AsRef<Path>) -> Result<Self> {
@@ -272,6 +274,8 @@ impl UsmArray {
     }
 
     /// Reads an `.npy` file to a queue, into memory of a kind.
+    ///
+    /// With the feature `npy`.
     ///
     /// # Errors
     /// [`Error::Io`] where the file cannot be read, is no `.npy` file, shorter than it says, or of elements that there is
@@ -313,6 +317,8 @@ impl UsmArray {
     ///
     /// The file is written beside the old one and renamed over it when it is whole, with its permissions; links are followed. So
     /// a failure leaves what was there, and an array over the old file keeps its elements.
+    ///
+    /// With the feature `npy`.
     ///
     /// # Errors
     /// [`Error::Dtype`] for `bfloat16`, which the format lacks; [`Error::Io`] where the file cannot be written, none can be
@@ -375,6 +381,8 @@ fn unwritten(path: &Path, found: std::io::Error) -> Error {
 impl<T: Element> Array<T> {
     /// Reads an `.npy` file; see [`UsmArray::load_npy`].
     ///
+    /// With the feature `npy`.
+    ///
     /// # Errors
     /// As there, and [`Error::Dtype`] where the file's elements are of another type.
     pub fn load_npy(path: impl AsRef<Path>) -> Result<Self> {
@@ -382,12 +390,16 @@ impl<T: Element> Array<T> {
     }
     /// Reads an `.npy` file to a queue, into memory of a kind; see [`UsmArray::load_npy_on`].
     ///
+    /// With the feature `npy`.
+    ///
     /// # Errors
     /// As there, and [`Error::Dtype`] where the file's elements are of another type.
     pub fn load_npy_on(path: impl AsRef<Path>, queue: &Queue, kind: UsmKind) -> Result<Self> {
         UsmArray::load_npy_on(path, queue, kind)?.try_into()
     }
     /// Writes the elements to an `.npy` file; see [`UsmArray::save_npy`].
+    ///
+    /// With the feature `npy`.
     ///
     /// # Errors
     /// As there.

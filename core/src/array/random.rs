@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use super::{Array, ArrayOrScalar, FloatElement, IntElement, UsmArray, elementwise};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Order, normalize_axis};
+use crate::layout::{Layout, Order, Shape, normalize_axis};
 use crate::lazy::immediate;
 use crate::memory::UsmKind;
 use crate::ops::{self, Op};
@@ -137,7 +137,8 @@ impl Generator {
     ///
     /// # Errors
     /// As for [`UsmArray::empty`].
-    pub fn bits(&mut self, shape: impl AsRef<[usize]>) -> Result<UsmArray> {
+    pub fn bits(&mut self, shape: impl Shape) -> Result<UsmArray> {
+        let shape = shape.extents();
         let shape = shape.as_ref();
         let words = self.places(shape).and_then(|places| self.words(&places, 0));
         let len = words.as_ref().map_or(0, UsmArray::len);
@@ -151,14 +152,8 @@ impl Generator {
     /// # Errors
     /// [`Error::Value`] where `low` or `high` is not finite or `high` is below, [`Error::Dtype`] for another dtype or one
     /// that the device lacks; as for [`UsmArray::empty`].
-    pub fn uniform_as(
-        &mut self,
-        shape: impl AsRef<[usize]>,
-        dtype: Dtype,
-        low: f64,
-        high: f64,
-    ) -> Result<UsmArray> {
-        let numbers = self.uniform_block(shape.as_ref(), dtype, low, high);
+    pub fn uniform_as(&mut self, shape: impl Shape, dtype: Dtype, low: f64, high: f64) -> Result<UsmArray> {
+        let numbers = self.uniform_block(shape.extents().as_ref(), dtype, low, high);
         let len = numbers.as_ref().map_or(0, UsmArray::len);
         self.advance(len, numbers)
     }
@@ -217,12 +212,12 @@ impl Generator {
     /// [`uniform_as`](Self::uniform_as).
     pub fn normal_as(
         &mut self,
-        shape: impl AsRef<[usize]>,
+        shape: impl Shape,
         dtype: Dtype,
         mean: f64,
         deviation: f64,
     ) -> Result<UsmArray> {
-        let numbers = self.normal_block(shape.as_ref(), dtype, mean, deviation);
+        let numbers = self.normal_block(shape.extents().as_ref(), dtype, mean, deviation);
         let len = numbers.as_ref().map_or(0, UsmArray::len);
         self.advance(len, numbers)
     }
@@ -280,12 +275,12 @@ impl Generator {
     /// [`Error::Dtype`] for another dtype; as for [`UsmArray::empty`].
     pub fn integers_as(
         &mut self,
-        shape: impl AsRef<[usize]>,
+        shape: impl Shape,
         dtype: Dtype,
         low: i128,
         high: i128,
     ) -> Result<UsmArray> {
-        let numbers = self.integers_block(shape.as_ref(), dtype, low, high);
+        let numbers = self.integers_block(shape.extents().as_ref(), dtype, low, high);
         let len = numbers.as_ref().map_or(0, UsmArray::len);
         self.advance(len, numbers)
     }
@@ -345,12 +340,7 @@ impl Generator {
     ///
     /// # Errors
     /// As for [`uniform_as`](Self::uniform_as).
-    pub fn uniform<T: FloatElement>(
-        &mut self,
-        shape: impl AsRef<[usize]>,
-        low: T,
-        high: T,
-    ) -> Result<Array<T>> {
+    pub fn uniform<T: FloatElement>(&mut self, shape: impl Shape, low: T, high: T) -> Result<Array<T>> {
         self.uniform_as(shape, T::DTYPE, low.to_scalar().to_f64(), high.to_scalar().to_f64())?.try_into()
     }
 
@@ -358,12 +348,7 @@ impl Generator {
     ///
     /// # Errors
     /// As for [`normal_as`](Self::normal_as).
-    pub fn normal<T: FloatElement>(
-        &mut self,
-        shape: impl AsRef<[usize]>,
-        mean: T,
-        deviation: T,
-    ) -> Result<Array<T>> {
+    pub fn normal<T: FloatElement>(&mut self, shape: impl Shape, mean: T, deviation: T) -> Result<Array<T>> {
         self.normal_as(shape, T::DTYPE, mean.to_scalar().to_f64(), deviation.to_scalar().to_f64())?.try_into()
     }
 
@@ -373,7 +358,7 @@ impl Generator {
     /// As for [`integers_as`](Self::integers_as).
     pub fn integers<T: IntElement + Into<i128>>(
         &mut self,
-        shape: impl AsRef<[usize]>,
+        shape: impl Shape,
         low: T,
         high: T,
     ) -> Result<Array<T>> {

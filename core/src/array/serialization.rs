@@ -55,6 +55,7 @@ impl<T: Element> Serialize for Elements<T> {
 }
 
 /// The elements are copied to the host, in memory of any kind, and waited for. The place of an array is not written.
+/// With the feature `serde`.
 impl Serialize for UsmArray {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct(NAME, FIELDS.len())?;
@@ -68,6 +69,7 @@ impl Serialize for UsmArray {
     }
 }
 
+/// With the feature `serde`.
 impl<T: Element> Serialize for Array<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.as_untyped().serialize(serializer)
@@ -234,6 +236,7 @@ impl<'de> Visitor<'de> for ArrayVisitor {
 }
 
 /// On the default queue.
+/// With the feature `serde`.
 impl<'de> Deserialize<'de> for UsmArray {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_struct(NAME, &FIELDS, ArrayVisitor)
@@ -241,6 +244,7 @@ impl<'de> Deserialize<'de> for UsmArray {
 }
 
 /// On the default queue. An array of another dtype is an error.
+/// With the feature `serde`.
 impl<'de, T: Element> Deserialize<'de> for Array<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         UsmArray::deserialize(deserializer)?.try_into().map_err(D::Error::custom)

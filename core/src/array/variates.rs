@@ -10,7 +10,7 @@ use super::{
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::kernel::Argument;
-use crate::layout::{Dims, SliceItem, normalize_axis};
+use crate::layout::{Dims, Shape, SliceItem, normalize_axis};
 use crate::memory::{UsmKind, heap};
 use crate::ops::{self, Op};
 use crate::promotion::Weak;
@@ -78,13 +78,8 @@ impl Generator {
     ///
     /// # Errors
     /// [`Error::Value`] for a scale that is negative or not finite; as for [`uniform_as`](Self::uniform_as).
-    pub fn exponential_as(
-        &mut self,
-        shape: impl AsRef<[usize]>,
-        dtype: Dtype,
-        scale: f64,
-    ) -> Result<UsmArray> {
-        let numbers = self.exponential_block(shape.as_ref(), dtype, scale);
+    pub fn exponential_as(&mut self, shape: impl Shape, dtype: Dtype, scale: f64) -> Result<UsmArray> {
+        let numbers = self.exponential_block(shape.extents().as_ref(), dtype, scale);
         let len = numbers.as_ref().map_or(0, UsmArray::len);
         self.advance(len, numbers)
     }
@@ -118,11 +113,12 @@ impl Generator {
     /// [`uniform_as`](Self::uniform_as).
     pub fn gamma_as<'a>(
         &mut self,
-        shape: impl AsRef<[usize]>,
+        shape: impl Shape,
         dtype: Dtype,
         alpha: impl Into<ArrayOrScalar<'a>>,
         scale: f64,
     ) -> Result<UsmArray> {
+        let shape = shape.extents();
         let shape = shape.as_ref();
         let float = self.float(dtype)?;
         if !scale.is_finite() || scale < 0.0 {
@@ -153,12 +149,12 @@ impl Generator {
     /// [`gamma_as`](Self::gamma_as).
     pub fn poisson<'a>(
         &mut self,
-        shape: impl AsRef<[usize]>,
+        shape: impl Shape,
         lam: impl Into<ArrayOrScalar<'a>>,
     ) -> Result<Array<i64>> {
         let float = self.queue()?.device().dtype_support().default_float();
         let parameters = [("lam", lam.into(), MAX_RATE)];
-        let numbers = self.drawn(&POISSON, shape.as_ref(), float, Dtype::I64, &parameters);
+        let numbers = self.drawn(&POISSON, shape.extents().as_ref(), float, Dtype::I64, &parameters);
         let len = numbers.as_ref().map_or(0, UsmArray::len);
         self.advance(len, numbers)?.try_into()
     }
@@ -172,13 +168,13 @@ impl Generator {
     /// [`gamma_as`](Self::gamma_as).
     pub fn binomial<'a, 'b>(
         &mut self,
-        shape: impl AsRef<[usize]>,
+        shape: impl Shape,
         n: impl Into<ArrayOrScalar<'a>>,
         p: impl Into<ArrayOrScalar<'b>>,
     ) -> Result<Array<i64>> {
         let float = self.queue()?.device().dtype_support().default_float();
         let parameters = [("n", n.into(), 2_f64.powi(53)), ("p", p.into(), 1.0)];
-        let numbers = self.drawn(&BINOMIAL, shape.as_ref(), float, Dtype::I64, &parameters);
+        let numbers = self.drawn(&BINOMIAL, shape.extents().as_ref(), float, Dtype::I64, &parameters);
         let len = numbers.as_ref().map_or(0, UsmArray::len);
         self.advance(len, numbers)?.try_into()
     }
@@ -193,10 +189,11 @@ impl Generator {
     pub fn choice(
         &mut self,
         n: usize,
-        shape: impl AsRef<[usize]>,
+        shape: impl Shape,
         replace: bool,
         weights: Option<&UsmArray>,
     ) -> Result<Array<i64>> {
+        let shape = shape.extents();
         let shape = shape.as_ref();
         let queue = self.queue()?;
         let count = crate::layout::Layout::contiguous(shape, crate::layout::Order::C)?.len();
@@ -276,7 +273,7 @@ impl Generator {
     ///
     /// # Errors
     /// As for [`exponential_as`](Self::exponential_as).
-    pub fn exponential<T: FloatElement>(&mut self, shape: impl AsRef<[usize]>, scale: T) -> Result<Array<T>> {
+    pub fn exponential<T: FloatElement>(&mut self, shape: impl Shape, scale: T) -> Result<Array<T>> {
         self.exponential_as(shape, T::DTYPE, scale.to_scalar().to_f64())?.try_into()
     }
 
@@ -284,12 +281,7 @@ impl Generator {
     ///
     /// # Errors
     /// As for [`gamma_as`](Self::gamma_as).
-    pub fn gamma<T: FloatElement>(
-        &mut self,
-        shape: impl AsRef<[usize]>,
-        alpha: T,
-        scale: T,
-    ) -> Result<Array<T>> {
+    pub fn gamma<T: FloatElement>(&mut self, shape: impl Shape, alpha: T, scale: T) -> Result<Array<T>> {
         self.gamma_as(shape, T::DTYPE, alpha.to_scalar(), scale.to_scalar().to_f64())?.try_into()
     }
 

@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::layout::{Order, SliceItem, resolve_shape};
 
 impl UsmArray {
-    /// The elements that a basic index selects; see [`s!`](crate::s). NumPy's rules.
+    /// The elements that a basic index selects; see [`s!`](crate::s). NumPy's rules: ranges are cut off where the
+    /// dimension ends, an index by itself has to be there.
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] for an index outside, [`Error::Axis`] for too many indices, [`Error::Value`] for a step of

@@ -70,6 +70,21 @@ impl<const N: usize> From<[usize; N]> for NdRange {
         Self::of(&global)
     }
 }
+impl From<usize> for NdRange {
+    fn from(global: usize) -> Self {
+        Self::of(&[global])
+    }
+}
+impl From<(usize, usize)> for NdRange {
+    fn from((rows, columns): (usize, usize)) -> Self {
+        Self::of(&[rows, columns])
+    }
+}
+impl From<(usize, usize, usize)> for NdRange {
+    fn from((planes, rows, columns): (usize, usize, usize)) -> Self {
+        Self::of(&[planes, rows, columns])
+    }
+}
 
 /// The index space of a launch, checked: its extents in three dimensions, of which the leading ones may be 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

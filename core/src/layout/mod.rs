@@ -2,6 +2,16 @@
 //!
 //! A [`Layout`] is checked once, by [`Layout::new`]. Every other operation selects from the elements that an existing
 //! layout addresses, or goes through the same checks again, so that a layout in hand never leaves its allocation.
+//!
+//! ```
+//! use stridewise_core::{Layout, Order, s};
+//!
+//! let grid = Layout::contiguous(&[3, 4], Order::C)?;
+//! let part = grid.slice(s![1.., ..;-2])?; // two rows, every second column from the last one on
+//! assert_eq!((part.shape(), part.strides(), part.offset()), (&[2, 2][..], &[4, -2][..], 7));
+//! assert_eq!(part.indices().collect::<Vec<_>>(), [7, 5, 11, 9]); // where its elements lie, in row-major order
+//! # Ok::<(), stridewise_core::Error>(())
+//! ```
 
 mod axes;
 mod broadcast;
@@ -10,6 +20,7 @@ mod dimensions;
 mod indices;
 mod overlap;
 mod reshape;
+mod shape;
 mod slicing;
 #[cfg(test)]
 mod strategies;
@@ -29,6 +40,7 @@ use dimensions::Dimensions;
 pub use indices::Indices;
 pub use overlap::{overlaps, same_view, self_overlaps};
 pub use reshape::resolve_shape;
+pub use shape::Shape;
 pub use slicing::{Ellipsis, NewAxis, SliceItem, SliceRange};
 
 /// The largest number of dimensions of an array.

@@ -9,13 +9,14 @@ use std::ops::{Index, Range};
 use std::sync::Arc;
 
 use super::allocation::Allocation;
+use super::elements::{HostIter, HostIterMut};
 use super::immediate::fresh_memory;
 use super::track::{Mode, Opening, Refusal, Region, Span};
 use super::{BLOCK_ALIGN_BYTES, UsmPtr, heap};
 use crate::backend::{self, HostAccess};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
-use crate::layout::{Indices, Layout};
+use crate::layout::Layout;
 
 /// An open loan of an allocation to the host; closed on drop.
 struct Loan {
@@ -273,13 +274,9 @@ macro_rules! view {
                 self.offset(index).map(|offset| unsafe { &*self.start.offset(offset) })
             }
             /// The elements in row-major order.
-            pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> + '_ {
-                let zero = self.layout.offset() as isize;
-                let left = self.len();
-                Elements { indices: self.layout.indices(), left }.map(move |index| {
-                    // SAFETY: the layout's own indices are inside the allocation; otherwise as in `as_slice`.
-                    unsafe { &*self.start.offset(index as isize - zero) }
-                })
+            pub fn iter(&self) -> HostIter<'_, T> {
+                // SAFETY: the layout's own elements are inside the allocation; otherwise as in `as_slice`.
+                unsafe { HostIter::of(self.start, &self.layout) }
             }
             /// A copy of the elements in row-major order.
             ///
@@ -317,6 +314,14 @@ macro_rules! view {
             }
         }
 
+        impl<'v, T: Element> IntoIterator for &'v $View<'_, T> {
+            type Item = &'v T;
+            type IntoIter = HostIter<'v, T>;
+            fn into_iter(self) -> HostIter<'v, T> {
+                self.iter()
+            }
+        }
+
         impl<T: Element> fmt::Debug for $View<'_, T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_list().entries(self.iter()).finish()
@@ -325,32 +330,34 @@ macro_rules! view {
     };
 }
 
-struct Elements {
-    indices: Indices,
-    left: usize,
-}
-
-impl Iterator for Elements {
-    type Item = usize;
-    fn next(&mut self) -> Option<usize> {
-        let next = self.indices.next()?;
-        self.left -= 1;
-        Some(next)
-    }
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
-    }
-}
-impl ExactSizeIterator for Elements {}
-
 view! {
     /// The elements of an array, lent to the host for reading. Work that would write to them is refused while it is
     /// open.
+    ///
+    /// ```no_run
+    /// # use stridewise_core::array;
+    /// let a = array![[1, 2], [3, 4]];
+    /// let view = a.view()?;
+    /// for x in &view {
+    ///     println!("{x}");
+    /// }
+    /// assert_eq!((view[[1, 0]], view.iter().max()), (3, Some(&4)));
+    /// # Ok::<(), stridewise_core::Error>(())
+    /// ```
     HostView, *const T
 }
 view! {
     /// The elements of an array, lent to the host for reading and writing. Other work on them is refused while it is
     /// open.
+    ///
+    /// ```no_run
+    /// # use stridewise_core::array;
+    /// let mut a = array![1.0_f64, 2.0, 3.0];
+    /// for x in &mut a.view_mut()? {
+    ///     *x = x.powi(3);
+    /// }
+    /// # Ok::<(), stridewise_core::Error>(())
+    /// ```
     HostViewMut, *mut T
 }
 
@@ -398,13 +405,23 @@ impl<T: Element> HostViewMut<'_, T> {
         self.offset(index).map(|offset| unsafe { &mut *self.start.offset(offset) })
     }
 
+    /// The elements in row-major order, to be changed.
+    pub fn iter_mut(&mut self) -> HostIterMut<'_, T> {
+        // SAFETY: the layout's own elements are inside the allocation, and no two share memory (`UsmArray::check_writable`);
+        // exclusive as in `as_mut_slice`.
+        unsafe { HostIterMut::of(self.start, &self.layout) }
+    }
+
     /// Calls a function on every element in row-major order.
-    pub fn for_each_mut(&mut self, mut f: impl FnMut(&mut T)) {
-        let zero = self.layout.offset() as isize;
-        for index in self.layout.indices() {
-            // SAFETY: the layout's own indices are inside the allocation; exclusive as in `as_mut_slice`, one element at
-            // a time.
-            f(unsafe { &mut *self.start.offset(index as isize - zero) });
-        }
+    pub fn for_each_mut(&mut self, f: impl FnMut(&mut T)) {
+        self.iter_mut().for_each(f);
+    }
+}
+
+impl<'v, T: Element> IntoIterator for &'v mut HostViewMut<'_, T> {
+    type Item = &'v mut T;
+    type IntoIter = HostIterMut<'v, T>;
+    fn into_iter(self) -> HostIterMut<'v, T> {
+        self.iter_mut()
     }
 }

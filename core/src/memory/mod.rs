@@ -1,13 +1,21 @@
 //! USM memory: allocation, ownership, the order of accesses, and host access. The only module of this crate with
 //! `unsafe` code: what keeps a pointer valid, and who may follow it, is decided here.
 //!
+//! A [`UsmMemory`] is one allocation of a device's memory, of a kind ([`UsmKind`]): host and shared memory may be read by host code,
+//! device memory only by copies. It notes which work reads and writes which of its bytes, so that new work waits for exactly what it
+//! conflicts with, and it lives until the last of that work is done. Host code borrows elements by a [`HostView`], which waits and
+//! keeps others out; blocks that are freed go to a pool.
+#![cfg_attr(not(doctest), doc = include_str!("example.md"))]
+//!
+//! # How it is made
+//!
 //! - `pool`: size-classed blocks from a device, reused;
 //! - `registry`: which address belongs to which allocation;
 //! - `allocation` and `spare`: one allocation and its end, which for a small one is a thread's next allocation;
 //! - `track` and `schedule`: which work must wait for which; `backlog`: how much of it there may be;
 //! - `immediate`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
-//! - `host`: lending memory to host code;
+//! - `host`: lending memory to host code; `elements`: its elements one by one;
 //! - `lease`: memory that others know while it is lent; `fuse`: and that they leave alone;
 //! - `mapping`: files as memory; `interprocess`: memory that other processes open;
 //! - `heap`: vectors of the host's own memory, whose allocation may fail;
@@ -19,6 +27,7 @@ pub mod heap;
 
 pub(crate) mod allocation;
 pub(crate) mod backlog;
+mod elements;
 mod fuse;
 pub(crate) mod handle;
 pub(crate) mod host;
@@ -41,6 +50,7 @@ mod spare;
 mod usm;
 
 pub use allocation::Deleter;
+pub use elements::{HostIter, HostIterMut};
 pub use fuse::{FuseScope, fuse};
 pub use host::{HostView, HostViewMut};
 pub use interprocess::IpcHandle;

@@ -17,7 +17,8 @@ fn all<T: Element>(a: &Array<T>, b: &Array<T>, near: impl Fn(&T, &T) -> bool) ->
     }
 }
 
-/// Whether two arrays have one shape and equal elements, which are waited for: what the traits of `approx` build on.
+/// Whether two arrays have one shape and equal elements, which are waited for: what the traits of `approx` build on. With the
+/// feature `approx`.
 impl<T: Element> PartialEq for Array<T> {
     fn eq(&self, other: &Self) -> bool {
         all(self, other, |a, b| a == b)

@@ -3,21 +3,56 @@
 use crate::dtype::Element;
 
 /// Types with arithmetic: integers, real and complex floating point.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no arithmetic",
+    label = "not a type of numbers",
+    note = "of `bool`s use `&`, `|`, `^` and `!`, or convert them: `a.astype::<i32>()`"
+)]
 pub trait NumElement: Element {
     /// The type of real and imaginary parts and of magnitudes: the type itself, but of complex numbers.
     type Part: RealElement;
 }
 /// Types with an order: `bool` (false before true), integers and real floating point.
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` have no order",
+    label = "not an ordered type",
+    note = "complex numbers are compared by parts or magnitudes: `a.real()`, `a.imag()`, `a.abs()`"
+)]
 pub trait OrderedElement: Element {}
 /// Ordered types with arithmetic: integers and real floating point.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither an integer nor a real floating-point type",
+    label = "not a real type",
+    note = "of complex numbers take `a.real()`, `a.imag()` or `a.abs()`; convert `bool`s by `a.astype::<i32>()`"
+)]
 pub trait RealElement: NumElement<Part = Self> + OrderedElement {}
 /// Real floating point.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a real floating-point type",
+    label = "expected `f16`, `bf16`, `f32` or `f64`",
+    note = "write numbers with a point, `2.0`, and convert arrays of integers: `a.astype::<f64>()`"
+)]
 pub trait FloatElement: RealElement + FieldElement {}
 /// Types with division: real and complex floating point.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no division",
+    label = "expected a floating-point or complex type",
+    note = "the quotient of integers is no integer: convert first, `a.astype::<f64>()`, write numbers with a point, `2.0`, or take `a.floor_divide(2)`"
+)]
 pub trait FieldElement: NumElement {}
 /// Types with bits: `bool` and integers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no operations on bits",
+    label = "expected `bool` or an integer type",
+    note = "these are for `bool` and integers; convert by `a.astype::<i32>()`, or compare first: `a.greater(0.0)`"
+)]
 pub trait BitsElement: Element {}
 /// Integers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an integer type",
+    label = "expected `i8` to `i64` or `u8` to `u64`",
+    note = "convert by `a.round().astype::<i64>()`"
+)]
 pub trait IntElement: RealElement + BitsElement {}
 
 /// The types that sums and means of elements have.

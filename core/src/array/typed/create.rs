@@ -9,8 +9,8 @@ use crate::dtype::Element;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::layout::Order;
-use crate::memory::UsmKind;
+use crate::layout::{Order, Shape};
+use crate::memory::{UsmKind, heap};
 use crate::runtime::Queue;
 
 /// Makes arrays on a queue, in memory of a kind and in an order; see [`Array::on`].
@@ -100,7 +100,7 @@ creation! {
     /// # Errors
     /// [`Error::Axis`] or [`Error::Overflow`] for an impossible shape, [`Error::Dtype`] where the device lacks the dtype,
     /// [`Error::Alloc`], [`Error::Unsupported`] where the device lacks the kind.
-    fn empty(self, shape: impl AsRef<[usize]>) {
+    fn empty(self, shape: impl Shape) {
         let array = UsmArray::builder(shape).dtype(T::DTYPE).buffer(self.kind).order(self.order).queue(&self.queue);
         array.build()?.try_into()
     }
@@ -109,7 +109,7 @@ creation! {
     ///
     /// # Errors
     /// As for [`empty`](Self::empty).
-    fn full(self, shape: impl AsRef<[usize]>, value: T) {
+    fn full(self, shape: impl Shape, value: T) {
         let array = self.empty(shape)?;
         if !array.is_empty() {
             self.queue.fill(&array.usm_data()?, 0, value.to_scalar(), array.len(), &[])?;
@@ -121,7 +121,7 @@ creation! {
     ///
     /// # Errors
     /// As for [`empty`](Self::empty).
-    fn from_elem(self, shape: impl AsRef<[usize]>, value: T) {
+    fn from_elem(self, shape: impl Shape, value: T) {
         self.full(shape, value)
     }
 
@@ -129,7 +129,7 @@ creation! {
     ///
     /// # Errors
     /// As for [`empty`](Self::empty).
-    fn zeros(self, shape: impl AsRef<[usize]>) {
+    fn zeros(self, shape: impl Shape) {
         self.full(shape, small(0))
     }
 
@@ -137,7 +137,7 @@ creation! {
     ///
     /// # Errors
     /// As for [`empty`](Self::empty).
-    fn ones(self, shape: impl AsRef<[usize]>) {
+    fn ones(self, shape: impl Shape) {
         self.full(shape, small(1))
     }
 
@@ -153,7 +153,8 @@ creation! {
     ///
     /// # Errors
     /// [`Error::Shape`] where there are not as many elements as the shape has; as for [`empty`](Self::empty).
-    fn from_slice(self, shape: impl AsRef<[usize]>, data: &[T]) {
+    fn from_slice(self, shape: impl Shape, data: &[T]) {
+        let shape = shape.extents();
         let shape = shape.as_ref();
         let array: Array<T> = UsmArray::from_slice(&self.queue, shape, data, self.kind)?.try_into()?;
         match self.order {
@@ -166,8 +167,24 @@ creation! {
     ///
     /// # Errors
     /// As for [`from_slice`](Self::from_slice).
-    fn from_vec(self, shape: impl AsRef<[usize]>, data: Vec<T>) {
+    fn from_vec(self, shape: impl Shape, data: Vec<T>) {
         self.from_slice(shape, &data)
+    }
+
+    /// An array of one dimension from as many elements as there are; `collect` makes one, too, and panics where this is an error.
+    ///
+    /// ```no_run
+    /// # use stridewise_core::Array;
+    /// let squares = Array::try_from_iter((0..5_i64).map(|x| x * x))?;
+    /// assert_eq!(squares.shape(), [5]);
+    /// # Ok::<(), stridewise_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`from_slice`](Self::from_slice).
+    fn try_from_iter(self, elements: impl IntoIterator<Item = T>) {
+        let elements = heap::collect("elements", elements)?;
+        self.from_slice(elements.len(), &elements)
     }
 
     /// A square matrix with ones on the diagonal and zeros elsewhere.

@@ -6,7 +6,7 @@ use super::{Array, ArrayOrValue, Axes, Extents};
 use crate::array::{self, UsmArray};
 use crate::dtype::Element;
 use crate::error::Result;
-use crate::layout::{Order, SliceItem};
+use crate::layout::{Order, Shape, SliceItem};
 use crate::memory::{UsmKind, heap};
 use crate::runtime::{Device, Event, Queue};
 
@@ -17,7 +17,9 @@ impl<T: Element> Array<T> {
         Self { inner, element: std::marker::PhantomData }
     }
 
-    /// The elements that a basic index selects, as a view; see [`s!`](crate::s). NumPy's rules.
+    /// The elements that a basic index selects, as a view; see [`s!`](crate::s). NumPy's rules: negative numbers count from the
+    /// end, a range is cut off where the dimension ends (`s![1..9]` of 2 rows is the second one), a negative step walks from the
+    /// range's start towards the front, and an index by itself has to be there.
     ///
     /// ```no_run
     /// use stridewise_core::{array, s};
@@ -90,8 +92,8 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) where the shape does not broadcast to it.
-    pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Result<Self> {
-        self.inner.broadcast_to(shape.as_ref()).map(Self::typed)
+    pub fn broadcast_to(&self, shape: impl Shape) -> Result<Self> {
+        self.inner.broadcast_to(shape.extents().as_ref()).map(Self::typed)
     }
     /// The elements, in row-major order, in another shape; one extent may be −1, for what is left. A view where the
     /// strides allow it, else a copy.

@@ -58,7 +58,7 @@ enum Place {
 }
 
 /// An element of an array in a closure that [`Array::map`] records: what operators and functions of arrays are for arrays, its own are
-/// for each element. It is copied freely.
+/// for each element. It is copied freely. It has no value that `if` could ask for: conditions are [`where_`](Item::where_).
 pub struct Item<'t, T: Element> {
     tape: &'t Tape,
     node: usize,
@@ -211,6 +211,10 @@ impl<T: Element> Array<T> {
     /// let y = x.map(|x| x.less(0.0).where_(0.0, x.sqrt() + 2.0 * x));
     /// # Ok::<(), stridewise_core::Error>(())
     /// ```
+    ///
+    /// The closure is called once, and its elements have no values yet: in place of `if x > 0.0 { … } else { … }`, which does not
+    /// compile, stands `x.greater(0.0).where_(…, …)`. What asks for values as Rust has them is
+    /// [`map_elements`](Self::map_elements).
     ///
     /// # Panics
     /// As operators do; [`try_map`](Self::try_map) does not.

@@ -10,6 +10,7 @@ mod approx;
 mod axes;
 mod classes;
 mod composed;
+mod conversions;
 mod create;
 mod functions;
 mod indexing;
@@ -76,6 +77,14 @@ use crate::scalar::Scalar;
 ///
 /// ```compile_fail
 /// let sum = stridewise_core::array![1_u8] + stridewise_core::array![1_i8];
+/// ```
+///
+/// ```compile_fail,E0277
+/// let places = stridewise_core::Array::from_vec([2], vec![0_usize, 1]); // no elements of type `usize`: take `u64`
+/// ```
+///
+/// ```compile_fail,E0277
+/// let zeros = stridewise_core::Array::<f32>::zeros([2_i64, 3]); // extents are `usize`
 /// ```
 ///
 /// # Panics

@@ -4,6 +4,7 @@ use super::{Array, Axes, Extents, IntElement};
 use crate::array::{self, Indexing};
 use crate::dtype::Element;
 use crate::error::Result;
+use crate::layout::Shape;
 use crate::memory::heap;
 
 impl<T: Element> Array<T> {
@@ -65,8 +66,8 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// [`Error::Axis`](crate::Error::Axis) for too many dimensions, [`Error::Overflow`](crate::Error::Overflow) for too
     /// many elements.
-    pub fn tile(&self, repetitions: impl AsRef<[usize]>) -> Result<Self> {
-        self.inner.tile(repetitions.as_ref())?.try_into()
+    pub fn tile(&self, repetitions: impl Shape) -> Result<Self> {
+        self.inner.tile(repetitions.extents().as_ref())?.try_into()
     }
 
     /// The lower triangle of matrices: zeros above a diagonal, so many columns to the right of the main one.
