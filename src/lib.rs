@@ -1,6 +1,11 @@
 //! Arrays that say where their memory lives, which queue works on it and which event makes it ready, computed by SIMD
 //! kernels on the processor, with accelerators as backends.
 //!
+//! ```toml
+//! [dependencies]
+//! stridewise = "0.1"    # features = ["linalg", "fft", "ndarray", …]: what each adds is in the table below
+//! ```
+//!
 //! ```
 //! use stridewise::prelude::*;
 //!
@@ -9,6 +14,20 @@
 //! println!("{:?} on {}: mean {:.6}", b.shape(), b.device(), b.mean()?);
 //! # Ok::<(), stridewise::Error>(())
 //! ```
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `npy` (default) | `.npy` files: [`Array::save_npy`], [`Array::load_npy`], [`Array::map_npy`] |
+//! | `opencl` (default) | GPUs and other devices of OpenCL, found at run time; nothing is linked |
+//! | `avx512`, `avx2` (default) | kernels for these instructions; the best that the processor has are chosen at run time |
+//! | `native` (default) | fused expressions and kernels as machine code, on x86-64 with AVX2; the same bits |
+//! | `linalg` | the module `linalg`: solve, inv, qr, svd, eigh, …, on the processor |
+//! | `fft` | the module `fft`: Fourier transforms, on the processor |
+//! | `ndarray` | arrays of the crate `ndarray`: `Array::try_from(&theirs)`, `Array::to_ndarray` |
+//! | `approx`, `serde` | the traits of these crates for [`Array`] |
+//! | `hwloc` | threads placed by hwloc's topology; needs its development files |
+//!
+//! On docs.rs this page is built with all of them but `hwloc`.
 //!
 //! # The model
 //!
@@ -35,9 +54,25 @@
 //! host; a filter string such as `"host"`, `"gpu"` or `"opencl:gpu:0"` selects another ([`Device::select`]), as does the
 //! environment variable `STRIDEWISE_DEVICE`.
 //!
-//! **Failures.** Operators and functions named after mathematics panic with the error's message, as they return arrays; each
-//! has a twin named `try_…`. Everything else returns a [`Result`] whose [`Error`] names the argument, its value, what was
+//! **Failures.** Operators, functions named after mathematics, and `collect` panic with the error's message, as they return arrays;
+//! each has a twin named `try_…`. Everything else returns a [`Result`] whose [`Error`] names the argument, its value, what was
 //! expected and how to mend it.
+//!
+//! **What does not compile.** Elements on which work is recorded have no values yet, so `if x > 0.5` is no question that Rust can ask
+//! of them: `a.greater(0.5)` is an array of `bool`, and `a.greater(0.5).where_(…, …)` chooses, for arrays and for the elements that
+//! [`map`](Array::map) gives its closure. Numbers beside an array have its elements' type: `&a / 2.0`, not `&a / 2`, of floats. Integers
+//! have no quotient: `a.floor_divide(2)`, or `a.astype::<f64>() / 2.0`.
+//!
+//! ```
+//! # use stridewise::prelude::*;
+//! let a = array![0.25, 0.5, 1.0];
+//! let clipped = a.map(|x| x.greater(0.5).where_(0.5, x)); // not `if x > 0.5 { 0.5 } else { x }`
+//! assert_eq!(clipped.to_vec()?, [0.25, 0.5, 0.5]);
+//! assert!(a.greater(0.5).any()?); // a question of the whole array
+//! let n = array![7, -7];
+//! assert_eq!((n.floor_divide(2).to_vec()?, (n.astype::<f64>() / 2.0).to_vec()?), (vec![3, -4], vec![3.5, -3.5]));
+//! # Ok::<(), stridewise::Error>(())
+//! ```
 //!
 //! # A first day
 //!
@@ -48,9 +83,12 @@
 //! let grid = array![[1.0_f32, 2.0], [3.0, 4.0]];
 //! let zeros = Array::<f64>::zeros([2, 3])?;
 //! let places = Array::<i64>::arange(0, 10, 2)?;
-//! let data = Array::from_vec([2, 2], vec![1_u8, 2, 3, 4])?;
+//! let data = Array::from_vec((2, 2), vec![1_u8, 2, 3, 4])?; // shapes are arrays or tuples
+//! let squares: Array<i64> = (0..5).map(|x| x * x).collect();
+//! let table = Array::try_from(vec![vec![1.0, 2.0], vec![3.0, 4.0]])?;
 //! let noise = Generator::new(7).normal([100], 0.0_f32, 1.0)?;
 //! assert_eq!((grid.ndim(), zeros.len(), places.len(), data.shape(), noise.len()), (2, 6, 5, &[2, 2][..], 100));
+//! assert_eq!((squares.get([-1])?, table.shape()), (16, &[2, 2][..]));
 //! # Ok::<(), stridewise::Error>(())
 //! ```
 //!
@@ -66,12 +104,15 @@
 //! # Ok::<(), stridewise::Error>(())
 //! ```
 //!
-//! 3. Look at parts, as views.
+//! 3. Look at parts, as views. Indices and slices are NumPy's: a negative one counts from the end, a slice is cut off where the
+//!    dimension ends, and with a negative step it walks from its start towards the front.
 //!
 //! ```
 //! # use stridewise::prelude::*;
 //! let a = Array::<i32>::arange(0, 12, 1)?.reshape([3, 4])?;
 //! assert_eq!(a.slice(s![1.., ..;-2])?.to_vec()?, [7, 5, 11, 9]);
+//! assert_eq!(a.slice(s![1..9])?.shape(), [2, 4]); // rows 1 and 2: there are no others
+//! assert!(matches!(a.slice(s![9]), Err(Error::OutOfBounds(_)))); // an index alone has to be there
 //! assert_eq!((a.t().shape(), a.get([2, -1])?), (&[4, 3][..], 11));
 //! println!("{a}");
 //! # Ok::<(), stridewise::Error>(())
@@ -119,7 +160,9 @@
 //! let copied: Vec<f32> = a.to_vec()?;
 //! assert_eq!(copied, [1.0, 2.0, 3.0]);
 //! let total: f32 = a.view()?.iter().sum(); // no copy
-//! a.view_mut()?.for_each_mut(|x| *x /= total);
+//! for x in &mut a.view_mut()? {
+//!     *x /= total;
+//! }
 //! assert_eq!(a.sum()?, 1.0);
 //! # Ok::<(), stridewise::Error>(())
 //! ```
@@ -171,13 +214,72 @@
 //! the README.
 
 pub use stridewise_core::*;
-pub use stridewise_macros::{device_function, kernel};
+/// The attribute of a function that kernels call.
+///
+/// ```
+/// use stridewise::kernel::{Global, Item};
+/// use stridewise::prelude::*;
+///
+/// #[stridewise::device_function]
+/// fn horner(x: f64, a: f64, b: f64, c: f64) -> f64 {
+///     (a * x + b) * x + c
+/// }
+///
+/// #[stridewise::kernel]
+/// fn parabola(item: Item<1>, x: &Global<f64>, y: &mut Global<f64>) {
+///     let i = item.global_id(0);
+///     y[i] = horner(x[i], 2.0, -1.0, 3.0);
+/// }
+///
+/// let x = array![0.0, 1.0, 2.0];
+/// let mut y = x.empty_like()?;
+/// parabola(x.queue(), x.len(), &x, &mut y)?;
+/// assert_eq!(y.to_vec()?, [3.0, 4.0, 9.0]);
+/// # Ok::<(), stridewise::Error>(())
+/// ```
+pub use stridewise_macros::device_function;
+/// The attribute of a kernel, which is then launched by a call:
+///
+/// ```
+/// use stridewise::kernel::{Global, Item};
+/// use stridewise::prelude::*;
+///
+/// #[stridewise::kernel]
+/// fn axpy<T: NumElement>(item: Item<1>, a: T, x: &Global<T>, y: &mut Global<T>) {
+///     let i = item.global_id(0);
+///     y[i] += a * x[i];
+/// }
+///
+/// let queue = Queue::default_queue()?;
+/// let x = Array::<f32>::on(&queue).from_slice(3, &[1.0, 2.0, 3.0])?;
+/// let mut y = Array::<f32>::on(&queue).full(3, 5.0)?;
+/// let event = axpy(&queue, x.len(), 2.0, &x, &mut y)?; // queue, items, and the parameters but the item
+/// event.wait()?; // a read of `y` would wait for it, too
+/// assert_eq!(y.to_vec()?, [7.0, 9.0, 11.0]);
+/// # Ok::<(), stridewise::Error>(())
+/// ```
+///
+/// [`kernel`](mod@kernel) has the model, and examples with local memory and reductions of groups.
+pub use stridewise_macros::kernel;
+/// With the feature `fft`.
 #[cfg(feature = "fft")]
 pub use stridewise_numerics::fft;
+/// With the feature `linalg`.
 #[cfg(feature = "linalg")]
 pub use stridewise_numerics::linalg;
 
-/// What programs with arrays use, for `use stridewise::prelude::*`.
+/// What programs with arrays use, for `use stridewise::prelude::*`: arrays, devices, queues and events, errors, the macros
+/// [`array!`](crate::array!), [`s!`](crate::s!) and [`ix!`](crate::ix!), and the classes of elements that generic functions name.
+///
+/// ```
+/// use stridewise::prelude::*;
+///
+/// fn spread<T: FloatElement>(x: &Array<T>) -> Result<T> {
+///     Ok((x - x.min()?).max()?)
+/// }
+/// assert_eq!(spread(&array![2.0_f32, 7.0, 3.0])?, 5.0);
+/// # Ok::<(), Error>(())
+/// ```
 pub mod prelude {
     pub use stridewise_core::{
         Array, Complex, Device, Dtype, Ellipsis, Error, Event, Generator, IndexMode, Indexing, NewAxis, Op,
@@ -226,26 +328,28 @@ pub fn link_drivers() {}
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-// The examples of themes stand on `Array`'s pages, which are core's. They need a device, so they are run here.
+// Examples of themes on `Array`'s pages, and of modules, which are core's. They need a device, so they are run here.
 #[cfg(doctest)]
 mod examples {
     macro_rules! run {
         ($($Theme:ident $file:literal)*) => {
             $(
-                #[doc = include_str!(concat!("../core/src/array/typed/examples/", $file))]
+                #[doc = include_str!(concat!("../core/src/", $file))]
                 struct $Theme;
             )*
         };
     }
     run! {
-        Indexing "indexing.md"
-        Math "math.md"
-        Products "products.md"
-        Random "random.md"
-        Reductions "reductions.md"
-        Scans "scans.md"
-        Sorting "sorting.md"
-        Statistics "statistics.md"
+        Kernels "kernel/examples.md"
+        Memory "memory/example.md"
+        Indexing "array/typed/examples/indexing.md"
+        Math "array/typed/examples/math.md"
+        Products "array/typed/examples/products.md"
+        Random "array/typed/examples/random.md"
+        Reductions "array/typed/examples/reductions.md"
+        Scans "array/typed/examples/scans.md"
+        Sorting "array/typed/examples/sorting.md"
+        Statistics "array/typed/examples/statistics.md"
     }
 }
 

@@ -3,6 +3,12 @@
 //!
 //! Code asks [`strikes`] where something may be refused. Without the feature `fault-injection` the answer is a constant, so
 //! that nothing of it is compiled; with it, a test says by `arm` which of the calls to come fail.
+//!
+//! ```
+//! use stridewise_core::fault::{Site, strikes};
+//!
+//! assert!(!strikes(Site::Heap)); // nothing is armed
+//! ```
 
 #[cfg(feature = "fault-injection")]
 pub use armed::{Pattern, arm, disarm, seen, struck};

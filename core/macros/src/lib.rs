@@ -17,6 +17,8 @@ use proc_macro::TokenStream;
 /// (`impl Into<NdRange>`), the others those that were written, but for the item. `name::kernel()` beside it is the
 /// `Kernel` itself. It is built and verified on the first call, once for each list of generic arguments.
 ///
+/// Without a device, the rules themselves run a kernel, one item at a time, for a test of it:
+///
 /// ```
 /// use stridewise_core::kernel::oracle::{self, Argument, Checks, Elements};
 /// use stridewise_core::kernel::{Global, Item};
@@ -28,8 +30,6 @@ use proc_macro::TokenStream;
 ///     y[i] += a * x[i];
 /// }
 ///
-/// // In a program the attribute is `#[stridewise::kernel]`, and
-/// // `axpy(&queue, [n], 2.0, &x, &mut y)?` launches it. Here it runs by the rules themselves.
 /// let numbers = |x: [f32; 3]| Argument::Array(Elements { shape: vec![3], elements: x.map(Scalar::F32).to_vec() });
 /// let mut arguments = [Argument::Scalar(Scalar::F32(2.0)), numbers([1.0, 2.0, 3.0]), numbers([5.0; 3])];
 /// oracle::run(&axpy::kernel::<f32>()?, &[3].into(), &mut arguments, Checks::ALL)?;

@@ -3,6 +3,22 @@
 //! A [`Driver`] lists devices; a [`Device`] allocates and makes queues; a [`Queue`] takes [`Command`]s and the events
 //! they wait for; an [`Event`] tells when one is done. Core calls them once per launch, never per element.
 //!
+//! A backend is a crate that implements these traits and registers its driver by [`register_driver!`](crate::register_driver);
+//! nothing of the engine is touched. Programs that only compute need none of it, but for [`DeviceInfo`]. Where a runtime has no
+//! events of its own, a backend hands out a [`Signal`] and completes it when the work is done:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use stridewise_core::backend::{Event, EventStatus, Signal};
+//!
+//! let event = Arc::new(Signal::new("example"));
+//! let worker = { let event = Arc::clone(&event); std::thread::spawn(move || event.complete(Ok(()), None)) };
+//! event.wait()?;
+//! assert_eq!(event.status(), EventStatus::Complete);
+//! assert!(worker.join().is_ok_and(|first| first)); // the first outcome counts
+//! # Ok::<(), stridewise_core::Error>(())
+//! ```
+//!
 //! Definitions. *Terminal*: complete or failed. *Driver*: everything that one [`Driver`] listed; pointers and events
 //! of one driver mean nothing to another.
 //!

@@ -1,8 +1,18 @@
 //! Kernels that users write: what one item does, launched over an index space of items in groups.
 //!
-//! A kernel is data, as programs are: a structured [`Form`] that a [`KernelBuilder`] makes, statement by statement, each
-//! with its place in the source; the attribute `kernel` calls it for what a function says. [`Kernel::new`] verifies it, once and for all targets; what they share of analyses comes
-//! with it. [`oracle`] runs kernels one item at a time, as the rules say, and watches that items keep them.
+//! A kernel is a function that every *item* of an index space runs. Each reads and writes elements of the arrays that the launch
+//! names, and knows which item it is. In a program it is a function of Rust with the attribute `#[stridewise::kernel]`, whose page
+//! says what such a function may contain; rustc checks it, and no compiler is needed when the program runs. The host runs it as
+//! machine code or by vectors, an OpenCL device gets it as OpenCL C. A launch is ordered as any operation is: it waits for what
+//! writes its arrays, and what reads them waits for it.
+//!
+//! **A kernel or an expression?** An expression of arrays, such as `(&x * &x + 1.0).sqrt()`, is one pass over memory already, on every
+//! device, and needs no kernel; neither do conditions of elements ([`where_`](crate::where_)), reductions, scans, sorts and products of
+//! matrices. Write a kernel where an item loops until its own condition holds, where it writes elsewhere than at its own place, where
+//! items share memory or atomics, or where one pass is to compute what several expressions would.
+#![cfg_attr(not(doctest), doc = include_str!("examples.md"))]
+//!
+//! # The rules
 //!
 //! **Items and groups.** The index space has up to three dimensions, the last one the fastest. Items of a group share local
 //! memory and meet at barriers and collectives; groups are independent of each other, and may run in any order.
@@ -21,6 +31,13 @@
 //! checks what they do.
 //!
 //! **Arithmetic** is that of the engine's operations ([`Op`](crate::Op)), so `exp` in a kernel is `exp` of arrays.
+//!
+//! # What a kernel is made of
+//!
+//! A kernel is data, as programs are: a structured [`Form`] that a [`KernelBuilder`] makes, statement by statement, each
+//! with its place in the source; the attribute calls it for what a function says ([`typed`]). [`Kernel::new`] verifies it, once and
+//! for all targets; what they share of analyses comes with it. [`oracle`] runs kernels one item at a time, as the rules say, and
+//! watches that items keep them.
 
 mod launch;
 mod source;

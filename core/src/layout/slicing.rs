@@ -163,6 +163,18 @@ from_ranges!(isize, i32, usize);
 /// # Ok::<(), stridewise_core::Error>(())
 /// ```
 ///
+/// As NumPy's, slices are cut off where the dimension ends, and may be empty; an index by itself has to be there:
+///
+/// ```
+/// # use stridewise_core::{s, Error, Layout, Order};
+/// let two_rows = Layout::contiguous(&[2, 3], Order::C)?;
+/// assert_eq!(two_rows.slice(s![1..9])?.shape(), [1, 3]);
+/// assert_eq!(two_rows.slice(s![5..9])?.shape(), [0, 3]);
+/// assert_eq!(two_rows.slice(s![-9..])?.shape(), [2, 3]);
+/// assert!(matches!(two_rows.slice(s![5]), Err(Error::OutOfBounds(_))));
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// With a negative step a range is read as NumPy reads it: `7..;-2` is NumPy's `7::-2`, which begins at element 7
 /// and walks down to the front (7, 5, 3, 1); `..;-1` is `::-1`. The `ndarray` crate differs: its `s![7..;-2]` takes
 /// the range 7 to the end first and then walks that backwards. An inclusive end is included in either direction:

@@ -1,5 +1,14 @@
 //! Vectors of the host's own memory whose length depends on data: they are asked for, and where there is no memory the
 //! answer is an [`Error::Alloc`] instead of the end of the process.
+//!
+//! ```
+//! use stridewise_core::Error;
+//! use stridewise_core::memory::heap;
+//!
+//! assert_eq!(heap::collect("squares", (0..4).map(|x| x * x))?, [0, 1, 4, 9]);
+//! assert!(matches!(heap::with_capacity::<u64>("elements", usize::MAX / 64), Err(Error::Alloc(_))));
+//! # Ok::<(), Error>(())
+//! ```
 
 use bytemuck::Zeroable;
 use smallvec::{Array, SmallVec};

@@ -2,6 +2,16 @@
 //!
 //! An interpreter (the scalar oracle here, a backend's kernels, a code generator) implements [`Visitor`]: one method
 //! per class, generic over the operation, so that a new operation needs no line in any backend.
+//!
+//! ```
+//! use stridewise_core::{Dtype, Op, Scalar, ops};
+//!
+//! assert_eq!((Op::Hypot.name(), Op::Hypot.arity()), ("hypot", 2));
+//! assert_eq!(ops::apply(Op::Hypot, &[Scalar::F64(3.0), Scalar::F64(4.0)]), Some(Scalar::F64(5.0)));
+//! // What an operation takes, and what it gives.
+//! assert!(!Op::Divide.allows(Dtype::I32));
+//! assert_eq!(Op::Less.result(Dtype::I32), Dtype::Bool);
+//! ```
 
 mod algebra;
 mod complex;

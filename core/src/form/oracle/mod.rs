@@ -1,5 +1,23 @@
 //! What a kernel means: items are run one at a time, plainly, on one [`Scalar`] at a time, each up to where it waits for
 //! the others of its group. Targets are tested against it, and checked mode says what this one says.
+//!
+//! ```
+//! use stridewise_core::Scalar;
+//! use stridewise_core::kernel::oracle::{self, Argument, Checks, Elements};
+//! use stridewise_core::kernel::{Global, Item};
+//!
+//! #[stridewise_macros::kernel(crate = stridewise_core)]
+//! fn shift(item: Item<1>, x: &Global<i32>, y: &mut Global<i32>) {
+//!     let i = item.global_id(0);
+//!     y[i] = x[i + 1];
+//! }
+//!
+//! let numbers = |x: [i32; 2]| Argument::Array(Elements { shape: vec![2], elements: x.map(Scalar::I32).to_vec() });
+//! let mut arguments = [numbers([1, 2]), numbers([0, 0])];
+//! let found = oracle::run(&shift::kernel()?, &[2].into(), &mut arguments, Checks::ALL);
+//! assert!(found.is_err_and(|error| error.to_string().contains("out-of-bounds"))); // the last item reads beyond `x`
+//! # Ok::<(), stridewise_core::Error>(())
+//! ```
 
 mod code;
 mod item;

@@ -4,6 +4,22 @@
 //! In a kernel a number of type `f32` is an [`Expr<'_, f32>`](Expr), a mutable local one a [`Var`], an array a [`Global`],
 //! [`Local`] or [`Private`]; operators, indices and control flow are the functions of [`support`]. Every statement keeps the
 //! line and column of what was written. What the builder reports is kept until the kernel is finished: the first error counts.
+//!
+//! A user writes the names of these types in a kernel's parameters and else nothing of this module: `x[i] * 2.0` of a
+//! `&Global<f32>` is an `Expr<'_, f32>`, and where rustc speaks of one, it means a number in the kernel.
+//!
+//! ```
+//! use stridewise_core::kernel::{Global, Item};
+//!
+//! #[stridewise_macros::kernel(crate = stridewise_core)]
+//! fn double(item: Item<1>, x: &mut Global<f32>) {
+//!     let i = item.global_id(0);
+//!     x[i] = x[i] * 2.0;
+//! }
+//!
+//! println!("{}", double::kernel()?.form()); // what the attribute has built
+//! # Ok::<(), stridewise_core::Error>(())
+//! ```
 
 mod control;
 mod instances;
