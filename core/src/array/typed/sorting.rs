@@ -89,7 +89,7 @@ impl<T: Element> Array<T> {
         let (values, inverse) = self.inner.unique_inverse()?;
         Ok((values.try_into()?, inverse.try_into()?))
     }
-    /// Groups elements by these keys; see [`UsmArray::group_by`].
+    /// Groups elements by these keys; see [`UsmArray::group_by`](crate::UsmArray::group_by).
     ///
     /// ```no_run
     /// # use stridewise_core::array;
