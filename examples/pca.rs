@@ -20,14 +20,10 @@ fn main() -> Result<()> {
     let Svd { s, vh, .. } = linalg::svd(&centred, false)?;
     let deviations = &s / ((POINTS - 1) as f64).sqrt();
     let shares = deviations.square() / deviations.square().sum()?;
-    for component in 0..SPREAD.len() {
+    for (component, drawn) in SPREAD.into_iter().enumerate() {
         let (deviation, share) = (deviations.get(component)?, shares.get(component)?);
         let direction = vh.slice(s![component])?;
-        println!(
-            "{:5.1} % along {direction:+.3}: {deviation:.3}, drawn with {}",
-            100.0 * share,
-            SPREAD[component]
-        );
+        println!("{:5.1} % along {direction:+.3}: {deviation:.3}, drawn with {drawn}", 100.0 * share);
     }
     // The first direction has an angle of 30° to the first axis, whichever way it points.
     let angle = (vh.get([0, 1])? / vh.get([0, 0])?).atan().to_degrees();

@@ -472,8 +472,7 @@ fn random_numbers_have_a_type() -> Result<()> {
 #[test]
 fn shapes_are_numbers_arrays_tuples_and_lists() -> Result<()> {
     let zeros = |array: Result<Array<f32>>| array.map(|array| array.shape().to_vec());
-    assert_eq!(zeros(Array::zeros(()))?, []);
-    assert_eq!(zeros(Array::zeros([]))?, []);
+    assert!(zeros(Array::zeros(()))?.is_empty() && zeros(Array::zeros([]))?.is_empty());
     for shape in [zeros(Array::zeros(3))?, zeros(Array::zeros((3,)))?, zeros(Array::zeros([3]))?] {
         assert_eq!(shape, [3]);
     }
