@@ -9,11 +9,11 @@
 //!
 //! Sorts by digits, eight bits at a time, and by the standard library's comparisons count and move one
 //! element after the other; NumPy, whose sorts divide by compress instructions, took a fifth to two thirds of
-//! their time. Elements of 4 and 8 bytes are sorted so at levels with vectors. All NaNs are the largest word,
-//! and zeros of either sign are equal, although the bits of each differ: where the sorted row has such, they
-//! are written once more in the order in which the input has them. The base level, 16-bit elements (AVX-512
-//! VBMI2 has compress instructions for them), rows that lie with a step (sorted in scratch memory) and sorts
-//! of places keep to `sort.rs`.
+//! their time. Elements of 4 and 8 bytes are sorted so at levels with vectors, and those of 2 bytes as words
+//! of 4 where rows are too short to be counted (AVX-512 VBMI2 has compress instructions for 2 bytes). A row
+//! that lies with a step is sorted in scratch memory. The base level and sorts of places keep to `sort.rs`.
+//! All NaNs are the largest word, and zeros of either sign are equal, although the bits of each differ: where
+//! the sorted row has such, they are written once more in the order in which the input has them.
 //!
 //! A division holds some vectors from either end in registers and reads the next ones where there is less
 //! room, so it needs no scratch memory. Each vector is divided by compress and expand instructions (AVX-512),
