@@ -3,6 +3,27 @@
 //! A function is read as syntax and written again as calls of `stridewise::kernel::typed`, whose functions rustc checks at the
 //! tokens that the user wrote. What has no counterpart in a kernel is an error of the macro, which says what to write instead.
 
+// No copy of the function stays as it was written. Names, types and literals stay at their places in the
+// source, and everything between them becomes a call: `a * x[i]` is `mul(a, x.load((i,)))`, where `a` is an
+// `Expr<'_, f32>` and `mul` takes two of one type. So rustc infers types as in any function, also of
+// literals, its errors are about the tokens that the user wrote, and generic functions have a kernel for each
+// list of arguments, built when it is first asked for. Places come by `Location::caller`, so that the
+// verifier and checked mode name the same lines. The other way, a copy of the function for rustc and one for
+// the kernel, would need arrays that can be indexed in earnest, and would accept what the kernel's copy
+// cannot say.
+//
+// A name is the kernel's where the function declares it; any other one is a constant of the program around
+// it, taken in when the kernel is built. So a kernel captures nothing that changes: extents that differ are
+// parameters, or `const` parameters.
+//
+// Ids, extents and captured `usize` are `i64`, because what lies before the first row must be comparable with
+// 0. `/` and `%` of signed integers are Rust's and take seven operations more than the engine's own, which
+// round down: those are `div_floor` and `rem_floor`. `&&` and `||` are a branch where their second operand
+// reads memory or calls something, and a plain operation elsewhere.
+//
+// What the macro itself must refuse, it refuses with the rule and what to write instead; what the form
+// refuses (barriers in divergent branches, variables without a value), the first call reports.
+
 mod body;
 mod expression;
 mod signature;

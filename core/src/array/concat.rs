@@ -1,4 +1,15 @@
 //! Joining arrays. Every input is a strided copy into its part of the output; all of them are one submission.
+//!
+//! As separate commands each copy would have its waits, its event and its way to the threads, and recorded
+//! inputs would be stored first and copied then. So a submission takes several plans, of which each computes
+//! one input straight into its part of the output, by the program that it is (`lazy::concat_parts`). The host
+//! gives small plans of a command to workers whole and splits large ones; small joins without gaps are
+//! immediate (`memory/immediate/join.rs`); on a GPU copies next to each other are one kernel. The cost: a
+//! failure of one part fails the whole command, and an input that appears twice is read twice.
+//!
+//! Measured by two threads (machine not recorded): immediate joins of 16 elements 4940 to 2180 instructions,
+//! 540 to 250 ns, of 1 Ki elements 530 to 290 ns; joins of 64 Ki along axis 1 34.2 to 21.6 µs. Of very many
+//! small arrays, a plan for each is most of the time.
 
 use std::borrow::Borrow;
 

@@ -1,5 +1,14 @@
 //! Arrays that follow from numbers: ranges, diagonals, triangles, grids. Their elements are computed from their places, on
 //! the device, in the pass that asks for them.
+//!
+//! A program may have an input that is an index: an `int64` computed from the multi-index by an offset and a
+//! step for each dimension (`Source::Index` in `lazy/mod.rs`, `Program::is_index`). What is created here, and
+//! random numbers (`random.rs`), are elementwise programs over such inputs. So they fuse with what reads
+//! them, a grid that is only compared with is never stored, and a backend needs no kernels for them. The
+//! cost: backends have one more kind of input, the host writes indices to a tile before the steps read them,
+//! and recorded indices are not computed immediately, as they have no memory to hold. Random uniform numbers
+//! and integers agree in every bit on every device (suite `random` of the matrix). No figure is recorded
+//! against kernels of their own; a large range should reach the memory's limit of a fill.
 
 use super::elementwise::{TINY_LEN, indices, interim};
 use super::{ArrayOrScalar, UsmArray, elementwise};

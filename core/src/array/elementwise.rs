@@ -239,6 +239,13 @@ fn prepare(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<(Recorded, Queue, U
 
 /// A comparison of `int64` with `uint64`. No dtype holds both exactly: they are compared as `uint64`, and a negative number is
 /// below all of those.
+///
+/// Through `float64`, numbers above 2⁵³ that differ would be equal, and -1 might equal a large unsigned
+/// number. Instead the comparison of the bits is joined with a test of the sign, in one fused program: two
+/// operations more than one of equal dtypes. Searches and sets clamp or mask what the other dtype has not
+/// (`searching.rs`, `sets.rs`); arithmetic of the two is in `float64`, as in NumPy. So `a < b` does not agree
+/// with a comparison of both as `float64`, nor with NumPy before version 2; the array API standard leaves the
+/// mix open.
 fn prepare_signs(
     op: Op,
     operands: &[ArrayOrScalar<'_>],

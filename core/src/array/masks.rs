@@ -1,5 +1,12 @@
 //! Selection by masks. A device that has a pass for it counts the true elements, then writes; elsewhere a running count of a
 //! mask's true elements says where each of them goes.
+//!
+//! Selections have to know how many elements are true before they can allocate or check a shape, and where
+//! each goes. A running count of the whole mask is 16 to 24 bytes for each of its elements, 8 GiB for a mask
+//! of 1 GiB, and the time is that of these bytes. So a device may have the passes `Compress` and `Expand`
+//! (`Selected::of` asks), and all others, as OpenCL's processors, and arrays of more dimensions than a plan
+//! has, go by parts: each is counted, and has a running count of its own, which is kept where the whole mask
+//! is one part. The call waits for the count, as the result's shape depends on it.
 
 use smallvec::SmallVec;
 

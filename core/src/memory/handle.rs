@@ -1,4 +1,15 @@
 //! References to what is shared, at no cost for what lasts as long as the process.
+//!
+//! Counting the references of an array to its queue and of its memory to its device was a third of the atomic
+//! operations of a small call, though registered devices and their cached queues last as long as the process.
+//! Sub-devices, further queues and everything else stay counted. A handle that was made before the mark must
+//! not give its count back after it, which the tests below check. For the same reason an array in memory has
+//! no node, an array is kept to two cache lines, and the event of what is over refers to nothing. The cost is
+//! a type with `unsafe` in place of `Arc`, and a branch at each clone; and devices cannot be unloaded.
+//!
+//! Measured by two threads (machine not recorded), together with operands of any layout and full reductions
+//! at once: addition of 16 elements 0.54 of the time, 3276 to 2322 instructions; four counted references for
+//! each array were part of that. What the handle gains by itself was not measured.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -21,6 +21,11 @@ use crate::sync::{Mutex, MutexGuard};
 /// They stand here and not with the event, which only takes callbacks and never gives one back: of an event that is awaited
 /// again and again, in a loop over what ends first, each future would leave one. So an event has one callback, from when it is
 /// first awaited, and a future that is dropped leaves nothing.
+///
+/// One lock is for all awaited events of the process, for the time of a look-up. Events that are only waited
+/// for never touch it. If so many are awaited at once that the lock shows, a table in parts by the address
+/// will do; no timing is recorded. The tests below count what is left, and `tests/friends/` awaits events in
+/// executors of others.
 static AWAITED: Mutex<BTreeMap<usize, BTreeMap<u64, Waker>>> = Mutex::new(BTreeMap::new());
 
 fn awaited() -> MutexGuard<'static, BTreeMap<usize, BTreeMap<u64, Waker>>> {

@@ -1,6 +1,14 @@
 //! Handles. All of them stand in one table: a handle is the number of a slot and the slot's generation, which counts how
 //! often the slot was freed. So a freed handle is told from a live one, whatever took its slot, and nothing that C hands
 //! in as a handle is ever followed.
+//!
+//! C programs free twice, use what was freed, pass null, and pass one type for another; with pointers to
+//! objects each of these is undefined behaviour. Here they are errors with a text that says which it was. The
+//! cost is a lock for reading and a look-up for each handle of a call: one lock protects the table, and calls
+//! from many threads may come to wait for it; timing is not recorded. `tests/faults.c` calls every function
+//! with bad handles; random calls of four threads, 20 000 each time, and the fuzz target `calls` found no
+//! crash. Operations, dtypes and kinds are numbers as well (`codes.rs`): hashes of names, which may collide,
+//! as the test `numbers_round_trip_and_are_distinct` would show.
 
 use std::sync::{Arc, PoisonError, RwLock};
 

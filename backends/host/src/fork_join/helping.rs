@@ -1,4 +1,18 @@
 //! Who takes part in work that is too short to wake anybody for.
+//!
+//! Work of 8 to 20 µs is over before a sleeping worker has begun, but one that is still awake takes a half of
+//! it for about a microsecond. So from an estimate of 8 µs on short work takes one worker along if one is
+//! awake, and a thread that goes on with such work has one woken after a while. Where threads take turns
+//! nobody helps: the processors are theirs, and help made their means take 1.2 to 2 times as long. What a
+//! test writes does not count in the estimate, as it is next to nothing.
+//!
+//! Measured on a Zen 4: in-place additions of 64 Ki `float32` one after another 7.3 to 4.5 µs; with pauses of
+//! 30 µs or more, and in bursts, 0.98 to 1.10 of the time. Three rounds of calls: addition 0.72, `a*b+c`
+//! 0.69, `sqrt` 0.64, `exp` 0.58, `where` 0.69 of the time. On a Xeon with 16 cores, where a line takes
+//! longer from core to core: `sqrt` 0.76 to 0.81, `exp` 0.72 to 0.87, but addition 1.05 to 1.14, and rows of
+//! a broadcast operand, which are no longer shared, 1.12 to 1.27. Waking after 25 µs instead of 200 made
+//! bursts of six take 1.4 times as long. Work that only moves memory gains nothing on the Xeon: a third kind
+//! of machine would show whether the estimate should know the distance between cores.
 
 use std::time::Duration;
 

@@ -10,6 +10,14 @@
 //!
 //! Why nothing waits for ever: a claimed part is run by a thread that is awake, and what it forks in turn it can finish
 //! alone.
+//!
+//! Parts are cut by their number alone, the same way every time, so results do not depend on the direction:
+//! trees of reductions are cut by the plan. Only which part of a long computation is ready first changes from
+//! run to run. Passes that ask for lines ahead are told the direction. Measured old and new in turns, two
+//! threads (machine not recorded), medians of three, 16 Mi elements: sum 0.86 to 0.88 of the time, maximum
+//! 0.82 to 0.90, norm of `float64` 0.90 to 0.94, variance 0.93 to 0.95, sum over axis 0 0.89 to 0.98,
+//! addition 0.95; square roots and a normalisation over axis 0 1.00, as they wait for their stores. It is of
+//! no use where last-level caches are so small beside the data that nothing of a pass is left in them.
 
 use std::any::Any;
 use std::cell::RefCell;

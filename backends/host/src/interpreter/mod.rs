@@ -5,6 +5,21 @@
 //! What holds one value for all lanes is computed once; integers that follow the local ids are kept as such, so that what they
 //! address is copied and not gathered, and comparisons of them with bounds mostly hold for all lanes or none
 //! ([`frame::Held`]). Branches that lanes differ in run both sides, each with the lanes that take it ([`frame::Mask`]).
+//!
+//! The twelve examples, interpreted, beside Numba 0.68 (`@njit(parallel=True, fastmath=False)`, two threads
+//! of a Zen 5, medians, in turns: `ffi/python/benches/kernels.py`), as a ratio of times, above 1 where we are
+//! ahead: Black-Scholes 1.1 to 1.4, N-body 0.86, reduction 0.45 to 1.1, mandelbrot 0.5 to 0.6, k-means 0.25
+//! to 0.5, bitonic sort 0.35, reverse 0.25, convolution 0.09 to 0.17, Jacobi 0.11, matrix product 0.06 to
+//! 0.09, histogram 0.04 to 0.07, scan 0.02 to 0.09. The first call of a fresh kernel takes 0.3 to 3 ms,
+//! Numba's 200 to 2000. Masks of bits instead of bytes, counters of loops that follow the ids, index
+//! arithmetic per level and loads without a copy brought reduction from 118 ms to between 4 and 9,
+//! convolution from 1150 to 350, matrix products (with tiles of 256 items) from 2450 to 840, histogram from
+//! 660 to 250, scan from 288 to 170.
+//!
+//! The limit: a step costs 20 to 30 ns besides its lanes, and a step of 256 lanes of `float64` moves 6 KiB
+//! between the first cache and registers, where a compiled loop keeps a sum in registers. So whatever does
+//! one or two operations for each element that it loads stays at a tenth; whatever computes on what it has
+//! loaded is at par. Atomic sums into few bins wait for the store before, 3 ns each.
 
 mod access;
 mod code;

@@ -22,6 +22,20 @@ use crate::simd::Isa;
 pub(super) const AT_ONCE_NS: usize = 25_000;
 
 /// The same for work that somebody waits for: all threads take part where it takes longer than [`AT_ONCE_NS`].
+///
+/// After a pass through megabytes nothing that a submission reads and calls is in the near caches any more: a
+/// sum of 1 Mi `float32` spent 11 of its 38 µs on the way to the threads and back (5.2 to the submission, 3.7
+/// to the first part, 2.3 behind the last). So an operation or reduction that is alone at its flush, or a
+/// value that is asked for, is computed by the thread that waits, with all threads of the device taking part,
+/// without a command or an event, up to this estimate of one thread's time and no more memory than the last
+/// cache keeps. What is larger or fused is submitted. The cost: the result is there when the call returns,
+/// and not earlier, so that such work does not overlap with what the caller does next; and there must be
+/// functions over whole arrays, besides plans, that compute the same bits in the same order.
+///
+/// Measured by two threads (machine not recorded), in turns: sum of 1 Mi `float32` 38 to between 27 and
+/// 30 µs; sum, maximum, `argmax`, mean, dot product and norm 0.57 to 0.83 of the time, variance 0.84;
+/// addition of 256 Ki 23.0 to 18.8 µs, of 512 Ki 40 to 35.5, of 1 Mi 73 to 68; rows broadcast 19.1 to
+/// 13.8 µs.
 const WAITED_NS: usize = 10 * AT_ONCE_NS;
 
 /// Elements of work that takes so long for each.

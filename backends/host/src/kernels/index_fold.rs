@@ -1,5 +1,14 @@
 //! Minima, maxima and their places: the extremum of a run, the better of two values with its index, and the first place of a
 //! value.
+//!
+//! The operation `maximum` gives NaN where either operand is one, and orders zeros by their signs: five
+//! instructions for each vector. A fold of floats needs that at its end only, so a vector costs the
+//! processor's own extremum and a comparison with itself (`Extreme`). A run with a NaN is read twice, one
+//! whose extremum is 0 as well, so arrays full of NaN are slower than by a plain fold. Places are found by
+//! the extremum first and a search for it after; the first of ties is the result's. Measured by two threads
+//! (machine not recorded), in turns: maximum of 64 Ki `float32` 0.54 of the time, `float64` 0.49, 1 Mi 0.68
+//! and 0.84, from 16 Mi on within the drift of the memory. On one processor of a busy machine, `argmax` of
+//! 1 Mi `float32` 138 to 157 became 81 µs (NumPy 66 to 77), of 64 Ki 11.4 to 7.8.
 
 use std::marker::PhantomData;
 

@@ -3,6 +3,16 @@
 //! A mask is read twice where several threads share it, first for how many elements are true in each part; the numbers of a
 //! tile's true elements stay in the first cache. A tile is limited by the mask's byte and the elements for each point that are
 //! read and written.
+//!
+//! The list of a tile says what to move, for elements of any size. It is made without a branch but for eight
+//! false elements in a row, at AVX-512 by `vpcompressd` in a register. With the size of the result, a mask is
+//! read three times by a selection. For AVX2 a table of permutations would make the list eight elements at a
+//! time; a device that compacts in one pass (a look-back scan) would save a read.
+//!
+//! Two processors of a Zen 5, both busy, 1 Mi elements, half of them true; by a running count, now, and
+//! NumPy's time in the same minutes: `nonzero` of `bool` 11.9 ms, 135 µs, 361 µs; of `float32` 3.3 ms,
+//! 196 µs, 1643 µs; `a[mask]` of `float32` 16.5 ms, 160 µs, 4568 µs; of one in a hundred 2606, 65, 240 µs;
+//! `a[mask] = values` 2160, 200, 4507 µs. At 64 Ki, `nonzero` takes 12 µs instead of 527, NumPy 23.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;

@@ -6,6 +6,36 @@
 //! and takes as long as the compress instructions (or permutations) do while the caches have the words; there are about
 //! log₂(n / 256) of them, and the network takes as long as four. Where pivots are bad, the standard library's sort takes over,
 //! which needs n log n comparisons at most. Threads sort parts on either side of a pivot.
+//!
+//! Sorts by digits, eight bits at a time, and by the standard library's comparisons count and move one
+//! element after the other; NumPy, whose sorts divide by compress instructions, took a fifth to two thirds of
+//! their time. Elements of 4 and 8 bytes are sorted so at levels with vectors, and those of 2 bytes as words
+//! of 4 where rows are too short to be counted (AVX-512 VBMI2 has compress instructions for 2 bytes). A row
+//! that lies with a step is sorted in scratch memory. The base level and sorts of places keep to `sort.rs`.
+//! All NaNs are the largest word, and zeros of either sign are equal, although the bits of each differ: where
+//! the sorted row has such, they are written once more in the order in which the input has them.
+//!
+//! A division holds some vectors from either end in registers and reads the next ones where there is less
+//! room, so it needs no scratch memory. Each vector is divided by compress and expand instructions (AVX-512),
+//! or by a permutation from a table of 256 or 16 entries (AVX2), and written as a whole at either end: a
+//! store that leaves lanes out would do at one end, but takes as long as a hundred others where it reaches a
+//! page that nobody has touched. A pivot is the middle lane of a sorted vector of medians of three medians of
+//! three, of nine vectors from all over the row. If no word is below it, the words that equal it are divided
+//! from the others and need no more work, so few different values make few divisions. The features of the
+//! levels have POPCNT, which no compiler takes for granted of a processor with AVX2: without it, counting the
+//! lanes of a mask took longer than the rest of a division.
+//!
+//! The limits, written down first: six cycles of a division for a vector of 16 while caches have the words,
+//! so 1.1 ns for each of 64 Ki; a network of about 1150 instructions for 256 words, 0.8 ns each. Two
+//! processors of a Zen 5, one thread, ns for each `int32`: 256 0.8, 1 Ki 1.4, 64 Ki 1.9, 1 Mi 2.4; of `int64`
+//! 64 Ki 3.3, 1 Mi 4.5; with permutations (AVX2) `int32` 64 Ki 3.0, 1 Mi 4.3. NumPy 1.6, 2.2 to 2.6 (`int32`,
+//! 64 Ki, 1 Mi), 2.9, 4.7 (`int64`). A block of four vectors instead of eight: 2.2 at 64 Ki; compress
+//! instructions that write to memory: 2.5 (with four). With stores that leave lanes out, 1 Ki took 3 to 8 in
+//! memory of small pages, and 1.4 in a huge one. The whole call, two threads, NumPy's time over ours, by
+//! digits and comparisons, then so: `float32` 64 Ki 0.29, 1.31; 1 Mi 0.38, 1.56; `float64` 64 Ki 0.22, 1.02;
+//! `unique` of `float32` 1 Mi 0.47, 1.47. The cost is about 30 KB of code for each level and size. Of many
+//! threads, the first divisions occupy one, two, four …: sixteen threads take about a fifth of the time of
+//! one.
 
 mod network;
 

@@ -3,6 +3,17 @@
 //! Real elements become ranks, tile by tile (see [`order`](super::order)), and are looked up in the ranks of the table several
 //! at a time, so that the processor waits for the loads of all of them at once: a step of a search is limited by a load, a
 //! comparison and a choice. What a table has is found without a search where it has few elements, or lies in a small range.
+//!
+//! A comparison by a function of the bits has steps that are compiled to branches, which are guessed wrong
+//! half of the time. As unsigned ranks, 16 elements are looked up step by step together, each step a load and
+//! a conditional move (`select_unpredictable`), with 16 loads under way at once. A device without `Contains`
+//! and `Top` sorts, searches, gathers what is nearest and compares, with 16 bytes on the way for each
+//! element. The cost: a table's ranks are made for every search.
+//!
+//! Two processors of a Zen 5, both busy, 1 Mi `float32`; before, now, and NumPy's time: `searchsorted` in 65
+//! edges 26.2, 2.1, 34.3 ms, in 64 Ki 74.0, 5.8, 122 ms; `isin` of 100 25.2, 3.1, 32.0 ms, of 100 `int64` in
+//! a small range 12.9, 0.28, 4.4 ms. Where a table does not fit the second cache, or hardware gathers win
+//! against single loads, a search by levels of it may be faster.
 
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;

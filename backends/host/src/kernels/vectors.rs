@@ -3,6 +3,11 @@
 //! Where its columns lie beside each other, their sums are kept while its rows are read, several at a time; of
 //! [a few columns](super::narrow) in registers. Where its rows lie closely, each is multiplied with the vector, several at a time.
 //! The order of the sums is one of extents alone, whatever the number of threads and the instruction set.
+//!
+//! Rows that are added to a block of columns are pairwise sums of 128 rows each; with all sums in registers,
+//! of up to eight columns, or sixteen, it is 1024 rows. Rows that lie closely are multiplied four at a time,
+//! with sixteen sums each. 1024 × 1024, two processors of a Zen 5, as a reduction, now, and OpenBLAS over
+//! ours: `float32` 4.2 ms, 46 µs, 0.86; `float64` 4.2 ms, 106 µs, 0.71.
 
 use std::marker::PhantomData;
 use std::ops::{Add, Mul};

@@ -1,4 +1,13 @@
 //! What the functions of OpenCL devices promise.
+//!
+//! Elementary functions are the runtime's: on a GPU they use the hardware, and the text of our own would be
+//! compiled at each first use. So results agree with the host's within these bounds (`Device::error_bound`),
+//! not in every bit, and the suites `special` and `elementwise` of the matrix judge each device by them. What
+//! IEEE 754 defines exactly is exact here, too: divisions and roots of `float32`, which not every runtime
+//! rounds correctly, go through `float64` there, contraction is off, and conversions are written out. A
+//! device without `float64` whose division is not correctly rounded has a bound for division, too. Functions
+//! that OpenCL C lacks or specifies differently, and all complex ones, are our own text (`library.rs`). If a
+//! program needs equal bits on all devices, the host's polynomials can be emitted through the same algebra.
 
 use stridewise_core::ops::OpClass;
 use stridewise_core::{Dtype, DtypeKind, Op};

@@ -4,6 +4,14 @@
 //! tiles before its own, and makes a list of the true elements of its tile in order, which its work-items then go through side
 //! by side. Where there are very many tiles, a kernel between the two says how many are before each. Where elements come from
 //! or go to depends on no other group, so all of it is the same every time.
+//!
+//! Work-items read sixteen bytes of the mask each where these lie next to each other. On an H200, from
+//! Python, beside the better of CuPy and PyTorch in the same run, 2²⁴ `float32`, as its time over ours: by a
+//! running count `nonzero(a > 0.5)` 0.05 (2.44 ms), `a[mask]` 0.07; with bits that work-items share 0.5
+//! (0.23 ms), and 0.21 ms against PyTorch's 0.18, `a[mask] = values` 0.21 against 0.17; with lists `nonzero`
+//! 0.85 (110 µs; the move 70 to 41 µs, the counts 33 to 10), `a[mask]` 1.12 (142 µs), `a[mask] = values` 1.01
+//! (185 µs), `top_k` of 10 1.13 (319 µs). What is left of `nonzero` is two launches, the read of the count,
+//! two launches and the wait: 45 µs of it are no kernel's.
 
 use std::fmt::Write as _;
 

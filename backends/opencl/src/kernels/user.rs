@@ -1,4 +1,13 @@
 //! Kernels that users write: from a launch to a call of the kernel's text.
+//!
+//! On an H200, beside the same kernels in CUDA C by CuPy (`--fmad=false`), from Python, as a ratio of times,
+//! above 1 where we are ahead: reduction 1.40, reverse 0.94, Black-Scholes 0.92, histogram 0.90, mandelbrot
+//! 0.87, N-body 0.83, matrix product 0.76, Jacobi 0.73, convolution 0.70, scan 0.63, bitonic sort 0.45,
+//! k-means 0.03; first calls take 60 to 200 ms, the runtime's compiler. Jacobi, scan and bitonic sort are
+//! 200, 5 and 210 launches, of which each costs 15 to 20 µs from Python here and some 8 there. K-means adds
+//! `float64` to local memory: OpenCL C has no such atomic addition, so that 256 items take turns at a
+//! compare-and-exchange of five numbers. Products and convolution check each index of global memory against
+//! its array.
 
 use smallvec::SmallVec;
 use stridewise_core::backend::Support;

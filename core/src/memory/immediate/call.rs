@@ -1,4 +1,18 @@
 //! A call of a function on operands that lie in any way: found to be what it takes, one after another.
+//!
+//! Broadcast, transposed, reversed and sliced operands are as usual as dense ones, and a submission for
+//! sixteen of their elements costs the same microseconds. The functions read elements that lie one after
+//! another, so up to 8 KiB of an operand are gathered on the stack, by the device in one call
+//! (`gather_elements`): dimensions are merged first, what is repeated is read once, squares of a transposed
+//! matrix are turned in registers. New results of one operand or two are gathered by `alike.rs`, which of
+//! repeated rows gathers 1 KiB alone and calls the function again and again with it. What comes here (three
+//! operands, a target that was given, a copy) reads rows where they lie, by a call for each, where the rows
+//! are few or long, and gathers the rest.
+//!
+//! Measured by two threads (machine not recorded), 1 Ki elements: a row broadcast 181 to 150 ns, every second
+//! element 185 to 150, reversed 166 to 131, transposed 227 to 175, about half of the gain that was predicted.
+//! A call for each of 32 rows of 128 bytes took longer than gathering them, 580 against 370 ns. Strided
+//! addition of 1 Ki `float64` 477 to 399 ns. Larger rooms would be too much for a caller's stack.
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;

@@ -8,6 +8,13 @@
 //! random and hard points, with the real functions of glibc; those of another C library may cost one unit more.
 //!
 //! No function is inlined into its callers: those are loops that are compiled for several instruction sets.
+//!
+//! They are scalar, one number at a time, where real functions take 4 to 16 at once: in vectors, at three
+//! levels and once more in OpenCL C, each branch cut and special value would have to be right four times. The
+//! oracle and the host's kernels call the same code; additions, products, parts and comparisons of complex
+//! numbers are in vectors as all else; OpenCL has functions of its own with the same special values
+//! (`emit/library.rs` of that backend). Special values are tested in `tests` here and in the matrix. No
+//! timing is recorded: it matters once complex functions of large arrays are a job of users.
 
 mod division;
 mod double;

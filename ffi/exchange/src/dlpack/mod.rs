@@ -6,6 +6,14 @@
 //! deleter once.
 //!
 //! Memory of kinds that host code may touch goes out as memory of the processor (`kDLCPU`), so that any library takes it.
+//!
+//! A tensor says on which device it is. Consumers know `kDLCPU`; few know `kDLOneAPI` or OpenCL, and nobody
+//! can use the invented address of a buffer. So device memory is refused (`check_visible` in `host.rs`,
+//! `BufferError` in Python) with the way out, a copy that someone asks for, and so is coarse-grained memory,
+//! which must be mapped first. What goes out is complete first, and counts as known outside until the tensor
+//! is given back; what comes in is registered, and if it is ours it is the same allocation again. The cost:
+//! exchange with a library on the same GPU goes through the host. No timing is recorded. Tests have read
+//! 100 000 random tensors for each property under the address sanitizer, and so does the fuzz target `dlpack`.
 
 mod export;
 mod import;

@@ -2,6 +2,15 @@
 //! piece of code that reads their arguments. A new operation of the engine is a new function here.
 //!
 //! They are called more often than anything else, so their arguments are read straight from the interpreter's array.
+//!
+//! A function written in Python for each operation would be a second list, and a general one in Python would
+//! cost more than a small operation does. So one built-in function is made of each operation at import, whose
+//! receiver is the operation's state, with its documentation and signature; arguments come by the stable
+//! interface's `METH_FASTCALL`. The one thing to write is the stub, which a test compares with the module.
+//! The cost is `unsafe` code against the interpreter's interface in place of pyo3's wrappers, for as long as
+//! those cost more. Functions with other arguments (`clip`, `where`, reductions) are written out, by theme. A
+//! call costs about what one of NumPy's costs, which was 260 ns for an addition of 16 `float32` on two
+//! processors of a Zen 5.
 
 use std::ffi::{CStr, CString};
 use std::panic::{AssertUnwindSafe, catch_unwind};

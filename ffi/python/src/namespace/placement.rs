@@ -1,4 +1,15 @@
 //! The arguments that say where an array is made: `device=`, `sycl_queue=`, `queue=` and `usm_type=`.
+//!
+//! What makes an array without a `usm_type` makes it in shared memory where the device has that of its own,
+//! else in device memory (`Device::default_kind`). dpctl makes arrays in device memory, which host code must
+//! not touch, so NumPy, `memoryview` and DLPack refuse or copy them, and what they write to the copy is lost:
+//! with arrays in device memory, 655 tests of SciPy's own suite failed on `ndimage.…(x, output=y)`. On a
+//! processor nothing is gained by it, as all kinds are the same memory. The constructor `usm_ndarray` keeps
+//! `buffer="device"`, which the document that it is from promises; `__array__` copies device memory of the
+//! host's devices and refuses that of others, as a transfer is asked for (`asnumpy`). The cost: an array
+//! without a kind on the host does not show that a program would touch device memory elsewhere. Who tests for
+//! it says `usm_type="device"`, guarded by `STRIDEWISE_GUARD=1`. With a device whose shared memory is its own
+//! and slow, look at this again.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -14,6 +14,12 @@ use crate::arguments;
 use crate::errors::{Fault, Result, shown};
 use crate::objects;
 
+// In dpctl and the array API one writes `zeros(3, device=x.device) + x`, and arrays combine here if they are
+// of one queue: a device alone would mean its default queue, so that this would fail where `x` has a queue of
+// its own (`tests/test_placement.py`). So the same device with two queues is two devices to Python:
+// `x.device == Device()` is false for an array on a queue of its own, though it is the same hardware, and the
+// hash is the hardware's alone. Rust's `Device` is not concerned: a queue is named by `Array::on` there. The
+// standard has no streams or queues; if it gets some, look at this again.
 /// A device of this machine.
 ///
 /// Device(filter=None): the device that a filter string such as "host", "opencl:gpu:0" or "cpu" selects, or a Device or

@@ -8,6 +8,20 @@
 //!
 //! What is no matrix product, and what has few rows or columns, is left to [reductions](super::reduce), as is everything on
 //! a processor.
+//!
+//! A block is up to 8 by 8 sums in a work-item's registers. Strides are arguments; a text depends on the
+//! dtypes, the form of the tile, the number of further dimensions, and along which dimension of either matrix
+//! neighbours read. The form is the largest tile that fits the device's local memory and of which there are
+//! as many as compute units. 16-bit floats are converted as they are brought; nothing else is computed on the
+//! way, so an operand that is a longer recorded expression makes a reduction.
+//!
+//! On an H100, the kernels alone beside the better of CuPy and PyTorch in the same run, as its time over ours
+//! (as reductions in brackets): `float32` 4096 0.89 (0.11), 1024 0.91 (0.06); `float64` 4096 0.38 (0.04):
+//! 22.7 TFLOP/s of the 33.5 that its arithmetic has. cuBLAS computes these with matrix instructions, which
+//! OpenCL C has no function for; no form of a tile came nearer (16.6 to 22.7). Forms for `float32`, 4096 then
+//! 1024, in TFLOP/s: 128 × 128 45.8 and 32.5, 64 × 64 by blocks of 8 × 8 42.8 and 32.5, by 4 × 4 30.1 and
+//! 25.9, 256 × 128 41.9. On an H200, from Python, each product waited for: `float32` 256 0.75 to 0.9, 1024
+//! 0.9 to 1.0, 4096 0.83; `float64` 256 0.8 to 1.0, 1024 0.41, 4096 0.37.
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,25 @@
 //! How many elements before it have the same digit, an element is told by its *wave*: 32 work-items that take elements in
 //! their order and mark, in a table in local memory, which of them have a digit. No runtime need have functions of
 //! sub-groups for it; where a runtime's language has them, the work-items of a wave ask each other instead.
+//!
+//! A sort by merging blocks reads and writes words of a rank and an index once for each doubling, thirteen
+//! times for 2²⁴ elements. As elements move as they are, zeros of either sign and NaNs keep their bits and
+//! their order without an index. The kernel that counts has all elements of a work-item under way before it
+//! looks at the first. Offsets are added up between two kernels: a scan with look-back would save a read of
+//! each pass, but needs groups that wait for others to go on, which OpenCL does not promise. The cost: three
+//! launches for each byte of an element, 23 KiB of local memory and groups of 256 (a device without sorts by
+//! merging), and scratch memory for the row twice, as before. Elements of 8 and 16 bytes have many passes.
+//!
+//! By merging, on an H100, beside the better of CuPy and PyTorch in the same run, as its time over ours:
+//! `float32` 2¹⁶ 0.94, 2²⁰ 0.47, 2²⁴ 0.08; `argsort` 2²⁴ 0.14. What is read and written of 2²⁴ `float32`
+//! falls from some 3.5 GB to 0.8. By digits, on an H200, from Python, by the same measure: `float32` 2¹⁶ 0.8,
+//! 2²⁰ 0.75, 2²⁴ 0.66; `argsort` 0.8, 0.76, 0.66. With ballots of NVIDIA's assembler (`__NV_CL_C_VERSION`) in
+//! place of the table, in one run: 2²⁴ 0.77 (691 µs), `argsort` 0.75, `unique` of integers that occur sixteen
+//! times each 0.50 (916 µs; 1146 before). Tiles of twice as many elements: 0.65 (880 µs), 0.58 and 0.44, as
+//! fewer groups are on a unit at a time. Of `unique`, the sort is three quarters; the rest is the comparison
+//! of neighbours, of which one is never aligned (53 µs), the count and its read (60), and the selection (42).
+//! PyTorch's whole `unique`, 459 µs, is less than our sort: it sorts in one read and one write of each pass,
+//! by groups that look back at others.
 
 use smallvec::{SmallVec, smallvec};
 

@@ -2,6 +2,12 @@
 """Numbers that are computed when a kernel is launched: what Python makes of the arguments that are numbers.
 
 A recipe is the number of an argument, `(None, value)` (an `Exactly`), or a function with the recipes of its operands.
+
+What is computed of such arguments and literals alone comes to the kernel as a further parameter, so it is what it would be
+had the number been written there. Where the kernel itself depends on a value (the sign of an index or an exponent, an
+extent, the range of an element), the value is kept with a guard, and a launch that does not keep it has another kernel, or
+the error that the literal has. The cost: a launch compares its numbers with the guards, some nanoseconds, and each further
+parameter costs it some tenths of a microsecond.
 """
 
 import operator
