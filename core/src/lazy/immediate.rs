@@ -114,10 +114,12 @@ fn alike<'a, const N: usize, const APART: bool>(
     Some(call)
 }
 
-/// As [`elementwise_alike`], where what does not lie so is gathered.
+/// As [`elementwise_alike`], where what does not lie so is gathered. Not inlined, so that what is computed where nothing is has no such
+/// rooms on its stack.
 ///
 /// # Errors
 /// What the allocation reports.
+#[inline(never)]
 pub(crate) fn elementwise_gathered<'a>(op: Op, operands: &[ArrayOrScalar<'a>]) -> Result<Option<Fresh<'a>>> {
     match operands {
         // A copy goes straight to where it is to be.

@@ -358,10 +358,12 @@ impl<'a> Call<'a> {
         });
     }
 
-    /// [`compute`](Self::compute), of operands of which those that lie apart take up to [`MAX_BYTES`].
+    /// [`compute`](Self::compute), of operands of which those that lie apart take up to [`MAX_BYTES`]. Not inlined, so that other ways
+    /// have no such rooms on their stack.
     ///
     /// # Safety
     /// As for `compute`.
+    #[inline(never)]
     unsafe fn compute_gathered(&self, dst: *mut u8) {
         let mut gathered = [const { Gathered([MaybeUninit::uninit(); MAX_BYTES]) }; MAX_OPERANDS];
         let mut places = self.places;
