@@ -1,4 +1,19 @@
 //! Elements at places that indices name: read from there, or written there.
+//!
+//! The space of a plan is divided in two. The outer dimensions, up to the last one that places depend on, are
+//! *points*; the inner ones are a *block*, which is moved as a whole for each point.
+//! ```text
+//! x[places], of an x of shape (n, 15):   points: one for each place   block: 15 elements
+//! ```
+//! A block that one load can move (2, 4, 8 or 16 bytes in one piece) is taken for one element. Single
+//! elements along one axis have loops of their own (`Row`); of several axes, or of blocks, the offsets of
+//! some places are worked out first (`locate`). A gather of few columns of many rows is left to `columns.rs`.
+//!
+//! Places are data of users, so nothing is believed of them: a gather takes the nearest one in range, a
+//! checking gather the first element, and a scatter leaves out what is out of range. Memory is safe by
+//! these comparisons alone. Of several elements for one place the last stays, so threads share a scatter by
+//! what they write, never by what they read. What limits all of it is the cache line that each place costs; a
+//! scatter fetches it ahead.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;

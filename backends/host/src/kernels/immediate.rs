@@ -1,4 +1,18 @@
 //! What is computed on the calling thread without a plan.
+//!
+//! Core asks for functions, not for work: `elements_fn` is one operation over elements that lie one after
+//! another, `gather_elements` brings elements together that do not, and `fold_elements` folds an array that
+//! is seen as three dimensions, of which the middle one is folded.
+//! ```text
+//! sum over axis 1 of shape (2, 4, 3):   outer 2, len 4, inner 3:   6 results of 4 elements each, 3 elements apart
+//! ```
+//! The callers hold the memory (core's `memory/immediate`), so nothing here waits or submits. What takes
+//! longer than `AT_ONCE_NS`, or `WAITED_NS` where all threads take part, is refused, and becomes a plan.
+//!
+//! A fold has to give the bits of the plan of the same reduction. It uses the same segments, the same choice
+//! between rows and runs (`by_rows`) and the same tree (`Partials`); whoever changes one of these, changes
+//! [`reduction`](super::reduction) and this file in one commit. The limit is what a call costs: make no
+//! allocation and walk no list on the way to a short fold.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

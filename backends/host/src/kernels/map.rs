@@ -1,5 +1,20 @@
-//! The elementwise loops: over vectors for floats, over scalars (which the compiler vectorises) for all else. Each is over
-//! elements that lie one after another; those over vectors take values, too. For everything else there is [`blocks`](super::blocks).
+//! The elementwise loops: over vectors for floats, over scalars (which the compiler vectorises) for all else.
+//! Each is over elements that lie one after another; those over vectors take values, too. For everything else
+//! there is [`blocks`](super::blocks).
+//!
+//! A loop knows how elements are read and written; what is computed is a type parameter, an operation of
+//! core's `ops/`, written in the algebra that vectors and scalars both implement. So a new operation needs
+//! nothing here.
+//! - `LaneMap` has four vectors of each operand at once: short bodies, limited by loads and stores.
+//! - `LaneFunction` has one vector at a time: long bodies (`exp`, `sin`), of which one copy is enough; it
+//!   fetches ahead.
+//! - `LaneTestMap` writes a byte for each element.
+//! - `PlainMap`, `PlainPart` and `PlainTest` are the same over scalars.
+//!
+//! The contract is [`Kernel::run`]'s: a source may be exactly the destination, so what is computed together
+//! is read before any of it is written. Each loop is compiled for every operation, dtype and level: one more
+//! line in a loop is thousands in the binary, so what loops share is in functions of the operands' types
+//! alone.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;

@@ -1,4 +1,20 @@
 //! Moving elements between strided memory and tiles.
+//!
+//! ```text
+//! memory, of stride 3:   a · · b · · c · · d        gather ──►   tile:   a b c d
+//!                                               ◄── scatter
+//! ```
+//! `gather` and `scatter` move one run; `gather_rows` and `scatter_rows` move elements that follow each other
+//! in row-major order, from any multi-index on ([`Walk`]); `number` and `number_rows` write the values of
+//! inputs that are indices. Elements are moved as bits, by their size and at any alignment: no dtype is known
+//! here.
+//!
+//! The contract: elements are readable, there is room for them, and both are disjoint. No byte before the
+//! first element or behind the last one is read, as memory may end there; a test puts a guarded page behind
+//! it. One load for each element is the limit, so what is common is done otherwise: reverse and every other
+//! element by shuffles of vectors (`every`), rows of a few elements by functions of a fixed length
+//! (`short_rows`), rows that come again by a copy of the first one. For columns of a matrix see
+//! [`transpose`](super::transpose). Another such case may be added where it is measured to pay.
 
 use std::marker::PhantomData;
 

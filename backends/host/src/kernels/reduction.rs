@@ -1,4 +1,22 @@
 //! One reduction: compiled, and folded segment by segment.
+//!
+//! The points of an output are cut into segments; each is folded to a *partial*, and partials are joined in a
+//! tree ([`Partials`]). There are two directions.
+//! ```text
+//! one output after the other (`rows` is false)      rows of outputs (`rows` is true)
+//! [a b c d] → a+b+c+d                               [a b c d]
+//! [e f g h] → e+f+g+h                             + [e f g h]  → four outputs at once
+//! tiles run along folded dimensions                 tiles run along kept dimensions
+//! ```
+//! [`Cut`] chooses the direction and where segments end, from the fold, its dtype, extents and strides. It
+//! decides the order of the fold, and so the bits: neither threads nor the level may have a say in it, and a
+//! fused reduction is cut as if its values had been stored. [`immediate`](super::immediate) owes the same
+//! bits.
+//!
+//! Reading is the limit. So a program that only hands an element on, widens it or multiplies two of them is
+//! not run in a tile: the fold reads its operands where they lie (`widening`, `seconds`, `products`). Short
+//! rows are limited by calls instead: `many` folds several rows in one. A new fold is a [`Kind`] in
+//! `partials.rs`, and needs nothing here.
 
 use std::ops::Range;
 

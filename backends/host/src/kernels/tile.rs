@@ -1,4 +1,21 @@
 //! The tile interpreter: runs a [`Code`] over an iteration space, tile by tile.
+//!
+//! A tile is a few KiB of elements. It goes through all steps of the program before the next one begins, so
+//! that what is computed on the way stays in the first cache.
+//! ```text
+//! load     point the slots at the operands, and gather those that lie in pieces
+//! run      each step: one function over the slots of a tile
+//! store    scatter the results that lie in pieces
+//! ```
+//! [`Tiles`] does this for maps and reductions; [`Map`] compiles a plan of the first sort and decides whether
+//! results go past the caches and what is fetched ahead. Tiles run along the last dimension, or across rows
+//! where these are short. Where an input is transposed, several rows are gathered together (`panel`): a cache
+//! line of it has elements of several rows.
+//!
+//! The contract is [`run`](super::run)'s. A map's result does not depend on tiles, so their length is free to
+//! choose; a reduction's order is fixed before. Few steps wait for memory, many steps for their functions.
+//! The constants at the end of the file were measured, each with its figure: another value needs another
+//! measurement.
 
 use std::cell::Cell;
 
