@@ -1,4 +1,18 @@
 //! Host devices and their division, with the queues, events and tasks of each.
+//!
+//! A device is some processors, an instruction-set level, memory of the system, and threads (`DeviceState`),
+//! which start when they are needed. Its part of the boundary's contract is mostly handed on: plans to
+//! [`kernels`], users' kernels to [`interpreter`], memory to [`memory`], parts of work to [`fork_join`]. What
+//! is decided here is what core is told (`capabilities`, `info`), how much may be under way, and how a device
+//! is divided, by counts or by caches and nodes.
+//!
+//! `elements_fn`, `gather_elements`, `fold_elements`, `run_row` and `run_at_once` are the door for immediate
+//! work: they compute on the calling thread, on memory that core holds. Under the guard (`guard.rs`) core's
+//! addresses are not those to compute with, so each of them first says no.
+//!
+//! Dividing gives whole processors where there are enough, so that parts do not run on each other's. A new
+//! ability of the host is a field of core's `Capabilities`, set in `capabilities`: core asks for abilities,
+//! never whether this is the host.
 
 use std::ops::Range;
 use std::ptr::NonNull;

@@ -1,4 +1,18 @@
 //! Loads, stores and atomic accesses. No index leads out of its object, whatever it is.
+//!
+//! This file is where a kernel's memory safety is made: indices are data of users. There are two ways to an
+//! element.
+//! - Indices that follow the local ids (`along`): their least and greatest value are compared with the extent
+//!   once, for all lanes. Then rows of elements are copied, or read where they lie.
+//! - Any others (`offsets`): each is compared by itself. A load outside reads the nearest element; a store
+//!   outside does nothing, and an atomic access outside only reads.
+//!
+//! The launch's contract is that arrays are there with their extents and strides ([`Place`]), and that
+//! nothing else accesses them in conflict. Items of one kernel that race get any of the values, and still do
+//! not leave the object. Atomic accesses are the processor's where other threads may see the memory
+//! (`Place::global`), else plain ones in the order of lanes. What limits loads is the gather of single
+//! elements; whoever finds another common pattern of indices adds it beside `along`, with its comparison of
+//! bounds.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -385,7 +399,7 @@ unsafe fn exchange(
     if size == 4 { exchange!(u32, AtomicU32) } else { exchange!(u64, AtomicU64) }
 }
 
-/// Bytes of an item's private objects, and how a shape of elements of a dtype lies.
+/// Bytes to step along each axis of a shape whose elements, of a size, lie in row-major order.
 pub(super) fn row_major(shape: &[usize], size: usize) -> SmallVec<[isize; 4]> {
     let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(size as isize, shape.len());
     for axis in (1..shape.len()).rev() {

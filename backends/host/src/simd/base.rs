@@ -1,4 +1,15 @@
 //! The base level: `wide`'s vectors of 128 bits, on every target.
+//!
+//! It is the level that other levels are compared with, and the only one where there is neither AVX2 nor
+//! AVX-512. `lanes!` implements [`Lane`] and `FloatBits` for `F32` and `F64` at once; 16-bit floats are
+//! computed in `F32` (`half.rs`). Everything rounds as the other levels do: where the target has no fused
+//! multiply-add, it is computed exactly (`fma_f32` by `float64`, `fma_f64` by the standard library), and a
+//! minimum of zeros of unlike sign is −0.
+//!
+//! Loads and stores are at any alignment, and `load_part` and `store_part` touch the elements that they are
+//! told and no byte more: kernels rely on it at the end of memory. Where `wide` has no instruction for
+//! something, it is an array and a loop, which the compiler vectorises or not; that is the limit of this
+//! level, and not worth assembly as long as most processors have AVX2.
 
 use wide::{f32x4, f64x2, i32x4, i64x2, u32x4, u64x2};
 

@@ -1,5 +1,21 @@
-//! Kernels as machine code: those whose items access the launch's arrays only and do not meet. Rows of items are computed as gangs of
-//! lanes; what a kernel has that there is no code for is a reason to interpret all of it ([`Unsupported`]).
+//! Kernels as machine code: those whose items access the launch's arrays only and do not meet. Rows of items
+//! are computed as gangs of lanes; what a kernel has that there is no code for is a reason to interpret all
+//! of it ([`Unsupported`]).
+//!
+//! The way of a kernel:
+//! ```text
+//! shapes   what is one for all items of a row, what follows the ids, what differs
+//! lower    the form → a routine of `stridewise-native`, and a layout of the memory that it works on
+//! run      rows of items, shared by threads: each writes the arguments to its memory, and calls the routine
+//! ```
+//! A routine is given the memory (`Layout`), in which all cells are, and calls back for what it has no
+//! instructions for ([`Call`]): the function of an operation, or the rounds of a loop. When it stops early,
+//! it answers with the number of a [`Stop`].
+//!
+//! The interpreter is the oracle: both give the same bits, which the tests compare with random kernels.
+//! Bounds are clamped by the code as `access.rs` does it, so arrays without elements are interpreted. A
+//! kernel is compiled at its second launch, or at the first one of `MANY` items, as that takes longer than a
+//! short launch; one that is watched or has a time limit never is.
 
 mod lower;
 mod memory;
