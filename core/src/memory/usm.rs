@@ -1,4 +1,19 @@
 //! The public memory object: an allocation and the queue that works on it by default.
+//!
+//! [`UsmMemory`] is untyped bytes, for those who make arrays of their own or exchange memory with others;
+//! arrays are built on [`Allocation`] directly. Its copies and fills check ranges, then submit a command with
+//! its accesses, and the scheduler finds what to wait for.
+//! ```text
+//! copy_to_host, copy_from_host    between slices and memory: done when they return
+//! memcpy, fill, prefetch, …       on a queue: an event
+//! expose, export, lend            the address, for a moment, for good, for as long as a lease lasts
+//! from_foreign                    memory of others, until its deleter is called
+//! ```
+//! Between devices that do not reach each other's memory, a copy goes through the host's. Of memory that was
+//! exported no work is left pending, as nobody outside could wait for it.
+//!
+//! Every unsafe block here relies on a range that `check` has compared with the allocation, and on accesses
+//! that name that range: new methods need both.
 
 use std::fmt;
 use std::sync::Arc;
