@@ -155,9 +155,10 @@ impl Allocation {
     /// it keeps.
     ///
     /// # Safety
-    /// `bytes` from `ptr` on stay readable (and writable, unless every array on it is read-only) by the device, and,
-    /// for host and shared kinds, by the host, until the deleter is called, or are of `whole`, which is exported and no
-    /// part itself; nothing outside accesses them in conflict with work that is submitted here.
+    /// - `bytes` bytes from `ptr` on stay readable by the device, and, for host and shared kinds, by the host, until the deleter is
+    ///   called; and writable, unless every array on them is read-only.
+    /// - Or they are of `whole`, which is exported and no part itself.
+    /// - Nothing outside accesses them in conflict with work that is submitted here.
     pub(crate) unsafe fn adopt(
         device: &Device,
         kind: UsmKind,

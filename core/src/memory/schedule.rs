@@ -129,8 +129,8 @@ pub(crate) unsafe fn submit_alone(
 /// Nothing was submitted: an open host view, or the lender of the memory, forbids an access, or what the backend reports.
 ///
 /// # Safety
-/// The command touches no memory but that of `accesses`, within their regions and modes, and is valid in the sense of
-/// the backend contract.
+/// - The command touches no memory but that of `accesses`, within their regions and modes.
+/// - It is valid in the sense of the backend's contract (`backend::Command`): of a launch, each plan is.
 unsafe fn submit(
     queue: &Queue,
     command: &mut Option<Command>,
@@ -300,7 +300,8 @@ pub(crate) fn launch_kernel(
 /// As [`launch`], of a kernel from a source.
 ///
 /// # Safety
-/// The kernel touches no memory but that of `accesses`, within their regions and modes; its arguments fit its parameters.
+/// - The kernel touches no memory but that of `accesses`, within their regions and modes, and ends.
+/// - Its arguments have the types of its parameters.
 pub(crate) unsafe fn launch_source(
     queue: &Queue,
     launch: SourceLaunch,

@@ -63,8 +63,10 @@ impl SourceKernel {
     /// queue; [`Error::Unsupported`] for an array that is not contiguous; what the submission reports.
     ///
     /// # Safety
-    /// Over these extents the kernel accesses no memory but its arguments', within their bounds, writes none that is said to be
-    /// only read, and ends. Arguments have the types of their parameters.
+    /// - Arguments have the types of their parameters.
+    /// - Over these extents the kernel accesses no memory but its arguments', within their bounds.
+    /// - It writes none that is said to be only read.
+    /// - It ends.
     pub unsafe fn launch(
         &self,
         queue: &Queue,

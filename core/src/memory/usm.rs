@@ -67,9 +67,10 @@ impl UsmMemory {
     /// or whose owners are gone; the failure of work on memory that comes back.
     ///
     /// # Safety
-    /// Until the deleter is called, `bytes` bytes from `ptr` on are memory that the queue's device can use and, for host
-    /// and shared kinds, the host; nothing outside accesses them while work submitted here may, unless both only read.
-    /// Memory that cannot be written needs [`forbid_writing`](Self::forbid_writing) before anything else.
+    /// Until the deleter is called:
+    /// - `bytes` bytes from `ptr` on are memory that the queue's device can use and, for host and shared kinds, the host;
+    /// - nothing outside accesses them while work submitted here may, unless both only read;
+    /// - where they cannot be written, [`forbid_writing`](Self::forbid_writing) was called before anything else.
     pub unsafe fn from_foreign(
         kind: UsmKind,
         ptr: UsmPtr,

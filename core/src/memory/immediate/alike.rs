@@ -173,9 +173,10 @@ impl<'a, const N: usize, const APART: bool> Alike<'a, N, APART> {
     /// Computes the elements.
     ///
     /// # Safety
-    /// The call is complete ([`is_ready`](Self::is_ready)). The elements may be written at `dst`, which is aligned to them;
-    /// nothing else accesses these or the operands in conflict; an operand that lies as they do is exactly the elements at
-    /// `dst`, or apart from them.
+    /// - The call is complete ([`is_ready`](Self::is_ready)).
+    /// - The elements may be written at `dst`, which is aligned to them.
+    /// - Nothing else accesses these or the operands in conflict.
+    /// - An operand that lies as they do is exactly the elements at `dst`, or apart from them.
     #[inline(always)]
     unsafe fn run(&self, dst: *mut u8) {
         routes::take(if APART { Route::Gathered } else { Route::Dense });

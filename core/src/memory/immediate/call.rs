@@ -307,12 +307,16 @@ impl<'a> Call<'a> {
     /// Computes the elements.
     ///
     /// # Safety
-    /// The call is complete. The results may be written at `dst`, which is aligned to them; nothing else accesses these or the
-    /// operands in conflict. An operand that lies as the results do is exactly the elements at `dst`, or apart from them; so is
-    /// every other one, unless it is gathered. The way is of this call.
+    /// - The call is complete: each operand of the function is a value, or has its elements in memory that is held.
+    /// - The results may be written at `dst`, which is aligned to them.
+    /// - Nothing else accesses these or the operands in conflict.
+    /// - An operand that lies as the results do is exactly the elements at `dst`, or apart from them; so is every other one, unless it is
+    ///   gathered.
+    /// - The way is of this call.
     unsafe fn compute(&self, dst: *mut u8, way: &Way) {
         routes::take(Route::General);
-        // SAFETY: the caller's contract.
+        // SAFETY: the call is complete, the results may be written at `dst`, and `way` is of this call; each
+        // way has that contract.
         unsafe {
             match way {
                 Way::Together => self.run(dst, self.places),
@@ -334,7 +338,8 @@ impl<'a> Call<'a> {
         let function = self.function;
         let flags = (0..self.given).fold(0, |all, k| all | flags(inner[k], k));
         if outer.is_empty() {
-            // SAFETY: the caller's contract.
+            // SAFETY: the call is complete, and `steps` are the operands' in the space: what is reached from
+            // each place is in its operand's layout.
             return unsafe { function.run(dst, self.operands(self.places), flags, *len) };
         }
         let (dst, starts) =
@@ -367,11 +372,13 @@ impl<'a> Call<'a> {
         let mut places = self.places;
         for k in (0..self.given).filter(|k| self.apart >> k & 1 == 1) {
             let room = gathered[k].0.as_mut_ptr().cast::<u8>();
-            // SAFETY: the caller's contract; the rooms are apart from everything.
+            // SAFETY: operand `k` is one that is gathered, whose elements lie in its memory; the rooms are
+            // apart from everything.
             unsafe { self.gather(k, room) };
             places[k] = room;
         }
-        // SAFETY: the caller's contract; what was gathered is aligned for every dtype.
+        // SAFETY: results may be written at `dst`, and each place has as many elements, or one for all; what
+        // was gathered is aligned for every dtype.
         unsafe { self.run(dst, places) };
     }
 

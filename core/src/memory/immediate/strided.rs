@@ -119,9 +119,10 @@ pub(super) fn rows_of<S: Step>(steps: &[(usize, S)], range: Range<usize>, mut ea
 /// Copies elements of a size from their places to `dense`, or `BACK` from there. `place`: that at multi-index zero.
 ///
 /// # Safety
-/// The places, as the steps say, in bytes, of which no extent is 0, and all of their number at `dense` are apart; the former are
-/// readable, the latter writable, or, `BACK`, the other way round; and nothing else accesses what is written, or writes to
-/// what is read.
+/// - No extent of the steps is 0.
+/// - The places that the steps reach, in bytes, and as many elements at `dense` are apart.
+/// - The former are readable and the latter writable, or, `BACK`, the other way round.
+/// - Nothing else accesses what is written, or writes to what is read.
 unsafe fn copy<const SIZE: usize, const BACK: bool>(
     place: *mut u8,
     steps: &[(usize, isize)],
@@ -160,8 +161,10 @@ unsafe fn copy<const SIZE: usize, const BACK: bool>(
 /// Copies elements one after another to `dense`, by the device, whose memory it is.
 ///
 /// # Safety
-/// The places, from `place` on as the steps say, are readable, as many elements of the size writable at `dense` and apart from
-/// them, and nothing else accesses what is written, or writes to what is read.
+/// - No extent of the steps is 0, and the size is one that elements have.
+/// - The places, from `place` on as the steps say, are readable.
+/// - As many elements of the size are writable at `dense`, and apart from them.
+/// - Nothing else accesses what is written, or writes to what is read.
 pub(super) unsafe fn gather(
     device: &dyn Device,
     place: *const u8,
