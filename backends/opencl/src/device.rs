@@ -1,4 +1,18 @@
 //! OpenCL devices: what they are, and what their queues share.
+//!
+//! `OpenClDevice` answers core; `Shared` is what queues, events and kernels hold of it, and lives as long as
+//! any of them. Its fields are dropped in the order in which they stand: what belongs to the context before
+//! the context.
+//!
+//! `open` asks the runtime everything once. A question that the runtime does not know counts as *no*; one
+//! that fails to be answered is an error, and the device is not there (`known`). From the answers come three
+//! things: core's description (`DeviceInfo`), what core may ask of it (`Capabilities`), and what the texts of
+//! kernels may rely on ([`Target`]). A new extension is a field of `Target`, asked for in `target`; whatever
+//! a text does by it has to be in the kernel's key.
+//!
+//! A device that is lost stays lost to this process (`lose`): what is submitted then is refused (`usable`).
+//! What takes time is to be elsewhere: a queue's commands are in `queue.rs` and `enqueue.rs`, memory in
+//! `memory.rs`, compiled kernels in `program.rs`.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;

@@ -1,4 +1,18 @@
 //! Commands as the runtime's commands: kernels with their arguments, copies, fills, markers.
+//!
+//! A command goes through two steps. `ready` finds all kernels that it needs; if one is not compiled, nothing
+//! has happened, and the command becomes the rest of its submission (`compile_and_enqueue`, without core's
+//! locks). Then `enqueue` gives it to the runtime:
+//! ```text
+//! plan ─► Work: stages of kernels ─► in order: one after the other      out of order: events between, one at the end
+//! ```
+//! One event stands for all of a command. If the third of five calls fails, the first two are under way:
+//! `abandon` waits for them, so that a failure always means that nothing is.
+//!
+//! A kernel's arguments are its object's state, so it is locked from the first argument to the enqueueing
+//! (`run`); values are copied by the runtime, memory has to live until the event, which core sees to. A
+//! launch takes microseconds in the runtime: a command that is a single kernel has no event of its own where
+//! the queue is in order.
 
 use std::sync::{Arc, PoisonError};
 
