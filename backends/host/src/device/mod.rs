@@ -247,7 +247,8 @@ impl Device for HostDevice {
         if guard::enabled() {
             return false;
         }
-        // SAFETY: the same contract; the level is one that the processor has.
+        // SAFETY: what `Device::gather_elements` asks for is what the function does; the level is one that
+        // the processor has.
         unsafe { kernels::gather_elements(self.state.tuning.isa, dst, src, dims, size) };
         true
     }
@@ -266,7 +267,8 @@ impl Device for HostDevice {
         if guard::enabled() {
             return false;
         }
-        // SAFETY: the same contract.
+        // SAFETY: what `Device::fold_elements` asks for is what the function does, with any tuning of this
+        // device, whose level the processor has.
         let work = |tuning: &Tuning| unsafe {
             kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning)
         };
@@ -281,7 +283,8 @@ impl Device for HostDevice {
         if guard::enabled() {
             return None;
         }
-        // SAFETY: the same contract; the level is one that the processor has.
+        // SAFETY: what `Device::run_row` asks for is what the function does; the level is one that the
+        // processor has.
         self.state.run_here(false, |tuning| unsafe { kernels::run_row(row, tuning) })
     }
 
@@ -291,7 +294,9 @@ impl Device for HostDevice {
             return false;
         }
         let plans = std::slice::from_ref(plan);
-        // SAFETY: the same contract; there is a kernel for a plan that is short.
+        // SAFETY: the plan's contract holds and nothing else accesses its memory in conflict
+        // (`Device::run_at_once`); there is a kernel for a plan that is short, and the level is one that the
+        // processor has.
         self.state.run_here(false, |tuning| unsafe { kernels::run_group(plans, tuning) }.is_ok())
     }
 

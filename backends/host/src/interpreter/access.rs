@@ -97,7 +97,7 @@ fn along(frame: &Frame, place: &Place, indices: &Indices) -> Option<Affine> {
 /// `size` bytes are readable at one address, and writable at the other.
 #[inline(always)]
 unsafe fn copy(to: *mut u8, from: *const u8, size: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: `size` bytes are readable at `from` and writable at `to`.
     unsafe {
         match size {
             1 => *to = *from,
@@ -172,7 +172,8 @@ pub(super) unsafe fn load(
 unsafe fn load_row(isa: Isa, to: *mut u8, from: *const u8, step: isize, size: usize, len: usize) {
     /// From here on a call is worth it.
     const CALLED: usize = 32;
-    // SAFETY: for all of this function: the caller's contract.
+    // SAFETY: for all of this function: `len` elements, `step` bytes apart, are readable from `from` on, and
+    // there is room for as many at `to`, apart from them.
     unsafe {
         if step == size as isize && len >= CALLED {
             std::ptr::copy_nonoverlapping(from, to, len * size);
@@ -236,7 +237,8 @@ pub(super) unsafe fn store(frame: &mut Frame, place: &Place, indices: &Indices, 
         } else {
             let lanes = active.and(Mask::range(row.lane..row.lane + row.len));
             let offset = |lane| first + (lane - row.lane) as isize * step;
-            // SAFETY: as above.
+            // SAFETY: `along`: the elements of the row are in range; the value is there for each of its
+            // lanes, or one for all.
             unsafe { store_at(start, (from, step_from), size, lanes, offset) };
         }
     }
@@ -257,7 +259,8 @@ unsafe fn store_at(
     macro_rules! each {
         ($ty:ty) => {
             lanes.for_each(|lane| {
-                // SAFETY: the caller's contract.
+                // SAFETY: for each of the lanes, the offset is that of a writable element, and the value is
+                // there, `step` bytes from one to the next.
                 unsafe {
                     let value = from.add(lane * step).cast::<$ty>().read_unaligned();
                     start.wrapping_offset(offset(lane)).cast::<$ty>().write_unaligned(value);
@@ -291,7 +294,8 @@ pub(super) unsafe fn atomic(frame: &mut Frame, place: &Place, rmw: &Rmw, isa: Is
     let inside = frame.active.without(Mask::of_bytes(&offsets.outside[..frame.len]));
     if let (Update::Sum(_), None, Some(operand), false) = (rmw.update, rmw.result, rmw.operand, place.global)
     {
-        // SAFETY: the caller's contract; the elements of local and private memory are this thread's.
+        // SAFETY: each offset is that of an element in range, aligned to its dtype; the elements of local and
+        // private memory are this thread's.
         unsafe { add_all(frame, start, &offsets, inside, operand) };
         return;
     }
@@ -335,7 +339,8 @@ unsafe fn add_all(frame: &mut Frame, start: *mut u8, offsets: &Offsets, lanes: M
     macro_rules! add {
         ($ty:ty, $sum:expr) => {
             lanes.for_each(|lane| {
-                // SAFETY: the caller's contract; the operand is there for the lane, or one for all.
+                // SAFETY: each lane's offset is that of an element of 4 or 8 bytes, aligned and this
+                // thread's; the operand is there for the lane, or one for all.
                 unsafe {
                     let operand = *from.cast::<$ty>().add(if same { 0 } else { lane });
                     let element = start.wrapping_offset(offsets.bytes[lane] as isize).cast::<$ty>();
@@ -377,7 +382,8 @@ unsafe fn exchange(
             };
             let element = element.cast::<$ty>();
             if shared {
-                // SAFETY: the caller's contract.
+                // SAFETY: the element is aligned and accessible, and other threads access it by atomic
+                // accesses only.
                 let atomic = unsafe { <$Atomic>::from_ptr(element) };
                 // The strongest order: it costs a processor whose atomic accesses are barriers nothing.
                 let changed = atomic.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |before| {
@@ -385,7 +391,8 @@ unsafe fn exchange(
                 });
                 to_bits(changed.unwrap_or_else(|before| before))
             } else {
-                // SAFETY: the caller's contract; only this thread accesses it.
+                // SAFETY: the element is aligned and accessible, and as it is not shared, only this thread
+                // accesses it.
                 unsafe {
                     let before = to_bits(*element);
                     if let Some(after) = update(before) {

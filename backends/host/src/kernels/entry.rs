@@ -98,7 +98,8 @@ macro_rules! level {
                 unsafe fn halves<H: Half>(
                     functions: [StepFn; 2], arity: usize, dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize,
                 ) {
-                    // SAFETY: the caller's contract.
+                    // SAFETY: the contract of `half_map::run` holds, and the processor has the level's
+                    // features, which `halves` is compiled for.
                     unsafe { halves::<H>(functions, arity, dst, src, flags, len) }
                 }
             }
@@ -111,7 +112,8 @@ macro_rules! level {
             pub(super) unsafe fn enter<K: Kernel>(
                 dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize,
             ) {
-                // SAFETY: the caller's contract is the body's, with its own flags.
+                // SAFETY: the contract of `Kernel::run` holds; the body is given its own flags, or those that
+                // `blocks` leaves it.
                 unsafe {
                     if const { K::SIZES.is_some() } && flags & !K::OWN != 0 {
                         let dense = const { &Dense::of::<K>(enter::<K>, simd::Isa::$isa) };
@@ -129,7 +131,7 @@ macro_rules! level {
             unsafe fn halves<H: Half>(
                 functions: [StepFn; 2], arity: usize, dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize,
             ) {
-                // SAFETY: the caller's contract.
+                // SAFETY: the contract of `half_map::run` holds, and the processor has the level's features.
                 unsafe { half_map::run::<H>(functions, arity, dst, src, flags, len) }
             }
         }

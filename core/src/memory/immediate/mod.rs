@@ -167,8 +167,8 @@ impl<'a> Function<'a> {
             let [a, b, c] = std::array::from_fn(|k| {
                 after(src[k], start, step(flags, k), self.op.operand_dtype(k, self.dtype).size()).cast_const()
             });
-            // SAFETY: the caller's contract, for a part of the elements: an operand that is exactly the results is so in
-            // each, and others are apart from all.
+            // SAFETY: a part of the elements that this function was given: an operand that is exactly the
+            // results is so in each part, and others are apart from all.
             unsafe {
                 (self.elements.run)(after(dst, start, 1, self.out.size()), a, b, c, flags, end - start);
             }

@@ -147,7 +147,8 @@ pub(super) unsafe fn run(launch: &KernelLaunch, tuning: &Tuning) -> Option<Resul
         return None;
     }
     let program = known.program.get_or_init(|| compile(&launch.kernel, tuning)).as_ref().ok()?;
-    // SAFETY: the caller's contract.
+    // SAFETY: the launch's contract holds and nothing else accesses its memory in conflict, as `run_kernel`
+    // asks for; `compile` takes only what is supported.
     Some(unsafe { program.run(launch, tuning) })
 }
 
@@ -169,7 +170,8 @@ impl Program {
             let run = || {
                 let mut gang = Gang::new(self, launch)?;
                 for unit in units * part / parts..units * (part + 1) / parts {
-                    // SAFETY: the caller's contract.
+                    // SAFETY: the launch's contract holds, and groups or pieces of rows are each one
+                    // thread's.
                     unsafe {
                         if grouped {
                             gang.group(space.group_id(unit))?;
@@ -323,7 +325,7 @@ impl<'a> Gang<'a> {
             for second in 0..extents[1] {
                 let local = [first, second, 0];
                 let global = self.space.global_id(id, local);
-                // SAFETY: the caller's contract.
+                // SAFETY: the launch's contract holds, and the rows are of a group of its index space.
                 unsafe { self.row(id, global, local, extents[2])? };
             }
         }
@@ -419,7 +421,7 @@ impl<'a> Gang<'a> {
 /// # Safety
 /// The context is a program, the memory is of its layout, and the number is that of one of its calls.
 unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, number: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the context is a program, which outlives the call.
     let program = unsafe { &*context.cast::<Program>() };
     let at = |cell: Cell| memory.wrapping_add(usize::try_from(cell.0).unwrap_or(0));
     // SAFETY: cells of numbers are in the memory, aligned.
@@ -438,7 +440,7 @@ unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, number: usiz
                 bits.0[..8].copy_from_slice(&read(cell).to_le_bytes());
                 bits.integer(*dtype)
             });
-            // SAFETY: as for reading.
+            // SAFETY: cells of the rounds are in the memory, aligned for a number.
             unsafe { at(*rounds).cast::<u64>().write(count_rounds(start, end, step)) };
         }
         Some(Call::Each(Each { bounds, same, dtype, rounds })) => {
@@ -453,7 +455,7 @@ unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, number: usiz
                 };
                 let count = count_rounds(bound(0), bound(1), bound(2));
                 let count = i64::try_from(count).unwrap_or(i64::MAX);
-                // SAFETY: as for reading; it has room for a number of each lane.
+                // SAFETY: cells of the rounds are in the memory, with room for a number of each lane.
                 unsafe { at(*rounds).cast::<i64>().add(lane).write(count) };
             }
         }
