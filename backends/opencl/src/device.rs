@@ -60,7 +60,7 @@ pub(crate) struct OpenClDevice {
 pub(crate) struct Platform(pub(crate) cl_platform_id);
 // SAFETY: a platform is a constant of the process; the runtime allows its use from any thread.
 unsafe impl Send for Platform {}
-// SAFETY: as for Send.
+// SAFETY: a platform is a constant of the process, of which a shared reference gives no more than its handle.
 unsafe impl Sync for Platform {}
 
 /// What queues, events and kernels share of a device. The fields are dropped in this order: what belongs to the context
@@ -523,7 +523,7 @@ impl Device for OpenClDevice {
 pub(crate) struct DevicePart(cl_device_id);
 // SAFETY: OpenCL's objects may be used from any thread (OpenCL 3.0 API, section 2.6).
 unsafe impl Send for DevicePart {}
-// SAFETY: as for Send.
+// SAFETY: OpenCL's objects may be used from any thread (OpenCL 3.0 API, section 2.6), by several at once.
 unsafe impl Sync for DevicePart {}
 
 impl Drop for DevicePart {

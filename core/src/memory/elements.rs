@@ -47,7 +47,7 @@ macro_rules! elements {
 
         // SAFETY: it is a borrow of elements, which are Send and Sync.
         unsafe impl<T: Element> Send for $Name<'_, T> {}
-        // SAFETY: as for Send; a shared one gives nothing out.
+        // SAFETY: a shared one gives nothing out.
         unsafe impl<T: Element> Sync for $Name<'_, T> {}
     };
 }

@@ -93,7 +93,9 @@ impl SourceKernel {
             let (global, group) = (global.clone(), group.clone());
             let launch =
                 SourceLaunch { kernel: self.compiled().clone(), global, group, arguments: values.clone() };
-            // SAFETY: the caller's promise: the kernel touches its arguments only, whose regions the accesses are.
+            // SAFETY: the kernel touches its arguments only, whose regions the accesses are, writes none that
+            // is only read, and ends, by the caller's word; `check_arguments` has compared their types as far
+            // as these are known.
             unsafe { schedule::launch_source(queue, launch, &accesses, depends, batch) }
         })
     }

@@ -99,8 +99,9 @@ impl UsmMemory {
             }
             None => None,
         };
-        // SAFETY: the caller's promise is the same; what the registry knows was handed out, is no part, and is lent as long
-        // as the part is there.
+        // SAFETY: until the deleter is called, the memory is what `adopt` asks for, by the same words of this
+        // function's contract; what the registry knows was handed out, is no part, and is lent as long as the
+        // part is there.
         let allocation = unsafe { Allocation::adopt(queue.device(), kind, ptr, bytes, whole, deleter) };
         Ok(Self { allocation, queue: queue.clone() })
     }
@@ -266,7 +267,8 @@ impl UsmMemory {
         let dst = self.ptr().byte_offset(offset.cast_signed());
         let src = UsmPtr::new(data.as_ptr().cast_mut());
         let accesses = vec![self.access(offset, data.len(), Mode::Write)];
-        // SAFETY: as in `copy_to_host`; `data` is only read.
+        // SAFETY: the range is inside the allocation (`check`) and is what `accesses` says; `data` is a
+        // borrow that is only read, and outlives the command, which is waited for.
         unsafe {
             schedule::submit_to_end(&self.queue, Command::Copy { dst, src, bytes: data.len() }, accesses)
         }
@@ -289,7 +291,8 @@ impl UsmMemory {
             return heap::collect("elements", bytes.iter().filter_map(|&byte| Scalar::Bool(byte != 0).get()));
         }
         let mut data: Vec<T> = heap::zeroed("elements", len)?;
-        // SAFETY: as in `write_elements`, and any bytes are a valid element of the types other than `bool`.
+        // SAFETY: the vector has so many bytes, which nothing else refers to, and any bytes are a valid
+        // element of the types other than `bool`.
         let bytes = unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), len * size_of::<T>()) };
         self.copy_to_host(offset, bytes)?;
         Ok(data)

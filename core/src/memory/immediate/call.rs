@@ -203,9 +203,10 @@ impl<'a> Call<'a> {
         }
         let Some(way) = self.way(apart) else { return false };
         let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
-        // SAFETY: as for `fresh`; the target is inside its allocation and aligned (`place`). An operand that lies as the results
-        // do, or is one element, is exactly the target, with elements of the same size since there are as many, or apart from
-        // it (`is_lost`); others are apart from it, or gathered first.
+        // SAFETY: the call has a way, so it is complete; the memory of target and operands is held. The
+        // target is inside its allocation and aligned (`place`). An operand that lies as the results do, or
+        // is one element, is exactly the target, with elements of the same size since there are as many, or
+        // apart from it (`is_lost`); others are apart from it, or gathered first.
         unsafe { self.compute(dst, &way) };
         drop(held);
         true
@@ -231,9 +232,10 @@ impl<'a> Call<'a> {
         routes::take(Route::Scattered);
         let mut dense = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut from = self.places[0].cast_mut();
-        // SAFETY: as for `fresh`: the result fits the room, which is apart from every operand, or is the operand, which is apart
-        // from the target. The layout has the space's shape and was found to be inside its allocation (`place`), which is
-        // held, too; what is written there was read before.
+        // SAFETY: the call has a way, so it is complete; the memory of target and operands is held. The
+        // result fits the room, which is apart from every operand, or is the operand, which is apart from the
+        // target. The layout has the space's shape and was found to be inside its allocation (`place`); what
+        // is written there was read before.
         unsafe {
             if !copied {
                 from = dense.0.as_mut_ptr().cast::<u8>();
@@ -353,8 +355,8 @@ impl<'a> Call<'a> {
             strided::rows_of(outer, range, |row: [isize; MAX_OPERANDS]| {
                 let places =
                     std::array::from_fn(|k| starts[k].byte_offset(row[k] * sizes[k]).as_ptr().cast_const());
-                // SAFETY: as for `run`, by the caller's contract: `row` is in each layout, whose elements lie as the flags say from
-                // there on, or are one; `to` runs through a part of the space.
+                // SAFETY: `row` is in each operand's layout, whose elements lie as the flags say from there
+                // on, or are one; `to` runs through a part of the space, which may be written.
                 unsafe {
                     function.run_alone(to, places, flags, *len);
                     to = to.add(bytes);

@@ -136,8 +136,8 @@ unsafe fn copy<const SIZE: usize, const BACK: bool>(
     // A whole number of elements, as layouts step.
     let step = step / SIZE.cast_signed();
     rows(outer, |row| {
-        // SAFETY: for all of this function: the caller's contract: `row` and the steps from it are places, and `dense` runs
-        // through as many elements.
+        // SAFETY: for all of this function: `row` and the steps from it are places, which are readable or,
+        // `BACK`, writable, and `dense` runs through as many elements, apart from them.
         unsafe {
             let at = place.wrapping_offset(row).cast::<[u8; SIZE]>();
             let each = |step: isize| {
@@ -172,7 +172,8 @@ pub(super) unsafe fn gather(
     size: usize,
     dense: *mut u8,
 ) {
-    // SAFETY: the same contract.
+    // SAFETY: places and `dense` are what `Device::gather_elements` and `copy` ask for: no extent is 0, the
+    // places are readable, and as many elements writable at `dense`, apart from them.
     unsafe {
         if !device.gather_elements(dense, place, steps, size) {
             by_size::<false>(size)(place.cast_mut(), steps, dense);
@@ -185,7 +186,8 @@ pub(super) unsafe fn gather(
 /// # Safety
 /// As for [`gather`], the other way round; the places are all others.
 pub(super) unsafe fn scatter(place: *mut u8, steps: &[(usize, isize)], size: usize, dense: *const u8) {
-    // SAFETY: the same contract.
+    // SAFETY: as many elements as places are readable at `dense`; the places are writable, all others, and
+    // apart from them.
     unsafe { by_size::<true>(size)(place, steps, dense.cast_mut()) }
 }
 
